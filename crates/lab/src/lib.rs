@@ -1,0 +1,1 @@
+//! Conducts a run: trials, repeats, resume, clean-up.

@@ -1,0 +1,1 @@
+//! The HTML paper and the terminal tables.

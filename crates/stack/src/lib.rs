@@ -1,0 +1,1 @@
+//! What goes into guests: the embedded application server on SQLite.

@@ -1,0 +1,225 @@
+//! What one trial yields: numbers as the driver saw them, before any judgement.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ErrorClass, Latencies};
+
+/// The measured window, in seconds since the common start of all users.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Begin of steady state, s.
+    pub start_s: f64,
+    /// End of steady state, s.
+    pub end_s: f64,
+}
+
+/// How users pace themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Next start = end of the previous order + think time.
+    Think,
+    /// Next start = start of the previous order + cycle time.
+    Cycle,
+}
+
+/// Loop type, printed beside every response-time figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// A fixed population; each user waits for its answer.
+    Closed,
+}
+
+/// One trial as the driver measured it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Loop type.
+    pub mode: Mode,
+    /// Pacing of the users.
+    pub pacing: Pacing,
+    /// The steady window.
+    pub window: Window,
+    /// One entry per guest, in the order of the assignments.
+    pub guests: Vec<GuestMeasurement>,
+    /// The driver's evidence about itself.
+    pub driver: DriverQuality,
+    /// Set when the load ended early (stop request, abort rule), with the reason.
+    pub aborted: Option<String>,
+}
+
+/// What the users of one guest saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuestMeasurement {
+    /// Name of the guest.
+    pub guest: String,
+    /// Users that were assigned.
+    pub users: u32,
+    /// Operations by name, and the whole order as the operation `order`.
+    pub operations: Vec<OperationMeasurement>,
+    /// One sample per second since the common start.
+    pub series: Vec<SecondSample>,
+    /// Failures by class and sub-class over the whole trial.
+    pub errors: Vec<ErrorTally>,
+    /// The original driver's counters.
+    pub shop: ShopCounters,
+    /// Sum over users of time spent in operations inside the window, s.
+    pub busy_s: f64,
+    /// Sum over users of time spent thinking (or waiting for the cycle) inside the window, s.
+    pub idle_s: f64,
+    /// Mean drawn delay of delays lying wholly inside the window, s; `None` without delays.
+    pub drawn_delay_mean_s: Option<f64>,
+    /// Mean actual delay of the same delays, s.
+    pub actual_delay_mean_s: Option<f64>,
+}
+
+/// One operation of one guest. Histograms travel apart as HDR blobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperationMeasurement {
+    /// Operation name: `login`, `new-customer`, `browse`, `purchase`, `order`.
+    pub name: String,
+    /// Operations started inside the window.
+    pub started: u64,
+    /// Successful operations completed inside the window (gives the throughput).
+    pub completed: u64,
+    /// Of the started ones: ended well.
+    pub succeeded: u64,
+    /// Of the started ones: failed.
+    pub failed: u64,
+    /// Of the started ones: not finished at the drain deadline.
+    pub unfinished: u64,
+    /// done - sent, of successful operations started inside the window.
+    #[serde(skip)]
+    pub service: Latencies,
+    /// done - intended start, of the same operations.
+    #[serde(skip)]
+    pub response: Latencies,
+}
+
+/// One second of one guest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SecondSample {
+    /// Second since the common start (0 = first).
+    pub second: u32,
+    /// Successful requests completed in it.
+    pub requests: u32,
+    /// Orders completed in it.
+    pub orders: u32,
+    /// Failed requests.
+    pub errors: u32,
+    /// Median service time of requests completed in it, us; 0 without any.
+    pub p50_us: u64,
+    /// 95th percentile, us.
+    pub p95_us: u64,
+    /// 99th percentile, us.
+    pub p99_us: u64,
+    /// Largest, us.
+    pub max_us: u64,
+}
+
+/// A class of failures with its count and first examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorTally {
+    /// Class.
+    pub class: ErrorClass,
+    /// Sub-class in words: `refused`, `500`, `truncated`, ...
+    pub sub_class: String,
+    /// How many over the whole trial.
+    pub count: u64,
+    /// The first few.
+    pub examples: Vec<ErrorExample>,
+}
+
+/// One failure, as evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorExample {
+    /// Seconds since the common start.
+    pub at_s: f64,
+    /// Operation name.
+    pub operation: String,
+    /// What happened, with up to 512 bytes of the answer, made printable.
+    pub detail: String,
+}
+
+/// Counters under the original driver's names. "Steady" counts orders completed inside the window, as the original counts since its reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ShopCounters {
+    /// Orders completed in the window, including rolled-back ones.
+    pub n_overall: u64,
+    /// Orders per minute over the window.
+    pub opm: f64,
+    /// Mean time of an order without think time, ms.
+    pub rt_tot_avg_msec: f64,
+    /// Largest order time of the last 100 orders, ms.
+    pub rt_tot_lastn_max_msec: f64,
+    /// Purchases answered "insufficient stock" in the window.
+    pub n_rollbacks_overall: u64,
+    /// 100 * n_rollbacks_overall / n_overall; 0 without orders.
+    pub rollback_rate: f64,
+    /// Logins, new customers, searches and purchases in the window.
+    pub n_login_overall: u64,
+    /// New customers (orders, not attempts).
+    pub n_newcust_overall: u64,
+    /// Searches.
+    pub n_browse_overall: u64,
+    /// Purchases.
+    pub n_purchase_overall: u64,
+    /// Mean times of the calls, ms; 0 without calls.
+    pub rt_login_avg_msec: f64,
+    /// See `rt_login_avg_msec`.
+    pub rt_newcust_avg_msec: f64,
+    /// See `rt_login_avg_msec`; per search.
+    pub rt_browse_avg_msec: f64,
+    /// See `rt_login_avg_msec`.
+    pub rt_purchase_avg_msec: f64,
+    /// Purchases acknowledged over the whole trial, ramp-up and wind-down included.
+    pub n_purchase_from_start: u64,
+    /// Of these, rolled back. New rows in ORDERS = the difference.
+    pub n_rollbacks_from_start: u64,
+    /// Purchases that were sent but never answered: the database may hold up to this many further orders.
+    pub n_purchase_unanswered: u64,
+}
+
+/// The driver's evidence about itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DriverQuality {
+    /// CPUs that the driver threads were pinned to.
+    pub cpus: Vec<u32>,
+    /// CPU time of the driver threads inside the window, as a share of the window times the number of driver CPUs.
+    pub cpu_share: f64,
+    /// CPU microseconds per completed request inside the window.
+    pub cpu_us_per_request: f64,
+    /// Time the driver threads waited for a CPU, as a share of their run time.
+    pub run_queue_share: f64,
+    /// Scheduling lag (sent - intended for users that were idle in time), us: mean, p50, p99, max.
+    pub lag_mean_us: f64,
+    /// See `lag_mean_us`.
+    pub lag_p50_us: u64,
+    /// See `lag_mean_us`.
+    pub lag_p99_us: u64,
+    /// See `lag_mean_us`.
+    pub lag_max_us: u64,
+    /// Users that never connected.
+    pub unconnected_users: u32,
+    /// Seconds from the start of the first to the end of the last connect.
+    pub connect_s: f64,
+    /// |X (R + Z) - N| / N over the window.
+    pub little_error: f64,
+    /// Connections opened over the whole trial.
+    pub connections: u64,
+    /// Requests repeated once because an idle connection had been closed.
+    pub idle_retries: u64,
+}
+
+/// One sample of what a guest, the host or the driver used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResourceSample {
+    /// `host`, `driver` or a guest's name.
+    pub subject: String,
+    /// Seconds since the common start (negative before it).
+    pub at_s: f64,
+    /// Cores used since the previous sample (1.0 = one core fully).
+    pub cpu_cores: f64,
+    /// Resident memory, bytes.
+    pub memory_bytes: u64,
+}

@@ -1,0 +1,246 @@
+//! A study as it is meant: defaults filled in, every value checked.
+
+use std::time::Duration;
+
+use rookery_stats::{Pacing, qos::Qos};
+use serde::{Deserialize, Serialize};
+
+/// One whole study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// Title of the report.
+    pub title: String,
+    /// The question in words; opens the report.
+    pub question: Option<String>,
+    /// Every random stream derives from it.
+    pub seed: u64,
+    /// What the emulated users do.
+    pub workload: Workload,
+    /// How many users, and for how long.
+    pub load: Load,
+    /// Limits that a good trial keeps.
+    pub qos: Qos,
+    /// What runs in a guest.
+    pub stack: StackUse,
+    /// What a guest is.
+    pub guest: GuestShape,
+    /// Which parts of this machine are used for what.
+    pub host: HostUse,
+    /// The layouts to compare, at least one.
+    pub layouts: Vec<Layout>,
+}
+
+/// The workload section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Which workload.
+    pub kind: WorkloadKind,
+    /// Nominal megabytes of database; the size of a guest is rounded up to whole megabytes.
+    pub database: Scaled,
+    /// Mean time between orders (or cycle time).
+    pub think_time: Duration,
+    /// Think or cycle pacing.
+    pub pacing: Pacing,
+    /// Share of orders that start with a new customer, 0 to 1.
+    pub new_customers: f64,
+    /// Mean searches per order.
+    pub searches: u32,
+    /// Mean rows asked for per search.
+    pub search_batch: u32,
+    /// Mean items per order.
+    pub line_items: u32,
+}
+
+/// Workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadKind {
+    /// DVD Store 2.1 over HTTP.
+    Dvdstore,
+}
+
+/// What a scaled quantity is counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// Per vCPU of the guest.
+    Vcpu,
+    /// Per guest.
+    Guest,
+    /// For all guests together, shared out evenly.
+    Host,
+}
+
+/// An amount that grows with the layout: `640MiB per vcpu`, `50 per guest`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scaled {
+    /// The amount, in the unit of the key (users, MiB, nominal MB).
+    pub amount: f64,
+    /// What it is counted by.
+    pub per: Per,
+}
+
+/// Numbers of users: one or several, each a point of its own.
+pub type Users = Vec<Scaled>;
+
+/// The load section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Loop type.
+    pub model: LoadModel,
+    /// Users; several = a factor.
+    pub users: Users,
+    /// Users start evenly over this time.
+    pub ramp_up: Duration,
+    /// All users run, nothing is measured.
+    pub settle: Duration,
+    /// The measured window.
+    pub steady: Duration,
+    /// Load is kept up after the window, then users stop in start order.
+    pub ramp_down: Duration,
+    /// How long unfinished operations are awaited after the end.
+    pub drain: Duration,
+    /// Limit on one request.
+    pub timeout: Duration,
+    /// Trials of each point.
+    pub repeats: u32,
+    /// Order of trials.
+    pub order: Order,
+}
+
+/// Loop types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadModel {
+    /// A fixed population.
+    Closed,
+}
+
+/// Order of trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// All points once in random order, then again in another random order, ...
+    Random,
+    /// All points once in the order of the file, then again, ...
+    Interleaved,
+}
+
+/// The stack section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StackUse {
+    /// Which stack.
+    pub kind: StackKind,
+    /// Faithful or corrected pages.
+    pub pages: Pages,
+}
+
+/// Stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StackKind {
+    /// Rookery's own application server on SQLite.
+    Embedded,
+}
+
+/// Whether the pages reproduce the known defects of the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pages {
+    /// As the original, with its defects.
+    Faithful,
+    /// Without them.
+    Corrected,
+}
+
+/// The guest section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuestShape {
+    /// Kind of guest.
+    pub kind: GuestKind,
+    /// Memory limit in MiB (not enforced by `bare`).
+    pub memory: Scaled,
+    /// How vCPUs are laid on the guest CPUs.
+    pub pin: Pin,
+    /// Largest number of processes and threads of a guest (not enforced by `bare`).
+    pub pids: u32,
+    /// Deadline for the first healthy answer.
+    pub ready_within: Duration,
+}
+
+/// Kinds of guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuestKind {
+    /// A process group on a loopback address.
+    Bare,
+    /// An OCI container run by runc.
+    Container,
+    /// A guest in name only, for tests and dry runs.
+    Fake,
+}
+
+/// Placement of vCPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pin {
+    /// Guests are dealt over the guest CPUs round robin.
+    Spread,
+    /// Guests fill one CPU before the next.
+    Pack,
+    /// Every guest may use all guest CPUs.
+    None,
+}
+
+/// CPU numbers, ascending, without duplicates.
+pub type CpuSet = Vec<u32>;
+
+/// The host section. `None` means: choose from the host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostUse {
+    /// CPUs that guests may use; default: all but the driver's.
+    pub guest_cpus: Option<CpuSet>,
+    /// CPUs of the driver; default: the last one.
+    pub driver_cpus: Option<CpuSet>,
+    /// How many vCPUs may share one guest CPU, at least 1.
+    pub overcommit: f64,
+    /// Memory kept back for the host and the driver, MiB.
+    pub reserve_mib: u64,
+}
+
+/// vCPUs in thousandths, so that 0.25 is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Vcpus(pub u32);
+
+impl Vcpus {
+    /// As a number of CPUs.
+    #[must_use]
+    pub fn cpus(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+
+    /// Whole CPUs that are needed to hold it.
+    #[must_use]
+    pub fn whole_cpus(self) -> u32 {
+        self.0.div_ceil(1000)
+    }
+}
+
+impl std::fmt::Display for Vcpus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.cpus())
+    }
+}
+
+/// One layout: every combination of its numbers is a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Name in tables and figures.
+    pub name: String,
+    /// Numbers of guests.
+    pub guests: Vec<u32>,
+    /// vCPUs of each guest.
+    pub vcpus: Vec<Vcpus>,
+    /// Users of this layout instead of the load's.
+    pub users: Option<Users>,
+}

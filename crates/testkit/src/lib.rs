@@ -1,0 +1,1 @@
+//! Misbehaving servers and other fixtures for tests.
