@@ -10,6 +10,6 @@ pub mod qos;
 pub use error_class::ErrorClass;
 pub use histogram::Latencies;
 pub use measurement::{
-    DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, SecondSample,
-    ShopCounters, Window,
+    DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample,
+    SecondSample, ShopCounters, Window,
 };

@@ -7,7 +7,7 @@ mod model;
 mod plan;
 
 pub use model::{
-    CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Scaled, StackKind, StackUse, Study, Users, Vcpus,
-    Workload, WorkloadKind,
+    CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Scaled, StackKind, StackUse, Study, Users,
+    Vcpus, Workload, WorkloadKind,
 };
 pub use plan::{Estimate, HostFacts, Plan, Point, Trial};

@@ -23,6 +23,12 @@ impl ShopperParams {
     /// The defaults of the original driver for a database of `size`.
     #[must_use]
     pub fn new(size: Size) -> Self {
-        Self { size, new_customers: 0.2, searches: 3, search_batch: 5, line_items: 5 }
+        Self {
+            size,
+            new_customers: 0.2,
+            searches: 3,
+            search_batch: 5,
+            line_items: 5,
+        }
     }
 }

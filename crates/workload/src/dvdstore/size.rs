@@ -46,7 +46,11 @@ impl Size {
                 orders_per_month: scaled(1_000, mb, 10),
                 products: scaled(10_000, mb, 10),
             },
-            Self::Gb(1) => Rows { customers: 2_000_000, orders_per_month: 100_000, products: 100_000 },
+            Self::Gb(1) => Rows {
+                customers: 2_000_000,
+                orders_per_month: 100_000,
+                products: 100_000,
+            },
             Self::Gb(gb) => Rows {
                 customers: scaled(200_000_000, gb, 100),
                 orders_per_month: scaled(10_000_000, gb, 100),
