@@ -1,2 +1,38 @@
-//! The workshop.
-fn main() {}
+//! The workshop: `cargo xtask ci | tidy | bench`.
+
+mod bench;
+mod ci;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  ci               everything that must hold, cheapest check first: format, tidy, lints, docs, tests
+  tidy             the house rules: layers, pure crates, file sizes, forbidden words
+  bench data       DVD Store generator: rows/s, MB/s against the disk, memory
+  bench driver     CPU per request against wrk; `bench driver users` for 10 000 thinking users
+  bench guests     40 container guests: clone, start, removal
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["ci"] => ci::run(),
+        ["tidy"] => tidy::run(),
+        ["bench", what, ..] => bench::run(what, &args[2..]),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
