@@ -1,15 +1,22 @@
 //! Histograms, measurements, self-checks and verdicts: pure data and arithmetic.
 //!
-//! [`Measurement`] is what one trial of the driver yields; [`qos::judge`] turns it into a verdict.
+//! [`Measurement`] is what one trial of the driver yields; [`qos::judge`] turns it into a verdict; [`Summary`], [`Ratio`]
+//! and [`Fairness`] say what several repeats or guests tell together.
 
 mod error_class;
 mod histogram;
 mod measurement;
 pub mod qos;
+mod student;
+mod summary;
+mod throughput;
 
 pub use error_class::ErrorClass;
-pub use histogram::Latencies;
+pub use histogram::{BlobError, Latencies};
 pub use measurement::{
     DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample,
     SecondSample, ShopCounters, Window,
 };
+pub use student::t_975;
+pub use summary::{Fairness, Ratio, Spread, Summary};
+pub use throughput::ORDER;
