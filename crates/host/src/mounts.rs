@@ -1,0 +1,91 @@
+//! `/proc/self/mountinfo`.
+
+use std::{fs, io, path::PathBuf};
+
+/// One mount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// File-system type: `ext4`, `overlay`, `cgroup`, ...
+    pub kind: String,
+    /// What is mounted; for pseudo file systems a free name.
+    pub source: String,
+    /// Options of the superblock.
+    pub options: String,
+}
+
+/// Read the text of a mountinfo file. Lines that do not parse are left out.
+#[must_use]
+pub fn parse_mountinfo(text: &str) -> Vec<Mount> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+/// All mounts of this process's mount namespace, in mount order.
+///
+/// # Errors
+/// When `/proc` is not there.
+pub fn mounts() -> io::Result<Vec<Mount>> {
+    // The names in it are bytes; a stray non-UTF-8 mount elsewhere must not blind us.
+    Ok(parse_mountinfo(&String::from_utf8_lossy(&fs::read("/proc/self/mountinfo")?)))
+}
+
+/// Fields: id parent dev root point options [optional...] - type source super-options (proc_pid_mountinfo(5)).
+fn parse_line(line: &str) -> Option<Mount> {
+    let (left, right) = line.split_once(" - ")?;
+    let point = PathBuf::from(unescape(left.split(' ').nth(4)?));
+    let mut right = right.split(' ');
+    let kind = right.next()?.to_owned();
+    let source = unescape(right.next()?);
+    Some(Mount {
+        point,
+        kind,
+        source,
+        options: unescape(right.next().unwrap_or_default()),
+    })
+}
+
+/// Undo the kernel's octal escapes of space, tab, newline and backslash.
+fn unescape(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let octal = (first == b'\\')
+            .then(|| tail.get(..3))
+            .flatten()
+            .filter(|digits| digits.iter().all(|d| (b'0'..=b'7').contains(d)));
+        let value = octal.map(|d| u32::from(d[0] - b'0') * 64 + u32::from(d[1] - b'0') * 8 + u32::from(d[2] - b'0'));
+        match value.and_then(|value| u8::try_from(value).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                rest = &tail[3..];
+            }
+            None => {
+                out.push(first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_optional_fields_and_escapes() {
+        let text = "36 35 98:0 /mnt1 /mnt/a\\040b rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue\n\
+                    40 27 0:99 / /run/g/rootfs rw,relatime - overlay rookery-abc rw,lowerdir=/t,upperdir=/u\nnonsense\n";
+        let mounts = parse_mountinfo(text);
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[0].point, PathBuf::from("/mnt/a b"));
+        assert_eq!((mounts[1].kind.as_str(), mounts[1].source.as_str()), ("overlay", "rookery-abc"));
+    }
+
+    #[test]
+    fn a_lone_backslash_stays() {
+        assert_eq!(unescape("a\\b\\1"), "a\\b\\1");
+        assert_eq!(unescape("\\134\\777"), "\\\\777");
+    }
+}

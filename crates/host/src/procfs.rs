@@ -1,0 +1,178 @@
+//! Parsers of `/proc`: pure functions on text.
+
+/// Kernel clock ticks per second in `/proc` (USER_HZ; 100 on every Linux architecture that Rust's std supports).
+const TICKS_PER_SECOND: u64 = 100;
+
+/// CPU times of the whole host since boot, from `/proc/stat`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostCpu {
+    /// user + nice + system + irq + softirq + steal, us, summed over CPUs.
+    pub busy_us: u64,
+    /// idle + iowait, us, summed over CPUs.
+    pub idle_us: u64,
+}
+
+/// Read the first line of `/proc/stat`. Guest time is part of user time and is not counted twice.
+#[must_use]
+pub fn parse_host_cpu(text: &str) -> Option<HostCpu> {
+    let mut fields = text.lines().next()?.split_ascii_whitespace();
+    if fields.next()? != "cpu" {
+        return None;
+    }
+    let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+    let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = ticks[..] else {
+        return None;
+    };
+    let us = |ticks: u64| ticks.saturating_mul(1_000_000 / TICKS_PER_SECOND);
+    let sum = |parts: &[u64]| us(parts.iter().fold(0, |sum, part| u64::saturating_add(sum, *part)));
+    Some(HostCpu {
+        busy_us: sum(&[user, nice, system, irq, softirq, steal]),
+        idle_us: sum(&[idle, iowait]),
+    })
+}
+
+/// What `/proc/<pid>/stat` tells of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// State letter: `R`, `S`, `Z`, ...
+    pub state: char,
+    /// Parent.
+    pub parent: u32,
+    /// Process group.
+    pub group: u32,
+    /// CPU time of the process and of its children that it has waited for, us.
+    pub cpu_us: u64,
+    /// Start time, ticks since boot; with the pid it identifies a process.
+    pub start_ticks: u64,
+    /// Resident memory, pages.
+    pub resident_pages: u64,
+}
+
+/// Read the text of `/proc/<pid>/stat`. The command name may hold spaces and parentheses.
+#[must_use]
+pub fn parse_process_stat(text: &str) -> Option<ProcessStat> {
+    let (_, after_name) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
+    // fields[0] is field 3 of proc_pid_stat(5).
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    let signed = |field: usize| Some(u64::try_from(fields.get(field - 3)?.parse::<i64>().ok()?).unwrap_or(0));
+    let ticks = number(14)?
+        .saturating_add(number(15)?)
+        .saturating_add(signed(16)?)
+        .saturating_add(signed(17)?);
+    Some(ProcessStat {
+        state: fields.first()?.chars().next()?,
+        parent: u32::try_from(number(4)?).ok()?,
+        group: u32::try_from(number(5)?).ok()?,
+        cpu_us: ticks.saturating_mul(1_000_000 / TICKS_PER_SECOND),
+        start_ticks: number(22)?,
+        resident_pages: signed(24)?,
+    })
+}
+
+/// Memory of the host, from `/proc/meminfo`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostMemory {
+    /// All of it, bytes.
+    pub total: u64,
+    /// What can be had without swapping, bytes.
+    pub available: u64,
+}
+
+/// Read `/proc/meminfo`.
+#[must_use]
+pub fn parse_meminfo(text: &str) -> Option<HostMemory> {
+    let field = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    };
+    Some(HostMemory {
+        total: field("MemTotal:")?,
+        available: field("MemAvailable:")?,
+    })
+}
+
+/// First model name in `/proc/cpuinfo` (`model name`, or `Model`/`Hardware` on other architectures).
+#[must_use]
+pub fn parse_cpu_model(text: &str) -> Option<String> {
+    let value = |key: &str| {
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(k, _)| k.trim() == key)
+            .map(|(_, v)| v.trim().to_owned())
+    };
+    value("model name").or_else(|| value("Model")).or_else(|| value("Hardware"))
+}
+
+/// Value of a variable in the text of `/proc/<pid>/environ`.
+#[must_use]
+pub fn environ_value<'a>(environ: &'a [u8], key: &str) -> Option<&'a str> {
+    let variables = environ.split(|byte| *byte == 0);
+    let value = variables
+        .into_iter()
+        .find_map(|variable| variable.strip_prefix(key.as_bytes())?.strip_prefix(b"="))?;
+    str::from_utf8(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_cpu_counts_steal_as_busy_and_iowait_as_idle() {
+        let cpu = parse_host_cpu("cpu  10 1 5 100 20 2 3 4 9 9\ncpu0 1 1 1 1 1 1 1 1 0 0\n").expect("valid");
+        assert_eq!(
+            cpu,
+            HostCpu {
+                busy_us: 250_000,
+                idle_us: 1_200_000
+            }
+        );
+        assert_eq!(parse_host_cpu("cpu 1 2 3"), None);
+        assert_eq!(parse_host_cpu("intr 1"), None);
+        assert_eq!(parse_host_cpu(""), None);
+    }
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let text = "42 (a) (b c) S 7 42 42 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 777 123456 512 18446744073709551615 1 1\n";
+        let stat = parse_process_stat(text).expect("valid");
+        assert_eq!(
+            stat,
+            ProcessStat {
+                state: 'S',
+                parent: 7,
+                group: 42,
+                cpu_us: 2_000_000,
+                start_ticks: 777,
+                resident_pages: 512
+            }
+        );
+        assert_eq!(parse_process_stat("42 (a) S 7"), None);
+        assert_eq!(parse_process_stat(""), None);
+    }
+
+    #[test]
+    fn memory_is_bytes() {
+        let memory = parse_meminfo("MemTotal:       100 kB\nMemFree: 1 kB\nMemAvailable:    50 kB\n").expect("valid");
+        assert_eq!(
+            memory,
+            HostMemory {
+                total: 102_400,
+                available: 51_200
+            }
+        );
+        assert_eq!(parse_meminfo("MemTotal: 100 kB\n"), None);
+    }
+
+    #[test]
+    fn model_and_environ() {
+        assert_eq!(
+            parse_cpu_model("processor\t: 0\nmodel name\t: Some CPU\n").as_deref(),
+            Some("Some CPU")
+        );
+        assert_eq!(parse_cpu_model("processor\t: 0\n"), None);
+        assert_eq!(environ_value(b"A=1\0ROOKERY_RUN=ab\0", "ROOKERY_RUN"), Some("ab"));
+        assert_eq!(environ_value(b"XROOKERY_RUN=ab\0ROOKERY_RUNS=c\0", "ROOKERY_RUN"), None);
+    }
+}

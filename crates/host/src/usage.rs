@@ -1,0 +1,13 @@
+//! What something used of this machine.
+
+/// CPU time and memory of a guest, a process group or the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time since its start, us.
+    pub cpu_us: u64,
+    /// Memory now, bytes.
+    pub memory_bytes: u64,
+}
+
+/// Reads the usage of one subject; may be moved to a sampler's thread. `None` when the subject is gone.
+pub type UsageProbe = Box<dyn FnMut() -> Option<Usage> + Send>;
