@@ -1,0 +1,98 @@
+//! Products: one row of PRODUCTS, drawn in the order of the kit.
+
+use super::Cents;
+use crate::dvdstore::{
+    Rows, WordLists,
+    random::{CRand, GnuRand},
+};
+
+/// One row of PRODUCTS; the texts borrow from the word lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Product<'w> {
+    /// `1..=products`.
+    pub id: u64,
+    /// `1..=16`, an index (from 1) into [`super::CATEGORIES`].
+    pub category: u8,
+    /// The two words of the title.
+    pub title_words: [&'w str; 2],
+    /// First and last name of the actor.
+    pub actor_names: [&'w str; 2],
+    /// 9.99 to 29.99.
+    pub price: Cents,
+    /// Whether a search by category finds the product.
+    pub special: bool,
+    /// The product that buyers of this one also bought, `1..=products`.
+    pub common_product: u64,
+}
+
+impl Product<'_> {
+    /// The title: two words. Titles are unique up to a million products.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.title_words.join(" ")
+    }
+
+    /// The actor: first and last name.
+    #[must_use]
+    pub fn actor(&self) -> String {
+        self.actor_names.join(" ")
+    }
+}
+
+/// The products, in order of their ids.
+#[derive(Clone, Debug)]
+pub struct Products<'w> {
+    rand: GnuRand,
+    words: &'w WordLists,
+    products: u64,
+    next: u64,
+}
+
+impl<'w> Products<'w> {
+    /// The products of a database of `rows`, named from `words`; the stream always starts from seed 1.
+    #[must_use]
+    pub fn new(rows: Rows, words: &'w WordLists) -> Self {
+        Self {
+            rand: GnuRand::new(1),
+            words,
+            products: rows.products,
+            next: 1,
+        }
+    }
+}
+
+impl<'w> Iterator for Products<'w> {
+    type Item = Product<'w>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Product<'w>> {
+        if self.next > self.products {
+            return None;
+        }
+        let id = self.next;
+        self.next += 1;
+        let index = (id - 1) as usize;
+        let titles = &self.words.titles;
+        let rand = &mut self.rand;
+        let category = rand.pick(1, 16) as u8;
+        let last_name = rand.pick(0, 199) as usize;
+        let first_name = rand.pick(0, 199) as usize;
+        let price = Cents(99 + 100 * rand.pick(9, 29));
+        // A large catalogue has about 100 specials, not 1 %.
+        let one_in = if self.products <= 100_000 { 100 } else { 10_000 };
+        Some(Product {
+            id,
+            category,
+            title_words: [&titles[index / 1000 % 1000], &titles[index % 1000]],
+            actor_names: [&self.words.first_names[first_name], &self.words.last_names[last_name]],
+            price,
+            special: rand.pick(1, one_in) == one_in,
+            common_product: rand.pick(1, self.products),
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = (self.products + 1 - self.next) as usize;
+        (left, Some(left))
+    }
+}
