@@ -1,1 +1,21 @@
-//! The run directory: schema, journal, export.
+//! The store of one run: a single SQLite file, `run.sqlite`, in the run directory.
+//!
+//! [`Store`] is the principal type. A trial is journaled with [`Store::begin_trial`] before anything is touched and with
+//! [`Store::end_trial`], in one transaction with all its numbers, when it has ended: whatever was reported as done survives
+//! `kill -9`. What is read back is checked, because a run may come from elsewhere.
+//!
+//! The tables are described in [`schema`]; people may query them with `sqlite3 run.sqlite`.
+
+mod cells;
+mod error;
+mod export;
+mod journal;
+mod model;
+mod read;
+pub mod schema;
+mod write;
+
+pub use error::StoreError;
+pub use export::{export_csv, export_json};
+pub use journal::Store;
+pub use model::{Attempt, GuestLog, HostDescription, Note, OrderAudit, Outcome, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning};

@@ -1,0 +1,188 @@
+//! What a run consists of, as it is handed to and from the store.
+
+use rookery_stats::{Measurement, ResourceSample, qos::Verdict};
+use rookery_study::{HostFacts, Plan, Study, Trial};
+use serde::{Deserialize, Serialize};
+
+/// What is known of a run before its first trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// Label of everything the run makes.
+    pub run_id: String,
+    /// Title of the study.
+    pub title: String,
+    /// Path of the study file as it was given.
+    pub study_file: String,
+    /// Its text.
+    pub study_text: String,
+    /// The study as it was understood.
+    pub study: Study,
+    /// The plan.
+    pub plan: Plan,
+    /// The machine.
+    pub host: HostDescription,
+    /// Version of Rookery.
+    pub rookery_version: String,
+    /// Creation, RFC 3339.
+    pub created_at: String,
+}
+
+/// The machine that a run was executed on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostDescription {
+    /// Name.
+    pub hostname: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// What the plan was made for.
+    pub facts: HostFacts,
+    /// Software and its versions: rookery, sqlite, runc, ...
+    pub versions: Vec<(String, String)>,
+}
+
+/// Where a trial stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialStatus {
+    /// Not begun.
+    Planned,
+    /// Begun and not ended: it runs now, or the controller died.
+    Running,
+    /// Ended well.
+    Done,
+    /// Ended, but failed its own checks: kept, shown, never averaged.
+    Void,
+    /// Could not be carried out.
+    Failed,
+}
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Well.
+    Done,
+    /// It failed its own checks.
+    Void,
+    /// It could not be carried out.
+    Failed,
+}
+
+impl From<Outcome> for TrialStatus {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::Done,
+            Outcome::Void => Self::Void,
+            Outcome::Failed => Self::Failed,
+        }
+    }
+}
+
+/// One planned trial and where it stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrialRow {
+    /// The trial as planned.
+    pub trial: Trial,
+    /// Where it stands.
+    pub status: TrialStatus,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// Begin of the last attempt, RFC 3339.
+    pub started_at: Option<String>,
+    /// End of the last attempt, RFC 3339.
+    pub ended_at: Option<String>,
+    /// Why it is void or failed.
+    pub reasons: Vec<String>,
+}
+
+/// One attempt at a trial.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Attempt {
+    /// The trial.
+    pub trial: u32,
+    /// 1-based number of the attempt.
+    pub attempt: u32,
+    /// Begin, RFC 3339.
+    pub started_at: String,
+    /// End, RFC 3339; `None` for an attempt that never ended.
+    pub ended_at: Option<String>,
+    /// How it ended: `done`, `void`, `failed`, `interrupted`; `None` while it runs.
+    pub end: Option<String>,
+}
+
+/// All that one trial yielded.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrialRecord {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it is void or failed; empty when done.
+    pub reasons: Vec<String>,
+    /// What the driver measured, if it came to that.
+    pub measurement: Option<Measurement>,
+    /// What the limits say.
+    pub verdict: Option<Verdict>,
+    /// Use of CPU and memory.
+    pub resources: Vec<ResourceSample>,
+    /// Orders in the databases against orders acknowledged.
+    pub audits: Vec<OrderAudit>,
+    /// Tails of the guests' logs.
+    pub logs: Vec<GuestLog>,
+    /// Settings asked for and found.
+    pub tunings: Vec<Tuning>,
+    /// Seconds from the start of the guests until all were healthy.
+    pub ready_s: f64,
+}
+
+/// Whether the database of a guest holds what its users were told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OrderAudit {
+    /// Name of the guest.
+    pub guest: String,
+    /// New orders found in the database after the trial.
+    pub orders_in_database: u64,
+    /// Orders that the driver saw committed over the whole trial.
+    pub orders_acknowledged: u64,
+    /// Purchases sent and never answered: the database may hold up to this many more.
+    pub unanswered: u64,
+    /// Whether the guest was killed.
+    pub killed: bool,
+    /// The lab's judgement.
+    pub consistent: bool,
+    /// In words.
+    pub detail: String,
+}
+
+/// The tail of a guest's log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestLog {
+    /// Name of the guest.
+    pub guest: String,
+    /// Text.
+    pub text: String,
+}
+
+/// One setting: what was asked for, and what was in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tuning {
+    /// Name of the guest, or `host`.
+    pub guest: String,
+    /// Name of the setting.
+    pub name: String,
+    /// Asked for.
+    pub asked: String,
+    /// In force at the start.
+    pub effective: String,
+    /// In force at the end.
+    pub at_end: String,
+}
+
+/// A remark of the lab on the run as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When, RFC 3339.
+    pub at: String,
+    /// What.
+    pub text: String,
+}

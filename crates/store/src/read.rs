@@ -1,0 +1,264 @@
+//! Reading the record of one trial back; nothing in it is trusted.
+
+use rookery_stats::{
+    DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, Latencies, Measurement, OperationMeasurement, ResourceSample, SecondSample,
+    ShopCounters, Window,
+    qos::{Limited, RuleResult, Verdict},
+};
+
+use crate::{GuestLog, OrderAudit, Store, StoreError, TrialRecord, Tuning, cells::Cells};
+
+impl Store {
+    /// Everything that a trial yielded; `None` when it has not ended (or is not in the plan).
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn record(&self, trial: u32) -> Result<Option<TrialRecord>, StoreError> {
+        let sql = "SELECT * FROM records WHERE trial = ?1";
+        let ends = self.collect("records", sql, [trial], |cells| {
+            Ok((cells.named("outcome")?, cells.real("ready_s")?))
+        })?;
+        let Some((outcome, ready_s)) = ends.into_iter().next() else {
+            return Ok(None);
+        };
+        Ok(Some(TrialRecord {
+            outcome,
+            reasons: self.reasons(trial)?,
+            measurement: self.measurement(trial)?,
+            verdict: self.verdict(trial)?,
+            resources: self.of_trial("resources", trial, resource)?,
+            audits: self.of_trial("audits", trial, audit)?,
+            logs: self.of_trial("logs", trial, log)?,
+            tunings: self.of_trial("tunings", trial, tuning)?,
+            ready_s,
+        }))
+    }
+
+    fn of_trial<T>(&self, table: &'static str, trial: u32, read: impl Fn(&Cells<'_>) -> Result<T, String>) -> Result<Vec<T>, StoreError> {
+        self.collect(
+            table,
+            &format!("SELECT * FROM {table} WHERE trial = ?1 ORDER BY position"),
+            [trial],
+            read,
+        )
+    }
+
+    fn measurement(&self, trial: u32) -> Result<Option<Measurement>, StoreError> {
+        let sql = "SELECT * FROM measurements WHERE trial = ?1";
+        let Some(mut measurement) = self.collect("measurements", sql, [trial], measurement)?.into_iter().next() else {
+            return Ok(None);
+        };
+        measurement.guests = self.of_trial("guests", trial, guest)?;
+        for guest in &mut measurement.guests {
+            self.fill_guest(trial, guest)?;
+        }
+        Ok(Some(measurement))
+    }
+
+    fn fill_guest(&self, trial: u32, guest: &mut GuestMeasurement) -> Result<(), StoreError> {
+        let key = (trial, guest.guest.as_str());
+        let sql = "SELECT * FROM operations WHERE trial = ?1 AND guest = ?2 ORDER BY position";
+        let operations = self.collect("operations", sql, key, operation)?;
+        let sql = "SELECT * FROM seconds WHERE trial = ?1 AND guest = ?2 ORDER BY second";
+        let series = self.collect("seconds", sql, key, second)?;
+        let sql = "SELECT * FROM errors WHERE trial = ?1 AND guest = ?2 ORDER BY position";
+        let tallies = self.collect("errors", sql, key, |cells| Ok((cells.count("position")?, tally(cells)?)))?;
+        let sql = "SELECT * FROM error_examples WHERE trial = ?1 AND guest = ?2 ORDER BY position, example";
+        let examples = self.collect("error_examples", sql, key, |cells| Ok((cells.count("position")?, example(cells)?)))?;
+        guest.operations = operations;
+        guest.series = series;
+        guest.errors = tallies
+            .into_iter()
+            .map(|(position, mut tally)| {
+                let own = examples.iter().filter(|(of, _)| *of == position);
+                tally.examples = own.map(|(_, example)| example.clone()).collect();
+                tally
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn verdict(&self, trial: u32) -> Result<Option<Verdict>, StoreError> {
+        let sql = "SELECT * FROM verdicts WHERE trial = ?1";
+        let heads = self.collect("verdicts", sql, [trial], |cells| {
+            Ok((cells.flag("passed")?, cells.optional_count("binding_rule")?))
+        })?;
+        let Some((passed, binding)) = heads.into_iter().next() else {
+            return Ok(None);
+        };
+        let rules = self.of_trial("rules", trial, rule)?;
+        let binding = binding.map(|index| usize::try_from(index).unwrap_or(usize::MAX));
+        if binding.is_some_and(|index| index >= rules.len()) {
+            return Err(self.damaged("verdicts", "binding_rule names a rule that is not there".to_owned()));
+        }
+        Ok(Some(Verdict { passed, rules, binding }))
+    }
+}
+
+fn measurement(cells: &Cells<'_>) -> Result<Measurement, String> {
+    Ok(Measurement {
+        mode: cells.named("mode")?,
+        pacing: cells.named("pacing")?,
+        window: Window {
+            start_s: cells.real("window_start_s")?,
+            end_s: cells.real("window_end_s")?,
+        },
+        guests: Vec::new(),
+        driver: DriverQuality {
+            cpus: cpus(&cells.text("driver_cpus")?)?,
+            cpu_share: cells.real("driver_cpu_share")?,
+            cpu_us_per_request: cells.real("driver_cpu_us_per_request")?,
+            run_queue_share: cells.real("driver_run_queue_share")?,
+            lag_mean_us: cells.real("lag_mean_us")?,
+            lag_p50_us: cells.count("lag_p50_us")?,
+            lag_p99_us: cells.count("lag_p99_us")?,
+            lag_max_us: cells.count("lag_max_us")?,
+            unconnected_users: cells.small("unconnected_users")?,
+            connect_s: cells.real("connect_s")?,
+            little_error: cells.real("little_error")?,
+            connections: cells.count("connections")?,
+            idle_retries: cells.count("idle_retries")?,
+        },
+        aborted: cells.optional_text("aborted")?,
+    })
+}
+
+fn cpus(text: &str) -> Result<Vec<u32>, String> {
+    let numbers = text.split(',').filter(|number| !number.is_empty());
+    let parsed = numbers.map(|number| number.parse().map_err(|_| format!("driver_cpus: `{number}` is not a CPU")));
+    parsed.collect()
+}
+
+fn guest(cells: &Cells<'_>) -> Result<GuestMeasurement, String> {
+    Ok(GuestMeasurement {
+        guest: cells.text("guest")?,
+        users: cells.small("users")?,
+        operations: Vec::new(),
+        series: Vec::new(),
+        errors: Vec::new(),
+        shop: shop(cells)?,
+        busy_s: cells.real("busy_s")?,
+        idle_s: cells.real("idle_s")?,
+        drawn_delay_mean_s: cells.optional_real("drawn_delay_mean_s")?,
+        actual_delay_mean_s: cells.optional_real("actual_delay_mean_s")?,
+    })
+}
+
+fn shop(cells: &Cells<'_>) -> Result<ShopCounters, String> {
+    Ok(ShopCounters {
+        n_overall: cells.count("n_overall")?,
+        opm: cells.real("opm")?,
+        rt_tot_avg_msec: cells.real("rt_tot_avg_msec")?,
+        rt_tot_lastn_max_msec: cells.real("rt_tot_lastn_max_msec")?,
+        n_rollbacks_overall: cells.count("n_rollbacks_overall")?,
+        rollback_rate: cells.real("rollback_rate")?,
+        n_login_overall: cells.count("n_login_overall")?,
+        n_newcust_overall: cells.count("n_newcust_overall")?,
+        n_browse_overall: cells.count("n_browse_overall")?,
+        n_purchase_overall: cells.count("n_purchase_overall")?,
+        rt_login_avg_msec: cells.real("rt_login_avg_msec")?,
+        rt_newcust_avg_msec: cells.real("rt_newcust_avg_msec")?,
+        rt_browse_avg_msec: cells.real("rt_browse_avg_msec")?,
+        rt_purchase_avg_msec: cells.real("rt_purchase_avg_msec")?,
+        n_purchase_from_start: cells.count("n_purchase_from_start")?,
+        n_rollbacks_from_start: cells.count("n_rollbacks_from_start")?,
+        n_purchase_unanswered: cells.count("n_purchase_unanswered")?,
+    })
+}
+
+fn operation(cells: &Cells<'_>) -> Result<OperationMeasurement, String> {
+    let latencies = |blob: &str, overflow: &str| {
+        Latencies::from_blob(&cells.blob(blob)?, cells.count(overflow)?).map_err(|error| format!("{blob}: {error}"))
+    };
+    Ok(OperationMeasurement {
+        name: cells.text("operation")?,
+        started: cells.count("started")?,
+        completed: cells.count("completed")?,
+        succeeded: cells.count("succeeded")?,
+        failed: cells.count("failed")?,
+        unfinished: cells.count("unfinished")?,
+        service: latencies("service_hdr", "service_overflow")?,
+        response: latencies("response_hdr", "response_overflow")?,
+    })
+}
+
+fn second(cells: &Cells<'_>) -> Result<SecondSample, String> {
+    Ok(SecondSample {
+        second: cells.small("second")?,
+        requests: cells.small("requests")?,
+        orders: cells.small("orders")?,
+        errors: cells.small("errors")?,
+        p50_us: cells.count("p50_us")?,
+        p95_us: cells.count("p95_us")?,
+        p99_us: cells.count("p99_us")?,
+        max_us: cells.count("max_us")?,
+    })
+}
+
+fn tally(cells: &Cells<'_>) -> Result<ErrorTally, String> {
+    Ok(ErrorTally {
+        class: cells.named("class")?,
+        sub_class: cells.text("sub_class")?,
+        count: cells.count("count")?,
+        examples: Vec::new(),
+    })
+}
+
+fn example(cells: &Cells<'_>) -> Result<ErrorExample, String> {
+    Ok(ErrorExample {
+        at_s: cells.real("at_s")?,
+        operation: cells.text("operation")?,
+        detail: cells.text("detail")?,
+    })
+}
+
+fn rule(cells: &Cells<'_>) -> Result<RuleResult, String> {
+    Ok(RuleResult {
+        guest: cells.text("guest")?,
+        operation: cells.optional_text("operation")?,
+        limited: cells.optional_real("percentile")?.map_or(Limited::ErrorRatio, Limited::Percentile),
+        limit: cells.real("limit_us_or_share")?,
+        value: cells.optional_real("value_us_or_share")?,
+        samples: cells.count("samples")?,
+        outcome: cells.named("outcome")?,
+        marginal: cells.flag("marginal")?,
+    })
+}
+
+fn resource(cells: &Cells<'_>) -> Result<ResourceSample, String> {
+    Ok(ResourceSample {
+        subject: cells.text("subject")?,
+        at_s: cells.real("at_s")?,
+        cpu_cores: cells.real("cpu_cores")?,
+        memory_bytes: cells.count("memory_bytes")?,
+    })
+}
+
+fn audit(cells: &Cells<'_>) -> Result<OrderAudit, String> {
+    Ok(OrderAudit {
+        guest: cells.text("guest")?,
+        orders_in_database: cells.count("orders_in_database")?,
+        orders_acknowledged: cells.count("orders_acknowledged")?,
+        unanswered: cells.count("unanswered")?,
+        killed: cells.flag("killed")?,
+        consistent: cells.flag("consistent")?,
+        detail: cells.text("detail")?,
+    })
+}
+
+fn log(cells: &Cells<'_>) -> Result<GuestLog, String> {
+    Ok(GuestLog {
+        guest: cells.text("guest")?,
+        text: cells.text("text")?,
+    })
+}
+
+fn tuning(cells: &Cells<'_>) -> Result<Tuning, String> {
+    Ok(Tuning {
+        guest: cells.text("guest")?,
+        name: cells.text("name")?,
+        asked: cells.text("asked")?,
+        effective: cells.text("effective")?,
+        at_end: cells.text("at_end")?,
+    })
+}
