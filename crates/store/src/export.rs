@@ -95,7 +95,7 @@ fn table(store: &Store, name: &'static str, sql: &str) -> Result<Table, StoreErr
     let damaged = |error: rusqlite::Error| store.damaged(name, error.to_string());
     let columns: Vec<String> = {
         let statement = store.connection.prepare_cached(sql).map_err(damaged)?;
-        statement.column_names().into_iter().map(str::to_owned).collect()
+        statement.column_names().map(str::to_owned).collect()
     };
     let rows = store.collect(name, sql, [], |cells| {
         let value = |index| cell(cells.0.get_ref(index).map_err(|error| error.to_string())?);

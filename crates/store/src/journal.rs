@@ -532,3 +532,21 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_store_of_any_name_can_be_read_where_nothing_can_be_written() {
+        let dir = tempfile::TempDir::new().expect("a temporary directory");
+        let path = dir.path().join("a run?with#odd %name.sqlite");
+        drop(Store::create(&path, &fixture::header()).expect("a new store"));
+        assert!(!has_write_ahead_log(&path));
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = connect(&path, &immutable_uri(&path), flags).expect("an immutable connection");
+        let store = Store::checked(path, connection).expect("our own store");
+        assert_eq!(store.trials().expect("readable").len(), 4);
+    }
+}

@@ -9,10 +9,14 @@
 mod cells;
 mod error;
 mod export;
+#[cfg(test)]
+mod fixture;
 mod journal;
 mod model;
 mod read;
 pub mod schema;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use error::StoreError;

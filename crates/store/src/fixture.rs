@@ -1,0 +1,253 @@
+//! A run made by formula, for tests.
+
+use std::time::Duration;
+
+use rookery_stats::{
+    DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample,
+    SecondSample, ShopCounters, Window,
+    qos::{PercentileLimit, Qos, judge},
+};
+use rookery_study::{
+    Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point, Scaled, StackKind,
+    StackUse, Study, Trial, Vcpus, Workload, WorkloadKind,
+};
+
+use crate::{GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, TrialRecord, Tuning};
+
+/// Two points, two repeats: one big guest and two small ones.
+pub(crate) fn header() -> RunHeader {
+    let facts = HostFacts {
+        cpus: vec![0, 1],
+        memory_mib: 4096,
+        disk_free_mib: 10_000,
+        root: false,
+    };
+    RunHeader {
+        run_id: "r0123456789".to_owned(),
+        title: "One big guest or two small ones?".to_owned(),
+        study_file: "studies/fixture.toml".to_owned(),
+        study_text: "title = \"One big guest or two small ones?\"\n".to_owned(),
+        study: study(),
+        plan: plan(),
+        host: HostDescription {
+            hostname: "lab".to_owned(),
+            kernel: "6.1.0".to_owned(),
+            cpu_model: "Test CPU".to_owned(),
+            facts,
+            versions: vec![("rookery".to_owned(), "0.1.0".to_owned())],
+        },
+        rookery_version: "0.1.0".to_owned(),
+        created_at: "2026-01-02T03:04:05Z".to_owned(),
+    }
+}
+
+fn study() -> Study {
+    let scaled = |amount, per| Scaled { amount, per };
+    Study {
+        title: "One big guest or two small ones?".to_owned(),
+        question: None,
+        seed: u64::MAX,
+        workload: Workload {
+            kind: WorkloadKind::Dvdstore,
+            database: scaled(10.0, Per::Vcpu),
+            think_time: Duration::from_millis(250),
+            pacing: Pacing::Think,
+            new_customers: 0.1,
+            searches: 3,
+            search_batch: 5,
+            line_items: 5,
+        },
+        load: Load {
+            model: LoadModel::Closed,
+            users: vec![scaled(40.0, Per::Host)],
+            ramp_up: Duration::from_secs(1),
+            settle: Duration::from_secs(1),
+            steady: Duration::from_secs(3),
+            ramp_down: Duration::ZERO,
+            drain: Duration::from_secs(5),
+            timeout: Duration::from_secs(10),
+            repeats: 2,
+            order: Order::Random,
+        },
+        qos: Qos {
+            percentiles: vec![PercentileLimit {
+                operation: None,
+                percentile: 95.0,
+                limit_us: 100_000,
+            }],
+            error_ratio: Some(0.001),
+            min_operations: 20,
+        },
+        stack: StackUse {
+            kind: StackKind::Embedded,
+            pages: Pages::Corrected,
+        },
+        guest: GuestShape {
+            kind: GuestKind::Bare,
+            memory: scaled(640.1, Per::Vcpu),
+            pin: Pin::Spread,
+            pids: 100,
+            ready_within: Duration::from_secs(10),
+        },
+        host: HostUse {
+            overcommit: 1.0,
+            ..HostUse::default()
+        },
+        layouts: vec![Layout {
+            name: "scale-out".to_owned(),
+            guests: vec![1, 2],
+            vcpus: vec![Vcpus(500)],
+            users: None,
+        }],
+    }
+}
+
+fn plan() -> Plan {
+    let point = |id, guests: u32, vcpus| Point {
+        id,
+        layouts: vec!["scale-out".to_owned()],
+        guests,
+        vcpus: Vcpus(vcpus),
+        users: vec![40 / guests; guests as usize],
+        memory_mib: 320,
+        database: "10MB".parse().expect("a size"),
+        pins: vec![vec![0]; guests as usize],
+        capacity_cpus: 1.0,
+        baseline: Some(1),
+    };
+    let trial = |id, point, repeat| Trial {
+        id,
+        point,
+        repeat,
+        seed: u64::MAX - u64::from(id),
+    };
+    Plan {
+        points: vec![point(1, 1, 1000), point(2, 2, 500)],
+        trials: vec![trial(1, 1, 1), trial(2, 2, 1), trial(3, 2, 2), trial(4, 1, 2)],
+        driver_cpus: vec![1],
+        guest_cpus: vec![0],
+        estimate: Estimate {
+            duration: Duration::from_secs(60),
+            memory_mib: 640,
+            disk_mib: 100,
+        },
+        notes: vec!["bare guests do not enforce their memory limit".to_owned()],
+    }
+}
+
+/// A record in which every field differs from its default.
+pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
+    let measurement = Measurement {
+        mode: Mode::Closed,
+        pacing: Pacing::Think,
+        window: Window { start_s: 2.0, end_s: 5.0 },
+        guests: (1..=guests).map(|number| guest(number, pace)).collect(),
+        driver: DriverQuality {
+            cpus: vec![1, 3],
+            cpu_share: 0.25,
+            cpu_us_per_request: 42.5,
+            run_queue_share: 0.01,
+            lag_mean_us: 120.5,
+            lag_p50_us: 100,
+            lag_p99_us: 900,
+            lag_max_us: 2_000,
+            unconnected_users: 1,
+            connect_s: 0.125,
+            little_error: 0.005,
+            connections: 41,
+            idle_retries: 2,
+        },
+        aborted: Some("stopped on request".to_owned()),
+    };
+    let qos = study().qos;
+    TrialRecord {
+        outcome: Outcome::Done,
+        reasons: vec!["a reason, with \"quotes\"\nand lines".to_owned()],
+        verdict: Some(judge(&qos, &measurement)),
+        measurement: Some(measurement),
+        resources: (0..4).map(resource).collect(),
+        audits: vec![OrderAudit {
+            guest: "g1".to_owned(),
+            orders_in_database: 10,
+            orders_acknowledged: 9,
+            unanswered: 1,
+            killed: true,
+            consistent: true,
+            detail: "killed".to_owned(),
+        }],
+        logs: vec![GuestLog {
+            guest: "g1".to_owned(),
+            text: "listening\u{1b}[0m".to_owned(),
+        }],
+        tunings: vec![Tuning {
+            guest: "g1".to_owned(),
+            name: "cpu quota".to_owned(),
+            asked: "0.5".to_owned(),
+            effective: "0.5".to_owned(),
+            at_end: "0.4".to_owned(),
+        }],
+        ready_s: 0.75,
+    }
+}
+
+fn resource(second: u32) -> ResourceSample {
+    ResourceSample {
+        subject: "host".to_owned(),
+        at_s: f64::from(second) - 1.5,
+        cpu_cores: 0.5,
+        memory_bytes: 1 << 30,
+    }
+}
+
+fn guest(number: u32, pace: u64) -> GuestMeasurement {
+    let operation = |name: &str, count: u64| {
+        let mut operation = OperationMeasurement::empty(name);
+        for k in 0..count {
+            operation.service.record_us(pace * (1 + k * 7 % 100));
+            operation.response.record_us(pace * (1 + k * 7 % 100) + 50);
+        }
+        (operation.started, operation.completed, operation.succeeded) = (count + 2, count - 1, count);
+        (operation.failed, operation.unfinished) = (1, 1);
+        operation
+    };
+    let example = ErrorExample {
+        at_s: 2.5,
+        operation: "login".to_owned(),
+        detail: "<script>".to_owned(),
+    };
+    GuestMeasurement {
+        guest: format!("g{number}"),
+        users: 20,
+        operations: vec![operation("login", 200), operation("order", 150)],
+        series: (0..5).map(|second| sample(second, pace)).collect(),
+        errors: vec![ErrorTally {
+            class: ErrorClass::Status,
+            sub_class: "500".to_owned(),
+            count: 3,
+            examples: vec![example],
+        }],
+        shop: ShopCounters {
+            n_overall: 150,
+            opm: 3000.0,
+            rollback_rate: 2.0,
+            ..ShopCounters::default()
+        },
+        busy_s: 10.0,
+        idle_s: 50.0,
+        drawn_delay_mean_s: Some(0.25),
+        actual_delay_mean_s: None,
+    }
+}
+
+fn sample(second: u32, pace: u64) -> SecondSample {
+    SecondSample {
+        second,
+        requests: 50,
+        orders: 10,
+        errors: 1,
+        p50_us: 50 * pace,
+        p95_us: 95 * pace,
+        p99_us: 99 * pace,
+        max_us: 100 * pace,
+    }
+}

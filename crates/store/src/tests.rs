@@ -1,0 +1,281 @@
+use std::{fs, path::PathBuf, sync::LazyLock};
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use crate::{
+    Outcome, Store, StoreError, TrialRecord, TrialStatus, export_csv, export_json,
+    fixture::{header, record},
+};
+
+struct Place {
+    dir: TempDir,
+    path: PathBuf,
+}
+
+fn place() -> Place {
+    let dir = TempDir::new().expect("a temporary directory");
+    let path = dir.path().join("run.sqlite");
+    Place { dir, path }
+}
+
+/// A finished trial, a void one, a running one, a planned one.
+fn partial_run(place: &Place) -> Store {
+    let store = Store::create(&place.path, &header()).expect("a new store");
+    for (trial, outcome) in [(1, Outcome::Done), (2, Outcome::Void)] {
+        store.begin_trial(trial, "2026-01-02T03:05:00Z").expect("a planned trial");
+        let record = TrialRecord {
+            outcome,
+            ..record(trial, 100)
+        };
+        store.end_trial(trial, "2026-01-02T03:06:00Z", &record).expect("a running trial");
+    }
+    store.begin_trial(3, "2026-01-02T03:07:00Z").expect("a planned trial");
+    store.note("2026-01-02T03:08:00Z", "the host was busy").expect("a note");
+    store
+}
+
+fn refusal<T>(result: Result<T, StoreError>, place: &Place) -> String {
+    let Err(error) = result else { panic!("it was not refused") };
+    error.to_string().replace(&place.dir.path().display().to_string(), "DIR")
+}
+
+fn statuses(store: &Store) -> Vec<(u32, TrialStatus, u32)> {
+    let rows = store.trials().expect("readable trials");
+    rows.into_iter().map(|row| (row.trial.id, row.status, row.attempts)).collect()
+}
+
+#[test]
+fn everything_comes_back_as_it_was_stored() {
+    let place = place();
+    drop(partial_run(&place));
+    for store in [Store::open(&place.path), Store::open_read_only(&place.path)] {
+        let store = store.expect("our own store");
+        assert_eq!(store.header().expect("a header"), header());
+        assert_eq!(store.record(1).expect("readable"), Some(record(1, 100)));
+        assert_eq!(store.record(3).expect("readable"), None);
+        assert_eq!(store.notes().expect("readable")[0].text, "the host was busy");
+        assert_eq!(store.trials().expect("readable")[1].reasons, record(2, 100).reasons);
+    }
+}
+
+#[test]
+fn numbers_that_could_not_be_computed_stay_so() {
+    let place = place();
+    let store = Store::create(&place.path, &header()).expect("a new store");
+    let mut record = record(1, 100);
+    record.ready_s = f64::NAN;
+    store.begin_trial(1, "a").expect("a planned trial");
+    store.end_trial(1, "b", &record).expect("a running trial");
+    assert!(store.record(1).expect("readable").expect("ended").ready_s.is_nan());
+}
+
+#[test]
+fn the_journal_knows_what_was_begun_and_never_ended() {
+    use TrialStatus::{Done, Planned, Running, Void};
+    let place = place();
+    let store = partial_run(&place);
+    assert_eq!(statuses(&store), [(1, Done, 1), (2, Void, 1), (3, Running, 1), (4, Planned, 0)]);
+    drop(store);
+    let store = Store::open(&place.path).expect("our own store");
+    assert_eq!(store.reset_running().expect("a reset"), [3]);
+    assert_eq!(store.reset_running().expect("a reset"), [0u32; 0]);
+    assert_eq!(statuses(&store)[2], (3, Planned, 1));
+    store.begin_trial(3, "2026-01-02T04:00:00Z").expect("a planned trial");
+    store.end_trial(3, "2026-01-02T04:01:00Z", &record(2, 50)).expect("a running trial");
+    let ends: Vec<_> = store
+        .attempts()
+        .expect("readable")
+        .into_iter()
+        .map(|attempt| (attempt.trial, attempt.end))
+        .collect();
+    let named = |trial, end: &str| (trial, Some(end.to_owned()));
+    assert_eq!(
+        ends,
+        [named(1, "done"), named(2, "void"), named(3, "interrupted"), named(3, "done")]
+    );
+}
+
+#[test]
+fn what_was_reported_as_stored_survives_a_controller_that_never_closes() {
+    let place = place();
+    std::mem::forget(partial_run(&place));
+    let store = Store::open(&place.path).expect("our own store");
+    assert_eq!(store.record(1).expect("readable"), Some(record(1, 100)));
+    assert_eq!(statuses(&store)[2].1, TrialStatus::Running);
+}
+
+#[test]
+fn steps_out_of_order_are_refused() {
+    let place = place();
+    let store = partial_run(&place);
+    insta::assert_snapshot!(refusal(store.begin_trial(1, "t"), &place), @"DIR/run.sqlite: trial 1 is done already; a finished trial is never repeated");
+    insta::assert_snapshot!(refusal(store.begin_trial(3, "t"), &place), @r"
+    DIR/run.sqlite: trial 3 was begun and never ended
+      mend: continue the run with --resume
+    ");
+    insta::assert_snapshot!(refusal(store.begin_trial(9, "t"), &place), @"DIR/run.sqlite: trial 9 is not in the plan");
+    insta::assert_snapshot!(refusal(store.end_trial(4, "t", &record(1, 1)), &place), @"DIR/run.sqlite: trial 4 was not begun, so it cannot end");
+}
+
+#[test]
+fn a_void_trial_may_be_tried_again_and_its_first_record_goes() {
+    let place = place();
+    let store = partial_run(&place);
+    store.begin_trial(2, "2026-01-02T05:00:00Z").expect("a void trial");
+    assert_eq!(store.record(2).expect("readable"), None);
+    store.end_trial(2, "2026-01-02T05:01:00Z", &record(1, 70)).expect("a running trial");
+    assert_eq!(store.record(2).expect("readable"), Some(record(1, 70)));
+}
+
+#[test]
+fn a_trial_that_cannot_be_stored_leaves_no_half() {
+    let place = place();
+    let store = partial_run(&place);
+    let mut twins = record(2, 100);
+    let guests = &mut twins.measurement.as_mut().expect("measured").guests;
+    guests[1].guest = guests[0].guest.clone();
+    assert!(store.end_trial(3, "t", &twins).is_err());
+    assert_eq!(statuses(&store)[2].1, TrialStatus::Running);
+    assert_eq!(store.record(3).expect("readable"), None);
+}
+
+#[test]
+fn foreign_and_newer_files_are_refused_with_the_mend() {
+    let place = place();
+    insta::assert_snapshot!(refusal(Store::open(&place.path), &place), @r"
+    DIR/run.sqlite: there is no run here
+      mend: give the directory of a run, the one that holds run.sqlite
+    ");
+    fs::write(&place.path, "not a database, but long enough to be looked at ".repeat(50)).expect("writable");
+    insta::assert_snapshot!(refusal(Store::open(&place.path), &place), @r"
+    DIR/run.sqlite: not the store of a run: it is no SQLite file
+      mend: give the run.sqlite that `rookery run` wrote
+    ");
+    insta::assert_snapshot!(refusal(Store::create(&place.path, &header()), &place), @r"
+    DIR/run.sqlite: there is a run already
+      mend: choose another directory, or continue that run with --resume
+    ");
+}
+
+#[test]
+fn another_schema_is_refused() {
+    let altered = |sql: &str| {
+        let place = place();
+        let store = partial_run(&place);
+        store.connection.execute_batch(sql).expect("valid SQL");
+        drop(store);
+        refusal(Store::open_read_only(&place.path), &place)
+    };
+    insta::assert_snapshot!(altered("PRAGMA user_version = 2"), @r"
+    DIR/run.sqlite: written by a newer Rookery (schema 2; this one knows 1)
+      mend: read it with that version of Rookery
+    ");
+    insta::assert_snapshot!(altered("PRAGMA application_id = 7"), @r"
+    DIR/run.sqlite: not the store of a run: it does not carry our mark
+      mend: give the run.sqlite that `rookery run` wrote
+    ");
+    insta::assert_snapshot!(altered("CREATE VIEW endless AS SELECT 1"), @r"
+    DIR/run.sqlite: not the store of a run: it holds a foreign view, endless
+      mend: give the run.sqlite that `rookery run` wrote
+    ");
+    insta::assert_snapshot!(altered("DROP TABLE notes"), @r"
+    DIR/run.sqlite: not the store of a run: the table notes is missing or of another shape
+      mend: give the run.sqlite that `rookery run` wrote
+    ");
+}
+
+#[test]
+fn damaged_contents_are_named() {
+    let damaged = |sql: &str| {
+        let place = place();
+        let store = partial_run(&place);
+        store
+            .connection
+            .execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}"))
+            .expect("valid SQL");
+        let read = || {
+            let store = Store::open_read_only(&place.path)?;
+            store.trials()?;
+            store.record(1)
+        };
+        refusal(read(), &place).lines().next().unwrap_or_default().to_owned()
+    };
+    insta::assert_snapshot!(damaged("UPDATE operations SET started = -1"), @"DIR/run.sqlite: table operations is damaged: started is out of range: -1");
+    insta::assert_snapshot!(damaged("UPDATE operations SET service_hdr = x'00'"), @"DIR/run.sqlite: table operations is damaged: service_hdr: not a latency histogram: it is shorter than its head");
+    insta::assert_snapshot!(damaged("UPDATE measurements SET pacing = 'slow'"), @"DIR/run.sqlite: table measurements is damaged: pacing: unknown variant `slow`, expected `think` or `cycle`");
+    insta::assert_snapshot!(damaged("UPDATE verdicts SET binding_rule = 99"), @"DIR/run.sqlite: table verdicts is damaged: binding_rule names a rule that is not there");
+    insta::assert_snapshot!(damaged("UPDATE trials SET status = 'gone' WHERE trial = 4"), @"DIR/run.sqlite: table trials is damaged: status: unknown variant `gone`, expected one of `planned`, `running`, `done`, `void`, `failed`");
+    insta::assert_snapshot!(damaged("DELETE FROM trials WHERE trial = 4"), @"DIR/run.sqlite: table trials is damaged: it does not hold the trials of the plan");
+    insta::assert_snapshot!(damaged("UPDATE run SET plan_json = replace(plan_json, '\"point\":2', '\"point\":7')"), @"DIR/run.sqlite: table run is damaged: trial 2 is of point 7, which is not in the plan");
+}
+
+#[test]
+fn an_export_holds_every_table() {
+    let place = place();
+    let store = partial_run(&place);
+    let out = place.dir.path().join("csv");
+    export_csv(&store, &out).expect("an export");
+    let csv = |name: &str| fs::read_to_string(out.join(name)).expect("a file of the export");
+    insta::assert_snapshot!(csv("trials.csv").replace("\r\n", "\n"), @r"
+    trial,point,repeat,seed,status,attempts,started_at,ended_at
+    1,1,1,18446744073709551614,done,1,2026-01-02T03:05:00Z,2026-01-02T03:06:00Z
+    2,2,1,18446744073709551613,void,1,2026-01-02T03:05:00Z,2026-01-02T03:06:00Z
+    3,2,2,18446744073709551612,running,1,2026-01-02T03:07:00Z,
+    4,1,2,18446744073709551611,planned,0,,
+    ");
+    assert!(csv("reasons.csv").contains("\"a reason, with \"\"quotes\"\"\nand lines\""));
+    assert_eq!(csv("operations.csv").lines().count(), 1 + 2 + 4);
+    let json = export_json(&store).expect("an export");
+    assert_eq!(json["operations"].as_array().map(Vec::len), Some(6));
+    assert_eq!(json["run"]["plan"]["points"][1]["guests"], 2);
+    assert_eq!(json["trials"][0]["seed"], "18446744073709551614");
+}
+
+#[test]
+fn text_that_looks_like_a_formula_is_defused() {
+    let place = place();
+    let store = partial_run(&place);
+    let mut hostile = record(1, 10);
+    hostile.reasons = vec!["=cmd|'/c calc'!A0".to_owned()];
+    store.end_trial(3, "t", &hostile).expect("a running trial");
+    let out = place.dir.path().join("csv");
+    export_csv(&store, &out).expect("an export");
+    let reasons = fs::read_to_string(out.join("reasons.csv")).expect("a file of the export");
+    assert!(reasons.contains(",'=cmd"), "{reasons}");
+}
+
+/// Reads everything a face may read.
+fn read_all(path: &std::path::Path) -> Result<(), StoreError> {
+    let store = Store::open_read_only(path)?;
+    store.header()?;
+    store.notes()?;
+    store.attempts()?;
+    for row in store.trials()? {
+        store.record(row.trial.id)?;
+    }
+    export_json(&store).map(|_| ())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn flipped_bits_never_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 1..20)) {
+        static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+            let place = place();
+            drop(partial_run(&place));
+            fs::read(&place.path).expect("readable")
+        });
+        let place = place();
+        let mut bytes = WHOLE.clone();
+        for (index, bit) in flips {
+            let at = index.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+        }
+        fs::write(&place.path, bytes).expect("writable");
+        if let Err(error) = read_all(&place.path) {
+            prop_assert!(error.to_string().contains("mend:"), "{}", error);
+        }
+    }
+}
