@@ -1,8 +1,12 @@
 //! DVD Store 2.1: the sizes, the data, the page contract and the user loop.
 
 pub mod data;
+pub mod lines;
+pub mod original;
+pub mod pages;
 mod params;
 mod random;
+pub mod shopper;
 mod size;
 pub mod words;
 
@@ -10,6 +14,8 @@ pub use data::{
     CATEGORIES, Cents, Customer, CustomerHalf, CustomerRandom, Customers, Inventory, LineEnd, Order, OrderLine, Orders, Product, Products,
     Stock,
 };
+pub use pages::{LineItem, NewCustomerAnswer, PageFault, PageSite, PurchaseAnswer, Search};
 pub use params::ShopperParams;
+pub use shopper::{NewCustomer, Opening, Shopper};
 pub use size::{ParseSizeError, Rows, Size};
 pub use words::{WordList, WordLists, WordsError};
