@@ -1,1 +1,3 @@
 //! What goes into guests: the embedded application server on SQLite.
+
+pub mod embedded;

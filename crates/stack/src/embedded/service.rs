@@ -1,0 +1,44 @@
+//! How a guest runs this server: what the command line and the lab must agree on.
+
+use super::Behaviour;
+
+/// Port of the service within a guest.
+pub const PORT: u16 = 8080;
+
+/// Path that answers 200 while the service is healthy.
+pub const HEALTH_PATH: &str = "/health";
+
+/// Name of the database file in a guest's data directory.
+pub const DATABASE_FILE: &str = "shop.sqlite";
+
+/// Directory of the pages in the URL, as the original driver expects it.
+pub const DIRECTORY: &str = "ds2";
+
+/// The arguments with which a guest runs the server.
+///
+/// `{data}` and `{listen}` are left for the guest to replace with its data directory and its address, see `GuestSpec::args`.
+///
+/// ```
+/// use rookery_stack::embedded::{Behaviour, guest_args};
+/// assert_eq!(
+///     guest_args(2, Behaviour::Corrected).join(" "),
+///     "app dvdstore --database {data}/shop.sqlite --listen {listen} --workers 2 --pages corrected"
+/// );
+/// ```
+#[must_use]
+pub fn guest_args(workers: usize, behaviour: Behaviour) -> Vec<String> {
+    [
+        "app",
+        "dvdstore",
+        "--database",
+        &format!("{{data}}/{DATABASE_FILE}"),
+        "--listen",
+        "{listen}",
+        "--workers",
+        &workers.to_string(),
+        "--pages",
+        &behaviour.to_string(),
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
