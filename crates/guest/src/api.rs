@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_host::RunId;
+use rookery_host::{RunId, UsageProbe};
 use serde::{Deserialize, Serialize};
 
 /// Kinds of guest.
@@ -58,7 +58,7 @@ pub struct Template {
 pub struct GuestSpec {
     /// 1-based number within the trial; gives the address.
     pub number: u16,
-    /// Name, such as `g1`; file-system safe.
+    /// Name, such as `g1`: 1 to 40 characters of `a-z`, `0-9` and `-`. A guest of the same name overwrites the log of the one before.
     pub name: String,
     /// CPUs it may run on.
     pub cpus: Vec<u32>,
@@ -86,18 +86,6 @@ pub enum GuestState {
     /// Ended, with the reason (`exit code 1`, `killed by signal 9`).
     Ended(String),
 }
-
-/// What a guest has used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// CPU time since its start, us.
-    pub cpu_us: u64,
-    /// Memory now, bytes.
-    pub memory_bytes: u64,
-}
-
-/// Reads the usage of one guest; may be moved to a sampler's thread.
-pub type UsageProbe = Box<dyn FnMut() -> Option<Usage> + Send>;
 
 /// What can go wrong with guests: always what, where and how to mend.
 #[derive(Debug, thiserror::Error)]
@@ -132,6 +120,12 @@ pub enum GuestError {
         /// Tail of the guest's own log, indented.
         log: String,
     },
+    /// The caller asked to stop.
+    #[error("stopped while {doing}, as asked")]
+    Stopped {
+        /// What was being done.
+        doing: &'static str,
+    },
 }
 
 /// One isolated place where a whole stack lives.
@@ -142,6 +136,8 @@ pub trait Guest: Send {
     fn name(&self) -> &str;
     /// Where its service listens, as the driver reaches it (inside the lab's network, see [`Lab::network`]).
     fn address(&self) -> SocketAddr;
+    /// Path that answers 200 when its service is healthy.
+    fn health_path(&self) -> &str;
     /// Start it; returns when its processes run, not when it is healthy.
     ///
     /// # Errors

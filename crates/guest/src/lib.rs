@@ -3,7 +3,34 @@
 //! A [`Lab`] is the ground on which the guests of one run stand: it owns what they share (network namespace and bridge,
 //! addresses, directories) and makes [`Guest`]s from a [`Template`]. Everything carries the run's label, so that [`clean`]
 //! finds what a dead run left.
+//!
+//! [`open_lab`] prepares the ground, [`Lab::template`] and [`Lab::create`] make guests, [`start_all`] brings them up together and
+//! [`remove_all`] takes them away. Guests should be gone before their lab is closed; a lab that closes kills what is left.
 
+mod addresses;
 mod api;
+mod bare;
+mod clean;
+mod container;
+mod copy;
+mod elf;
+mod fake;
+mod ground;
+mod group_usage;
+mod health;
+mod label;
+mod launch;
+mod log;
+mod open;
+mod registry;
+mod site;
+mod sweep;
+mod template;
 
-pub use api::{Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template, Usage, UsageProbe};
+pub use api::{Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template};
+pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
+pub use fake::{FakeBehaviour, FakeLab, FakeStep};
+pub use launch::{StartProgress, remove_all, start_all};
+pub use open::{check_host, open_lab, open_lab_on};
+pub use registry::Registration;
+pub use rookery_host::{Usage, UsageProbe};

@@ -61,6 +61,14 @@ impl Invocation {
         self
     }
 
+    /// Set environment variables.
+    #[must_use]
+    pub fn envs<K: Into<OsString>, V: Into<OsString>>(mut self, variables: impl IntoIterator<Item = (K, V)>) -> Self {
+        self.env
+            .extend(variables.into_iter().map(|(key, value)| (key.into(), value.into())));
+        self
+    }
+
     /// Give it this text on standard input.
     #[must_use]
     pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {

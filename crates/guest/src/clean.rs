@@ -1,0 +1,127 @@
+//! What exists, and the removal of what dead runs left.
+
+use rookery_host::{Cgroups, RunId};
+
+use crate::{
+    GuestError,
+    label::run_group,
+    registry::Registry,
+    sweep::{Holdings, discover, sweep, tidy},
+};
+
+/// Something on this host that carries the label of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelledThing {
+    /// The run.
+    pub run: RunId,
+    /// `registration`, `process`, `mount`, `network namespace`, `cgroup` or `runc state`.
+    pub what: &'static str,
+    /// Which one.
+    pub name: String,
+    /// The run's controller lives: `clean` leaves it alone.
+    pub alive: bool,
+}
+
+/// What to clean.
+#[derive(Clone, Debug, Default)]
+pub struct CleanOptions {
+    /// Only this run; `None` = all dead runs.
+    pub run: Option<RunId>,
+}
+
+/// What was cleaned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CleanReport {
+    /// What was removed, each with its run, in words.
+    pub removed: Vec<String>,
+    /// Runs that live and were left alone.
+    pub alive: Vec<RunId>,
+    /// What could not be removed, with the reason. Cleaning again is safe.
+    pub failed: Vec<String>,
+}
+
+/// Everything on this host that carries a label.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn inventory() -> Result<Vec<LabelledThing>, GuestError> {
+    let cgroups = Cgroups::detect().map_err(|error| fail("reading the mounts", &error.to_string()))?;
+    let runs = discover(&Registry::of_user(), &cgroups).map_err(|error| fail("looking for labels", &error.to_string()))?;
+    let runs = runs
+        .into_iter()
+        .filter_map(|(run, holdings)| Some((RunId::try_from(run).ok()?, holdings)));
+    Ok(runs.flat_map(|(run, holdings)| things(&run, holdings)).collect())
+}
+
+fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
+    let registration = holdings.registration.iter();
+    let mut named: Vec<(&'static str, String)> = registration
+        .map(|r| ("registration", format!("{} (process {})", r.dir.display(), r.controller.pid)))
+        .collect();
+    named.extend(
+        holdings
+            .processes
+            .into_iter()
+            .map(|(identity, guest)| ("process", format!("{} ({guest})", identity.pid))),
+    );
+    named.extend(holdings.mounts.into_iter().map(|point| ("mount", point.display().to_string())));
+    named.extend(holdings.namespaces.into_iter().map(|name| ("network namespace", name)));
+    named.extend(holdings.cgroups.then(|| ("cgroup", run_group(run))));
+    named.extend(holdings.runc_state.map(|path| ("runc state", path.display().to_string())));
+    named
+        .into_iter()
+        .map(|(what, name)| LabelledThing {
+            run: run.clone(),
+            what,
+            name,
+            alive: holdings.alive,
+        })
+        .collect()
+}
+
+/// Remove everything that dead runs left, registered or not. Results and logs stay, and so does all that is of a living run or carries no
+/// label. Safe to repeat.
+///
+/// # Errors
+/// When the registry cannot be locked or `/proc` not be read; what could not be removed is in the report.
+pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
+    let registry = Registry::of_user();
+    let cgroups = Cgroups::detect().map_err(|error| fail("reading the mounts", &error.to_string()))?;
+    let lock = registry.lock()?;
+    let runs = discover(&registry, &cgroups).map_err(|error| fail("looking for labels", &error.to_string()))?;
+    let mut report = CleanReport::default();
+    for (run, holdings) in runs {
+        let Ok(run) = RunId::try_from(run) else { continue };
+        if options.run.as_ref().is_some_and(|only| *only != run) {
+            continue;
+        }
+        if holdings.alive {
+            report.alive.push(run);
+            continue;
+        }
+        let dir = holdings.registration.as_ref().map(|registration| registration.dir.as_path());
+        match sweep(&registry, &cgroups, &run, dir) {
+            Ok(removed) => {
+                report
+                    .removed
+                    .extend(removed.into_iter().map(|thing| format!("run {run}: {thing}")));
+                if holdings.registration.is_some() {
+                    registry.remove(&lock, &run)?;
+                    report.removed.push(format!("run {run}: registration"));
+                }
+            }
+            // The registration stays: the next clean-up finds the rest by it.
+            Err(failed) => report.failed.extend(failed.into_iter().map(|thing| format!("run {run}: {thing}"))),
+        }
+    }
+    tidy(&registry, &lock, &cgroups);
+    Ok(report)
+}
+
+fn fail(step: &'static str, what: &str) -> GuestError {
+    GuestError::Step {
+        guest: "lab".to_owned(),
+        step,
+        what: what.to_owned(),
+    }
+}

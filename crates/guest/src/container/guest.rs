@@ -1,0 +1,339 @@
+//! One container.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, OpenOptions},
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use rookery_host::{Cgroups, CommandError, Host, Identity, Invocation, UsageProbe, await_end, netns_path, remove_netns};
+use rustix::{
+    mount::{MountFlags, mount},
+    process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, waitid},
+};
+
+use super::{
+    config::{Surroundings, config},
+    network,
+};
+use crate::{
+    Guest, GuestError, GuestSpec, GuestState, Template,
+    bare::end_reason,
+    label::{Label, guest_group, guest_netns, run_name},
+    log::tail,
+    site::{filled_args, prepare, remove_tree},
+    sweep::unmount_overlay,
+    template::library_path,
+};
+
+/// How long killed processes may take to vanish.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+/// How long runc may take to start a guest: tens of ms when the CPUs are idle, more when a hundred start at once.
+const RUNC_LIMIT: Duration = Duration::from_secs(60);
+/// Most bytes of runc's own log that go into an error.
+const RUNC_LOG_TAIL: usize = 2048;
+
+/// What all guests of a lab share.
+pub(super) struct Shared {
+    pub(super) label: Label,
+    pub(super) cgroups: Cgroups,
+    pub(super) host: Arc<dyn Host>,
+    pub(super) runc_root: PathBuf,
+    pub(super) network: PathBuf,
+}
+
+/// A container and everything that belongs to it. Its bundle is `<clones>/<name>`: `config.json`, `rootfs` (the overlay's mount point),
+/// `upper` and `work`.
+pub(super) struct ContainerGuest {
+    shared: Arc<Shared>,
+    spec: GuestSpec,
+    address: SocketAddr,
+    bundle: PathBuf,
+    data: PathBuf,
+    log: PathBuf,
+    library_path: String,
+    group: String,
+    phase: Phase,
+}
+
+enum Phase {
+    Created,
+    /// Start was tried; the container's first process, once known.
+    Started(Option<Identity>),
+    Ended(String),
+}
+
+impl ContainerGuest {
+    /// Make the guest's directories.
+    pub(super) fn make(
+        shared: Arc<Shared>,
+        spec: &GuestSpec,
+        address: SocketAddr,
+        bundle: PathBuf,
+        log: PathBuf,
+        site: &Path,
+    ) -> io::Result<Self> {
+        shared.host.step("clone directory")?;
+        prepare(site, &spec.name)?;
+        let group = guest_group(&shared.label.run, &spec.name);
+        let data = bundle.join("rootfs/data");
+        Ok(Self {
+            shared,
+            spec: spec.clone(),
+            address,
+            bundle,
+            data,
+            log,
+            library_path: String::new(),
+            group,
+            phase: Phase::Created,
+        })
+    }
+
+    /// Mount the clone.
+    pub(super) fn fill(&mut self, template: &Template) -> io::Result<()> {
+        self.library_path = library_path(template);
+        self.shared.host.step("clone layers")?;
+        for layer in ["rootfs", "upper", "work"] {
+            fs::create_dir(self.bundle.join(layer))?;
+        }
+        self.shared.host.step("clone mount")?;
+        let options = overlay_options(&template.root, &self.bundle.join("upper"), &self.bundle.join("work"))?;
+        let source = run_name(&self.shared.label.run);
+        mount(source.as_str(), self.bundle.join("rootfs"), "overlay", MountFlags::NOSUID, Some(options.as_c_str())).map_err(|error| {
+            let mend = "the run's directory must lie on a file system that can be an overlay's upper layer (ext4, xfs, btrfs, tmpfs; not an overlay itself)";
+            io::Error::other(format!("mounting the overlay at {}: {error}; {mend}", self.bundle.display()))
+        })
+    }
+
+    fn write_config(&self) -> io::Result<()> {
+        let mut args = vec!["/program".to_owned()];
+        args.extend(filled_args(&self.spec, "/data", &self.address.to_string()));
+        let mut environment: Vec<String> = self
+            .shared
+            .label
+            .environment(&self.spec.name)
+            .into_iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        if !self.library_path.is_empty() {
+            environment.push(format!("LD_LIBRARY_PATH={}", self.library_path));
+        }
+        let network = netns_path(&guest_netns(&self.shared.label.run, &self.spec.name));
+        let around = Surroundings {
+            args,
+            environment,
+            network: &network.to_string_lossy(),
+            group: &self.group,
+            swap_limit: swap_limit(&self.shared.cgroups),
+            open_files: getrlimit(Resource::Nofile).maximum.unwrap_or(1 << 20),
+        };
+        fs::write(self.bundle.join("config.json"), serde_json::to_vec(&config(&self.spec, &around))?)
+    }
+
+    /// Let runc make and start the container; gives its first process.
+    fn run(&self) -> Result<Identity, String> {
+        let words = |error: io::Error| error.to_string();
+        let shared = &self.shared;
+        shared
+            .host
+            .step("runc state directory")
+            .and_then(|()| fs::create_dir_all(&shared.runc_root))
+            .map_err(words)?;
+        let log = OpenOptions::new().append(true).create(true).open(&self.log).map_err(words)?;
+        let (pid_file, runc_log) = (self.bundle.join("pid"), self.bundle.join("runc.log"));
+        let invocation = Invocation::new("runc")
+            .arg("--root")
+            .arg(&shared.runc_root)
+            .arg("--log")
+            .arg(&runc_log)
+            .args(["run", "--detach", "--no-new-keyring", "--bundle"])
+            .arg(&self.bundle)
+            .arg("--pid-file")
+            .arg(&pid_file)
+            .arg(&self.spec.name)
+            .envs(shared.label.environment(&self.spec.name))
+            .output_to(log)
+            .timeout(RUNC_LIMIT);
+        shared.host.run(invocation).map_err(|error| {
+            let mut text = match error {
+                // runc and the guest share a standard error: the words are in the logs.
+                CommandError::Failed { status, .. } => format!("runc ended with {status}"),
+                other => other.to_string(),
+            };
+            let said = tail(&runc_log, RUNC_LOG_TAIL);
+            let _ = write!(
+                text,
+                ": {}",
+                if said.is_empty() { tail(&self.log, RUNC_LOG_TAIL) } else { said }.trim_end()
+            );
+            text
+        })?;
+        let pid = fs::read_to_string(&pid_file)
+            .map_err(words)?
+            .trim()
+            .parse()
+            .map_err(|_| "runc wrote no process number".to_owned())?;
+        Identity::of(pid).ok_or_else(|| "its first process is gone already".to_owned())
+    }
+
+    fn fail(&self, step: &'static str) -> impl Fn(io::Error) -> GuestError + use<> {
+        let guest = self.spec.name.clone();
+        move |error| GuestError::Step {
+            guest: guest.clone(),
+            step,
+            what: error.to_string(),
+        }
+    }
+
+    /// Reap the first process, if it has ended and we are its adoptive parent; remember how it ended.
+    fn reap(&mut self) {
+        let Phase::Started(Some(init)) = self.phase else { return };
+        let Some(pid) = i32::try_from(init.pid).ok().and_then(Pid::from_raw) else {
+            return;
+        };
+        match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+            Ok(Some(status)) => self.phase = Phase::Ended(end_reason(status.exit_status(), status.terminating_signal())),
+            Ok(None) => {}
+            // Somebody else's child, or reaped: only its absence can be seen.
+            Err(_) if init.is_alive() => {}
+            Err(_) => self.phase = Phase::Ended("ended".to_owned()),
+        }
+    }
+}
+
+impl Guest for ContainerGuest {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn health_path(&self) -> &str {
+        &self.spec.health_path
+    }
+
+    fn start(&mut self) -> Result<(), GuestError> {
+        if !matches!(self.phase, Phase::Created) {
+            return Err(self.fail("starting")(io::Error::other("it was started before")));
+        }
+        let shared = Arc::clone(&self.shared);
+        shared
+            .host
+            .step("bundle")
+            .and_then(|()| self.write_config())
+            .map_err(self.fail("writing its configuration"))?;
+        let attached = network::attach(&*shared.host, &shared.label, &shared.network, &self.spec.name, self.spec.number);
+        attached.map_err(self.fail("attaching it to the lab's network"))?;
+        // Set before: a runc that fails half-way may leave a container.
+        self.phase = Phase::Started(None);
+        let init = self.run().map_err(|what| GuestError::Step {
+            guest: self.spec.name.clone(),
+            step: "starting its container",
+            what,
+        })?;
+        self.phase = Phase::Started(Some(init));
+        Ok(())
+    }
+
+    fn state(&mut self) -> GuestState {
+        self.reap();
+        match &self.phase {
+            Phase::Created | Phase::Started(None) => GuestState::Created,
+            Phase::Started(Some(_)) => GuestState::Running,
+            Phase::Ended(reason) => GuestState::Ended(reason.clone()),
+        }
+    }
+
+    fn usage_probe(&self) -> UsageProbe {
+        self.shared.cgroups.usage_probe(&self.group)
+    }
+
+    fn data_dir(&self) -> &Path {
+        &self.data
+    }
+
+    fn log_tail(&self, bytes: usize) -> String {
+        tail(&self.log, bytes)
+    }
+
+    fn stop(&mut self, grace: Duration) -> Result<(), GuestError> {
+        if let Phase::Started(Some(init)) = self.phase {
+            init.signal(Signal::TERM).map_err(self.fail("asking it to end"))?;
+            await_end(init.pid, grace).map_err(self.fail("waiting for its end"))?;
+            self.reap();
+        }
+        self.kill()
+    }
+
+    fn kill(&mut self) -> Result<(), GuestError> {
+        if matches!(self.phase, Phase::Created) {
+            return Ok(());
+        }
+        self.shared.cgroups.kill(&self.group, KILL_LIMIT).map_err(self.fail("killing"))?;
+        if let Phase::Started(Some(init)) = self.phase {
+            await_end(init.pid, KILL_LIMIT).map_err(self.fail("waiting for its end"))?;
+        }
+        self.reap();
+        Ok(())
+    }
+
+    /// Not by `runc delete`: with all processes gone what is left are control groups and a directory, and removing these is a matter of
+    /// microseconds.
+    fn remove(&mut self) -> Result<(), GuestError> {
+        self.kill()?;
+        self.shared.cgroups.remove(&self.group).map_err(self.fail("removing its cgroups"))?;
+        remove_tree(&self.shared.runc_root.join(&self.spec.name)).map_err(self.fail("removing runc's state"))?;
+        remove_netns(&guest_netns(&self.shared.label.run, &self.spec.name)).map_err(self.fail("removing its network namespace"))?;
+        unmount_overlay(&self.bundle.join("rootfs")).map_err(self.fail("unmounting its clone"))?;
+        remove_tree(&self.bundle).map_err(self.fail("deleting its clone"))
+    }
+}
+
+impl Drop for ContainerGuest {
+    fn drop(&mut self) {
+        // What stays is still labelled and registered: the lab's end or `clean` removes it.
+        let _ = self.remove();
+    }
+}
+
+/// Options of the overlay. Colons and commas separate in them, and backslashes protect.
+fn overlay_options(lower: &Path, upper: &Path, work: &Path) -> io::Result<std::ffi::CString> {
+    let protected = |path: &Path| {
+        let text = path
+            .to_str()
+            .ok_or_else(|| io::Error::other(format!("{} is not UTF-8", path.display())))?;
+        Ok::<_, io::Error>(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
+    };
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={}",
+        protected(lower)?,
+        protected(upper)?,
+        protected(work)?
+    );
+    std::ffi::CString::new(options).map_err(|_| io::Error::other("a path holds a NUL byte"))
+}
+
+/// Version 1 has the file only when the kernel accounts for swap; version 2 always does when it has swap at all.
+fn swap_limit(cgroups: &Cgroups) -> bool {
+    let directory = cgroups.directory("memory", "");
+    directory
+        .is_some_and(|directory| directory.join("memory.memsw.limit_in_bytes").exists() || directory.join("cgroup.controllers").exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_in_paths_are_protected() {
+        let options = overlay_options(Path::new("/a:b,c"), Path::new("/u"), Path::new("/w")).expect("valid");
+        assert_eq!(options.to_str(), Ok("lowerdir=/a\\:b\\,c,upperdir=/u,workdir=/w"));
+    }
+}

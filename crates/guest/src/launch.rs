@@ -1,0 +1,208 @@
+//! Many guests at once: start until healthy, remove.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rookery_host::in_netns;
+
+use crate::{Guest, GuestError, GuestState, Lab, health, log::indented};
+
+/// Guests that are being started at the same time. More would only queue for CPUs: starting is work for runc and the kernel.
+const STARTERS: usize = 4;
+/// Threads that ask for health. Asking is waiting, mostly.
+const ASKERS: usize = 2;
+/// Pause after every guest that waits has been asked once.
+const ASK_PAUSE: Duration = Duration::from_millis(3);
+/// Longest wait for one answer.
+const ASK_LIMIT: Duration = Duration::from_millis(500);
+/// Threads that kill and remove.
+const REMOVERS: usize = 8;
+/// How much of a guest's log goes into an error, bytes.
+const LOG_TAIL: usize = 4096;
+
+/// How far [`start_all`] has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartProgress {
+    /// Guests that answer.
+    pub healthy: usize,
+    /// All guests.
+    pub total: usize,
+}
+
+impl fmt::Display for StartProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} guests healthy", self.healthy, self.total)
+    }
+}
+
+/// Start all guests, a few at a time, and wait until every one answers 200 on its health page, asked from inside the lab's network.
+///
+/// `deadline` is the time for all of them together. Gives the time that it took. On an error the guests stay as they are: the caller
+/// removes (or drops) them.
+///
+/// # Errors
+/// The first guest that cannot be started, dies or is late (with its log), or [`GuestError::Stopped`] soon after `stop` is set.
+pub fn start_all(
+    guests: &mut [Box<dyn Guest>],
+    lab: &dyn Lab,
+    deadline: Duration,
+    progress: &(dyn Fn(StartProgress) + Sync),
+    stop: &AtomicBool,
+) -> Result<Duration, GuestError> {
+    let begin = Instant::now();
+    let launch = Launch {
+        total: guests.len(),
+        created: Mutex::new(guests.iter_mut().collect()),
+        asked: Mutex::new(VecDeque::new()),
+        healthy: AtomicUsize::new(0),
+        failure: Mutex::new(None),
+        deadline: begin + deadline,
+        limit: deadline,
+        progress,
+        stop,
+    };
+    let network = lab.network();
+    thread::scope(|scope| {
+        for _ in 0..STARTERS.min(launch.total) {
+            scope.spawn(|| launch.start_some());
+        }
+        for _ in 0..ASKERS.min(launch.total) {
+            scope.spawn(|| {
+                if let Err(error) = in_netns(network, || launch.ask_some()) {
+                    launch.fail(GuestError::Step {
+                        guest: "lab".to_owned(),
+                        step: "entering the lab's network",
+                        what: error.to_string(),
+                    });
+                }
+            });
+        }
+    });
+    match launch.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(begin.elapsed()),
+    }
+}
+
+type Queue<'a> = Mutex<VecDeque<&'a mut Box<dyn Guest>>>;
+
+struct Launch<'a> {
+    total: usize,
+    created: Queue<'a>,
+    asked: Queue<'a>,
+    healthy: AtomicUsize,
+    failure: Mutex<Option<GuestError>>,
+    deadline: Instant,
+    limit: Duration,
+    progress: &'a (dyn Fn(StartProgress) + Sync),
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Launch<'a> {
+    fn start_some(&self) {
+        while !self.over() {
+            let Some(guest) = locked(&self.created).pop_front() else { return };
+            match guest.start() {
+                Ok(()) => locked(&self.asked).push_back(guest),
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    fn ask_some(&self) {
+        let mut asked_since_pause = 0;
+        while !self.over() {
+            let next = locked(&self.asked).pop_front();
+            let waiting = usize::from(next.is_some()) + locked(&self.asked).len();
+            if let Some(guest) = next {
+                self.ask(guest);
+                asked_since_pause += 1;
+            }
+            if asked_since_pause >= waiting {
+                thread::sleep(ASK_PAUSE);
+                asked_since_pause = 0;
+            }
+        }
+    }
+
+    fn ask(&self, guest: &'a mut Box<dyn Guest>) {
+        let answer = health::ask(guest.address(), guest.health_path(), ASK_LIMIT);
+        let Err(refusal) = answer else {
+            let healthy = self.healthy.fetch_add(1, Ordering::Relaxed) + 1;
+            return (self.progress)(StartProgress {
+                healthy,
+                total: self.total,
+            });
+        };
+        if let GuestState::Ended(reason) = guest.state() {
+            self.fail(not_ready(&**guest, format!("ended before it was healthy: {reason}")));
+        } else if Instant::now() > self.deadline {
+            self.fail(not_ready(&**guest, format!("not healthy within {:?}: {refusal}", self.limit)));
+        } else {
+            locked(&self.asked).push_back(guest);
+        }
+    }
+
+    /// All are healthy, one has failed, or the caller wants to stop.
+    fn over(&self) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            self.fail(GuestError::Stopped { doing: "starting guests" });
+        }
+        self.healthy.load(Ordering::Relaxed) == self.total || locked(&self.failure).is_some()
+    }
+
+    fn fail(&self, error: GuestError) {
+        locked(&self.failure).get_or_insert(error);
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn not_ready(guest: &dyn Guest, what: String) -> GuestError {
+    GuestError::NotReady {
+        guest: guest.name().to_owned(),
+        what,
+        log: indented(&guest.log_tail(LOG_TAIL)),
+    }
+}
+
+/// Kill all guests at once, then remove them, several at a time. Gives the time that it took. Every guest is tried.
+///
+/// # Errors
+/// The first guest of which something stays.
+pub fn remove_all(guests: &mut [Box<dyn Guest>]) -> Result<Duration, GuestError> {
+    let begin = Instant::now();
+    // A kill that fails is tried again by the removal, which then tells.
+    let _ = each(guests, |guest| guest.kill());
+    each(guests, |guest| guest.remove())?;
+    Ok(begin.elapsed())
+}
+
+fn each(guests: &mut [Box<dyn Guest>], work: impl Fn(&mut dyn Guest) -> Result<(), GuestError> + Sync) -> Result<(), GuestError> {
+    let workers = REMOVERS.min(guests.len());
+    let queue: Queue<'_> = Mutex::new(guests.iter_mut().collect());
+    let failure = Mutex::new(None);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let Some(guest) = locked(&queue).pop_front() else { return };
+                    if let Err(error) = work(&mut **guest) {
+                        locked(&failure).get_or_insert(error);
+                    }
+                }
+            });
+        }
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}

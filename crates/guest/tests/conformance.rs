@@ -1,0 +1,2 @@
+//! The conformance suite of guests.
+fn main() {}
