@@ -4,6 +4,7 @@
 //! and [`Fairness`] say what several repeats or guests tell together.
 
 mod error_class;
+pub mod faults;
 mod histogram;
 mod measurement;
 pub mod qos;

@@ -88,7 +88,7 @@ pub struct OperationMeasurement {
     pub failed: u64,
     /// Of the started ones: not finished at the drain deadline.
     pub unfinished: u64,
-    /// done - sent, of successful operations started inside the window.
+    /// done - sent, of successful operations started inside the window; of unfinished ones the time so far, as a lower bound.
     #[serde(skip)]
     pub service: Latencies,
     /// done - intended start, of the same operations.
@@ -176,7 +176,8 @@ pub struct ShopCounters {
     pub n_purchase_from_start: u64,
     /// Of these, rolled back. New rows in ORDERS = the difference.
     pub n_rollbacks_from_start: u64,
-    /// Purchases that were sent but never answered: the database may hold up to this many further orders.
+    /// Purchases that were sent but whose outcome no answer told (none came, or an unusable one): the database may hold up to this many
+    /// further orders.
     pub n_purchase_unanswered: u64,
 }
 

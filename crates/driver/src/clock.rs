@@ -1,0 +1,85 @@
+//! Time as the driver counts it: nanoseconds since the common start of all users.
+
+use std::time::{Duration, Instant};
+
+/// Nanoseconds since the common start.
+pub(crate) type Nanos = u64;
+
+/// A duration in nanoseconds; anything beyond 500 years is clamped.
+pub(crate) fn nanos(duration: Duration) -> Nanos {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Nanoseconds as seconds.
+pub(crate) fn seconds(nanos: Nanos) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// The monotonic clock, counted from the common start. Before the start it reads 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    pub(crate) fn new(start: Instant) -> Self {
+        Self { start }
+    }
+
+    pub(crate) fn now(self) -> Nanos {
+        nanos(self.start.elapsed())
+    }
+
+    pub(crate) fn instant(self, at: Nanos) -> Instant {
+        self.start + Duration::from_nanos(at)
+    }
+}
+
+/// A span of time, begin included, end not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
+}
+
+impl Span {
+    pub(crate) fn contains(self, at: Nanos) -> bool {
+        self.start <= at && at < self.end
+    }
+
+    /// How much of `[from, to)` lies inside.
+    pub(crate) fn overlap(self, from: Nanos, to: Nanos) -> Nanos {
+        to.min(self.end).saturating_sub(from.max(self.start))
+    }
+
+    pub(crate) fn length(self) -> Nanos {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_holds_its_begin_but_not_its_end() {
+        let span = Span { start: 10, end: 20 };
+        assert!(span.contains(10) && span.contains(19) && !span.contains(20) && !span.contains(9));
+    }
+
+    #[test]
+    fn overlap_is_what_lies_inside() {
+        let span = Span { start: 10, end: 20 };
+        let cases = [
+            ((0, 5), 0),
+            ((0, 15), 5),
+            ((12, 15), 3),
+            ((15, 30), 5),
+            ((0, 30), 10),
+            ((25, 30), 0),
+        ];
+        for ((from, to), expected) in cases {
+            assert_eq!(span.overlap(from, to), expected, "{from}..{to}");
+        }
+    }
+}

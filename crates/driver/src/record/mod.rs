@@ -1,0 +1,229 @@
+//! What a driver thread writes down about each guest.
+//!
+//! A [`Recorder`] belongs to one thread and one guest; the recorders of all threads are merged after the end
+//! ([`merge`]). Times of the measured window decide what counts: a success that completes inside it is throughput, an operation
+//! that starts inside it is followed to its end and gives the response times.
+
+mod merge;
+mod operation;
+mod second;
+mod shop;
+mod tally;
+
+pub(crate) use merge::guest;
+pub(crate) use operation::{Operation, Outcome, Timing};
+pub(crate) use shop::OrderBook;
+
+use self::{operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies};
+use crate::{
+    clock::{Nanos, Span},
+    fault::Fault,
+};
+
+/// Sum and number of delays lying wholly inside the window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delays {
+    pub(crate) count: u64,
+    pub(crate) drawn: Nanos,
+    pub(crate) actual: Nanos,
+}
+
+/// One guest, as one thread saw it.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    window: Span,
+    operations: [OperationRecord; Operation::COUNT],
+    series: Series,
+    tallies: Tallies,
+    pub(crate) shop: ShopRecord,
+    pub(crate) busy: Nanos,
+    pub(crate) idle: Nanos,
+    delays: Delays,
+    /// Requests that ended inside the window, well or not.
+    requests_in_window: u64,
+}
+
+impl Recorder {
+    pub(crate) fn new(window: Span) -> Self {
+        Self {
+            window,
+            operations: Default::default(),
+            series: Series::default(),
+            tallies: Tallies::default(),
+            shop: ShopRecord::default(),
+            busy: 0,
+            idle: 0,
+            delays: Delays::default(),
+            requests_in_window: 0,
+        }
+    }
+
+    pub(crate) fn window(&self) -> Span {
+        self.window
+    }
+
+    /// The load ended early: nothing after `at` is inside the window.
+    pub(crate) fn cut(&mut self, at: Nanos) {
+        self.window.end = self.window.end.min(at.max(self.window.start));
+    }
+
+    /// One request ended.
+    pub(crate) fn request(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
+        self.operation(operation, timing, outcome);
+        self.series.request(timing, outcome);
+        self.requests_in_window += u64::from(self.window.contains(timing.done));
+    }
+
+    /// One whole order ended.
+    pub(crate) fn order(&mut self, timing: Timing, outcome: Outcome) {
+        self.operation(Operation::Order, timing, outcome);
+        if outcome == Outcome::Success {
+            self.series.order(timing.done);
+        }
+    }
+
+    /// An operation that was still under way at the end.
+    pub(crate) fn unfinished(&mut self, operation: Operation, sent: Nanos, intended: Nanos, now: Nanos) {
+        if self.window.contains(sent) {
+            self.operations[operation as usize].unfinished(sent, intended, now);
+        }
+    }
+
+    fn operation(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
+        self.operations[operation as usize].end(self.window, timing, outcome);
+    }
+
+    /// Count a failure, with its evidence when it is one of the first of its class.
+    pub(crate) fn failure(&mut self, fault: Fault, at: Nanos, operation: Operation, evidence: &[u8]) {
+        self.tallies.count(fault, at, operation, evidence);
+    }
+
+    /// A delay from `done` to `next`, drawn as `drawn`.
+    pub(crate) fn delay(&mut self, drawn: Nanos, done: Nanos, next: Nanos) {
+        if self.window.contains(done) && self.window.contains(next) {
+            self.delays.count += 1;
+            self.delays.drawn += drawn;
+            self.delays.actual += next - done;
+        }
+    }
+
+    /// A user was busy or idle from `from` to `to`.
+    pub(crate) fn occupied(&mut self, busy: bool, from: Nanos, to: Nanos) {
+        let inside = self.window.overlap(from, to);
+        if busy {
+            self.busy += inside;
+        } else {
+            self.idle += inside;
+        }
+    }
+
+    pub(crate) fn requests_in_window(&self) -> u64 {
+        self.requests_in_window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_stats::{ErrorClass, GuestMeasurement};
+
+    use super::*;
+
+    const S: Nanos = 1_000_000_000;
+
+    fn recorder() -> Recorder {
+        Recorder::new(Span {
+            start: 10 * S,
+            end: 20 * S,
+        })
+    }
+
+    fn timing(sent: Nanos, done: Nanos) -> Timing {
+        Timing {
+            intended: sent,
+            sent,
+            done,
+            service: done - sent,
+        }
+    }
+
+    fn page(recorders: Vec<Recorder>) -> GuestMeasurement {
+        guest(
+            "g",
+            1,
+            &[Operation::Page],
+            Span {
+                start: 10 * S,
+                end: 20 * S,
+            },
+            recorders,
+        )
+    }
+
+    #[test]
+    fn throughput_counts_ends_and_response_counts_starts() {
+        let mut recorder = recorder();
+        // (sent, done): before, into, inside, out of, across, after the window.
+        for (sent, done) in [(1, 2), (9, 11), (12, 13), (19, 21), (9, 21), (21, 22)] {
+            recorder.request(Operation::Page, timing(sent * S, done * S), Outcome::Success);
+        }
+        recorder.request(Operation::Page, timing(14 * S, 15 * S), Outcome::Failure);
+        recorder.unfinished(Operation::Page, 19 * S, 19 * S, 25 * S);
+        recorder.unfinished(Operation::Page, 20 * S, 20 * S, 25 * S);
+        let guest = page(vec![recorder]);
+        let page = &guest.operations[0];
+        assert_eq!((page.started, page.succeeded, page.failed, page.unfinished), (4, 2, 1, 1));
+        assert_eq!(page.started, page.succeeded + page.failed + page.unfinished);
+        assert_eq!(page.completed, 2, "into and inside");
+        assert_eq!(page.service.count(), 3, "the unfinished one counts with its elapsed time");
+        assert!(page.response.max_us().expect("values") >= 6_000_000);
+    }
+
+    #[test]
+    fn a_constant_rate_gives_its_throughput_exactly() {
+        let mut recorder = recorder();
+        for n in 0..300 {
+            let at = n * S / 10;
+            recorder.request(Operation::Page, timing(at, at + S / 20), Outcome::Success);
+        }
+        assert_eq!(page(vec![recorder]).operations[0].completed, 100);
+    }
+
+    #[test]
+    fn occupation_is_cut_at_the_window() {
+        let mut recorder = recorder();
+        recorder.occupied(true, 5 * S, 12 * S);
+        recorder.occupied(false, 12 * S, 30 * S);
+        let guest = page(vec![recorder]);
+        assert_eq!((guest.busy_s, guest.idle_s), (2.0, 8.0));
+    }
+
+    #[test]
+    fn only_delays_wholly_inside_are_compared() {
+        let mut recorder = recorder();
+        recorder.delay(S, 9 * S, 11 * S);
+        recorder.delay(S, 12 * S, 14 * S);
+        recorder.delay(S, 19 * S, 21 * S);
+        let guest = page(vec![recorder]);
+        assert_eq!((guest.drawn_delay_mean_s, guest.actual_delay_mean_s), (Some(1.0), Some(2.0)));
+    }
+
+    #[test]
+    fn threads_merge_to_the_sum_of_their_parts() {
+        let (mut a, mut b) = (recorder(), recorder());
+        let fault = Fault::new(ErrorClass::Io, "truncated");
+        for n in 0..60u32 {
+            let at = 12 * S + u64::from(n);
+            a.request(Operation::Page, timing(at, at + 2_000_000), Outcome::Success);
+            b.request(Operation::Page, timing(at, at + 8_000_000), Outcome::Failure);
+            a.failure(fault, at, Operation::Page, b"a");
+            b.failure(fault, at + 30, Operation::Page, b"\0b");
+        }
+        let guest = page(vec![a, b]);
+        assert_eq!((guest.operations[0].succeeded, guest.operations[0].failed), (60, 60));
+        assert_eq!((guest.series[12].requests, guest.series[12].errors), (60, 60));
+        assert!(guest.series[12].p50_us.abs_diff(2_000) <= 20, "{:?}", guest.series[12]);
+        assert_eq!(guest.errors.len(), 1);
+        assert_eq!((guest.errors[0].count, guest.errors[0].examples.len()), (120, 20));
+        assert!(guest.errors[0].examples.is_sorted_by(|x, y| x.at_s <= y.at_s));
+    }
+}

@@ -1,0 +1,223 @@
+//! The original driver's counters.
+
+use rookery_stats::ShopCounters;
+
+use crate::clock::{Nanos, Span, seconds};
+
+/// The original keeps the last so many order times.
+const LAST_ORDERS: usize = 100;
+
+/// One order's calls; booked whole at its end, as the original does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OrderBook {
+    /// Time of the login, if it began with one.
+    pub(crate) login: Option<Nanos>,
+    /// Time of the last attempt to register, if it began with one.
+    pub(crate) new_customer: Option<Nanos>,
+    pub(crate) searches: u32,
+    pub(crate) searching: Nanos,
+    pub(crate) purchase: Nanos,
+    pub(crate) rolled_back: bool,
+}
+
+impl OrderBook {
+    /// The original's time of an order: its calls without think time, only the last attempt to register.
+    fn total(&self) -> Nanos {
+        self.login.unwrap_or(0) + self.new_customer.unwrap_or(0) + self.searching + self.purchase
+    }
+}
+
+/// Number and time of one kind of call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Calls {
+    count: u64,
+    time: Nanos,
+}
+
+impl Calls {
+    fn add(&mut self, count: u64, time: Nanos) {
+        self.count += count;
+        self.time += time;
+    }
+
+    fn mean_ms(self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            self.time as f64 / 1e6 / self.count as f64
+        }
+    }
+}
+
+/// The counters of one guest on one thread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShopRecord {
+    orders: Calls,
+    rollbacks: u64,
+    login: Calls,
+    new_customer: Calls,
+    browse: Calls,
+    purchase: Calls,
+    /// (done, total) of the last orders, as a ring.
+    last: Vec<(Nanos, Nanos)>,
+    next: usize,
+    purchases_from_start: u64,
+    rollbacks_from_start: u64,
+    unanswered: u64,
+}
+
+impl ShopRecord {
+    /// A purchase was acknowledged.
+    pub(crate) fn purchased(&mut self, rolled_back: bool) {
+        self.purchases_from_start += 1;
+        self.rollbacks_from_start += u64::from(rolled_back);
+    }
+
+    /// A purchase was sent, but no answer told its outcome.
+    pub(crate) fn unanswered(&mut self) {
+        self.unanswered += 1;
+    }
+
+    /// An order ended at `done`.
+    pub(crate) fn book(&mut self, window: Span, order: &OrderBook, done: Nanos) {
+        if !window.contains(done) {
+            return;
+        }
+        self.orders.add(1, order.total());
+        self.rollbacks += u64::from(order.rolled_back);
+        if let Some(time) = order.login {
+            self.login.add(1, time);
+        }
+        if let Some(time) = order.new_customer {
+            self.new_customer.add(1, time);
+        }
+        self.browse.add(u64::from(order.searches), order.searching);
+        self.purchase.add(1, order.purchase);
+        if self.last.len() < LAST_ORDERS {
+            self.last.push((done, order.total()));
+        } else {
+            self.last[self.next] = (done, order.total());
+            self.next = (self.next + 1) % LAST_ORDERS;
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        let pairs = [
+            (&mut self.orders, other.orders),
+            (&mut self.login, other.login),
+            (&mut self.new_customer, other.new_customer),
+            (&mut self.browse, other.browse),
+            (&mut self.purchase, other.purchase),
+        ];
+        for (mine, others) in pairs {
+            mine.add(others.count, others.time);
+        }
+        self.rollbacks += other.rollbacks;
+        self.purchases_from_start += other.purchases_from_start;
+        self.rollbacks_from_start += other.rollbacks_from_start;
+        self.unanswered += other.unanswered;
+        self.last.extend(other.last);
+    }
+
+    /// All threads together under the original's names.
+    pub(crate) fn counters(parts: impl IntoIterator<Item = Self>, window: Span) -> ShopCounters {
+        let mut all = Self::default();
+        parts.into_iter().for_each(|part| all.merge(part));
+        all.last.sort_unstable();
+        let longest = all.last.iter().rev().take(LAST_ORDERS).map(|(_, total)| *total).max();
+        let orders = all.orders.count;
+        let per_minute = |count: u64| {
+            if window.length() == 0 {
+                0.0
+            } else {
+                60.0 * count as f64 / seconds(window.length())
+            }
+        };
+        ShopCounters {
+            n_overall: orders,
+            opm: per_minute(orders),
+            rt_tot_avg_msec: all.orders.mean_ms(),
+            rt_tot_lastn_max_msec: longest.unwrap_or(0) as f64 / 1e6,
+            n_rollbacks_overall: all.rollbacks,
+            rollback_rate: if orders == 0 {
+                0.0
+            } else {
+                100.0 * all.rollbacks as f64 / orders as f64
+            },
+            n_login_overall: all.login.count,
+            n_newcust_overall: all.new_customer.count,
+            n_browse_overall: all.browse.count,
+            n_purchase_overall: all.purchase.count,
+            rt_login_avg_msec: all.login.mean_ms(),
+            rt_newcust_avg_msec: all.new_customer.mean_ms(),
+            rt_browse_avg_msec: all.browse.mean_ms(),
+            rt_purchase_avg_msec: all.purchase.mean_ms(),
+            n_purchase_from_start: all.purchases_from_start,
+            n_rollbacks_from_start: all.rollbacks_from_start,
+            n_purchase_unanswered: all.unanswered,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Nanos = 1_000_000_000;
+    const MS: Nanos = 1_000_000;
+    const WINDOW: Span = Span {
+        start: 10 * S,
+        end: 70 * S,
+    };
+
+    fn order(login_ms: u64, rolled_back: bool) -> OrderBook {
+        OrderBook {
+            login: Some(login_ms * MS),
+            new_customer: None,
+            searches: 2,
+            searching: 20 * MS,
+            purchase: 30 * MS,
+            rolled_back,
+        }
+    }
+
+    #[test]
+    fn orders_are_booked_whole_at_their_end_and_only_in_the_window() {
+        let mut shop = ShopRecord::default();
+        for (done, rolled_back) in [(9 * S, false), (10 * S, false), (69 * S, true), (70 * S, false)] {
+            shop.purchased(rolled_back);
+            shop.book(WINDOW, &order(50, rolled_back), done);
+        }
+        shop.unanswered();
+        let counters = ShopRecord::counters([shop], WINDOW);
+        assert_eq!(
+            (counters.n_overall, counters.n_browse_overall, counters.n_newcust_overall),
+            (2, 4, 0)
+        );
+        assert_eq!(
+            (counters.opm, counters.rt_tot_avg_msec, counters.rt_browse_avg_msec),
+            (2.0, 100.0, 10.0)
+        );
+        assert_eq!((counters.n_rollbacks_overall, counters.rollback_rate), (1, 50.0));
+        assert_eq!((counters.n_purchase_from_start, counters.n_rollbacks_from_start), (4, 1));
+        assert_eq!(counters.n_purchase_unanswered, 1);
+    }
+
+    #[test]
+    fn the_longest_of_the_last_hundred_forgets_older_ones() {
+        let (mut a, mut b) = (ShopRecord::default(), ShopRecord::default());
+        a.book(WINDOW, &order(5_000, false), 11 * S);
+        for n in 0..60 {
+            a.book(WINDOW, &order(10, false), 12 * S + 2 * n);
+            b.book(WINDOW, &order(20, false), 12 * S + 2 * n + 1);
+        }
+        let counters = ShopRecord::counters([a.clone(), b], WINDOW);
+        assert_eq!(counters.rt_tot_lastn_max_msec, 70.0, "120 orders followed the slow one");
+        assert_eq!(ShopRecord::counters([a], WINDOW).rt_tot_lastn_max_msec, 5_050.0);
+    }
+
+    #[test]
+    fn nothing_gives_zeros_not_nonsense() {
+        assert_eq!(ShopRecord::counters([], WINDOW), ShopCounters::default());
+    }
+}

@@ -1,0 +1,250 @@
+//! One emulated user: when it acts, and how one request of it is sent, judged and recorded.
+
+use std::{rc::Rc, time::Duration};
+
+use rookery_stats::Pacing;
+use rookery_workload::dvdstore::Shopper;
+
+use crate::{
+    clock::{Nanos, nanos},
+    fault::{EVIDENCE_BYTES, Fault},
+    http::{
+        connection::{Ask, Connection, with_body},
+        decode::{Answer, Body},
+        head::judge_status,
+    },
+    record::{Operation, OrderBook, Outcome, Timing},
+    register::Open,
+    script,
+    site::Site,
+    worker::Worker,
+};
+
+/// After a failure a user waits at least so long, and as much longer with each further failure, up to ten times: a dead server is
+/// not hammered, however short the think time.
+const BACK_OFF: Duration = Duration::from_millis(100);
+const MOST_BACK_OFFS: u8 = 10;
+/// The initial random delay is the mean think time, but not longer than this.
+const LONGEST_INITIAL_DELAY: Duration = Duration::from_secs(10);
+
+/// The request failed; the failure has been counted in its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failed;
+
+/// A delay that is being waited: for the comparison of drawn and actual delays.
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    drawn: Nanos,
+    from: Nanos,
+}
+
+/// One emulated user.
+pub(crate) struct User {
+    worker: Rc<Worker>,
+    pub(crate) site: Rc<Site>,
+    row: usize,
+    pub(crate) shopper: Shopper,
+    connection: Connection,
+    /// It appears at, and begins nothing at or after.
+    starts: Nanos,
+    stops: Nanos,
+    /// When the next request should begin.
+    intended: Nanos,
+    /// Time spent in the requests of the present order.
+    service: Nanos,
+    pub(crate) book: OrderBook,
+    failures: u8,
+}
+
+impl User {
+    pub(crate) fn new(worker: Rc<Worker>, site: Rc<Site>, row: usize, shopper: Shopper, starts: Nanos, stops: Nanos) -> Self {
+        Self {
+            worker,
+            site,
+            row,
+            shopper,
+            connection: Connection::default(),
+            starts,
+            stops,
+            intended: 0,
+            service: 0,
+            book: OrderBook::default(),
+            failures: 0,
+        }
+    }
+
+    /// The whole life of a user: appear, open the first page, wait a random while, then order after order until told to stop.
+    pub(crate) async fn live(mut self) {
+        self.sleep_until(self.starts).await;
+        let appeared = self.now();
+        self.worker.turn(self.row, false, appeared);
+        self.intended = self.starts;
+        // A failure is counted; the user goes shopping all the same.
+        let _ = script::arrive(&mut self).await;
+        let longest = self.worker.pace.time.min(LONGEST_INITIAL_DELAY);
+        let mut due = self.now() + self.shopper.initial_delay_us(longest) * 1_000;
+        let mut pause = None;
+        while due < self.stops {
+            let in_time = self.now() < due;
+            if in_time {
+                self.sleep_until(due).await;
+            }
+            if self.worker.stopping.get() {
+                break;
+            }
+            let sent = self.begin(due, in_time, pause);
+            let outcome = script::act(&mut self).await;
+            let done = self.finish(due, sent, outcome);
+            (due, pause) = self.next(sent, done);
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        self.worker.clock().now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        tokio::time::sleep_until(self.worker.clock().instant(at).into()).await;
+    }
+
+    /// Turn from thinking to acting; returns the moment.
+    fn begin(&mut self, due: Nanos, in_time: bool, pause: Option<Pause>) -> Nanos {
+        let sent = self.now();
+        self.worker.turn(self.row, true, sent);
+        if in_time {
+            self.worker.lagged(self.row, due, sent);
+        }
+        if let Some(pause) = pause {
+            self.worker.recorder(self.row).delay(pause.drawn, pause.from, sent);
+        }
+        self.intended = due;
+        self.service = 0;
+        self.book = OrderBook::default();
+        if script::has_orders(&self.site) {
+            self.worker.open_order(
+                self.row,
+                Some(Open {
+                    operation: Operation::Order,
+                    intended: due,
+                    sent,
+                }),
+            );
+        }
+        sent
+    }
+
+    /// Turn from acting to thinking; returns the moment.
+    fn finish(&mut self, due: Nanos, sent: Nanos, outcome: Result<(), Failed>) -> Nanos {
+        // `intended` was set to the end of the last request.
+        let done = self.intended.max(sent);
+        self.worker.turn(self.row, false, done);
+        self.failures = match outcome {
+            Ok(()) => 0,
+            Err(Failed) => self.failures.saturating_add(1).min(MOST_BACK_OFFS),
+        };
+        if script::has_orders(&self.site) {
+            let timing = Timing {
+                intended: due,
+                sent,
+                done,
+                service: self.service,
+            };
+            let outcome = if outcome.is_ok() { Outcome::Success } else { Outcome::Failure };
+            self.worker.open_order(self.row, None);
+            self.worker.recorder(self.row).order(timing, outcome);
+        }
+        done
+    }
+
+    /// When the next order is due, and the delay to compare (none after a failure, whose back-off is no think time).
+    fn next(&mut self, sent: Nanos, done: Nanos) -> (Nanos, Option<Pause>) {
+        let pace = self.worker.pace;
+        let pause = match pace.pacing {
+            Pacing::Think => Pause {
+                drawn: self.shopper.think_us(pace.time) * 1_000,
+                from: done,
+            },
+            Pacing::Cycle => Pause {
+                drawn: nanos(pace.time),
+                from: sent,
+            },
+        };
+        let due = pause.from + pause.drawn;
+        match self.failures {
+            0 => (due.max(done), Some(pause)),
+            failures => (due.max(done + nanos(BACK_OFF) * u64::from(failures)), None),
+        }
+    }
+
+    /// Send one request, judge its answer, record both. `judge` sees the body of a 200.
+    pub(crate) async fn request<T>(
+        &mut self,
+        operation: Operation,
+        ask: Ask<impl Fn(&mut Vec<u8>)>,
+        judge: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<(T, Nanos), Failed> {
+        let intended = self.intended;
+        let sent = self.now();
+        self.worker.begin(self.row, Open { operation, intended, sent });
+        let answer = self.connection.exchange(&self.worker, self.row, &self.site, ask).await;
+        let done = self.now();
+        let timing = Timing {
+            intended,
+            sent,
+            done,
+            service: done - sent,
+        };
+        self.intended = done;
+        self.service += timing.service;
+        let judged = answer.and_then(|answer| judge_answer(&self.worker, answer, judge));
+        self.worker.end(self.row, operation, timing, judged.as_ref().err().copied());
+        judged.map(|value| (value, timing.service)).map_err(|_| Failed)
+    }
+
+    /// A purchase was acknowledged.
+    pub(crate) fn purchased(&mut self, rolled_back: bool) {
+        self.book.rolled_back = rolled_back;
+        let mut recorder = self.worker.recorder(self.row);
+        recorder.shop.purchased(rolled_back);
+        let window = recorder.window();
+        recorder.shop.book(window, &self.book, self.intended);
+    }
+}
+
+/// The value of a good answer; for a bad one, its first bytes are kept as evidence.
+fn judge_answer<T>(worker: &Worker, answer: Answer, judge: impl FnOnce(&[u8]) -> Result<T, Fault>) -> Result<T, Fault> {
+    let in_place = match &answer.body {
+        Body::InPlace(range) => Some(range.end),
+        _ => None,
+    };
+    let status = judge_status(answer.status, answer.retry_after);
+    with_body_and_evidence(worker, answer.body, in_place, |body| status.and_then(|()| judge(body)))
+}
+
+fn with_body_and_evidence<T>(
+    worker: &Worker,
+    body: Body,
+    in_place: Option<usize>,
+    judge: impl FnOnce(&[u8]) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let mut seen = Vec::new();
+    let judged = with_body(worker, body, |body| {
+        let judged = judge(body);
+        if judged.is_err() {
+            seen.extend_from_slice(&body[..body.len().min(EVIDENCE_BYTES)]);
+        }
+        judged
+    });
+    if judged.is_err() {
+        match in_place {
+            // The whole answer still lies in the scratch buffer: its head is the better evidence.
+            Some(end) => {
+                let scratch = &mut *worker.scratch();
+                scratch.evidence.clear();
+                scratch.evidence.extend_from_slice(&scratch.received[..end.min(EVIDENCE_BYTES)]);
+            }
+            None => worker.set_evidence(&seen),
+        }
+    }
+    judged
+}

@@ -1,0 +1,399 @@
+//! Reasons that make a trial void: the driver, not the system under test, decided the numbers.
+//!
+//! The limits are those that established drivers print as warnings; a trial is void well beyond them. [`faults`] lists what voids a
+//! trial, [`warnings`] what a reader should know.
+
+use crate::{ErrorClass, GuestMeasurement, Measurement, ORDER, Pacing};
+
+/// Largest share of its CPUs that a driver may use: beyond, its own queueing is in the response times.
+const CPU_LIMIT: f64 = 0.8;
+/// The same, as a warning.
+const CPU_WARNING: f64 = 0.7;
+/// Scheduling lag p99 that is always acceptable, us: timers tick once per millisecond and round up.
+const LAG_FLOOR_US: f64 = 2_000.0;
+/// Scheduling lag p99 as a share of the mean response time.
+const LAG_SHARE: f64 = 0.01;
+/// Mean lag that is always acceptable, us: one tick.
+const MEAN_LAG_FLOOR_US: f64 = 1_000.0;
+/// Mean lag as a share of the mean delay.
+const MEAN_LAG_SHARE: f64 = 0.005;
+/// A warning becomes a fault at so many times the limit.
+const LAG_FAULT: f64 = 5.0;
+/// Largest error of Little's law with at least [`MANY`] operations, and with fewer.
+const LITTLE_LIMIT: f64 = 0.02;
+/// See [`LITTLE_LIMIT`].
+const LITTLE_LIMIT_FEW: f64 = 0.05;
+/// Operations that make a check of means strict.
+const MANY: u64 = 1_000;
+/// Largest deviation of the mean actual delay from the mean drawn delay.
+const PACING_LIMIT: f64 = 0.02;
+/// Deviation of the mean delay that is always acceptable, s: the timer's granularity.
+const PACING_FLOOR_S: f64 = 0.002;
+/// Run-queue wait as a share of run time, as a warning.
+const RUN_QUEUE_WARNING: f64 = 0.02;
+/// A window should hold so many cycles (R + Z) of a user.
+const CYCLES: f64 = 20.0;
+
+/// |X (R + Z) - N| / N over the window.
+///
+/// X is the rate of orders, R their mean time, Z the mean actual time between them: X (R + Z) is the time that all users spent in orders
+/// and between them, divided by the length of the window. Orders and delays that straddle its ends are counted with their part
+/// inside, so that no edge effect remains. 0 for an empty window or without users.
+///
+/// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations Research 9 (1961), in its closed form.
+///
+/// Worked example: 10 users in a window of 60 s were busy for 150 s and idle for 450 s: (150 + 450) / 60 = 10, error 0.
+#[must_use]
+pub fn little_error(measurement: &Measurement) -> f64 {
+    let window_s = measurement.window.end_s - measurement.window.start_s;
+    let users: f64 = measurement.guests.iter().map(|guest| f64::from(guest.users)).sum();
+    if window_s <= 0.0 || users == 0.0 {
+        return 0.0;
+    }
+    let spent_s: f64 = measurement.guests.iter().map(|guest| guest.busy_s + guest.idle_s).sum();
+    (spent_s / window_s - users).abs() / users
+}
+
+/// Why the trial is void: every reason for which the driver was at fault. Empty = the driver is innocent.
+#[must_use]
+pub fn faults(measurement: &Measurement) -> Vec<String> {
+    let rules = [cpu, lag, mean_lag, little, pacing, unconnected, own_errors, exhausted];
+    rules.into_iter().filter_map(|rule| rule(measurement)).collect()
+}
+
+/// What a reader should know although it does not void the trial.
+#[must_use]
+pub fn warnings(measurement: &Measurement) -> Vec<String> {
+    let driver = &measurement.driver;
+    let mut warnings = Vec::new();
+    if (CPU_WARNING..=CPU_LIMIT).contains(&driver.cpu_share) {
+        warnings.push(format!(
+            "the driver used {:.0} % of its CPUs (above 70 %)",
+            driver.cpu_share * 100.0
+        ));
+    }
+    if driver.run_queue_share > RUN_QUEUE_WARNING {
+        let share = driver.run_queue_share * 100.0;
+        warnings.push(format!(
+            "the driver waited for its CPUs for {share:.1} % of its run time (above 2 %)"
+        ));
+    }
+    let limit = lag_limit_us(measurement);
+    if driver.lag_p99_us as f64 > limit && driver.lag_p99_us as f64 <= LAG_FAULT * limit {
+        let (lag, limit) = (driver.lag_p99_us as f64 / 1e3, limit / 1e3);
+        warnings.push(format!("the driver's scheduling lag p99 was {lag:.1} ms (above {limit:.1} ms)"));
+    }
+    if let Some(cycle_s) = cycle_s(measurement) {
+        let window_s = measurement.window.end_s - measurement.window.start_s;
+        if window_s < CYCLES * cycle_s {
+            warnings.push(format!(
+                "short: the window of {window_s:.1} s holds fewer than 20 cycles of {cycle_s:.2} s"
+            ));
+        }
+    }
+    warnings
+}
+
+fn cpu(measurement: &Measurement) -> Option<String> {
+    let share = measurement.driver.cpu_share;
+    (share > CPU_LIMIT).then(|| {
+        let share = share * 100.0;
+        format!("the driver used {share:.0} % of its CPUs (limit 80 %): give it more CPUs or less load")
+    })
+}
+
+fn lag(measurement: &Measurement) -> Option<String> {
+    let (lag, limit) = (measurement.driver.lag_p99_us as f64, LAG_FAULT * lag_limit_us(measurement));
+    (lag > limit).then(|| {
+        let (lag, limit) = (lag / 1e3, limit / 1e3);
+        format!("the driver's scheduling lag p99 was {lag:.1} ms (limit {limit:.1} ms): keep other work off its CPUs")
+    })
+}
+
+fn mean_lag(measurement: &Measurement) -> Option<String> {
+    let delay_us = 1e6 * delays_s(measurement)?.0;
+    let (lag, limit) = (
+        measurement.driver.lag_mean_us,
+        LAG_FAULT * MEAN_LAG_FLOOR_US.max(MEAN_LAG_SHARE * delay_us),
+    );
+    (lag > limit).then(|| {
+        let (lag, limit) = (lag / 1e3, limit / 1e3);
+        format!("the driver's mean scheduling lag was {lag:.1} ms (limit {limit:.1} ms): keep other work off its CPUs")
+    })
+}
+
+fn little(measurement: &Measurement) -> Option<String> {
+    let limit = if cycles(measurement) >= MANY {
+        LITTLE_LIMIT
+    } else {
+        LITTLE_LIMIT_FEW
+    };
+    let error = measurement.driver.little_error;
+    (error > limit).then(|| {
+        let (error, limit) = (error * 100.0, limit * 100.0);
+        format!("Little's law is off by {error:.1} % (limit {limit:.0} %): users were missing or their time was not accounted for")
+    })
+}
+
+/// Only think pacing accuses the driver: a cycle that is not kept is the server's slowness.
+fn pacing(measurement: &Measurement) -> Option<String> {
+    let (drawn, actual) = delays_s(measurement).filter(|(drawn, _)| *drawn > 0.001)?;
+    let off = (actual - drawn).abs();
+    let kept = measurement.pacing == Pacing::Cycle || off <= PACING_FLOOR_S.max(PACING_LIMIT * drawn);
+    (!kept).then(|| {
+        let (drawn, actual, off) = (drawn * 1e3, actual * 1e3, 100.0 * off / drawn);
+        format!("think times were {actual:.1} ms on average instead of {drawn:.1} ms ({off:.1} %, limit 2 %)")
+    })
+}
+
+fn unconnected(measurement: &Measurement) -> Option<String> {
+    let users = measurement.driver.unconnected_users;
+    (users > 0).then(|| format!("{users} users never connected"))
+}
+
+fn own_errors(measurement: &Measurement) -> Option<String> {
+    let count = errors(measurement, |class, _| class == ErrorClass::Driver);
+    (count > 0).then(|| format!("{count} operations failed by a fault of the driver itself"))
+}
+
+/// The driver ran out of ports or descriptors: the server never saw these requests.
+fn exhausted(measurement: &Measurement) -> Option<String> {
+    let ours = |class, sub: &str| class == ErrorClass::Connect && ["local-port-exhausted", "fd-limit"].contains(&sub);
+    let count = errors(measurement, ours);
+    (count > 0).then(|| format!("{count} connections failed because the driver ran out of local ports or file descriptors"))
+}
+
+fn errors(measurement: &Measurement, of: impl Fn(ErrorClass, &str) -> bool) -> u64 {
+    let tallies = measurement.guests.iter().flat_map(|guest| &guest.errors);
+    tallies
+        .filter(|tally| of(tally.class, &tally.sub_class))
+        .map(|tally| tally.count)
+        .sum()
+}
+
+/// Warning limit of the scheduling lag p99, us: 2 ms or 1 % of the mean response time.
+fn lag_limit_us(measurement: &Measurement) -> f64 {
+    LAG_FLOOR_US.max(LAG_SHARE * mean_service_us(measurement).unwrap_or(0.0))
+}
+
+/// Orders where there are any, else all operations.
+fn mean_service_us(measurement: &Measurement) -> Option<f64> {
+    let (mut count, mut sum) = (0u64, 0.0);
+    for guest in &measurement.guests {
+        for operation in cycle_operations(guest) {
+            count += operation.service.count();
+            sum += operation.service.mean_us().unwrap_or(0.0) * operation.service.count() as f64;
+        }
+    }
+    (count > 0).then(|| sum / count as f64)
+}
+
+/// What one cycle of a user consists of: the order, or the page of a page script.
+fn cycle_operations(guest: &GuestMeasurement) -> impl Iterator<Item = &crate::OperationMeasurement> {
+    let has_orders = guest.operations.iter().any(|operation| operation.name == ORDER);
+    guest
+        .operations
+        .iter()
+        .filter(move |operation| !has_orders || operation.name == ORDER)
+}
+
+fn cycles(measurement: &Measurement) -> u64 {
+    measurement
+        .guests
+        .iter()
+        .flat_map(cycle_operations)
+        .map(|operation| operation.completed)
+        .sum()
+}
+
+/// Mean drawn and actual delay over all guests, weighted by their cycles, s.
+fn delays_s(measurement: &Measurement) -> Option<(f64, f64)> {
+    let (mut weight, mut drawn, mut actual) = (0.0, 0.0, 0.0);
+    for guest in &measurement.guests {
+        let cycles = cycle_operations(guest).map(|operation| operation.completed).sum::<u64>().max(1) as f64;
+        if let (Some(drawn_s), Some(actual_s)) = (guest.drawn_delay_mean_s, guest.actual_delay_mean_s) {
+            weight += cycles;
+            drawn += cycles * drawn_s;
+            actual += cycles * actual_s;
+        }
+    }
+    (weight > 0.0).then(|| (drawn / weight, actual / weight))
+}
+
+/// Mean time from one order to the next of one user, s.
+fn cycle_s(measurement: &Measurement) -> Option<f64> {
+    let service_s = mean_service_us(measurement)? / 1e6;
+    let delay_s = delays_s(measurement).map_or(0.0, |(_, actual)| actual);
+    Some(match measurement.pacing {
+        Pacing::Think => service_s + delay_s,
+        Pacing::Cycle => service_s.max(delay_s),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DriverQuality, ErrorTally, Latencies, Mode, OperationMeasurement, ShopCounters, Window};
+
+    /// Ten users, 60 s, order time 0.15 s, think time 0.45 s: 1000 orders.
+    fn healthy() -> Measurement {
+        let mut service = Latencies::new();
+        (0..1_000).for_each(|_| service.record_us(150_000));
+        let order = OperationMeasurement {
+            name: ORDER.to_owned(),
+            started: 1_000,
+            completed: 1_000,
+            succeeded: 1_000,
+            failed: 0,
+            unfinished: 0,
+            response: service.clone(),
+            service,
+        };
+        let guest = GuestMeasurement {
+            guest: "g1".to_owned(),
+            users: 10,
+            operations: vec![order],
+            series: Vec::new(),
+            errors: Vec::new(),
+            shop: ShopCounters::default(),
+            busy_s: 150.0,
+            idle_s: 450.0,
+            drawn_delay_mean_s: Some(0.45),
+            actual_delay_mean_s: Some(0.451),
+        };
+        let mut measurement = Measurement {
+            mode: Mode::Closed,
+            pacing: Pacing::Think,
+            window: Window {
+                start_s: 10.0,
+                end_s: 70.0,
+            },
+            guests: vec![guest],
+            driver: DriverQuality {
+                cpus: vec![1],
+                cpu_share: 0.2,
+                lag_mean_us: 900.0,
+                lag_p99_us: 1_900,
+                ..DriverQuality::default()
+            },
+            aborted: None,
+        };
+        measurement.driver.little_error = little_error(&measurement);
+        measurement
+    }
+
+    fn tally(class: ErrorClass, sub_class: &str) -> ErrorTally {
+        ErrorTally {
+            class,
+            sub_class: sub_class.to_owned(),
+            count: 3,
+            examples: Vec::new(),
+        }
+    }
+
+    /// A change to a healthy trial, and a piece of the only fault that it must raise; `None` = none.
+    type Case = (fn(&mut Measurement), Option<&'static str>);
+
+    #[test]
+    fn each_rule_fires_beyond_its_limit_and_not_before() {
+        let cases: [Case; 22] = [
+            (|_| {}, None),
+            (|m| m.driver.cpu_share = 0.8, None),
+            (|m| m.driver.cpu_share = 0.81, Some("81 % of its CPUs")),
+            (|m| m.driver.lag_p99_us = 10_000, None),
+            (|m| m.driver.lag_p99_us = 10_001, Some("scheduling lag p99")),
+            // 1 % of a mean order of 1 s is 10 ms: five times that is allowed.
+            (
+                |m| {
+                    (0..100_000).for_each(|_| m.guests[0].operations[0].service.record_us(1_000_000));
+                    m.driver.lag_p99_us = 45_000;
+                },
+                None,
+            ),
+            (|m| m.driver.lag_mean_us = 11_250.0, None),
+            (|m| m.driver.lag_mean_us = 11_300.0, Some("mean scheduling lag")),
+            (|m| m.driver.little_error = 0.019, None),
+            (|m| m.driver.little_error = 0.021, Some("Little's law")),
+            (
+                |m| {
+                    m.guests[0].operations[0].completed = 999;
+                    m.driver.little_error = 0.049;
+                },
+                None,
+            ),
+            (
+                |m| {
+                    m.guests[0].operations[0].completed = 999;
+                    m.driver.little_error = 0.051;
+                },
+                Some("Little's law"),
+            ),
+            (|m| m.guests[0].actual_delay_mean_s = Some(0.458), None),
+            (|m| m.guests[0].actual_delay_mean_s = Some(0.46), Some("instead of 450.0 ms")),
+            (|m| m.guests[0].actual_delay_mean_s = Some(0.44), Some("instead of 450.0 ms")),
+            (
+                |m| {
+                    m.pacing = Pacing::Cycle;
+                    m.guests[0].actual_delay_mean_s = Some(0.9);
+                },
+                None,
+            ),
+            (
+                |m| (m.guests[0].drawn_delay_mean_s, m.guests[0].actual_delay_mean_s) = (Some(0.02), Some(0.0215)),
+                None,
+            ),
+            (
+                |m| (m.guests[0].drawn_delay_mean_s, m.guests[0].actual_delay_mean_s) = (Some(0.0), Some(0.9)),
+                None,
+            ),
+            (|m| m.driver.unconnected_users = 1, Some("1 users never connected")),
+            (
+                |m| m.guests[0].errors.push(tally(ErrorClass::Driver, "no-connection")),
+                Some("fault of the driver itself"),
+            ),
+            (
+                |m| m.guests[0].errors.push(tally(ErrorClass::Connect, "fd-limit")),
+                Some("ran out of local ports"),
+            ),
+            (|m| m.guests[0].errors.push(tally(ErrorClass::Connect, "refused")), None),
+        ];
+        for (number, (change, expected)) in cases.into_iter().enumerate() {
+            let mut measurement = healthy();
+            change(&mut measurement);
+            let faults = faults(&measurement);
+            match expected {
+                None => assert!(faults.is_empty(), "case {number}: {faults:?}"),
+                Some(part) => assert!(faults.len() == 1 && faults[0].contains(part), "case {number}: {faults:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn little_holds_on_a_healthy_trial_and_fails_when_think_time_is_misrecorded() {
+        let mut measurement = healthy();
+        assert!(little_error(&measurement) < 1e-12);
+        measurement.guests[0].idle_s *= 1.05;
+        measurement.driver.little_error = little_error(&measurement);
+        assert!((measurement.driver.little_error - 0.0375).abs() < 1e-9);
+        assert_eq!(faults(&measurement).len(), 1);
+    }
+
+    #[test]
+    fn a_vanished_user_is_missed() {
+        let mut measurement = healthy();
+        (measurement.guests[0].busy_s, measurement.guests[0].idle_s) = (135.0, 405.0);
+        assert!((little_error(&measurement) - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn warnings_come_before_faults() {
+        assert_eq!(warnings(&healthy()), Vec::<String>::new());
+        let mut measurement = healthy();
+        measurement.driver.cpu_share = 0.75;
+        measurement.driver.run_queue_share = 0.05;
+        measurement.driver.lag_p99_us = 3_000;
+        measurement.window.end_s = 15.0;
+        assert_eq!(warnings(&measurement).len(), 4, "{:?}", warnings(&measurement));
+        assert_eq!(faults(&measurement), Vec::<String>::new());
+    }
+}
