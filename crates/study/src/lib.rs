@@ -1,13 +1,28 @@
 //! The study file: grammar, validation, plan.
 //!
-//! [`Study::parse`] reads a file and reports every problem at once; [`Plan::of`] expands a study on a given host into
-//! points and trials. Nothing here does I/O: a host is described by [`HostFacts`].
+//! [`Document::parse`] reads a file and reports every problem at once ([`Problems`]); [`Plan::of`] expands a study on a given
+//! host into points and trials. Nothing here does I/O: a host is described by [`HostFacts`].
+//!
+//! Every key is declared once, in `grammar::sections`; [`json_schema`] and [`reference`](fn@reference) are made from the same list.
 
+mod document;
+mod grammar;
 mod model;
 mod plan;
+mod planning;
+mod problem;
+mod reference;
+mod render;
+mod schema;
+mod source;
 
+pub use document::Document;
 pub use model::{
     CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Scaled, StackKind, StackUse, Study, Users,
     Vcpus, Workload, WorkloadKind,
 };
 pub use plan::{Estimate, HostFacts, Plan, Point, Trial};
+pub use problem::{Code, Problem, Problems};
+pub use reference::reference;
+pub use render::render_plan;
+pub use schema::json_schema;

@@ -1,0 +1,105 @@
+//! One value or several: a factor.
+
+use serde_json::{Value as Json, json};
+use toml::{Spanned, de::DeValue};
+
+use crate::{
+    grammar::{At, Context, Kind},
+    problem::Code,
+};
+
+/// One value, or a list of up to `most` different ones.
+pub(crate) struct ListOf<K> {
+    pub(crate) kind: K,
+    pub(crate) most: usize,
+}
+
+impl<K> Kind for ListOf<K>
+where
+    K: Kind<Value: PartialEq>,
+{
+    type Value = Vec<K::Value>;
+
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Vec<K::Value>> {
+        let DeValue::Array(list) = value.get_ref() else {
+            return self.kind.read(value, at, context).map(|one| vec![one]);
+        };
+        if list.is_empty() {
+            let message = format!("{at} is an empty list");
+            return context.refuse(Code::EmptyList, value.span(), message, at.write(&self.kind.example()));
+        }
+        if list.len() > self.most {
+            let message = format!("{at} has {} values, at most {} are allowed", list.len(), self.most);
+            return context.refuse(Code::TooMany, value.span(), message, "split the study into several files");
+        }
+        let mut values: Vec<Option<K::Value>> = Vec::with_capacity(list.len());
+        for (index, element) in list.iter().enumerate() {
+            let at = at.element(index);
+            context.spans.insert(at.path.clone(), element.span());
+            let read = self.kind.read(element, &at, context);
+            if read.is_some() && values.contains(&read) {
+                let message = format!("{at} has the same value twice");
+                context.refuse::<()>(Code::DuplicateValue, element.span(), message, "remove one of them");
+            }
+            values.push(read);
+        }
+        values.into_iter().collect()
+    }
+
+    fn write(&self, value: &Vec<K::Value>) -> String {
+        match value.as_slice() {
+            [one] => self.kind.write(one),
+            several => {
+                let written: Vec<String> = several.iter().map(|one| self.kind.write(one)).collect();
+                format!("[{}]", written.join(", "))
+            }
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("{}; or a list of these, each a point of its own", self.kind.describe())
+    }
+
+    fn example(&self) -> String {
+        self.kind.example()
+    }
+
+    fn schema(&self) -> Json {
+        let one = self.kind.schema();
+        json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": self.most, "uniqueItems": true}]})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::*, *};
+    use crate::grammar::kinds::{UserCount, Whole};
+
+    const KIND: ListOf<Whole<u32>> = ListOf {
+        kind: Whole { min: 1, max: 9 },
+        most: 3,
+    };
+
+    #[test]
+    fn one_or_several() {
+        assert_eq!(read(&KIND, "4"), Ok(vec![4]));
+        assert_eq!(read(&KIND, "[4, 1]"), Ok(vec![4, 1]));
+        assert_eq!(code(&KIND, "[]"), Code::EmptyList);
+        assert_eq!(code(&KIND, "[1, 2, 3, 4]"), Code::TooMany);
+        assert_eq!(code(&KIND, "[1, 0]"), Code::OutOfRange);
+        assert_eq!(code(&KIND, "[[1]]"), Code::WrongType);
+    }
+
+    #[test]
+    fn equal_meanings_are_duplicates() {
+        let mut context = Context::default();
+        let value = DeValue::parse("[50, '50 per guest']").expect("TOML");
+        let at = At {
+            path: "key".into(),
+            key: "key",
+        };
+        let kind = ListOf { kind: UserCount, most: 9 };
+        kind.read(&value, &at, &mut context);
+        assert_eq!(context.findings[0].code, Code::DuplicateValue);
+    }
+}

@@ -1,0 +1,68 @@
+//! The kinds of values that keys can have.
+
+mod choice;
+mod cpus;
+mod list;
+mod memory;
+mod number;
+mod quantity;
+mod scaled;
+mod text;
+mod time;
+mod vcpus;
+
+pub(crate) use choice::{Choice, Named};
+pub(crate) use cpus::{Cpus, plain as cpu_list};
+pub(crate) use list::ListOf;
+pub(crate) use memory::{Memory, WholeMemory};
+pub(crate) use number::{Factor, Whole};
+pub(crate) use scaled::{Database, MOST_USERS, UserCount};
+pub(crate) use text::Text;
+pub(crate) use time::{Time, plain as plain_time};
+pub(crate) use vcpus::VcpuCount;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Reads single values, for the tests of the kinds.
+
+    use toml::de::DeValue;
+
+    use crate::{
+        grammar::{At, Context, Kind},
+        problem::Code,
+    };
+
+    /// Reads one TOML value; on a refusal gives code and message.
+    pub(crate) fn read<K: Kind>(kind: &K, toml: &str) -> Result<K::Value, (Code, String)> {
+        let mut context = Context::default();
+        let at = At {
+            path: "s.key".into(),
+            key: "key",
+        };
+        let value = DeValue::parse(toml).expect("the test gives TOML");
+        match kind.read(&value, &at, &mut context) {
+            Some(value) => {
+                assert_eq!(context.findings, [], "a value and a problem");
+                Ok(value)
+            }
+            None => {
+                let finding = context.findings.first().expect("a refusal has a reason");
+                assert!(!finding.mend.is_empty());
+                Err((finding.code, finding.message.clone()))
+            }
+        }
+    }
+
+    /// Code and message of the refusal.
+    pub(crate) fn refusal<K: Kind>(kind: &K, toml: &str) -> (Code, String) {
+        match read(kind, toml) {
+            Ok(_) => panic!("{toml} was accepted"),
+            Err(refusal) => refusal,
+        }
+    }
+
+    /// Code of the refusal.
+    pub(crate) fn code<K: Kind>(kind: &K, toml: &str) -> Code {
+        refusal(kind, toml).0
+    }
+}

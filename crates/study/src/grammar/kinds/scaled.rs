@@ -1,0 +1,217 @@
+//! Users and database sizes: `50 per vcpu`, `10MB per vcpu`.
+
+use serde_json::{Value as Json, json};
+use toml::{Spanned, de::DeValue};
+
+use super::{
+    number::float,
+    quantity::{BadQuantity, NUMBER, PER, per_suffix, split, split_per},
+};
+use crate::{
+    grammar::{At, Context, Kind},
+    model::{Per, Scaled},
+    problem::Code,
+    source::quoted,
+};
+
+/// Most users of one point.
+pub(crate) const MOST_USERS: u32 = 1_000_000;
+
+/// Most nominal megabytes of one database: 1023GB, the largest size.
+pub(crate) const MOST_MB: f64 = 1023.0 * 1024.0;
+
+const PER_MEND: &str = "write `per vcpu`, `per guest` or `per host`";
+
+/// Splits a text into number, unit and what it is counted by; refuses what cannot be read.
+fn parts<'t>(text: &'t str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context, kind: &impl Kind) -> Option<(f64, &'t str, Per)> {
+    let (amount, per) = match split_per(text) {
+        Ok(parts) => parts,
+        Err(per) => return context.refuse(Code::WrongUnit, value.span(), format!("{at} is counted {per}"), PER_MEND),
+    };
+    match split(amount) {
+        Ok((number, unit)) => Some((number, unit, per)),
+        Err(BadQuantity::Negative) => context.out_of_range(value, at, "is negative", kind),
+        Err(BadQuantity::TooLong) => context.out_of_range(value, at, "has too many digits", kind),
+        Err(BadQuantity::NoNumber) => {
+            let message = format!("{at}: {} does not begin with a number", quoted(text));
+            context.refuse(Code::Malformed, value.span(), message, at.write(&kind.example()))
+        }
+    }
+}
+
+/// A number of users: a plain number counts by guest.
+pub(crate) struct UserCount;
+
+impl UserCount {
+    fn in_range(&self, amount: f64, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<f64> {
+        if amount < 0.0 {
+            return context.out_of_range(value, at, "is negative", self);
+        }
+        if amount == 0.0 {
+            return context.out_of_range(value, at, "is zero", self);
+        }
+        if amount > f64::from(MOST_USERS) {
+            return context.out_of_range(value, at, &format!("is more than {MOST_USERS} users"), self);
+        }
+        Some(amount)
+    }
+}
+
+impl Kind for UserCount {
+    type Value = Scaled;
+
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Scaled> {
+        let (amount, per) = match value.get_ref() {
+            DeValue::String(text) => {
+                let (amount, unit, per) = parts(text, value, at, context, self)?;
+                if !unit.is_empty() {
+                    let message = format!("{at}: users have no unit, but {} has {}", quoted(text), quoted(unit));
+                    return context.refuse(Code::WrongUnit, value.span(), message, at.write(&self.example()));
+                }
+                (amount, per)
+            }
+            DeValue::Integer(_) | DeValue::Float(_) => match float(value.get_ref()) {
+                Some(amount) => (amount, Per::Guest),
+                None => return context.out_of_range(value, at, "is not a finite number", self),
+            },
+            _ => return context.wrong_type(value, at, self),
+        };
+        let amount = self.in_range(amount, value, at, context)?;
+        Some(Scaled { amount, per })
+    }
+
+    fn write(&self, value: &Scaled) -> String {
+        format!("\"{}{}\"", value.amount, per_suffix(value.per))
+    }
+
+    fn describe(&self) -> String {
+        "number of users, per vcpu, per guest (as a plain number) or per host".to_owned()
+    }
+
+    fn example(&self) -> String {
+        "\"50 per vcpu\"".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"anyOf": [
+            {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_USERS},
+            {"type": "string", "pattern": format!("^{NUMBER}{PER}$")},
+        ]})
+    }
+}
+
+/// A nominal database size in MB (1GB = 1024MB), or the names S, M and L.
+pub(crate) struct Database;
+
+/// The named sizes in MB.
+const NAMED: [(&str, f64); 3] = [("S", 10.0), ("M", 1024.0), ("L", 102_400.0)];
+
+impl Database {
+    fn amount(&self, text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<(f64, Per)> {
+        if let Ok((name, per)) = split_per(text)
+            && let Some((_, mb)) = NAMED.iter().find(|(known, _)| *known == name.trim())
+        {
+            return Some((*mb, per));
+        }
+        let (number, unit, per) = parts(text, value, at, context, self)?;
+        match unit {
+            "MB" => Some((number, per)),
+            "GB" => Some((number * 1024.0, per)),
+            _ => {
+                let message = match unit {
+                    "" => format!("{at} needs a unit: MB or GB"),
+                    _ => format!("{at}: {} is not a unit of database sizes", quoted(unit)),
+                };
+                let mend = format!("sizes are nominal: write MB or GB, for instance {}", at.line(&self.example()));
+                context.refuse(Code::WrongUnit, value.span(), message, mend)
+            }
+        }
+    }
+}
+
+impl Kind for Database {
+    type Value = Scaled;
+
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Scaled> {
+        let text = match value.get_ref() {
+            DeValue::String(text) => text,
+            DeValue::Integer(_) | DeValue::Float(_) => {
+                let message = format!("{at} needs a unit: MB or GB");
+                return context.refuse(Code::WrongUnit, value.span(), message, at.write(&self.example()));
+            }
+            _ => return context.wrong_type(value, at, self),
+        };
+        let (amount, per) = self.amount(text, value, at, context)?;
+        if amount <= 0.0 {
+            return context.out_of_range(value, at, "is zero", self);
+        }
+        if amount > MOST_MB {
+            return context.out_of_range(value, at, "is more than 1023GB", self);
+        }
+        Some(Scaled { amount, per })
+    }
+
+    fn write(&self, value: &Scaled) -> String {
+        format!("\"{}MB{}\"", value.amount, per_suffix(value.per))
+    }
+
+    fn describe(&self) -> String {
+        "nominal size in MB or GB (or S, M, L), per vcpu, per guest or per host".to_owned()
+    }
+
+    fn example(&self) -> String {
+        "\"10MB per vcpu\"".to_owned()
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "string", "pattern": format!("^({NUMBER}(MB|GB)|\\s*[SML]\\s*){PER}$")})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::*, *};
+
+    fn scaled(amount: f64, per: Per) -> Result<Scaled, (Code, String)> {
+        Ok(Scaled { amount, per })
+    }
+
+    #[test]
+    fn users_are_counted_by_guest_unless_said() {
+        assert_eq!(read(&UserCount, "50"), scaled(50.0, Per::Guest));
+        assert_eq!(read(&UserCount, "'50'"), scaled(50.0, Per::Guest));
+        assert_eq!(read(&UserCount, "'50 per vcpu'"), scaled(50.0, Per::Vcpu));
+        assert_eq!(read(&UserCount, "'80 per host'"), scaled(80.0, Per::Host));
+        for (text, expected) in [
+            ("0", Code::OutOfRange),
+            ("-5", Code::OutOfRange),
+            ("2_000_000", Code::OutOfRange),
+            ("'-5 per vcpu'", Code::OutOfRange),
+            ("'50 per cpu'", Code::WrongUnit),
+            ("'50ms'", Code::WrongUnit),
+            ("'many'", Code::Malformed),
+            ("{ from = 10 }", Code::WrongType),
+        ] {
+            assert_eq!(code(&UserCount, text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn databases_are_nominal() {
+        assert_eq!(read(&Database, "'10MB per vcpu'"), scaled(10.0, Per::Vcpu));
+        assert_eq!(read(&Database, "'2GB'"), scaled(2048.0, Per::Guest));
+        assert_eq!(read(&Database, "'S'"), scaled(10.0, Per::Guest));
+        assert_eq!(read(&Database, "'M per host'"), scaled(1024.0, Per::Host));
+        for (text, expected) in [
+            ("'10MiB'", Code::WrongUnit),
+            ("'10'", Code::WrongUnit),
+            ("10", Code::WrongUnit),
+            ("'0MB'", Code::OutOfRange),
+            ("'1024GB'", Code::OutOfRange),
+            ("'XL'", Code::Malformed),
+            ("true", Code::WrongType),
+        ] {
+            assert_eq!(code(&Database, text), expected, "{text}");
+        }
+    }
+}

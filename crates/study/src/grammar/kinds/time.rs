@@ -1,0 +1,170 @@
+//! Durations: `250ms`, `1.5s`, `2min`.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use toml::{Spanned, de::DeValue};
+
+use super::quantity::{BadQuantity, NUMBER, split};
+use crate::{
+    grammar::{At, Context, Kind},
+    problem::Code,
+    source::quoted,
+};
+
+/// Units and their microseconds, largest first.
+const UNITS: [(&str, u64); 6] = [
+    ("h", 3_600_000_000),
+    ("min", 60_000_000),
+    ("s", 1_000_000),
+    ("ms", 1_000),
+    ("us", 1),
+    ("µs", 1),
+];
+
+const UNITS_IN_WORDS: &str = "us, ms, s, min or h";
+
+/// A duration from `min` to `max`, with a unit, to the microsecond. Plain `0` is allowed where zero is.
+pub(crate) struct Time {
+    pub(crate) min: Duration,
+    pub(crate) max: Duration,
+    pub(crate) example: &'static str,
+}
+
+impl Time {
+    fn read_text(&self, text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Duration> {
+        let (number, unit) = match split(text) {
+            Ok(parts) => parts,
+            Err(BadQuantity::Negative) => return context.out_of_range(value, at, "is negative", self),
+            Err(BadQuantity::TooLong) => return context.out_of_range(value, at, "has too many digits", self),
+            Err(BadQuantity::NoNumber) => {
+                let message = format!("{at}: {} is not a duration", quoted(text));
+                return context.refuse(Code::Malformed, value.span(), message, at.write(&self.example()));
+            }
+        };
+        let Some((_, unit_us)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+            let message = match unit {
+                "" => format!("{at} needs a unit: {UNITS_IN_WORDS}"),
+                _ => format!("{at}: {} is not a unit of time", quoted(unit)),
+            };
+            let mend = format!("write for instance {}; units are {UNITS_IN_WORDS}", at.line(&self.example()));
+            return context.refuse(Code::WrongUnit, value.span(), message, mend);
+        };
+        let microseconds = number * *unit_us as f64;
+        if number > 0.0 && microseconds < 0.5 {
+            return context.out_of_range(value, at, "is less than a microsecond", self);
+        }
+        // A float conversion saturates, and everything that large is refused by the range.
+        let time = Duration::from_micros(microseconds.round() as u64);
+        if time < self.min {
+            return context.out_of_range(value, at, &format!("is less than {}", plain(self.min)), self);
+        }
+        if time > self.max {
+            return context.out_of_range(value, at, &format!("is more than {}", plain(self.max)), self);
+        }
+        Some(time)
+    }
+}
+
+impl Kind for Time {
+    type Value = Duration;
+
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Duration> {
+        match value.get_ref() {
+            DeValue::String(text) => self.read_text(text, value, at, context),
+            DeValue::Integer(number) if number.as_str() == "0" => self.read_text("0s", value, at, context),
+            DeValue::Integer(_) | DeValue::Float(_) => {
+                let message = format!("{at} needs a unit: {UNITS_IN_WORDS}");
+                let mend = format!("write it as text with its unit, for instance {}", at.line(&self.example()));
+                context.refuse(Code::WrongUnit, value.span(), message, mend)
+            }
+            _ => context.wrong_type(value, at, self),
+        }
+    }
+
+    fn write(&self, value: &Duration) -> String {
+        format!("\"{}\"", plain(*value))
+    }
+
+    fn describe(&self) -> String {
+        format!("duration, {} to {}", plain(self.min), plain(self.max))
+    }
+
+    fn example(&self) -> String {
+        format!("\"{}\"", self.example)
+    }
+
+    fn schema(&self) -> Json {
+        let units: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
+        let text = json!({"type": "string", "pattern": format!("^{NUMBER}({})\\s*$", units.join("|"))});
+        if self.min.is_zero() {
+            json!({"anyOf": [text, {"const": 0}]})
+        } else {
+            text
+        }
+    }
+}
+
+/// A duration in its largest whole unit: `90s`, `2min`, `1500ms`.
+pub(crate) fn plain(time: Duration) -> String {
+    let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    if us == 0 {
+        return "0s".to_owned();
+    }
+    let (name, unit_us) = UNITS.iter().find(|(_, unit_us)| us.is_multiple_of(*unit_us)).unwrap_or(&UNITS[4]);
+    format!("{}{name}", us / unit_us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::*, *};
+
+    const KIND: Time = Time {
+        min: Duration::ZERO,
+        max: Duration::from_secs(3600),
+        example: "250ms",
+    };
+
+    #[test]
+    fn durations_are_read_in_every_unit() {
+        for (text, us) in [
+            ("'250ms'", 250_000),
+            ("'1.5s'", 1_500_000),
+            ("'2min'", 120_000_000),
+            ("'1 h'", 3_600_000_000),
+            ("'7us'", 7),
+            ("'7µs'", 7),
+            ("'0s'", 0),
+            ("0", 0),
+            ("'0.0000015s'", 2),
+        ] {
+            assert_eq!(read(&KIND, text), Ok(Duration::from_micros(us)), "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_say_what_is_missing() {
+        assert_eq!(refusal(&KIND, "'250'").1, "`s.key` needs a unit: us, ms, s, min or h");
+        assert_eq!(refusal(&KIND, "250").0, Code::WrongUnit);
+        assert_eq!(refusal(&KIND, "'5m'").1, "`s.key`: `m` is not a unit of time");
+        assert_eq!(refusal(&KIND, "'-1s'").1, "`s.key` is negative");
+        assert_eq!(code(&KIND, "'2h'"), Code::OutOfRange);
+        assert_eq!(code(&KIND, "'0.0000001s'"), Code::OutOfRange);
+        assert_eq!(code(&KIND, "'99999999999999999h'"), Code::OutOfRange);
+        assert_eq!(code(&KIND, "'soon'"), Code::Malformed);
+        assert_eq!(code(&KIND, "true"), Code::WrongType);
+    }
+
+    #[test]
+    fn durations_are_written_in_their_largest_whole_unit() {
+        for (us, text) in [
+            (90_000_000, "90s"),
+            (120_000_000, "2min"),
+            (1_500_000, "1500ms"),
+            (1, "1us"),
+            (0, "0s"),
+        ] {
+            assert_eq!(plain(Duration::from_micros(us)), text);
+        }
+    }
+}

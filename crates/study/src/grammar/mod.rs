@@ -1,0 +1,158 @@
+//! The grammar of a study file.
+//!
+//! Every section declares its keys once, with the `keys!` macro: name, kind, default and meaning. Parsing, the search for
+//! the nearest valid key, printing, the JSON Schema and the reference text all read that one list.
+
+pub(crate) mod kinds;
+mod reader;
+pub(crate) mod sections;
+
+use serde_json::Value as Json;
+use toml::{Spanned, de::DeValue};
+
+pub(crate) use reader::{At, Context, Reader, Spans};
+
+/// A kind of value: how it is read, written, described and checked by an editor.
+pub(crate) trait Kind {
+    /// What it means.
+    type Value;
+
+    /// Reads a value; on a problem tells the context and gives nothing.
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Self::Value>;
+
+    /// The value as TOML, so that reading it again gives the same value.
+    fn write(&self, value: &Self::Value) -> String;
+
+    /// In words, with the range: `duration, 1s to 24h`.
+    fn describe(&self) -> String;
+
+    /// A good value as TOML, for mends.
+    fn example(&self) -> String;
+
+    /// JSON Schema of the values.
+    fn schema(&self) -> Json;
+}
+
+/// Whether a key must be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It must.
+    Required,
+    /// Left out, it has this value (as TOML).
+    Default(&'static str),
+    /// Left out, this happens (in words).
+    Optional(&'static str),
+}
+
+/// One key, as schema and reference show it.
+#[derive(Debug)]
+pub(crate) struct KeyInfo {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: String,
+    pub(crate) need: Need,
+    pub(crate) describe: String,
+    pub(crate) schema: Json,
+}
+
+/// One section, as schema and reference show it.
+#[derive(Clone, Copy)]
+pub(crate) struct SectionInfo {
+    pub(crate) name: &'static str,
+    /// `[[name]]`, several times.
+    pub(crate) many: bool,
+    pub(crate) meaning: &'static str,
+    pub(crate) keys: fn() -> Vec<KeyInfo>,
+    /// Sections below it, which all have the same keys.
+    pub(crate) below: Option<Below>,
+}
+
+/// Sections below a section: `[qos.login]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Below {
+    pub(crate) names: &'static [&'static str],
+    pub(crate) meaning: &'static str,
+    pub(crate) keys: fn() -> Vec<KeyInfo>,
+}
+
+/// Declares the keys of a section: a struct with one optional value per key, `keys`, `read` and `write`.
+///
+/// `field ("name") : Kind = kind, need;` where the name is needed only when it is no Rust identifier.
+macro_rules! keys {
+    (
+        $(#[$outer:meta])*
+        $section:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident $(($name:literal))? : $kind:ty = $make:expr, $need:expr;
+            )+
+        }
+    ) => {
+        $(#[$outer])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub(crate) struct $section {
+            $(pub(crate) $field: Option<<$kind as $crate::grammar::Kind>::Value>,)+
+        }
+
+        impl $section {
+            /// The list of keys.
+            pub(crate) fn keys() -> Vec<$crate::grammar::KeyInfo> {
+                use $crate::grammar::{Kind as _, Need};
+                vec![$({
+                    let kind: $kind = $make;
+                    $crate::grammar::KeyInfo {
+                        name: $crate::grammar::key_name!($field $(($name))?),
+                        meaning: concat!($($doc),+).trim().to_owned(),
+                        need: { use Need::*; $need },
+                        describe: kind.describe(),
+                        schema: kind.schema(),
+                    }
+                }),+]
+            }
+
+            /// Reads all keys; what is absent gets its default, what is wrong is told to the reader.
+            pub(crate) fn read(reader: &mut $crate::grammar::Reader<'_, '_, '_>) -> Self {
+                use $crate::grammar::Need;
+                Self {
+                    $($field: {
+                        let kind: $kind = $make;
+                        reader.take($crate::grammar::key_name!($field $(($name))?), &kind, { use Need::*; $need })
+                    },)+
+                }
+            }
+
+            /// Appends `key = value` lines of all keys that have a value.
+            pub(crate) fn write(&self, out: &mut String) {
+                use $crate::grammar::Kind as _;
+                $(if let Some(value) = &self.$field {
+                    let kind: $kind = $make;
+                    $crate::grammar::write_line(out, $crate::grammar::key_name!($field $(($name))?), &kind.write(value));
+                })+
+            }
+        }
+    };
+}
+
+macro_rules! key_name {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident ($name:literal)) => {
+        $name
+    };
+}
+
+pub(crate) use {key_name, keys};
+
+/// Appends `key = value`, the key in quotes where TOML wants them.
+pub(crate) fn write_line(out: &mut String, key: &str, value: &str) {
+    out.push_str(&written_key(key));
+    out.push_str(" = ");
+    out.push_str(value);
+    out.push('\n');
+}
+
+/// A key as it must be written in TOML.
+pub(crate) fn written_key(key: &str) -> String {
+    let bare = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { key.to_owned() } else { format!("\"{key}\"") }
+}

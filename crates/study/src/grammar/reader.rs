@@ -1,0 +1,338 @@
+//! Reads one section: looks keys up, fills defaults, remembers places, finds what nobody asked for.
+
+use std::{collections::BTreeMap, fmt, ops::Range};
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{Kind, Need, SectionInfo, sections, written_key};
+use crate::{
+    problem::{Code, Finding},
+    source::quoted,
+};
+
+/// Where a key of the study stands in the file: `load.steady`, `layout[0].guests[1]`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spans(BTreeMap<String, Range<usize>>);
+
+impl Spans {
+    /// The place of `path`, or of the nearest thing around it that is in the file, or the beginning of the file.
+    pub(crate) fn nearest(&self, path: &str) -> Range<usize> {
+        let mut path = path;
+        loop {
+            if let Some(span) = self.0.get(path) {
+                return span.clone();
+            }
+            match path.rfind(['.', '[']) {
+                Some(end) => path = &path[..end],
+                None => return 0..0,
+            }
+        }
+    }
+
+    /// Whether `path` is in the file.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    pub(crate) fn insert(&mut self, path: String, span: Range<usize>) {
+        self.0.insert(path, span);
+    }
+}
+
+/// What reading a study collects.
+#[derive(Debug, Default)]
+pub(crate) struct Context {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) spans: Spans,
+}
+
+impl Context {
+    /// Notes a problem; returns nothing, so that a reader can end with it.
+    pub(crate) fn refuse<T>(&mut self, code: Code, span: Range<usize>, message: impl Into<String>, mend: impl Into<String>) -> Option<T> {
+        self.findings.push(Finding {
+            code,
+            span,
+            message: message.into(),
+            mend: mend.into(),
+        });
+        None
+    }
+
+    /// A value of the wrong TOML type.
+    pub(crate) fn wrong_type<T>(&mut self, value: &Spanned<DeValue<'_>>, at: &At, kind: &(impl Kind + ?Sized)) -> Option<T> {
+        let message = format!("{at} is {}, expected {}", article(value.get_ref()), kind.describe());
+        self.refuse(Code::WrongType, value.span(), message, at.write(&kind.example()))
+    }
+
+    /// A value of the right type beyond its range.
+    pub(crate) fn out_of_range<T>(&mut self, value: &Spanned<DeValue<'_>>, at: &At, why: &str, kind: &(impl Kind + ?Sized)) -> Option<T> {
+        let message = format!("{at} {why}");
+        let mend = format!("expected {}; for instance {}", kind.describe(), at.line(&kind.example()));
+        self.refuse(Code::OutOfRange, value.span(), message, mend)
+    }
+}
+
+fn article(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// The key that is being read. Prints as it is named in messages.
+#[derive(Clone, Debug)]
+pub(crate) struct At {
+    pub(crate) path: String,
+    pub(crate) key: &'static str,
+}
+
+impl At {
+    /// ``write `steady = "60s"` ``
+    pub(crate) fn write(&self, value: &str) -> String {
+        format!("write {}", self.line(value))
+    }
+
+    /// `` `steady = "60s"` ``
+    pub(crate) fn line(&self, value: &str) -> String {
+        format!("`{} = {value}`", written_key(self.key))
+    }
+
+    /// The same key, at the `index`-th element of its list.
+    pub(crate) fn element(&self, index: usize) -> Self {
+        Self {
+            path: format!("{}[{index}]", self.path),
+            key: self.key,
+        }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The line says which layout and which element; the indices would only count from another number than the reader.
+        let mut name = String::new();
+        let mut inside = false;
+        for c in self.path.chars() {
+            match c {
+                '[' => inside = true,
+                ']' => inside = false,
+                _ if !inside => name.push(c),
+                _ => {}
+            }
+        }
+        write!(f, "`{name}`")
+    }
+}
+
+/// Reads one table.
+pub(crate) struct Reader<'t, 'i, 'c> {
+    table: Option<&'t DeTable<'i>>,
+    /// Path of the table, empty for the root.
+    path: String,
+    /// Where something missing would be added.
+    place: Range<usize>,
+    asked: Vec<&'static str>,
+    pub(crate) context: &'c mut Context,
+}
+
+impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
+    /// A reader of a table, or of nothing, when the section is absent and only its defaults speak.
+    pub(crate) fn new(table: Option<&'t DeTable<'i>>, path: &str, place: Range<usize>, context: &'c mut Context) -> Self {
+        Self {
+            table,
+            path: path.to_owned(),
+            place,
+            asked: Vec::new(),
+            context,
+        }
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path)
+        }
+    }
+
+    fn look_up(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'i>>> {
+        self.asked.push(key);
+        let value = self.table?.get(key)?;
+        self.context.spans.insert(self.path_of(key), value.span());
+        Some(value)
+    }
+
+    /// The value of a key, or its default, or nothing when it is absent or wrong.
+    pub(crate) fn take<K: Kind>(&mut self, key: &'static str, kind: &K, need: Need) -> Option<K::Value> {
+        let at = At {
+            path: self.path_of(key),
+            key,
+        };
+        if let Some(value) = self.look_up(key) {
+            return kind.read(value, &at, self.context);
+        }
+        match need {
+            Need::Optional(_) => None,
+            Need::Default(text) => {
+                let value = DeValue::parse(text).expect("the defaults of the grammar are TOML");
+                let mut scratch = Context::default();
+                let default = kind.read(&value, &at, &mut scratch);
+                debug_assert!(default.is_some(), "{}: {scratch:?}", at.path);
+                default
+            }
+            Need::Required => {
+                let section = self.title();
+                let mend = format!("add {} to {section}", at.line(&kind.example()));
+                let message = format!("{at} is missing");
+                self.context.refuse(Code::MissingKey, self.place.clone(), message, mend)
+            }
+        }
+    }
+
+    fn title(&self) -> String {
+        match self.path.split('[').next() {
+            Some("") | None => "the top of the file".to_owned(),
+            Some(name) if name.len() < self.path.len() => format!("[[{name}]]"),
+            Some(name) => format!("[{name}]"),
+        }
+    }
+
+    /// The table below `key`: `[key]`.
+    pub(crate) fn section(&mut self, key: &'static str) -> Reader<'t, 'i, '_> {
+        let path = self.path_of(key);
+        let mut place = self.place.clone();
+        let mut found = None;
+        if let Some(value) = self.look_up(key) {
+            match value.get_ref() {
+                DeValue::Table(table) => {
+                    found = Some(table);
+                    place = value.span();
+                }
+                other => {
+                    let message = format!("`{path}` is {}, expected a section", article(other));
+                    let mend = format!("write `[{path}]` once, on a line of its own, and its keys below");
+                    self.context.refuse::<()>(Code::WrongType, value.span(), message, mend);
+                }
+            }
+        }
+        Reader::new(found, &path, place, self.context)
+    }
+
+    /// Every table of `[[key]]`, one after the other.
+    pub(crate) fn each(&mut self, key: &'static str, most: usize, mut read: impl FnMut(Reader<'t, 'i, '_>)) {
+        let Some(value) = self.look_up(key) else { return };
+        let mend = format!("write `[[{key}]]` on a line of its own, and its keys below");
+        let DeValue::Array(tables) = value.get_ref() else {
+            let message = format!(
+                "`{key}` is {}, expected sections that may stand several times",
+                article(value.get_ref())
+            );
+            return self
+                .context
+                .refuse(Code::WrongType, value.span(), message, mend)
+                .unwrap_or_default();
+        };
+        if tables.len() > most {
+            let message = format!("there are {} sections [[{key}]], at most {most} are allowed", tables.len());
+            let mend = "split the study into several files".to_owned();
+            return self.context.refuse(Code::TooMany, value.span(), message, mend).unwrap_or_default();
+        }
+        for (index, table) in tables.iter().enumerate() {
+            let path = format!("{}[{index}]", self.path_of(key));
+            match table.get_ref() {
+                DeValue::Table(content) => {
+                    self.context.spans.insert(path.clone(), table.span());
+                    read(Reader::new(Some(content), &path, table.span(), self.context));
+                }
+                other => {
+                    let message = format!("an element of `{key}` is {}, expected a section", article(other));
+                    self.context.refuse::<()>(Code::WrongType, table.span(), message, mend.clone());
+                }
+            }
+        }
+    }
+
+    /// Refuses every key that nobody asked for.
+    pub(crate) fn finish(self) {
+        let Some(table) = self.table else { return };
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            if !self.asked.contains(&name) {
+                let message = format!("unknown key {} in {}", quoted(name), self.title());
+                let mend = self.mend_unknown(name, value.get_ref());
+                self.context.refuse::<()>(Code::UnknownKey, key.span(), message, mend);
+            }
+        }
+    }
+
+    fn mend_unknown(&self, name: &str, value: &DeValue<'_>) -> String {
+        if let Some(near) = nearest(name, &self.asked) {
+            return format!("write `{}`, or remove it", written_key(near));
+        }
+        if let Some(section) = home_of(name, &self.path) {
+            return format!("it belongs to {section}; move it there");
+        }
+        let kind = if value.is_table() { "section" } else { "key" };
+        let known: Vec<String> = self.asked.iter().map(|key| written_key(key)).collect();
+        format!("remove this {kind}; {} has: {}", self.title(), known.join(", "))
+    }
+}
+
+/// Longer names than any key are not worth a search.
+const LONGEST_NAME: usize = 40;
+
+/// The key that was most probably meant.
+pub(crate) fn nearest<'k>(name: &str, keys: &[&'k str]) -> Option<&'k str> {
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
+    let plain = name.to_ascii_lowercase().replace('-', "_");
+    let distance = |key: &str| strsim::damerau_levenshtein(&plain, &key.replace('-', "_"));
+    let (best, distance) = keys.iter().map(|key| (*key, distance(key))).min_by_key(|(_, distance)| *distance)?;
+    let tolerance = (best.len().max(plain.len()) / 3).max(1);
+    (distance <= tolerance).then_some(best)
+}
+
+/// The section that has a key of exactly this name, other than the one at `path`.
+fn home_of(name: &str, path: &str) -> Option<String> {
+    let plain = name.to_ascii_lowercase().replace('-', "_");
+    let here = path.split(['[', '.']).next().unwrap_or_default();
+    let has = |section: &&SectionInfo| section.name != here && (section.keys)().iter().any(|key| key.name == plain);
+    let section = sections::ALL.iter().find(has)?;
+    Some(match section.many {
+        true => format!("[[{}]]", section.name),
+        false if section.name.is_empty() => "the top of the file".to_owned(),
+        false => format!("[{}]", section.name),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_key_is_found_through_case_dashes_and_typing_errors() {
+        let keys = ["ramp_up", "ramp_down", "steady", "p95"];
+        assert_eq!(nearest("ramp-up", &keys), Some("ramp_up"));
+        assert_eq!(nearest("Steady", &keys), Some("steady"));
+        assert_eq!(nearest("stedy", &keys), Some("steady"));
+        assert_eq!(nearest("p59", &keys), Some("p95"));
+        assert_eq!(nearest("bananas", &keys), None);
+        assert_eq!(nearest(&"s".repeat(10_000), &keys), None);
+    }
+
+    #[test]
+    fn the_place_of_a_default_is_the_section_around_it() {
+        let mut spans = Spans::default();
+        spans.insert("layout[0]".into(), 5..9);
+        assert_eq!(spans.nearest("layout[0].guests[3]"), 5..9);
+        assert_eq!(spans.nearest("host.guest_cpus"), 0..0);
+    }
+}

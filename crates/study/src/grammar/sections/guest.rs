@@ -1,0 +1,96 @@
+//! `[guest]`: what a guest is.
+
+use std::time::Duration;
+
+use crate::{
+    grammar::{
+        SectionInfo, keys,
+        kinds::{Choice, Memory, Named, Time, Whole},
+    },
+    model::{GuestKind, GuestShape, Pin},
+};
+
+pub(super) const SECTION: SectionInfo = SectionInfo {
+    name: "guest",
+    many: false,
+    meaning: "What a guest is.",
+    keys: GuestKeys::keys,
+    below: None,
+};
+
+impl Named for GuestKind {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "bare",
+            Self::Bare,
+            "a process group on a loopback address; needs no root, whole vCPUs only",
+        ),
+        ("container", Self::Container, "an OCI container run by runc; needs root"),
+        ("fake", Self::Fake, "in name only, for dry runs"),
+    ];
+}
+
+impl Named for Pin {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("spread", Self::Spread, "guests are dealt over the guest CPUs in turn"),
+        ("pack", Self::Pack, "guests fill one CPU before the next"),
+        ("none", Self::None, "every guest may use all guest CPUs"),
+    ];
+}
+
+keys! {
+    /// Keys of `[guest]`.
+    GuestKeys {
+        /// Kind of guest.
+        kind: Choice<GuestKind> = Choice::NEW, Default("\"bare\"");
+        /// Memory limit of a guest (bare guests are not held to it).
+        memory: Memory = Memory, Default("\"256MiB per guest\"");
+        /// How guests are laid on the guest CPUs.
+        pin: Choice<Pin> = Choice::NEW, Default("\"spread\"");
+        /// Most processes and threads of a guest (bare guests are not held to it).
+        pids: Whole<u32> = Whole { min: 16, max: 1_000_000 }, Default("512");
+        /// Deadline for the first healthy answer of a guest.
+        ready_within: Time = Time { min: Duration::from_millis(100), max: Duration::from_secs(3600), example: "30s" }, Default("\"30s\"");
+    }
+}
+
+impl GuestKeys {
+    pub(crate) fn build(self) -> Option<GuestShape> {
+        Some(GuestShape {
+            kind: self.kind?,
+            memory: self.memory?,
+            pin: self.pin?,
+            pids: self.pids?,
+            ready_within: self.ready_within?,
+        })
+    }
+
+    pub(crate) fn of(guest: &GuestShape) -> Self {
+        Self {
+            kind: Some(guest.kind),
+            memory: Some(guest.memory),
+            pin: Some(guest.pin),
+            pids: Some(guest.pids),
+            ready_within: Some(guest.ready_within),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::*, *};
+
+    #[test]
+    fn the_default_guest_needs_nothing() {
+        let guest = with("").expect("valid").guest;
+        assert_eq!(
+            (guest.kind, guest.pin, guest.pids, guest.memory.amount),
+            (GuestKind::Bare, Pin::Spread, 512, 256.0)
+        );
+    }
+
+    #[test]
+    fn kinds_that_do_not_exist_are_refused() {
+        assert!(refusal("[guest]\nkind = \"docker\"\n").starts_with("study::unknown-choice: `guest.kind` cannot be `docker`"));
+    }
+}

@@ -1,0 +1,82 @@
+//! `[host]`: which parts of this machine are used for what.
+
+use crate::{
+    grammar::{
+        Context, SectionInfo, keys,
+        kinds::{Cpus, Factor, WholeMemory},
+    },
+    model::HostUse,
+    problem::Code,
+};
+
+pub(super) const SECTION: SectionInfo = SectionInfo {
+    name: "host",
+    many: false,
+    meaning: "Which parts of this machine are used for what.",
+    keys: HostKeys::keys,
+    below: None,
+};
+
+keys! {
+    /// Keys of `[host]`.
+    HostKeys {
+        /// CPUs that guests may use.
+        guest_cpus: Cpus = Cpus, Optional("all but the driver's");
+        /// CPUs of the driver.
+        driver_cpus: Cpus = Cpus, Optional("the last one; on large hosts the last one in eight");
+        /// How many vCPUs may share one guest CPU.
+        overcommit: Factor = Factor { min: 1.0, max: 1000.0 }, Default("1.0");
+        /// Memory kept back for the host and the driver.
+        reserve: WholeMemory = WholeMemory, Default("\"512MiB\"");
+    }
+}
+
+impl HostKeys {
+    pub(crate) fn build(self, context: &mut Context) -> Option<HostUse> {
+        if let (Some(guests), Some(driver)) = (&self.guest_cpus, &self.driver_cpus)
+            && let Some(cpu) = driver.iter().find(|cpu| guests.contains(cpu))
+        {
+            let span = context.spans.nearest("host.driver_cpus");
+            let message = format!("CPU {cpu} is given to the driver and to the guests: the driver would measure itself");
+            let mend = format!("take {cpu} out of `driver_cpus` or out of `guest_cpus`");
+            return context.refuse(Code::SharedCpu, span, message, mend);
+        }
+        Some(HostUse {
+            guest_cpus: self.guest_cpus,
+            driver_cpus: self.driver_cpus,
+            overcommit: self.overcommit?,
+            reserve_mib: self.reserve?,
+        })
+    }
+
+    pub(crate) fn of(host: &HostUse) -> Self {
+        Self {
+            guest_cpus: host.guest_cpus.clone(),
+            driver_cpus: host.driver_cpus.clone(),
+            overcommit: Some(host.overcommit),
+            reserve: Some(host.reserve_mib),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+
+    #[test]
+    fn driver_and_guests_never_share_a_cpu() {
+        assert_eq!(
+            refusal("[host]\nguest_cpus = \"0-3\"\ndriver_cpus = [3]\n"),
+            "plan::shared-cpu: CPU 3 is given to the driver and to the guests: the driver would measure itself"
+        );
+    }
+
+    #[test]
+    fn defaults() {
+        let host = with("").expect("valid").host;
+        assert_eq!(
+            (host.guest_cpus, host.driver_cpus, host.overcommit, host.reserve_mib),
+            (None, None, 1.0, 512)
+        );
+    }
+}

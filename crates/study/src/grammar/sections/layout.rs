@@ -1,0 +1,114 @@
+//! `[[layout]]`: numbers and sizes of guests to compare.
+
+use super::load::MOST_LEVELS;
+use crate::{
+    grammar::{
+        Context, SectionInfo, keys,
+        kinds::{ListOf, Text, UserCount, VcpuCount, Whole},
+    },
+    model::{GuestKind, Layout},
+    problem::Code,
+    source::quoted,
+};
+
+pub(super) const SECTION: SectionInfo = SectionInfo {
+    name: "layout",
+    many: true,
+    meaning: "A layout to compare; every combination of its numbers is a point. At least one.",
+    keys: LayoutKeys::keys,
+    below: None,
+};
+
+/// Most layouts of a study.
+pub(crate) const MOST_LAYOUTS: usize = 64;
+
+/// Most guests of one point. Loopback addresses (127.77.x.y) carry more than ten times as many.
+pub(crate) const MOST_GUESTS: u32 = 4096;
+
+keys! {
+    /// Keys of `[[layout]]`.
+    LayoutKeys {
+        /// Name in tables and figures, different from all others.
+        name: Text = Text { most: 40, lines: false, example: "scale-out" }, Required;
+        /// Number of guests.
+        guests: ListOf<Whole<u32>> = ListOf { kind: Whole { min: 1, max: MOST_GUESTS }, most: MOST_LEVELS }, Default("1");
+        /// vCPUs of each guest; fractions where the kind of guest can limit CPU time.
+        vcpus: ListOf<VcpuCount> = ListOf { kind: VcpuCount, most: MOST_LEVELS }, Default("1");
+        /// Users of this layout.
+        users: ListOf<UserCount> = ListOf { kind: UserCount, most: MOST_LEVELS }, Optional("the users of [load]");
+    }
+}
+
+impl LayoutKeys {
+    /// `index` counts from zero.
+    pub(crate) fn build(self) -> Option<Layout> {
+        Some(Layout {
+            name: self.name?,
+            guests: self.guests?,
+            vcpus: self.vcpus?,
+            users: self.users,
+        })
+    }
+
+    pub(crate) fn of(layout: &Layout) -> Self {
+        Self {
+            name: Some(layout.name.clone()),
+            guests: Some(layout.guests.clone()),
+            vcpus: Some(layout.vcpus.clone()),
+            users: layout.users.clone(),
+        }
+    }
+
+    /// What cannot hold between this layout and the rest of the study.
+    pub(crate) fn check(&self, index: usize, before: &[Self], kind: Option<GuestKind>, context: &mut Context) {
+        let path = format!("layout[{index}]");
+        if let Some(name) = &self.name
+            && before.iter().any(|layout| layout.name.as_ref() == Some(name))
+        {
+            let message = format!("a layout named {} exists already", quoted(name));
+            let span = context.spans.nearest(&format!("{path}.name"));
+            context.refuse::<()>(Code::DuplicateValue, span, message, "give each layout its own name");
+        }
+        if kind != Some(GuestKind::Bare) {
+            return;
+        }
+        for (level, vcpus) in self.vcpus.iter().flatten().enumerate() {
+            if !vcpus.0.is_multiple_of(1000) {
+                let span = context.spans.nearest(&format!("{path}.vcpus[{level}]"));
+                let message = format!("bare guests cannot have {vcpus} vCPUs: nothing limits their CPU time");
+                let mend = "write `kind = \"container\"` in [guest], or whole vCPUs here";
+                context.refuse::<()>(Code::Contradiction, span, message, mend);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use crate::Vcpus;
+
+    #[test]
+    fn a_layout_is_one_guest_of_one_vcpu_unless_said() {
+        let layout = &with("").expect("valid").layouts[0];
+        assert_eq!(
+            (layout.guests.as_slice(), layout.vcpus.as_slice()),
+            ([1].as_slice(), [Vcpus(1000)].as_slice())
+        );
+    }
+
+    #[test]
+    fn fractions_need_a_kind_that_limits_cpu_time() {
+        let layout = "[[layout]]\nname = \"two\"\nvcpus = [1, 0.25]\n";
+        assert_eq!(
+            refusal(layout),
+            "study::contradiction: bare guests cannot have 0.25 vCPUs: nothing limits their CPU time"
+        );
+        assert!(with(&format!("[guest]\nkind = \"container\"\n{layout}")).is_ok());
+    }
+
+    #[test]
+    fn names_are_different() {
+        assert!(refusal("[[layout]]\nname = \"one\"\n").contains("a layout named `one` exists already"));
+    }
+}

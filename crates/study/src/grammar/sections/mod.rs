@@ -1,0 +1,77 @@
+//! The sections of a study file, one file each: its keys, its own contradictions, and both ways between file and model.
+
+mod guest;
+mod host;
+mod layout;
+mod load;
+mod qos;
+mod root;
+mod stack;
+mod workload;
+
+use super::SectionInfo;
+
+pub(crate) use guest::GuestKeys;
+pub(crate) use host::HostKeys;
+pub(crate) use layout::LayoutKeys;
+pub(crate) use load::LoadKeys;
+pub(crate) use qos::QosSection;
+pub(crate) use root::RootKeys;
+pub(crate) use stack::StackKeys;
+pub(crate) use workload::WorkloadKeys;
+
+pub(crate) use layout::MOST_LAYOUTS;
+
+/// All sections in the order of a well-written file; the first has no name, it is the top of the file.
+pub(crate) const ALL: [SectionInfo; 8] = [
+    root::SECTION,
+    workload::SECTION,
+    load::SECTION,
+    qos::SECTION,
+    stack::SECTION,
+    guest::SECTION,
+    host::SECTION,
+    layout::SECTION,
+];
+
+pub(crate) const WORKLOAD: &str = workload::SECTION.name;
+pub(crate) const LOAD: &str = load::SECTION.name;
+pub(crate) const QOS: &str = qos::SECTION.name;
+pub(crate) const STACK: &str = stack::SECTION.name;
+pub(crate) const GUEST: &str = guest::SECTION.name;
+pub(crate) const HOST: &str = host::SECTION.name;
+pub(crate) const LAYOUT: &str = layout::SECTION.name;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Whole studies around the section under test.
+
+    use crate::{Document, Problem, Study};
+
+    /// A minimal study with `more` appended.
+    pub(crate) fn with(more: &str) -> Result<Study, Vec<Problem>> {
+        let text = format!(
+            "title = \"t\"\n{more}\n{}{}[[layout]]\nname = \"one\"\n",
+            if more.contains("[workload]") {
+                ""
+            } else {
+                "[workload]\nkind = \"dvdstore\"\n"
+            },
+            if more.contains("[load]") { "" } else { "[load]\nusers = 5\n" }
+        );
+        match Document::parse("s.toml", &text) {
+            Ok(document) => Ok(document.study().clone()),
+            Err(problems) => Err(problems.list().to_vec()),
+        }
+    }
+
+    /// The messages of the refusal of `more`.
+    pub(crate) fn refusal(more: &str) -> String {
+        let problems = with(more).expect_err("refused");
+        let messages: Vec<_> = problems
+            .iter()
+            .map(|problem| format!("{}: {}", problem.code, problem.message))
+            .collect();
+        messages.join("\n")
+    }
+}

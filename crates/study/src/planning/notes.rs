@@ -1,0 +1,97 @@
+//! What the reader of a plan should know.
+
+use super::{cpus::Division, thousandths};
+use crate::{GuestKind, Per, Point, Scaled, Study, grammar::kinds::cpu_list};
+
+/// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
+pub(super) fn notes(study: &Study, points: &[Point], division: &Division) -> Vec<String> {
+    let mut notes = Vec::new();
+    if division.chosen {
+        let (driver, guests) = (cpu_list(&division.driver), cpu_list(&division.guests));
+        notes.push(format!("CPUs were chosen: driver {driver}, guests {guests}"));
+    }
+    if study.guest.kind == GuestKind::Bare {
+        notes.push("bare guests are not held to their limits of memory and pids".to_owned());
+    }
+    if study.load.repeats < 3 {
+        let plural = if study.load.repeats == 1 {
+            "repeat gives no interval"
+        } else {
+            "repeats give wide intervals"
+        };
+        notes.push(format!("{} {plural}; three or more are better", study.load.repeats));
+    }
+    notes.extend(rounded(study, points));
+    notes.extend(crowded(points));
+    notes.extend(without_baseline(points));
+    notes
+}
+
+/// Amounts that became other amounts, one note for each key.
+fn rounded(study: &Study, points: &[Point]) -> Vec<String> {
+    let database = study.workload.database;
+    let odd = points
+        .iter()
+        .find(|point| (each(point, database) - point.database.megabytes() as f64).abs() > 1e-6);
+    let mut notes = Vec::new();
+    if let Some(point) = odd {
+        let exact = (each(point, database) * 1000.0).round() / 1000.0;
+        notes.push(format!(
+            "databases are rounded up to sizes that exist: {exact}MB become {} (point {})",
+            point.database, point.id
+        ));
+    }
+    if let Some(point) = points.iter().find(|point| point.users.first() != point.users.last()) {
+        notes.push(format!(
+            "users do not divide evenly: the first guests have one more ({} users on {} guests, point {})",
+            point.total_users(),
+            point.guests,
+            point.id
+        ));
+    }
+    notes
+}
+
+fn each(point: &Point, scaled: Scaled) -> f64 {
+    match scaled.per {
+        Per::Guest => scaled.amount,
+        Per::Vcpu => scaled.amount * point.vcpus.cpus(),
+        Per::Host => scaled.amount / f64::from(point.guests),
+    }
+}
+
+/// Points whose vCPUs cannot all be used, because too many of them lie on one CPU.
+fn crowded(points: &[Point]) -> Option<String> {
+    let asked = |point: &Point| thousandths(point.guests, point.vcpus) as f64 / 1000.0;
+    let ids: Vec<String> = points
+        .iter()
+        .filter(|point| asked(point) > point.capacity_cpus + 1e-9)
+        .map(|point| point.id.to_string())
+        .collect();
+    (!ids.is_empty()).then(|| format!("guests share CPUs and can use fewer than their vCPUs together: {}", listed(&ids)))
+}
+
+fn without_baseline(points: &[Point]) -> Option<String> {
+    let ids: Vec<String> = points
+        .iter()
+        .filter(|point| point.baseline.is_none())
+        .map(|point| point.id.to_string())
+        .collect();
+    (!ids.is_empty()).then(|| {
+        format!(
+            "no single guest of equal CPUs and users is in the study, so there is no consolidation efficiency: {}",
+            listed(&ids)
+        )
+    })
+}
+
+fn listed(ids: &[String]) -> String {
+    let noun = if ids.len() == 1 { "point" } else { "points" };
+    let shown = ids.iter().take(12).cloned().collect::<Vec<_>>().join(", ");
+    let more = if ids.len() > 12 {
+        format!(" and {} more", ids.len() - 12)
+    } else {
+        String::new()
+    };
+    format!("{noun} {shown}{more}")
+}

@@ -1,0 +1,253 @@
+//! The points of a study on a host: every combination of every layout, equal ones merged.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use rookery_workload::dvdstore::Size;
+
+use super::{cpus::Division, pins, thousandths};
+use crate::{HostFacts, Per, Point, Scaled, Study, Vcpus, grammar::Context, grammar::kinds::MOST_USERS, problem::Code};
+
+/// Less memory than this no stack starts with, MiB.
+const LEAST_MEMORY_MIB: u64 = 16;
+
+/// One combination of a layout, with the places of its numbers in the file.
+struct Combination<'a> {
+    layout: &'a str,
+    guests: u32,
+    vcpus: Vcpus,
+    users: Scaled,
+    guests_path: String,
+    vcpus_path: String,
+    users_path: String,
+}
+
+impl Combination<'_> {
+    /// `amount` for all guests together.
+    fn total(&self, scaled: Scaled) -> f64 {
+        match scaled.per {
+            Per::Vcpu => scaled.amount * thousandths(self.guests, self.vcpus) as f64 / 1000.0,
+            Per::Guest => scaled.amount * f64::from(self.guests),
+            Per::Host => scaled.amount,
+        }
+    }
+
+    /// `amount` for one guest.
+    fn each(&self, scaled: Scaled) -> f64 {
+        match scaled.per {
+            Per::Guest => scaled.amount,
+            _ => self.total(scaled) / f64::from(self.guests),
+        }
+    }
+
+    fn describe(&self) -> String {
+        let plural = if self.guests == 1 { "guest" } else { "guests" };
+        format!("{} {plural} of {} vCPU", self.guests, self.vcpus)
+    }
+}
+
+/// Expands all layouts. Combinations with a problem are left out and told to the context. Without a division the questions
+/// of CPUs are not asked, and no point has pins.
+pub(super) fn expand(study: &Study, division: Option<&Division>, host: &HostFacts, context: &mut Context) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    // Everything else of a point follows from these.
+    let mut known: BTreeMap<(u32, Vcpus, u32), usize> = BTreeMap::new();
+    for combination in combinations(study) {
+        let cpus_fit = division.is_none_or(|division| check_cpus(&combination, study, division, context));
+        let Some(users) = users(&combination, context) else { continue };
+        let memory = memory(&combination, study, host, context);
+        let database = database(&combination, study, context);
+        let (true, Some(memory_mib), Some(database)) = (cpus_fit, memory, database) else {
+            continue;
+        };
+        match known.entry((combination.guests, combination.vcpus, users)) {
+            Entry::Occupied(place) => {
+                let layouts = &mut points[*place.get()].layouts;
+                if !layouts.iter().any(|layout| layout == combination.layout) {
+                    layouts.push(combination.layout.to_owned());
+                }
+            }
+            Entry::Vacant(place) => {
+                place.insert(points.len());
+                let pins = division.map_or_else(Vec::new, |division| {
+                    pins::lay(
+                        study.guest.pin,
+                        combination.guests,
+                        combination.vcpus,
+                        &division.guests,
+                        study.host.overcommit,
+                    )
+                });
+                points.push(Point {
+                    id: points.len() as u32 + 1,
+                    layouts: vec![combination.layout.to_owned()],
+                    guests: combination.guests,
+                    vcpus: combination.vcpus,
+                    users: deal(users, combination.guests),
+                    memory_mib,
+                    database,
+                    capacity_cpus: pins::capacity(&pins, combination.vcpus),
+                    pins,
+                    baseline: None,
+                });
+            }
+        }
+    }
+    points
+}
+
+fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
+    study.layouts.iter().enumerate().flat_map(move |(index, layout)| {
+        let path = format!("layout[{index}]");
+        let (users, users_path) = match &layout.users {
+            Some(users) => (users, format!("{path}.users")),
+            None => (&study.load.users, "load.users".to_owned()),
+        };
+        let mut all = Vec::with_capacity(layout.guests.len() * layout.vcpus.len() * users.len());
+        for (g, guests) in layout.guests.iter().enumerate() {
+            for (v, vcpus) in layout.vcpus.iter().enumerate() {
+                for (u, users) in users.iter().enumerate() {
+                    all.push(Combination {
+                        layout: &layout.name,
+                        guests: *guests,
+                        vcpus: *vcpus,
+                        users: *users,
+                        guests_path: format!("{path}.guests[{g}]"),
+                        vcpus_path: format!("{path}.vcpus[{v}]"),
+                        users_path: format!("{users_path}[{u}]"),
+                    });
+                }
+            }
+        }
+        all
+    })
+}
+
+/// Whether the guest CPUs carry the vCPUs.
+fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division, context: &mut Context) -> bool {
+    let cpus = division.guests.len();
+    let noun = if cpus == 1 { "guest CPU" } else { "guest CPUs" };
+    if combination.vcpus.whole_cpus() as usize > cpus {
+        let span = context.spans.nearest(&combination.vcpus_path);
+        let message = format!("a guest of {} vCPUs does not fit on {cpus} {noun}", combination.vcpus);
+        let mend = format!("use at most {cpus} vCPUs per guest, or give more CPUs to `guest_cpus` in [host]");
+        return context.refuse::<()>(Code::TooFewCpus, span, message, mend).is_some();
+    }
+    let asked = thousandths(combination.guests, combination.vcpus) as f64 / 1000.0;
+    let most = cpus as f64 * study.host.overcommit;
+    if asked <= most + 1e-9 {
+        return true;
+    }
+    let span = context.spans.nearest(&combination.guests_path);
+    let overcommit = study.host.overcommit;
+    let message = format!(
+        "{} want {asked} CPUs, {cpus} {noun} with overcommit {overcommit} carry {most}",
+        combination.describe()
+    );
+    let enough = (asked / cpus as f64 * 1000.0).ceil() / 1000.0;
+    let mend =
+        format!("use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with `overcommit = {enough}` in [host]");
+    context.refuse::<()>(Code::TooFewCpus, span, message, mend);
+    false
+}
+
+/// Users of all guests, rounded to whole users.
+fn users(combination: &Combination<'_>, context: &mut Context) -> Option<u32> {
+    let total = combination.total(combination.users).round();
+    let span = context.spans.nearest(&combination.users_path);
+    if total < f64::from(combination.guests) {
+        let message = format!(
+            "{} have {total} users together: every guest needs at least one",
+            combination.describe()
+        );
+        return context.refuse(Code::Users, span, message, format!("give at least {} users", combination.guests));
+    }
+    if total > f64::from(MOST_USERS) {
+        let message = format!(
+            "{} have {total} users together, at most {MOST_USERS} are allowed",
+            combination.describe()
+        );
+        return context.refuse(Code::Users, span, message, "use fewer users or guests");
+    }
+    Some(total as u32)
+}
+
+/// Shares users out evenly; the first guests get the rest.
+fn deal(users: u32, guests: u32) -> Vec<u32> {
+    (0..guests)
+        .map(|guest| users / guests + u32::from(guest < users % guests))
+        .collect()
+}
+
+/// Memory of one guest, rounded up to whole MiB.
+fn memory(combination: &Combination<'_>, study: &Study, host: &HostFacts, context: &mut Context) -> Option<u64> {
+    let each = combination.each(study.guest.memory).ceil() as u64;
+    if each < LEAST_MEMORY_MIB {
+        let span = context.spans.nearest("guest.memory");
+        let message = format!(
+            "each of {} would have {each} MiB of memory, too little to start",
+            combination.describe()
+        );
+        return context.refuse(
+            Code::Memory,
+            span,
+            message,
+            format!("give each guest at least {LEAST_MEMORY_MIB}MiB"),
+        );
+    }
+    let all = each.saturating_mul(u64::from(combination.guests));
+    let reserve = study.host.reserve_mib;
+    if all.saturating_add(reserve) > host.memory_mib {
+        let span = context.spans.nearest(&combination.guests_path);
+        let message = format!(
+            "{} with {each} MiB each and the reserve of {reserve} MiB need {} MiB of memory, this host has {} MiB",
+            combination.describe(),
+            all.saturating_add(reserve),
+            host.memory_mib
+        );
+        let mend = "use fewer guests, less `memory` in [guest], or a smaller `reserve` in [host]";
+        return context.refuse(Code::Memory, span, message, mend);
+    }
+    Some(each)
+}
+
+/// Database of one guest: whole megabytes, at least one; beyond 1023 whole gigabytes.
+fn database(combination: &Combination<'_>, study: &Study, context: &mut Context) -> Option<Size> {
+    let mb = nominal_mb(combination.each(study.workload.database));
+    if mb <= 1023 {
+        return Some(Size::Mb(mb as u32));
+    }
+    match mb.div_ceil(1024) {
+        gb @ ..=1023 => Some(Size::Gb(gb as u32)),
+        gb => {
+            let span = context.spans.nearest("workload.database");
+            let message = format!(
+                "each of {} would have a database of {gb}GB, the largest size is 1023GB",
+                combination.describe()
+            );
+            context.refuse(Code::Database, span, message, "make the database smaller")
+        }
+    }
+}
+
+/// Nominal megabytes, rounded up; what floats add beyond a millionth is not another megabyte.
+fn nominal_mb(amount: f64) -> u64 {
+    ((amount - 1e-6).ceil() as u64).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_shared_out_evenly() {
+        assert_eq!(deal(10, 4), [3, 3, 2, 2]);
+        assert_eq!(deal(4, 4), [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn megabytes_are_whole_and_at_least_one() {
+        assert_eq!(nominal_mb(0.001), 1);
+        assert_eq!(nominal_mb(2.5), 3);
+        assert_eq!(nominal_mb(10.0 * 0.1 * 3.0), 3);
+    }
+}

@@ -1,0 +1,87 @@
+//! The reference of all keys, as plain text.
+
+use std::fmt::Write as _;
+
+use crate::grammar::{KeyInfo, Need, sections, written_key};
+
+/// Every section and key with kind, default and meaning, made from the same list as the parser.
+#[must_use]
+pub fn reference() -> String {
+    let mut out = String::from("A study file is TOML. Units: us, ms, s, min, h; KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, TB\n");
+    out.push_str("(powers of 1000); database sizes are nominal, in MB or GB (1GB = 1024MB).\n");
+    for section in &sections::ALL {
+        let title = match (section.name, section.many) {
+            ("", _) => String::new(),
+            (name, true) => format!("[[{name}]]"),
+            (name, false) => format!("[{name}]"),
+        };
+        write_section(&mut out, &title, section.meaning, &(section.keys)());
+        if let Some(below) = section.below {
+            let titles: Vec<String> = below.names.iter().map(|name| format!("[{}.{name}]", section.name)).collect();
+            write_section(&mut out, &titles.join(" "), below.meaning, &(below.keys)());
+        }
+    }
+    out
+}
+
+fn write_section(out: &mut String, title: &str, meaning: &str, keys: &[KeyInfo]) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "\n{}{meaning}",
+        if title.is_empty() { String::new() } else { format!("{title}\n") }
+    );
+    for key in keys {
+        let _ = write!(out, "\n  {}\n", written_key(key.name));
+        for line in wrapped(&key.meaning) {
+            let _ = writeln!(out, "      {line}");
+        }
+        for line in wrapped(&key.describe) {
+            let _ = writeln!(out, "      {line}");
+        }
+        let _ = match key.need {
+            Need::Required => writeln!(out, "      required"),
+            Need::Default(value) => writeln!(out, "      default: {value}"),
+            Need::Optional(absent) => writeln!(out, "      without it: {absent}"),
+        };
+    }
+}
+
+/// Breaks a text into lines of up to 90 characters.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        if let Some(line) = lines.last_mut() {
+            if line.is_empty() {
+                line.push_str(word);
+            } else if line.chars().count() + 1 + word.chars().count() <= 90 {
+                line.push(' ');
+                line.push_str(word);
+            } else {
+                lines.push(word.to_owned());
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_a_meaning_and_a_kind() {
+        for section in &sections::ALL {
+            let below = section.below.map(|below| (below.keys)()).unwrap_or_default();
+            for key in (section.keys)().iter().chain(&below) {
+                assert!(!key.meaning.is_empty() && !key.describe.is_empty(), "{}", key.name);
+                assert!(key.meaning.ends_with('.'), "{}: {}", key.name, key.meaning);
+            }
+        }
+    }
+
+    #[test]
+    fn the_reference_reads_well() {
+        insta::assert_snapshot!(reference());
+    }
+}

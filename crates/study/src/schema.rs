@@ -1,0 +1,96 @@
+//! The JSON Schema of study files, for editors.
+
+use serde_json::{Map, Value as Json, json};
+use toml::de::DeValue;
+
+use crate::grammar::{KeyInfo, Need, SectionInfo, sections};
+
+/// JSON Schema (draft 2020-12) of a study file, made from the same list of keys as the parser. The parser is the judge: it also
+/// refuses contradictions that a schema cannot express.
+#[must_use]
+pub fn json_schema() -> Json {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for section in &sections::ALL {
+        if section.name.is_empty() {
+            let keys = (section.keys)();
+            required.extend(required_of(&keys));
+            properties.extend(properties_of(&keys));
+            continue;
+        }
+        let schema = section_schema(section);
+        if section.many || schema.get("required").is_some() {
+            required.push(json!(section.name));
+        }
+        properties.insert(section.name.to_owned(), schema);
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Rookery study",
+        "description": "What to run, how to load it and what to compare.",
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn section_schema(section: &SectionInfo) -> Json {
+    let mut schema = table_schema((section.keys)(), section.meaning);
+    if let (Some(below), Some(properties)) = (section.below, schema.get_mut("properties").and_then(Json::as_object_mut)) {
+        for name in below.names {
+            properties.insert((*name).to_owned(), table_schema((below.keys)(), below.meaning));
+        }
+    }
+    if section.many {
+        json!({"type": "array", "items": schema, "minItems": 1, "maxItems": sections::MOST_LAYOUTS})
+    } else {
+        schema
+    }
+}
+
+fn table_schema(keys: Vec<KeyInfo>, meaning: &str) -> Json {
+    let required = required_of(&keys);
+    let mut schema = json!({
+        "type": "object",
+        "description": meaning,
+        "properties": properties_of(&keys),
+        "additionalProperties": false,
+    });
+    if let (false, Some(schema)) = (required.is_empty(), schema.as_object_mut()) {
+        schema.insert("required".to_owned(), Json::Array(required));
+    }
+    schema
+}
+
+fn required_of(keys: &[KeyInfo]) -> Vec<Json> {
+    keys.iter()
+        .filter(|key| key.need == Need::Required)
+        .map(|key| json!(key.name))
+        .collect()
+}
+
+fn properties_of(keys: &[KeyInfo]) -> Map<String, Json> {
+    let property = |key: &KeyInfo| {
+        let mut schema = key.schema.clone();
+        if let Some(schema) = schema.as_object_mut() {
+            schema.insert("description".to_owned(), json!(format!("{} ({})", key.meaning, key.describe)));
+            if let Need::Default(text) = key.need {
+                schema.insert("default".to_owned(), default_json(text));
+            }
+        }
+        (key.name.to_owned(), schema)
+    };
+    keys.iter().map(property).collect()
+}
+
+/// A default of the grammar as JSON; defaults are strings and numbers.
+fn default_json(text: &str) -> Json {
+    let value = DeValue::parse(text).expect("the defaults of the grammar are TOML");
+    match value.get_ref() {
+        DeValue::String(text) => json!(text.as_ref()),
+        DeValue::Integer(number) => number.as_str().parse::<i64>().map_or(Json::Null, Json::from),
+        DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Json::Null, Json::from),
+        _ => Json::Null,
+    }
+}
