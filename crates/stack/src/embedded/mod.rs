@@ -30,10 +30,15 @@ mod site;
 mod stop;
 mod writer;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use audit::{OrderAudit, audit};
 pub use behaviour::{Behaviour, ParseBehaviourError};
 pub use error::EmbeddedError;
 pub use load::{LoadProgress, LoadSummary, load};
 pub use server::{ServeConfig, Server, serve};
-pub use service::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, guest_args};
+pub use service::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, guest_args, sqlite_version};
 pub use stop::StopSignal;

@@ -14,6 +14,12 @@ pub const DATABASE_FILE: &str = "shop.sqlite";
 /// Directory of the pages in the URL, as the original driver expects it.
 pub const DIRECTORY: &str = "ds2";
 
+/// Version of the database engine.
+#[must_use]
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
 /// The arguments with which a guest runs the server.
 ///
 /// `{data}` and `{listen}` are left for the guest to replace with its data directory and its address, see `GuestSpec::args`.

@@ -138,7 +138,8 @@ pub(crate) struct Site {
     readers: Readers,
     writer: Writer,
     behaviour: Behaviour,
-    directory: String,
+    /// What the pages' paths begin with: `/ds2/`.
+    prefix: String,
     meta: Meta,
     index: Vec<u8>,
 }
@@ -153,12 +154,16 @@ impl Site {
         meta: Meta,
         writer: Writer,
     ) -> Result<Self, EmbeddedError> {
+        let prefix = match directory.trim_matches('/') {
+            "" => "/".to_owned(),
+            directory => format!("/{directory}/"),
+        };
         let readers = Readers::open(database, workers).at(database, "opening the database for reading")?;
         Ok(Self {
             readers,
             writer,
             behaviour,
-            directory: directory.to_owned(),
+            prefix,
             meta,
             index: pages::index(),
         })
@@ -175,11 +180,7 @@ impl Site {
                 _ => method_not_allowed(),
             };
         }
-        let file = request
-            .path
-            .strip_prefix('/')
-            .and_then(|path| path.strip_prefix(self.directory.as_str()));
-        let Some(file) = file.and_then(|file| file.strip_prefix('/')) else {
+        let Some(file) = request.path.strip_prefix(self.prefix.as_str()) else {
             return not_found();
         };
         if matches!(file, "" | "index.html") {
