@@ -1,0 +1,183 @@
+//! The sampling thread.
+
+use std::{
+    io,
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    thread::{Builder, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use rookery_host::{Usage, UsageProbe};
+use rookery_stats::ResourceSample;
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+/// Most samples that are kept (about 100 bytes each); a day of 20 subjects at one a second. Sampling ends there.
+const MAX_SAMPLES: usize = 2_000_000;
+/// Least time between samples: CPU times come in steps of 10 ms.
+const LEAST_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Reads the use of all subjects again and again until it is stopped.
+pub struct Sampler {
+    stop: Sender<()>,
+    thread: JoinHandle<Vec<ResourceSample>>,
+}
+
+impl Sampler {
+    /// Begin to sample `subjects` (name and reader) every `interval` (at least 20 ms), at times `origin` + k x `interval`. The thread runs on
+    /// `cpus` only (the driver's, so that it takes nothing from the guests); empty = anywhere. Times in samples count from `origin`, which
+    /// may lie ahead.
+    ///
+    /// # Errors
+    /// When the thread cannot be made or the CPUs not be used.
+    pub fn start(subjects: Vec<(String, UsageProbe)>, origin: Instant, interval: Duration, cpus: &[u32]) -> io::Result<Self> {
+        let (stop, stopped) = channel();
+        let (report, ready) = channel();
+        let mut mask = CpuSet::new();
+        for cpu in cpus
+            .iter()
+            .filter_map(|cpu| usize::try_from(*cpu).ok())
+            .filter(|cpu| *cpu < CpuSet::MAX_CPU)
+        {
+            mask.set(cpu);
+        }
+        let pinned = !cpus.is_empty();
+        let body = move || {
+            let placed = if pinned { sched_setaffinity(None, &mask) } else { Ok(()) };
+            let go = placed.is_ok();
+            let _ = report.send(placed);
+            if go {
+                sample(subjects, origin, interval.max(LEAST_INTERVAL), &stopped)
+            } else {
+                Vec::new()
+            }
+        };
+        let thread = Builder::new().name("sampler".to_owned()).spawn(body)?;
+        ready.recv().map_err(|_| io::Error::other("the sampling thread ended at once"))??;
+        Ok(Self { stop, thread })
+    }
+
+    /// End sampling; gives all samples in the order of time. A subject that is gone has no further samples.
+    #[must_use]
+    pub fn stop(self) -> Vec<ResourceSample> {
+        drop(self.stop);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// A subject and what it had used at its last reading.
+struct Subject {
+    name: String,
+    probe: UsageProbe,
+    last: Option<(Instant, Usage)>,
+}
+
+impl Subject {
+    /// The use since the last reading; nothing at the first.
+    fn sample(&mut self, origin: Instant) -> Option<ResourceSample> {
+        let usage = (self.probe)();
+        let now = Instant::now();
+        let last = std::mem::replace(&mut self.last, usage.map(|usage| (now, usage)));
+        let ((since, before), usage) = (last?, usage?);
+        let span = now.duration_since(since);
+        if span.is_zero() {
+            return None;
+        }
+        let cpu_s = usage.cpu_us.saturating_sub(before.cpu_us) as f64 / 1e6;
+        let at_s = signed_seconds(now, origin);
+        Some(ResourceSample {
+            subject: self.name.clone(),
+            at_s,
+            cpu_cores: cpu_s / span.as_secs_f64(),
+            memory_bytes: usage.memory_bytes,
+        })
+    }
+}
+
+fn sample(subjects: Vec<(String, UsageProbe)>, origin: Instant, interval: Duration, stopped: &Receiver<()>) -> Vec<ResourceSample> {
+    let mut subjects: Vec<Subject> = subjects
+        .into_iter()
+        .map(|(name, probe)| Subject { name, probe, last: None })
+        .collect();
+    let mut samples = Vec::new();
+    loop {
+        for subject in &mut subjects {
+            samples.extend(subject.sample(origin));
+        }
+        let now = Instant::now();
+        let wait = next_deadline(now, origin, interval).saturating_duration_since(now);
+        if !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout)) || samples.len() >= MAX_SAMPLES {
+            return samples;
+        }
+    }
+}
+
+/// The first instant `origin` + k x `interval` (k of either sign) after `now`; a sampler that was late skips what it missed.
+fn next_deadline(now: Instant, origin: Instant, interval: Duration) -> Instant {
+    let step = interval.as_nanos();
+    let remainder = |nanos: u128| Duration::from_nanos(u64::try_from(nanos % step).unwrap_or(0));
+    if now >= origin {
+        now + (interval - remainder((now - origin).as_nanos()))
+    } else {
+        let rest = remainder((origin - now).as_nanos());
+        now + if rest.is_zero() { interval } else { rest }
+    }
+}
+
+fn signed_seconds(at: Instant, origin: Instant) -> f64 {
+    at.checked_duration_since(origin)
+        .map_or_else(|| -(origin - at).as_secs_f64(), |since| since.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
+
+    use super::*;
+
+    #[test]
+    fn deadlines_are_absolute() {
+        let origin = Instant::now() + Duration::from_secs(100);
+        let second = Duration::from_secs(1);
+        let at = |ms: u64| origin + Duration::from_millis(ms);
+        assert_eq!(next_deadline(at(0), origin, second), at(1000));
+        assert_eq!(next_deadline(at(2300), origin, second), at(3000));
+        assert_eq!(
+            next_deadline(origin - Duration::from_millis(2300), origin, second),
+            origin - Duration::from_millis(2000)
+        );
+        assert_eq!(next_deadline(origin - second, origin, second), origin);
+    }
+
+    #[test]
+    fn the_first_reading_is_the_base_and_the_dead_are_silent() {
+        let readings = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&readings);
+        let probe: UsageProbe = Box::new(move || {
+            let n = counter.fetch_add(1, Ordering::Relaxed);
+            (n < 3).then_some(Usage {
+                cpu_us: n * 1_000_000,
+                memory_bytes: 7,
+            })
+        });
+        let origin = Instant::now() + Duration::from_secs(3600);
+        let sampler = Sampler::start(vec![("g1".into(), probe)], origin, Duration::ZERO, &[]).expect("started");
+        while readings.load(Ordering::Relaxed) < 5 {
+            std::thread::yield_now();
+        }
+        let samples = sampler.stop();
+        assert_eq!(samples.len(), 2, "{samples:?}");
+        assert!(
+            samples
+                .iter()
+                .all(|sample| sample.subject == "g1" && sample.memory_bytes == 7 && sample.cpu_cores > 0.0 && sample.at_s < 0.0)
+        );
+    }
+
+    #[test]
+    fn cpus_that_do_not_exist_are_refused() {
+        assert!(Sampler::start(Vec::new(), Instant::now(), Duration::from_secs(1), &[1_000_000]).is_err());
+    }
+}
