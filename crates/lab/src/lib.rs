@@ -1,1 +1,18 @@
-//! Conducts a run: trials, repeats, resume, clean-up.
+//! Conducts a run: template, clones, load, judgement, store; resumes it; finds it again.
+//!
+//! [`Conductor`] is the principal type: [`Conductor::start`] makes a new run from a study and its plan, [`Conductor::resume`] takes up an interrupted
+//! one; both end with a [`Summary`]. What happens on the way is told as [`Event`]s.
+
+mod conduct;
+mod error;
+mod event;
+mod facts;
+mod run_dir;
+mod stage;
+mod trial;
+
+pub use conduct::{Conductor, Summary};
+pub use error::LabError;
+pub use event::{Event, Listener};
+pub use facts::{describe_host, host_facts};
+pub use run_dir::{RunDir, find, find_of_study, store_in, write_whole};

@@ -1,0 +1,147 @@
+//! One run from its first trial to its last.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use rookery_guest::{CleanOptions, Lab, Site, open_lab};
+use rookery_store::{RunHeader, Store, TrialStatus};
+use rookery_study::{Plan, Study, Trial};
+
+use crate::{
+    Event, LabError, Listener, RunDir, describe_host,
+    facts::{differences, now},
+    stage::{Stage, guest_kind},
+};
+
+/// Runs studies.
+pub struct Conductor<'a> {
+    /// Directory that holds the runs.
+    pub runs: PathBuf,
+    /// Directory of templates, shared between runs.
+    pub templates: PathBuf,
+    /// The program that guests run (this very binary).
+    pub program: PathBuf,
+    /// Set by Ctrl-C: load stops within seconds, guests go, the run can be resumed.
+    pub stop: &'a AtomicBool,
+    /// Hears what happens.
+    pub listener: &'a Listener<'a>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Directory of the run.
+    pub directory: PathBuf,
+    /// Trials done.
+    pub done: u32,
+    /// Void ones.
+    pub void: u32,
+    /// Failed ones.
+    pub failed: u32,
+    /// Trials left because of an interruption.
+    pub left: u32,
+}
+
+impl Conductor<'_> {
+    /// Make a new run of `study` (read from `file`) and conduct it.
+    ///
+    /// # Errors
+    /// When the run cannot be made, or something fails that is not the matter of one trial.
+    pub fn start(&self, file: &Path, text: &str, study: &Study, plan: &Plan) -> Result<Summary, LabError> {
+        let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let dir = RunDir::create(&self.runs, &stem)?;
+        let header = RunHeader {
+            run_id: dir.run().to_string(),
+            title: study.title.clone(),
+            study_file: file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            study_text: text.to_owned(),
+            study: study.clone(),
+            plan: plan.clone(),
+            host: describe_host(&self.runs)?,
+            rookery_version: env!("CARGO_PKG_VERSION").to_owned(),
+            created_at: now(),
+        };
+        let store = Store::create(&dir.store(), &header)?;
+        self.conduct(&dir, &store, &header)
+    }
+
+    /// Go on with the run in `directory`: finished trials are kept, all others are run.
+    ///
+    /// # Errors
+    /// As [`Conductor::start`]; also when `directory` is no run.
+    pub fn resume(&self, directory: &Path) -> Result<Summary, LabError> {
+        let dir = RunDir::reopen(directory)?;
+        let store = Store::open(&dir.store())?;
+        let header = store.header()?;
+        // Whatever the dead controller left would hold the addresses and names that its trials need again.
+        rookery_guest::clean(&CleanOptions { run: Some(dir.run().clone()) })?;
+        for trial in store.reset_running()? {
+            store.note(&now(), &format!("trial {trial} was interrupted and is run again"))?;
+        }
+        for difference in differences(&header.host, &describe_host(&self.runs)?) {
+            store.note(&now(), &format!("resumed on a changed host: {difference}"))?;
+        }
+        self.conduct(&dir, &store, &header)
+    }
+
+    fn conduct(&self, dir: &RunDir, store: &Store, header: &RunHeader) -> Result<Summary, LabError> {
+        let left: Vec<Trial> =
+            store.trials()?.into_iter().filter(|row| row.status == TrialStatus::Planned).map(|row| row.trial).collect();
+        let total = header.plan.trials.len();
+        let share = left.len() as f64 / total.max(1) as f64;
+        (self.listener)(&Event::RunStarted {
+            run: header.run_id.clone(),
+            title: header.title.clone(),
+            directory: dir.path().display().to_string(),
+            trials: total as u32,
+            finished_before: (total - left.len()) as u32,
+            expected_s: header.plan.estimate.duration.as_secs_f64() * share,
+        });
+        if !left.is_empty() {
+            let site = Site { run: dir.run().clone(), dir: dir.guests(), templates: self.templates.clone() };
+            let mut lab = open_lab(guest_kind(header.study.guest.kind), site)?;
+            let conducted = self.conduct_trials(lab.as_ref(), store, header, &left);
+            let closed = lab.close();
+            conducted?;
+            closed?;
+        }
+        summarise(dir, store, self.listener)
+    }
+
+    fn conduct_trials(&self, lab: &dyn Lab, store: &Store, header: &RunHeader, left: &[Trial]) -> Result<(), LabError> {
+        let stage = Stage { lab, study: &header.study, plan: &header.plan, program: &self.program, stop: self.stop, listener: self.listener };
+        for trial in left {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            store.begin_trial(trial.id, &now())?;
+            match stage.perform(trial)? {
+                Some(record) => {
+                    store.end_trial(trial.id, &now(), &record)?;
+                    (self.listener)(&crate::trial::ended(trial.id, &record));
+                }
+                None => {
+                    store.reset_running()?;
+                    store.note(&now(), &format!("the run was interrupted in trial {}", trial.id))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn summarise(dir: &RunDir, store: &Store, listener: &Listener<'_>) -> Result<Summary, LabError> {
+    let rows = store.trials()?;
+    let count = |status: TrialStatus| rows.iter().filter(|row| row.status == status).count() as u32;
+    let summary = Summary {
+        directory: dir.path().to_owned(),
+        done: count(TrialStatus::Done),
+        void: count(TrialStatus::Void),
+        failed: count(TrialStatus::Failed),
+        left: count(TrialStatus::Planned) + count(TrialStatus::Running),
+    };
+    listener(&Event::RunEnded { done: summary.done, void: summary.void, failed: summary.failed, left: summary.left });
+    Ok(summary)
+}

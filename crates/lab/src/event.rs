@@ -1,0 +1,91 @@
+//! What happens during a run, as data: progress lines, JSON output and the live page are mere readers of it.
+
+use serde::Serialize;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A run begins, or goes on.
+    RunStarted {
+        /// Its id.
+        run: String,
+        /// Title of the study.
+        title: String,
+        /// Its directory.
+        directory: String,
+        /// Trials in all.
+        trials: u32,
+        /// Trials that were finished before (resumed runs).
+        finished_before: u32,
+        /// Expected seconds for the trials that are left.
+        expected_s: f64,
+    },
+    /// A template is wanted; building it may take a while.
+    Template {
+        /// Database size.
+        database: String,
+        /// Seconds it took to build or to find.
+        seconds: f64,
+    },
+    /// A trial begins.
+    TrialStarted {
+        /// Its id, 1-based in the order of execution.
+        trial: u32,
+        /// Its point in words.
+        point: String,
+        /// Repeat, 1-based.
+        repeat: u32,
+    },
+    /// All guests of the trial are healthy.
+    GuestsReady {
+        /// The trial.
+        trial: u32,
+        /// How many.
+        guests: u32,
+        /// Seconds from the first clone to the last healthy answer.
+        seconds: f64,
+    },
+    /// One second of load.
+    Load {
+        /// The trial.
+        trial: u32,
+        /// Phase in words.
+        phase: String,
+        /// Seconds since the common start.
+        elapsed_s: f64,
+        /// Seconds of load in all.
+        total_s: f64,
+        /// Requests ended in the last second, failed ones included.
+        requests_per_s: f64,
+        /// Failed ones among them.
+        errors_per_s: f64,
+    },
+    /// A trial ended and is in the store.
+    TrialEnded {
+        /// The trial.
+        trial: u32,
+        /// `done`, `void` or `failed`.
+        outcome: String,
+        /// Why it is void or failed.
+        reasons: Vec<String>,
+        /// Orders per minute of all guests.
+        orders_per_minute: f64,
+        /// Whether QoS held; nothing if it was not judged.
+        qos: Option<bool>,
+    },
+    /// The run ended.
+    RunEnded {
+        /// Trials done.
+        done: u32,
+        /// Void ones.
+        void: u32,
+        /// Failed ones.
+        failed: u32,
+        /// Trials left, when it was interrupted.
+        left: u32,
+    },
+}
+
+/// Who listens; called from the conducting thread and the driver's progress.
+pub type Listener<'a> = dyn Fn(&Event) + Sync + 'a;

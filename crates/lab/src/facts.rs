@@ -1,0 +1,88 @@
+//! This host as plans and reports know it.
+
+use std::path::{Path, PathBuf};
+
+use rookery_host::{Host, Invocation, RealHost, Topology};
+use rookery_store::HostDescription;
+use rookery_study::HostFacts;
+
+use crate::LabError;
+
+/// What a plan must know of this host; `place` is where runs are kept (it need not exist yet).
+///
+/// # Errors
+/// When the host cannot be read.
+pub fn host_facts(place: &Path) -> Result<HostFacts, LabError> {
+    Ok(facts(&topology(place)?))
+}
+
+/// This host as it is shown in a report.
+///
+/// # Errors
+/// When the host cannot be read.
+pub fn describe_host(place: &Path) -> Result<HostDescription, LabError> {
+    let topology = topology(place)?;
+    let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut versions = vec![
+        ("rookery".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("sqlite".to_owned(), rookery_stack::embedded::sqlite_version().to_owned()),
+    ];
+    versions.extend(version_of("runc").map(|version| ("runc".to_owned(), version)));
+    Ok(HostDescription { hostname, kernel: topology.kernel.clone(), cpu_model: topology.cpu_model.clone(), facts: facts(&topology), versions })
+}
+
+/// Now, as the store keeps it: RFC 3339 in UTC, to the millisecond.
+pub(crate) fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.round(jiff::Unit::Millisecond).unwrap_or(now).to_string()
+}
+
+/// What has changed between the begin of a run and its resumption, in words.
+pub(crate) fn differences(then: &HostDescription, now: &HostDescription) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut compare = |what: &str, then: String, now: String| {
+        if then != now {
+            found.push(format!("{what} was {then}, is {now}"));
+        }
+    };
+    compare("host name", then.hostname.clone(), now.hostname.clone());
+    compare("kernel", then.kernel.clone(), now.kernel.clone());
+    compare("CPU model", then.cpu_model.clone(), now.cpu_model.clone());
+    compare("CPUs", format!("{:?}", then.facts.cpus), format!("{:?}", now.facts.cpus));
+    compare("software", format!("{:?}", then.versions), format!("{:?}", now.versions));
+    found
+}
+
+fn facts(topology: &Topology) -> HostFacts {
+    HostFacts {
+        cpus: topology.usable_cpus.iter().copied().collect(),
+        memory_mib: topology.memory.total / (1 << 20),
+        disk_free_mib: topology.disk_free / (1 << 20),
+        root: topology.root,
+    }
+}
+
+fn topology(place: &Path) -> Result<Topology, LabError> {
+    let existing: PathBuf = place.ancestors().find(|path| path.exists()).map_or_else(|| PathBuf::from("."), Path::to_owned);
+    Topology::read(&existing).map_err(|error| LabError::HostNotReady(error.to_string()))
+}
+
+/// The first line of `PROGRAM --version`, if the program is there.
+fn version_of(program: &str) -> Option<String> {
+    let output = RealHost.run(Invocation::new(program).arg("--version")).ok()?;
+    output.lines().next().map(|line| line.trim_start_matches(program).trim_start_matches(" version").trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_host_is_said() {
+        let then = describe_host(Path::new("/")).expect("a host");
+        assert!(differences(&then, &then).is_empty());
+        let mut now = then.clone();
+        now.kernel = "1.0".to_owned();
+        assert_eq!(differences(&then, &now), [format!("kernel was {}, is 1.0", then.kernel)]);
+    }
+}

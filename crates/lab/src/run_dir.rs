@@ -1,0 +1,196 @@
+//! The directory of a run: where it lies, what is in it, who holds it.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use rookery_host::RunId;
+
+use crate::LabError;
+
+/// Name of the store in the directory of a run.
+const STORE: &str = "run.sqlite";
+
+/// The directory of one run, held by this process while the value lives.
+#[derive(Debug)]
+pub struct RunDir {
+    path: PathBuf,
+    run: RunId,
+    _lock: File,
+}
+
+impl RunDir {
+    /// Make a new directory `BASE/STEM-ID`.
+    ///
+    /// # Errors
+    /// When the directory cannot be made.
+    pub fn create(base: &Path, stem: &str) -> Result<Self, LabError> {
+        let run = new_run_id();
+        let path = base.join(format!("{}-{run}", safe_stem(stem)));
+        fs::create_dir_all(&path).map_err(|error| LabError::file("make the run directory", &path, &error))?;
+        // Guests are told absolute paths: they do not share our working directory.
+        let path = path.canonicalize().map_err(|error| LabError::file("find the run directory", &path, &error))?;
+        let lock = hold(&path)?;
+        Ok(Self { path, run, _lock: lock })
+    }
+
+    /// Take hold of an existing directory.
+    ///
+    /// # Errors
+    /// When it is no run, or another controller is at work in it.
+    pub fn reopen(path: &Path) -> Result<Self, LabError> {
+        let path = path.canonicalize().map_err(|error| LabError::file("open the run directory", path, &error))?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let id = name.rsplit('-').next().unwrap_or_default().to_owned();
+        let run = RunId::try_from(id).map_err(|_| LabError::NoRun { name, base: path.display().to_string() })?;
+        let lock = hold(&path)?;
+        Ok(Self { path, run, _lock: lock })
+    }
+
+    /// Its path, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The run's label.
+    #[must_use]
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Where its store is.
+    #[must_use]
+    pub fn store(&self) -> PathBuf {
+        store_in(&self.path)
+    }
+
+    /// Where clones and logs of its guests are while they live.
+    #[must_use]
+    pub fn guests(&self) -> PathBuf {
+        self.path.join("guests")
+    }
+}
+
+/// The store of the run directory `path`.
+#[must_use]
+pub fn store_in(path: &Path) -> PathBuf {
+    path.join(STORE)
+}
+
+/// Find a run by the path of its directory, by its name or id below `base`, or the newest one as `latest`.
+///
+/// # Errors
+/// When there is no such run.
+pub fn find(base: &Path, name: &str) -> Result<PathBuf, LabError> {
+    let as_path = Path::new(name);
+    if store_in(as_path).is_file() {
+        return Ok(as_path.to_owned());
+    }
+    if as_path.file_name().is_some_and(|file| file == STORE) && as_path.is_file() {
+        return Ok(as_path.parent().unwrap_or(Path::new(".")).to_owned());
+    }
+    let wanted = |path: &Path| {
+        let file = file_name(path);
+        name == "latest" || file == name || file.rsplit('-').next() == Some(name)
+    };
+    newest(base, wanted).ok_or_else(|| LabError::NoRun { name: name.to_owned(), base: base.display().to_string() })
+}
+
+/// The newest run below `base` that was made from the study file `study`.
+///
+/// # Errors
+/// When there is none.
+pub fn find_of_study(base: &Path, study: &Path) -> Result<PathBuf, LabError> {
+    let stem = safe_stem(&study.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default());
+    newest(base, |path| file_name(path).rsplit_once('-').is_some_and(|(run_stem, _)| run_stem == stem))
+        .ok_or_else(|| LabError::NoRun { name: study.display().to_string(), base: base.display().to_string() })
+}
+
+fn newest(base: &Path, wanted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let runs = fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path());
+    runs.filter(|path| store_in(path).is_file() && wanted(path)).max_by_key(|path| created(path))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn created(path: &Path) -> std::time::SystemTime {
+    fs::metadata(path.join("run.lock")).and_then(|meta| meta.created().or_else(|_| meta.modified())).unwrap_or(std::time::UNIX_EPOCH)
+}
+
+fn hold(path: &Path) -> Result<File, LabError> {
+    let lock_path = path.join("run.lock");
+    let lock = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&lock_path)
+        .map_err(|error| LabError::file("open the run's lock", &lock_path, &error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(fs::TryLockError::WouldBlock) => Err(LabError::Busy { directory: path.display().to_string() }),
+        Err(fs::TryLockError::Error(error)) => Err(LabError::file("lock the run", &lock_path, &error)),
+    }
+}
+
+/// An id from the clock and the process number: unique on one machine, short enough for interface names.
+fn new_run_id() -> RunId {
+    let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let mut value = (nanos as u64 / 1_000) ^ (u64::from(std::process::id()) << 40);
+    let mut text = String::new();
+    for _ in 0..7 {
+        text.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[(value % 36) as usize]));
+        value /= 36;
+    }
+    RunId::try_from(text).expect("seven base-36 digits are a valid run id")
+}
+
+fn safe_stem(stem: &str) -> String {
+    let cleaned: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).take(60).collect();
+    if cleaned.is_empty() { "study".to_owned() } else { cleaned }
+}
+
+/// Write `text` to `path` so that a reader sees the old file or the new one, never half of one.
+///
+/// # Errors
+/// When the disk refuses.
+pub fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
+    let part = path.with_extension("part");
+    fs::write(&part, text)?;
+    fs::rename(&part, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_found_by_path_name_id_and_latest() {
+        let base = tempfile::tempdir().expect("a temporary directory");
+        let first = RunDir::create(base.path(), "quick").expect("created");
+        fs::write(first.store(), b"").expect("written");
+        let id = first.run().as_str().to_owned();
+        let name = first.path().file_name().expect("named").to_string_lossy().into_owned();
+        for wanted in [id.as_str(), name.as_str(), "latest", &first.path().display().to_string()] {
+            assert_eq!(find(base.path(), wanted).expect(wanted).canonicalize().expect("exists"), first.path(), "{wanted}");
+        }
+        assert!(find(base.path(), "nothing").is_err());
+        assert!(find_of_study(base.path(), Path::new("studies/quick.toml")).is_ok());
+        assert!(find_of_study(base.path(), Path::new("studies/quic.toml")).is_err());
+    }
+
+    #[test]
+    fn a_run_has_one_controller() {
+        let base = tempfile::tempdir().expect("a temporary directory");
+        let first = RunDir::create(base.path(), "a study/../x").expect("created");
+        assert_eq!(first.path().parent(), Some(base.path().canonicalize().expect("exists").as_path()), "the stem cannot leave the base");
+        assert!(matches!(RunDir::reopen(first.path()), Err(LabError::Busy { .. })));
+        let path = first.path().to_owned();
+        drop(first);
+        assert!(RunDir::reopen(&path).is_ok());
+    }
+}

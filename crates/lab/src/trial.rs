@@ -1,0 +1,94 @@
+//! From evidence to a record: audits, faults, verdict, outcome.
+
+use std::path::Path;
+
+use rookery_stack::embedded::{self, Behaviour};
+use rookery_stats::{GuestMeasurement, Measurement, ResourceSample, faults, qos};
+use rookery_store::{GuestLog, OrderAudit, Outcome, TrialRecord};
+use rookery_study::Study;
+
+use crate::{Event, stage::Death};
+
+/// All that a trial left behind.
+pub(crate) struct Evidence {
+    pub(crate) measurement: Measurement,
+    pub(crate) resources: Vec<ResourceSample>,
+    pub(crate) audits: Vec<OrderAudit>,
+    pub(crate) deaths: Vec<Death>,
+    pub(crate) logs: Vec<GuestLog>,
+    pub(crate) ready_s: f64,
+}
+
+/// Judge a trial. The order of accusations: a dead guest or a lost order fails it; a driver at fault makes it void; only then is QoS judged.
+pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
+    let Evidence { measurement, resources, audits, deaths, logs, ready_s } = evidence;
+    let mut failures: Vec<String> = deaths.iter().map(|death| format!("guest {} died under load: {}", death.guest, death.reason)).collect();
+    failures.extend(audits.iter().filter(|audit| !audit.consistent).map(|audit| format!("guest {}: {}", audit.guest, audit.detail)));
+    let faults = faults::faults(&measurement);
+    let (outcome, reasons) = match (failures.is_empty(), faults.is_empty()) {
+        (false, _) => (Outcome::Failed, failures),
+        (true, false) => (Outcome::Void, faults),
+        (true, true) => (Outcome::Done, Vec::new()),
+    };
+    let verdict = qos::judge(&study.qos, &measurement);
+    TrialRecord {
+        outcome,
+        reasons,
+        verdict: Some(verdict),
+        measurement: Some(measurement),
+        resources,
+        audits,
+        logs,
+        tunings: Vec::new(),
+        ready_s,
+    }
+}
+
+/// Compare a guest's database with what its users were told.
+pub(crate) fn audit(guest: &str, database: &Path, seen: &GuestMeasurement, behaviour: Behaviour, deaths: &[Death]) -> OrderAudit {
+    let acknowledged = seen.shop.n_purchase_from_start.saturating_sub(seen.shop.n_rollbacks_from_start);
+    let unanswered = seen.shop.n_purchase_unanswered;
+    let killed = deaths.iter().any(|death| death.guest == guest);
+    let base = OrderAudit {
+        guest: guest.to_owned(),
+        orders_in_database: 0,
+        orders_acknowledged: acknowledged,
+        unanswered,
+        killed,
+        consistent: false,
+        detail: String::new(),
+    };
+    match embedded::audit(database) {
+        Ok(found) => {
+            let mut faults = found.faults(behaviour);
+            if !(acknowledged..=acknowledged + unanswered).contains(&found.orders) {
+                faults.insert(
+                    0,
+                    format!("the database holds {} new orders, users were told of {acknowledged} (and {unanswered} were not answered)", found.orders),
+                );
+            }
+            OrderAudit { orders_in_database: found.orders, consistent: faults.is_empty(), detail: faults.join("; "), ..base }
+        }
+        Err(error) => OrderAudit { detail: format!("the database could not be audited: {error}"), ..base },
+    }
+}
+
+/// The event that tells of a trial's end.
+pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
+    let orders_per_minute = record.measurement.iter().flat_map(|measurement| &measurement.guests).map(|guest| guest.shop.opm).sum();
+    Event::TrialEnded {
+        trial,
+        outcome: outcome_name(record.outcome).to_owned(),
+        reasons: record.reasons.clone(),
+        orders_per_minute,
+        qos: record.verdict.as_ref().filter(|_| record.outcome == Outcome::Done).map(|verdict| verdict.passed),
+    }
+}
+
+fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Done => "done",
+        Outcome::Void => "void",
+        Outcome::Failed => "failed",
+    }
+}
