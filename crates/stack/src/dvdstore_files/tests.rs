@@ -1,3 +1,5 @@
+//! Tests of writing the load files.
+
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of the shopper's draws.
+
 use std::collections::HashSet;
 
 use proptest::prelude::*;

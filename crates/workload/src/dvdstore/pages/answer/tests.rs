@@ -1,3 +1,5 @@
+//! Tests of reading the pages.
+
 use proptest::prelude::*;
 
 use super::*;
