@@ -15,7 +15,8 @@ pub(crate) fn ask(address: SocketAddr, path: &str, timeout: Duration) -> Result<
         let mut stream = TcpStream::connect_timeout(&address, timeout)?;
         stream.set_read_timeout(Some(timeout))?;
         stream.set_write_timeout(Some(timeout))?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+        // In one piece: `write!` would send every part as a packet of its own.
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
         // "HTTP/1.1 200" is all that matters; a server that trickles bytes is not healthy.
         let mut status = [0; 12];
         stream.read_exact(&mut status)?;

@@ -169,7 +169,7 @@ mod tests {
         let lock = registry.lock().expect("lock");
         registry.write(&lock, &entry).expect("written");
         fs::write(registry.runs().join("bad.json"), "{").expect("written");
-        assert_eq!(registry.read(), [entry.clone()]);
+        assert_eq!(registry.read(), std::slice::from_ref(&entry));
         assert!(entry.is_alive());
         fs::remove_file(registry.runs().join("bad.json")).expect("removed");
         registry.remove(&lock, &entry.run).expect("removed");

@@ -1,2 +1,0 @@
-//! The conformance suite of guests.
-fn main() {}

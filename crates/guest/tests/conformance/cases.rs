@@ -1,0 +1,360 @@
+//! Cases for every kind of guest.
+
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rookery_guest::{CleanOptions, Guest, GuestError, GuestState, Kind, clean, inventory, remove_all, start_all};
+use rookery_host::FaultyHost;
+
+use crate::{
+    Case,
+    fixture::{Controller, Fixture, PATIENCE, create, get, healthy, spec, template, up},
+};
+
+/// What holds for all kinds, the fake included.
+pub(crate) const ALL: &[Case] = &[
+    ("lives_from_created_to_removed", lives_from_created_to_removed),
+    ("data_is_a_private_copy", data_is_a_private_copy),
+    ("keeps_its_log", keeps_its_log),
+    ("eight_in_parallel", eight_in_parallel),
+    ("dropping_removes", dropping_removes),
+    ("a_stop_request_ends_the_start", a_stop_request_ends_the_start),
+    ("bad_shapes_are_refused", bad_shapes_are_refused),
+    ("closing_twice_is_fine", closing_twice_is_fine),
+];
+
+/// What holds for kinds with processes.
+pub(crate) const PROCESS: &[Case] = &[
+    ("answers_inside_the_lab_network", answers_inside_the_lab_network),
+    ("runs_on_the_cpus_asked_for", runs_on_the_cpus_asked_for),
+    ("usage_grows", usage_grows),
+    ("stops_gracefully", stops_gracefully),
+    ("a_stubborn_guest_is_killed", a_stubborn_guest_is_killed),
+    ("kill_takes_the_children_too", kill_takes_the_children_too),
+    ("ends_by_itself", ends_by_itself),
+    ("a_death_before_health_shows_its_log", a_death_before_health_shows_its_log),
+    ("a_silent_guest_is_late", a_silent_guest_is_late),
+    ("every_failing_step_leaves_nothing", every_failing_step_leaves_nothing),
+    ("clean_after_a_killed_controller", clean_after_a_killed_controller),
+    ("a_living_run_is_left_alone", a_living_run_is_left_alone),
+    (
+        "a_run_opens_again_after_its_controller_died",
+        a_run_opens_again_after_its_controller_died,
+    ),
+];
+
+fn lives_from_created_to_removed(kind: Kind) {
+    let fixture = Fixture::new();
+    let mut lab = fixture.lab(kind);
+    assert_eq!(lab.kind(), kind);
+    let mut guest = create(&*lab, &spec(1, &[]));
+    assert_eq!(guest.name(), "g1");
+    assert_eq!(guest.state(), GuestState::Created);
+    assert!(guest.data_dir().join("row").is_file());
+    let mut guests = vec![guest];
+    up(&*lab, &mut guests);
+    let guest = &mut guests[0];
+    assert_eq!(guest.state(), GuestState::Running);
+    guest.kill().expect("killed");
+    assert_eq!(guest.state(), GuestState::Ended("killed by signal 9".into()));
+    assert!(
+        guest.data_dir().join("row").is_file(),
+        "the data outlives the guest until it is removed"
+    );
+    guest.kill().expect("killing the dead is fine");
+    guest.remove().expect("removed");
+    guest.remove().expect("removing again is fine");
+    drop(guests);
+    lab.close().expect("closed");
+    fixture.assert_no_traces("after close");
+}
+
+fn data_is_a_private_copy(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let template = template(&*lab);
+    let (one, two) = (create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[])));
+    fs::write(one.data_dir().join("row"), "changed").expect("written");
+    assert_eq!(fs::read_to_string(two.data_dir().join("row")).expect("read"), "first");
+    assert_eq!(fs::read_to_string(template.root.join("data/row")).expect("read"), "first");
+}
+
+fn keeps_its_log(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guest = healthy(&*lab, &spec(1, &[]));
+    assert!(guest.log_tail(1000).contains("starts"), "{}", guest.log_tail(1000));
+    guest.remove().expect("removed");
+    assert!(guest.log_tail(1000).contains("starts"), "the log outlives the guest");
+}
+
+fn eight_in_parallel(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests: Vec<_> = (1..=8).map(|number| create(&*lab, &spec(number, &[]))).collect();
+    up(&*lab, &mut guests);
+    let mut addresses: Vec<_> = guests.iter().map(|guest| guest.address()).collect();
+    addresses.sort();
+    addresses.dedup();
+    assert_eq!(addresses.len(), 8, "every guest has its own address");
+    assert!(guests.iter_mut().all(|guest| guest.state() == GuestState::Running));
+    remove_all(&mut guests).expect("removed");
+    assert!(guests.iter_mut().all(|guest| guest.state() != GuestState::Running));
+}
+
+fn dropping_removes(kind: Kind) {
+    let fixture = Fixture::new();
+    {
+        let lab = fixture.lab(kind);
+        let _guest = healthy(&*lab, &spec(1, &[]));
+    }
+    fixture.assert_no_traces("after drop");
+}
+
+fn a_stop_request_ends_the_start(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![create(&*lab, &spec(1, &[]))];
+    let error = start_all(&mut guests, &*lab, PATIENCE, &|_| {}, &AtomicBool::new(true)).expect_err("stopped");
+    assert!(matches!(error, GuestError::Stopped { .. }), "{error}");
+}
+
+fn bad_shapes_are_refused(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let template = template(&*lab);
+    let mut bad = spec(1, &[]);
+    bad.name = "../escape".into();
+    assert!(lab.create(&template, &bad).is_err());
+    let _one = create(&*lab, &spec(1, &[]));
+    assert!(lab.create(&template, &spec(1, &[])).is_err(), "the name is taken");
+}
+
+fn closing_twice_is_fine(kind: Kind) {
+    let fixture = Fixture::new();
+    let mut lab = fixture.lab(kind);
+    lab.close().expect("closed");
+    lab.close().expect("closed again");
+    fixture.assert_no_traces("after close");
+}
+
+fn answers_inside_the_lab_network(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let guest = healthy(&*lab, &spec(1, &[]));
+    assert_eq!(get(&*lab, guest.address(), "/row").as_deref(), Some("first"));
+    assert_eq!(get(&*lab, guest.address(), "/write?second").as_deref(), Some("written"));
+    assert_eq!(
+        fs::read_to_string(guest.data_dir().join("row")).expect("read"),
+        "second",
+        "the host sees the guest's data"
+    );
+}
+
+fn runs_on_the_cpus_asked_for(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let usable = rookery_host::Topology::read(fixture.dir.path()).expect("topology").usable_cpus;
+    let last = *usable.last().expect("a CPU");
+    let guest = healthy(
+        &*lab,
+        &rookery_guest::GuestSpec {
+            cpus: vec![last],
+            ..spec(1, &[])
+        },
+    );
+    assert_eq!(get(&*lab, guest.address(), "/cpus"), Some(last.to_string()));
+}
+
+fn usage_grows(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guest = healthy(&*lab, &spec(1, &[]));
+    let mut probe = guest.usage_probe();
+    let before = probe().expect("running");
+    for _ in 0..4 {
+        get(&*lab, guest.address(), "/burn").expect("answer");
+    }
+    let after = probe().expect("running");
+    // The pages burn 200 ms of wall time; how much CPU that is, the machine's other work decides.
+    assert!(after.cpu_us > before.cpu_us, "{before:?} {after:?}");
+    assert!(after.memory_bytes > 0);
+    guest.remove().expect("removed");
+    assert_eq!(guest.usage_probe()(), None);
+}
+
+fn stops_gracefully(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guest = healthy(&*lab, &spec(1, &["graceful"]));
+    guest.stop(PATIENCE).expect("stopped");
+    assert_eq!(guest.state(), GuestState::Ended("exit code 0".into()));
+}
+
+fn a_stubborn_guest_is_killed(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guest = healthy(&*lab, &spec(1, &["stubborn"]));
+    guest.stop(Duration::from_millis(50)).expect("stopped");
+    assert_eq!(guest.state(), GuestState::Ended("killed by signal 9".into()));
+}
+
+fn kill_takes_the_children_too(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guest = healthy(&*lab, &spec(1, &["child"]));
+    assert_eq!(crate::traces::processes(&fixture.run).len(), 2);
+    guest.kill().expect("killed");
+    assert!(crate::traces::processes(&fixture.run).is_empty());
+}
+
+fn ends_by_itself(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guest = healthy(&*lab, &spec(1, &[]));
+    get(&*lab, guest.address(), "/exit");
+    let deadline = Instant::now() + PATIENCE;
+    while guest.state() == GuestState::Running && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(guest.state(), GuestState::Ended("exit code 3".into()));
+    guest.remove().expect("removed");
+}
+
+fn a_death_before_health_shows_its_log(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![create(&*lab, &spec(1, &["dies"]))];
+    let error = start_all(&mut guests, &*lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).expect_err("died");
+    let text = error.to_string();
+    assert!(
+        text.contains("I give up") && text.contains("g1") && text.contains("exit code 7"),
+        "{text}"
+    );
+}
+
+fn a_silent_guest_is_late(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![create(&*lab, &spec(1, &["silent"]))];
+    let error = start_all(&mut guests, &*lab, Duration::from_millis(300), &|_| {}, &AtomicBool::new(false)).expect_err("late");
+    assert!(
+        matches!(&error, GuestError::NotReady { what, .. } if what.contains("not healthy within")),
+        "{error}"
+    );
+}
+
+/// The n-th change of the host fails, for n = 1, 2, 3, ... until a whole life needs fewer.
+fn every_failing_step_leaves_nothing(kind: Kind) {
+    for after_the_deed in [false, true] {
+        for n in 1.. {
+            assert!(n < 100, "a life of a guest takes fewer changes than that");
+            let fixture = Fixture::new();
+            let host = Arc::new(if after_the_deed {
+                FaultyHost::failing_after(n)
+            } else {
+                FaultyHost::failing_at(n)
+            });
+            let lived = live(&fixture, kind, &host);
+            fixture.assert_no_traces(&format!("after fault {n} (after the deed: {after_the_deed})"));
+            if !host.has_failed() {
+                lived.expect("no fault, no failure");
+                break;
+            }
+            let error = lived.expect_err("the fault is told");
+            assert!(error.to_string().contains("injected"), "fault {n}: {error}");
+        }
+    }
+}
+
+/// Open, create, start; everything is dropped at the end. After a failed create the lab must hold no trace of the guest.
+fn live(fixture: &Fixture, kind: Kind, host: &Arc<FaultyHost>) -> Result<(), GuestError> {
+    let lab = fixture.lab_on(kind, Arc::clone(host) as Arc<dyn rookery_host::Host>)?;
+    let fill = |_: &std::path::Path| Ok(());
+    let program = std::env::current_exe().expect("own path");
+    let template = lab.template(&rookery_guest::Recipe {
+        description: "conformance, empty".into(),
+        program,
+        fill: &fill,
+    })?;
+    let before = fixture.traces();
+    let created = lab.create(&template, &spec(1, &[]));
+    if created.is_err() {
+        assert_eq!(fixture.traces(), before, "a failed create leaves nothing");
+    }
+    let mut guests = vec![created?];
+    start_all(&mut guests, &*lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).map(drop)
+}
+
+fn clean_after_a_killed_controller(kind: Kind) {
+    let fixture = Fixture::new();
+    let controller = Controller::start(&fixture, kind);
+    assert!(fixture.traces().len() >= 4, "{:?}", fixture.traces());
+    controller.kill();
+    let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
+    let left: Vec<_> = inventory()
+        .expect("inventory")
+        .into_iter()
+        .filter(|thing| thing.run == run)
+        .collect();
+    assert!(!left.is_empty() && left.iter().all(|thing| !thing.alive), "{left:?}");
+    let options = CleanOptions { run: Some(run) };
+    let report = clean(&options).expect("cleaned");
+    assert!(report.failed.is_empty() && !report.removed.is_empty(), "{report:?}");
+    fixture.assert_no_traces("after clean");
+    assert!(fixture.dir.path().join("logs/g1.log").is_file(), "logs stay");
+    let again = clean(&options).expect("cleaned again");
+    assert!(again.removed.is_empty() && again.failed.is_empty(), "{again:?}");
+}
+
+fn a_living_run_is_left_alone(kind: Kind) {
+    let fixture = Fixture::new();
+    let controller = Controller::start(&fixture, kind);
+    let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
+    let before = fixture.traces();
+    let report = clean(&CleanOptions { run: Some(run.clone()) }).expect("cleaned");
+    assert_eq!((report.alive, report.removed), (vec![run.clone()], vec![]));
+    assert_eq!(fixture.traces(), before);
+    assert!(
+        fixture.lab_on(kind, Arc::new(rookery_host::RealHost)).is_err(),
+        "nor may another conduct it"
+    );
+    // Even without its registration: its processes name their controller.
+    let registration = format!("/run/rookery/runs/{}.json", fixture.run);
+    if std::path::Path::new(&registration).exists() {
+        fs::remove_file(&registration).expect("removed");
+        assert_eq!(
+            clean(&CleanOptions { run: Some(run.clone()) }).expect("cleaned").alive,
+            std::slice::from_ref(&run)
+        );
+    }
+    controller.kill();
+    let report = clean(&CleanOptions { run: Some(run) }).expect("cleaned");
+    assert!(report.failed.is_empty(), "{report:?}");
+    let mut left = fixture.traces();
+    if kind == Kind::Bare {
+        // Without a registration nobody knows where a bare guest's clone lies.
+        left.retain(|trace| !trace.starts_with("clone "));
+    }
+    assert!(left.is_empty(), "{left:#?}");
+}
+
+fn a_run_opens_again_after_its_controller_died(kind: Kind) {
+    let fixture = Fixture::new();
+    Controller::start(&fixture, kind).kill();
+    let lab = fixture.lab(kind);
+    let stop = AtomicBool::new(false);
+    let mut guests: Vec<Box<dyn Guest>> = vec![create(&*lab, &spec(1, &[]))];
+    start_all(&mut guests, &*lab, PATIENCE, &|_| {}, &stop).expect("healthy");
+    assert!(!stop.load(Ordering::Relaxed));
+    drop(guests);
+    drop(lab);
+    fixture.assert_no_traces("after the second life");
+}

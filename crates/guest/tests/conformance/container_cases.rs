@@ -1,0 +1,97 @@
+//! Cases for containers only: limits in force, the host's own network untouched.
+
+use std::{process::Command, time::Duration};
+
+use rookery_guest::{GuestSpec, GuestState, Kind};
+
+use crate::{
+    Case,
+    fixture::{Fixture, create, get, healthy, spec, up},
+    traces::links,
+};
+
+/// All of them.
+pub(crate) const CASES: &[Case] = &[
+    ("cpu_quota_is_in_force", cpu_quota_is_in_force),
+    ("memory_limit_is_in_force", memory_limit_is_in_force),
+    ("pids_limit_is_in_force", pids_limit_is_in_force),
+    ("links_of_the_host_do_not_change", links_of_the_host_do_not_change),
+    ("guests_are_found_by_name", guests_are_found_by_name),
+];
+
+fn cpu_quota_is_in_force(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let guest = healthy(
+        &*lab,
+        &GuestSpec {
+            cpu_limit: Some(0.25),
+            ..spec(1, &[])
+        },
+    );
+    let mut probe = guest.usage_probe();
+    let (before, begin) = (probe().expect("running"), std::time::Instant::now());
+    while begin.elapsed() < Duration::from_millis(600) {
+        get(&*lab, guest.address(), "/burn").expect("answer");
+    }
+    let cores = (probe().expect("running").cpu_us - before.cpu_us) as f64 / 1e6 / begin.elapsed().as_secs_f64();
+    // It asks for a whole core and is cut down; a busy machine gives it less, never more.
+    assert!(cores < 0.35, "{cores} cores");
+}
+
+fn memory_limit_is_in_force(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guest = healthy(
+        &*lab,
+        &GuestSpec {
+            memory_mib: Some(48),
+            ..spec(1, &[])
+        },
+    );
+    assert_eq!(get(&*lab, guest.address(), "/memory"), None, "64 MiB do not fit");
+    assert_eq!(guest.state(), GuestState::Ended("killed by signal 9".into()));
+    let large = healthy(
+        &*lab,
+        &GuestSpec {
+            memory_mib: Some(256),
+            ..spec(2, &[])
+        },
+    );
+    assert_eq!(get(&*lab, large.address(), "/memory"), Some((64 << 20).to_string()));
+}
+
+fn pids_limit_is_in_force(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let guest = healthy(
+        &*lab,
+        &GuestSpec {
+            pids: Some(20),
+            ..spec(1, &[])
+        },
+    );
+    let made: u32 = get(&*lab, guest.address(), "/threads").expect("answer").parse().expect("number");
+    assert_eq!(made, 19, "all but the one that serves");
+}
+
+fn links_of_the_host_do_not_change(kind: Kind) {
+    let before = links();
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let _guest = healthy(&*lab, &spec(1, &[]));
+    assert_eq!(links(), before);
+}
+
+fn guests_are_found_by_name(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![create(&*lab, &spec(1, &[]))];
+    up(&*lab, &mut guests);
+    let said = Command::new("ip").args(["netns", "list"]).output().expect("ip").stdout;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(
+        said.contains(&format!("rookery-{}-g1", fixture.run)) && said.contains(&format!("rookery-{}", fixture.run)),
+        "{said}"
+    );
+}

@@ -1,0 +1,182 @@
+//! Sites, specs, and a controller to be killed.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use rookery_guest::{Guest, GuestSpec, Kind, Lab, Recipe, Site, Template, open_lab_on, start_all};
+use rookery_host::{Host, RealHost, RunId, in_netns};
+
+/// Generous: a loaded machine is slow, not wrong.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Templates are shared by all cases of one execution.
+static TEMPLATES: OnceLock<tempfile::TempDir> = OnceLock::new();
+
+/// A static is never dropped.
+pub(crate) fn discard_templates() {
+    if let Some(directory) = TEMPLATES.get() {
+        let _ = std::fs::remove_dir_all(directory);
+    }
+}
+
+/// An own run with a directory that goes away.
+pub(crate) struct Fixture {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) run: String,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let run = format!("t{}x{}", std::process::id() % 100_000, COUNT.fetch_add(1, Ordering::Relaxed));
+        Self {
+            dir: tempfile::tempdir().expect("temporary directory"),
+            run,
+        }
+    }
+
+    pub(crate) fn site(&self) -> Site {
+        site(&self.run, self.dir.path(), &templates())
+    }
+
+    pub(crate) fn lab(&self, kind: Kind) -> Box<dyn Lab> {
+        self.lab_on(kind, Arc::new(RealHost)).expect("lab")
+    }
+
+    pub(crate) fn lab_on(&self, kind: Kind, host: Arc<dyn Host>) -> Result<Box<dyn Lab>, rookery_guest::GuestError> {
+        open_lab_on(kind, self.site(), host)
+    }
+
+    /// Everything of this run that can be seen.
+    pub(crate) fn traces(&self) -> Vec<String> {
+        crate::traces::of_run(&self.run, &self.dir.path().canonicalize().expect("directory"))
+    }
+
+    pub(crate) fn assert_no_traces(&self, when: &str) {
+        let traces = self.traces();
+        assert!(traces.is_empty(), "{when}: {traces:#?}");
+    }
+}
+
+fn templates() -> PathBuf {
+    TEMPLATES
+        .get_or_init(|| tempfile::tempdir().expect("temporary directory"))
+        .path()
+        .to_owned()
+}
+
+fn site(run: &str, dir: &Path, templates: &Path) -> Site {
+    Site {
+        run: RunId::try_from(run.to_owned()).expect("run id"),
+        dir: dir.to_owned(),
+        templates: templates.to_owned(),
+    }
+}
+
+/// The template of the suite: this executable, and a data directory with one file.
+pub(crate) fn template(lab: &dyn Lab) -> Template {
+    let fill = |data: &Path| std::fs::write(data.join("row"), "first").map_err(|error| error.to_string());
+    let program = std::env::current_exe().expect("own path");
+    lab.template(&Recipe {
+        description: "conformance".into(),
+        program,
+        fill: &fill,
+    })
+    .expect("template")
+}
+
+pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
+    let mut args: Vec<String> = ["guest-program", "{data}", "{listen}"].map(str::to_owned).into();
+    args.extend(modes.iter().map(|mode| (*mode).to_owned()));
+    GuestSpec {
+        number,
+        name: format!("g{number}"),
+        cpus: vec![],
+        cpu_limit: None,
+        memory_mib: Some(256),
+        pids: Some(64),
+        args,
+        port: 18099,
+        health_path: "/health".into(),
+    }
+}
+
+pub(crate) fn create(lab: &dyn Lab, spec: &GuestSpec) -> Box<dyn Guest> {
+    lab.create(&template(lab), spec).expect("guest")
+}
+
+/// Make one guest and bring it up.
+pub(crate) fn healthy(lab: &dyn Lab, spec: &GuestSpec) -> Box<dyn Guest> {
+    let mut guests = vec![create(lab, spec)];
+    up(lab, &mut guests);
+    guests.remove(0)
+}
+
+pub(crate) fn up(lab: &dyn Lab, guests: &mut [Box<dyn Guest>]) {
+    start_all(guests, lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).expect("healthy");
+}
+
+/// Body of a page of the guest, asked from inside the lab's network; `None` when it does not answer.
+pub(crate) fn get(lab: &dyn Lab, address: SocketAddr, target: &str) -> Option<String> {
+    in_netns(lab.network(), || fetch(address, target).ok()).expect("network")
+}
+
+fn fetch(address: SocketAddr, target: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let (_, body) = text.split_once("\r\n\r\n").ok_or_else(|| std::io::Error::other("no answer"))?;
+    Ok(body.to_owned())
+}
+
+/// A controller in a process of its own, with two healthy guests.
+pub(crate) struct Controller {
+    pub(crate) child: Child,
+}
+
+impl Controller {
+    /// Start it and wait until its guests are healthy.
+    pub(crate) fn start(fixture: &Fixture, kind: Kind) -> Self {
+        let kind = if kind == Kind::Bare { "bare" } else { "container" };
+        let mut command = Command::new(std::env::current_exe().expect("own path"));
+        command
+            .args(["controller", kind, &fixture.run])
+            .arg(fixture.dir.path())
+            .arg(templates());
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("controller");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped"))
+            .read_line(&mut line)
+            .expect("read");
+        assert_eq!(line, "healthy\n");
+        Self { child }
+    }
+
+    /// SIGKILL, at once.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("kill");
+        self.child.wait().expect("reap");
+    }
+}
+
+/// The controller's own main.
+pub(crate) fn run_controller(words: &[String]) {
+    let kind = if words[0] == "bare" { Kind::Bare } else { Kind::Container };
+    let site = site(&words[1], Path::new(&words[2]), Path::new(&words[3]));
+    let lab = open_lab_on(kind, site, Arc::new(RealHost)).expect("lab");
+    let mut guests = vec![create(&*lab, &spec(1, &["child"])), create(&*lab, &spec(2, &[]))];
+    up(&*lab, &mut guests);
+    std::io::stdout().write_all(b"healthy\n").expect("the case listens");
+    std::thread::sleep(Duration::from_secs(600));
+}

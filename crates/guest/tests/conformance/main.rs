@@ -1,0 +1,57 @@
+//! The conformance suite of guests: one set of cases, run over all kinds.
+//!
+//! This file's own executable, called with `guest-program`, is the program that the guests run; called with `controller`, it is a controller
+//! that makes guests and waits to be killed.
+
+mod cases;
+mod container_cases;
+mod fixture;
+mod program;
+mod traces;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use rookery_guest::{Kind, check_host};
+
+type Case = (&'static str, fn(Kind));
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.first().map(String::as_str) {
+        Some("guest-program") => program::run(&words[1..]),
+        Some("controller") => fixture::run_controller(&words[1..]),
+        _ => {
+            let conclusion = libtest_mimic::run(&Arguments::from_args(), trials());
+            fixture::discard_templates();
+            conclusion.exit();
+        }
+    }
+}
+
+fn trials() -> Vec<Trial> {
+    let bare: &[Case] = cases::PROCESS;
+    let kinds: [(Kind, &str, Vec<&[Case]>); 3] = [
+        (Kind::Fake, "fake", vec![cases::ALL]),
+        (Kind::Bare, "bare", vec![cases::ALL, bare]),
+        (Kind::Container, "container", vec![cases::ALL, bare, container_cases::CASES]),
+    ];
+    let mut trials = Vec::new();
+    for (kind, name, sets) in kinds {
+        for (case, body) in sets.into_iter().flatten() {
+            trials.push(Trial::test(format!("{name}::{case}"), move || run_case(kind, *body)));
+        }
+    }
+    trials
+}
+
+/// A host that cannot run containers fails the container cases, unless the caller says that it knows.
+fn run_case(kind: Kind, body: fn(Kind)) -> Result<(), Failed> {
+    if let Err(error) = check_host(kind) {
+        if std::env::var("ROOKERY_SKIP_ROOT_TESTS").is_ok_and(|value| value == "1") {
+            eprintln!("skipped, as asked by ROOKERY_SKIP_ROOT_TESTS: {error}");
+            return Ok(());
+        }
+        return Err(format!("{error}\n  or set ROOKERY_SKIP_ROOT_TESTS=1 to leave these cases out").into());
+    }
+    body(kind);
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! What runs in the guests of the suite: a tiny HTTP server.
+#![expect(clippy::print_stdout, reason = "its standard output is the guest's log")]
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Words: data directory, address, then modes (`silent`, `dies`, `graceful`, `stubborn`, `child`).
+pub(crate) fn run(words: &[String]) {
+    let (data, listen) = (Path::new(&words[0]), &words[1]);
+    let has = |mode: &str| words[2..].iter().any(|word| word == mode);
+    println!("guest program starts");
+    if has("dies") {
+        eprintln!("I give up");
+        std::process::exit(7);
+    }
+    if has("graceful") {
+        on_term(|| std::process::exit(0));
+    }
+    if has("stubborn") {
+        on_term(|| println!("no"));
+    }
+    if has("child") {
+        let mut child = Command::new("/proc/self/exe")
+            .args(["guest-program", &words[0], listen, "silent"])
+            .spawn()
+            .expect("child");
+        thread::spawn(move || child.wait());
+    }
+    if has("silent") {
+        loop {
+            thread::sleep(Duration::from_secs(3600));
+        }
+    }
+    let listener = TcpListener::bind(listen.as_str()).expect("bind");
+    for stream in listener.incoming() {
+        answer(stream.expect("connection"), data);
+    }
+}
+
+/// Do this at SIGTERM instead of ending.
+fn on_term(action: fn()) {
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]).expect("handler");
+    thread::spawn(move || signals.forever().for_each(|_| action()));
+}
+
+/// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/burn` (50 ms of CPU), `/memory` (touches 64 MiB),
+/// `/threads` (how many of 200 threads can be made), `/cpus` (affinity), `/exit`.
+fn answer(mut stream: TcpStream, data: &Path) {
+    let mut request = [0; 2048];
+    let length = stream.read(&mut request).unwrap_or(0);
+    let text = String::from_utf8_lossy(&request[..length]).into_owned();
+    let target = text.split(' ').nth(1).unwrap_or("/").to_owned();
+    let body = match target.split_once('?').unwrap_or((&target, "")) {
+        ("/row", _) => fs::read_to_string(data.join("row")).expect("data"),
+        ("/write", value) => fs::write(data.join("row"), value).map(|()| "written".to_owned()).expect("data"),
+        ("/burn", _) => burn(),
+        ("/memory", _) => vec![1_u8; 64 << 20].iter().map(|byte| u64::from(*byte)).sum::<u64>().to_string(),
+        ("/threads", _) => threads(),
+        ("/cpus", _) => cpus(),
+        ("/exit", _) => std::process::exit(3),
+        _ => "ok".to_owned(),
+    };
+    let _ = write!(
+        stream,
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+}
+
+fn burn() -> String {
+    let begin = Instant::now();
+    let mut sum = 0_u64;
+    while begin.elapsed() < Duration::from_millis(50) {
+        sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(1));
+    }
+    sum.to_string()
+}
+
+fn threads() -> String {
+    let nap = || thread::sleep(Duration::from_millis(300));
+    (0..200)
+        .map_while(|_| thread::Builder::new().stack_size(64 * 1024).spawn(nap).ok())
+        .count()
+        .to_string()
+}
+
+fn cpus() -> String {
+    let status = fs::read_to_string("/proc/self/status").expect("status");
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .expect("affinity")
+        .trim()
+        .to_owned()
+}
