@@ -1,0 +1,110 @@
+//! The server under load: one nginx process with two fixed pages.
+
+use std::{
+    fs,
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread::sleep,
+    time::Duration,
+};
+
+/// A running nginx with its directory; both vanish with it.
+pub(super) struct Nginx {
+    child: Child,
+    directory: PathBuf,
+    pub(super) address: SocketAddr,
+}
+
+impl Nginx {
+    /// Start one on the server CPU and wait until it answers.
+    pub(super) fn start() -> Result<Self, String> {
+        let directory = std::env::temp_dir().join(format!("rookery-bench-{}", std::process::id()));
+        let io = |error: std::io::Error| format!("cannot prepare {}: {error}", directory.display());
+        fs::create_dir_all(directory.join("pages")).map_err(io)?;
+        fs::write(directory.join("pages/1k"), page(1_000)).map_err(io)?;
+        fs::write(directory.join("pages/30k"), page(30_000)).map_err(io)?;
+        let address = free_address().map_err(io)?;
+        fs::write(directory.join("nginx.conf"), configuration(address)).map_err(io)?;
+        let child = Command::new("taskset")
+            .args([
+                "-c",
+                &super::SERVER_CPU.to_string(),
+                "nginx",
+                "-e",
+                "error.log",
+                "-c",
+                "nginx.conf",
+                "-p",
+            ])
+            .arg(&directory)
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("cannot start nginx ({error}); install the packages nginx-light and util-linux"))?;
+        let mut nginx = Self { child, directory, address };
+        nginx.wait()?;
+        Ok(nginx)
+    }
+
+    fn wait(&mut self) -> Result<(), String> {
+        for _ in 0..100 {
+            if TcpStream::connect(self.address).is_ok() {
+                return Ok(());
+            }
+            if let Ok(Some(status)) = self.child.try_wait() {
+                let log = fs::read_to_string(self.directory.join("error.log")).unwrap_or_default();
+                return Err(format!("nginx ended with {status}: {log}"));
+            }
+            sleep(Duration::from_millis(50));
+        }
+        Err("nginx did not answer within 5 s".to_owned())
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // It may have ended by itself; there is nobody left to tell.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn page(bytes: usize) -> Vec<u8> {
+    b"All work and no play makes a dull page. "
+        .iter()
+        .copied()
+        .cycle()
+        .take(bytes)
+        .collect()
+}
+
+fn free_address() -> std::io::Result<SocketAddr> {
+    TcpListener::bind("127.0.0.1:0")?.local_addr()
+}
+
+/// One process, so that ending it ends all; connections stay open for as long as the clients want.
+fn configuration(address: SocketAddr) -> String {
+    format!(
+        "daemon off;
+master_process off;
+pid nginx.pid;
+worker_rlimit_nofile 20000;
+events {{ worker_connections 19000; multi_accept on; use epoll; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    open_file_cache max=100;
+    keepalive_timeout 3600s;
+    keepalive_requests 1000000000;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    server {{ listen {address} backlog=4096; root pages; default_type text/html; }}
+}}
+"
+    )
+}
