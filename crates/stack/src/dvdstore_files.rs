@@ -1,14 +1,16 @@
 //! The load files of DVD Store on disk: [`write_all`] streams the generators of the workload into a directory.
 //!
-//! Files are made in parallel over a queue of jobs, each with a few fixed buffers, so memory does not grow with the size. A
-//! file is written as `<name>.part` and renamed when it is complete and on disk: a file under its own name is whole.
+//! Files are made in parallel over a queue of jobs, each with a few fixed buffers, so memory does not grow with the size. One
+//! more thread waits for the disk, so that generators need not. A file is written as `<name>.part` and renamed when it is
+//! complete and on disk: a file under its own name is whole.
 
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
     },
     time::Instant,
 };
@@ -22,10 +24,13 @@ mod error;
 mod part_file;
 
 pub use error::FilesError;
-use part_file::PartFile;
+use part_file::{PartFile, UnsyncedFile};
 
 /// Bytes gathered before a write: large enough that system calls do not count, small enough for the cache.
 const CHUNK: usize = 512 * 1024;
+
+/// Tasks that may wait for the disk; a slower disk then slows the generators.
+const SYNC_QUEUE: usize = 16;
 
 /// A kind of load file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -189,6 +194,7 @@ pub fn write_all(dir: &Path, size: Size, options: &FileOptions<'_>, progress: &(
     prepare(dir, &names, options.overwrite, expected_bytes)?;
     let rows = size.rows();
     let count_sales = options.only.contains(&FileKind::Inventory);
+    let (to_disk, waiting) = sync_channel(SYNC_QUEUE);
     let writer = Writer {
         dir,
         rows,
@@ -198,15 +204,24 @@ pub fn write_all(dir: &Path, size: Size, options: &FileOptions<'_>, progress: &(
             .map(|_| AtomicU32::new(0))
             .collect(),
         failed: AtomicBool::new(false),
+        failure: Mutex::new(None),
         files: AtomicUsize::new(0),
         bytes: AtomicU64::new(0),
         rows_written: AtomicU64::new(0),
         total_files: names.len(),
         expected_bytes,
     };
-    writer.run_jobs()?;
-    if count_sales {
-        writer.inventory()?;
+    std::thread::scope(|scope| {
+        scope.spawn(|| writer.wait_for_disk(waiting));
+        writer.run_jobs(&to_disk);
+        if count_sales {
+            writer.note(writer.inventory(&to_disk));
+        }
+        // Without a sender the thread that waits for the disk ends.
+        drop(to_disk);
+    });
+    if let Some(error) = writer.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
     }
     part_file::sync_directory(dir)?;
     Ok(Written {
@@ -249,6 +264,14 @@ enum Job {
     Products,
 }
 
+/// Work for the thread that waits for the disk.
+enum DiskTask {
+    /// Bring what was written so far to the disk.
+    Sync(UnsyncedFile),
+    /// Complete the file, which has this many rows.
+    Finish(PartFile, u64),
+}
+
 /// What the jobs share.
 struct Writer<'a> {
     dir: &'a Path,
@@ -258,6 +281,8 @@ struct Writer<'a> {
     /// Units sold per product, counted while orders are made; empty when no inventory is wanted.
     sold: Vec<AtomicU32>,
     failed: AtomicBool,
+    /// The first failure.
+    failure: Mutex<Option<FilesError>>,
     files: AtomicUsize,
     bytes: AtomicU64,
     rows_written: AtomicU64,
@@ -284,17 +309,12 @@ impl Writer<'_> {
     }
 
     /// Runs the jobs; the first failure ends all.
-    fn run_jobs(&self) -> Result<(), FilesError> {
+    fn run_jobs(&self, to_disk: &SyncSender<DiskTask>) {
         let jobs = self.jobs();
         let next = AtomicUsize::new(0);
-        let failure = Mutex::new(None);
         let work = || {
             while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let Err(error) = self.run(job) {
-                    // Later failures are echoes of the first.
-                    if !self.failed.swap(true, Ordering::Relaxed) {
-                        *failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(error);
-                    }
+                if !self.note(self.run(job, to_disk)) {
                     return;
                 }
             }
@@ -305,42 +325,66 @@ impl Writer<'_> {
             }
             work();
         });
-        failure
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .map_or(Ok(()), Err)
     }
 
-    fn run(&self, job: Job) -> Result<(), FilesError> {
+    /// Keeps the first failure, of which later ones are echoes. Says whether there was none.
+    fn note(&self, result: Result<(), FilesError>) -> bool {
+        let Err(error) = result else { return true };
+        if !self.failed.swap(true, Ordering::Relaxed) {
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+        false
+    }
+
+    /// Does what only waits for the disk. After a failure the queue is emptied, which removes the partial files.
+    fn wait_for_disk(&self, tasks: Receiver<DiskTask>) {
+        for task in tasks {
+            if !self.failed.load(Ordering::Relaxed) {
+                self.note(match task {
+                    DiskTask::Sync(file) => file.sync(),
+                    DiskTask::Finish(file, rows) => self.finish(file, rows),
+                });
+            }
+        }
+    }
+
+    fn run(&self, job: Job, to_disk: &SyncSender<DiskTask>) -> Result<(), FilesError> {
         let end = self.options.line_end;
         match job {
             Job::Customers(half) => {
                 let rows = Customers::new(self.rows, half, self.options.customers);
-                self.table(customer_file(half), rows, |row, out| csv::write_customer(row, end, out))
+                self.table(to_disk, customer_file(half), rows, |row, out| csv::write_customer(row, end, out))
             }
             Job::Products => {
                 let rows = Products::new(self.rows, self.options.words);
-                self.table("prod.csv", rows, |row, out| csv::write_product(row, end, out))
+                self.table(to_disk, "prod.csv", rows, |row, out| csv::write_product(row, end, out))
             }
-            Job::Month(month) => self.month(month),
+            Job::Month(month) => self.month(to_disk, month),
         }
     }
 
     /// Writes one file from one stream of rows.
-    fn table<T>(&self, name: &str, rows: impl Iterator<Item = T>, write: impl Fn(&T, &mut Vec<u8>)) -> Result<(), FilesError> {
+    fn table<T>(
+        &self,
+        to_disk: &SyncSender<DiskTask>,
+        name: &str,
+        rows: impl Iterator<Item = T>,
+        write: impl Fn(&T, &mut Vec<u8>),
+    ) -> Result<(), FilesError> {
         let mut file = self.create(name)?;
         let mut count = 0;
         let mut rows = rows.inspect(|_| count += 1);
         let mut buffer = Vec::with_capacity(CHUNK + 1024);
         while fill(&mut rows, CHUNK, &mut buffer, &write) {
-            self.flush(&mut file, &mut buffer)?;
+            self.flush(to_disk, &mut file, &mut buffer)?;
         }
-        self.flush(&mut file, &mut buffer)?;
-        self.finish(file, count)
+        self.flush(to_disk, &mut file, &mut buffer)?;
+        self.send(to_disk, DiskTask::Finish(file, count));
+        Ok(())
     }
 
     /// Writes the files of one month from one stream of orders, and counts the units sold.
-    fn month(&self, month: u8) -> Result<(), FilesError> {
+    fn month(&self, to_disk: &SyncSender<DiskTask>, month: u8) -> Result<(), FilesError> {
         type Write = fn(&Order, LineEnd, &mut Vec<u8>);
         let outputs: [(FileKind, &str, Write); 3] = [
             (FileKind::Orders, "orders", csv::write_order),
@@ -368,7 +412,7 @@ impl Writer<'_> {
             for (_, file, buffer, write) in &mut outputs {
                 write(&order, self.options.line_end, buffer);
                 if buffer.len() >= CHUNK {
-                    self.flush(file, buffer)?;
+                    self.flush(to_disk, file, buffer)?;
                 }
             }
             if outputs.is_empty() && orders % 10_000 == 0 {
@@ -376,8 +420,11 @@ impl Writer<'_> {
             }
         }
         for (kind, mut file, mut buffer, _) in outputs {
-            self.flush(&mut file, &mut buffer)?;
-            self.finish(file, if kind == FileKind::Orders { orders } else { lines })?;
+            self.flush(to_disk, &mut file, &mut buffer)?;
+            self.send(
+                to_disk,
+                DiskTask::Finish(file, if kind == FileKind::Orders { orders } else { lines }),
+            );
         }
         Ok(())
     }
@@ -392,10 +439,12 @@ impl Writer<'_> {
     }
 
     /// Writes the inventory; all orders must have been counted.
-    fn inventory(&self) -> Result<(), FilesError> {
+    fn inventory(&self, to_disk: &SyncSender<DiskTask>) -> Result<(), FilesError> {
         let sold: Vec<u32> = self.sold.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         let end = self.options.line_end;
-        self.table("inv.csv", Inventory::new(&sold), |row, out| csv::write_stock(row, end, out))
+        self.table(to_disk, "inv.csv", Inventory::new(&sold), |row, out| {
+            csv::write_stock(row, end, out)
+        })
     }
 
     fn create(&self, name: &str) -> Result<PartFile, FilesError> {
@@ -403,13 +452,19 @@ impl Writer<'_> {
     }
 
     /// Writes and empties the buffer.
-    fn flush(&self, file: &mut PartFile, buffer: &mut Vec<u8>) -> Result<(), FilesError> {
+    fn flush(&self, to_disk: &SyncSender<DiskTask>, file: &mut PartFile, buffer: &mut Vec<u8>) -> Result<(), FilesError> {
         self.check_stop()?;
-        file.write(buffer)?;
+        if let Some(unsynced) = file.write(buffer)? {
+            self.send(to_disk, DiskTask::Sync(unsynced));
+        }
         self.bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         buffer.clear();
         self.report();
         Ok(())
+    }
+
+    fn send(&self, to_disk: &SyncSender<DiskTask>, task: DiskTask) {
+        to_disk.send(task).expect("the thread that waits for the disk outlives the senders");
     }
 
     fn finish(&self, file: PartFile, rows: u64) -> Result<(), FilesError> {

@@ -92,35 +92,43 @@ pub fn write_order(order: &Order, end: LineEnd, out: &mut Vec<u8>) {
     line.end(end, out);
 }
 
-/// Appends the rows of `<month>_orderlines.csv` that belong to one order.
+/// Appends the rows of `<month>_orderlines.csv` that belong to one order. What they share is formatted once.
 #[inline]
 pub fn write_order_lines(order: &Order, end: LineEnd, out: &mut Vec<u8>) {
-    for (ordered, number) in order.lines().iter().zip(1u64..) {
-        let mut line = Line::new();
-        line.padded::<1>(number);
-        line.text(b",");
-        line.number(order.id);
-        line.text(b",");
+    let mut date = Line::new();
+    date.text(b",");
+    date.date(order);
+    date.text(end.bytes());
+    let mut line = Line::new();
+    line.text(b"0,");
+    line.number(order.id);
+    line.text(b",");
+    let shared = line.len;
+    for ordered in order.lines() {
+        line.bytes[0] += 1;
+        line.len = shared;
         line.number(u64::from(ordered.product));
         line.text(b",");
         line.padded::<1>(u64::from(ordered.quantity));
-        line.text(b",");
-        line.date(order);
-        line.end(end, out);
+        line.text(date.written());
+        out.extend_from_slice(line.written());
     }
 }
 
-/// Appends the rows of `<month>_cust_hist.csv` that belong to one order.
+/// Appends the rows of `<month>_cust_hist.csv` that belong to one order. What they share is formatted once.
 #[inline]
 pub fn write_history(order: &Order, end: LineEnd, out: &mut Vec<u8>) {
+    let mut line = Line::new();
+    line.number(order.customer);
+    line.text(b",");
+    line.number(order.id);
+    line.text(b",");
+    let shared = line.len;
     for ordered in order.lines() {
-        let mut line = Line::new();
-        line.number(order.customer);
-        line.text(b",");
-        line.number(order.id);
-        line.text(b",");
+        line.len = shared;
         line.number(u64::from(ordered.product));
-        line.end(end, out);
+        line.text(end.bytes());
+        out.extend_from_slice(line.written());
     }
 }
 
@@ -183,18 +191,16 @@ impl Line {
     /// A number in decimal, without padding.
     #[inline]
     fn number(&mut self, number: u64) {
-        let (digits, start) = decimal(number);
-        self.text(&digits[start..]);
+        // In place: digits that are written elsewhere and copied stall the processor.
+        let len = digits(number);
+        write_digits(number, &mut self.bytes[self.len..self.len + len]);
+        self.len += len;
     }
 
     /// The last `N` digits of a number, padded with zeros.
     #[inline]
-    fn padded<const N: usize>(&mut self, mut number: u64) {
-        let field = &mut self.bytes[self.len..self.len + N];
-        for digit in field.iter_mut().rev() {
-            *digit = b'0' + (number % 10) as u8;
-            number /= 10;
-        }
+    fn padded<const N: usize>(&mut self, number: u64) {
+        write_digits(number, &mut self.bytes[self.len..self.len + N]);
         self.len += N;
     }
 
@@ -208,23 +214,65 @@ impl Line {
     }
 
     #[inline]
+    fn written(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    #[inline]
     fn end(mut self, end: LineEnd, out: &mut Vec<u8>) {
         self.text(end.bytes());
-        out.extend_from_slice(&self.bytes[..self.len]);
+        out.extend_from_slice(self.written());
     }
 }
 
-/// The decimal digits of `number` at the end of a buffer, and where they start.
+/// The two digits of every number below 100.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
+/// Writes the last digits of `number` so that they fill `field`.
 #[inline]
-pub(crate) fn decimal(mut number: u64) -> ([u8; 20], usize) {
-    let mut digits = [b'0'; 20];
-    let mut start = digits.len();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return (digits, start);
+fn write_digits(mut number: u64, field: &mut [u8]) {
+    let mut pairs = field.rchunks_exact_mut(2);
+    for pair in &mut pairs {
+        pair.copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
+    }
+    if let [digit] = pairs.into_remainder() {
+        *digit = b'0' + (number % 10) as u8;
+    }
+}
+
+/// Appends `number` in decimal.
+pub(crate) fn push_number(number: u64, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + digits(number), 0);
+    write_digits(number, &mut out[start..]);
+}
+
+/// How many decimal digits `number` has.
+#[inline]
+fn digits(number: u64) -> usize {
+    number.checked_ilog10().unwrap_or(0) as usize + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_the_standard_library_writes_them() {
+        let edges = (0..20).flat_map(|power| [10u64.pow(power) - 1, 10u64.pow(power), 10u64.pow(power) + 1]);
+        for number in edges.chain([u64::MAX]) {
+            let mut out = b"x".to_vec();
+            push_number(number, &mut out);
+            assert_eq!(out, format!("x{number}").into_bytes());
         }
     }
 }

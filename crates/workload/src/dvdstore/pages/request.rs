@@ -1,7 +1,7 @@
 //! Request targets of the pages, as the original driver sends them.
 
 use super::{LineItem, Search};
-use crate::dvdstore::{data::csv::decimal, shopper::NewCustomer};
+use crate::dvdstore::{data::csv::push_number, shopper::NewCustomer};
 
 /// Where the pages are, and in which dialect their fields are written.
 ///
@@ -123,8 +123,7 @@ fn text(out: &mut Vec<u8>, prefix: &str, value: &str) {
 
 fn number(out: &mut Vec<u8>, prefix: &str, value: u64) {
     out.extend_from_slice(prefix.as_bytes());
-    let (digits, start) = decimal(value);
-    out.extend_from_slice(&digits[start..]);
+    push_number(value, out);
 }
 
 /// Area code and number, both without padding.
