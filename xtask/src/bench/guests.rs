@@ -1,0 +1,239 @@
+//! `bench guests`: many container guests of the embedded stack from clone to healthy, and away again.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
+
+use rookery_guest::{Guest, GuestSpec, Kind, Lab, Recipe, Site, Template, open_lab, remove_all, start_all};
+use rookery_host::RunId;
+use rookery_stack::embedded::{self, Behaviour};
+use rookery_workload::dvdstore::{Size, WordLists};
+
+const USAGE: &str = "\
+usage: cargo xtask bench guests [--guests N] [--rounds N] [--kind container|bare] [--size SIZE] [--program FILE]
+  --guests   guests per round, 1 to 250 (default 40)
+  --rounds   rounds, 1 or more (default 5)
+  --kind     kind of guest (default container; needs root and runc)
+  --size     database of the template (default 10MB)
+  --program  the rookery executable (default target/release/rookery)";
+
+/// Time for all guests of a round to become healthy.
+const DEADLINE: Duration = Duration::from_secs(120);
+/// What must hold on two cores (docs and README quote it).
+const READY_LIMIT_S: f64 = 5.0;
+const REMOVED_LIMIT_S: f64 = 2.0;
+const CLONE_LIMIT_MS: f64 = 10.0;
+
+struct Options {
+    guests: u16,
+    rounds: usize,
+    kind: Kind,
+    size: Size,
+    program: PathBuf,
+}
+
+/// One round.
+struct Round {
+    /// Every clone alone, ms.
+    clones_ms: Vec<f64>,
+    /// First clone to last healthy, s.
+    ready_s: f64,
+    /// Kill and remove all, s.
+    removed_s: f64,
+}
+
+/// Measures and prints: each round, and the medians beside their limits.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let options = parse(args)?;
+    if !options.program.is_file() {
+        return Err(format!(
+            "there is no {}; build it: cargo build --release --package rookery",
+            options.program.display()
+        ));
+    }
+    let dir = target_dir()?.join(format!("bench-guests-{}", std::process::id()));
+    let measured = measure(&options, &dir);
+    // The lab is closed by now: what is left are logs and the template.
+    let removed = fs::remove_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()));
+    let rounds = measured?;
+    removed?;
+    print(&options, &rounds);
+    Ok(())
+}
+
+fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
+    let words = |error: rookery_guest::GuestError| error.to_string();
+    let run = RunId::try_from(format!("bench{}", std::process::id() % 100_000)).map_err(|error| error.to_string())?;
+    let site = Site {
+        run,
+        dir: dir.join("run"),
+        templates: dir.join("templates"),
+    };
+    let mut lab = open_lab(options.kind, site).map_err(words)?;
+    let begin = Instant::now();
+    let template = template(&*lab, options).map_err(words)?;
+    println!(
+        "template with a database of {}: {:.2} s",
+        options.size,
+        begin.elapsed().as_secs_f64()
+    );
+    println!(
+        "{:>5}  {:>16}  {:>16}  {:>16}",
+        "round", "clone alone ms", "clone-healthy s", "kill+remove s"
+    );
+    let mut rounds = Vec::new();
+    for number in 1..=options.rounds {
+        let round = round(&*lab, &template, options.guests).map_err(words)?;
+        println!(
+            "{number:>5}  {:>16.2}  {:>16.2}  {:>16.2}",
+            median(round.clones_ms.clone()),
+            round.ready_s,
+            round.removed_s
+        );
+        rounds.push(round);
+    }
+    lab.close().map_err(words)?;
+    Ok(rounds)
+}
+
+fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest::GuestError> {
+    let fill = |data: &Path| {
+        let database = data.join(embedded::DATABASE_FILE);
+        embedded::load(&database, options.size, WordLists::own(), &|_| ())
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    let description = format!("bench guests, embedded dvdstore {}", options.size);
+    lab.template(&Recipe {
+        description,
+        program: options.program.clone(),
+        fill: &fill,
+    })
+}
+
+fn round(lab: &dyn Lab, template: &Template, count: u16) -> Result<Round, rookery_guest::GuestError> {
+    let begin = Instant::now();
+    let mut clones_ms = Vec::new();
+    let mut guests: Vec<Box<dyn Guest>> = Vec::new();
+    for number in 1..=count {
+        let clone = Instant::now();
+        guests.push(lab.create(template, &spec(number))?);
+        clones_ms.push(clone.elapsed().as_secs_f64() * 1e3);
+    }
+    start_all(&mut guests, lab, DEADLINE, &|_| (), &AtomicBool::new(false))?;
+    let ready_s = begin.elapsed().as_secs_f64();
+    let removed_s = remove_all(&mut guests)?.as_secs_f64();
+    Ok(Round {
+        clones_ms,
+        ready_s,
+        removed_s,
+    })
+}
+
+fn spec(number: u16) -> GuestSpec {
+    GuestSpec {
+        number,
+        name: format!("g{number}"),
+        cpus: Vec::new(),
+        cpu_limit: Some(1.0),
+        memory_mib: Some(256),
+        pids: Some(64),
+        args: embedded::guest_args(1, Behaviour::Corrected),
+        port: embedded::PORT,
+        health_path: embedded::HEALTH_PATH.to_owned(),
+    }
+}
+
+fn print(options: &Options, rounds: &[Round]) {
+    let clone = median(rounds.iter().flat_map(|round| round.clones_ms.iter().copied()).collect());
+    let ready = median(rounds.iter().map(|round| round.ready_s).collect());
+    let removed = median(rounds.iter().map(|round| round.removed_s).collect());
+    println!(
+        "\nmedians of {} rounds of {} guests ({:?}):",
+        rounds.len(),
+        options.guests,
+        options.kind
+    );
+    println!("  a clone alone      {clone:>7.2} ms  (limit {CLONE_LIMIT_MS} ms)");
+    println!("  clone to healthy   {ready:>7.2} s   (limit {READY_LIMIT_S} s for 40 on 2 cores)");
+    println!("  kill and remove    {removed:>7.2} s   (limit {REMOVED_LIMIT_S} s for 40)");
+}
+
+fn parse(args: &[String]) -> Result<Options, String> {
+    let program = target_dir()?.join("release/rookery");
+    let mut options = Options {
+        guests: 40,
+        rounds: 5,
+        kind: Kind::Container,
+        size: Size::Mb(10),
+        program,
+    };
+    let mut words = args.iter();
+    while let Some(flag) = words.next() {
+        let value = words.next().ok_or_else(|| format!("{flag} takes a value\n{USAGE}"))?;
+        let bad = || format!("`{value}` is no value of {flag}\n{USAGE}");
+        match flag.as_str() {
+            "--guests" => options.guests = value.parse().ok().filter(|count| (1..=250).contains(count)).ok_or_else(bad)?,
+            "--rounds" => options.rounds = value.parse().ok().filter(|count| *count >= 1).ok_or_else(bad)?,
+            "--kind" => {
+                options.kind = [("container", Kind::Container), ("bare", Kind::Bare)]
+                    .into_iter()
+                    .find(|k| k.0 == value)
+                    .ok_or_else(bad)?
+                    .1
+            }
+            "--size" => options.size = value.parse().map_err(|_| bad())?,
+            "--program" => options.program = PathBuf::from(value),
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    Ok(options)
+}
+
+/// Where cargo builds: templates and clones belong on the same disk as real ones, and out of the way.
+fn target_dir() -> Result<PathBuf, String> {
+    let directory = match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(directory) => PathBuf::from(directory),
+        None => Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .ok_or("xtask lies in no workspace")?
+            .join("target"),
+    };
+    fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    Ok(directory)
+}
+
+/// Middle value, or the mean of the two middle ones; NaN without any.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match (values.len(), values.get(values.len() / 2)) {
+        (0, _) | (_, None) => f64::NAN,
+        (n, Some(upper)) if n % 2 == 0 => (values[n / 2 - 1] + upper) / 2.0,
+        (_, Some(middle)) => *middle,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(Vec::new()).is_nan());
+    }
+
+    #[test]
+    fn flags() {
+        let parsed = |text: &str| parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let options = parsed("--guests 7 --kind bare --size 1GB").expect("valid");
+        assert_eq!((options.guests, options.kind, options.size), (7, Kind::Bare, Size::Gb(1)));
+        for bad in ["--guests 0", "--guests", "--kind vm", "--speed 9"] {
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+    }
+}
