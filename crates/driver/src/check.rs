@@ -90,7 +90,7 @@ pub(crate) fn descriptors(users: u64) -> Result<(), DriverError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::time::Duration;
 
     use rookery_stats::Pacing;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::config::{Limits, Phases};
 
-    fn of(target: &str, path: &str) -> Config {
+    pub(crate) fn config_for(target: &str, path: &str) -> Config {
         Config {
             assignments: vec![Assignment {
                 guest: "g".to_owned(),
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn only_loopback_confirmed_and_lab_targets_pass() {
         for own in ["127.0.0.1:80", "127.77.3.4:8080", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
-            assert!(config(&of(own, "/")).is_ok(), "{own}");
+            assert!(config(&config_for(own, "/")).is_ok(), "{own}");
         }
         for foreign in [
             "10.0.0.1:80",
@@ -136,9 +136,9 @@ mod tests {
             "0.0.0.0:80",
             "[::ffff:10.0.0.1]:80",
         ] {
-            let refused = config(&of(foreign, "/"));
+            let refused = config(&config_for(foreign, "/"));
             assert!(matches!(refused, Err(DriverError::ForeignTarget { .. })), "{foreign}");
-            let mut confirmed = of(foreign, "/");
+            let mut confirmed = config_for(foreign, "/");
             confirmed.confirmed_targets = vec![confirmed.assignments[0].target];
             assert!(config(&confirmed).is_ok(), "{foreign}");
             confirmed.confirmed_targets = vec!["10.0.0.1:81".parse().expect("an address")];
@@ -152,7 +152,7 @@ mod tests {
     fn a_path_cannot_smuggle_a_second_request() {
         for path in ["", "x", "/a b", "/a\r\nHost: x", "/\u{e9}"] {
             assert!(
-                matches!(config(&of("127.0.0.1:80", path)), Err(DriverError::Config { .. })),
+                matches!(config(&config_for("127.0.0.1:80", path)), Err(DriverError::Config { .. })),
                 "{path:?}"
             );
         }

@@ -1,6 +1,7 @@
 //! One trial: threads are started together, watched, and their harvests merged.
 
 use std::{
+    fmt,
     sync::{
         atomic::{AtomicBool, Ordering::Relaxed},
         mpsc,
@@ -41,6 +42,19 @@ pub enum Phase {
     RampDown,
     /// Unfinished operations are awaited.
     Drain,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Waiting => "waiting",
+            Self::RampUp => "ramp-up",
+            Self::Settle => "settle",
+            Self::Steady => "steady",
+            Self::RampDown => "ramp-down",
+            Self::Drain => "drain",
+        })
+    }
 }
 
 /// How a trial goes, once per second.
@@ -267,5 +281,61 @@ fn quality(config: &Config, harvests: &[Harvest]) -> DriverQuality {
         little_error: 0.0,
         connections: sum(|harvest| harvest.connections),
         idle_retries: sum(|harvest| harvest.idle_retries),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feed (second, started, failing) to a watcher; the second at which it stops the trial.
+    fn stops_at(course: &[(u64, u32, u32)]) -> Option<u64> {
+        let config = check::tests::config_for("127.0.0.1:80", "/");
+        let (control, boards) = (Control::new(), [Board::default(), Board::default()]);
+        let watcher = Watcher {
+            config: &config,
+            clock: Clock::new(Instant::now()),
+            control: &control,
+            boards: &boards,
+        };
+        let stop = AtomicBool::new(false);
+        let mut since = None;
+        course.iter().find_map(|&(second, started, failing)| {
+            boards[0].started.store(started - started / 2, Relaxed);
+            boards[1].started.store(started / 2, Relaxed);
+            boards[0].failing.store(failing - failing / 2, Relaxed);
+            boards[1].failing.store(failing / 2, Relaxed);
+            watcher.reason_to_stop(&stop, second * SECOND, &mut since).map(|_| second)
+        })
+    }
+
+    #[test]
+    fn ten_seconds_of_failure_of_all_users_end_a_trial() {
+        assert_eq!(stops_at(&[(0, 0, 0), (100, 0, 0)]), None, "nobody has begun");
+        assert_eq!(stops_at(&[(1, 5, 5), (10, 5, 5), (11, 5, 5)]), Some(11));
+        assert_eq!(
+            stops_at(&[(1, 5, 5), (20, 6, 5), (21, 6, 6), (30, 6, 6)]),
+            None,
+            "one success begins the count anew"
+        );
+        assert_eq!(stops_at(&[(1, 5, 4), (100, 5, 4)]), None, "one user still gets through");
+    }
+
+    #[test]
+    fn every_moment_has_its_phase() {
+        let config = check::tests::config_for("127.0.0.1:80", "/");
+        let (control, boards) = (Control::new(), []);
+        let watcher = Watcher {
+            config: &config,
+            clock: Clock::new(Instant::now()),
+            control: &control,
+            boards: &boards,
+        };
+        assert_eq!(
+            (watcher.phase(0), watcher.phase(5), watcher.phase(SECOND)),
+            (Phase::Waiting, Phase::Steady, Phase::Drain)
+        );
+        control.end(5);
+        assert_eq!(watcher.phase(10), Phase::Drain);
     }
 }

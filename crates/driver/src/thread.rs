@@ -46,7 +46,7 @@ pub(crate) struct Board {
 /// What all threads are told while they run.
 #[derive(Debug)]
 pub(crate) struct Control {
-    /// The moment at which the load was ended early; `u64::MAX` = not.
+    /// The moment at which the load ends early; `u64::MAX` = not.
     cut: AtomicU64,
 }
 
@@ -57,9 +57,10 @@ impl Control {
         }
     }
 
-    /// End the load now; a second call changes nothing.
+    /// End the load in a moment, when every thread has heard of it, so that all cut their window at the same time; a second call
+    /// changes nothing.
     pub(crate) fn end(&self, now: Nanos) {
-        self.cut.fetch_min(now, Relaxed);
+        self.cut.fetch_min(now + 2 * nanos(SWEEP), Relaxed);
     }
 
     pub(crate) fn ended(&self) -> Option<Nanos> {
@@ -190,12 +191,11 @@ impl Part<'_> {
         loop {
             tokio::time::sleep_until(self.clock.instant(next).into()).await;
             let now = self.clock.now();
-            if !worker.stopping.get()
-                && let Some(cut) = self.control.ended()
-            {
+            if let Some(cut) = self.control.ended() {
                 worker.cut(cut);
                 window.end = window.end.min(cut.max(window.start));
                 (load_end, drain) = (load_end.min(cut), drain.min(STOP_DRAIN));
+                worker.stopping.set(now >= cut);
             }
             if now >= window.start {
                 at_start.get_or_insert_with(|| CpuUse::now(self.clock));
@@ -209,7 +209,8 @@ impl Part<'_> {
                 let (from, to) = (at_start.unwrap_or_default(), at_end.unwrap_or_default());
                 return harvest(worker, now, to.since(from), standing);
             }
-            next = (now + nanos(SWEEP)).min(later(window.start, now)).min(later(window.end, now));
+            let moments = [window.start, window.end, load_end].map(|at| if at > now { at } else { Nanos::MAX });
+            next = moments.into_iter().fold(now + nanos(SWEEP), Nanos::min);
         }
     }
 
@@ -219,11 +220,6 @@ impl Part<'_> {
         self.board.started.store(standing.started, Relaxed);
         self.board.failing.store(standing.failing, Relaxed);
     }
-}
-
-/// `at` when it is still to come, else never.
-fn later(at: Nanos, now: Nanos) -> Nanos {
-    if at > now { at } else { Nanos::MAX }
 }
 
 fn harvest(worker: &Worker, now: Nanos, cpu: CpuUse, standing: Standing) -> Harvest {
@@ -359,7 +355,7 @@ mod tests {
         assert_eq!(control.ended(), None);
         control.end(7);
         control.end(9);
-        assert_eq!(control.ended(), Some(7));
+        assert_eq!(control.ended(), Some(7 + 2 * nanos(SWEEP)));
     }
 
     #[test]

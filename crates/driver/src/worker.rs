@@ -220,9 +220,8 @@ impl Worker {
         standing
     }
 
-    /// The load ended early at `at`.
+    /// The load ends early, at `at`.
     pub(crate) fn cut(&self, at: Nanos) {
-        self.stopping.set(true);
         self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
     }
 

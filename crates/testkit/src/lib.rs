@@ -1,1 +1,10 @@
 //! Misbehaving servers and other fixtures for tests.
+//!
+//! [`Server`] answers on 127.0.0.1 as its [`Behaviour`] says, one thread per connection; it keeps a log of the request targets and ends
+//! when it is dropped.
+
+mod behaviour;
+mod server;
+
+pub use behaviour::{Behaviour, page};
+pub use server::{Request, Server, full_backlog, refusing_address};

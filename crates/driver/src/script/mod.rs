@@ -16,7 +16,7 @@ pub(crate) async fn arrive(user: &mut User) -> Result<(), Failed> {
     let site = user.site.clone();
     match &site.script {
         Script::DvdStore { directory, page_type, .. } => dvdstore::arrive(user, directory, page_type).await,
-        Script::Page { .. } => Ok(()),
+        Script::Page { path } => page::view(user, path).await,
     }
 }
 
