@@ -1,0 +1,329 @@
+//! What can be typed.
+
+use std::{net::IpAddr, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A scalability and consolidation laboratory for server stacks.
+///
+/// One study file in, one honest report out: how many users a stack carries within its response-time limits, and what one big guest, many small ones
+/// and every layer cost.
+#[derive(Debug, Parser)]
+#[command(name = "rookery", version, after_help = crate::exit::TABLE, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Plan, run, judge and report a study
+    Run(RunArgs),
+    /// Say whether study files are right, with every problem, its line and the mend
+    Check(CheckArgs),
+    /// Show what would run: points, trials, pins, memory, disk, time
+    Plan(PlanArgs),
+    /// Print the reference of all study keys, or the JSON Schema for editors
+    Reference(ReferenceArgs),
+    /// Generate the data of a workload
+    #[command(subcommand)]
+    Data(DataCommand),
+    /// Serve an application of the embedded stack
+    #[command(subcommand)]
+    App(AppCommand),
+    /// Drive a system that already runs
+    #[command(subcommand)]
+    Drive(DriveCommand),
+    /// Report a stored run again: summary to the terminal, report.html beside the store
+    Report(ReportArgs),
+    /// Export a stored run
+    Export(ExportArgs),
+    /// Show what exists of all runs: guests, networks, mounts
+    Guests(GuestsArgs),
+    /// Remove everything that dead runs left behind
+    Clean(CleanArgs),
+    /// Show this host as Rookery sees it
+    Host(HostArgs),
+}
+
+/// Where runs and templates are kept.
+#[derive(Debug, Args)]
+pub(crate) struct Places {
+    /// Directory that holds the runs
+    #[arg(long, value_name = "DIR", default_value = "rookery-runs", env = "ROOKERY_RUNS")]
+    pub(crate) runs: PathBuf,
+    /// Directory of templates, shared between runs [default: the user's cache directory]
+    #[arg(long, value_name = "DIR", env = "ROOKERY_TEMPLATES")]
+    pub(crate) templates: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Study file; with --resume a run's directory, name or id, `latest`, or the study file of the run
+    #[arg(value_name = "STUDY", default_value_if("resume", "true", "latest"))]
+    pub(crate) study: String,
+    /// Go on with an interrupted run: finished trials are kept, the others are run
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Print nothing but errors and the path of the report
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Print events as JSON lines to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Study files
+    #[arg(required = true)]
+    pub(crate) studies: Vec<PathBuf>,
+    /// Check the file alone, not whether this host can run it
+    #[arg(long)]
+    pub(crate) file_only: bool,
+    /// Print problems as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// Study file
+    pub(crate) study: PathBuf,
+    /// Print the plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReferenceArgs {
+    /// Print the JSON Schema instead of the text
+    #[arg(long)]
+    pub(crate) schema: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// DVD Store 2.1 load files
+    Dvdstore(DataDvdstoreArgs),
+}
+
+/// Word lists of titles and actors; Rookery's own by default.
+#[derive(Debug, Args)]
+pub(crate) struct WordArgs {
+    /// File of 1000 title words, one a line
+    #[arg(long, value_name = "FILE", requires = "first_names", requires = "last_names")]
+    pub(crate) title_words: Option<PathBuf>,
+    /// File of 200 first names
+    #[arg(long, value_name = "FILE", requires = "title_words")]
+    pub(crate) first_names: Option<PathBuf>,
+    /// File of 200 last names
+    #[arg(long, value_name = "FILE", requires = "title_words")]
+    pub(crate) last_names: Option<PathBuf>,
+    /// Learn the three lists from a product file of another DVD Store
+    #[arg(long, value_name = "PROD_CSV", conflicts_with = "title_words")]
+    pub(crate) learn_words: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CustomerRandom {
+    /// As the published files were made
+    Newlib,
+    /// As the generator makes them on Linux
+    Gnu,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataDvdstoreArgs {
+    /// S, M, L, or a whole number with MB or GB
+    #[arg(long, default_value = "10MB")]
+    pub(crate) size: String,
+    /// Directory to write to; it is made if it does not exist
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Random generator of the customers
+    #[arg(long, value_enum, default_value_t = CustomerRandom::Newlib)]
+    pub(crate) customers: CustomerRandom,
+    /// End lines with CR LF
+    #[arg(long)]
+    pub(crate) crlf: bool,
+    /// Threads [default: all CPUs]
+    #[arg(long)]
+    pub(crate) threads: Option<usize>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Print SHA-256 digests of the files
+    #[arg(long)]
+    pub(crate) digests: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AppCommand {
+    /// The DVD Store pages from one SQLite file
+    Dvdstore(AppDvdstoreArgs),
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum PagesArg {
+    /// Without the known defects of the original
+    Corrected,
+    /// With them
+    Faithful,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AppDvdstoreArgs {
+    /// Database file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) database: PathBuf,
+    /// Load a database of this size first if the file does not exist
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<String>,
+    /// Address and port
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    pub(crate) listen: std::net::SocketAddr,
+    /// Worker threads
+    #[arg(long, default_value_t = 1)]
+    pub(crate) workers: usize,
+    /// Corrected or faithful pages
+    #[arg(long, value_enum, default_value_t = PagesArg::Corrected)]
+    pub(crate) pages: PagesArg,
+    /// Directory of the pages in URLs
+    #[arg(long, default_value = "ds2")]
+    pub(crate) directory: String,
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DriveCommand {
+    /// Emulated DVD Store users
+    Dvdstore(DriveDvdstoreArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DriveDvdstoreArgs {
+    /// http://HOST[:PORT][/DIRECTORY]; several are driven alike
+    #[arg(long, required = true, value_name = "URL")]
+    pub(crate) target: Vec<String>,
+    /// Yes, load may be aimed at this address although it is not on this machine
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) confirm_target: Vec<IpAddr>,
+    /// Users per target
+    #[arg(long, default_value_t = 1)]
+    pub(crate) users: u32,
+    /// Size of the loaded database
+    #[arg(long, default_value = "10MB")]
+    pub(crate) size: String,
+    /// Mean think time between orders, such as 250ms
+    #[arg(long, default_value = "0s")]
+    pub(crate) think_time: String,
+    /// Users start evenly over this time
+    #[arg(long, default_value = "2s")]
+    pub(crate) ramp_up: String,
+    /// Time before the measured window
+    #[arg(long, default_value = "3s")]
+    pub(crate) settle: String,
+    /// The measured window
+    #[arg(long, default_value = "30s")]
+    pub(crate) steady: String,
+    /// Limit on one request
+    #[arg(long, default_value = "10s")]
+    pub(crate) timeout: String,
+    /// Share of orders that start with a new customer
+    #[arg(long, default_value_t = 0.2)]
+    pub(crate) new_customers: f64,
+    /// Mean searches per order
+    #[arg(long, default_value_t = 3)]
+    pub(crate) searches: u32,
+    /// Mean rows asked for per search
+    #[arg(long, default_value_t = 5)]
+    pub(crate) search_batch: u32,
+    /// Mean items per order
+    #[arg(long, default_value_t = 5)]
+    pub(crate) line_items: u32,
+    /// Page suffix
+    #[arg(long, default_value = "php")]
+    pub(crate) page_type: String,
+    /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<String>,
+    /// Seed of all random streams
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print the measurement as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) words: WordArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A run's directory, name or id, or `latest`
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// Write the report here instead of beside the store
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the path of the report alone
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ExportFormat {
+    Csv,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// A run's directory, name or id, or `latest`
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// Format: one JSON document to standard output (or --out FILE), or one CSV file per table into --out DIR
+    #[arg(long, value_enum)]
+    pub(crate) format: ExportFormat,
+    /// Where to write [default for csv: DIR/export beside the store]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuestsArgs {
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HostArgs {
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,45 @@
+//! One module per command.
+
+mod app;
+mod check;
+mod clean;
+mod data;
+mod drive;
+mod export;
+mod guests;
+mod host;
+mod plan;
+mod report;
+mod run;
+mod words;
+
+use crate::{
+    cli::{AppCommand, Cli, Command, DataCommand, DriveCommand},
+    exit::{Code, Failure},
+    output,
+};
+
+/// Run the command that was typed.
+pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
+    match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Plan(args) => plan::run(args),
+        Command::Reference(args) => {
+            if args.schema {
+                output::json(&rookery_study::json_schema())
+            } else {
+                output::result(rookery_study::reference());
+                Ok(Code::Done)
+            }
+        }
+        Command::Data(DataCommand::Dvdstore(args)) => data::run(args),
+        Command::App(AppCommand::Dvdstore(args)) => app::run(args),
+        Command::Drive(DriveCommand::Dvdstore(args)) => drive::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Guests(args) => guests::run(args),
+        Command::Clean(args) => clean::run(args),
+        Command::Host(args) => host::run(args),
+    }
+}

@@ -1,0 +1,71 @@
+//! `rookery check`: is the file right, can this host run it.
+
+use std::path::{Path, PathBuf};
+
+use rookery_study::{Document, Plan, Problems};
+
+use crate::{
+    cli::CheckArgs,
+    exit::{Code, Failure},
+    output,
+};
+
+pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
+    let mut all = Vec::new();
+    for path in &args.studies {
+        let problems = match problems_of(path, args.file_only)? {
+            None => {
+                if !args.json {
+                    output::result(format!("{}: no problems", path.display()));
+                }
+                continue;
+            }
+            Some(problems) => problems,
+        };
+        if !args.json {
+            output::error(&problems);
+        }
+        all.push(problems);
+    }
+    if args.json {
+        output::json(&all)?;
+    }
+    Ok(if all.is_empty() { Code::Done } else { Code::Study })
+}
+
+fn problems_of(path: &Path, file_only: bool) -> Result<Option<Problems>, Failure> {
+    let document = match parse(path)? {
+        Ok(document) => document,
+        Err(problems) => return Ok(Some(problems)),
+    };
+    if file_only {
+        return Ok(None);
+    }
+    let facts = rookery_lab::host_facts(&PathBuf::from("."))?;
+    Ok(Plan::of(&document, &facts).err())
+}
+
+/// Read and parse a study file.
+fn parse(path: &Path) -> Result<Result<Document, Problems>, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Failure::new(
+            Code::Study,
+            format!(
+                "cannot read the study {}: {error}\n  mend: name an existing file, such as studies/quick.toml",
+                path.display()
+            ),
+        )
+    })?;
+    Ok(Document::parse_bytes(&path.display().to_string(), &bytes))
+}
+
+/// A study that is right, for commands that go on with it.
+pub(crate) fn load(path: &Path) -> Result<Document, Failure> {
+    parse(path)?.map_err(|problems| Failure::new(Code::Study, problems))
+}
+
+/// The plan of a study on this host.
+pub(crate) fn plan(document: &Document, runs: &Path) -> Result<Plan, Failure> {
+    let facts = rookery_lab::host_facts(runs)?;
+    Plan::of(document, &facts).map_err(|problems| Failure::new(Code::Study, problems))
+}

@@ -1,0 +1,108 @@
+//! `rookery data dvdstore`: the load files.
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Read, stderr},
+    path::Path,
+    thread,
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rookery_stack::dvdstore_files::{self, FileKind, FileOptions};
+use rookery_workload::dvdstore::{Size, data};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    cli::{CustomerRandom, DataDvdstoreArgs},
+    commands::words,
+    exit::{Code, Failure},
+    output, signals,
+};
+
+pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
+    let size: Size = args.size.parse().map_err(|error| Failure::new(Code::Usage, error))?;
+    let words = words::lists(&args.words)?;
+    let stop = signals::stop_flag()?;
+    let options = FileOptions {
+        words: &words,
+        customers: match args.customers {
+            CustomerRandom::Newlib => data::CustomerRandom::Newlib,
+            CustomerRandom::Gnu => data::CustomerRandom::Gnu,
+        },
+        line_end: if args.crlf { data::LineEnd::Windows } else { data::LineEnd::Unix },
+        threads: args
+            .threads
+            .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+        overwrite: args.overwrite,
+        ..FileOptions::new(&stop)
+    };
+    let bar = bar(args.quiet);
+    let written = dvdstore_files::write_all(&args.out, size, &options, &|progress| {
+        bar.set_length(progress.expected_bytes);
+        bar.set_position(progress.bytes);
+    });
+    bar.finish_and_clear();
+    let written = written.map_err(|error| Failure::new(if signals::came(&stop) { Code::Interrupted } else { Code::Store }, error))?;
+    if args.digests {
+        print_digests(&args.out)?;
+    }
+    let megabytes = written.bytes as f64 / 1e6;
+    output::result(format!(
+        "{} files, {} rows, {megabytes:.1} MB in {:.2} s: {:.0} MB/s to {}",
+        written.files,
+        written.rows,
+        written.seconds,
+        megabytes / written.seconds.max(1e-9),
+        args.out.display()
+    ));
+    Ok(Code::Done)
+}
+
+/// Digests of every file, and of the twelve files of a kind in the order of the months, as the kit's are published.
+fn print_digests(out: &Path) -> Result<(), Failure> {
+    for kind in FileKind::ALL {
+        let names = kind.file_names();
+        let mut all = Sha256::new();
+        for name in &names {
+            let mut one = Sha256::new();
+            read_into(&out.join(name), &mut [&mut one, &mut all])
+                .map_err(|error| Failure::new(Code::Store, format!("cannot read {name} again: {error}")))?;
+            output::result(format!("{}  {name}", hex(one)));
+        }
+        if names.len() == 12 {
+            let kind = names[0].trim_start_matches("jan_");
+            output::result(format!("{}  all twelve {kind}", hex(all)));
+        }
+    }
+    Ok(())
+}
+
+fn read_into(path: &Path, digests: &mut [&mut Sha256]) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        let length = file.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(());
+        }
+        for digest in digests.iter_mut() {
+            digest.update(&buffer[..length]);
+        }
+    }
+}
+
+fn hex(digest: Sha256) -> String {
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bar(quiet: bool) -> ProgressBar {
+    if quiet || !stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("  {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}

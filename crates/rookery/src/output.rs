@@ -1,0 +1,40 @@
+//! Printing: results to standard output, everything else to standard error; a closed pipe is no error.
+
+use crate::exit::{Code, Failure};
+
+use std::{
+    fmt::Display,
+    io::{ErrorKind, Write, stderr, stdout},
+    process::exit,
+};
+
+/// Print a result, with a newline at its end.
+pub(crate) fn result(text: impl Display) {
+    let text = text.to_string();
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    let mut out = stdout().lock();
+    if let Err(error) = write!(out, "{text}{newline}").and_then(|()| out.flush()) {
+        // A reader such as `head` has seen enough.
+        exit(if error.kind() == ErrorKind::BrokenPipe { 0 } else { 74 });
+    }
+}
+
+/// Print a remark for people.
+pub(crate) fn remark(text: impl Display) {
+    // Nothing can be done when even standard error is closed.
+    let _ = writeln!(stderr(), "{text}");
+}
+
+/// Print an error.
+pub(crate) fn error(text: impl Display) {
+    let text = text.to_string();
+    let prefix = if text.starts_with("error") { "" } else { "error: " };
+    remark(format!("{prefix}{}", text.trim_end()));
+}
+
+/// Print a value as indented JSON.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<Code, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(Code::Internal, error))?;
+    result(text);
+    Ok(Code::Done)
+}

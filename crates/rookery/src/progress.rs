@@ -1,0 +1,181 @@
+//! How a run is told to people (a bar on a terminal, lines elsewhere) and to programs (JSON lines).
+
+use std::{
+    io::{IsTerminal, stderr},
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rookery_lab::Event;
+
+use crate::output;
+
+/// Tells events.
+pub(crate) enum Teller {
+    /// Says nothing.
+    Quiet,
+    /// JSON lines to standard output.
+    Json,
+    /// Lines to standard error, with a bar when it is a terminal.
+    People(ProgressBar),
+}
+
+impl Teller {
+    pub(crate) fn new(quiet: bool, json: bool) -> Self {
+        match (json, quiet) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Quiet,
+            (false, false) => Self::People(bar()),
+        }
+    }
+
+    pub(crate) fn tell(&self, event: &Event) {
+        match self {
+            Self::Quiet => {}
+            Self::Json => {
+                if let Ok(line) = serde_json::to_string(event) {
+                    output::result(line);
+                }
+            }
+            Self::People(bar) => tell_people(bar, event),
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Self::People(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar() -> ProgressBar {
+    if !stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} trials  {elapsed} elapsed  {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+/// A bar over the seconds of one load; hidden when nobody would see it.
+pub(crate) fn load_bar(quiet: bool, load: Duration) -> ProgressBar {
+    if quiet || !stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(load.as_secs());
+    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} s  {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+fn line(bar: &ProgressBar, text: String) {
+    if bar.is_hidden() {
+        output::remark(text);
+    } else {
+        bar.println(text);
+    }
+}
+
+fn tell_people(bar: &ProgressBar, event: &Event) {
+    match event {
+        Event::RunStarted {
+            run,
+            title,
+            directory,
+            trials,
+            finished_before,
+            expected_s,
+        } => {
+            bar.set_length(u64::from(*trials));
+            bar.set_position(u64::from(*finished_before));
+            let before = if *finished_before > 0 {
+                format!(", {finished_before} finished before")
+            } else {
+                String::new()
+            };
+            line(
+                bar,
+                format!(
+                    "run {run}: {title}\n  {trials} trials{before}, about {} in {directory}",
+                    duration(*expected_s)
+                ),
+            );
+        }
+        Event::Template { database, seconds } if *seconds > 0.2 => line(bar, format!("  template with {database} of data: {seconds:.1} s")),
+        Event::Template { .. } => {}
+        Event::TrialStarted { trial, point, repeat } => {
+            bar.set_message(format!("trial {trial}: {point}, repeat {repeat}: cloning"));
+            if bar.is_hidden() {
+                line(bar, format!("  trial {trial}: {point}, repeat {repeat}"));
+            }
+        }
+        Event::GuestsReady { trial, guests, seconds } => {
+            bar.set_message(format!("trial {trial}: {guests} guests healthy after {seconds:.1} s"))
+        }
+        Event::Load {
+            trial,
+            phase,
+            elapsed_s,
+            total_s,
+            requests_per_s,
+            errors_per_s,
+        } => {
+            let errors = if *errors_per_s > 0.0 {
+                format!(", {errors_per_s:.0} errors/s")
+            } else {
+                String::new()
+            };
+            bar.set_message(format!(
+                "trial {trial}: {phase} {elapsed_s:.0}/{total_s:.0} s, {requests_per_s:.0} requests/s{errors}"
+            ));
+        }
+        Event::TrialEnded {
+            trial,
+            outcome,
+            reasons,
+            orders_per_minute,
+            qos,
+        } => {
+            bar.inc(1);
+            let qos = match qos {
+                Some(true) => ", QoS kept",
+                Some(false) => ", QoS not kept",
+                None => "",
+            };
+            let reasons: String = reasons
+                .iter()
+                .map(|reason| format!("\n      {}", reason.replace('\n', "\n      ")))
+                .collect();
+            line(
+                bar,
+                format!("  trial {trial}: {outcome}, {orders_per_minute:.0} orders/min{qos}{reasons}"),
+            );
+        }
+        Event::RunEnded { .. } => bar.set_message(""),
+    }
+}
+
+/// Seconds as people say them: `45 s`, `3 min 20 s`, `2 h 5 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match (whole / 3600, whole % 3600 / 60, whole % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn durations_are_said_as_people_say_them() {
+        assert_eq!(duration(44.6), "45 s");
+        assert_eq!(duration(200.0), "3 min 20 s");
+        assert_eq!(duration(7500.0), "2 h 5 min");
+        assert_eq!(duration(-1.0), "0 s");
+    }
+}

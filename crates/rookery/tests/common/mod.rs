@@ -1,0 +1,170 @@
+//! What the tests of the command line share: a private place for runs, small studies, a look at the host.
+
+#![allow(dead_code, reason = "every test binary uses its own part")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use tempfile::TempDir;
+
+/// A private place: its own runs, a template cache shared by the tests of one binary.
+pub struct Place {
+    pub dir: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self {
+            dir: tempfile::tempdir().expect("a temporary directory"),
+        }
+    }
+
+    /// The command `rookery ARGS` in this place.
+    pub fn rookery(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
+        command.args(args).current_dir(self.dir.path());
+        command.env("ROOKERY_RUNS", self.runs()).env("ROOKERY_TEMPLATES", templates());
+        command
+    }
+
+    pub fn runs(&self) -> PathBuf {
+        self.dir.path().join("runs")
+    }
+
+    /// Write a study and return its path.
+    pub fn study(&self, name: &str, text: &str) -> String {
+        let path = self.dir.path().join(name);
+        fs::write(&path, text).expect("the study is written");
+        path.display().to_string()
+    }
+
+    /// The exported run `latest`.
+    pub fn export(&self) -> serde_json::Value {
+        let output = self
+            .rookery(&["export", "latest", "--format", "json"])
+            .output()
+            .expect("rookery starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("the export is JSON")
+    }
+}
+
+/// Templates are content-addressed, so all tests may share them.
+pub fn templates() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates")
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+pub fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+/// A study of a few seconds: one guest and two guests of `kind`.
+pub fn tiny_study(kind: &str, vcpus: &str, extra: &str) -> String {
+    format!(
+        r#"
+title = "tiny"
+seed = 7
+
+[workload]
+kind = "dvdstore"
+database = "1MB per guest"
+think_time = "20ms"
+
+[load]
+users = "6 per guest"
+ramp_up = "200ms"
+settle = "300ms"
+steady = "1s"
+drain = "2s"
+repeats = 1
+
+[qos]
+p95 = "5s"
+errors = 0.01
+
+[stack]
+kind = "embedded"
+
+[guest]
+kind = "{kind}"
+memory = "128MiB per guest"
+
+[host]
+overcommit = 2
+
+[[layout]]
+name = "scale-out"
+guests = [1, 2]
+vcpus = {vcpus}
+{extra}
+"#
+    )
+}
+
+/// Whether the root tests are to run. They must not be skipped silently: only an explicit wish skips them.
+pub fn root_tests() -> bool {
+    if std::env::var_os("ROOKERY_SKIP_ROOT_TESTS").is_some_and(|value| value == "1") {
+        eprintln!("SKIPPED on request: ROOKERY_SKIP_ROOT_TESTS=1");
+        return false;
+    }
+    true
+}
+
+/// What must be the same on the host before and after: network namespaces, mounts, cgroups, links, labelled processes.
+pub fn host_state() -> BTreeSet<String> {
+    let mut state = BTreeSet::new();
+    let mut add = |kind: &str, lines: String| state.extend(lines.lines().map(|line| format!("{kind} {line}")));
+    add(
+        "netns",
+        fs::read_dir("/run/netns")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|e| e.path().display().to_string() + "\n")
+            .collect(),
+    );
+    add("mount", fs::read_to_string("/proc/self/mounts").expect("mounts"));
+    add(
+        "link",
+        fs::read_dir("/sys/class/net")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|e| e.path().display().to_string() + "\n")
+            .collect(),
+    );
+    let mut open = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.components().any(|part| part.as_os_str() == "rookery") {
+                add("cgroup", path.display().to_string());
+            }
+            if path.is_dir() && !path.is_symlink() && path.components().count() < 9 {
+                open.push(path);
+            }
+        }
+    }
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environ
+            .split(|byte| *byte == 0)
+            .any(|variable| variable.starts_with(b"ROOKERY_RUN="))
+        {
+            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            add(
+                "process",
+                format!("{} {}", entry.file_name().to_string_lossy(), text(&command).replace('\0', " ")),
+            );
+        }
+    }
+    state
+}

@@ -1,0 +1,94 @@
+//! `rookery app` and `rookery drive`, one against the other.
+
+mod common;
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    process::{Child, Command, Stdio},
+};
+
+use common::{Place, code, text};
+
+struct App(Child);
+
+impl Drop for App {
+    fn drop(&mut self) {
+        // Nothing is left to do when it is gone already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Start the application on a free port and wait until it says that it serves.
+fn app(place: &Place, pages: &str) -> (App, u16) {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port();
+    let database = place.dir.path().join("shop.sqlite").display().to_string();
+    let listen = format!("127.0.0.1:{port}");
+    let mut child = place
+        .rookery(&[
+            "app",
+            "dvdstore",
+            "--database",
+            &database,
+            "--size",
+            "1MB",
+            "--listen",
+            &listen,
+            "--pages",
+            pages,
+        ])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("rookery starts");
+    let stderr = child.stderr.take().expect("piped");
+    let mut lines = BufReader::new(stderr).lines();
+    assert!(
+        lines.any(|line| line.is_ok_and(|line| line.starts_with("serving"))),
+        "the application says that it serves"
+    );
+    (App(child), port)
+}
+
+fn drive(place: &Place, port: u16, extra: &[&str]) -> serde_json::Value {
+    let target = format!("http://127.0.0.1:{port}/ds2");
+    let mut args = vec!["drive", "dvdstore", "--target", &target, "--size", "1MB", "--users", "4", "--json"];
+    args.extend(["--think-time", "5ms", "--ramp-up", "100ms", "--settle", "200ms", "--steady", "1s"]);
+    args.extend(extra);
+    let output = place.rookery(&args).output().expect("rookery starts");
+    assert_eq!(code(&output), 0, "{}\n{}", text(&output.stdout), text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("the measurement is JSON")
+}
+
+#[test]
+fn our_users_drive_our_pages_both_ways() {
+    for pages in ["corrected", "faithful"] {
+        let place = Place::new();
+        let (_app, port) = app(&place, pages);
+        let measurement = drive(&place, port, &[]);
+        let shop = &measurement["guests"][0]["shop"];
+        assert!(shop["n_overall"].as_u64().is_some_and(|orders| orders > 10), "{shop}");
+        assert_eq!(
+            measurement["guests"][0]["errors"].as_array().map(Vec::len),
+            Some(0),
+            "{measurement}"
+        );
+    }
+}
+
+#[test]
+fn the_application_ends_gracefully() {
+    let place = Place::new();
+    let (mut app, _port) = app(&place, "corrected");
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &app.0.id().to_string()])
+            .status()
+            .expect("kill")
+            .success()
+    );
+    assert_eq!(app.0.wait().expect("ends").code(), Some(0));
+}

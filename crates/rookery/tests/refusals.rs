@@ -1,0 +1,56 @@
+//! What is refused, with the reason and the exit code.
+
+mod common;
+
+use common::{Place, code, text, tiny_study};
+
+fn refused(place: &Place, args: &[&str], expected_code: i32, words: &[&str]) {
+    let output = place.rookery(args).output().expect("rookery starts");
+    let err = text(&output.stderr);
+    assert_eq!(code(&output), expected_code, "{args:?}\n{err}");
+    for word in words {
+        assert!(err.contains(word), "`{word}` is missing in:\n{err}");
+    }
+}
+
+#[test]
+fn a_broken_study_names_line_and_mend() {
+    let place = Place::new();
+    let study = place.study(
+        "bad.toml",
+        &tiny_study("bare", "1", "").replace("think_time = \"20ms\"", "think_tme = \"20ms\""),
+    );
+    refused(&place, &["check", &study], 3, &["bad.toml:", "think_tme", "think_time", "mend"]);
+    refused(&place, &["run", &study], 3, &["think_tme"]);
+    assert!(!place.runs().exists(), "a refused study makes no run");
+}
+
+#[test]
+fn driver_and_guests_on_one_cpu_are_refused() {
+    let place = Place::new();
+    let study = place.study(
+        "one.toml",
+        &tiny_study("bare", "1", "").replace("[host]", "[host]\nguest_cpus = \"0\"\ndriver_cpus = \"0\""),
+    );
+    refused(&place, &["plan", &study], 3, &["driver", "CPU 0", "mend"]);
+}
+
+#[test]
+fn a_foreign_target_is_refused_before_the_first_packet() {
+    let place = Place::new();
+    // 192.0.2.0/24 is reserved for documentation; nothing is ever sent there.
+    let args = ["drive", "dvdstore", "--target", "http://192.0.2.1:80/ds2", "--steady", "1s"];
+    refused(&place, &args, 2, &["192.0.2.1", "--confirm-target"]);
+}
+
+#[test]
+fn an_unknown_run_is_no_run() {
+    let place = Place::new();
+    refused(&place, &["report", "nothing"], 8, &["nothing", "mend"]);
+}
+
+#[test]
+fn a_missing_study_is_named() {
+    let place = Place::new();
+    refused(&place, &["check", "no-such.toml"], 3, &["no-such.toml", "mend"]);
+}
