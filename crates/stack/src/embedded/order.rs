@@ -91,7 +91,7 @@ pub(crate) fn place(
             OrderOutcome::Ordered(id)
         }
         Ok(short) => OrderOutcome::Short(short),
-        Err(error) if is_constraint(&error) => OrderOutcome::UnknownCustomer,
+        Err(error) if is_missing_reference(&error) => OrderOutcome::UnknownCustomer,
         Err(error) => return Err(error),
     };
     if !matches!(outcome, OrderOutcome::Ordered(_)) {
@@ -163,10 +163,12 @@ pub(crate) fn run(connection: &Connection, sql: &str) -> Result<(), rusqlite::Er
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// Whether a foreign key is missing. The only one that input can violate is the customer's: ids of orders are ours, and products
+/// Whether a foreign key refers to nothing. The only one that input can violate is the customer's: ids of orders are ours, and products
 /// are checked by the stock.
-fn is_constraint(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
+fn is_missing_reference(error: &rusqlite::Error) -> bool {
+    error
+        .sqlite_error()
+        .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY)
 }
 
 #[cfg(test)]

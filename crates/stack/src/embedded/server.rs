@@ -243,8 +243,6 @@ async fn converse(stream: TcpStream, site: Arc<Site>, stop: &StopSignal) {
     let connection = http1::Builder::new()
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD_BYTES)
-        .half_close(true)
-        .pipeline_flush(true)
         .serve_connection(PatientStream::new(stream, Arc::clone(&notes)), service);
     let mut connection = pin!(connection);
     let mut stopped = pin!(stop.raised());

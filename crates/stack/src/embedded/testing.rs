@@ -45,7 +45,11 @@ pub(super) struct Shop {
 
 impl Shop {
     pub(super) fn open(behaviour: Behaviour) -> Self {
-        let (dir, database) = database();
+        Self::on(database(), behaviour)
+    }
+
+    /// A shop on a database of its own.
+    pub(super) fn on((dir, database): (TempDir, PathBuf), behaviour: Behaviour) -> Self {
         let meta = Meta::read(&open_reader(&database).expect("readable"), &database).expect("loaded by this version");
         let (writer, thread) = Writer::start(&database, behaviour, meta.rows().orders()).expect("a writer");
         let site = Site::open(&database, 1, behaviour, "ds2", meta, writer).expect("a site");

@@ -351,3 +351,80 @@ fn no_input_makes_more_than_a_page_or_a_refusal() {
     let audit = shop.close();
     assert!(audit.consistent(Behaviour::Corrected), "{audit:?}");
 }
+
+/// Two orders of five units each whose stock was read before either was written.
+async fn overlapping_orders(writer: &super::writer::Writer, readers: &super::reader::Readers) {
+    use super::order::{Line, NewOrder, OrderOutcome, StockChange};
+    let lines = vec![Line { product: 1, quantity: 5 }];
+    let read = readers.with(|reader| reader.stock([1].into_iter())).expect("a stock");
+    for id in [1_201, 1_202] {
+        let stock = StockChange::from_read(&lines, &read);
+        let order = NewOrder {
+            customer: 28,
+            amounts: Default::default(),
+            lines: lines.clone(),
+            stock,
+        };
+        assert_eq!(writer.order(order).await, Ok(OrderOutcome::Ordered(id)));
+    }
+}
+
+#[test]
+fn an_absolute_stock_change_loses_the_update_in_between() {
+    use super::{audit, reader::Readers, testing::database, writer::Writer};
+    let (_dir, path) = database();
+    let (writer, thread) = Writer::start(&path, Behaviour::Faithful, 1_200).expect("a writer");
+    let readers = Readers::open(&path, 1).expect("a reader");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(overlapping_orders(&writer, &readers));
+    drop(writer);
+    thread.join().expect("no panic").expect("a folded log");
+    let audit = audit(&path).expect("an audit");
+    assert_eq!((audit.orders, audit.products_with_other_stock, audit.units_off), (2, 1, 5));
+}
+
+#[test]
+fn a_refusing_database_is_told_and_nothing_is_stored() {
+    let mut shop = Shop::open(Behaviour::Corrected);
+    shop.sql("CREATE TRIGGER BROKEN BEFORE INSERT ON ORDERLINES BEGIN SELECT RAISE(ABORT, 'the disk burns'); END");
+    let answer = shop.answer(&purchase(28, &[(1, 1)]));
+    assert_eq!(answer.status, 500);
+    assert!(String::from_utf8_lossy(&answer.body).contains("Nothing was stored: the disk burns"));
+    shop.sql("DROP TRIGGER BROKEN");
+    assert_eq!(shop.answer(&purchase(28, &[(1, 1)])).status, 200);
+    let audit = shop.close();
+    assert_eq!(audit.orders, 1);
+    assert!(audit.consistent(Behaviour::Corrected), "{audit:?}");
+}
+
+#[test]
+fn databases_that_are_not_whole_are_refused() {
+    use super::{EmbeddedError, audit, load, testing::database};
+    let (_dir, path) = database();
+    let change = |sql: &str| {
+        rusqlite::Connection::open(&path)
+            .and_then(|connection| connection.execute_batch(sql))
+            .expect("a statement")
+    };
+    change("PRAGMA foreign_keys = OFF; DELETE FROM CUSTOMERS WHERE CUSTOMERID = 2000");
+    let error = audit(&path).expect_err("a customer is missing").to_string();
+    assert!(
+        error.contains("db_size does not match the loaded row counts: 1MB needs CUSTOMERID 1 to 2000 in CUSTOMERS, 2000 is missing"),
+        "{error}"
+    );
+    change("UPDATE META SET VALUE = '2MB' WHERE NAME = 'size'");
+    let error = audit(&path).expect_err("another size").to_string();
+    assert!(error.contains("2MB has 4000 customers, 2000 were loaded"), "{error}");
+    change("PRAGMA user_version = 77");
+    assert!(matches!(audit(&path), Err(EmbeddedError::Foreign { .. })));
+    assert!(matches!(
+        load(&path, SIZE, WordLists::own(), &|_| {}),
+        Err(EmbeddedError::Exists(_))
+    ));
+    assert!(matches!(audit(&path.with_extension("none")), Err(EmbeddedError::Missing(_))));
+    std::fs::write(&path, "no database at all").expect("a text file");
+    assert!(matches!(audit(&path), Err(EmbeddedError::Database { .. })));
+}

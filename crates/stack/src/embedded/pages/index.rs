@@ -10,7 +10,7 @@ pub(crate) fn index() -> Vec<u8> {
     let suffix = Suffix::default();
     let mut page = Html::open("DVD Store", suffix);
     page.heading("Welcome to the DVD Store");
-    page.raw("<P>Ten thousand films and more, every one of them invented. Log in to see what you bought before and to buy more.</P>\n");
+    page.raw("<P>A shop of films, every one of them invented. Log in to see what you bought before, and to buy more.</P>\n");
     form(&mut page, "");
     page.close()
 }
