@@ -4,6 +4,17 @@ use std::sync::LazyLock;
 
 use memchr::{memchr, memmem::Finder};
 
+/// A text that is searched for through a whole page: prepared once, since that costs more than to search.
+type Prepared = LazyLock<Finder<'static>>;
+
+static NAME_TAKEN: Prepared = LazyLock::new(|| Finder::new("Username already in use"));
+static NOTHING_FOUND: Prepared = LazyLock::new(|| Finder::new("No DVDs Found"));
+static TABLE: Prepared = LazyLock::new(|| Finder::new("<TABLE"));
+static TABLE_END: Prepared = LazyLock::new(|| Finder::new("</TABLE"));
+static ROLLED_BACK: Prepared = LazyLock::new(|| Finder::new("Insufficient stock"));
+static ORDER_NUMBER: Prepared = LazyLock::new(|| Finder::new("ORDER NUMBER:"));
+static CUSTOMER_ID: Prepared = LazyLock::new(|| Finder::new("customerid"));
+
 /// The most rows that a result page may hold.
 const MAX_ROWS: u32 = 100;
 
@@ -57,8 +68,7 @@ pub fn read_login(body: &[u8]) -> Result<u64, PageFault> {
 /// # Errors
 /// Required fields were empty, or a page without an id.
 pub fn read_new_customer(body: &[u8]) -> Result<NewCustomerAnswer, PageFault> {
-    static TAKEN: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("Username already in use"));
-    if TAKEN.find(body).is_some() {
+    if NAME_TAKEN.find(body).is_some() {
         return Ok(NewCustomerAnswer::NameTaken);
     }
     read_customer(body).map(NewCustomerAnswer::Added).map_err(|fault| {
@@ -75,19 +85,18 @@ pub fn read_new_customer(body: &[u8]) -> Result<NewCustomerAnswer, PageFault> {
 /// # Errors
 /// The customer was not logged in, there is no table of results, or a row lacks its id, title, actor or price.
 pub fn read_browse(body: &[u8]) -> Result<u32, PageFault> {
-    static NOTHING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("No DVDs Found"));
-    if NOTHING.find(body).is_some() {
+    if NOTHING_FOUND.find(body).is_some() {
         return Ok(0);
     }
     let mut scan = Scan(body);
-    if !scan.after(b"<TABLE") {
+    if !scan.after_prepared(&TABLE) {
         return Err(if find(body, b"You have not logged in").is_some() {
             PageFault::Rejected("the customer is not logged in")
         } else {
             PageFault::Missing("a table of results")
         });
     }
-    let mut table = Scan(find(scan.0, b"</TABLE").map_or(scan.0, |end| &scan.0[..end]));
+    let mut table = Scan(TABLE_END.find(scan.0).map_or(scan.0, |end| &scan.0[..end]));
     if !table.after(b"<TR>") {
         return Err(PageFault::Missing("the header of the results"));
     }
@@ -117,8 +126,7 @@ fn read_row(table: &mut Scan<'_>) -> Result<(), PageFault> {
 /// # Errors
 /// A page that names neither an order nor a shortage.
 pub fn read_purchase(body: &[u8]) -> Result<PurchaseAnswer, PageFault> {
-    static ROLLBACK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("Insufficient stock"));
-    if ROLLBACK.find(body).is_some() {
+    if ROLLED_BACK.find(body).is_some() {
         let short = find(body, b"Insufficient quantity for prod").is_some();
         return Ok(if short {
             PurchaseAnswer::Shortage
@@ -127,7 +135,11 @@ pub fn read_purchase(body: &[u8]) -> Result<PurchaseAnswer, PageFault> {
         });
     }
     let mut scan = Scan(body);
-    let id = if scan.after(b"ORDER NUMBER:") { scan.until(b'<') } else { None };
+    let id = if scan.after_prepared(&ORDER_NUMBER) {
+        scan.until(b'<')
+    } else {
+        None
+    };
     id.and_then(number)
         .map(PurchaseAnswer::Ordered)
         .ok_or(PageFault::Missing("an order number"))
@@ -136,7 +148,7 @@ pub fn read_purchase(body: &[u8]) -> Result<PurchaseAnswer, PageFault> {
 /// The id after the first `customerid`: between the next `=` and the next `>`.
 fn read_customer(body: &[u8]) -> Result<u64, PageFault> {
     let mut scan = Scan(body);
-    if !scan.after(b"customerid") || scan.until(b'=').is_none() {
+    if !scan.after_prepared(&CUSTOMER_ID) || scan.until(b'=').is_none() {
         return Err(PageFault::Missing("a customer id"));
     }
     scan.until(b'>')
@@ -190,11 +202,21 @@ struct Scan<'a>(&'a [u8]);
 impl<'a> Scan<'a> {
     /// Moves behind the next `token`, if there is one.
     fn after(&mut self, token: &[u8]) -> bool {
-        let found = find(self.0, token);
-        if let Some(at) = found {
-            self.0 = &self.0[at + token.len()..];
+        let at = find(self.0, token);
+        self.skip(at, token.len())
+    }
+
+    /// Moves behind the next occurrence of a prepared text, if there is one.
+    fn after_prepared(&mut self, token: &Prepared) -> bool {
+        let at = token.find(self.0);
+        self.skip(at, token.needle().len())
+    }
+
+    fn skip(&mut self, at: Option<usize>, length: usize) -> bool {
+        if let Some(at) = at {
+            self.0 = &self.0[at + length..];
         }
-        found.is_some()
+        at.is_some()
     }
 
     /// Takes the text before the next `end` and moves behind it.
