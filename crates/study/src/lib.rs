@@ -17,6 +17,7 @@ mod schema;
 mod source;
 
 pub use document::Document;
+pub use grammar::kinds::parse_duration;
 pub use model::{
     CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Scaled, StackKind, StackUse, Study, Users,
     Vcpus, Workload, WorkloadKind,

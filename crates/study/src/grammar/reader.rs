@@ -1,6 +1,6 @@
 //! Reads one section: looks keys up, fills defaults, remembers places, finds what nobody asked for.
 
-use std::{collections::BTreeMap, fmt, ops::Range};
+use std::{collections::BTreeMap, fmt, ops::Range, sync::LazyLock};
 
 use toml::{
     Spanned,
@@ -10,7 +10,7 @@ use toml::{
 use super::{Kind, Need, SectionInfo, sections, written_key};
 use crate::{
     problem::{Code, Finding},
-    source::quoted,
+    source::{printable, quoted},
 };
 
 /// Where a key of the study stands in the file: `load.steady`, `layout[0].guests[1]`.
@@ -64,7 +64,15 @@ impl Context {
     /// A value of the wrong TOML type.
     pub(crate) fn wrong_type<T>(&mut self, value: &Spanned<DeValue<'_>>, at: &At, kind: &(impl Kind + ?Sized)) -> Option<T> {
         let message = format!("{at} is {}, expected {}", article(value.get_ref()), kind.describe());
-        self.refuse(Code::WrongType, value.span(), message, at.write(&kind.example()))
+        let mut mend = at.write(&kind.example());
+        // `p99.9 = "4s"` means the key 9 in the table p99.
+        if let DeValue::Table(table) = value.get_ref()
+            && let Some(below) = table.keys().next()
+        {
+            let key = format!("{}.{}", at.key, printable(below.get_ref(), 20));
+            mend.push_str(&format!("; a key with a dot stands in quotes: `\"{key}\"`"));
+        }
+        self.refuse(Code::WrongType, value.span(), message, mend)
     }
 
     /// A value of the right type beyond its range.
@@ -265,7 +273,8 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             if !self.asked.contains(&name) {
-                let message = format!("unknown key {} in {}", quoted(name), self.title());
+                let place = if self.path.is_empty() { "at" } else { "in" };
+                let message = format!("unknown key {} {place} {}", quoted(name), self.title());
                 let mend = self.mend_unknown(name, value.get_ref());
                 self.context.refuse::<()>(Code::UnknownKey, key.span(), message, mend);
             }
@@ -300,12 +309,19 @@ pub(crate) fn nearest<'k>(name: &str, keys: &[&'k str]) -> Option<&'k str> {
     (distance <= tolerance).then_some(best)
 }
 
+/// Every key of every section with its section.
+static HOMES: LazyLock<Vec<(&str, &SectionInfo)>> = LazyLock::new(|| {
+    let homes = sections::ALL
+        .iter()
+        .flat_map(|section| (section.keys)().into_iter().map(move |key| (key.name, section)));
+    homes.collect()
+});
+
 /// The section that has a key of exactly this name, other than the one at `path`.
 fn home_of(name: &str, path: &str) -> Option<String> {
     let plain = name.to_ascii_lowercase().replace('-', "_");
     let here = path.split(['[', '.']).next().unwrap_or_default();
-    let has = |section: &&SectionInfo| section.name != here && (section.keys)().iter().any(|key| key.name == plain);
-    let section = sections::ALL.iter().find(has)?;
+    let (_, section) = HOMES.iter().find(|(key, section)| section.name != here && *key == plain)?;
     Some(match section.many {
         true => format!("[[{}]]", section.name),
         false if section.name.is_empty() => "the top of the file".to_owned(),

@@ -7,6 +7,8 @@ mod pins;
 mod points;
 mod trials;
 
+use std::collections::BTreeSet;
+
 use crate::{
     Document, GuestKind, HostFacts, Plan, Point, Problems, Vcpus,
     grammar::Context,
@@ -49,7 +51,10 @@ impl Plan {
     }
 }
 
-fn refusal(document: &Document, findings: Vec<Finding>) -> Problems {
+/// Many combinations stumble over one value: the first of a kind at a place speaks for all.
+fn refusal(document: &Document, mut findings: Vec<Finding>) -> Problems {
+    let mut told = BTreeSet::new();
+    findings.retain(|finding| told.insert((finding.code, finding.span.start)));
     Problems::new(document.source(), findings)
 }
 

@@ -130,7 +130,8 @@ fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division,
         let span = context.spans.nearest(&combination.vcpus_path);
         let message = format!("a guest of {} vCPUs does not fit on {cpus} {noun}", combination.vcpus);
         let mend = format!("use at most {cpus} vCPUs per guest, or give more CPUs to `guest_cpus` in [host]");
-        return context.refuse::<()>(Code::TooFewCpus, span, message, mend).is_some();
+        context.refuse::<()>(Code::TooFewCpus, span, message, mend);
+        return false;
     }
     let asked = thousandths(combination.guests, combination.vcpus) as f64 / 1000.0;
     let most = cpus as f64 * study.host.overcommit;
@@ -197,7 +198,12 @@ fn memory(combination: &Combination<'_>, study: &Study, host: &HostFacts, contex
     let all = each.saturating_mul(u64::from(combination.guests));
     let reserve = study.host.reserve_mib;
     if all.saturating_add(reserve) > host.memory_mib {
-        let span = context.spans.nearest(&combination.guests_path);
+        let guilty = if combination.guests == 1 {
+            "guest.memory"
+        } else {
+            &combination.guests_path
+        };
+        let span = context.spans.nearest(guilty);
         let message = format!(
             "{} with {each} MiB each and the reserve of {reserve} MiB need {} MiB of memory, this host has {} MiB",
             combination.describe(),

@@ -31,6 +31,9 @@ const UNITS_IN_WORDS: &str = "KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, T
 /// More memory than any host has, MiB.
 const MOST_MIB: f64 = 1_048_576.0 * 64.0;
 
+/// Less memory than any guest could use: 1 KiB, in MiB.
+const LEAST_MIB: f64 = 1.0 / 1024.0;
+
 /// Reads an amount of memory in MiB.
 fn read_mib(text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context, kind: &impl Kind) -> Option<f64> {
     let (number, unit) = match split(text) {
@@ -95,8 +98,8 @@ impl Kind for Memory {
             }
         };
         let amount = read_mib(amount, value, at, context, self)?;
-        if amount <= 0.0 {
-            return context.out_of_range(value, at, "is zero", self);
+        if amount < LEAST_MIB {
+            return context.out_of_range(value, at, "is less than 1KiB", self);
         }
         Some(Scaled { amount, per })
     }

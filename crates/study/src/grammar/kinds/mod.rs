@@ -18,6 +18,7 @@ pub(crate) use memory::{Memory, WholeMemory};
 pub(crate) use number::{Factor, Whole};
 pub(crate) use scaled::{Database, MOST_USERS, UserCount};
 pub(crate) use text::Text;
+pub use time::parse_duration;
 pub(crate) use time::{Time, plain as plain_time};
 pub(crate) use vcpus::VcpuCount;
 

@@ -24,7 +24,7 @@ pub(super) fn split(text: &str) -> Result<(f64, &str), BadQuantity> {
     if !number.starts_with(|c: char| c.is_ascii_digit()) || number.ends_with('.') {
         return Err(BadQuantity::NoNumber);
     }
-    if number.len() > 20 {
+    if number.len() > 40 {
         return Err(BadQuantity::TooLong);
     }
     let number = number.parse().map_err(|_| BadQuantity::NoNumber)?;

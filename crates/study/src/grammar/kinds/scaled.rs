@@ -20,6 +20,9 @@ pub(crate) const MOST_USERS: u32 = 1_000_000;
 /// Most nominal megabytes of one database: 1023GB, the largest size.
 pub(crate) const MOST_MB: f64 = 1023.0 * 1024.0;
 
+/// Smallest amount of either: a thousandth, as with vCPUs.
+const LEAST: f64 = 0.001;
+
 const PER_MEND: &str = "write `per vcpu`, `per guest` or `per host`";
 
 /// Splits a text into number, unit and what it is counted by; refuses what cannot be read.
@@ -47,8 +50,8 @@ impl UserCount {
         if amount < 0.0 {
             return context.out_of_range(value, at, "is negative", self);
         }
-        if amount == 0.0 {
-            return context.out_of_range(value, at, "is zero", self);
+        if amount < LEAST {
+            return context.out_of_range(value, at, &format!("is less than {LEAST}"), self);
         }
         if amount > f64::from(MOST_USERS) {
             return context.out_of_range(value, at, &format!("is more than {MOST_USERS} users"), self);
@@ -94,7 +97,7 @@ impl Kind for UserCount {
 
     fn schema(&self) -> Json {
         json!({"anyOf": [
-            {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_USERS},
+            {"type": "number", "minimum": LEAST, "maximum": MOST_USERS},
             {"type": "string", "pattern": format!("^{NUMBER}{PER}$")},
         ]})
     }
@@ -142,8 +145,8 @@ impl Kind for Database {
             _ => return context.wrong_type(value, at, self),
         };
         let (amount, per) = self.amount(text, value, at, context)?;
-        if amount <= 0.0 {
-            return context.out_of_range(value, at, "is zero", self);
+        if amount < LEAST {
+            return context.out_of_range(value, at, &format!("is less than {LEAST}MB"), self);
         }
         if amount > MOST_MB {
             return context.out_of_range(value, at, "is more than 1023GB", self);

@@ -105,6 +105,30 @@ impl Kind for Time {
     }
 }
 
+/// Reads a duration as a study file writes it, for command lines: `250ms`, `1.5s`, `2min`, or `0`.
+///
+/// # Errors
+/// When `text` is no number with a unit, or less than a microsecond without being zero, or more than a day.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = |what: &str| {
+        format!(
+            "{} {what}\n  mend: write a number with a unit, such as 250ms; units are {UNITS_IN_WORDS}",
+            quoted(text)
+        )
+    };
+    let (number, unit) = split(text).map_err(|_| wrong("is not a duration"))?;
+    let unit_us = match UNITS.iter().find(|(name, _)| *name == unit) {
+        Some((_, unit_us)) => *unit_us,
+        None if unit.is_empty() && number == 0.0 => 1,
+        None => return Err(wrong("has no unit of time")),
+    };
+    let us = number * unit_us as f64;
+    if (number > 0.0 && us < 0.5) || us > 86_400e6 {
+        return Err(wrong("is not between a microsecond and a day"));
+    }
+    Ok(Duration::from_micros(us.round() as u64))
+}
+
 /// A duration in its largest whole unit: `90s`, `2min`, `1500ms`.
 pub(crate) fn plain(time: Duration) -> String {
     let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
@@ -118,6 +142,15 @@ pub(crate) fn plain(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::{super::testing::*, *};
+
+    #[test]
+    fn command_lines_read_durations_too() {
+        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
+        for wrong in ["", "5", "ms", "-1s", "2 fortnights", "48h", "0.1us"] {
+            assert!(parse_duration(wrong).is_err_and(|error| error.contains("mend")), "{wrong}");
+        }
+    }
 
     const KIND: Time = Time {
         min: Duration::ZERO,

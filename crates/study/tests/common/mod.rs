@@ -1,0 +1,80 @@
+//! What must hold of every plan and of every report of problems.
+
+use std::collections::BTreeSet;
+
+use rookery_study::{HostFacts, Order, Plan, Problems, Study};
+
+/// A host that carries most random studies.
+pub(crate) fn host() -> HostFacts {
+    HostFacts {
+        cpus: (0..8).collect(),
+        memory_mib: 1 << 20,
+        disk_free_mib: 1 << 30,
+        root: true,
+    }
+}
+
+/// What must hold of every plan.
+pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
+    let guest_cpus: BTreeSet<u32> = plan.guest_cpus.iter().copied().collect();
+    assert!(plan.driver_cpus.iter().all(|cpu| !guest_cpus.contains(cpu)));
+    let mut shapes = BTreeSet::new();
+    for (index, point) in plan.points.iter().enumerate() {
+        assert_eq!(point.id as usize, index + 1);
+        assert!(shapes.insert((point.guests, point.vcpus, point.users.clone())), "two equal points");
+        assert_eq!(
+            (point.users.len(), point.pins.len()),
+            (point.guests as usize, point.guests as usize)
+        );
+        let (few, many) = (point.users.iter().min(), point.users.iter().max());
+        assert!(few.zip(many).is_some_and(|(few, many)| *few >= 1 && many - few <= 1));
+        for pin in &point.pins {
+            assert!(pin.iter().all(|cpu| guest_cpus.contains(cpu)));
+            assert!(pin.windows(2).all(|pair| pair[0] < pair[1]), "ascending without duplicates");
+            assert!(pin.len() >= point.vcpus.whole_cpus() as usize);
+        }
+        let vcpus = point.vcpus.cpus() * f64::from(point.guests);
+        assert!(point.capacity_cpus > 0.0 && point.capacity_cpus <= vcpus + 1e-9 && point.capacity_cpus <= guest_cpus.len() as f64);
+        if let Some(id) = point.baseline {
+            let baseline = &plan.points[id as usize - 1];
+            assert_eq!((baseline.guests, baseline.total_users()), (1, point.total_users()));
+            assert!((baseline.capacity_cpus - point.capacity_cpus).abs() < 0.0005);
+        } else {
+            assert!(point.guests > 1, "a single guest is at least its own baseline");
+        }
+    }
+    assert_trials(study, plan);
+}
+
+fn assert_trials(study: &Study, plan: &Plan) {
+    assert_eq!(plan.trials.len(), plan.points.len() * study.load.repeats as usize);
+    let seeds: BTreeSet<u64> = plan.trials.iter().map(|trial| trial.seed).collect();
+    assert_eq!(seeds.len(), plan.trials.len(), "every trial has its own seed");
+    for (index, round) in plan.trials.chunks(plan.points.len()).enumerate() {
+        assert!(round.iter().all(|trial| trial.repeat as usize == index + 1));
+        let points: Vec<u32> = round.iter().map(|trial| trial.point).collect();
+        let all: Vec<u32> = plan.points.iter().map(|point| point.id).collect();
+        match study.load.order {
+            Order::Interleaved => assert_eq!(points, all),
+            Order::Random => assert_eq!(points.iter().collect::<BTreeSet<_>>(), all.iter().collect()),
+        }
+    }
+}
+
+/// A report must be of use to its reader.
+pub(crate) fn assert_useful(problems: &Problems) {
+    assert!(!problems.list().is_empty());
+    for problem in problems.list() {
+        assert!(
+            (1..=problems.lines_of_file()).contains(&problem.line) && problem.column >= 1,
+            "{problem:?}"
+        );
+        assert!(!problem.mend.is_empty() && !problem.message.is_empty(), "{problem:?}");
+    }
+    assert!(problems.list().windows(2).all(|pair| pair[0].line <= pair[1].line), "sorted");
+    let report = problems.to_string();
+    assert!(
+        report.chars().all(|c| c == '\n' || !c.is_control()),
+        "nothing that a terminal obeys"
+    );
+}

@@ -1,0 +1,207 @@
+//! Laws of study files and plans, tried on random studies.
+
+mod common;
+
+use std::{collections::BTreeSet, time::Duration};
+
+use common::{assert_plan, assert_useful, host};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+use rookery_stats::{
+    Pacing,
+    qos::{PercentileLimit, Qos},
+};
+use rookery_study::{
+    Document, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Scaled, StackKind, StackUse, Study,
+    Vcpus, Workload, WorkloadKind,
+};
+
+fn per() -> impl Strategy<Value = Per> {
+    select(vec![Per::Vcpu, Per::Guest, Per::Host])
+}
+
+fn scaled(low: f64, high: f64) -> impl Strategy<Value = Scaled> {
+    (low..high, any::<bool>(), per()).prop_map(|(amount, whole, per)| Scaled {
+        amount: if whole { amount.ceil() } else { amount },
+        per,
+    })
+}
+
+fn time(low_us: u64, high_us: u64) -> impl Strategy<Value = Duration> {
+    (low_us..=high_us, select(vec![1, 1_000, 1_000_000])).prop_map(move |(us, unit)| Duration::from_micros((us / unit * unit).max(low_us)))
+}
+
+const MINUTE: u64 = 60_000_000;
+
+prop_compose! {
+    fn workload()(
+        database in scaled(0.5, 500.0), think_time in time(1, MINUTE), pacing in select(vec![Pacing::Think, Pacing::Cycle]),
+        new_customers in 0.0..=1.0, searches in 1_u32..=100, search_batch in 1_u32..=50, line_items in 1_u32..=50,
+    ) -> Workload {
+        Workload { kind: WorkloadKind::Dvdstore, database, think_time, pacing, new_customers, searches, search_batch, line_items }
+    }
+}
+
+fn users() -> impl Strategy<Value = Vec<Scaled>> {
+    vec(scaled(1.0, 900.0), 1..4).prop_map(|users| distinct(users, |user| format!("{user:?}")))
+}
+
+fn distinct<T, K: Ord>(list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    list.into_iter().filter(|item| seen.insert(key(item))).collect()
+}
+
+prop_compose! {
+    fn load()(
+        users in users(), ramp_up in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
+        ramp_down in time(0, MINUTE), drain in time(0, MINUTE), timeout in time(1_000, MINUTE), repeats in 1_u32..6,
+        order in select(vec![Order::Random, Order::Interleaved]),
+    ) -> Load {
+        Load { model: LoadModel::Closed, users, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, order }
+    }
+}
+
+/// Limits that rise with the percentile, in the order of the grammar.
+fn limits(operation: Option<&'static str>) -> impl Strategy<Value = Vec<PercentileLimit>> {
+    vec(option::of(1_u64..1_000_000), 6).prop_map(move |steps| {
+        let mut limit_us = 0;
+        let percentiles = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
+        let given = steps
+            .into_iter()
+            .zip(percentiles)
+            .filter_map(|(step, percentile)| Some((step?, percentile)));
+        let rising = given.map(|(step, percentile)| {
+            limit_us += step;
+            PercentileLimit {
+                operation: operation.map(str::to_owned),
+                percentile,
+                limit_us,
+            }
+        });
+        rising.collect()
+    })
+}
+
+fn qos() -> impl Strategy<Value = Qos> {
+    (
+        limits(None),
+        limits(Some("new-customer")),
+        limits(Some("order")),
+        0.0..=1.0,
+        1_u64..10_000,
+    )
+        .prop_map(|(every, new_customer, order, errors, min_operations)| Qos {
+            percentiles: [every, new_customer, order].concat(),
+            error_ratio: Some(errors),
+            min_operations,
+        })
+}
+
+fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
+    let vcpus = (10_u32..2500).prop_map(move |n| {
+        if kind == GuestKind::Bare {
+            Vcpus(n.div_ceil(1000) * 1000)
+        } else {
+            Vcpus(n)
+        }
+    });
+    let layout = (vec(1_u32..9, 1..4), vec(vcpus, 1..4), option::of(users()));
+    vec(layout, 1..4).prop_map(|layouts| {
+        let named = layouts.into_iter().enumerate().map(|(index, (guests, vcpus, users))| Layout {
+            name: format!("layout \"{index}\" \\ größe"),
+            guests: distinct(guests, |n| *n),
+            vcpus: distinct(vcpus, |n| *n),
+            users,
+        });
+        named.collect()
+    })
+}
+
+prop_compose! {
+    fn guest(kind: GuestKind)(
+        memory in scaled(300.0, 900.0), pin in select(vec![Pin::Spread, Pin::Pack, Pin::None]), pids in 16_u32..9999,
+        ready_within in time(100_000, MINUTE),
+    ) -> GuestShape {
+        GuestShape { kind, memory, pin, pids, ready_within }
+    }
+}
+
+prop_compose! {
+    fn host_use()(cpus in option::of(select(vec![vec![0], vec![1, 2, 3], vec![0, 2, 4, 6]])), driver in any::<bool>(),
+        overcommit in 1.0..40.0, reserve_mib in 0_u64..4096,
+    ) -> HostUse {
+        HostUse { guest_cpus: cpus, driver_cpus: driver.then(|| vec![5, 7]), overcommit, reserve_mib }
+    }
+}
+
+fn study() -> impl Strategy<Value = Study> {
+    let text = "[^\\p{C}]{0,30}[a-z]";
+    select(vec![GuestKind::Bare, GuestKind::Container, GuestKind::Fake]).prop_flat_map(move |kind| {
+        let first = (
+            text,
+            option::of("[a-z\n\"'\\\\]{0,40}[a-z]"),
+            0..=i64::MAX as u64,
+            workload(),
+            load(),
+            qos(),
+        );
+        let pages = select(vec![Pages::Faithful, Pages::Corrected]);
+        (first, pages, guest(kind), host_use(), layouts(kind)).prop_map(|(first, pages, guest, host, layouts)| {
+            let (title, question, seed, workload, load, qos) = first;
+            let stack = StackUse {
+                kind: StackKind::Embedded,
+                pages,
+            };
+            Study {
+                title,
+                question,
+                seed,
+                workload,
+                load,
+                qos,
+                stack,
+                guest,
+                host,
+                layouts,
+            }
+        })
+    })
+}
+
+fn document(study: &Study) -> Document {
+    Document::parse("s.toml", &study.to_toml()).unwrap_or_else(|problems| panic!("{problems}\n{}", study.to_toml()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_is_read_again(study in study()) {
+        let document = document(&study);
+        prop_assert_eq!(document.study(), &study);
+    }
+
+    #[test]
+    fn plans_hold_their_laws_and_are_repeatable(study in study()) {
+        let document = document(&study);
+        match Plan::of(&document, &host()) {
+            Ok(plan) => {
+                assert_plan(&study, &plan);
+                prop_assert_eq!(Plan::of(&document, &host()).ok(), Some(plan));
+            }
+            Err(problems) => assert_useful(&problems),
+        }
+    }
+}
+
+/// The laws above would hold of an empty set too: most random studies must be possible to plan.
+#[test]
+fn random_studies_are_mostly_possible() {
+    use proptest::{strategy::ValueTree, test_runner::TestRunner};
+    let mut runner = TestRunner::deterministic();
+    let planned = (0..100).filter(|_| {
+        let study = study().new_tree(&mut runner).expect("a study").current();
+        Plan::of(&document(&study), &host()).is_ok()
+    });
+    let planned = planned.count();
+    assert!(planned >= 30, "{planned} of 100");
+}
