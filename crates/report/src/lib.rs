@@ -1,1 +1,55 @@
-//! The HTML paper and the terminal tables.
+//! The HTML paper and the terminal tables, both from the store of a run alone.
+//!
+//! [`html`] gives one self-contained file, [`terminal`] a plain summary. Both print what [`Analysis`] computed, so they
+//! agree on every number.
+
+mod analysis;
+mod answer;
+mod cpu;
+mod draw;
+mod evidence;
+mod figures;
+#[cfg(test)]
+mod fixture;
+mod format;
+mod page;
+mod run;
+mod shop;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use rookery_store::{Store, StoreError};
+
+pub use analysis::{Analysis, OperationSummary, PointSummary, QosCount};
+pub use run::{Run, TrialData};
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The run could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The page could not be put together: a fault of ours.
+    #[error("the page could not be put together: {0}\n  mend: this is a fault of rookery, please report it")]
+    Page(#[from] minijinja::Error),
+}
+
+/// The whole report as one HTML file that needs nothing else.
+///
+/// # Errors
+/// When the store is damaged.
+pub fn html(store: &Store) -> Result<String, ReportError> {
+    let run = Run::read(store)?;
+    page::render(&run, &Analysis::of(&run))
+}
+
+/// The summary as plain text for a terminal.
+///
+/// # Errors
+/// When the store is damaged.
+pub fn terminal(store: &Store) -> Result<String, ReportError> {
+    let run = Run::read(store)?;
+    Ok(terminal::render(&run, &Analysis::of(&run)))
+}

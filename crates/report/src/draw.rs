@@ -1,0 +1,225 @@
+//! Figures drawn by plotly: data in, one JSON object per panel out. Colours of text and grid come from the page, which
+//! knows whether it is light or dark.
+
+use plotly::{
+    Bar, Configuration, Layout, Plot, Scatter, Trace,
+    common::{Anchor, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Orientation, TextPosition},
+    layout::{Axis, AxisType, BarMode, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType},
+};
+use serde::Serialize;
+
+use crate::figures::{Datum, Mark, Panel, Place, Row, Series};
+
+/// Colours of series, readable on light and on dark ground.
+const COLOURS: [&str; 8] = [
+    "#3b82c4", "#e08a2c", "#3a9d6e", "#c65b6a", "#8a6fc0", "#2aa5b0", "#a07855", "#7d8b99",
+];
+/// Height of a figure with one row, pixels.
+const HEIGHT: usize = 380;
+/// Height of each row where there are several, pixels.
+const ROW_HEIGHT: usize = 190;
+
+/// One panel as the JSON that `Plotly.newPlot` takes, fit to stand inside a script element.
+pub(crate) fn json(panel: &Panel) -> String {
+    for_script(&plot(panel).to_json())
+}
+
+/// JSON that cannot end the element it stands in, nor open a comment.
+pub(crate) fn for_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+/// The library that draws, without the typesetter of formulas that comes with it.
+pub(crate) fn library() -> String {
+    let sources = Plot::offline_js_sources();
+    let end = sources.find("</script>").map_or(sources.len(), |at| at + "</script>".len());
+    sources[..end].to_owned()
+}
+
+fn plot(panel: &Panel) -> Plot {
+    let mut plot = Plot::new();
+    let mut number = 0;
+    for (index, row) in panel.rows.iter().enumerate() {
+        for series in &row.series {
+            let colour = COLOURS[number % COLOURS.len()];
+            plot.add_trace(trace(series, &axis_name("y", index), colour));
+            number += 1;
+        }
+    }
+    plot.set_layout(layout(panel));
+    plot.set_configuration(Configuration::new().responsive(true).display_logo(false));
+    plot
+}
+
+/// Plotly's names of axes: `y`, `y2`, `y3`.
+fn axis_name(letter: &str, index: usize) -> String {
+    if index == 0 {
+        letter.to_owned()
+    } else {
+        format!("{letter}{}", index + 1)
+    }
+}
+
+/// A tag that plotly would take for markup is text here.
+fn text(name: &str) -> String {
+    name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn place(place: &Place) -> Coordinate {
+    match place {
+        Place::Number(number) => Coordinate::Number(*number),
+        Place::Name(name) => Coordinate::Name(text(name).replace(", ", "<br>")),
+    }
+}
+
+/// A coordinate: a number, or the name of a category.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+enum Coordinate {
+    Number(f64),
+    Name(String),
+}
+
+fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> {
+    let x: Vec<Coordinate> = series.data.iter().map(|datum| place(&datum.x)).collect();
+    let y: Vec<f64> = series.data.iter().map(|datum| datum.y).collect();
+    let name = text(&series.name);
+    match series.mark {
+        Mark::Bars | Mark::Columns => {
+            let notes = series.data.iter().map(|datum| datum.note.clone().unwrap_or_default()).collect();
+            let mut bar = Bar::new(x, y)
+                .name(name)
+                .y_axis(y_axis)
+                .marker(Marker::new().color(colour))
+                .text_array(notes)
+                .text_position(TextPosition::Inside)
+                .text_font(Font::new().color("#ffffff"));
+            if let Some(whiskers) = whiskers(&series.data) {
+                bar = bar.error_y(whiskers);
+            }
+            bar
+        }
+        mark => {
+            let (mode, line) = match mark {
+                Mark::Line => (Mode::Lines, Line::new().color(colour).width(1.6)),
+                Mark::Reference => (Mode::Lines, Line::new().color("#8a94a0").width(1.2).dash(DashType::Dash)),
+                Mark::Scatter => (Mode::Markers, Line::new().color(colour)),
+                _ => (Mode::LinesMarkers, Line::new().color(colour).width(2.0)),
+            };
+            let mut scatter = Scatter::new(x, y)
+                .name(name)
+                .y_axis(y_axis)
+                .mode(mode)
+                .line(line)
+                .marker(Marker::new().color(colour).size(8));
+            if let Some(whiskers) = whiskers(&series.data) {
+                scatter = scatter.error_y(whiskers);
+            }
+            scatter
+        }
+    }
+}
+
+/// Error bars; `None` when no datum has ends.
+fn whiskers(data: &[Datum]) -> Option<ErrorData> {
+    data.iter().any(|datum| datum.ends.is_some()).then(|| {
+        let reach = |side: fn(f64, (f64, f64)) -> f64| {
+            data.iter()
+                .map(|datum| datum.ends.map_or(0.0, |ends| side(datum.y, ends)))
+                .collect()
+        };
+        ErrorData::new(ErrorType::Data)
+            .symmetric(false)
+            .array(reach(|y, (_, high)| high - y))
+            .array_minus(reach(|y, (low, _)| y - low))
+            .color("#7a8490")
+            .thickness(1.4)
+            .width(5)
+    })
+}
+
+fn layout(panel: &Panel) -> Layout {
+    let rows = panel.rows.len().max(1);
+    let named = |row: &Row| {
+        row.series
+            .iter()
+            .any(|series| series.data.iter().any(|datum| matches!(datum.x, Place::Name(_))))
+    };
+    let columns = panel
+        .rows
+        .iter()
+        .any(|row| row.series.iter().any(|series| series.mark == Mark::Columns));
+    let mut x_axis = Axis::new()
+        .title(text(&panel.x_title))
+        .anchor(axis_name("y", rows - 1))
+        .zero_line(false)
+        .auto_margin(true);
+    x_axis = if panel.rows.iter().any(named) {
+        x_axis.type_(AxisType::Category)
+    } else {
+        x_axis.range_mode(if panel.window.is_some() {
+            RangeMode::Normal
+        } else {
+            RangeMode::ToZero
+        })
+    };
+    let mut layout = Layout::new()
+        .height(if rows == 1 { HEIGHT } else { ROW_HEIGHT * rows + 90 })
+        .auto_size(true)
+        .margin(Margin::new().left(70).right(20).top(50).bottom(70))
+        .bar_mode(if columns { BarMode::Overlay } else { BarMode::Group })
+        .hover_mode(HoverMode::Closest)
+        .show_legend(true)
+        .legend(
+            Legend::new()
+                .orientation(Orientation::Horizontal)
+                .x(0.0)
+                .y(1.0)
+                .y_anchor(Anchor::Bottom),
+        )
+        .x_axis(x_axis);
+    let axes = panel.rows.iter().enumerate().map(|(index, row)| y_axis(row, index, rows));
+    for (index, axis) in axes.enumerate() {
+        layout = match index {
+            0 => layout.y_axis(axis),
+            1 => layout.y_axis2(axis),
+            2 => layout.y_axis3(axis),
+            _ => layout,
+        };
+    }
+    match panel.window {
+        Some(window) => layout.shapes(vec![shade(window)]),
+        None => layout,
+    }
+}
+
+/// Rows share the height, top first, with a gap between them.
+fn y_axis(row: &Row, index: usize, rows: usize) -> Axis {
+    let (share, gap) = (1.0 / rows as f64, if rows > 1 { 0.05 } else { 0.0 });
+    let top = 1.0 - share * index as f64;
+    Axis::new()
+        .title(text(&row.y_title))
+        .range_mode(RangeMode::ToZero)
+        .domain(&[f64::max(top - share + gap, 0.0), top])
+        .zero_line(false)
+        .anchor("x")
+        .auto_margin(true)
+}
+
+/// The measured window, behind the lines.
+fn shade((start, end): (f64, f64)) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Rect)
+        .layer(ShapeLayer::Below)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(start)
+        .x1(end)
+        .y0(0.0)
+        .y1(1.0)
+        .fill_color("rgba(90,140,190,0.13)")
+        .line(ShapeLine::new().width(0.0))
+}

@@ -1,0 +1,164 @@
+//! Numbers as people read them: few digits, always with their unit.
+
+use rookery_stats::{Ratio, Spread, Summary};
+use rookery_store::TrialStatus;
+
+/// What stands where there is no number.
+pub(crate) const NONE: &str = "n/a";
+
+/// A number with about four significant digits.
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() {
+        NONE.to_owned()
+    } else if size >= 1000.0 || size == 0.0 {
+        format!("{value:.0}")
+    } else if size >= 100.0 {
+        format!("{value:.1}")
+    } else if size >= 1.0 {
+        format!("{value:.2}")
+    } else if size >= 0.001 {
+        format!("{value:.4}")
+    } else {
+        format!("{value:.1e}")
+    }
+}
+
+/// Like `number`, with as many decimals as suit `scale`.
+fn beside(value: f64, scale: f64) -> String {
+    let decimals = match scale.abs() {
+        s if s >= 100.0 => 0,
+        s if s >= 10.0 => 1,
+        s if s >= 1.0 => 2,
+        _ => 3,
+    };
+    if value.is_finite() {
+        format!("{value:.decimals$}")
+    } else {
+        NONE.to_owned()
+    }
+}
+
+/// Microseconds as milliseconds with three significant digits and the unit.
+pub(crate) fn ms(us: f64) -> String {
+    format!("{} ms", ms_value(us))
+}
+
+/// Microseconds as milliseconds, without the unit.
+pub(crate) fn ms_value(us: f64) -> String {
+    let ms = us / 1000.0;
+    if !ms.is_finite() {
+        NONE.to_owned()
+    } else if ms >= 100.0 {
+        format!("{ms:.0}")
+    } else if ms >= 10.0 {
+        format!("{ms:.1}")
+    } else {
+        format!("{ms:.2}")
+    }
+}
+
+/// A share as a percentage with its sign.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if !percent.is_finite() {
+        NONE.to_owned()
+    } else if percent == 0.0 {
+        "0 %".to_owned()
+    } else if percent.abs() < 1.0 {
+        format!("{percent:.2} %")
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+/// A duration in seconds, in ms below one second.
+pub(crate) fn seconds(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        NONE.to_owned()
+    } else if seconds < 1.0 {
+        format!("{} ms", trimmed(1000.0 * seconds))
+    } else {
+        format!("{} s", trimmed(seconds))
+    }
+}
+
+/// At most three decimals, none that say nothing.
+pub(crate) fn trimmed(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Mean and spread: `1234 ± 12`, `1220 to 1248`, `1234`.
+pub(crate) fn summary(summary: &Summary) -> String {
+    let mean = beside(summary.mean, summary.mean);
+    match summary.spread {
+        Spread::Single => mean,
+        Spread::Range { min, max } => {
+            let (low, high) = (beside(min, summary.mean), beside(max, summary.mean));
+            format!("{mean} ({low} to {high})")
+        }
+        Spread::Interval { half_width } => format!("{mean} ± {}", beside(half_width, summary.mean)),
+    }
+}
+
+/// A mean share of several repeats as a percentage.
+pub(crate) fn mean_percent(summary: &Summary) -> String {
+    percent(summary.mean)
+}
+
+/// A ratio as a percentage with its interval: `96.1 % (94.0 to 98.2)`.
+pub(crate) fn ratio(ratio: &Ratio) -> String {
+    let value = percent(ratio.value);
+    match ratio.interval {
+        Some((low, high)) => format!("{value} ({:.1} to {:.1})", 100.0 * low, 100.0 * high),
+        None => value,
+    }
+}
+
+/// An option in its own words, or `n/a`.
+pub(crate) fn or_none<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| NONE.to_owned(), show)
+}
+
+/// The state of a trial as a word.
+pub(crate) fn status(status: TrialStatus) -> &'static str {
+    match status {
+        TrialStatus::Planned => "not run",
+        TrialStatus::Running => "unfinished",
+        TrialStatus::Done => "done",
+        TrialStatus::Void => "void",
+        TrialStatus::Failed => "failed",
+    }
+}
+
+/// `1 trial`, `2 trials`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_few_digits_and_their_unit() {
+        let shown = [1234.6, 123.46, 12.346, 1.2, 0.01234, 0.000_012, 0.0, f64::NAN].map(number);
+        assert_eq!(shown.join(" "), "1235 123.5 12.35 1.20 0.0123 1.2e-5 0 n/a");
+        assert_eq!([850.0, 12_345.0, 1_234_567.0].map(ms).join(" "), "0.85 ms 12.3 ms 1235 ms");
+        assert_eq!([0.0, 0.0004, 0.0123, 0.9612].map(percent).join(" "), "0 % 0.04 % 1.2 % 96.1 %");
+        assert_eq!([0.25, 1.5, 60.0].map(seconds).join(" "), "250 ms 1.5 s 60 s");
+    }
+
+    #[test]
+    fn a_spread_shows_what_the_repeats_allow() {
+        let show = |values: &[f64]| summary(&Summary::of(values).expect("values"));
+        assert_eq!(show(&[1234.4]), "1234");
+        assert_eq!(show(&[1220.0, 1248.0]), "1234 (1220 to 1248)");
+        assert_eq!(show(&[10.0, 11.0, 12.0]), "11.0 ± 2.5");
+    }
+}

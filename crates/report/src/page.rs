@@ -1,0 +1,120 @@
+//! The HTML page: everything that is known, put into one template.
+
+use minijinja::{Environment, UndefinedBehavior, value::Serde};
+use serde::Serialize;
+
+use crate::{
+    Analysis, ReportError, Run, draw,
+    evidence::{self, Fact, Trouble},
+    figures::{self, Figure, Table},
+    shop,
+    terminal::{COLUMNS, cells, trial_counts},
+};
+
+const TEMPLATE: &str = include_str!("../template/report.html");
+const STYLE: &str = include_str!("../template/report.css");
+const SCRIPT: &str = include_str!("../template/report.js");
+
+/// What the template is given; all text in it is escaped there, except the four fields that are ours.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    question: Option<&'a str>,
+    run_id: &'a str,
+    created_at: &'a str,
+    version: &'a str,
+    counts: String,
+    loop_type: String,
+    answer: &'a [String],
+    caveats: &'a [String],
+    summary: Table,
+    figures: Vec<Drawn>,
+    shop: Table,
+    facts: Vec<Fact>,
+    points: Table,
+    trials: Table,
+    tunings: Table,
+    audits: Table,
+    errors: Table,
+    troubles: Vec<Trouble>,
+    notes: Vec<String>,
+    study_file: &'a str,
+    study_text: &'a str,
+    style: &'static str,
+    script: &'static str,
+    library: String,
+}
+
+/// A figure ready for the page.
+#[derive(Serialize)]
+struct Drawn {
+    id: &'static str,
+    title: String,
+    caption: String,
+    labels: Vec<String>,
+    /// A JSON list with one drawing per label.
+    panels: String,
+    tables: Vec<Table>,
+}
+
+/// Put the page together.
+pub(crate) fn render(run: &Run, analysis: &Analysis) -> Result<String, ReportError> {
+    let header = &run.header;
+    let page = Page {
+        title: &header.title,
+        question: header.study.question.as_deref(),
+        run_id: &header.run_id,
+        created_at: &header.created_at,
+        version: &header.rookery_version,
+        counts: trial_counts(run),
+        loop_type: run.loop_type(),
+        answer: &analysis.answer,
+        caveats: &analysis.caveats,
+        summary: summary_table(analysis),
+        figures: figures::all(run, analysis).iter().map(drawn).collect(),
+        shop: shop::table(run),
+        facts: evidence::facts(run),
+        points: evidence::points(run),
+        trials: evidence::trials(run),
+        tunings: evidence::tunings(run),
+        audits: evidence::audits(run),
+        errors: evidence::errors(run),
+        troubles: evidence::troubles(run),
+        notes: notes(run),
+        study_file: &header.study_file,
+        study_text: &header.study_text,
+        style: STYLE,
+        script: SCRIPT,
+        library: draw::library(),
+    };
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_template("report.html", TEMPLATE)?;
+    Ok(environment.get_template("report.html")?.render(Serde(page))?)
+}
+
+fn summary_table(analysis: &Analysis) -> Table {
+    Table {
+        label: String::new(),
+        heads: COLUMNS.iter().map(|head| (*head).to_owned()).collect(),
+        rows: analysis.points.iter().map(cells).collect(),
+    }
+}
+
+fn drawn(figure: &Figure) -> Drawn {
+    let panels: Vec<String> = figure.panels.iter().map(draw::json).collect();
+    Drawn {
+        id: figure.id,
+        title: figure.title.clone(),
+        caption: figure.caption.clone(),
+        labels: figure.panels.iter().map(|panel| panel.label.clone()).collect(),
+        panels: format!("[{}]", panels.join(",\n")),
+        tables: figure.panels.iter().map(figures::Panel::table).collect(),
+    }
+}
+
+/// Remarks of the plan and of the run.
+fn notes(run: &Run) -> Vec<String> {
+    let of_run = run.notes.iter().map(|note| format!("{}: {}", note.at, note.text));
+    run.header.plan.notes.iter().cloned().chain(of_run).collect()
+}

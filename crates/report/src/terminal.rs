@@ -1,0 +1,117 @@
+//! The summary as plain text.
+
+use rookery_store::TrialStatus;
+
+use crate::{Analysis, PointSummary, Run, format};
+
+/// Heads of the summary table, shared with the page.
+pub(crate) const COLUMNS: [&str; 12] = [
+    "layout",
+    "point",
+    "orders/min",
+    "requests/s",
+    "order p95 / p99, ms",
+    "worst request p95 / p99, ms",
+    "errors",
+    "rollbacks",
+    "guest CPU cores",
+    "driver CPU",
+    "limits",
+    "of one big",
+];
+
+/// One row of the summary table.
+pub(crate) fn cells(summary: &PointSummary) -> Vec<String> {
+    let tail = |operation: &crate::OperationSummary| {
+        let at = |p| format::or_none(operation.latencies.percentile_us(p), |us| format::ms_value(us as f64));
+        format!("{} / {}", at(95.0), at(99.0))
+    };
+    vec![
+        summary.layouts(),
+        summary.point.label(),
+        format::or_none(summary.orders_per_minute.as_ref(), format::summary),
+        format::or_none(summary.requests_per_second.as_ref(), format::summary),
+        format::or_none(summary.order().filter(|order| !order.latencies.is_empty()), tail),
+        format::or_none(summary.worst_request(), |worst| format!("{} {}", worst.name, tail(worst))),
+        format::or_none(summary.error_share(), format::percent),
+        format::or_none(summary.rollback_share, format::percent),
+        format::or_none(summary.guest_cores.as_ref(), format::summary),
+        format::or_none(summary.driver_share.as_ref(), format::mean_percent),
+        summary.qos.words(),
+        match summary.point.baseline {
+            Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
+            _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
+        },
+    ]
+}
+
+/// Counts of trials in words: `5 of 6 trials done, 1 void`.
+pub(crate) fn trial_counts(run: &Run) -> String {
+    let mut text = format!(
+        "{} of {} done",
+        run.count(TrialStatus::Done),
+        format::counted(run.trials.len(), "trial")
+    );
+    for status in [TrialStatus::Void, TrialStatus::Failed, TrialStatus::Running, TrialStatus::Planned] {
+        match run.count(status) {
+            0 => {}
+            count => text += &format!(", {count} {}", format::status(status)),
+        }
+    }
+    text
+}
+
+/// The whole summary.
+pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
+    let header = &run.header;
+    let mut text = format!("{}\n", plain(&header.title));
+    if let Some(question) = &header.study.question {
+        text += &format!("{}\n", plain(question));
+    }
+    text += &format!(
+        "run {}, {}; {}; {}\n\n",
+        plain(&header.run_id),
+        plain(&header.created_at),
+        trial_counts(run),
+        run.loop_type()
+    );
+    for sentence in &analysis.answer {
+        text += &format!("* {}\n", plain(sentence));
+    }
+    text += "\n";
+    text += &table(analysis, &THROUGHPUT);
+    text += &table(analysis, &QUALITY);
+    if !analysis.caveats.is_empty() {
+        text += "To be known:\n";
+        for caveat in &analysis.caveats {
+            text += &format!("- {}\n", plain(caveat));
+        }
+    }
+    text
+}
+
+/// Columns of the two tables of the terminal; twelve side by side would not fit.
+const THROUGHPUT: [usize; 6] = [1, 0, 2, 3, 10, 11];
+const QUALITY: [usize; 7] = [1, 4, 5, 6, 7, 8, 9];
+
+/// Some columns of the summary, aligned.
+fn table(analysis: &Analysis, columns: &[usize]) -> String {
+    let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|column| COLUMNS[*column].to_owned()).collect()];
+    for summary in &analysis.points {
+        let values = cells(summary);
+        rows.push(columns.iter().map(|column| plain(&values[*column])).collect());
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    rows.insert(1, widths.iter().map(|width| "-".repeat(*width)).collect());
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect::<String>() + "\n"
+}
+
+/// Text from outside without control characters: it must not command the terminal.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,161 @@
+use crate::{
+    Analysis, Run, figures,
+    figures::Figure,
+    fixture::{self, Fixture, HOSTILE, end, failed, header, hostile, planned, void},
+    html, terminal,
+};
+
+fn analysed(fixture: &Fixture) -> (Run, Analysis) {
+    let run = Run::read(&fixture.store).expect("a whole store");
+    let analysis = Analysis::of(&run);
+    (run, analysis)
+}
+
+/// A figure's data as text.
+fn data(figure: Option<&Figure>) -> String {
+    let Some(figure) = figure else { return "no figure".to_owned() };
+    let mut text = format!("{}\n{}\n", figure.title, figure.caption);
+    for panel in &figure.panels {
+        let table = panel.table();
+        text += &format!("\n{}\n{}\n", table.label, table.heads.join(" | "));
+        for row in &table.rows {
+            text += &format!("{}\n", row.join(" | "));
+        }
+    }
+    text
+}
+
+#[test]
+fn the_terminal_shows_every_point_and_the_answer() {
+    let text = terminal(&fixture::complete().store).expect("a report");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_data_of_the_figures_follow_from_the_store() {
+    let (run, analysis) = analysed(&fixture::complete());
+    insta::assert_snapshot!("scale_up", data(figures::scale_up(&run, &analysis).as_ref()));
+    insta::assert_snapshot!("consolidation", data(figures::consolidation(&run, &analysis).as_ref()));
+    insta::assert_snapshot!("percentiles", data(figures::percentiles(&run, &analysis).as_ref()));
+    insta::assert_snapshot!("fairness", data(figures::fairness(&run, &analysis).as_ref()));
+    let mut timeline = crate::timeline::figure(&run).expect("measured trials");
+    assert_eq!(timeline.panels.len(), 15);
+    timeline.panels = timeline.panels.split_off(14);
+    insta::assert_snapshot!("timeline", data(Some(&timeline)));
+}
+
+#[test]
+fn a_partial_run_says_what_it_lacks() {
+    let fixture = planned(&header(2));
+    for trial in 1..=3 {
+        end(&fixture, trial, |_| {});
+    }
+    end(&fixture, 4, void);
+    end(&fixture, 5, failed);
+    fixture.store.begin_trial(6, "2026-01-02T04:00:00Z").expect("planned");
+    fixture.store.reset_running().expect("a reset");
+    fixture.store.begin_trial(6, "2026-01-02T05:00:00Z").expect("planned");
+    fixture.store.note("2026-01-02T05:00:00Z", "resumed").expect("a note");
+    insta::assert_snapshot!(terminal(&fixture.store).expect("a report"));
+    let page = html(&fixture.store).expect("a page");
+    for text in [
+        "the driver used 84 % of its CPU",
+        "guest g1 died: killed by signal 9",
+        "NOT CONSISTENT",
+        "2026-01-02T05:00:00Z: resumed",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn a_void_trial_is_in_no_average() {
+    let mean = |spoil: bool| {
+        let fixture = planned(&header(2));
+        end(&fixture, 1, |_| {});
+        end(&fixture, 6, |record| {
+            if spoil {
+                void(record);
+                let guests = record.measurement.iter_mut().flat_map(|measured| &mut measured.guests);
+                guests.for_each(|guest| guest.operations.iter_mut().for_each(|operation| operation.completed *= 10));
+            }
+        });
+        analysed(&fixture).1.points[0].clone()
+    };
+    let (whole, spoiled) = (mean(false), mean(true));
+    assert_eq!((whole.done, spoiled.done, spoiled.void), (2, 1, 1));
+    assert_eq!(
+        spoiled.orders_per_minute.map(|orders| orders.mean),
+        Some(whole.trial_orders_per_minute[0])
+    );
+}
+
+#[test]
+fn without_a_good_trial_there_is_no_answer() {
+    for spoil in [None, Some(void as fn(&mut rookery_store::TrialRecord)), Some(failed)] {
+        let fixture = planned(&header(1));
+        if let Some(spoil) = spoil {
+            (1..=5).for_each(|trial| end(&fixture, trial, spoil));
+        }
+        let text = terminal(&fixture.store).expect("a report");
+        assert!(text.contains("This run gives no answer: no trial ended well."), "{text}");
+        assert!(html(&fixture.store).expect("a page").contains("This run gives no answer"));
+    }
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let mut header = header(1);
+    header.title = HOSTILE.to_owned();
+    header.study.question = Some(HOSTILE.to_owned());
+    header.study_text = HOSTILE.to_owned();
+    header.host.hostname = HOSTILE.to_owned();
+    header.study.layouts[0].name = HOSTILE.to_owned();
+    header
+        .plan
+        .points
+        .iter_mut()
+        .for_each(|point| point.layouts = vec![HOSTILE.to_owned()]);
+    let fixture = planned(&header);
+    end(&fixture, 1, hostile);
+    end(&fixture, 4, hostile);
+    end(&fixture, 5, |record| {
+        hostile(record);
+        record.outcome = rookery_store::Outcome::Done;
+    });
+    let page = html(&fixture.store).expect("a page");
+    let library = crate::draw::library();
+    let (before, after) = page.split_once(library.as_str()).expect("one copy of the library");
+    for part in [before, after] {
+        assert!(!part.contains("alert(1)</script>") && !part.contains("<img"), "markup came through");
+    }
+    assert!(!page.contains("{{ 7*7 }}") || !page.contains("49&"), "a template ran");
+    assert_eq!(before.matches("<script").count(), before.matches("</script>").count());
+    assert!(!terminal(&fixture.store).expect("a report").contains('\u{1b}'));
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let page = html(&fixture::complete().store).expect("a page");
+    let library = crate::draw::library();
+    let ours = page.replace(library.as_str(), "");
+    assert_eq!(page.matches(library.as_str()).count(), 1, "one copy of the library");
+    for reference in ["http:", "https:", "src=", "@import", "url("] {
+        assert!(!ours.contains(reference), "{reference}");
+    }
+}
+
+#[test]
+fn the_same_store_gives_the_same_page() {
+    let fixture = fixture::complete();
+    assert_eq!(html(&fixture.store).expect("a page"), html(&fixture.store).expect("a page"));
+}
+
+#[test]
+fn the_metrics_of_the_original_driver_add_up_over_guests() {
+    let (run, _) = analysed(&fixture::complete());
+    let (_, measured) = run.trials[4].valid().expect("a good trial");
+    let total = crate::shop::together(measured);
+    assert!((total.opm - measured.orders_per_minute()).abs() < 1e-6);
+    assert!((total.rt_tot_avg_msec - measured.guests[0].shop.rt_tot_avg_msec).abs() < 1e-9);
+}
