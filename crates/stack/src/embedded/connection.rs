@@ -41,6 +41,8 @@ fn open(database: &Path, mode: OpenFlags) -> Result<Connection, rusqlite::Error>
     // Without SQLITE_OPEN_CREATE a missing file is an error; without SQLite's own mutex, as no connection is shared.
     let connection = Connection::open_with_flags(database, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     settle(&connection)?;
+    // No page sorts more than a few rows. Loading does, so it keeps to temporary files.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
 }
 
@@ -50,7 +52,6 @@ pub(crate) fn settle(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // One plan per statement: without it, statistics of single values make SQLite prepare a statement again for each new parameter.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(())
 }
 

@@ -328,3 +328,16 @@ fn dress(answer: Answer) -> Response<Full<Bytes>> {
     }
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_shop_says_when_to_come_again() {
+        let header = |status, name| dress(Answer::notice(status, "", "")).headers().get(name).cloned();
+        assert_eq!(header(503, RETRY_AFTER), Some(HeaderValue::from_static("1")));
+        assert_eq!(header(405, ALLOW), Some(HeaderValue::from_static("GET, POST")));
+        assert_eq!(header(500, RETRY_AFTER), None);
+    }
+}

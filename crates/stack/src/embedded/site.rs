@@ -404,3 +404,29 @@ fn not_found() -> Answer {
 fn method_not_allowed() -> Answer {
     Answer::notice(405, "This is not done here", "Pages answer GET and POST, the health page GET.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_that_pass_are_told_apart_from_those_that_stay() {
+        let sqlite = |code| Fault::Read(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None));
+        let status = |fault| Answer::from(fault).status;
+        assert_eq!(status(sqlite(rusqlite::ffi::SQLITE_BUSY)), 503);
+        assert_eq!(status(Fault::Write(WriteFault::Busy)), 503);
+        assert_eq!(status(sqlite(rusqlite::ffi::SQLITE_IOERR)), 500);
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_missing_numbers_are_zero() {
+        let name = "\u{e9}".repeat(60);
+        let query = format!("firstname={name}&zip=&country=US&ccexpmon=7&ccexpyr=2010&age=x&gender=MF");
+        let row = customer_row(&Fields::parse(&query, "").expect("few fields"));
+        assert_eq!(row.first_name.chars().count(), MAX_TEXT);
+        assert_eq!(
+            (row.zip, row.region, row.card_expiration.as_str(), row.age, row.gender.as_str()),
+            (0, 1, "2010/07", None, "M")
+        );
+    }
+}

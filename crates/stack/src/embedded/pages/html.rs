@@ -34,11 +34,22 @@ pub(super) struct Html {
 }
 
 /// Room for a usual page, so that the buffer does not grow.
-const USUAL_BYTES: usize = 4_096;
+const USUAL_BYTES: usize = 5_000;
 
+/// From the end of the title to the shop's name. The style is what makes the pages about as long as the original's.
 const HEAD: &str = "</TITLE>
-<STYLE>BODY{font:16px/1.5 sans-serif;max-width:52em;margin:auto;padding:1em;color:#222;background:#f6f5f1}H1{color:#7a1f1f}\
-TABLE{border-collapse:collapse;background:#fff}TD,TH{padding:.2em .7em}INPUT,SELECT{font:inherit;margin:.1em}</STYLE>
+<STYLE>
+BODY { font: 16px/1.5 Georgia, serif; max-width: 54em; margin: 0 auto; padding: 1em; color: #2b2724; background: #f7f4ee }
+H1 { margin: 0 0 .6em; padding: .3em; color: #fff; background: #7a1f1f; letter-spacing: .12em; border-radius: 4px }
+H2, H3 { color: #7a1f1f; margin: .8em 0 .4em }
+FORM { margin: .6em 0 }
+TABLE { border-collapse: collapse; background: #fff; border: 1px solid #cbbfae }
+TD, TH { padding: .25em .8em; border: 1px solid #e0d8ca; text-align: left }
+TH { background: #efe7da }
+INPUT, SELECT { font: inherit; margin: .1em .2em; padding: .1em .4em }
+INPUT[TYPE=SUBMIT] { color: #fff; background: #7a1f1f; border: 0; border-radius: 4px; padding: .3em 1em; cursor: pointer }
+HR { border: 0; border-top: 1px solid #cbbfae; margin-top: 2em }
+</STYLE>
 </HEAD>
 <BODY>
 <H1 ALIGN=CENTER>DVD Store</H1>
