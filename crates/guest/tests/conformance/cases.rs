@@ -7,7 +7,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rookery_guest::{CleanOptions, Guest, GuestError, GuestState, Kind, clean, inventory, remove_all, start_all};
@@ -15,7 +15,7 @@ use rookery_host::FaultyHost;
 
 use crate::{
     Case,
-    fixture::{Controller, Fixture, PATIENCE, create, get, healthy, spec, template, up},
+    fixture::{Controller, Fixture, PATIENCE, create, end_of, get, healthy, spec, template, up},
 };
 
 /// What holds for all kinds, the fake included.
@@ -43,6 +43,7 @@ pub(crate) const PROCESS: &[Case] = &[
     ("a_silent_guest_is_late", a_silent_guest_is_late),
     ("every_failing_step_leaves_nothing", every_failing_step_leaves_nothing),
     ("clean_after_a_killed_controller", clean_after_a_killed_controller),
+    ("clean_after_a_kill_at_any_moment", clean_after_a_kill_at_any_moment),
     ("a_living_run_is_left_alone", a_living_run_is_left_alone),
     (
         "a_run_opens_again_after_its_controller_died",
@@ -220,11 +221,7 @@ fn ends_by_itself(kind: Kind) {
     let lab = fixture.lab(kind);
     let mut guest = healthy(&*lab, &spec(1, &[]));
     get(&*lab, guest.address(), "/exit");
-    let deadline = Instant::now() + PATIENCE;
-    while guest.state() == GuestState::Running && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(2));
-    }
-    assert_eq!(guest.state(), GuestState::Ended("exit code 3".into()));
+    assert_eq!(end_of(&mut *guest), GuestState::Ended("exit code 3".into()));
     guest.remove().expect("removed");
 }
 
@@ -312,6 +309,22 @@ fn clean_after_a_killed_controller(kind: Kind) {
     assert!(fixture.dir.path().join("logs/g1.log").is_file(), "logs stay");
     let again = clean(&options).expect("cleaned again");
     assert!(again.removed.is_empty() && again.failed.is_empty(), "{again:?}");
+}
+
+/// Wherever the controller is when it is killed - opening, cloning, starting, removing, closing - a clean-up leaves nothing.
+fn clean_after_a_kill_at_any_moment(kind: Kind) {
+    // The template is there already: the moments fall into the life of guests.
+    drop(template(&*Fixture::new().lab(kind)));
+    for moment in 0..12_u32 {
+        let fixture = Fixture::new();
+        let controller = Controller::churning(&fixture, kind);
+        thread::sleep(Duration::from_millis(u64::from(7 + moment * 37)));
+        controller.kill();
+        let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
+        let report = clean(&CleanOptions { run: Some(run) }).expect("cleaned");
+        assert!(report.failed.is_empty(), "moment {moment}: {report:?}");
+        fixture.assert_no_traces(&format!("moment {moment}"));
+    }
 }
 
 fn a_living_run_is_left_alone(kind: Kind) {

@@ -6,7 +6,7 @@ use rookery_guest::{GuestSpec, GuestState, Kind};
 
 use crate::{
     Case,
-    fixture::{Fixture, create, get, healthy, spec, up},
+    fixture::{Fixture, create, end_of, get, healthy, spec, up},
     traces::links,
 };
 
@@ -50,7 +50,7 @@ fn memory_limit_is_in_force(kind: Kind) {
         },
     );
     assert_eq!(get(&*lab, guest.address(), "/memory"), None, "64 MiB do not fit");
-    assert_eq!(guest.state(), GuestState::Ended("killed by signal 9".into()));
+    assert_eq!(end_of(&mut *guest), GuestState::Ended("killed by signal 9".into()));
     let large = healthy(
         &*lab,
         &GuestSpec {

@@ -9,10 +9,10 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rookery_guest::{Guest, GuestSpec, Kind, Lab, Recipe, Site, Template, open_lab_on, start_all};
+use rookery_guest::{Guest, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template, open_lab_on, start_all};
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
 /// Generous: a loaded machine is slow, not wrong.
@@ -125,6 +125,15 @@ pub(crate) fn up(lab: &dyn Lab, guests: &mut [Box<dyn Guest>]) {
     start_all(guests, lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).expect("healthy");
 }
 
+/// How the guest ended, once it has.
+pub(crate) fn end_of(guest: &mut dyn Guest) -> GuestState {
+    let deadline = Instant::now() + PATIENCE;
+    while guest.state() == GuestState::Running && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    guest.state()
+}
+
 /// Body of a page of the guest, asked from inside the lab's network; `None` when it does not answer.
 pub(crate) fn get(lab: &dyn Lab, address: SocketAddr, target: &str) -> Option<String> {
     in_netns(lab.network(), || fetch(address, target).ok()).expect("network")
@@ -148,19 +157,31 @@ pub(crate) struct Controller {
 impl Controller {
     /// Start it and wait until its guests are healthy.
     pub(crate) fn start(fixture: &Fixture, kind: Kind) -> Self {
+        let mut controller = Self::spawn(fixture, kind, "waits");
+        let mut line = String::new();
+        BufReader::new(controller.child.stdout.take().expect("piped"))
+            .read_line(&mut line)
+            .expect("read");
+        assert_eq!(line, "healthy\n");
+        controller
+    }
+
+    /// Start one that makes and removes guests again and again.
+    pub(crate) fn churning(fixture: &Fixture, kind: Kind) -> Self {
+        Self::spawn(fixture, kind, "churns")
+    }
+
+    fn spawn(fixture: &Fixture, kind: Kind, mode: &str) -> Self {
         let kind = if kind == Kind::Bare { "bare" } else { "container" };
         let mut command = Command::new(std::env::current_exe().expect("own path"));
         command
             .args(["controller", kind, &fixture.run])
             .arg(fixture.dir.path())
-            .arg(templates());
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("controller");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped"))
-            .read_line(&mut line)
-            .expect("read");
-        assert_eq!(line, "healthy\n");
-        Self { child }
+            .arg(templates())
+            .arg(mode);
+        Self {
+            child: command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("controller"),
+        }
     }
 
     /// SIGKILL, at once.
@@ -174,9 +195,25 @@ impl Controller {
 pub(crate) fn run_controller(words: &[String]) {
     let kind = if words[0] == "bare" { Kind::Bare } else { Kind::Container };
     let site = site(&words[1], Path::new(&words[2]), Path::new(&words[3]));
-    let lab = open_lab_on(kind, site, Arc::new(RealHost)).expect("lab");
+    if words[4] == "churns" {
+        loop {
+            live(kind, &site, |guests| {
+                rookery_guest::remove_all(guests).expect("removed");
+            });
+        }
+    }
+    live(kind, &site, |_| {
+        std::io::stdout().write_all(b"healthy\n").expect("the case listens");
+        std::thread::sleep(Duration::from_secs(600));
+    });
+}
+
+/// A lab with two healthy guests, one of which has a child.
+fn live(kind: Kind, site: &Site, then: impl FnOnce(&mut [Box<dyn Guest>])) {
+    let mut lab = open_lab_on(kind, site.clone(), Arc::new(RealHost)).expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &["child"])), create(&*lab, &spec(2, &[]))];
     up(&*lab, &mut guests);
-    std::io::stdout().write_all(b"healthy\n").expect("the case listens");
-    std::thread::sleep(Duration::from_secs(600));
+    then(&mut guests);
+    drop(guests);
+    lab.close().expect("closed");
 }
