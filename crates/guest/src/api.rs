@@ -145,7 +145,7 @@ pub trait Guest: Send {
     fn start(&mut self) -> Result<(), GuestError>;
     /// Whether it lives.
     fn state(&mut self) -> GuestState;
-    /// A reader of its use of CPU and memory.
+    /// A reader of its use of CPU and memory. Take it after the start: a bare guest that has no processes yet has nothing to read.
     fn usage_probe(&self) -> UsageProbe;
     /// Its data directory as the host sees it.
     fn data_dir(&self) -> &Path;

@@ -53,8 +53,8 @@ impl Members {
             let Some(stat) = process_stat(*pid).filter(|stat| stat.group == group) else {
                 return false;
             };
-            usage.cpu_us += stat.cpu_us;
-            usage.memory_bytes += stat.resident_pages * page;
+            usage.cpu_us = usage.cpu_us.saturating_add(stat.cpu_us);
+            usage.memory_bytes = usage.memory_bytes.saturating_add(stat.resident_pages.saturating_mul(page));
             living += usize::from(!matches!(stat.state, 'Z' | 'X'));
             true
         });

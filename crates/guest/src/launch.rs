@@ -206,3 +206,121 @@ fn each(guests: &mut [Box<dyn Guest>], work: impl Fn(&mut dyn Guest) -> Result<(
     });
     failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, path::Path};
+
+    use rookery_host::RunId;
+
+    use super::*;
+    use crate::{FakeBehaviour, FakeLab, FakeStep, GuestSpec, Recipe, Site};
+
+    /// Four fakes that behave so, in a directory that goes away.
+    fn fakes(behaviour: FakeBehaviour) -> (tempfile::TempDir, FakeLab, Vec<Box<dyn Guest>>) {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let run = RunId::try_from("launch".to_owned()).expect("valid");
+        let lab = FakeLab::new(
+            Site {
+                run,
+                dir: dir.path().join("run"),
+                templates: dir.path().join("templates"),
+            },
+            behaviour,
+        );
+        let program = dir.path().join("program");
+        std::fs::write(&program, "#!/bin/sh\n").expect("written");
+        let fill = |_: &Path| Ok(());
+        let template = lab
+            .template(&Recipe {
+                description: "empty".into(),
+                program,
+                fill: &fill,
+            })
+            .expect("template");
+        let spec = |number| GuestSpec {
+            number,
+            name: format!("g{number}"),
+            cpus: vec![],
+            cpu_limit: None,
+            memory_mib: None,
+            pids: None,
+            args: vec![],
+            port: 80,
+            health_path: "/health".into(),
+        };
+        let guests = (1..=4)
+            .map(|number| lab.create(&template, &spec(number)).expect("created"))
+            .collect();
+        (dir, lab, guests)
+    }
+
+    #[test]
+    fn progress_counts_up_to_all() {
+        let (_dir, lab, mut guests) = fakes(FakeBehaviour::default());
+        let seen = Mutex::new(BTreeSet::new());
+        let note = |progress: StartProgress| {
+            locked(&seen).insert(progress.healthy);
+        };
+        start_all(&mut guests, &lab, Duration::from_secs(60), &note, &AtomicBool::new(false)).expect("healthy");
+        assert_eq!(*locked(&seen), BTreeSet::from([1, 2, 3, 4]));
+        remove_all(&mut guests).expect("removed");
+        assert_eq!(lab.living(), 0);
+    }
+
+    #[test]
+    fn nothing_to_start_is_started() {
+        let (_dir, lab, _guests) = fakes(FakeBehaviour::default());
+        start_all(&mut [], &lab, Duration::from_secs(60), &|_| (), &AtomicBool::new(false)).expect("at once");
+    }
+
+    #[test]
+    fn one_that_cannot_start_is_named() {
+        let (_dir, lab, mut guests) = fakes(FakeBehaviour {
+            failures: BTreeSet::from([(3, FakeStep::Start)]),
+            ..FakeBehaviour::default()
+        });
+        let error = start_all(&mut guests, &lab, Duration::from_secs(60), &|_| (), &AtomicBool::new(false)).expect_err("told to fail");
+        assert!(matches!(&error, GuestError::Step { guest, .. } if guest == "g3"), "{error}");
+    }
+
+    #[test]
+    fn one_that_is_late_is_named_with_its_answer_and_log() {
+        let (_dir, lab, mut guests) = fakes(FakeBehaviour {
+            never_ready: BTreeSet::from([2]),
+            ..FakeBehaviour::default()
+        });
+        let error = start_all(&mut guests, &lab, Duration::from_millis(50), &|_| (), &AtomicBool::new(false)).expect_err("late");
+        let text = error.to_string();
+        assert!(
+            text.contains("guest g2") && text.contains("503") && text.contains("g2 starts"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn one_that_dies_is_named() {
+        let behaviour = FakeBehaviour {
+            never_ready: BTreeSet::from([4]),
+            dies_after: Some((4, Duration::ZERO)),
+            ..FakeBehaviour::default()
+        };
+        let (_dir, lab, mut guests) = fakes(behaviour);
+        let error = start_all(&mut guests, &lab, Duration::from_secs(60), &|_| (), &AtomicBool::new(false)).expect_err("dead");
+        assert!(
+            matches!(&error, GuestError::NotReady { guest, what, .. } if guest == "g4" && what.contains("exit code 1")),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn removal_tries_every_guest() {
+        let (_dir, lab, mut guests) = fakes(FakeBehaviour {
+            failures: BTreeSet::from([(1, FakeStep::Remove)]),
+            ..FakeBehaviour::default()
+        });
+        let error = remove_all(&mut guests).expect_err("told to fail");
+        assert!(error.to_string().contains("g1"), "{error}");
+        assert_eq!(lab.living(), 1, "the other three are gone");
+    }
+}
