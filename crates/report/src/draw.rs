@@ -63,9 +63,16 @@ fn axis_name(letter: &str, index: usize) -> String {
     }
 }
 
-/// A tag that plotly would take for markup is text here.
+/// Longest name in a figure, characters; the tables have the whole.
+const LONGEST_NAME: usize = 60;
+
+/// A tag that plotly would take for markup is text here, and an endless name leaves room for the figure.
 fn text(name: &str) -> String {
-    name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    let mut short: String = name.chars().take(LONGEST_NAME).collect();
+    if short.len() < name.len() {
+        short.push('…');
+    }
+    short.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn place(place: &Place) -> Coordinate {

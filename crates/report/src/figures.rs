@@ -228,18 +228,24 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
             f64::from(summary.point.total_users())
         }
     };
-    let mut series = Vec::new();
+    let mut series: Vec<Series> = Vec::new();
     for layout in &run.header.study.layouts {
-        let own = single.iter().filter(|summary| summary.point.layouts.contains(&layout.name));
-        let measured = own.filter_map(|summary| Some((place(summary), summary.orders_per_minute?)));
-        let mut data: Vec<Datum> = measured.map(|(x, orders)| Datum::of(Place::Number(x), &orders)).collect();
-        data.sort_by(|a, b| match (&a.x, &b.x) {
-            (Place::Number(a), Place::Number(b)) => a.total_cmp(b),
-            _ => std::cmp::Ordering::Equal,
-        });
-        if !data.is_empty() {
-            let (name, mark) = (layout.name.clone(), Mark::Dots);
-            series.push(Series { name, mark, data });
+        let own: Vec<&PointSummary> = single
+            .iter()
+            .copied()
+            .filter(|summary| summary.point.layouts.contains(&layout.name))
+            .collect();
+        for (name, summaries) in densities(&layout.name, own, by_vcpus) {
+            let measured = summaries
+                .iter()
+                .filter_map(|summary| Some((place(summary), summary.orders_per_minute?)));
+            let mut measured: Vec<(f64, Summary)> = measured.collect();
+            measured.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let data: Vec<Datum> = measured.iter().map(|(x, orders)| Datum::of(Place::Number(*x), orders)).collect();
+            if !data.is_empty() {
+                let mark = Mark::Dots;
+                series.push(Series { name, mark, data });
+            }
         }
     }
     let longest = series.iter().max_by_key(|series| series.data.len())?;
@@ -258,6 +264,26 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
         ),
         panels: one_panel(x_title, "orders/min", series),
     })
+}
+
+/// The points of a layout as one series, or, where several loads stand at the same vCPUs, one series per load.
+fn densities<'a>(layout: &str, own: Vec<&'a PointSummary>, by_vcpus: bool) -> Vec<(String, Vec<&'a PointSummary>)> {
+    let mut sizes: Vec<u32> = own.iter().map(|summary| summary.point.vcpus.0).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    if !by_vcpus || sizes.len() == own.len() {
+        return vec![(layout.to_owned(), own)];
+    }
+    let mut groups: Vec<(String, Vec<&PointSummary>)> = Vec::new();
+    for summary in own {
+        let density = f64::from(summary.point.total_users()) / summary.point.vcpus.cpus();
+        let name = format!("{layout}, {} users per vCPU", format::trimmed(density));
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, group)) => group.push(summary),
+            None => groups.push((name, vec![summary])),
+        }
+    }
+    groups
 }
 
 /// The line through the origin and the first point of a series of several.
@@ -361,9 +387,7 @@ pub(crate) fn fairness(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let series: Vec<Series> = shared
         .map(|summary| {
             let data = summary.guests.iter().map(|(guest, rate)| Datum::named(guest, *rate));
-            let index = summary
-                .fairness
-                .map_or_else(String::new, |fairness| format!(", Jain {:.3}", fairness.jain));
+            let index = summary.fairness.map_or_else(String::new, fairness_words);
             Series {
                 name: format!("{}{index}", point_name(summary)),
                 mark: Mark::Scatter,
@@ -380,4 +404,11 @@ pub(crate) fn fairness(run: &Run, analysis: &Analysis) -> Option<Figure> {
         ),
         panels: one_panel("guest", "orders/min per user", series),
     })
+}
+
+fn fairness_words(fairness: rookery_stats::Fairness) -> String {
+    let ratio = fairness
+        .max_over_min
+        .map_or_else(|| "one got nothing".to_owned(), |ratio| format!("max/min {ratio:.2}"));
+    format!(" (Jain {:.3}, {ratio})", fairness.jain)
 }

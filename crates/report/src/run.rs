@@ -55,8 +55,8 @@ impl Run {
         let study = &self.header.study;
         let think = crate::format::seconds(study.workload.think_time.as_secs_f64());
         match study.workload.pacing {
-            rookery_stats::Pacing::Think => format!("closed loop, think time {think} on average, after each order"),
-            rookery_stats::Pacing::Cycle => format!("closed loop, one order per user every {think} (cycle time)"),
+            rookery_stats::Pacing::Think => format!("Closed loop, think time {think} on average, after each order"),
+            rookery_stats::Pacing::Cycle => format!("Closed loop, one order per user every {think} (cycle time)"),
         }
     }
 }

@@ -4,20 +4,23 @@ use rookery_stats::{Measurement, ShopCounters};
 
 use crate::{Run, figures::Table, format};
 
-const HEADS: [&str; 13] = [
+const HEADS: [&str; 16] = [
     "trial",
     "point",
+    "state",
     "opm",
     "n_overall",
     "rt_tot_avg_msec",
     "rt_tot_lastn_max_msec",
-    "rollback_rate %",
+    "rollback_rate",
     "n_login_overall",
     "n_newcust_overall",
     "n_browse_overall",
     "n_purchase_overall",
-    "rt_login / newcust / browse / purchase _avg_msec",
-    "state",
+    "rt_login_avg_msec",
+    "rt_newcust_avg_msec",
+    "rt_browse_avg_msec",
+    "rt_purchase_avg_msec",
 ];
 
 /// One row per measured trial, all guests together: counts are summed, means weighted by their counts, maxima taken.
@@ -26,16 +29,10 @@ pub(crate) fn table(run: &Run) -> Table {
         let measured = trial.record.as_ref()?.measurement.as_ref()?;
         let point = run.header.plan.points.iter().find(|point| point.id == trial.row.trial.point)?;
         let total = together(measured);
-        let calls = [
-            total.rt_login_avg_msec,
-            total.rt_newcust_avg_msec,
-            total.rt_browse_avg_msec,
-            total.rt_purchase_avg_msec,
-        ];
-        let calls: Vec<String> = calls.iter().map(|ms| format::number(*ms)).collect();
         Some(vec![
             trial.row.trial.id.to_string(),
             point.label(),
+            format::status(trial.row.status).to_owned(),
             format::number(total.opm),
             total.n_overall.to_string(),
             format::number(total.rt_tot_avg_msec),
@@ -45,8 +42,10 @@ pub(crate) fn table(run: &Run) -> Table {
             total.n_newcust_overall.to_string(),
             total.n_browse_overall.to_string(),
             total.n_purchase_overall.to_string(),
-            calls.join(" / "),
-            format::status(trial.row.status).to_owned(),
+            format::number(total.rt_login_avg_msec),
+            format::number(total.rt_newcust_avg_msec),
+            format::number(total.rt_browse_avg_msec),
+            format::number(total.rt_purchase_avg_msec),
         ])
     });
     Table {

@@ -17,7 +17,7 @@ pub(crate) const COLUMNS: [&str; 12] = [
     "guest CPU cores",
     "driver CPU",
     "limits",
-    "of one big",
+    "share of one big",
 ];
 
 /// One row of the summary table.

@@ -159,3 +159,34 @@ fn the_metrics_of_the_original_driver_add_up_over_guests() {
     assert!((total.opm - measured.orders_per_minute()).abs() < 1e-6);
     assert!((total.rt_tot_avg_msec - measured.guests[0].shop.rt_tot_avg_msec).abs() < 1e-9);
 }
+
+#[test]
+fn several_loads_at_the_same_size_are_several_lines() {
+    let mut header = header(1);
+    // Point 2 becomes a second load of the size of point 1.
+    (header.plan.points[1].vcpus, header.plan.points[1].users) = (header.plan.points[0].vcpus, vec![100]);
+    let fixture = planned(&header);
+    (1..=5).for_each(|trial| end(&fixture, trial, |_| {}));
+    let (run, analysis) = analysed(&fixture);
+    let figure = figures::scale_up(&run, &analysis).expect("sizes vary");
+    let names: Vec<&str> = figure.panels[0].rows[0].series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["scale-up, 200 users per vCPU", "scale-up, 400 users per vCPU", "in proportion"]
+    );
+}
+
+#[test]
+fn an_unsaturated_comparison_is_called_one() {
+    let mut header = header(1);
+    header.study.workload.think_time = std::time::Duration::from_millis(630);
+    let fixture = planned(&header);
+    (1..=5).for_each(|trial| end(&fixture, trial, |_| {}));
+    let text = terminal(&fixture.store).expect("a report");
+    assert!(text.contains("the users set the pace"), "{text}");
+    assert!(
+        !terminal(&fixture::complete().store)
+            .expect("a report")
+            .contains("the users set the pace")
+    );
+}

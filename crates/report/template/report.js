@@ -10,6 +10,8 @@
     result.paper_bgcolor = "rgba(0,0,0,0)";
     result.plot_bgcolor = "rgba(0,0,0,0)";
     result.font = { family: style("--font"), size: 13, color: style("--text") };
+    result.modebar = { bgcolor: "rgba(0,0,0,0)", color: style("--soft"), activecolor: style("--accent") };
+    result.hoverlabel = { bgcolor: style("--card"), bordercolor: style("--line"), font: { color: style("--text") } };
     for (const [name, axis] of Object.entries(result)) {
       if (/^[xy]axis/.test(name)) {
         axis.gridcolor = style("--line");
