@@ -48,7 +48,6 @@ fn run_optimised(args: &[String]) -> Result<(), String> {
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "--release", "--quiet", "--package", "xtask", "--", "bench", "data"])
         .args(args)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status()
         .map_err(|error| format!("cannot run cargo for an optimised build: {error}"))?;
     if status.success() {
