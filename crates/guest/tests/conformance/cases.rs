@@ -44,6 +44,7 @@ pub(crate) const PROCESS: &[Case] = &[
     ("every_failing_step_leaves_nothing", every_failing_step_leaves_nothing),
     ("clean_after_a_killed_controller", clean_after_a_killed_controller),
     ("clean_after_a_kill_at_any_moment", clean_after_a_kill_at_any_moment),
+    ("strangers_are_left_alone", strangers_are_left_alone),
     ("a_living_run_is_left_alone", a_living_run_is_left_alone),
     (
         "a_run_opens_again_after_its_controller_died",
@@ -325,6 +326,48 @@ fn clean_after_a_kill_at_any_moment(kind: Kind) {
         assert!(report.failed.is_empty(), "moment {moment}: {report:?}");
         fixture.assert_no_traces(&format!("moment {moment}"));
     }
+}
+
+/// Processes and namespaces whose labels only look like those of the dead run survive its clean-up.
+fn strangers_are_left_alone(kind: Kind) {
+    let fixture = Fixture::new();
+    let controller = Controller::start(&fixture, kind);
+    let sleeper = |key: &str, value: &str| {
+        std::process::Command::new("sleep")
+            .arg("600")
+            .env(key, value)
+            .spawn()
+            .expect("sleep")
+    };
+    let mut sleepers = [
+        sleeper("ROOKERY_RUN", &format!("{}y", fixture.run)),
+        sleeper("NOT_ROOKERY_RUN", &fixture.run),
+    ];
+    let names = [format!("rookery-{}y", fixture.run), format!("x-rookery-{}", fixture.run)];
+    if kind == Kind::Container {
+        names
+            .iter()
+            .for_each(|name| rookery_host::make_netns(name, || Ok(())).expect("namespace"));
+    }
+    controller.kill();
+    let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
+    let report = clean(&CleanOptions { run: Some(run) }).expect("cleaned");
+    let alive: Vec<bool> = sleepers
+        .iter_mut()
+        .map(|child| child.try_wait().expect("watched").is_none())
+        .collect();
+    let present: Vec<bool> = names.iter().map(|name| rookery_host::netns_path(name).exists()).collect();
+    for child in &mut sleepers {
+        child.kill().expect("killed");
+        child.wait().expect("reaped");
+    }
+    if kind == Kind::Container {
+        names.iter().for_each(|name| rookery_host::remove_netns(name).expect("removed"));
+    }
+    assert!(report.failed.is_empty(), "{report:?}");
+    assert_eq!(alive, [true, true]);
+    assert_eq!(present, [kind == Kind::Container; 2]);
+    fixture.assert_no_traces("after clean");
 }
 
 fn a_living_run_is_left_alone(kind: Kind) {
