@@ -1,18 +1,13 @@
-//! The store itself: creation, opening, and the journal of trials.
+//! The store itself, and the journal of its trials.
 
-use std::{
-    ffi::OsString,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use rookery_study::{Plan, Trial};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
+use rookery_study::Trial;
+use rusqlite::{Connection, Transaction, params};
 
 use crate::{
     Attempt, Note, RunHeader, StoreError, TrialRecord, TrialRow, TrialStatus,
-    cells::{Cells, int, name_of},
-    schema,
+    cells::{Cells, name_of},
     write::write_record,
 };
 
@@ -20,101 +15,10 @@ use crate::{
 pub struct Store {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
-    header: RunHeader,
+    pub(crate) header: RunHeader,
 }
 
 impl Store {
-    /// Make the store of a new run.
-    ///
-    /// # Errors
-    /// When the file exists, cannot be written, or the plan contradicts itself.
-    pub fn create(path: impl AsRef<Path>, header: &RunHeader) -> Result<Self, StoreError> {
-        let path = path.as_ref();
-        if path.exists() {
-            return Err(StoreError::Exists { path: path.to_owned() });
-        }
-        check_plan(&header.plan).map_err(|what| StoreError::Damaged {
-            path: path.to_owned(),
-            table: "run",
-            what,
-        })?;
-        let failed = |source| StoreError::Database {
-            path: path.to_owned(),
-            step: "making the store",
-            source,
-        };
-        let connection = Connection::open(path).map_err(failed)?;
-        prepare(&connection).map_err(failed)?;
-        let transaction = connection.unchecked_transaction().map_err(failed)?;
-        write_header(&transaction, header)
-            .and_then(|()| transaction.commit())
-            .map_err(failed)?;
-        Ok(Self {
-            path: path.to_owned(),
-            connection,
-            header: header.clone(),
-        })
-    }
-
-    /// Open the store of a run, to continue it.
-    ///
-    /// # Errors
-    /// When it is missing, foreign, newer or damaged.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = existing(path.as_ref())?;
-        let connection = connect(&path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let store = Self::checked(path, connection)?;
-        prepare(&store.connection).map_err(|source| store.failed("opening the store", source))?;
-        Ok(store)
-    }
-
-    /// Open the store of a run, to read it. Works on read-only media too.
-    ///
-    /// # Errors
-    /// When it is missing, foreign, newer or damaged.
-    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = existing(path.as_ref())?;
-        let plain = connect(&path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY);
-        match plain.and_then(|connection| Self::checked(path.clone(), connection)) {
-            Err(StoreError::Database { source, .. }) if cannot_open(&source) && !has_write_ahead_log(&path) => {
-                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-                let connection = connect(&path, &immutable_uri(&path), flags)?;
-                Self::checked(path, connection)
-            }
-            other => other,
-        }
-    }
-
-    fn checked(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
-        let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        let versions = pragma("application_id").and_then(|id| Ok((id, pragma("user_version")?)));
-        let (id, found) = versions.map_err(|source| unreadable(&path, source))?;
-        if id != schema::APPLICATION_ID {
-            return Err(StoreError::NotARun {
-                path,
-                what: "it does not carry our mark".to_owned(),
-            });
-        }
-        if found > schema::VERSION {
-            return Err(StoreError::Newer {
-                path,
-                found,
-                known: schema::VERSION,
-            });
-        }
-        if found < schema::VERSION {
-            return Err(StoreError::NotARun {
-                path,
-                what: format!("schema {found} was never published"),
-            });
-        }
-        if let Some(what) = schema::difference(&connection).map_err(|source| unreadable(&path, source))? {
-            return Err(StoreError::NotARun { path, what });
-        }
-        let header = read_header(&path, &connection)?;
-        Ok(Self { path, connection, header })
-    }
-
     /// Where the store lies.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -293,7 +197,7 @@ impl Store {
             .map_err(|source| self.failed(step, source))
     }
 
-    fn failed(&self, step: &'static str, source: rusqlite::Error) -> StoreError {
+    pub(crate) fn failed(&self, step: &'static str, source: rusqlite::Error) -> StoreError {
         StoreError::Database {
             path: self.path.clone(),
             step,
@@ -330,185 +234,6 @@ impl Store {
     }
 }
 
-/// Settings of a connection that writes: a write-ahead log, flushed at every commit.
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", true)
-}
-
-fn existing(path: &Path) -> Result<PathBuf, StoreError> {
-    let path = path.to_owned();
-    if path.is_file() {
-        Ok(path)
-    } else {
-        Err(StoreError::Missing { path })
-    }
-}
-
-fn connect(path: &Path, name: &std::ffi::OsStr, flags: OpenFlags) -> Result<Connection, StoreError> {
-    let connect = || {
-        let connection = Connection::open_with_flags(Path::new(name), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.pragma_update(None, "trusted_schema", false)?;
-        connection.pragma_update(None, "cell_size_check", true)?;
-        Ok(connection)
-    };
-    connect().map_err(|source| unreadable(path, source))
-}
-
-fn unreadable(path: &Path, source: rusqlite::Error) -> StoreError {
-    match source.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase) => StoreError::NotARun {
-            path: path.to_owned(),
-            what: "it is no SQLite file".to_owned(),
-        },
-        Some(rusqlite::ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
-            path: path.to_owned(),
-            table: "sqlite_schema",
-            what: source.to_string(),
-        },
-        _ => StoreError::Database {
-            path: path.to_owned(),
-            step: "opening the store",
-            source,
-        },
-    }
-}
-
-fn cannot_open(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
-    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
-}
-
-/// Whether commits still wait beside the file; then it must not be read without them.
-fn has_write_ahead_log(path: &Path) -> bool {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    std::fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
-}
-
-/// The URI that tells SQLite that nobody writes the file: no lock, no shared memory beside it.
-fn immutable_uri(path: &Path) -> OsString {
-    let mut uri = String::from("file:");
-    for &byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri += &format!("%{byte:02X}");
-        }
-    }
-    uri += "?immutable=1";
-    uri.into()
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("our own types have string keys and finite structure")
-}
-
-fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::Result<()> {
-    transaction.execute_batch(schema::TABLES)?;
-    transaction.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", schema::VERSION)?;
-    transaction.execute(
-        "INSERT INTO run VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        params![
-            header.run_id,
-            header.title,
-            header.study_file,
-            header.study_text,
-            json(&header.study),
-            json(&header.plan),
-            json(&header.host),
-            header.rookery_version,
-            header.created_at,
-        ],
-    )?;
-    for point in &header.plan.points {
-        transaction.execute(
-            "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                point.id,
-                point.layouts.join(", "),
-                point.guests,
-                point.vcpus.cpus(),
-                point.total_users(),
-                int(point.memory_mib),
-                point.database.to_string(),
-                point.capacity_cpus,
-                point.baseline,
-            ],
-        )?;
-    }
-    for trial in &header.plan.trials {
-        transaction.execute(
-            "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, 'planned', 0, NULL, NULL)",
-            params![trial.id, trial.point, trial.repeat, trial.seed.to_string()],
-        )?;
-    }
-    Ok(())
-}
-
-fn read_header(path: &Path, connection: &Connection) -> Result<RunHeader, StoreError> {
-    let damaged = |what: String| StoreError::Damaged {
-        path: path.to_owned(),
-        table: "run",
-        what,
-    };
-    let header = connection
-        .query_row("SELECT * FROM run", [], |row| Ok(header_of(&Cells(row))))
-        .optional()
-        .map_err(|error| damaged(error.to_string()))?
-        .ok_or_else(|| damaged("it is empty".to_owned()))?
-        .map_err(damaged)?;
-    check_plan(&header.plan).map_err(damaged)?;
-    Ok(header)
-}
-
-fn header_of(cells: &Cells<'_>) -> Result<RunHeader, String> {
-    Ok(RunHeader {
-        run_id: cells.text("run_id")?,
-        title: cells.text("title")?,
-        study_file: cells.text("study_file")?,
-        study_text: cells.text("study_text")?,
-        study: cells.json("study_json")?,
-        plan: cells.json("plan_json")?,
-        host: cells.json("host_json")?,
-        rookery_version: cells.text("rookery_version")?,
-        created_at: cells.text("created_at")?,
-    })
-}
-
-/// A plan that others may compute with: its references hold, its sums fit.
-fn check_plan(plan: &Plan) -> Result<(), String> {
-    let known = |id: u32| plan.points.iter().any(|point| point.id == id);
-    for (index, point) in plan.points.iter().enumerate() {
-        if plan.points[..index].iter().any(|earlier| earlier.id == point.id) {
-            return Err(format!("the plan holds point {} twice", point.id));
-        }
-        if point.users.iter().try_fold(0u32, |sum, users| sum.checked_add(*users)).is_none() {
-            return Err(format!("point {} has more users than can be counted", point.id));
-        }
-        if point.layouts.is_empty() || point.users.len() != point.guests as usize {
-            return Err(format!(
-                "point {} has no layout, or not one number of users for each guest",
-                point.id
-            ));
-        }
-        if point.baseline.is_some_and(|baseline| !known(baseline)) {
-            return Err(format!("the baseline of point {} is not in the plan", point.id));
-        }
-    }
-    for (index, trial) in plan.trials.iter().enumerate() {
-        if plan.trials[..index].iter().any(|earlier| earlier.id == trial.id) {
-            return Err(format!("the plan holds trial {} twice", trial.id));
-        }
-        if !known(trial.point) {
-            return Err(format!("trial {} is of point {}, which is not in the plan", trial.id, trial.point));
-        }
-    }
-    Ok(())
-}
-
 /// Details first: they refer to what is above them.
 fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<()> {
     let tables = [
@@ -531,22 +256,4 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         transaction.execute(&format!("DELETE FROM {table} WHERE trial = ?1"), [trial])?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-
-    #[test]
-    fn a_store_of_any_name_can_be_read_where_nothing_can_be_written() {
-        let dir = tempfile::TempDir::new().expect("a temporary directory");
-        let path = dir.path().join("a run?with#odd %name.sqlite");
-        drop(Store::create(&path, &fixture::header()).expect("a new store"));
-        assert!(!has_write_ahead_log(&path));
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let connection = connect(&path, &immutable_uri(&path), flags).expect("an immutable connection");
-        let store = Store::checked(path, connection).expect("our own store");
-        assert_eq!(store.trials().expect("readable").len(), 4);
-    }
 }

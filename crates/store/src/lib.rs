@@ -13,6 +13,7 @@ mod export;
 mod fixture;
 mod journal;
 mod model;
+mod open;
 mod read;
 pub mod schema;
 #[cfg(test)]

@@ -71,6 +71,16 @@ fn numbers_that_could_not_be_computed_stay_so() {
 }
 
 #[test]
+fn a_plan_that_would_not_come_back_is_refused() {
+    let place = place();
+    let mut header = header();
+    header.plan.points[0].capacity_cpus = f64::NAN;
+    let refused = refusal(Store::create(&place.path, &header), &place);
+    assert!(refused.contains("cannot be stored"), "{refused}");
+    assert!(!place.path.exists());
+}
+
+#[test]
 fn the_journal_knows_what_was_begun_and_never_ended() {
     use TrialStatus::{Done, Planned, Running, Void};
     let place = place();
