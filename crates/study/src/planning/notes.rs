@@ -1,6 +1,6 @@
 //! What the reader of a plan should know.
 
-use super::{cpus::Division, thousandths};
+use super::{cpus::Division, points::rounded_users, thousandths};
 use crate::{GuestKind, Per, Point, Scaled, Study, grammar::kinds::cpu_list};
 
 /// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
@@ -41,6 +41,7 @@ fn rounded(study: &Study, points: &[Point]) -> Vec<String> {
             point.database, point.id
         ));
     }
+    notes.extend(rounded_users(study));
     if let Some(point) = points.iter().find(|point| point.users.first() != point.users.last()) {
         notes.push(format!(
             "users do not divide evenly: the first guests have one more ({} users on {} guests, point {})",
@@ -94,4 +95,38 @@ fn listed(ids: &[String]) -> String {
         String::new()
     };
     format!("{noun} {shown}{more}")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Document, HostFacts, Plan};
+
+    /// Notes of a study of two layouts that round everything.
+    #[test]
+    fn every_rounding_is_noted() {
+        let text = r#"
+            title = "t"
+            workload = { kind = "dvdstore", database = "5MB per vcpu" }
+            load = { users = "9 per vcpu", repeats = 1 }
+            guest = { kind = "container", memory = "256MiB" }
+            host = { guest_cpus = "0-1", driver_cpus = 2 }
+            layout = [{ name = "a", guests = 3, vcpus = 0.6 }, { name = "b", guests = [1, 2], vcpus = 0.25 }]
+        "#;
+        let host = HostFacts {
+            cpus: vec![0, 1, 2],
+            memory_mib: 4096,
+            disk_free_mib: 4096,
+            root: true,
+        };
+        let document = Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = Plan::of(&document, &host).unwrap_or_else(|problems| panic!("{problems}"));
+        insta::assert_snapshot!(plan.notes.join("\n"), @r"
+        1 repeat gives no interval; three or more are better
+        databases are rounded up to sizes that exist: 1.25MB become 2MB (point 2)
+        users are rounded to whole ones: 16.2 become 16 (3 guests of 0.6 vCPU)
+        users do not divide evenly: the first guests have one more (16 users on 3 guests, point 1)
+        guests share CPUs and can use fewer than their vCPUs together: point 1
+        no single guest of equal CPUs and users is in the study, so there is no consolidation efficiency: points 1, 3
+        ");
+    }
 }

@@ -172,6 +172,16 @@ fn users(combination: &Combination<'_>, context: &mut Context) -> Option<u32> {
     Some(total as u32)
 }
 
+/// The first number of users that is not whole, said in words.
+pub(super) fn rounded_users(study: &Study) -> Option<String> {
+    let odd = combinations(study).find_map(|combination| {
+        let total = combination.total(combination.users);
+        let whole = total.round();
+        ((total - whole).abs() > 1e-6).then(|| (combination.describe(), (total * 1000.0).round() / 1000.0, whole))
+    });
+    odd.map(|(shape, total, whole)| format!("users are rounded to whole ones: {total} become {whole} ({shape})"))
+}
+
 /// Shares users out evenly; the first guests get the rest.
 fn deal(users: u32, guests: u32) -> Vec<u32> {
     (0..guests)

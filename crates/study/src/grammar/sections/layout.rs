@@ -40,7 +40,6 @@ keys! {
 }
 
 impl LayoutKeys {
-    /// `index` counts from zero.
     pub(crate) fn build(self) -> Option<Layout> {
         Some(Layout {
             name: self.name?,
@@ -59,7 +58,7 @@ impl LayoutKeys {
         }
     }
 
-    /// What cannot hold between this layout and the rest of the study.
+    /// What cannot hold between this layout, the `index`-th from zero, and the rest of the study.
     pub(crate) fn check(&self, index: usize, before: &[Self], kind: Option<GuestKind>, context: &mut Context) {
         let path = format!("layout[{index}]");
         if let Some(name) = &self.name
