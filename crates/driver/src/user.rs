@@ -248,3 +248,66 @@ fn with_body_and_evidence<T>(
     }
     judged
 }
+
+#[cfg(test)]
+mod tests {
+    use rookery_stats::Pacing;
+    use rookery_workload::dvdstore::{ShopperParams, Size};
+
+    use super::*;
+    use crate::{
+        clock::{Clock, Span},
+        config::{Limits, Script},
+        register::Row,
+        site::Pace,
+    };
+
+    fn user(pacing: Pacing, time: Duration) -> User {
+        let pace = Pace {
+            pacing,
+            time,
+            timeout: 1_000_000_000,
+        };
+        let window = Span { start: 0, end: 1 };
+        let worker = Worker::new(Clock::new(std::time::Instant::now()), Limits::default(), pace, window, 1, &[0]);
+        let script = Script::DvdStore {
+            directory: "ds2".to_owned(),
+            page_type: "php".to_owned(),
+            shopper: ShopperParams::new(Size::Mb(10)),
+        };
+        let site = Site::new(([127, 0, 0, 1], 1).into(), script);
+        User::new(Rc::new(worker), Rc::new(site), 0, Shopper::new(1, 0, 0), 0, 0)
+    }
+
+    #[test]
+    fn a_user_is_small() {
+        let life = user(Pacing::Think, Duration::ZERO).live();
+        let bytes = size_of_val(&life) + size_of::<Row>();
+        assert!(bytes <= 2_500, "{bytes} bytes");
+    }
+
+    #[test]
+    fn think_time_follows_the_end_and_a_cycle_the_start() {
+        const MS: Nanos = 1_000_000;
+        let mut thinking = user(Pacing::Think, Duration::from_millis(10));
+        let (due, pause) = thinking.next(100 * MS, 105 * MS);
+        let drawn = pause.expect("a delay to compare").drawn;
+        assert!(due == 105 * MS + drawn && drawn < 20 * MS);
+        let mut cycling = user(Pacing::Cycle, Duration::from_millis(10));
+        assert_eq!(cycling.next(100 * MS, 105 * MS).0, 110 * MS);
+        assert_eq!(cycling.next(100 * MS, 150 * MS).0, 150 * MS, "a missed cycle starts at once");
+    }
+
+    #[test]
+    fn failures_back_off_more_and_more_up_to_a_second() {
+        let mut user = user(Pacing::Think, Duration::ZERO);
+        let mut waits = Vec::new();
+        for _ in 0..12 {
+            let done = user.finish(0, 0, Err(Failed));
+            waits.push((user.next(0, done).0 - done) / 1_000_000);
+        }
+        assert_eq!(waits, [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1000, 1000]);
+        let done = user.finish(0, 0, Ok(()));
+        assert_eq!(user.next(0, done).0, done, "a success ends it");
+    }
+}
