@@ -51,7 +51,7 @@ fn rows(record: &TrialRecord, measured: &Measurement) -> Vec<Row> {
             vec![requests(measured), failures(measured)].into_iter().flatten().collect(),
         ),
         row("p95, ms", response_times(measured)),
-        row("CPU, cores", cpu_series(&record.resources)),
+        row("cores", cpu_series(&record.resources)),
     ];
     rows.into_iter().filter(|row| !row.series.is_empty()).collect()
 }
@@ -132,8 +132,8 @@ fn cpu_series(resources: &[ResourceSample]) -> Vec<Series> {
         }
     }
     guests.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let guests = line("all guests", guests.into_iter().map(|(at, cores)| Datum::at(at, cores)).collect());
-    [guests, of(DRIVER, "driver"), of(HOST, "whole host")]
+    let guests = line("CPU, all guests", guests.into_iter().map(|(at, cores)| Datum::at(at, cores)).collect());
+    [guests, of(DRIVER, "CPU, driver"), of(HOST, "CPU, whole host")]
         .into_iter()
         .flatten()
         .collect()
