@@ -132,7 +132,10 @@ fn cpu_series(resources: &[ResourceSample]) -> Vec<Series> {
         }
     }
     guests.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let guests = line("CPU, all guests", guests.into_iter().map(|(at, cores)| Datum::at(at, cores)).collect());
+    let guests = line(
+        "CPU, all guests",
+        guests.into_iter().map(|(at, cores)| Datum::at(at, cores)).collect(),
+    );
     [guests, of(DRIVER, "CPU, driver"), of(HOST, "CPU, whole host")]
         .into_iter()
         .flatten()
