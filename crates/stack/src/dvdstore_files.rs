@@ -6,31 +6,26 @@
 
 use std::{
     collections::BTreeSet,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize},
+        mpsc::sync_channel,
     },
     time::Instant,
 };
 
-use rookery_workload::dvdstore::{
-    CustomerHalf, CustomerRandom, Customers, Inventory, LineEnd, Order, Orders, Products, Rows, Size, WordLists,
-    data::{MONTHS, csv, fill},
-};
+use rookery_workload::dvdstore::{CustomerHalf, CustomerRandom, LineEnd, Rows, Size, WordLists, data::MONTHS};
 
 mod error;
 mod part_file;
+mod writer;
 
 pub use error::FilesError;
-use part_file::{PartFile, UnsyncedFile};
+use writer::Writer;
 
-/// Bytes gathered before a write: large enough that system calls do not count, small enough for the cache.
-const CHUNK: usize = 512 * 1024;
-
-/// Tasks that may wait for the disk; a slower disk then slows the generators.
-const SYNC_QUEUE: usize = 16;
+/// Files that may wait for the disk; a slower disk then slows the generators.
+const QUEUE: usize = 16;
 
 /// A kind of load file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -181,7 +176,7 @@ pub fn expected_bytes(size: Size, options: &FileOptions<'_>) -> u64 {
 
 /// Writes the load files of a database of `size` into `dir`, which is made when it does not exist.
 ///
-/// `progress` is called from the writing threads, about once per half megabyte and after every file. The same size and
+/// `progress` is called from the writing threads, about once per megabyte and after every file. The same size and
 /// options give the same bytes, whatever the number of threads.
 ///
 /// # Errors
@@ -194,7 +189,7 @@ pub fn write_all(dir: &Path, size: Size, options: &FileOptions<'_>, progress: &(
     prepare(dir, &names, options.overwrite, expected_bytes)?;
     let rows = size.rows();
     let count_sales = options.only.contains(&FileKind::Inventory);
-    let (to_disk, waiting) = sync_channel(SYNC_QUEUE);
+    let (to_disk, waiting) = sync_channel(QUEUE);
     let writer = Writer {
         dir,
         rows,
@@ -212,12 +207,12 @@ pub fn write_all(dir: &Path, size: Size, options: &FileOptions<'_>, progress: &(
         expected_bytes,
     };
     std::thread::scope(|scope| {
-        scope.spawn(|| writer.wait_for_disk(waiting));
+        scope.spawn(|| writer.complete(waiting));
         writer.run_jobs(&to_disk);
         if count_sales {
             writer.note(writer.inventory(&to_disk));
         }
-        // Without a sender the thread that waits for the disk ends.
+        // Without a sender the thread that completes files ends.
         drop(to_disk);
     });
     if let Some(error) = writer.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -253,246 +248,6 @@ fn prepare(dir: &Path, names: &[String], overwrite: bool, needed: u64) -> Result
         }),
         // A file system that cannot say how much room it has is found full only by writing.
         _ => Ok(()),
-    }
-}
-
-/// One unit of work; a job owns its files.
-#[derive(Clone, Copy, Debug)]
-enum Job {
-    Customers(CustomerHalf),
-    Month(u8),
-    Products,
-}
-
-/// Work for the thread that waits for the disk.
-enum DiskTask {
-    /// Bring what was written so far to the disk.
-    Sync(UnsyncedFile),
-    /// Complete the file, which has this many rows.
-    Finish(PartFile, u64),
-}
-
-/// What the jobs share.
-struct Writer<'a> {
-    dir: &'a Path,
-    rows: Rows,
-    options: &'a FileOptions<'a>,
-    progress: &'a (dyn Fn(Progress) + Sync),
-    /// Units sold per product, counted while orders are made; empty when no inventory is wanted.
-    sold: Vec<AtomicU32>,
-    failed: AtomicBool,
-    /// The first failure.
-    failure: Mutex<Option<FilesError>>,
-    files: AtomicUsize,
-    bytes: AtomicU64,
-    rows_written: AtomicU64,
-    total_files: usize,
-    expected_bytes: u64,
-}
-
-impl Writer<'_> {
-    /// The jobs, largest first so that the threads end together.
-    fn jobs(&self) -> Vec<Job> {
-        let wants = |kind| self.options.only.contains(&kind);
-        let monthly = [FileKind::Orders, FileKind::OrderLines, FileKind::History, FileKind::Inventory];
-        let mut jobs = Vec::new();
-        if wants(FileKind::Customers) {
-            jobs.extend(CustomerHalf::ALL.map(Job::Customers));
-        }
-        if monthly.into_iter().any(wants) {
-            jobs.extend((1..=12).map(Job::Month));
-        }
-        if wants(FileKind::Products) {
-            jobs.push(Job::Products);
-        }
-        jobs
-    }
-
-    /// Runs the jobs; the first failure ends all.
-    fn run_jobs(&self, to_disk: &SyncSender<DiskTask>) {
-        let jobs = self.jobs();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if !self.note(self.run(job, to_disk)) {
-                    return;
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..self.options.threads.min(jobs.len()) {
-                scope.spawn(work);
-            }
-            work();
-        });
-    }
-
-    /// Keeps the first failure, of which later ones are echoes. Says whether there was none.
-    fn note(&self, result: Result<(), FilesError>) -> bool {
-        let Err(error) = result else { return true };
-        if !self.failed.swap(true, Ordering::Relaxed) {
-            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        }
-        false
-    }
-
-    /// Does what only waits for the disk. After a failure the queue is emptied, which removes the partial files.
-    fn wait_for_disk(&self, tasks: Receiver<DiskTask>) {
-        for task in tasks {
-            if !self.failed.load(Ordering::Relaxed) {
-                self.note(match task {
-                    DiskTask::Sync(file) => file.sync(),
-                    DiskTask::Finish(file, rows) => self.finish(file, rows),
-                });
-            }
-        }
-    }
-
-    fn run(&self, job: Job, to_disk: &SyncSender<DiskTask>) -> Result<(), FilesError> {
-        let end = self.options.line_end;
-        match job {
-            Job::Customers(half) => {
-                let rows = Customers::new(self.rows, half, self.options.customers);
-                self.table(to_disk, customer_file(half), rows, |row, out| csv::write_customer(row, end, out))
-            }
-            Job::Products => {
-                let rows = Products::new(self.rows, self.options.words);
-                self.table(to_disk, "prod.csv", rows, |row, out| csv::write_product(row, end, out))
-            }
-            Job::Month(month) => self.month(to_disk, month),
-        }
-    }
-
-    /// Writes one file from one stream of rows.
-    fn table<T>(
-        &self,
-        to_disk: &SyncSender<DiskTask>,
-        name: &str,
-        rows: impl Iterator<Item = T>,
-        write: impl Fn(&T, &mut Vec<u8>),
-    ) -> Result<(), FilesError> {
-        let mut file = self.create(name)?;
-        let mut count = 0;
-        let mut rows = rows.inspect(|_| count += 1);
-        let mut buffer = Vec::with_capacity(CHUNK + 1024);
-        while fill(&mut rows, CHUNK, &mut buffer, &write) {
-            self.flush(to_disk, &mut file, &mut buffer)?;
-        }
-        self.flush(to_disk, &mut file, &mut buffer)?;
-        self.send(to_disk, DiskTask::Finish(file, count));
-        Ok(())
-    }
-
-    /// Writes the files of one month from one stream of orders, and counts the units sold.
-    fn month(&self, to_disk: &SyncSender<DiskTask>, month: u8) -> Result<(), FilesError> {
-        type Write = fn(&Order, LineEnd, &mut Vec<u8>);
-        let outputs: [(FileKind, &str, Write); 3] = [
-            (FileKind::Orders, "orders", csv::write_order),
-            (FileKind::OrderLines, "orderlines", csv::write_order_lines),
-            (FileKind::History, "cust_hist", csv::write_history),
-        ];
-        let name = MONTHS[usize::from(month) - 1];
-        let mut outputs = outputs
-            .into_iter()
-            .filter(|(kind, ..)| self.options.only.contains(kind))
-            .map(|(kind, suffix, write)| {
-                Ok((
-                    kind,
-                    self.create(&format!("{name}_{suffix}.csv"))?,
-                    Vec::with_capacity(CHUNK + 1024),
-                    write,
-                ))
-            })
-            .collect::<Result<Vec<_>, FilesError>>()?;
-        let (mut orders, mut lines) = (0, 0);
-        for order in Orders::new(self.rows, month) {
-            orders += 1;
-            lines += order.lines().len() as u64;
-            self.count_sales(&order);
-            for (_, file, buffer, write) in &mut outputs {
-                write(&order, self.options.line_end, buffer);
-                if buffer.len() >= CHUNK {
-                    self.flush(to_disk, file, buffer)?;
-                }
-            }
-            if outputs.is_empty() && orders % 10_000 == 0 {
-                self.check_stop()?;
-            }
-        }
-        for (kind, mut file, mut buffer, _) in outputs {
-            self.flush(to_disk, &mut file, &mut buffer)?;
-            self.send(
-                to_disk,
-                DiskTask::Finish(file, if kind == FileKind::Orders { orders } else { lines }),
-            );
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn count_sales(&self, order: &Order) {
-        if !self.sold.is_empty() {
-            for line in order.lines() {
-                self.sold[line.product as usize - 1].fetch_add(u32::from(line.quantity), Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Writes the inventory; all orders must have been counted.
-    fn inventory(&self, to_disk: &SyncSender<DiskTask>) -> Result<(), FilesError> {
-        let sold: Vec<u32> = self.sold.iter().map(|count| count.load(Ordering::Relaxed)).collect();
-        let end = self.options.line_end;
-        self.table(to_disk, "inv.csv", Inventory::new(&sold), |row, out| {
-            csv::write_stock(row, end, out)
-        })
-    }
-
-    fn create(&self, name: &str) -> Result<PartFile, FilesError> {
-        PartFile::create(self.dir.join(name))
-    }
-
-    /// Writes and empties the buffer.
-    fn flush(&self, to_disk: &SyncSender<DiskTask>, file: &mut PartFile, buffer: &mut Vec<u8>) -> Result<(), FilesError> {
-        self.check_stop()?;
-        if let Some(unsynced) = file.write(buffer)? {
-            self.send(to_disk, DiskTask::Sync(unsynced));
-        }
-        self.bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
-        buffer.clear();
-        self.report();
-        Ok(())
-    }
-
-    fn send(&self, to_disk: &SyncSender<DiskTask>, task: DiskTask) {
-        to_disk.send(task).expect("the thread that waits for the disk outlives the senders");
-    }
-
-    fn finish(&self, file: PartFile, rows: u64) -> Result<(), FilesError> {
-        file.finish()?;
-        self.rows_written.fetch_add(rows, Ordering::Relaxed);
-        self.files.fetch_add(1, Ordering::Relaxed);
-        self.report();
-        Ok(())
-    }
-
-    fn check_stop(&self) -> Result<(), FilesError> {
-        let stopped = self.options.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed);
-        if stopped {
-            Err(FilesError::Stopped {
-                path: PathBuf::from(self.dir),
-            })
-        } else {
-            Ok(())
-        }
-    }
-
-    fn report(&self) {
-        (self.progress)(Progress {
-            files: self.files.load(Ordering::Relaxed),
-            total_files: self.total_files,
-            bytes: self.bytes.load(Ordering::Relaxed),
-            expected_bytes: self.expected_bytes,
-        });
     }
 }
 

@@ -1,40 +1,39 @@
 //! A file that bears its own name only when it is whole.
+//!
+//! Blocks go past the page cache (`O_DIRECT`) where the file system can: the files are much larger than what anybody reads
+//! back soon, and a cache filled with them would take its memory from the guests and its time from the generators.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::Arc,
 };
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::FilesError;
 
-/// Bytes after which the disk may begin its work: early enough that little is left to wait for at the end.
-const SYNC_EVERY: usize = 16 << 20;
+/// Bytes gathered before a write: large enough that the disk works at its rate.
+const CHUNK: usize = 1 << 20;
 
-/// A file whose latest bytes are not yet on the disk.
-#[derive(Debug)]
-pub(super) struct UnsyncedFile {
-    file: Arc<File>,
-    part: PathBuf,
-}
+/// Address, offset and length of a write past the page cache are multiples of this.
+const ALIGN: usize = 4096;
 
-impl UnsyncedFile {
-    /// Brings the bytes written so far to the disk.
-    pub(super) fn sync(&self) -> Result<(), FilesError> {
-        self.file.sync_data().map_err(|source| explain(&self.part, source))
-    }
-}
+/// More than the rows of one order take; the buffer then never grows, and stays aligned.
+const SLACK: usize = 8192;
 
-/// A file under construction, `<name>.part`; removed on drop unless it was finished.
+/// A file under construction, `<name>.part`, with its buffer; removed on drop unless it was finished.
 #[derive(Debug)]
 pub(super) struct PartFile {
-    file: Arc<File>,
-    /// Bytes written since the last time the file was handed out to be brought to the disk.
-    unsynced: usize,
+    file: File,
+    direct: bool,
     part: PathBuf,
     path: PathBuf,
     finished: bool,
+    /// Bytes not yet written, behind `start` bytes that align them.
+    buffer: Vec<u8>,
+    start: usize,
 }
 
 impl PartFile {
@@ -43,35 +42,91 @@ impl PartFile {
         let mut part = path.clone().into_os_string();
         part.push(".part");
         let part = PathBuf::from(part);
-        let file = File::create(&part).map_err(|source| explain(&part, source))?;
+        let open = |flags: OFlags| {
+            let mut options = OpenOptions::new();
+            options
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .custom_flags(flags.bits() as i32)
+                .open(&part)
+        };
+        let (file, direct) = match open(OFlags::DIRECT) {
+            Ok(file) => (file, true),
+            Err(_) => (open(OFlags::empty()).map_err(|source| explain(&part, source))?, false),
+        };
+        let mut buffer: Vec<u8> = Vec::with_capacity(ALIGN + CHUNK + SLACK);
+        let start = buffer.as_ptr().align_offset(ALIGN).min(ALIGN);
+        buffer.resize(start, 0);
         Ok(Self {
-            file: Arc::new(file),
-            unsynced: 0,
+            file,
+            direct,
             part,
             path,
             finished: false,
+            buffer,
+            start,
         })
     }
 
-    /// Appends `bytes`. Now and then gives back the file, to be brought to the disk while more is being written.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<Option<UnsyncedFile>, FilesError> {
-        (&*self.file).write_all(bytes).map_err(|source| explain(&self.part, source))?;
-        self.unsynced += bytes.len();
-        if self.unsynced < SYNC_EVERY {
-            return Ok(None);
-        }
-        self.unsynced = 0;
-        Ok(Some(UnsyncedFile {
-            file: Arc::clone(&self.file),
-            part: self.part.clone(),
-        }))
+    /// Where rows are appended, and the length at which it is to be written.
+    pub(super) fn buffer(&mut self) -> (&mut Vec<u8>, usize) {
+        (&mut self.buffer, self.start + CHUNK)
     }
 
-    /// Brings the file to the disk and gives it its name.
+    /// Whether enough is gathered for a write.
+    pub(super) fn is_full(&self) -> bool {
+        self.buffer.len() >= self.start + CHUNK
+    }
+
+    /// Writes whole blocks and keeps the rest. Returns the bytes written.
+    pub(super) fn write(&mut self) -> Result<u64, FilesError> {
+        let whole = (self.buffer.len() - self.start) / ALIGN * ALIGN;
+        let end = self.start + whole;
+        self.write_range(self.start, end)?;
+        let rest = self.buffer.len() - end;
+        self.buffer.copy_within(end.., self.start);
+        self.buffer.truncate(self.start + rest);
+        Ok(whole as u64)
+    }
+
+    /// Writes what is left, through the page cache since it ends anywhere. Returns the bytes written.
+    pub(super) fn write_rest(&mut self) -> Result<u64, FilesError> {
+        self.use_page_cache()?;
+        let end = self.buffer.len();
+        self.write_range(self.start, end)?;
+        self.buffer = Vec::new();
+        Ok((end - self.start) as u64)
+    }
+
+    /// Brings the file to the disk and gives it its name; everything must have been written.
     pub(super) fn finish(mut self) -> Result<(), FilesError> {
         self.file.sync_data().map_err(|source| explain(&self.part, source))?;
         fs::rename(&self.part, &self.path).map_err(|source| explain(&self.path, source))?;
         self.finished = true;
+        Ok(())
+    }
+
+    fn write_range(&mut self, mut from: usize, to: usize) -> Result<(), FilesError> {
+        while from < to {
+            match self.file.write(&self.buffer[from..to]) {
+                Ok(0) => return Err(explain(&self.part, io::ErrorKind::WriteZero.into())),
+                Ok(written) => from += written,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Some file systems open such files and then refuse to write them, or want other alignments.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput && self.direct => self.use_page_cache()?,
+                Err(error) => return Err(explain(&self.part, error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn use_page_cache(&mut self) -> Result<(), FilesError> {
+        if self.direct {
+            let flags = fcntl_getfl(&self.file).and_then(|flags| fcntl_setfl(&self.file, flags - OFlags::DIRECT));
+            flags.map_err(|errno| explain(&self.part, errno.into()))?;
+            self.direct = false;
+        }
         Ok(())
     }
 }

@@ -1,6 +1,11 @@
 //! Tests of writing the load files.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::symlink};
+use std::{collections::BTreeMap, fs, os::unix::fs::symlink, sync::atomic::Ordering};
+
+use rookery_workload::dvdstore::{
+    Customers, Inventory, Orders, Products,
+    data::{count_month, csv},
+};
 
 use super::*;
 
@@ -75,10 +80,27 @@ fn every_file_is_what_the_generators_give() {
     Orders::new(rows, 12).for_each(|order| csv::write_history(&order, end, &mut expected));
     assert_eq!(files["dec_cust_hist.csv"], expected);
     let mut sold = vec![0; rows.products as usize];
-    (1..=12).for_each(|month| rookery_workload::dvdstore::data::count_month(rows, month, &mut sold));
+    (1..=12).for_each(|month| count_month(rows, month, &mut sold));
     expected.clear();
     Inventory::new(&sold).for_each(|row| csv::write_stock(&row, end, &mut expected));
     assert_eq!(files["inv.csv"], expected);
+}
+
+#[test]
+fn files_of_many_blocks_are_whole() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let size = Size::Mb(30);
+    let only = BTreeSet::from([FileKind::Customers]);
+    let written = write_all(dir.path(), size, &FileOptions { only, ..options() }, &|_| ()).expect("written");
+    let files = contents(dir.path());
+    for half in CustomerHalf::ALL {
+        let mut expected = Vec::new();
+        Customers::new(size.rows(), half, CustomerRandom::Newlib).for_each(|row| csv::write_customer(&row, LineEnd::Unix, &mut expected));
+        assert!(expected.len() > 4 << 20, "several writes");
+        assert!(files[customer_file(half)] == expected, "{half:?}");
+    }
+    assert_eq!(written.bytes, files.values().map(|bytes| bytes.len() as u64).sum::<u64>());
+    assert_eq!(written.rows, size.rows().customers);
 }
 
 #[test]
