@@ -63,7 +63,7 @@ impl Conductor<'_> {
             rookery_version: env!("CARGO_PKG_VERSION").to_owned(),
             created_at: now(),
         };
-        let store = Store::create(&dir.store(), &header)?;
+        let store = Store::create(dir.store(), &header)?;
         self.conduct(&dir, &store, &header)
     }
 
@@ -73,10 +73,12 @@ impl Conductor<'_> {
     /// As [`Conductor::start`]; also when `directory` is no run.
     pub fn resume(&self, directory: &Path) -> Result<Summary, LabError> {
         let dir = RunDir::reopen(directory)?;
-        let store = Store::open(&dir.store())?;
+        let store = Store::open(dir.store())?;
         let header = store.header()?;
         // Whatever the dead controller left would hold the addresses and names that its trials need again.
-        rookery_guest::clean(&CleanOptions { run: Some(dir.run().clone()) })?;
+        rookery_guest::clean(&CleanOptions {
+            run: Some(dir.run().clone()),
+        })?;
         for trial in store.reset_running()? {
             store.note(&now(), &format!("trial {trial} was interrupted and is run again"))?;
         }
@@ -87,8 +89,12 @@ impl Conductor<'_> {
     }
 
     fn conduct(&self, dir: &RunDir, store: &Store, header: &RunHeader) -> Result<Summary, LabError> {
-        let left: Vec<Trial> =
-            store.trials()?.into_iter().filter(|row| row.status == TrialStatus::Planned).map(|row| row.trial).collect();
+        let left: Vec<Trial> = store
+            .trials()?
+            .into_iter()
+            .filter(|row| row.status == TrialStatus::Planned)
+            .map(|row| row.trial)
+            .collect();
         let total = header.plan.trials.len();
         let share = left.len() as f64 / total.max(1) as f64;
         (self.listener)(&Event::RunStarted {
@@ -100,7 +106,11 @@ impl Conductor<'_> {
             expected_s: header.plan.estimate.duration.as_secs_f64() * share,
         });
         if !left.is_empty() {
-            let site = Site { run: dir.run().clone(), dir: dir.guests(), templates: self.templates.clone() };
+            let site = Site {
+                run: dir.run().clone(),
+                dir: dir.guests(),
+                templates: self.templates.clone(),
+            };
             let mut lab = open_lab(guest_kind(header.study.guest.kind), site)?;
             let conducted = self.conduct_trials(lab.as_ref(), store, header, &left);
             let closed = lab.close();
@@ -111,7 +121,14 @@ impl Conductor<'_> {
     }
 
     fn conduct_trials(&self, lab: &dyn Lab, store: &Store, header: &RunHeader, left: &[Trial]) -> Result<(), LabError> {
-        let stage = Stage { lab, study: &header.study, plan: &header.plan, program: &self.program, stop: self.stop, listener: self.listener };
+        let stage = Stage {
+            lab,
+            study: &header.study,
+            plan: &header.plan,
+            program: &self.program,
+            stop: self.stop,
+            listener: self.listener,
+        };
         for trial in left {
             if self.stop.load(Ordering::Relaxed) {
                 break;
@@ -142,6 +159,11 @@ fn summarise(dir: &RunDir, store: &Store, listener: &Listener<'_>) -> Result<Sum
         failed: count(TrialStatus::Failed),
         left: count(TrialStatus::Planned) + count(TrialStatus::Running),
     };
-    listener(&Event::RunEnded { done: summary.done, void: summary.void, failed: summary.failed, left: summary.left });
+    listener(&Event::RunEnded {
+        done: summary.done,
+        void: summary.void,
+        failed: summary.failed,
+        left: summary.left,
+    });
     Ok(summary)
 }

@@ -32,7 +32,9 @@ pub enum LabError {
         reason: String,
     },
     /// There is no such run.
-    #[error("there is no run `{name}` in {base}\n  mend: name the directory of a run, its id, or `latest`; `--runs DIR` says where runs are kept")]
+    #[error(
+        "there is no run `{name}` in {base}\n  mend: name the directory of a run, its id, or `latest`; `--runs DIR` says where runs are kept"
+    )]
     NoRun {
         /// What was asked for.
         name: String,
@@ -52,6 +54,10 @@ pub enum LabError {
 
 impl LabError {
     pub(crate) fn file(what: &'static str, path: &Path, error: &io::Error) -> Self {
-        Self::File { what, path: path.display().to_string(), reason: error.to_string() }
+        Self::File {
+            what,
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        }
     }
 }

@@ -28,7 +28,13 @@ pub fn describe_host(place: &Path) -> Result<HostDescription, LabError> {
         ("sqlite".to_owned(), rookery_stack::embedded::sqlite_version().to_owned()),
     ];
     versions.extend(version_of("runc").map(|version| ("runc".to_owned(), version)));
-    Ok(HostDescription { hostname, kernel: topology.kernel.clone(), cpu_model: topology.cpu_model.clone(), facts: facts(&topology), versions })
+    Ok(HostDescription {
+        hostname,
+        kernel: topology.kernel.clone(),
+        cpu_model: topology.cpu_model.clone(),
+        facts: facts(&topology),
+        versions,
+    })
 }
 
 /// Now, as the store keeps it: RFC 3339 in UTC, to the millisecond.
@@ -63,14 +69,20 @@ fn facts(topology: &Topology) -> HostFacts {
 }
 
 fn topology(place: &Path) -> Result<Topology, LabError> {
-    let existing: PathBuf = place.ancestors().find(|path| path.exists()).map_or_else(|| PathBuf::from("."), Path::to_owned);
+    let existing: PathBuf = place
+        .ancestors()
+        .find(|path| path.exists())
+        .map_or_else(|| PathBuf::from("."), Path::to_owned);
     Topology::read(&existing).map_err(|error| LabError::HostNotReady(error.to_string()))
 }
 
 /// The first line of `PROGRAM --version`, if the program is there.
 fn version_of(program: &str) -> Option<String> {
     let output = RealHost.run(Invocation::new(program).arg("--version")).ok()?;
-    output.lines().next().map(|line| line.trim_start_matches(program).trim_start_matches(" version").trim().to_owned())
+    output
+        .lines()
+        .next()
+        .map(|line| line.trim_start_matches(program).trim_start_matches(" version").trim().to_owned())
 }
 
 #[cfg(test)]

@@ -31,7 +31,9 @@ impl RunDir {
         let path = base.join(format!("{}-{run}", safe_stem(stem)));
         fs::create_dir_all(&path).map_err(|error| LabError::file("make the run directory", &path, &error))?;
         // Guests are told absolute paths: they do not share our working directory.
-        let path = path.canonicalize().map_err(|error| LabError::file("find the run directory", &path, &error))?;
+        let path = path
+            .canonicalize()
+            .map_err(|error| LabError::file("find the run directory", &path, &error))?;
         let lock = hold(&path)?;
         Ok(Self { path, run, _lock: lock })
     }
@@ -41,10 +43,15 @@ impl RunDir {
     /// # Errors
     /// When it is no run, or another controller is at work in it.
     pub fn reopen(path: &Path) -> Result<Self, LabError> {
-        let path = path.canonicalize().map_err(|error| LabError::file("open the run directory", path, &error))?;
+        let path = path
+            .canonicalize()
+            .map_err(|error| LabError::file("open the run directory", path, &error))?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let id = name.rsplit('-').next().unwrap_or_default().to_owned();
-        let run = RunId::try_from(id).map_err(|_| LabError::NoRun { name, base: path.display().to_string() })?;
+        let run = RunId::try_from(id).map_err(|_| LabError::NoRun {
+            name,
+            base: path.display().to_string(),
+        })?;
         let lock = hold(&path)?;
         Ok(Self { path, run, _lock: lock })
     }
@@ -96,7 +103,10 @@ pub fn find(base: &Path, name: &str) -> Result<PathBuf, LabError> {
         let file = file_name(path);
         name == "latest" || file == name || file.rsplit('-').next() == Some(name)
     };
-    newest(base, wanted).ok_or_else(|| LabError::NoRun { name: name.to_owned(), base: base.display().to_string() })
+    newest(base, wanted).ok_or_else(|| LabError::NoRun {
+        name: name.to_owned(),
+        base: base.display().to_string(),
+    })
 }
 
 /// The newest run below `base` that was made from the study file `study`.
@@ -104,14 +114,25 @@ pub fn find(base: &Path, name: &str) -> Result<PathBuf, LabError> {
 /// # Errors
 /// When there is none.
 pub fn find_of_study(base: &Path, study: &Path) -> Result<PathBuf, LabError> {
-    let stem = safe_stem(&study.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default());
-    newest(base, |path| file_name(path).rsplit_once('-').is_some_and(|(run_stem, _)| run_stem == stem))
-        .ok_or_else(|| LabError::NoRun { name: study.display().to_string(), base: base.display().to_string() })
+    let stem = safe_stem(
+        &study
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+    );
+    newest(base, |path| {
+        file_name(path).rsplit_once('-').is_some_and(|(run_stem, _)| run_stem == stem)
+    })
+    .ok_or_else(|| LabError::NoRun {
+        name: study.display().to_string(),
+        base: base.display().to_string(),
+    })
 }
 
 fn newest(base: &Path, wanted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let runs = fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path());
-    runs.filter(|path| store_in(path).is_file() && wanted(path)).max_by_key(|path| created(path))
+    runs.filter(|path| store_in(path).is_file() && wanted(path))
+        .max_by_key(|path| created(path))
 }
 
 fn file_name(path: &Path) -> String {
@@ -119,7 +140,9 @@ fn file_name(path: &Path) -> String {
 }
 
 fn created(path: &Path) -> std::time::SystemTime {
-    fs::metadata(path.join("run.lock")).and_then(|meta| meta.created().or_else(|_| meta.modified())).unwrap_or(std::time::UNIX_EPOCH)
+    fs::metadata(path.join("run.lock"))
+        .and_then(|meta| meta.created().or_else(|_| meta.modified()))
+        .unwrap_or(std::time::UNIX_EPOCH)
 }
 
 fn hold(path: &Path) -> Result<File, LabError> {
@@ -132,14 +155,19 @@ fn hold(path: &Path) -> Result<File, LabError> {
         .map_err(|error| LabError::file("open the run's lock", &lock_path, &error))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
-        Err(fs::TryLockError::WouldBlock) => Err(LabError::Busy { directory: path.display().to_string() }),
+        Err(fs::TryLockError::WouldBlock) => Err(LabError::Busy {
+            directory: path.display().to_string(),
+        }),
         Err(fs::TryLockError::Error(error)) => Err(LabError::file("lock the run", &lock_path, &error)),
     }
 }
 
 /// An id from the clock and the process number: unique on one machine, short enough for interface names.
 fn new_run_id() -> RunId {
-    let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let nanos = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos();
     let mut value = (nanos as u64 / 1_000) ^ (u64::from(std::process::id()) << 40);
     let mut text = String::new();
     for _ in 0..7 {
@@ -150,7 +178,17 @@ fn new_run_id() -> RunId {
 }
 
 fn safe_stem(stem: &str) -> String {
-    let cleaned: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).take(60).collect();
+    let cleaned: String = stem
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .take(60)
+        .collect();
     if cleaned.is_empty() { "study".to_owned() } else { cleaned }
 }
 
@@ -176,7 +214,11 @@ mod tests {
         let id = first.run().as_str().to_owned();
         let name = first.path().file_name().expect("named").to_string_lossy().into_owned();
         for wanted in [id.as_str(), name.as_str(), "latest", &first.path().display().to_string()] {
-            assert_eq!(find(base.path(), wanted).expect(wanted).canonicalize().expect("exists"), first.path(), "{wanted}");
+            assert_eq!(
+                find(base.path(), wanted).expect(wanted).canonicalize().expect("exists"),
+                first.path(),
+                "{wanted}"
+            );
         }
         assert!(find(base.path(), "nothing").is_err());
         assert!(find_of_study(base.path(), Path::new("studies/quick.toml")).is_ok());
@@ -187,7 +229,11 @@ mod tests {
     fn a_run_has_one_controller() {
         let base = tempfile::tempdir().expect("a temporary directory");
         let first = RunDir::create(base.path(), "a study/../x").expect("created");
-        assert_eq!(first.path().parent(), Some(base.path().canonicalize().expect("exists").as_path()), "the stem cannot leave the base");
+        assert_eq!(
+            first.path().parent(),
+            Some(base.path().canonicalize().expect("exists").as_path()),
+            "the stem cannot leave the base"
+        );
         assert!(matches!(RunDir::reopen(first.path()), Err(LabError::Busy { .. })));
         let path = first.path().to_owned();
         drop(first);

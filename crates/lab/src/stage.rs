@@ -12,7 +12,7 @@ use std::{
 
 use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
 use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Template, remove_all, start_all};
-use rookery_monitor::Sampler;
+use rookery_monitor::{Sampler, host_probe};
 use rookery_stack::embedded::{self, Behaviour};
 use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::{GuestLog, Outcome, TrialRecord};
@@ -54,7 +54,11 @@ impl Stage<'_> {
     pub(crate) fn perform(&self, trial: &Trial) -> Result<Option<TrialRecord>, LabError> {
         let point = self.point(trial);
         let template = self.template(point.database)?;
-        (self.listener)(&Event::TrialStarted { trial: trial.id, point: point.label(), repeat: trial.repeat });
+        (self.listener)(&Event::TrialStarted {
+            trial: trial.id,
+            point: point.label(),
+            repeat: trial.repeat,
+        });
         let began = Instant::now();
         let mut guests = match self.clone_guests(&template, point) {
             Ok(guests) => guests,
@@ -63,10 +67,17 @@ impl Stage<'_> {
         let record = match self.start(&mut guests) {
             Ok(()) => {
                 let ready_s = began.elapsed().as_secs_f64();
-                (self.listener)(&Event::GuestsReady { trial: trial.id, guests: point.guests, seconds: ready_s });
+                (self.listener)(&Event::GuestsReady {
+                    trial: trial.id,
+                    guests: point.guests,
+                    seconds: ready_s,
+                });
                 self.drive_and_judge(trial, point, &mut guests, ready_s)
             }
-            Err(error) => Ok(TrialRecord { logs: logs(&guests), ..failed(&error.to_string(), began.elapsed().as_secs_f64()) }),
+            Err(error) => Ok(TrialRecord {
+                logs: logs(&guests),
+                ..failed(&error.to_string(), began.elapsed().as_secs_f64())
+            }),
         };
         let removed = remove_all(&mut guests);
         let mut record = record?;
@@ -82,7 +93,11 @@ impl Stage<'_> {
 
     fn point(&self, trial: &Trial) -> &Point {
         // The store checks a plan when it is read: every trial has its point.
-        self.plan.points.iter().find(|point| point.id == trial.point).expect("a plan whose trials have points")
+        self.plan
+            .points
+            .iter()
+            .find(|point| point.id == trial.point)
+            .expect("a plan whose trials have points")
     }
 
     fn template(&self, size: Size) -> Result<Template, LabError> {
@@ -92,11 +107,16 @@ impl Stage<'_> {
             description: format!("embedded dvdstore {size}, own words"),
             program: self.program.to_owned(),
             fill: &|data| {
-                embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| ()).map(|_| ()).map_err(|error| error.to_string())
+                embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| ())
+                    .map(|_| ())
+                    .map_err(|error| error.to_string())
             },
         };
         let template = self.lab.template(&recipe)?;
-        (self.listener)(&Event::Template { database: size.to_string(), seconds: began.elapsed().as_secs_f64() });
+        (self.listener)(&Event::Template {
+            database: size.to_string(),
+            seconds: began.elapsed().as_secs_f64(),
+        });
         Ok(template)
     }
 
@@ -131,13 +151,7 @@ impl Stage<'_> {
         start_all(guests, self.lab, self.study.guest.ready_within, &|_| (), self.stop).map(|_| ())
     }
 
-    fn drive_and_judge(
-        &self,
-        trial: &Trial,
-        point: &Point,
-        guests: &mut [Box<dyn Guest>],
-        ready_s: f64,
-    ) -> Result<TrialRecord, LabError> {
+    fn drive_and_judge(&self, trial: &Trial, point: &Point, guests: &mut [Box<dyn Guest>], ready_s: f64) -> Result<TrialRecord, LabError> {
         let config = self.config(trial, point, guests);
         let (measurement, resources, deaths) = self.drive(&config, trial, guests)?;
         thread::scope(|scope| {
@@ -149,9 +163,27 @@ impl Stage<'_> {
         let audits = guests
             .iter()
             .zip(&measurement.guests)
-            .map(|(guest, seen)| audit(guest.name(), &guest.data_dir().join(embedded::DATABASE_FILE), seen, self.behaviour(), &deaths))
+            .map(|(guest, seen)| {
+                audit(
+                    guest.name(),
+                    &guest.data_dir().join(embedded::DATABASE_FILE),
+                    seen,
+                    self.behaviour(),
+                    &deaths,
+                )
+            })
             .collect();
-        Ok(judge(self.study, Evidence { measurement, resources, audits, deaths, logs: logs(guests), ready_s }))
+        Ok(judge(
+            self.study,
+            Evidence {
+                measurement,
+                resources,
+                audits,
+                deaths,
+                logs: logs(guests),
+                ready_s,
+            },
+        ))
     }
 
     /// Put the load on while watching the guests: one that dies ends the load.
@@ -162,13 +194,17 @@ impl Stage<'_> {
         guests: &mut [Box<dyn Guest>],
     ) -> Result<(Measurement, Vec<ResourceSample>, Vec<Death>), LabError> {
         let start = Instant::now() + START_DELAY;
-        let probes = guests.iter().map(|guest| (guest.name().to_owned(), guest.usage_probe())).collect();
-        let sampler = Sampler::start(probes, start, Duration::from_secs(1), &config.cpus).map_err(|error| LabError::Internal(format!("the sampler could not be started: {error}")))?;
+        let mut probes: Vec<_> = guests.iter().map(|guest| (guest.name().to_owned(), guest.usage_probe())).collect();
+        probes.push(("host".to_owned(), host_probe()));
+        let sampler = Sampler::start(probes, start, Duration::from_secs(1), &config.cpus)
+            .map_err(|error| LabError::Internal(format!("the sampler could not be started: {error}")))?;
         let (end_load, over) = (AtomicBool::new(false), AtomicBool::new(false));
         let deaths = Mutex::new(Vec::new());
         let measured = thread::scope(|scope| {
             scope.spawn(|| self.watch(guests, &end_load, &over, &deaths));
-            let measured = rookery_driver::run(config, start, &end_load, &|progress: Progress| self.tell(trial.id, config, &progress));
+            let measured = rookery_driver::run(config, start, &end_load, &|progress: Progress| {
+                self.tell(trial.id, config, &progress)
+            });
             over.store(true, Ordering::Relaxed);
             measured
         });
@@ -184,7 +220,10 @@ impl Stage<'_> {
             let dead: Vec<Death> = guests
                 .iter_mut()
                 .filter_map(|guest| match guest.state() {
-                    GuestState::Ended(reason) => Some(Death { guest: guest.name().to_owned(), reason }),
+                    GuestState::Ended(reason) => Some(Death {
+                        guest: guest.name().to_owned(),
+                        reason,
+                    }),
                     GuestState::Created | GuestState::Running => None,
                 })
                 .collect();
@@ -215,7 +254,11 @@ impl Stage<'_> {
                 guest: guest.name().to_owned(),
                 target: guest.address(),
                 users: *users,
-                script: Script::DvdStore { directory: embedded::DIRECTORY.to_owned(), page_type: "php".to_owned(), shopper },
+                script: Script::DvdStore {
+                    directory: embedded::DIRECTORY.to_owned(),
+                    page_type: "php".to_owned(),
+                    shopper,
+                },
             })
             .collect();
         Config {
@@ -281,5 +324,11 @@ fn failed(reason: &str, ready_s: f64) -> TrialRecord {
 }
 
 fn logs(guests: &[Box<dyn Guest>]) -> Vec<GuestLog> {
-    guests.iter().map(|guest| GuestLog { guest: guest.name().to_owned(), text: guest.log_tail(LOG_BYTES) }).collect()
+    guests
+        .iter()
+        .map(|guest| GuestLog {
+            guest: guest.name().to_owned(),
+            text: guest.log_tail(LOG_BYTES),
+        })
+        .collect()
 }

@@ -21,9 +21,24 @@ pub(crate) struct Evidence {
 
 /// Judge a trial. The order of accusations: a dead guest or a lost order fails it; a driver at fault makes it void; only then is QoS judged.
 pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
-    let Evidence { measurement, resources, audits, deaths, logs, ready_s } = evidence;
-    let mut failures: Vec<String> = deaths.iter().map(|death| format!("guest {} died under load: {}", death.guest, death.reason)).collect();
-    failures.extend(audits.iter().filter(|audit| !audit.consistent).map(|audit| format!("guest {}: {}", audit.guest, audit.detail)));
+    let Evidence {
+        measurement,
+        resources,
+        audits,
+        deaths,
+        logs,
+        ready_s,
+    } = evidence;
+    let mut failures: Vec<String> = deaths
+        .iter()
+        .map(|death| format!("guest {} died under load: {}", death.guest, death.reason))
+        .collect();
+    failures.extend(
+        audits
+            .iter()
+            .filter(|audit| !audit.consistent)
+            .map(|audit| format!("guest {}: {}", audit.guest, audit.detail)),
+    );
     let faults = faults::faults(&measurement);
     let (outcome, reasons) = match (failures.is_empty(), faults.is_empty()) {
         (false, _) => (Outcome::Failed, failures),
@@ -64,24 +79,44 @@ pub(crate) fn audit(guest: &str, database: &Path, seen: &GuestMeasurement, behav
             if !(acknowledged..=acknowledged + unanswered).contains(&found.orders) {
                 faults.insert(
                     0,
-                    format!("the database holds {} new orders, users were told of {acknowledged} (and {unanswered} were not answered)", found.orders),
+                    format!(
+                        "the database holds {} new orders, users were told of {acknowledged} (and {unanswered} were not answered)",
+                        found.orders
+                    ),
                 );
             }
-            OrderAudit { orders_in_database: found.orders, consistent: faults.is_empty(), detail: faults.join("; "), ..base }
+            OrderAudit {
+                orders_in_database: found.orders,
+                consistent: faults.is_empty(),
+                detail: faults.join("; "),
+                ..base
+            }
         }
-        Err(error) => OrderAudit { detail: format!("the database could not be audited: {error}"), ..base },
+        Err(error) => OrderAudit {
+            detail: format!("the database could not be audited: {error}"),
+            ..base
+        },
     }
 }
 
 /// The event that tells of a trial's end.
 pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
-    let orders_per_minute = record.measurement.iter().flat_map(|measurement| &measurement.guests).map(|guest| guest.shop.opm).sum();
+    let orders_per_minute = record
+        .measurement
+        .iter()
+        .flat_map(|measurement| &measurement.guests)
+        .map(|guest| guest.shop.opm)
+        .sum();
     Event::TrialEnded {
         trial,
         outcome: outcome_name(record.outcome).to_owned(),
         reasons: record.reasons.clone(),
         orders_per_minute,
-        qos: record.verdict.as_ref().filter(|_| record.outcome == Outcome::Done).map(|verdict| verdict.passed),
+        qos: record
+            .verdict
+            .as_ref()
+            .filter(|_| record.outcome == Outcome::Done)
+            .map(|verdict| verdict.passed),
     }
 }
 

@@ -1,3 +1,5 @@
+//! Tests of the report against fixture runs.
+
 use crate::{
     Analysis, Run, figures,
     figures::Figure,

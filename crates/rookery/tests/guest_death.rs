@@ -80,9 +80,9 @@ fn killed_in_its_trial(kind: &str) {
     let trials = run["trials"].as_array().expect("trials");
     let statuses: Vec<&str> = trials.iter().filter_map(|trial| trial["status"].as_str()).collect();
     assert_eq!(statuses, ["failed", "done"], "{}\n{}", text(&output.stdout), text(&output.stderr));
-    assert!(trials[0]["reasons"].to_string().contains("died under load"), "{}", trials[0]);
+    assert!(run["reasons"].to_string().contains("died under load"), "{}", run["reasons"]);
     let audit = &run["audits"][0];
-    assert_eq!(audit["killed"], true, "{audit}");
+    assert_eq!(audit["killed"], 1, "{audit}");
     let number = |key: &str| audit[key].as_u64().expect(key);
     assert!(number("orders_acknowledged") > 0, "it died under load: {audit}");
     assert!(

@@ -1,3 +1,5 @@
+//! Tests of the store against damage, foreign files and crashes.
+
 use std::{fs, path::PathBuf, sync::LazyLock};
 
 use proptest::prelude::*;

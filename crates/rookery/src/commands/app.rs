@@ -16,7 +16,8 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
     {
         let size: Size = size.parse().map_err(|error| Failure::new(Code::Usage, error))?;
         output::remark(format!("loading a {size} database into {}", args.database.display()));
-        embedded::load(&args.database, size, &words::lists(&args.words)?, &|_| ()).map_err(|error| Failure::new(Code::Guest, error))?;
+        let words = words::lists(&args.words)?;
+        embedded::load(&args.database, size, &words, &|_| ()).map_err(|error| Failure::new(Code::Guest, error))?;
     }
     let config = ServeConfig {
         database: args.database.clone(),

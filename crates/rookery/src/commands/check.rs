@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rookery_study::{Document, Plan, Problems};
+use rookery_study::{Document, Plan, Problem, Problems};
 
 use crate::{
     cli::CheckArgs,
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
         if !args.json {
             output::error(&problems);
         }
-        all.push(problems);
+        all.extend(problems.list().iter().map(|problem| as_json(path, problem)));
     }
     if args.json {
         output::json(&all)?;
@@ -43,6 +43,17 @@ fn problems_of(path: &Path, file_only: bool) -> Result<Option<Problems>, Failure
     }
     let facts = rookery_lab::host_facts(&PathBuf::from("."))?;
     Ok(Plan::of(&document, &facts).err())
+}
+
+fn as_json(path: &Path, problem: &Problem) -> serde_json::Value {
+    serde_json::json!({
+        "file": path,
+        "line": problem.line,
+        "column": problem.column,
+        "code": problem.code.as_str(),
+        "message": problem.message,
+        "mend": problem.mend,
+    })
 }
 
 /// Read and parse a study file.

@@ -91,7 +91,7 @@ fn config(args: &DriveDvdstoreArgs) -> Result<Config, Failure> {
         })
         .collect();
     let cpus = match &args.cpus {
-        Some(list) => rookery_study::parse_cpu_list(list).map_err(|error| usage(&format!("--cpus: {error}")))?,
+        Some(list) => cpu_list(list)?,
         None => rookery_lab::host_facts(Path::new("."))?.cpus.last().copied().into_iter().collect(),
     };
     Ok(Config {
@@ -276,4 +276,14 @@ fn with_percentiles(measurement: &Measurement, faults: &[String]) -> Result<serd
     }
     value["faults"] = serde_json::json!(faults);
     Ok(value)
+}
+
+fn cpu_list(text: &str) -> Result<Vec<u32>, Failure> {
+    let cpus = rookery_host::parse_cpu_list(text).filter(|cpus| !cpus.is_empty());
+    cpus.map(|cpus| cpus.into_iter().collect()).ok_or_else(|| {
+        Failure::new(
+            Code::Usage,
+            format!("--cpus {text} is no list of CPUs\n  mend: write numbers and ranges, such as 1 or 2-3,6"),
+        )
+    })
 }

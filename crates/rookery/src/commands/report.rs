@@ -1,6 +1,6 @@
 //! `rookery report`: from the store alone.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rookery_store::Store;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
 
 /// Open the store of a run for reading.
 pub(crate) fn open(directory: &Path) -> Result<Store, Failure> {
-    Store::open_read_only(&rookery_lab::store_in(directory)).map_err(|error| Failure::new(Code::Store, error))
+    Store::open_read_only(rookery_lab::store_in(directory)).map_err(|error| Failure::new(Code::Store, error))
 }
 
 /// The summary for the terminal.
@@ -37,7 +37,7 @@ pub(crate) fn terminal(store: &Store) -> Result<String, Failure> {
 }
 
 /// Write the HTML report.
-pub(crate) fn write_html(store: &Store, path: &PathBuf) -> Result<(), Failure> {
+pub(crate) fn write_html(store: &Store, path: &Path) -> Result<(), Failure> {
     let html = rookery_report::html(store).map_err(|error| Failure::new(Code::Store, error))?;
     rookery_lab::write_whole(path, html.as_bytes()).map_err(|error| {
         Failure::new(

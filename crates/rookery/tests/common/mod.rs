@@ -12,38 +12,38 @@ use std::{
 use tempfile::TempDir;
 
 /// A private place: its own runs, a template cache shared by the tests of one binary.
-pub struct Place {
-    pub dir: TempDir,
+pub(crate) struct Place {
+    pub(crate) dir: TempDir,
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             dir: tempfile::tempdir().expect("a temporary directory"),
         }
     }
 
     /// The command `rookery ARGS` in this place.
-    pub fn rookery(&self, args: &[&str]) -> Command {
+    pub(crate) fn rookery(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
         command.args(args).current_dir(self.dir.path());
         command.env("ROOKERY_RUNS", self.runs()).env("ROOKERY_TEMPLATES", templates());
         command
     }
 
-    pub fn runs(&self) -> PathBuf {
+    pub(crate) fn runs(&self) -> PathBuf {
         self.dir.path().join("runs")
     }
 
     /// Write a study and return its path.
-    pub fn study(&self, name: &str, text: &str) -> String {
+    pub(crate) fn study(&self, name: &str, text: &str) -> String {
         let path = self.dir.path().join(name);
         fs::write(&path, text).expect("the study is written");
         path.display().to_string()
     }
 
     /// The exported run `latest`.
-    pub fn export(&self) -> serde_json::Value {
+    pub(crate) fn export(&self) -> serde_json::Value {
         let output = self
             .rookery(&["export", "latest", "--format", "json"])
             .output()
@@ -54,20 +54,20 @@ impl Place {
 }
 
 /// Templates are content-addressed, so all tests may share them.
-pub fn templates() -> PathBuf {
+pub(crate) fn templates() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates")
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-pub fn code(output: &Output) -> i32 {
+pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or(-1)
 }
 
 /// A study of a few seconds: one guest and two guests of `kind`.
-pub fn tiny_study(kind: &str, vcpus: &str, extra: &str) -> String {
+pub(crate) fn tiny_study(kind: &str, vcpus: &str, extra: &str) -> String {
     format!(
         r#"
 title = "tiny"
@@ -110,7 +110,7 @@ vcpus = {vcpus}
 }
 
 /// Whether the root tests are to run. They must not be skipped silently: only an explicit wish skips them.
-pub fn root_tests() -> bool {
+pub(crate) fn root_tests() -> bool {
     if std::env::var_os("ROOKERY_SKIP_ROOT_TESTS").is_some_and(|value| value == "1") {
         eprintln!("SKIPPED on request: ROOKERY_SKIP_ROOT_TESTS=1");
         return false;
@@ -119,7 +119,7 @@ pub fn root_tests() -> bool {
 }
 
 /// What must be the same on the host before and after: network namespaces, mounts, cgroups, links, labelled processes.
-pub fn host_state() -> BTreeSet<String> {
+pub(crate) fn host_state() -> BTreeSet<String> {
     let mut state = BTreeSet::new();
     let mut add = |kind: &str, lines: String| state.extend(lines.lines().map(|line| format!("{kind} {line}")));
     add(

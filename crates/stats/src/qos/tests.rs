@@ -1,3 +1,5 @@
+//! Tests of verdicts.
+
 use super::*;
 use crate::{DriverQuality, Mode, ORDER, ShopCounters, Window};
 
