@@ -2,6 +2,7 @@
 
 use std::{fmt::Display, process::ExitCode};
 
+use rookery_guest::GuestError;
 use rookery_lab::LabError;
 
 /// How a command ended.
@@ -63,7 +64,7 @@ impl Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let code = match &error {
-            LabError::HostNotReady(_) => Code::Host,
+            LabError::HostNotReady(_) | LabError::Guest(GuestError::HostNotReady { .. }) => Code::Host,
             LabError::Guest(_) => Code::Guest,
             LabError::Driver(_) => Code::Driver,
             LabError::Store(_) | LabError::File { .. } | LabError::NoRun { .. } | LabError::Busy { .. } => Code::Store,

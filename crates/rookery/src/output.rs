@@ -4,19 +4,33 @@ use crate::exit::{Code, Failure};
 
 use std::{
     fmt::Display,
-    io::{ErrorKind, Write, stderr, stdout},
+    io::{self, ErrorKind, Write, stderr, stdout},
     process::exit,
 };
 
 /// Print a result, with a newline at its end.
+///
+/// Only for the end of a command: where the result cannot be printed the process ends at once.
 pub(crate) fn result(text: impl Display) {
+    match try_result(text) {
+        Ok(()) => {}
+        // A reader such as `head` has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => exit(0),
+        Err(reason) => {
+            error(format!(
+                "cannot write to standard output: {reason}\n  mend: send it where there is room, or nowhere (`> /dev/null`)"
+            ));
+            exit(Code::Store as i32);
+        }
+    }
+}
+
+/// Print a result, with a newline at its end, or say why it cannot be printed.
+pub(crate) fn try_result(text: impl Display) -> io::Result<()> {
     let text = text.to_string();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
     let mut out = stdout().lock();
-    if let Err(error) = write!(out, "{text}{newline}").and_then(|()| out.flush()) {
-        // A reader such as `head` has seen enough.
-        exit(if error.kind() == ErrorKind::BrokenPipe { 0 } else { 74 });
-    }
+    write!(out, "{text}{newline}").and_then(|()| out.flush())
 }
 
 /// Print a remark for people.

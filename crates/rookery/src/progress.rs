@@ -2,6 +2,7 @@
 
 use std::{
     io::{IsTerminal, stderr},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -14,8 +15,8 @@ use crate::output;
 pub(crate) enum Teller {
     /// Says nothing.
     Quiet,
-    /// JSON lines to standard output.
-    Json,
+    /// JSON lines to standard output, until nobody takes them any more.
+    Json(AtomicBool),
     /// Lines to standard error, with a bar when it is a terminal.
     People(ProgressBar),
 }
@@ -23,7 +24,7 @@ pub(crate) enum Teller {
 impl Teller {
     pub(crate) fn new(quiet: bool, json: bool) -> Self {
         match (json, quiet) {
-            (true, _) => Self::Json,
+            (true, _) => Self::Json(AtomicBool::new(true)),
             (false, true) => Self::Quiet,
             (false, false) => Self::People(bar()),
         }
@@ -32,11 +33,7 @@ impl Teller {
     pub(crate) fn tell(&self, event: &Event) {
         match self {
             Self::Quiet => {}
-            Self::Json => {
-                if let Ok(line) = serde_json::to_string(event) {
-                    output::result(line);
-                }
-            }
+            Self::Json(heard) => tell_programs(heard, event),
             Self::People(bar) => tell_people(bar, event),
         }
     }
@@ -68,6 +65,17 @@ pub(crate) fn load_bar(quiet: bool, load: Duration) -> ProgressBar {
     let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} s  {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
+}
+
+/// A listener that goes away, `head` for one, must not end the run: guests would stay behind.
+fn tell_programs(heard: &AtomicBool, event: &Event) {
+    let Ok(line) = serde_json::to_string(event) else { return };
+    if heard.load(Ordering::Relaxed)
+        && let Err(error) = output::try_result(line)
+    {
+        heard.store(false, Ordering::Relaxed);
+        output::remark(format!("the events cannot be printed any more ({error}); the run goes on, Ctrl-C ends it"));
+    }
 }
 
 fn line(bar: &ProgressBar, text: String) {
@@ -153,6 +161,7 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
                 format!("  trial {trial}: {outcome}, {orders_per_minute:.0} orders/min{qos}{reasons}"),
             );
         }
+        Event::Remark { text } => line(bar, format!("  note: {text}")),
         Event::RunEnded { .. } => bar.set_message(""),
     }
 }

@@ -76,6 +76,12 @@ fn our_users_drive_our_pages_both_ways() {
             Some(0),
             "{measurement}"
         );
+        for operation in measurement["guests"][0]["operations"].as_array().expect("operations") {
+            let of = |name: &str| operation["service_us"][name].as_f64();
+            // A mean lies above the fastest hundredth of its values, and no percentile above the largest.
+            assert!(of("p50") <= of("p95") && of("p95") <= of("p99") && of("p99") <= of("max"), "{operation}");
+            assert!(of("count") < Some(10.0) || of("p99") >= of("mean"), "{operation}");
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! kill -9 of the controller at random moments: `clean` leaves the host as before, `--resume` completes the run, every trial is there once.
 //!
-//! `ROOKERY_KILLS` says how many kills (3 by default), `ROOKERY_KILL_STUDY` names another study than the tiny one.
+//! `ROOKERY_KILLS` says how many kills (3 by default), within how many milliseconds `ROOKERY_KILL_WITHIN_MS` (4000), and `ROOKERY_KILL_STUDY` names
+//! another study than the tiny one.
 
 mod common;
 
@@ -26,8 +27,8 @@ impl Moments {
     }
 }
 
-fn kills() -> u32 {
-    env::var("ROOKERY_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+fn number(variable: &str, default: u64) -> u64 {
+    env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 /// Conduct the study under kills and require what must hold.
@@ -36,7 +37,8 @@ fn survives(study_text: &str) {
     let before = host_state();
     let study = place.study("tiny.toml", study_text);
     let mut moments = Moments(0x9e37_79b9_7f4a_7c15);
-    for kill in 0..kills() {
+    let within_ms = number("ROOKERY_KILL_WITHIN_MS", 4000);
+    for kill in 0..number("ROOKERY_KILLS", 3) {
         let resumed = place.runs().is_dir()
             && fs::read_dir(place.runs())
                 .is_ok_and(|mut runs| runs.any(|run| run.is_ok_and(|run| run.path().join("run.sqlite").is_file())));
@@ -51,7 +53,7 @@ fn survives(study_text: &str) {
             .stderr(Stdio::null())
             .spawn()
             .expect("rookery starts");
-        sleep(Duration::from_millis(moments.next_ms(4000)));
+        sleep(Duration::from_millis(moments.next_ms(within_ms)));
         let ended = child.try_wait().expect("waits").is_some();
         if !ended {
             assert!(

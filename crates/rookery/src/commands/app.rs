@@ -1,5 +1,7 @@
 //! `rookery app`: the embedded stack, as it runs in guests and by itself.
 
+use std::ops::ControlFlow;
+
 use rookery_stack::embedded::{self, Behaviour, EmbeddedError, ServeConfig, Server, StopSignal};
 use rookery_workload::dvdstore::Size;
 
@@ -17,7 +19,7 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
         let size: Size = size.parse().map_err(|error| Failure::new(Code::Usage, error))?;
         output::remark(format!("loading a {size} database into {}", args.database.display()));
         let words = words::lists(&args.words)?;
-        embedded::load(&args.database, size, &words, &|_| ()).map_err(|error| Failure::new(Code::Guest, error))?;
+        embedded::load(&args.database, size, &words, &|_| ControlFlow::Continue(())).map_err(|error| Failure::new(Code::Guest, error))?;
     }
     let config = ServeConfig {
         database: args.database.clone(),

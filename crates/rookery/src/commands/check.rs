@@ -1,6 +1,10 @@
 //! `rookery check`: is the file right, can this host run it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
 
 use rookery_study::{Document, Plan, Problem, Problems};
 
@@ -42,7 +46,11 @@ fn problems_of(path: &Path, file_only: bool) -> Result<Option<Problems>, Failure
         return Ok(None);
     }
     let facts = rookery_lab::host_facts(&PathBuf::from("."))?;
-    Ok(Plan::of(&document, &facts).err())
+    if let Err(problems) = Plan::of(&document, &facts) {
+        return Ok(Some(problems));
+    }
+    rookery_lab::check_host(document.study())?;
+    Ok(None)
 }
 
 fn as_json(path: &Path, problem: &Problem) -> serde_json::Value {
@@ -56,9 +64,18 @@ fn as_json(path: &Path, problem: &Problem) -> serde_json::Value {
     })
 }
 
+/// Most bytes that are read of a study: more than the grammar takes, so that it can say so, and less than memory.
+const MOST_BYTES: u64 = 1 << 20;
+
+fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Read and parse a study file.
 fn parse(path: &Path) -> Result<Result<Document, Problems>, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| {
+    let bytes = bytes_of(path).map_err(|error| {
         Failure::new(
             Code::Study,
             format!(

@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::ProgressBar;
 use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
-use rookery_stats::{Measurement, Pacing, ShopCounters, faults};
+use rookery_stats::{Latencies, Measurement, Pacing, ShopCounters, faults};
 use rookery_workload::dvdstore::{
     ShopperParams,
     lines::{self, Calls, Times, Totals},
@@ -204,16 +204,16 @@ fn print(measurement: &Measurement, faults: &[String]) {
         ));
         for operation in &guest.operations {
             let ms = |value: Option<u64>| value.map_or("n/a".to_owned(), |us| format!("{:.2}", us as f64 / 1e3));
-            let service = &operation.service;
+            let [p50, p95, p99] = percentiles(&operation.service);
             output::result(format!(
                 "{:14} {:>9} {:>8} {:>10} {:>10} {:>10} {:>10}",
                 operation.name,
                 operation.completed,
                 operation.failed + operation.unfinished,
-                ms(service.percentile_us(0.5)),
-                ms(service.percentile_us(0.95)),
-                ms(service.percentile_us(0.99)),
-                ms(service.max_us())
+                ms(p50),
+                ms(p95),
+                ms(p99),
+                ms(operation.service.max_us())
             ));
         }
         for error in &guest.errors {
@@ -231,6 +231,11 @@ fn print(measurement: &Measurement, faults: &[String]) {
     for fault in faults {
         output::result(format!("VOID: {fault}"));
     }
+}
+
+/// The 50th, 95th and 99th percentile, us.
+fn percentiles(latencies: &Latencies) -> [Option<u64>; 3] {
+    [50.0, 95.0, 99.0].map(|p| latencies.percentile_us(p))
 }
 
 /// The counters as the original driver's lines want them.
@@ -263,12 +268,13 @@ fn with_percentiles(measurement: &Measurement, faults: &[String]) -> Result<serd
     for (guest_index, guest) in measurement.guests.iter().enumerate() {
         for (index, operation) in guest.operations.iter().enumerate() {
             for (name, histogram) in [("service_us", &operation.service), ("response_us", &operation.response)] {
+                let [p50, p95, p99] = percentiles(histogram);
                 value["guests"][guest_index]["operations"][index][name] = serde_json::json!({
                     "count": histogram.count(),
                     "mean": histogram.mean_us(),
-                    "p50": histogram.percentile_us(0.5),
-                    "p95": histogram.percentile_us(0.95),
-                    "p99": histogram.percentile_us(0.99),
+                    "p50": p50,
+                    "p95": p95,
+                    "p99": p99,
                     "max": histogram.max_us(),
                 });
             }
