@@ -49,6 +49,7 @@ pub fn inventory() -> Result<Vec<LabelledThing>, GuestError> {
     let runs = discover(&Registry::of_user(), &cgroups).map_err(|error| fail("looking for labels", &error.to_string()))?;
     let runs = runs
         .into_iter()
+        .filter(|(_, holdings)| holdings.is_ours())
         .filter_map(|(run, holdings)| Some((RunId::try_from(run).ok()?, holdings)));
     Ok(runs.flat_map(|(run, holdings)| things(&run, holdings)).collect())
 }
@@ -92,6 +93,9 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
     let mut report = CleanReport::default();
     for (run, holdings) in runs {
         let Ok(run) = RunId::try_from(run) else { continue };
+        if !holdings.is_ours() {
+            continue;
+        }
         if options.run.as_ref().is_some_and(|only| *only != run) {
             continue;
         }

@@ -42,6 +42,17 @@ pub(crate) struct Holdings {
     pub(crate) alive: bool,
 }
 
+impl Holdings {
+    /// Whether there is evidence that only Rookery leaves. A namespace or a control group alone is none: anybody may call one
+    /// `rookery-web`. Ours are made after the registration and removed before it.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.registration.is_some()
+            || !self.processes.is_empty()
+            || self.runc_state.is_some()
+            || self.mounts.iter().any(|point| clone_of_mount(point).is_some())
+    }
+}
+
 /// Everything that carries a label, by run.
 ///
 /// # Errors

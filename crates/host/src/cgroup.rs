@@ -124,6 +124,22 @@ impl Cgroups {
         })
     }
 
+    /// How many of a group's processes the kernel killed because its memory limit was reached; `None` when the group is gone or the
+    /// kernel does not count.
+    #[must_use]
+    pub fn memory_kills(&self, group: &str) -> Option<u64> {
+        let directory = self.directory("memory", group)?;
+        let name = if self.v1.contains_key("memory") {
+            "memory.oom_control"
+        } else {
+            "memory.events"
+        };
+        let text = fs::read_to_string(directory.join(name)).ok()?;
+        text.lines()
+            .find_map(|line| line.strip_prefix("oom_kill "))
+            .and_then(|count| count.trim().parse().ok())
+    }
+
     /// Processes of a group and of all groups below it, in any hierarchy.
     #[must_use]
     pub fn processes(&self, group: &str) -> BTreeSet<u32> {
@@ -342,6 +358,16 @@ mod tests {
         );
         tree.put("rookery/r/g1/cpu.stat", "usage_usec 99\nuser_usec 70\n");
         assert_eq!(probe().map(|usage| usage.cpu_us), Some(99), "read anew each time");
+    }
+
+    #[test]
+    fn kills_for_want_of_memory_are_counted_in_both_versions() {
+        let (one, two) = (tree(V1), tree(V2));
+        assert_eq!(one.cgroups.memory_kills("rookery/r/g1"), None, "no group yet");
+        one.put("memory/rookery/r/g1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+        two.put("rookery/r/g1/memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 3\noom_group_kill 0\n");
+        assert_eq!(one.cgroups.memory_kills("rookery/r/g1"), Some(2));
+        assert_eq!(two.cgroups.memory_kills("rookery/r/g1"), Some(3));
     }
 
     #[test]

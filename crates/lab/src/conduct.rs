@@ -1,17 +1,20 @@
 //! One run from its first trial to its last.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
 
 use rookery_guest::{CleanOptions, Lab, Site, open_lab};
-use rookery_store::{RunHeader, Store, TrialStatus};
+use rookery_host::RunId;
+use rookery_store::{RunHeader, Store, StoreError, TrialStatus};
 use rookery_study::{Plan, Study, Trial};
 
 use crate::{
-    Event, LabError, Listener, RunDir, describe_host,
+    Event, LabError, Listener, RunDir, check_host, describe_host,
     facts::{differences, now},
+    run_dir::store_in,
     stage::{Stage, guest_kind},
 };
 
@@ -50,6 +53,8 @@ impl Conductor<'_> {
     /// # Errors
     /// When the run cannot be made, or something fails that is not the matter of one trial.
     pub fn start(&self, file: &Path, text: &str, study: &Study, plan: &Plan) -> Result<Summary, LabError> {
+        // Before anything is made: a run that could never begin would only be in the way of `latest`.
+        check_host(study)?;
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let dir = RunDir::create(&self.runs, &stem)?;
         let header = RunHeader {
@@ -72,9 +77,21 @@ impl Conductor<'_> {
     /// # Errors
     /// As [`Conductor::start`]; also when `directory` is no run.
     pub fn resume(&self, directory: &Path) -> Result<Summary, LabError> {
-        let dir = RunDir::reopen(directory)?;
+        let header = Store::open_read_only(store_in(directory))?.header()?;
+        let damaged = |what: String| StoreError::Damaged {
+            path: store_in(directory),
+            table: "run",
+            what,
+        };
+        let run = RunId::try_from(header.run_id.clone()).map_err(|error| damaged(error.to_string()))?;
+        // A store may come from anywhere. What is performed keeps to the bounds of the grammar.
+        let stored = Study::parse(&header.study_file, &header.study.to_toml());
+        if stored.ok().as_ref() != Some(&header.study) {
+            return Err(damaged("its study is not one that a study file could hold".to_owned()).into());
+        }
+        check_host(&header.study)?;
+        let dir = RunDir::reopen(directory, run)?;
         let store = Store::open(dir.store())?;
-        let header = store.header()?;
         // Whatever the dead controller left would hold the addresses and names that its trials need again.
         rookery_guest::clean(&CleanOptions {
             run: Some(dir.run().clone()),
@@ -112,12 +129,29 @@ impl Conductor<'_> {
                 templates: self.templates.clone(),
             };
             let mut lab = open_lab(guest_kind(header.study.guest.kind), site)?;
+            self.remark_on_others(store, dir.run())?;
             let conducted = self.conduct_trials(lab.as_ref(), store, header, &left);
             let closed = lab.close();
             conducted?;
             closed?;
         }
         summarise(dir, store, self.listener)
+    }
+
+    /// Runs at the same time take each other's CPUs: the numbers of both suffer, and the reader must know.
+    fn remark_on_others(&self, store: &Store, own: &RunId) -> Result<(), LabError> {
+        let things = rookery_guest::inventory()?;
+        let others: BTreeSet<&str> = things
+            .iter()
+            .filter(|thing| thing.alive && thing.run != *own)
+            .map(|thing| thing.run.as_str())
+            .collect();
+        for other in others {
+            let text = format!("run {other} was under way on this host at the same time: the two disturb each other's numbers");
+            store.note(&now(), &text)?;
+            (self.listener)(&Event::Remark { text });
+        }
+        Ok(())
     }
 
     fn conduct_trials(&self, lab: &dyn Lab, store: &Store, header: &RunHeader, left: &[Trial]) -> Result<(), LabError> {

@@ -74,6 +74,11 @@ pub enum Event {
         /// Whether QoS held; nothing if it was not judged.
         qos: Option<bool>,
     },
+    /// Something that the reader of the run should know.
+    Remark {
+        /// In words; the run's notes hold the same.
+        text: String,
+    },
     /// The run ended.
     RunEnded {
         /// Trials done.

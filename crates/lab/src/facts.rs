@@ -4,9 +4,17 @@ use std::path::{Path, PathBuf};
 
 use rookery_host::{Host, Invocation, RealHost, Topology};
 use rookery_store::HostDescription;
-use rookery_study::HostFacts;
+use rookery_study::{HostFacts, Study};
 
-use crate::LabError;
+use crate::{LabError, stage::guest_kind};
+
+/// Whether this host can run the guests of a study. Changes nothing.
+///
+/// # Errors
+/// Everything that is missing, each with its mend.
+pub fn check_host(study: &Study) -> Result<(), LabError> {
+    Ok(rookery_guest::check_host(guest_kind(study.guest.kind))?)
+}
 
 /// What a plan must know of this host; `place` is where runs are kept (it need not exist yet).
 ///

@@ -14,5 +14,5 @@ mod trial;
 pub use conduct::{Conductor, Summary};
 pub use error::LabError;
 pub use event::{Event, Listener};
-pub use facts::{describe_host, host_facts};
+pub use facts::{check_host, describe_host, host_facts};
 pub use run_dir::{RunDir, find, find_of_study, store_in, write_whole};

@@ -38,20 +38,14 @@ impl RunDir {
         Ok(Self { path, run, _lock: lock })
     }
 
-    /// Take hold of an existing directory.
+    /// Take hold of the existing directory of `run`, whatever it is called by now.
     ///
     /// # Errors
-    /// When it is no run, or another controller is at work in it.
-    pub fn reopen(path: &Path) -> Result<Self, LabError> {
+    /// When it is not there, or another controller is at work in it.
+    pub fn reopen(path: &Path, run: RunId) -> Result<Self, LabError> {
         let path = path
             .canonicalize()
             .map_err(|error| LabError::file("open the run directory", path, &error))?;
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let id = name.rsplit('-').next().unwrap_or_default().to_owned();
-        let run = RunId::try_from(id).map_err(|_| LabError::NoRun {
-            name,
-            base: path.display().to_string(),
-        })?;
         let lock = hold(&path)?;
         Ok(Self { path, run, _lock: lock })
     }
@@ -234,9 +228,9 @@ mod tests {
             Some(base.path().canonicalize().expect("exists").as_path()),
             "the stem cannot leave the base"
         );
-        assert!(matches!(RunDir::reopen(first.path()), Err(LabError::Busy { .. })));
-        let path = first.path().to_owned();
+        assert!(matches!(RunDir::reopen(first.path(), first.run().clone()), Err(LabError::Busy { .. })));
+        let (path, run) = (first.path().to_owned(), first.run().clone());
         drop(first);
-        assert!(RunDir::reopen(&path).is_ok());
+        assert!(RunDir::reopen(&path, run).is_ok());
     }
 }

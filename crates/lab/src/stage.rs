@@ -1,6 +1,7 @@
 //! The stage of a trial: guests are made, started, driven, stopped, audited, removed.
 
 use std::{
+    ops::ControlFlow,
     path::Path,
     sync::{
         Mutex,
@@ -53,7 +54,10 @@ impl Stage<'_> {
     /// What is not the matter of this trial alone: no template, no driver.
     pub(crate) fn perform(&self, trial: &Trial) -> Result<Option<TrialRecord>, LabError> {
         let point = self.point(trial);
-        let template = self.template(point.database)?;
+        let template = match self.template(point.database) {
+            Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(None),
+            template => template?,
+        };
         (self.listener)(&Event::TrialStarted {
             trial: trial.id,
             point: point.label(),
@@ -87,6 +91,14 @@ impl Stage<'_> {
         Ok(self.unless_stopped(record))
     }
 
+    fn go_on(&self) -> ControlFlow<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
     fn unless_stopped(&self, record: TrialRecord) -> Option<TrialRecord> {
         (!self.stop.load(Ordering::Relaxed)).then_some(record)
     }
@@ -107,7 +119,7 @@ impl Stage<'_> {
             description: format!("embedded dvdstore {size}, own words"),
             program: self.program.to_owned(),
             fill: &|data| {
-                embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| ())
+                embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| self.go_on())
                     .map(|_| ())
                     .map_err(|error| error.to_string())
             },

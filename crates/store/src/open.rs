@@ -278,9 +278,10 @@ fn check_plan(plan: &Plan) -> Result<(), String> {
         if point.users.iter().try_fold(0u32, |sum, users| sum.checked_add(*users)).is_none() {
             return Err(format!("point {} has more users than can be counted", point.id));
         }
-        if point.layouts.is_empty() || point.users.len() != point.guests as usize {
+        let guests = usize::from(u16::try_from(point.guests).map_err(|_| format!("point {} has more guests than any lab", point.id))?);
+        if point.layouts.is_empty() || [point.users.len(), point.pins.len()] != [guests; 2] {
             return Err(format!(
-                "point {} has no layout, or not one number of users for each guest",
+                "point {} has no layout, or not one number of users and one list of CPUs for each guest",
                 point.id
             ));
         }

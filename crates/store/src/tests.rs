@@ -220,6 +220,7 @@ fn damaged_contents_are_named() {
     insta::assert_snapshot!(damaged("UPDATE trials SET status = 'gone' WHERE trial = 4"), @"DIR/run.sqlite: table trials is damaged: status: unknown variant `gone`, expected one of `planned`, `running`, `done`, `void`, `failed`");
     insta::assert_snapshot!(damaged("DELETE FROM trials WHERE trial = 4"), @"DIR/run.sqlite: table trials is damaged: it does not hold the trials of the plan");
     insta::assert_snapshot!(damaged("UPDATE run SET plan_json = replace(plan_json, '\"point\":2', '\"point\":7')"), @"DIR/run.sqlite: table run is damaged: trial 2 is of point 7, which is not in the plan");
+    insta::assert_snapshot!(damaged("UPDATE run SET plan_json = json_set(plan_json, '$.points[0].pins', json('[]'))"), @"DIR/run.sqlite: table run is damaged: point 1 has no layout, or not one number of users and one list of CPUs for each guest");
 }
 
 #[test]

@@ -190,6 +190,14 @@ impl ContainerGuest {
         }
     }
 
+    /// The kernel's own word that the memory limit killed; nothing otherwise.
+    fn want_of_memory(&self) -> String {
+        match (self.shared.cgroups.memory_kills(&self.group), self.spec.memory_mib) {
+            (Some(1..), Some(limit)) => format!(" (out of memory: its limit is {limit} MiB; mend: raise `memory` in [guest])"),
+            _ => String::new(),
+        }
+    }
+
     /// Reap the first process, if it has ended and we are its adoptive parent; remember how it ended.
     fn reap(&mut self) {
         let Phase::Started(Some(init)) = self.phase else { return };
@@ -197,7 +205,10 @@ impl ContainerGuest {
             return;
         };
         match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
-            Ok(Some(status)) => self.phase = Phase::Ended(end_reason(status.exit_status(), status.terminating_signal())),
+            Ok(Some(status)) => {
+                let reason = end_reason(status.exit_status(), status.terminating_signal());
+                self.phase = Phase::Ended(reason + &self.want_of_memory());
+            }
             Ok(None) => {}
             // Somebody else's child, or reaped: only its absence can be seen.
             Err(_) if init.is_alive() => {}

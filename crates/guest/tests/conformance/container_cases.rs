@@ -17,7 +17,29 @@ pub(crate) const CASES: &[Case] = &[
     ("pids_limit_is_in_force", pids_limit_is_in_force),
     ("links_of_the_host_do_not_change", links_of_the_host_do_not_change),
     ("guests_are_found_by_name", guests_are_found_by_name),
+    ("a_name_alone_is_no_evidence", a_name_alone_is_no_evidence),
 ];
+
+/// Somebody else's namespace and control group may be called as ours are; without a registration, a process, a clone or a state they stay.
+fn a_name_alone_is_no_evidence(_: Kind) {
+    // As long as a run's id may be, and no id of a fixture.
+    let id = format!("web{}", std::process::id());
+    let name = format!("rookery-{id}");
+    let cgroups = rookery_host::Cgroups::detect().expect("mounts");
+    let group = cgroups.directory("pids", &format!("rookery/{id}")).expect("a hierarchy");
+    rookery_host::make_netns(&name, || Ok(())).expect("namespace");
+    std::fs::create_dir_all(&group).expect("group");
+    let run = rookery_host::RunId::try_from(id).expect("run id");
+    let known = rookery_guest::inventory().expect("inventory");
+    let report = rookery_guest::clean(&rookery_guest::CleanOptions { run: Some(run.clone()) }).expect("cleaned");
+    let stayed = [rookery_host::netns_path(&name).exists(), group.exists()];
+    rookery_host::remove_netns(&name).expect("removed");
+    std::fs::remove_dir(&group).expect("removed");
+    cgroups.remove_if_empty("rookery");
+    assert_eq!(stayed, [true, true], "{report:?}");
+    assert!(report.removed.is_empty() && report.failed.is_empty(), "{report:?}");
+    assert!(known.iter().all(|thing| thing.run != run), "{known:?}");
+}
 
 fn cpu_quota_is_in_force(kind: Kind) {
     let fixture = Fixture::new();
@@ -50,7 +72,13 @@ fn memory_limit_is_in_force(kind: Kind) {
         },
     );
     assert_eq!(get(&*lab, guest.address(), "/memory"), None, "64 MiB do not fit");
-    assert_eq!(end_of(&mut *guest), GuestState::Ended("killed by signal 9".into()));
+    let GuestState::Ended(reason) = end_of(&mut *guest) else {
+        panic!("it lives")
+    };
+    assert!(
+        reason.starts_with("killed by signal 9 (out of memory: its limit is 48 MiB"),
+        "{reason}"
+    );
     let large = healthy(
         &*lab,
         &GuestSpec {

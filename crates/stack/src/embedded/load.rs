@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    ops::ControlFlow,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -45,13 +46,19 @@ pub struct LoadSummary {
     pub took: Duration,
 }
 
-/// Make a database of `size` at `database`, with titles and actors from `words`, and report to `progress` about every ten thousand rows.
+/// Make a database of `size` at `database`, with titles and actors from `words`, and report to `progress` about every ten thousand rows; its
+/// answer may end the load, of which nothing stays then.
 ///
 /// The file appears under its name only when it is complete: a load that was killed leaves `<name>.part`, which the next load replaces.
 ///
 /// # Errors
-/// When `database` exists, the disk is full, or SQLite refuses.
-pub fn load(database: &Path, size: Size, words: &WordLists, progress: &dyn Fn(LoadProgress)) -> Result<LoadSummary, EmbeddedError> {
+/// When `database` exists, the disk is full, SQLite refuses, or `progress` ends the load.
+pub fn load(
+    database: &Path,
+    size: Size,
+    words: &WordLists,
+    progress: &dyn Fn(LoadProgress) -> ControlFlow<()>,
+) -> Result<LoadSummary, EmbeddedError> {
     let start = Instant::now();
     if database.exists() {
         return Err(EmbeddedError::Exists(database.to_owned()));
@@ -91,7 +98,7 @@ fn remove_stale(part: &Path) -> Result<(), EmbeddedError> {
 }
 
 /// Everything into the file at `part`. Returns the rows made.
-fn fill(part: &Path, size: Size, words: &WordLists, progress: &dyn Fn(LoadProgress)) -> Result<u64, EmbeddedError> {
+fn fill(part: &Path, size: Size, words: &WordLists, progress: &dyn Fn(LoadProgress) -> ControlFlow<()>) -> Result<u64, EmbeddedError> {
     let connection = Connection::open(part).at(part, "creating the database")?;
     settle(&connection).at(part, "setting up the database")?;
     // The block of common file systems and the unit of the page cache: a page never needs two writes or reads.
@@ -175,7 +182,7 @@ fn words_digest(words: &WordLists) -> String {
 struct Loader<'a> {
     connection: &'a Connection,
     part: &'a Path,
-    progress: &'a dyn Fn(LoadProgress),
+    progress: &'a dyn Fn(LoadProgress) -> ControlFlow<()>,
 }
 
 type Sql<T> = Result<T, rusqlite::Error>;
@@ -192,9 +199,22 @@ impl Loader<'_> {
         transact().at(self.part, step)
     }
 
-    fn report(&self, step: &'static str, done: u64, total: u64) {
+    fn report(&self, step: &'static str, done: u64, total: u64) -> Sql<()> {
         if done.is_multiple_of(REPORT_EVERY) || done == total {
-            (self.progress)(LoadProgress { step, done, total });
+            self.tell(step, done, total)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// A listener that has had enough interrupts the load, as SQLite calls it.
+    fn tell(&self, step: &'static str, done: u64, total: u64) -> Sql<()> {
+        match (self.progress)(LoadProgress { step, done, total }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_INTERRUPT),
+                None,
+            )),
         }
     }
 
@@ -238,7 +258,7 @@ impl Loader<'_> {
                     customer.income,
                     customer.gender,
                 ])?;
-                self.report("CUSTOMERS", customer.id, rows.customers);
+                self.report("CUSTOMERS", customer.id, rows.customers)?;
             }
             Ok(())
         })
@@ -263,7 +283,7 @@ impl Loader<'_> {
                     sold[line.product as usize - 1] += u32::from(line.quantity);
                     order_lines += 1;
                 }
-                self.report("ORDERS", order.id, rows.orders());
+                self.report("ORDERS", order.id, rows.orders())?;
             }
             Ok((order_lines, sold))
         })
@@ -284,7 +304,7 @@ impl Loader<'_> {
                     product.special,
                     common
                 ])?;
-                self.report("PRODUCTS", product.id, rows.products);
+                self.report("PRODUCTS", product.id, rows.products)?;
             }
             Ok(())
         })
@@ -295,7 +315,7 @@ impl Loader<'_> {
             let mut insert = connection.prepare("INSERT INTO INVENTORY VALUES (?1, ?2, ?3)")?;
             for row in Inventory::new(sold) {
                 insert.execute(params![row.product.cast_signed(), row.in_stock, row.sold])?;
-                self.report("INVENTORY", row.product, sold.len() as u64);
+                self.report("INVENTORY", row.product, sold.len() as u64)?;
             }
             Ok(())
         })
@@ -305,11 +325,7 @@ impl Loader<'_> {
         let total = schema::INDEXES.len() as u64;
         for (done, sql) in (1..).zip(schema::INDEXES) {
             self.connection.execute_batch(sql).at(self.part, "building the indexes")?;
-            (self.progress)(LoadProgress {
-                step: "indexes",
-                done,
-                total,
-            });
+            self.tell("indexes", done, total).at(self.part, "building the indexes")?;
         }
         self.connection.execute_batch("ANALYZE").at(self.part, "gathering statistics")
     }

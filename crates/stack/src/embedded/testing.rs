@@ -28,7 +28,7 @@ pub(super) fn database() -> (TempDir, PathBuf) {
     let dir = TempDir::new().expect("a temporary directory");
     let path = dir.path().join(DATABASE_FILE);
     let template = TEMPLATE.get_or_init(|| {
-        load(&path, SIZE, WordLists::own(), &|_| {}).expect("a loaded database");
+        load(&path, SIZE, WordLists::own(), &|_| std::ops::ControlFlow::Continue(())).expect("a loaded database");
         fs::read(&path).expect("the loaded database")
     });
     fs::write(&path, template).expect("a copy of the database");

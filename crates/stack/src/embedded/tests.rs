@@ -421,7 +421,7 @@ fn databases_that_are_not_whole_are_refused() {
     change("PRAGMA user_version = 77");
     assert!(matches!(audit(&path), Err(EmbeddedError::Foreign { .. })));
     assert!(matches!(
-        load(&path, SIZE, WordLists::own(), &|_| {}),
+        load(&path, SIZE, WordLists::own(), &|_| std::ops::ControlFlow::Continue(())),
         Err(EmbeddedError::Exists(_))
     ));
     assert!(matches!(audit(&path.with_extension("none")), Err(EmbeddedError::Missing(_))));

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn database() -> (TempDir, PathBuf) {
     let dir = TempDir::new().expect("a temporary directory");
     let path = dir.path().join(DATABASE_FILE);
-    load(&path, Size::Mb(1), WordLists::own(), &|_| {}).expect("a loaded database");
+    load(&path, Size::Mb(1), WordLists::own(), &|_| std::ops::ControlFlow::Continue(())).expect("a loaded database");
     (dir, path)
 }
 
