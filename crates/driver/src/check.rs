@@ -91,9 +91,10 @@ pub(crate) fn descriptors(users: u64) -> Result<(), DriverError> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::Duration;
+    use std::{borrow::Cow, time::Duration};
 
     use rookery_stats::Pacing;
+    use rookery_workload::dvdstore::WordLists;
 
     use super::*;
     use crate::config::{Limits, Phases};
@@ -119,6 +120,7 @@ pub(crate) mod tests {
             think_time: Duration::ZERO,
             timeout: Duration::from_secs(1),
             limits: Limits::default(),
+            words: Cow::Borrowed(WordLists::own()),
             seed: 0,
             confirmed_targets: Vec::new(),
         }

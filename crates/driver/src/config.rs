@@ -1,9 +1,9 @@
 //! What the driver is told.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{borrow::Cow, net::SocketAddr, path::PathBuf, time::Duration};
 
 use rookery_stats::Pacing;
-use rookery_workload::dvdstore::ShopperParams;
+use rookery_workload::dvdstore::{ShopperParams, WordLists};
 
 /// Phases of a trial; see the load section of a study.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,6 +109,8 @@ pub struct Config {
     pub timeout: Duration,
     /// The most that a server may send.
     pub limits: Limits,
+    /// Words that shoppers search for: those that the databases were loaded with, else their searches find nothing.
+    pub words: Cow<'static, WordLists>,
     /// Seed of all random streams.
     pub seed: u64,
     /// Foreign targets that the user named and confirmed; loopback is always allowed, and any address inside `network`.

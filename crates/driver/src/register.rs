@@ -32,6 +32,8 @@ pub(crate) struct Row {
     pub(crate) written: bool,
     overdue: bool,
     pub(crate) since: Nanos,
+    /// When it began its first act after its arrival.
+    pub(crate) active_since: Option<Nanos>,
     deadline: Option<Nanos>,
     waker: Option<Waker>,
     pub(crate) request: Option<Open>,

@@ -10,14 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_stats::{DriverQuality, Latencies, Measurement, Mode, Window, faults::little_error};
+use rookery_stats::{DriverQuality, GuestMeasurement, Latencies, Measurement, Mode, Window};
 
 use crate::{
     check,
     clock::{Clock, Nanos, Span, nanos, seconds},
     config::{Config, Script},
     error::DriverError,
-    record::{self, Operation, Recorder},
+    record::{self, Operation, Population, Recorder, little_error},
     thread::{Board, Control, Harvest, Part, window},
 };
 
@@ -212,21 +212,21 @@ impl Watcher<'_> {
 }
 
 /// Merge the harvests of all threads.
-fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>, aborted: Option<String>) -> Measurement {
-    let driver = quality(config, &harvests);
+pub(crate) fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>, aborted: Option<String>) -> Measurement {
+    let mut driver = quality(config, &harvests);
     let mut by_guest: Vec<Vec<Recorder>> = config.assignments.iter().map(|_| Vec::new()).collect();
     for harvest in harvests {
         for (parts, recorder) in by_guest.iter_mut().zip(harvest.recorders) {
             parts.push(recorder);
         }
     }
-    let guests = config
-        .assignments
-        .iter()
-        .zip(by_guest)
-        .map(|(assignment, parts)| record::guest(&assignment.guest, assignment.users, operations(&assignment.script), window, parts))
-        .collect();
-    let mut measurement = Measurement {
+    let merged = config.assignments.iter().zip(by_guest).map(|(assignment, parts)| {
+        let always = operations(&assignment.script);
+        record::guest(&assignment.guest, assignment.users, always, window, config.pacing, parts)
+    });
+    let (guests, populations): (Vec<GuestMeasurement>, Vec<Population>) = merged.unzip();
+    driver.little_error = little_error(&populations);
+    Measurement {
         mode: Mode::Closed,
         pacing: config.pacing,
         window: Window {
@@ -236,9 +236,7 @@ fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>, aborted: O
         guests,
         driver,
         aborted,
-    };
-    measurement.driver.little_error = little_error(&measurement);
-    measurement
+    }
 }
 
 /// The operations that a script reports even when none was started.

@@ -24,7 +24,7 @@ use crate::{
     config::{Assignment, Config, Phases},
     error::DriverError,
     record::Recorder,
-    site::{Pace, Site},
+    site::Site,
     user::User,
     worker::{SWEEP, Standing, Worker},
 };
@@ -161,20 +161,8 @@ impl Part<'_> {
     fn work(&self, runtime: &LocalRuntime) -> Harvest {
         let deal = Deal::new(self.config, self.index);
         let guests: Vec<u32> = deal.users.iter().map(|user| user.guest as u32).collect();
-        let pace = Pace {
-            pacing: self.config.pacing,
-            time: self.config.think_time,
-            timeout: nanos(self.config.timeout),
-        };
         let window = window(&self.config.phases);
-        let worker = Rc::new(Worker::new(
-            self.clock,
-            self.config.limits,
-            pace,
-            window,
-            self.config.assignments.len(),
-            &guests,
-        ));
+        let worker = Rc::new(Worker::new(self.config, self.clock, &guests));
         runtime.block_on(async {
             deal.spawn(self.config, &worker);
             self.watch(&worker, window).await
@@ -222,7 +210,7 @@ impl Part<'_> {
     }
 }
 
-fn harvest(worker: &Worker, now: Nanos, cpu: CpuUse, standing: Standing) -> Harvest {
+pub(crate) fn harvest(worker: &Worker, now: Nanos, cpu: CpuUse, standing: Standing) -> Harvest {
     let requests_in_window = worker.requests_in_window();
     let (recorders, lag) = worker.finish(now);
     Harvest {
@@ -284,7 +272,7 @@ impl Deal {
 }
 
 /// When user `user` of `of` appears and when it stops: evenly over ramp-up, and in the same order over the second half of ramp-down.
-fn life(phases: &Phases, user: u32, of: u32) -> (Nanos, Nanos) {
+pub(crate) fn life(phases: &Phases, user: u32, of: u32) -> (Nanos, Nanos) {
     let share = |span: Nanos, part: u32| (u128::from(span) * u128::from(part) / u128::from(of.max(1))) as Nanos;
     let half = nanos(phases.ramp_down) / 2;
     let stops = nanos(phases.load_end()) - half + share(half, user + 1);

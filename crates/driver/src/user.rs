@@ -13,7 +13,7 @@ use crate::{
         decode::{Answer, Body},
         head::judge_status,
     },
-    record::{Operation, OrderBook, Outcome, Timing},
+    record::{Operation, OrderBook, Outcome, Pause, Timing},
     register::Open,
     script,
     site::Site,
@@ -31,16 +31,9 @@ const LONGEST_INITIAL_DELAY: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failed;
 
-/// A delay that is being waited: for the comparison of drawn and actual delays.
-#[derive(Clone, Copy, Debug)]
-struct Pause {
-    drawn: Nanos,
-    from: Nanos,
-}
-
 /// One emulated user.
 pub(crate) struct User {
-    worker: Rc<Worker>,
+    pub(crate) worker: Rc<Worker>,
     pub(crate) site: Rc<Site>,
     row: usize,
     pub(crate) shopper: Shopper,
@@ -54,6 +47,8 @@ pub(crate) struct User {
     service: Nanos,
     pub(crate) book: OrderBook,
     failures: u8,
+    /// When the last act ended.
+    ended: Option<Nanos>,
 }
 
 impl User {
@@ -70,6 +65,7 @@ impl User {
             service: 0,
             book: OrderBook::default(),
             failures: 0,
+            ended: None,
         }
     }
 
@@ -92,7 +88,8 @@ impl User {
             if self.worker.stopping.get() {
                 break;
             }
-            let sent = self.begin(due, in_time, pause);
+            let sent = self.now();
+            self.begin(due, sent, in_time, pause);
             let outcome = script::act(&mut self).await;
             let done = self.finish(due, sent, outcome);
             (due, pause) = self.next(sent, done);
@@ -107,15 +104,14 @@ impl User {
         tokio::time::sleep_until(self.worker.clock().instant(at).into()).await;
     }
 
-    /// Turn from thinking to acting; returns the moment.
-    fn begin(&mut self, due: Nanos, in_time: bool, pause: Option<Pause>) -> Nanos {
-        let sent = self.now();
+    /// Turn from thinking to acting at `sent`.
+    fn begin(&mut self, due: Nanos, sent: Nanos, in_time: bool, pause: Option<Pause>) {
         self.worker.turn(self.row, true, sent);
         if in_time {
             self.worker.lagged(self.row, due, sent);
         }
-        if let Some(pause) = pause {
-            self.worker.recorder(self.row).delay(pause.drawn, pause.from, sent);
+        if let Some(ended) = self.ended {
+            self.worker.recorder(self.row).waited(ended, sent, pause);
         }
         self.intended = due;
         self.service = 0;
@@ -130,7 +126,6 @@ impl User {
                 }),
             );
         }
-        sent
     }
 
     /// Turn from acting to thinking; returns the moment.
@@ -138,6 +133,7 @@ impl User {
         // `intended` was set to the end of the last request.
         let done = self.intended.max(sent);
         self.worker.turn(self.row, false, done);
+        self.ended = Some(done);
         self.failures = match outcome {
             Ok(()) => 0,
             Err(Failed) => self.failures.saturating_add(1).min(MOST_BACK_OFFS),
@@ -250,26 +246,20 @@ fn with_body_and_evidence<T>(
 }
 
 #[cfg(test)]
+mod simulation;
+
+#[cfg(test)]
 mod tests {
     use rookery_stats::Pacing;
     use rookery_workload::dvdstore::{ShopperParams, Size};
 
     use super::*;
-    use crate::{
-        clock::{Clock, Span},
-        config::{Limits, Script},
-        register::Row,
-        site::Pace,
-    };
+    use crate::{check::tests::config_for, clock::Clock, config::Script, register::Row};
 
     fn user(pacing: Pacing, time: Duration) -> User {
-        let pace = Pace {
-            pacing,
-            time,
-            timeout: 1_000_000_000,
-        };
-        let window = Span { start: 0, end: 1 };
-        let worker = Worker::new(Clock::new(std::time::Instant::now()), Limits::default(), pace, window, 1, &[0]);
+        let mut config = config_for("127.0.0.1:1", "/");
+        (config.pacing, config.think_time) = (pacing, time);
+        let worker = Worker::new(&config, Clock::new(std::time::Instant::now()), &[0]);
         let script = Script::DvdStore {
             directory: "ds2".to_owned(),
             page_type: "php".to_owned(),

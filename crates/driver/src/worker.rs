@@ -1,22 +1,25 @@
 //! What all users of one thread share: clock, scratch buffers, register and recorders. Nothing here is shared with another thread.
 
 use std::{
+    borrow::Cow,
     cell::{Cell, RefCell, RefMut},
     task::{Context, Poll},
     time::Duration,
 };
 
 use rookery_stats::Latencies;
+use rookery_workload::dvdstore::WordLists;
 
 use crate::{
-    clock::{Clock, Nanos, Span},
-    config::Limits,
+    clock::{Clock, Nanos, nanos},
+    config::{Config, Limits},
     fault::Fault,
     http::decode::Pool,
     record::{Operation, Outcome, Recorder, Timing},
     register::{Open, Row},
     script::CONFLICT,
     site::Pace,
+    thread::window,
 };
 
 /// How often the register is swept for overdue requests.
@@ -50,6 +53,8 @@ pub(crate) struct Worker {
     clock: Clock,
     limits: Limits,
     pub(crate) pace: Pace,
+    /// Words that shoppers search for.
+    pub(crate) words: Cow<'static, WordLists>,
     scratch: RefCell<Scratch>,
     request: RefCell<Vec<u8>>,
     register: RefCell<Vec<Row>>,
@@ -71,11 +76,17 @@ pub(crate) struct Standing {
 
 impl Worker {
     /// A thread with one recorder for each guest and one row for each user (the index of its guest).
-    pub(crate) fn new(clock: Clock, limits: Limits, pace: Pace, window: Span, guests: usize, users: &[u32]) -> Self {
+    pub(crate) fn new(config: &Config, clock: Clock, users: &[u32]) -> Self {
+        let window = window(&config.phases);
         Self {
             clock,
-            limits,
-            pace,
+            limits: config.limits,
+            pace: Pace {
+                pacing: config.pacing,
+                time: config.think_time,
+                timeout: nanos(config.timeout),
+            },
+            words: config.words.clone(),
             scratch: RefCell::new(Scratch {
                 received: vec![0; RECEIVE_BYTES].into_boxed_slice(),
                 pool: Pool::default(),
@@ -83,7 +94,7 @@ impl Worker {
             }),
             request: RefCell::default(),
             register: RefCell::new(users.iter().map(|&guest| Row::new(guest)).collect()),
-            recorders: RefCell::new((0..guests).map(|_| Recorder::new(window)).collect()),
+            recorders: RefCell::new(config.assignments.iter().map(|_| Recorder::new(window)).collect()),
             lag: RefCell::default(),
             totals: Totals::default(),
             stopping: Cell::new(false),
@@ -156,6 +167,9 @@ impl Worker {
             let mut row = self.row(row);
             let was = (row.started, row.busy, row.since);
             (row.started, row.busy, row.since) = (true, busy, now);
+            if busy {
+                row.active_since.get_or_insert(now);
+            }
             was
         };
         if was_started {
@@ -244,6 +258,9 @@ impl Worker {
 fn close(row: &mut Row, recorder: &mut Recorder, now: Nanos) {
     if row.started {
         recorder.occupied(row.busy, row.since, now);
+    }
+    if let Some(since) = row.active_since {
+        recorder.active(since, now);
     }
     if let Some(request) = row.request.take() {
         recorder.unfinished(request.operation, request.sent, request.intended, now);

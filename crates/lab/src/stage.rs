@@ -1,6 +1,7 @@
 //! The stage of a trial: guests are made, started, driven, stopped, audited, removed.
 
 use std::{
+    borrow::Cow,
     ops::ControlFlow,
     path::Path,
     sync::{
@@ -288,6 +289,7 @@ impl Stage<'_> {
             think_time: workload.think_time,
             timeout: load.timeout,
             limits: Limits::default(),
+            words: Cow::Borrowed(WordLists::own()),
             seed: trial.seed,
             confirmed_targets: Vec::new(),
         }

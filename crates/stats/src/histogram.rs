@@ -112,6 +112,21 @@ impl Latencies {
         (!self.is_empty()).then(|| self.counts.stdev())
     }
 
+    /// Mean of the values, of their squares and of their cubes: us, us^2, us^3. `None` without values.
+    #[must_use]
+    pub fn moments_us(&self) -> Option<[f64; 3]> {
+        let mut sums = [0.0; 3];
+        for bucket in self.counts.iter_recorded() {
+            let value = self.counts.median_equivalent(bucket.value_iterated_to()) as f64;
+            let mut product = f64::from(bucket.count_at_value());
+            for sum in &mut sums {
+                product *= value;
+                *sum += product;
+            }
+        }
+        (!self.is_empty()).then(|| sums.map(|sum| sum / self.count() as f64))
+    }
+
     /// The percentile `p` (0 to 100), us, by nearest rank: the value at rank ceil(n p / 100), reported as the upper
     /// bound of its bucket. `None` without values.
     #[must_use]
@@ -265,6 +280,12 @@ mod tests {
         assert_eq!((ten.percentile_us(90.0), ten.percentile_us(95.0)), (Some(90), Some(100)));
         assert_eq!(of([5]).percentile_us(50.0), Some(5));
         assert_eq!(Latencies::new().percentile_us(50.0), None);
+    }
+
+    #[test]
+    fn moments_are_means_of_powers() {
+        assert_eq!(of([1, 2, 3]).moments_us(), Some([2.0, 14.0 / 3.0, 12.0]));
+        assert_eq!(Latencies::new().moments_us(), None);
     }
 
     #[test]

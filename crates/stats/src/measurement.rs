@@ -67,7 +67,8 @@ pub struct GuestMeasurement {
     pub busy_s: f64,
     /// Sum over users of time spent thinking (or waiting for the cycle) inside the window, s.
     pub idle_s: f64,
-    /// Mean drawn delay of delays lying wholly inside the window, s; `None` without delays.
+    /// Mean drawn delay, s, of delays lying wholly inside the window, weighted so that long ones, which seldom do, count in full;
+    /// `None` without delays.
     pub drawn_delay_mean_s: Option<f64>,
     /// Mean actual delay of the same delays, s.
     pub actual_delay_mean_s: Option<f64>,
@@ -204,7 +205,8 @@ pub struct DriverQuality {
     pub unconnected_users: u32,
     /// Seconds from the start of the first to the end of the last connect.
     pub connect_s: f64,
-    /// |X (R + Z) - N| / N over the window.
+    /// |X (R + Z) - N| / N over the window: X = orders (or pages) ended in it per second, R = their mean time, Z = the mean wait between two,
+    /// N = users at work.
     pub little_error: f64,
     /// Connections opened over the whole trial.
     pub connections: u64,

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
@@ -102,7 +103,7 @@ fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
 fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest::GuestError> {
     let fill = |data: &Path| {
         let database = data.join(embedded::DATABASE_FILE);
-        embedded::load(&database, options.size, WordLists::own(), &|_| ())
+        embedded::load(&database, options.size, WordLists::own(), &|_| ControlFlow::Continue(()))
             .map(drop)
             .map_err(|error| error.to_string())
     };

@@ -1,17 +1,24 @@
 //! The recorders of all threads become the measurement of a guest.
 
-use rookery_stats::GuestMeasurement;
+use rookery_stats::{GuestMeasurement, Pacing};
 
-use super::{Delays, Operation, Recorder, operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies};
-use crate::clock::{Nanos, Span, seconds};
+use super::{Operation, Population, Recorder, operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies, wait::Waits};
+use crate::clock::{Span, seconds};
 
 /// Merge the recorders of one guest. `always` lists the operations that are reported even when none was started; others appear only
 /// when they touched the window.
-pub(crate) fn guest(name: &str, users: u32, always: &[Operation], window: Span, recorders: Vec<Recorder>) -> GuestMeasurement {
+pub(crate) fn guest(
+    name: &str,
+    users: u32,
+    always: &[Operation],
+    window: Span,
+    pacing: Pacing,
+    recorders: Vec<Recorder>,
+) -> (GuestMeasurement, Population) {
     let mut operations: [OperationRecord; Operation::COUNT] = Default::default();
     let (mut series, mut tallies, mut shops) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut busy, mut idle) = (0, 0);
-    let mut delays = Delays::default();
+    let (mut busy, mut idle, mut active) = (0, 0, 0);
+    let (mut delays, mut waits) = (Waits::default(), Waits::default());
     for recorder in recorders {
         for (mine, other) in operations.iter_mut().zip(&recorder.operations) {
             mine.merge(other);
@@ -21,13 +28,22 @@ pub(crate) fn guest(name: &str, users: u32, always: &[Operation], window: Span, 
         shops.push(recorder.shop);
         busy += recorder.busy;
         idle += recorder.idle;
-        delays.count += recorder.delays.count;
-        delays.drawn += recorder.delays.drawn;
-        delays.actual += recorder.delays.actual;
+        active += recorder.active;
+        delays.merge(recorder.delays);
+        waits.merge(recorder.other_waits);
     }
-    let mean = |sum: Nanos| (delays.count > 0).then(|| seconds(sum) / delays.count as f64);
+    // A drawn think time is the wait between two acts itself; a cycle time begins with the act.
+    if pacing == Pacing::Think {
+        waits.merge(delays);
+    }
+    let act = if always.contains(&Operation::Order) {
+        Operation::Order
+    } else {
+        Operation::Page
+    };
+    let population = Population::of(window, &operations[act as usize], waits, active);
     let listed = Operation::ALL.into_iter().zip(operations);
-    GuestMeasurement {
+    let measurement = GuestMeasurement {
         guest: name.to_owned(),
         users,
         operations: listed
@@ -39,7 +55,8 @@ pub(crate) fn guest(name: &str, users: u32, always: &[Operation], window: Span, 
         shop: ShopRecord::counters(shops, window),
         busy_s: seconds(busy),
         idle_s: seconds(idle),
-        drawn_delay_mean_s: mean(delays.drawn),
-        actual_delay_mean_s: mean(delays.actual),
-    }
+        drawn_delay_mean_s: delays.drawn_mean_s(),
+        actual_delay_mean_s: delays.actual_mean_s(),
+    };
+    (measurement, population)
 }

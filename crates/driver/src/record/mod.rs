@@ -4,29 +4,25 @@
 //! ([`merge`]). Times of the measured window decide what counts: a success that completes inside it is throughput, an operation
 //! that starts inside it is followed to its end and gives the response times.
 
+mod little;
 mod merge;
 mod operation;
 mod second;
 mod shop;
 mod tally;
+mod wait;
 
+pub(crate) use little::{Population, little_error};
 pub(crate) use merge::guest;
 pub(crate) use operation::{Operation, Outcome, Timing};
 pub(crate) use shop::OrderBook;
+pub(crate) use wait::Pause;
 
-use self::{operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies};
+use self::{operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies, wait::Waits};
 use crate::{
     clock::{Nanos, Span},
     fault::Fault,
 };
-
-/// Sum and number of delays lying wholly inside the window.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Delays {
-    pub(crate) count: u64,
-    pub(crate) drawn: Nanos,
-    pub(crate) actual: Nanos,
-}
 
 /// One guest, as one thread saw it.
 #[derive(Debug)]
@@ -38,7 +34,12 @@ pub(crate) struct Recorder {
     pub(crate) shop: ShopRecord,
     pub(crate) busy: Nanos,
     pub(crate) idle: Nanos,
-    delays: Delays,
+    /// Drawn delays.
+    delays: Waits,
+    /// Waits that were no drawn delay: after a failure, and for the rest of a cycle.
+    other_waits: Waits,
+    /// Time that users were going from act to act.
+    active: Nanos,
     /// Requests that ended inside the window, well or not.
     requests_in_window: u64,
 }
@@ -53,7 +54,9 @@ impl Recorder {
             shop: ShopRecord::default(),
             busy: 0,
             idle: 0,
-            delays: Delays::default(),
+            delays: Waits::default(),
+            other_waits: Waits::default(),
+            active: 0,
             requests_in_window: 0,
         }
     }
@@ -98,13 +101,19 @@ impl Recorder {
         self.tallies.count(fault, at, operation, evidence);
     }
 
-    /// A delay from `done` to `next`, drawn as `drawn`.
-    pub(crate) fn delay(&mut self, drawn: Nanos, done: Nanos, next: Nanos) {
-        if self.window.contains(done) && self.window.contains(next) {
-            self.delays.count += 1;
-            self.delays.drawn += drawn;
-            self.delays.actual += next - done;
+    /// A user ended an act at `done` and began the next at `next`; `pause` was the delay that it had drawn.
+    pub(crate) fn waited(&mut self, done: Nanos, next: Nanos, pause: Option<Pause>) {
+        if let Some(pause) = pause {
+            self.delays.add(self.window, pause.drawn, pause.from, next);
         }
+        if pause.is_none_or(|pause| pause.from != done) {
+            self.other_waits.add(self.window, 0, done, next);
+        }
+    }
+
+    /// A user went from act to act from `from` to `to`.
+    pub(crate) fn active(&mut self, from: Nanos, to: Nanos) {
+        self.active += self.window.overlap(from, to);
     }
 
     /// A user was busy or idle from `from` to `to`.
@@ -124,7 +133,7 @@ impl Recorder {
 
 #[cfg(test)]
 mod tests {
-    use rookery_stats::{ErrorClass, GuestMeasurement};
+    use rookery_stats::{ErrorClass, GuestMeasurement, Pacing};
 
     use super::*;
 
@@ -155,8 +164,10 @@ mod tests {
                 start: 10 * S,
                 end: 20 * S,
             },
+            Pacing::Think,
             recorders,
         )
+        .0
     }
 
     #[test]
@@ -200,11 +211,19 @@ mod tests {
     #[test]
     fn only_delays_wholly_inside_are_compared() {
         let mut recorder = recorder();
-        recorder.delay(S, 9 * S, 11 * S);
-        recorder.delay(S, 12 * S, 14 * S);
-        recorder.delay(S, 19 * S, 21 * S);
+        for (from, next) in [(9 * S, 11 * S), (12 * S, 14 * S), (19 * S, 21 * S)] {
+            recorder.waited(from, next, Some(Pause { drawn: S, from }));
+        }
         let guest = page(vec![recorder]);
         assert_eq!((guest.drawn_delay_mean_s, guest.actual_delay_mean_s), (Some(1.0), Some(2.0)));
+    }
+
+    #[test]
+    fn a_back_off_is_a_wait_but_no_delay() {
+        let mut recorder = recorder();
+        recorder.waited(12 * S, 13 * S, None);
+        assert_eq!(recorder.delays.actual_mean_s(), None);
+        assert_eq!(recorder.other_waits.actual_mean_s(), Some(1.0));
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! The original ends a user at its first failed call, so that the population shrinks unseen. Here the failure is counted in its
 //! class and the user goes on with its next order.
 
+use std::rc::Rc;
+
 use rookery_stats::ErrorClass;
 use rookery_workload::dvdstore::{
-    NewCustomerAnswer, Opening, PageFault, PageSite, PurchaseAnswer, ShopperParams, WordLists,
+    NewCustomerAnswer, Opening, PageFault, PageSite, PurchaseAnswer, ShopperParams,
     pages::{read_browse, read_login, read_new_customer, read_purchase},
 };
 
@@ -86,7 +88,8 @@ async fn register(user: &mut User, pages: &PageSite<'_>, shopper: &ShopperParams
 }
 
 async fn search(user: &mut User, pages: &PageSite<'_>, shopper: &ShopperParams, customer: u64) -> Result<(), Failed> {
-    let (search, limit) = user.shopper.search(shopper, WordLists::own());
+    let worker = Rc::clone(&user.worker);
+    let (search, limit) = user.shopper.search(shopper, &worker.words);
     let ask = Ask {
         target: |out: &mut Vec<u8>| pages.browse(out, &search, limit, customer),
         repeatable: true,

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::{
+    borrow::Cow,
     net::SocketAddr,
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
@@ -10,7 +11,7 @@ use std::{
 use rookery_driver::{Assignment, Config, Limits, Phases, Script, run};
 use rookery_stats::{GuestMeasurement, Measurement, OperationMeasurement, Pacing};
 use rookery_testkit::{Behaviour, Request, page};
-use rookery_workload::dvdstore::{ShopperParams, Size};
+use rookery_workload::dvdstore::{ShopperParams, Size, WordLists};
 
 pub(crate) const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
@@ -38,6 +39,7 @@ pub(crate) fn config(target: SocketAddr, users: u32, script: Script) -> Config {
         think_time: Duration::ZERO,
         timeout: ms(5_000),
         limits: Limits::default(),
+        words: Cow::Borrowed(WordLists::own()),
         seed: 7,
         confirmed_targets: Vec::new(),
     }

@@ -22,6 +22,8 @@ use crate::{
     signals,
 };
 
+use super::words;
+
 pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
     let config = config(args)?;
     let stop = signals::stop_flag()?;
@@ -109,6 +111,7 @@ fn config(args: &DriveDvdstoreArgs) -> Result<Config, Failure> {
         think_time: duration(&args.think_time, "--think-time")?,
         timeout: duration(&args.timeout, "--timeout")?,
         limits: Limits::default(),
+        words: words::lists(&args.words)?,
         seed: args.seed,
         confirmed_targets: targets
             .iter()

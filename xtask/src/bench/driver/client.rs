@@ -1,6 +1,7 @@
 //! The process that is measured: the driver and nothing else, and how to start and weigh such a process.
 
 use std::{
+    borrow::Cow,
     net::SocketAddr,
     process::{Command, Stdio},
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -9,6 +10,7 @@ use std::{
 
 use rookery_driver::{Assignment, Config, Limits, Phases, Script, faults, run as drive};
 use rookery_stats::{Measurement, Pacing};
+use rookery_workload::dvdstore::WordLists;
 use serde_json::{Value, json};
 
 /// What the driver is to do.
@@ -111,6 +113,7 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
         think_time,
         timeout: Duration::from_secs(10),
         limits: Limits::default(),
+        words: Cow::Borrowed(WordLists::own()),
         seed: 1,
         confirmed_targets: Vec::new(),
     };
