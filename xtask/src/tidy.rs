@@ -9,7 +9,7 @@ use std::{
 
 /// Layers of the house, lowest first. A crate may depend on lower layers, and within a layer only on the crates before it.
 const LAYERS: &[&[&str]] = &[
-    &["rookery-workload", "rookery-stats", "rookery-study"],
+    &["rookery-workload", "rookery-stats", "rookery-study", "rookery-model"],
     &[
         "rookery-host",
         "rookery-guest",
@@ -28,7 +28,7 @@ const STORE_READERS: &[&str] = &["rookery-report"];
 /// Crates outside the layers: tests and tasks.
 const OUTSIDE: &[&str] = &["rookery-testkit", "xtask"];
 
-const PURE: &[&str] = &["workload", "stats", "study"];
+const PURE: &[&str] = &["workload", "stats", "study", "model"];
 const EFFECTS: &[&str] = &[
     "std::fs",
     "std::net::Tcp",
