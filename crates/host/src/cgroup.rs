@@ -364,8 +364,14 @@ mod tests {
     fn kills_for_want_of_memory_are_counted_in_both_versions() {
         let (one, two) = (tree(V1), tree(V2));
         assert_eq!(one.cgroups.memory_kills("rookery/r/g1"), None, "no group yet");
-        one.put("memory/rookery/r/g1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
-        two.put("rookery/r/g1/memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 3\noom_group_kill 0\n");
+        one.put(
+            "memory/rookery/r/g1/memory.oom_control",
+            "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
+        );
+        two.put(
+            "rookery/r/g1/memory.events",
+            "low 0\nhigh 0\nmax 9\noom 1\noom_kill 3\noom_group_kill 0\n",
+        );
         assert_eq!(one.cgroups.memory_kills("rookery/r/g1"), Some(2));
         assert_eq!(two.cgroups.memory_kills("rookery/r/g1"), Some(3));
     }

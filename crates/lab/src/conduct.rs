@@ -1,7 +1,7 @@
 //! One run from its first trial to its last.
 
 use std::{
-    collections::BTreeSet,
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -129,7 +129,6 @@ impl Conductor<'_> {
                 templates: self.templates.clone(),
             };
             let mut lab = open_lab(guest_kind(header.study.guest.kind), site)?;
-            self.remark_on_others(store, dir.run())?;
             let conducted = self.conduct_trials(lab.as_ref(), store, header, &left);
             let closed = lab.close();
             conducted?;
@@ -139,14 +138,15 @@ impl Conductor<'_> {
     }
 
     /// Runs at the same time take each other's CPUs: the numbers of both suffer, and the reader must know.
-    fn remark_on_others(&self, store: &Store, own: &RunId) -> Result<(), LabError> {
-        let things = rookery_guest::inventory()?;
-        let others: BTreeSet<&str> = things
-            .iter()
-            .filter(|thing| thing.alive && thing.run != *own)
-            .map(|thing| thing.run.as_str())
-            .collect();
-        for other in others {
+    fn remark_on_others(&self, store: &Store, own: &str, known: &mut HashSet<RunId>) -> Result<(), LabError> {
+        let things = rookery_guest::inventory()?.into_iter();
+        for other in things
+            .filter(|thing| thing.alive && thing.run.as_str() != own)
+            .map(|thing| thing.run)
+        {
+            if !known.insert(other.clone()) {
+                continue;
+            }
             let text = format!("run {other} was under way on this host at the same time: the two disturb each other's numbers");
             store.note(&now(), &text)?;
             (self.listener)(&Event::Remark { text });
@@ -163,7 +163,9 @@ impl Conductor<'_> {
             stop: self.stop,
             listener: self.listener,
         };
+        let mut others = HashSet::new();
         for trial in left {
+            self.remark_on_others(store, &header.run_id, &mut others)?;
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -179,7 +181,7 @@ impl Conductor<'_> {
                 }
             }
         }
-        Ok(())
+        self.remark_on_others(store, &header.run_id, &mut others)
     }
 }
 

@@ -228,7 +228,10 @@ mod tests {
             Some(base.path().canonicalize().expect("exists").as_path()),
             "the stem cannot leave the base"
         );
-        assert!(matches!(RunDir::reopen(first.path(), first.run().clone()), Err(LabError::Busy { .. })));
+        assert!(matches!(
+            RunDir::reopen(first.path(), first.run().clone()),
+            Err(LabError::Busy { .. })
+        ));
         let (path, run) = (first.path().to_owned(), first.run().clone());
         drop(first);
         assert!(RunDir::reopen(&path, run).is_ok());

@@ -59,9 +59,9 @@ pub(crate) struct Places {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Study file; with --resume a run's directory, name or id, `latest`, or the study file of the run
-    #[arg(value_name = "STUDY", default_value_if("resume", "true", "latest"))]
-    pub(crate) study: String,
+    /// Study file; with --resume a run's directory, name or id, `latest` (the default), or the study file of the run
+    #[arg(value_name = "STUDY", required_unless_present = "resume", default_value_if("resume", "true", "latest"))]
+    pub(crate) study: Option<String>,
     /// Go on with an interrupted run: finished trials are kept, the others are run
     #[arg(long)]
     pub(crate) resume: bool,

@@ -74,7 +74,9 @@ fn tell_programs(heard: &AtomicBool, event: &Event) {
         && let Err(error) = output::try_result(line)
     {
         heard.store(false, Ordering::Relaxed);
-        output::remark(format!("the events cannot be printed any more ({error}); the run goes on, Ctrl-C ends it"));
+        output::remark(format!(
+            "the events cannot be printed any more ({error}); the run goes on, Ctrl-C ends it"
+        ));
     }
 }
 

@@ -54,3 +54,39 @@ fn a_missing_study_is_named() {
     let place = Place::new();
     refused(&place, &["check", "no-such.toml"], 3, &["no-such.toml", "mend"]);
 }
+
+#[test]
+fn an_unready_host_makes_no_run() {
+    let place = Place::new();
+    let study = place.study("container.toml", &tiny_study("container", "0.5", ""));
+    for command in ["check", "run"] {
+        let output = place
+            .rookery(&[command, &study])
+            .env("PATH", "/nowhere")
+            .output()
+            .expect("rookery starts");
+        let err = text(&output.stderr);
+        assert_eq!(code(&output), 4, "{command}: {err}");
+        assert!(err.contains("runc") || err.contains("root"), "{err}");
+    }
+    assert!(!place.runs().exists(), "a run that cannot begin would be in the way of `latest`");
+}
+
+#[test]
+fn a_file_without_end_is_no_study() {
+    refused(&Place::new(), &["check", "/dev/zero"], 3, &["study::too-large", "mend"]);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_said() {
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a full device");
+    let output = Place::new().rookery(&["reference"]).stdout(full).output().expect("rookery starts");
+    assert_eq!(code(&output), 8);
+    assert!(text(&output.stderr).contains("mend"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn resume_without_a_name_means_the_latest_run() {
+    refused(&Place::new(), &["run", "--resume"], 8, &["latest", "mend"]);
+    refused(&Place::new(), &["run"], 2, &["<STUDY>"]);
+}

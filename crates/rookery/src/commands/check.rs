@@ -16,6 +16,7 @@ use crate::{
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
     let mut all = Vec::new();
+    let mut worst = Code::Done;
     for path in &args.studies {
         let problems = match problems_of(path, args.file_only)? {
             None => {
@@ -29,12 +30,25 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
         if !args.json {
             output::error(&problems);
         }
+        // A study that is not right weighs more than a host that is not ready.
+        if worst != Code::Study {
+            worst = code_of(problems.list());
+        }
         all.extend(problems.list().iter().map(|problem| as_json(path, problem)));
     }
     if args.json {
         output::json(&all)?;
     }
-    Ok(if all.is_empty() { Code::Done } else { Code::Study })
+    Ok(worst)
+}
+
+/// The study is right when all that it lacks is root.
+fn code_of(problems: &[Problem]) -> Code {
+    if problems.iter().all(|problem| problem.code.as_str() == "plan::needs-root") {
+        Code::Host
+    } else {
+        Code::Study
+    }
 }
 
 fn problems_of(path: &Path, file_only: bool) -> Result<Option<Problems>, Failure> {
@@ -95,5 +109,5 @@ pub(crate) fn load(path: &Path) -> Result<Document, Failure> {
 /// The plan of a study on this host.
 pub(crate) fn plan(document: &Document, runs: &Path) -> Result<Plan, Failure> {
     let facts = rookery_lab::host_facts(runs)?;
-    Plan::of(document, &facts).map_err(|problems| Failure::new(Code::Study, problems))
+    Plan::of(document, &facts).map_err(|problems| Failure::new(code_of(problems.list()), problems))
 }

@@ -19,6 +19,8 @@ use crate::{
 };
 
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
+    // Without --resume the command line demands one.
+    let study = args.study.as_deref().unwrap_or("latest");
     let stop = signals::stop_flag()?;
     let teller = Teller::new(args.quiet, args.json);
     let conductor = Conductor {
@@ -29,9 +31,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
         listener: &|event| teller.tell(event),
     };
     let conducted = if args.resume {
-        resume(&conductor, &args.study)
+        resume(&conductor, study)
     } else {
-        start(&conductor, args)
+        start(&conductor, Path::new(study), &args.places)
     };
     teller.finish();
     let summary = conducted?;
@@ -54,10 +56,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     verdict(&store)
 }
 
-fn start(conductor: &Conductor<'_>, args: &RunArgs) -> Result<Summary, Failure> {
-    let path = Path::new(&args.study);
+fn start(conductor: &Conductor<'_>, path: &Path, places: &Places) -> Result<Summary, Failure> {
     let document = check::load(path)?;
-    let plan = check::plan(&document, &args.places.runs)?;
+    let plan = check::plan(&document, &places.runs)?;
     Ok(conductor.start(path, document.text(), document.study(), &plan)?)
 }
 

@@ -428,3 +428,22 @@ fn databases_that_are_not_whole_are_refused() {
     std::fs::write(&path, "no database at all").expect("a text file");
     assert!(matches!(audit(&path), Err(EmbeddedError::Database { .. })));
 }
+
+#[test]
+fn a_load_that_is_stopped_leaves_nothing() {
+    use super::load;
+    use std::ops::ControlFlow;
+    for step in ["CUSTOMERS", "ORDERS", "indexes"] {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let stop = |progress: super::LoadProgress| {
+            if progress.step == step {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let error = load(&dir.path().join("shop.sqlite"), SIZE, WordLists::own(), &stop).expect_err("stopped");
+        assert!(error.to_string().contains("interrupted"), "{error}");
+        assert_eq!(std::fs::read_dir(dir.path()).expect("readable").count(), 0, "after {step}");
+    }
+}
