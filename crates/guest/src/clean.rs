@@ -1,6 +1,9 @@
 //! What exists, and the removal of what dead runs left.
 
-use rookery_host::{Cgroups, RunId};
+use rookery_host::{
+    Cgroups, RunId, StateLock,
+    settings::{Keeper, SettingsError},
+};
 
 use crate::{
     GuestError,
@@ -80,7 +83,7 @@ fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
         .collect()
 }
 
-/// Remove everything that dead runs left, registered or not. Results and logs stay, and so does all that is of a living run or carries no
+/// Remove everything that dead runs left, registered or not, and put back the host settings that they changed. Results and logs stay, and so does all that is of a living run or carries no
 /// label. Safe to repeat.
 ///
 /// # Errors
@@ -118,8 +121,31 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
             Err(failed) => report.failed.extend(failed.into_iter().map(|thing| format!("run {run}: {thing}"))),
         }
     }
+    restore_settings(&lock, options.run.as_ref(), &mut report);
     tidy(&registry, &lock, &cgroups);
     Ok(report)
+}
+
+/// Put back the host settings that dead holders changed; those that were applied until they are reverted stay.
+fn restore_settings(lock: &StateLock, only: Option<&RunId>, report: &mut CleanReport) {
+    let restored = Keeper::of_machine().and_then(|keeper| keeper.clean(lock, only));
+    match restored {
+        Ok(reverted) => report.removed.extend(reverted.restored.into_iter().map(|setting| {
+            let device = if setting.device.is_empty() {
+                String::new()
+            } else {
+                format!(" of {}", setting.device)
+            };
+            format!(
+                "host setting {}{device}: {} again, no more {}",
+                setting.knob, setting.to, setting.from
+            )
+        })),
+        Err(SettingsError::NotRestored(failed)) => report
+            .failed
+            .extend(failed.into_iter().map(|setting| format!("host setting {setting}"))),
+        Err(error) => report.failed.push(error.to_string()),
+    }
 }
 
 fn fail(step: &'static str, what: &str) -> GuestError {

@@ -1,13 +1,11 @@
 //! Which runs hold resources of this host: one small file per run, written before anything else is made.
 
 use std::{
-    fs::{self, File},
-    io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use rookery_host::{Identity, RunId};
+use rookery_host::{Identity, RunId, StateDir, StateLock};
 use serde::{Deserialize, Serialize};
 
 use crate::{GuestError, Kind};
@@ -33,32 +31,23 @@ impl Registration {
     }
 }
 
-/// The directory of registrations.
+/// The registrations of this user's runs, in the directory that outlives processes.
 #[derive(Clone, Debug)]
 pub(crate) struct Registry {
-    base: PathBuf,
-}
-
-/// Held while registrations are changed or a clean-up runs.
-pub(crate) struct Locked {
-    _directory: File,
+    state: StateDir,
 }
 
 impl Registry {
-    /// The registry of this user: `/run/rookery` for root, else below `$XDG_RUNTIME_DIR` or `/tmp`.
+    /// The registry of this user.
     pub(crate) fn of_user() -> Self {
-        let user = rustix::process::geteuid();
-        let base = match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty()) {
-            _ if user.is_root() => PathBuf::from("/run/rookery"),
-            Some(dir) => Path::new(&dir).join("rookery"),
-            None => PathBuf::from(format!("/tmp/rookery-{}", user.as_raw())),
-        };
-        Self { base }
+        Self {
+            state: StateDir::of_user(),
+        }
     }
 
     #[cfg(test)]
     pub(crate) fn at(base: &Path) -> Self {
-        Self { base: base.to_owned() }
+        Self { state: StateDir::at(base) }
     }
 
     /// runc's state of a run.
@@ -68,38 +57,22 @@ impl Registry {
 
     /// Parent of the runs' runc states.
     pub(crate) fn runc_roots(&self) -> PathBuf {
-        self.base.join("runc")
+        self.state.path().join("runc")
     }
 
     fn runs(&self) -> PathBuf {
-        self.base.join("runs")
+        self.state.path().join("runs")
     }
 
     fn file(&self, run: &RunId) -> PathBuf {
         self.runs().join(format!("{run}.json"))
     }
 
-    /// Wait for the lock. The directory itself is locked; it may be removed by the holder before us, so look twice.
-    pub(crate) fn lock(&self) -> Result<Locked, GuestError> {
-        let fail = |error: io::Error| step("lock the registry", &self.base, &error);
-        loop {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.base).map_err(fail)?;
-            let directory = match File::open(&self.base) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened.map_err(fail)?,
-            };
-            rustix::fs::flock(&directory, rustix::fs::FlockOperation::LockExclusive).map_err(|error| fail(error.into()))?;
-            let held = directory.metadata().map_err(fail)?;
-            // In a shared directory such as /tmp somebody else could have made it, to make us delete things.
-            if held.uid() != rustix::process::geteuid().as_raw() || held.mode() & 0o022 != 0 {
-                return Err(fail(io::Error::other(
-                    "it belongs to another user or others may write to it; remove it, or set XDG_RUNTIME_DIR",
-                )));
-            }
-            if fs::metadata(&self.base).is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())) {
-                return Ok(Locked { _directory: directory });
-            }
-        }
+    /// Wait for the lock, held while registrations are changed or a clean-up runs.
+    pub(crate) fn lock(&self) -> Result<StateLock, GuestError> {
+        self.state
+            .lock()
+            .map_err(|error| step("lock the registry", self.state.path(), &error))
     }
 
     /// All registrations; unreadable files are left out (they cannot be ours: ours are renamed into place whole).
@@ -111,7 +84,7 @@ impl Registry {
     }
 
     /// Write a registration. The caller holds the lock and has made sure that the run has no living controller.
-    pub(crate) fn write(&self, _lock: &Locked, registration: &Registration) -> Result<(), GuestError> {
+    pub(crate) fn write(&self, _lock: &StateLock, registration: &Registration) -> Result<(), GuestError> {
         let path = self.file(&registration.run);
         let part = path.with_extension("part");
         let text = serde_json::to_vec(registration).map_err(io::Error::from);
@@ -124,7 +97,7 @@ impl Registry {
     }
 
     /// Remove a registration, and the registry itself when it was the last. Absent is fine.
-    pub(crate) fn remove(&self, _lock: &Locked, run: &RunId) -> Result<(), GuestError> {
+    pub(crate) fn remove(&self, _lock: &StateLock, run: &RunId) -> Result<(), GuestError> {
         let path = self.file(run);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(step("remove the registration", &path, &error)),
@@ -133,10 +106,11 @@ impl Registry {
     }
 
     /// Remove the registry's directories as far as they are empty.
-    pub(crate) fn tidy(&self, _lock: &Locked) {
-        for directory in [self.runc_roots(), self.runs(), self.base.clone()] {
+    pub(crate) fn tidy(&self, lock: &StateLock) {
+        for directory in [self.runc_roots(), self.runs()] {
             let _ = fs::remove_dir(directory);
         }
+        self.state.remove_if_empty(lock);
     }
 }
 
@@ -175,33 +149,6 @@ mod tests {
         registry.remove(&lock, &entry.run).expect("removed");
         registry.remove(&lock, &entry.run).expect("again");
         registry.tidy(&lock);
-        assert!(!registry.base.exists());
-    }
-
-    #[test]
-    fn a_directory_that_others_may_write_to_is_refused() {
-        use std::os::unix::fs::PermissionsExt;
-        let directory = tempfile::tempdir().expect("temporary directory");
-        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).expect("mode");
-        assert!(Registry::at(directory.path()).lock().is_err());
-    }
-
-    #[test]
-    fn the_lock_excludes_and_survives_removal_of_the_directory() {
-        let directory = tempfile::tempdir().expect("temporary directory");
-        let registry = Registry::at(&directory.path().join("registry"));
-        let lock = registry.lock().expect("lock");
-        let (sender, receiver) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let _lock = registry.lock().expect("lock");
-                assert!(registry.base.exists());
-                sender.send(()).expect("receiver lives");
-            });
-            assert!(receiver.recv_timeout(std::time::Duration::from_millis(20)).is_err(), "held by us");
-            registry.tidy(&lock);
-            drop(lock);
-        });
-        receiver.recv().expect("got the lock");
+        assert!(!registry.state.path().exists());
     }
 }

@@ -239,7 +239,7 @@ fn remove_unmounted(path: &Path) -> io::Result<()> {
 }
 
 /// Remove what all runs share, once no run is registered: the host is then as before the first.
-pub(crate) fn tidy(registry: &Registry, lock: &crate::registry::Locked, cgroups: &Cgroups) {
+pub(crate) fn tidy(registry: &Registry, lock: &rookery_host::StateLock, cgroups: &Cgroups) {
     if registry.read().is_empty() {
         cgroups.remove_if_empty(ROOT_GROUP);
         registry.tidy(lock);

@@ -1,7 +1,8 @@
-//! This machine: topology, commands, cgroups, /proc.
+//! This machine: topology, commands, cgroups, /proc, settings.
 //!
 //! [`Topology`] tells what the machine is; [`Host`] is the means by which it is changed ([`RealHost`], and [`FaultyHost`] that
-//! fails on purpose); [`Cgroups`] reads and ends control groups of either version; [`Identity`] names a process for certain.
+//! fails on purpose); [`Cgroups`] reads and ends control groups of either version; [`Identity`] names a process for certain;
+//! [`settings`] audits and changes what the kernel lets one set, and puts it back.
 
 mod cgroup;
 mod command;
@@ -11,6 +12,8 @@ mod netns;
 mod process;
 pub mod procfs;
 mod run_id;
+pub mod settings;
+mod state_dir;
 mod topology;
 mod usage;
 
@@ -21,5 +24,6 @@ pub use mounts::{Mount, mounts, parse_mountinfo};
 pub use netns::{NETNS_DIR, enter_netns, in_netns, make_netns, netns_names, netns_path, remove_netns};
 pub use process::{Identity, await_end, environ, process_numbers, process_stat};
 pub use run_id::RunId;
+pub use state_dir::{StateDir, StateLock};
 pub use topology::{Topology, TopologyError};
 pub use usage::{Usage, UsageProbe};

@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Guests(GuestsArgs),
     /// Remove everything that dead runs left behind
     Clean(CleanArgs),
-    /// Show this host as Rookery sees it
+    /// Show this host; audit, apply and revert its settings
     Host(HostArgs),
 }
 
@@ -60,7 +60,11 @@ pub(crate) struct Places {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Study file; with --resume a run's directory, name or id, `latest` (the default), or the study file of the run
-    #[arg(value_name = "STUDY", required_unless_present = "resume", default_value_if("resume", "true", "latest"))]
+    #[arg(
+        value_name = "STUDY",
+        required_unless_present = "resume",
+        default_value_if("resume", "true", "latest")
+    )]
     pub(crate) study: Option<String>,
     /// Go on with an interrupted run: finished trials are kept, the others are run
     #[arg(long)]
@@ -142,9 +146,9 @@ pub(crate) struct DataDvdstoreArgs {
     /// S, M, L, or a whole number with MB or GB
     #[arg(long, default_value = "10MB")]
     pub(crate) size: String,
-    /// Directory to write to; it is made if it does not exist
+    /// Directory to write to; it is made if it does not exist [default: dvdstore-SIZE]
     #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    pub(crate) out: Option<PathBuf>,
     /// Random generator of the customers
     #[arg(long, value_enum, default_value_t = CustomerRandom::Newlib)]
     pub(crate) customers: CustomerRandom,
@@ -157,7 +161,7 @@ pub(crate) struct DataDvdstoreArgs {
     /// Replace files that exist
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Print SHA-256 digests of the files
+    /// Print SHA-256 digests of the files; up to 100MB they are printed anyway
     #[arg(long)]
     pub(crate) digests: bool,
     /// No progress
@@ -322,7 +326,54 @@ pub(crate) struct CleanArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct HostArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<HostCommand>,
+    #[command(flatten)]
+    pub(crate) show: HostShowArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HostCommand {
+    /// Show this host as Rookery sees it (the same as `rookery host`)
+    Show(HostShowArgs),
+    /// Compare every setting that Rookery knows with what profiles recommend; changes nothing
+    Audit(HostAuditArgs),
+    /// Change settings to those of a profile, until `rookery host revert`
+    Apply(HostApplyArgs),
+    /// Put every setting back as it was before `apply`
+    Revert(HostShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HostShowArgs {
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HostAuditArgs {
+    /// Name of a profile, or a TOML file of your own; may be given several times [default: all profiles that come with Rookery]
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HostApplyArgs {
+    /// Name of a profile (`rookery host audit` lists them), or a TOML file of your own
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: String,
+    /// Put everything back when this command ends: it waits for Ctrl-C
+    #[arg(long)]
+    pub(crate) hold: bool,
+    /// Yes, change also what loses committed data at a power failure unless the disks' caches are on battery
+    #[arg(long)]
+    pub(crate) accept_data_loss: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,0 +1,154 @@
+//! Saving a setting with all that hangs on it, and putting it back.
+
+use std::{collections::BTreeSet, io};
+
+use serde::Serialize;
+
+use super::{
+    files::{Instance, Root},
+    journal::{Change, Layer, Saved, SavedScope},
+    knob::{Coupling, Knob, value_in},
+};
+use crate::Host;
+
+/// A setting that was put back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// The knob.
+    pub knob: String,
+    /// Its device; empty when it has none.
+    pub device: String,
+    /// Value before.
+    pub from: String,
+    /// Value now: that before Rookery changed it.
+    pub to: String,
+}
+
+/// What came of putting a layer back.
+#[derive(Debug, Default)]
+pub(crate) struct Restoration {
+    /// What had to be written.
+    pub(crate) restored: Vec<Restored>,
+    /// What is not as before, with the reason.
+    pub(crate) failed: Vec<String>,
+}
+
+/// A knob as it is, with all that the kernel changes along with it.
+pub(crate) fn saved(root: &Root, knob: &Knob, instance: &Instance, present: &str) -> Change {
+    let mut files = vec![Saved {
+        path: instance.path.clone(),
+        value: present.to_owned(),
+        words: knob.offers_words(),
+    }];
+    for path in root.coupled(knob, instance) {
+        // What cannot be read (this disk limits no writeback, say) was not there to be lost.
+        if let Ok(text) = root.read(&path) {
+            files.push(Saved {
+                path,
+                value: value_in(&text, false),
+                words: false,
+            });
+        }
+    }
+    if matches!(knob.coupling, Coupling::Exclusive(_)) {
+        // Of two that exclude each other the one in force is put back first: it makes the other 0 by itself.
+        files.sort_by_key(|saved| saved.value == "0");
+    }
+    Change {
+        knob: knob.key.to_owned(),
+        device: instance.name.clone(),
+        scope: SavedScope::from(knob.scope),
+        files,
+    }
+}
+
+/// Put everything of a layer back, the last change first, and look at the end whether all is as before. Safe to repeat.
+pub(crate) fn put_back(root: &Root, host: &dyn Host, layer: &Layer) -> Restoration {
+    let mut outcome = Restoration::default();
+    let here = (root.link("proc/self/ns/net"), root.link("proc/self/ns/ipc"));
+    for change in layer.changes.iter().rev() {
+        if let Some(elsewhere) = elsewhere(change, &layer.namespaces, &here) {
+            outcome.failed.push(elsewhere);
+            continue;
+        }
+        for saved in &change.files {
+            match put_file_back(root, host, saved) {
+                Ok(None) => {}
+                Ok(Some(from)) => outcome.restored.push(Restored {
+                    knob: change.knob.clone(),
+                    device: change.device.clone(),
+                    from,
+                    to: saved.value.clone(),
+                }),
+                Err(error) => outcome.failed.push(format!("{}: {error}", named(change, saved))),
+            }
+        }
+    }
+    if outcome.failed.is_empty() {
+        outcome.failed = differences(root, layer);
+    }
+    // One line a knob: what follows from it is put back with it.
+    outcome
+        .restored
+        .dedup_by(|later, first| (&later.knob, &later.device) == (&first.knob, &first.device));
+    outcome
+}
+
+/// Give the value found when it was another one. A file that is gone (a disk was taken out) needs nothing.
+fn put_file_back(root: &Root, host: &dyn Host, saved: &Saved) -> io::Result<Option<String>> {
+    let present = match root.read(&saved.path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => value_in(&text?, saved.words),
+    };
+    if present == saved.value {
+        return Ok(None);
+    }
+    host.step("put a host setting back")?;
+    root.write(&saved.path, &saved.value)?;
+    let now = value_in(&root.read(&saved.path)?, saved.words);
+    if now == saved.value {
+        Ok(Some(present))
+    } else {
+        Err(io::Error::other(format!("`{}` was written, but it reads `{now}`", saved.value)))
+    }
+}
+
+/// What of a layer is not as before; of a file that was changed twice the first value counts.
+fn differences(root: &Root, layer: &Layer) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for change in &layer.changes {
+        for saved in change.files.iter().filter(|saved| seen.insert(saved.path.clone())) {
+            let Ok(text) = root.read(&saved.path) else { continue };
+            let now = value_in(&text, saved.words);
+            if now != saved.value {
+                wrong.push(format!("{}: it reads `{now}`, not `{}`", named(change, saved), saved.value));
+            }
+        }
+    }
+    wrong
+}
+
+fn named(change: &Change, saved: &Saved) -> String {
+    let device = if change.device.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", change.device)
+    };
+    format!("{}{device} (/{})", change.knob, saved.path)
+}
+
+/// A namespace's setting is put back in that namespace only.
+fn elsewhere(change: &Change, then: &(String, String), now: &(String, String)) -> Option<String> {
+    let (kind, then, now) = match change.scope {
+        SavedScope::Host => return None,
+        SavedScope::Network => ("network", &then.0, &now.0),
+        SavedScope::Ipc => ("IPC", &then.1, &now.1),
+    };
+    (then != now).then(|| {
+        format!(
+            "{}: it was changed in the {kind} namespace {then}, and this is {now}; go there with nsenter",
+            change.knob
+        )
+    })
+}

@@ -1,0 +1,217 @@
+//! Host settings from the command line: the audit, what is refused, and that everything is bit-equal after whatever end.
+
+mod common;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use common::{Place, code, root_tests, text};
+
+/// Settings of this machine that harm nobody for a moment, and a value for each that differs from the defaults.
+const HARMLESS: &[(&str, &str, &str)] = &[
+    ("vm.swappiness", "/proc/sys/vm/swappiness", "57"),
+    ("vm.dirty_ratio", "/proc/sys/vm/dirty_ratio", "23"),
+    ("vm.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio", "11"),
+    ("net.core.somaxconn", "/proc/sys/net/core/somaxconn", "4097"),
+    ("kernel.sem", "/proc/sys/kernel/sem", "32001 1024000001 501 32000"),
+];
+const JOURNAL: &str = "/run/rookery/host-settings.json";
+
+/// One test at a time changes the machine; afterwards it is as before, even when the test fails.
+struct Machine {
+    before: BTreeMap<&'static str, String>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Machine {
+    fn new() -> Self {
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(
+            !Path::new(JOURNAL).exists(),
+            "a profile is applied on this machine: `rookery host revert` first"
+        );
+        Self {
+            before: settings(),
+            _turn: turn,
+        }
+    }
+
+    fn assert_as_before(&self, when: &str) {
+        assert_eq!(settings(), self.before, "bit-equal {when}");
+        assert!(!Path::new(JOURNAL).exists(), "no journal is left {when}");
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        for (path, value) in &self.before {
+            if fs::read_to_string(path).ok().as_ref() != Some(value) {
+                // The test has failed already; this is for whoever uses the machine next.
+                let _ = fs::write(path, value);
+            }
+        }
+    }
+}
+
+/// Text of the harmless settings' files, and of those that the kernel changes along with them.
+fn settings() -> BTreeMap<&'static str, String> {
+    let coupled = ["/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_background_bytes"];
+    let paths = HARMLESS.iter().map(|(_, path, _)| *path).chain(coupled);
+    paths
+        .map(|path| (path, fs::read_to_string(path).expect("a setting of every kernel")))
+        .collect()
+}
+
+fn is_changed() -> bool {
+    HARMLESS.iter().all(|(_, path, value)| {
+        let now = fs::read_to_string(path).expect("readable");
+        now.split_whitespace().eq(value.split_whitespace())
+    })
+}
+
+fn profile(place: &Place) -> String {
+    let settings = HARMLESS
+        .iter()
+        .map(|(knob, _, value)| format!("[[setting]]\nknob = \"{knob}\"\nvalue = \"{value}\"\nreason = \"a test\"\nsource = \"a test\"\n"));
+    let text = format!("name = \"harmless\"\ntitle = \"For a test\"\n{}", settings.collect::<String>());
+    place.study("harmless.toml", &text)
+}
+
+fn hold(place: &Place) -> Child {
+    place
+        .rookery(&["host", "apply", "--hold", "--profile", &profile(place)])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("rookery starts")
+}
+
+fn await_change() {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !is_changed() {
+        assert!(Instant::now() < deadline, "the settings do not change");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+}
+
+fn said(place: &Place, args: &[&str], expected: i32) -> String {
+    let output = place.rookery(args).output().expect("rookery starts");
+    let all = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    assert_eq!(code(&output), expected, "{args:?}\n{all}");
+    all
+}
+
+#[test]
+fn a_profile_stays_until_it_is_reverted() {
+    if !root_tests() {
+        return;
+    }
+    let (place, machine) = (Place::new(), Machine::new());
+    let profile = profile(&place);
+    let applied = said(&place, &["host", "apply", "--profile", &profile], 0);
+    assert!(is_changed(), "{applied}");
+    assert!(
+        applied.contains(&format!("{} set, 0 as wanted already, 0 not changed", HARMLESS.len())),
+        "{applied}"
+    );
+    assert!(said(&place, &["host"], 0).contains("profile harmless is applied"));
+    assert!(said(&place, &["host", "apply", "--profile", &profile], 4).contains("`rookery host revert` first"));
+    said(&place, &["clean"], 0);
+    assert!(is_changed(), "clean leaves alone what was applied on purpose");
+    let reverted = said(&place, &["host", "revert"], 0);
+    assert!(reverted.contains("restored   vm.swappiness: 57 -> "), "{reverted}");
+    machine.assert_as_before("after revert");
+    assert!(said(&place, &["host", "revert"], 0).contains("nothing to revert"));
+}
+
+#[test]
+fn what_is_held_ends_with_ctrl_c() {
+    if !root_tests() {
+        return;
+    }
+    let (place, machine) = (Place::new(), Machine::new());
+    for name in ["-INT", "-TERM"] {
+        let mut child = hold(&place);
+        await_change();
+        signal(&child, name);
+        assert!(child.wait().expect("ends").success());
+        machine.assert_as_before(&format!("after {name}"));
+    }
+}
+
+#[test]
+fn after_kill_9_clean_puts_everything_back() {
+    if !root_tests() {
+        return;
+    }
+    let (place, machine) = (Place::new(), Machine::new());
+    let mut child = hold(&place);
+    await_change();
+    signal(&child, "-9");
+    child.wait().expect("reaped");
+    assert!(is_changed(), "nobody has put them back yet");
+    let cleaned = said(&place, &["clean"], 0);
+    assert!(cleaned.contains("host setting vm.swappiness: "), "{cleaned}");
+    machine.assert_as_before("after clean");
+
+    // At any moment: while it starts, journals, writes, holds.
+    for moment in 0..12 {
+        let mut child = hold(&place);
+        sleep(Duration::from_micros(moment * 700));
+        signal(&child, "-9");
+        child.wait().expect("reaped");
+        said(&place, &["clean"], 0);
+        machine.assert_as_before(&format!("after kill -9 at {} us and clean", moment * 700));
+    }
+}
+
+#[test]
+fn the_audit_changes_nothing_and_says_where_and_why() {
+    let place = Place::new();
+    let audit = said(&place, &["host", "audit", "--profile", "enterprise-storage"], 0);
+    for words in [
+        "/proc/sys/vm/swappiness",
+        "papers/000",
+        "block.write_cache",
+        "--accept-data-loss",
+        "recommendations hold",
+    ] {
+        assert!(audit.contains(words), "`{words}` is missing in:\n{audit}");
+    }
+    let json = said(&place, &["host", "audit", "--json"], 0);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let rows = json["settings"].as_array().expect("settings");
+    let swappiness = rows.iter().find(|row| row["knob"] == "vm.swappiness").expect("a row");
+    assert_eq!(
+        swappiness["advice"].as_array().map(Vec::len),
+        Some(2),
+        "two profiles speak of it: {swappiness}"
+    );
+}
+
+#[test]
+fn wrong_profiles_are_refused_before_anything_is_changed() {
+    let place = Place::new();
+    let unknown = said(&place, &["host", "apply", "--profile", "enterprise-storag"], 2);
+    assert!(unknown.contains("enterprise-storage, many-connections"), "{unknown}");
+    let text = "name = \"x\"\ntitle = \"X\"\n[[setting]]\nknob = \"swappiness\"\nvalue = 1000\nreason = \"r\"\nsource = \"s\"\n";
+    let file = place.study("x.toml", text);
+    let wrong = said(&place, &["host", "apply", "--profile", &file], 2);
+    assert!(
+        wrong.contains("line 4") && wrong.contains("did you mean `vm.swappiness`?"),
+        "{wrong}"
+    );
+}
