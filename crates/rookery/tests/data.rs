@@ -7,19 +7,8 @@ use common::{Place, code, text};
 #[test]
 fn ten_megabytes_have_the_published_digests() {
     let place = Place::new();
-    let out = place.dir.path().join("files");
-    let output = place
-        .rookery(&[
-            "data",
-            "dvdstore",
-            "--size",
-            "10MB",
-            "--out",
-            &out.display().to_string(),
-            "--digests",
-        ])
-        .output()
-        .expect("starts");
+    let out = place.dir.path().join("dvdstore-10MB");
+    let output = place.rookery(&["data", "dvdstore", "--size", "10MB"]).output().expect("starts");
     let printed = text(&output.stdout);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     for digest in [

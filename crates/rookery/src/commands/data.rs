@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, IsTerminal, Read, stderr},
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::Duration,
 };
@@ -19,6 +19,9 @@ use crate::{
     exit::{Code, Failure},
     output, signals,
 };
+
+/// Up to this nominal size digests cost no time worth asking for.
+const DIGESTS_UP_TO_MB: u64 = 100;
 
 pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
     let size: Size = args.size.parse().map_err(|error| Failure::new(Code::Usage, error))?;
@@ -38,14 +41,15 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
         ..FileOptions::new(&stop)
     };
     let bar = bar(args.quiet);
-    let written = dvdstore_files::write_all(&args.out, size, &options, &|progress| {
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("dvdstore-{size}")));
+    let written = dvdstore_files::write_all(&out, size, &options, &|progress| {
         bar.set_length(progress.expected_bytes);
         bar.set_position(progress.bytes);
     });
     bar.finish_and_clear();
     let written = written.map_err(|error| Failure::new(if signals::came(&stop) { Code::Interrupted } else { Code::Store }, error))?;
-    if args.digests {
-        print_digests(&args.out)?;
+    if args.digests || size.megabytes() <= DIGESTS_UP_TO_MB {
+        print_digests(&out)?;
     }
     let megabytes = written.bytes as f64 / 1e6;
     output::result(format!(
@@ -54,7 +58,7 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
         written.rows,
         written.seconds,
         megabytes / written.seconds.max(1e-9),
-        args.out.display()
+        out.display()
     ));
     Ok(Code::Done)
 }
