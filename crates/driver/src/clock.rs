@@ -33,6 +33,16 @@ impl Clock {
     pub(crate) fn instant(self, at: Nanos) -> Instant {
         self.start + Duration::from_nanos(at)
     }
+
+    /// Whether it is `at` or later. Unlike [`Clock::now`] it tells the start from the time before.
+    pub(crate) fn reached(self, at: Nanos) -> bool {
+        Instant::now() >= self.instant(at)
+    }
+
+    /// How long it is until `at`.
+    pub(crate) fn until(self, at: Nanos) -> Duration {
+        self.instant(at).saturating_duration_since(Instant::now())
+    }
 }
 
 /// A span of time, begin included, end not.

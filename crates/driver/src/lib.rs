@@ -7,11 +7,14 @@
 //! recorders and random streams belong to the thread too, and are merged after the end. No lock, channel or atomic lies on the way of
 //! a request.
 
+mod alarm;
 mod check;
 mod clock;
 mod config;
 mod error;
 mod fault;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod http;
 mod record;
 mod register;

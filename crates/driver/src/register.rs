@@ -65,11 +65,23 @@ impl Row {
         if self.overdue {
             return Poll::Ready(());
         }
+        self.wake_by(context);
+        Poll::Pending
+    }
+
+    /// What wakes the user.
+    pub(crate) fn wake_by(&mut self, context: &Context<'_>) {
         // A user is one task for life: its waker is cloned once.
         if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             self.waker = Some(context.waker().clone());
         }
-        Poll::Pending
+    }
+
+    /// Wake the user.
+    pub(crate) fn wake(&self) {
+        if let Some(waker) = &self.waker {
+            waker.wake_by_ref();
+        }
     }
 
     /// Wake the user if its request is overdue.
@@ -77,9 +89,7 @@ impl Row {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.deadline = None;
             self.overdue = true;
-            if let Some(waker) = &self.waker {
-                waker.wake_by_ref();
-            }
+            self.wake();
         }
     }
 }

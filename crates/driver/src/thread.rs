@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io,
-    os::fd::AsFd,
+    os::fd::{AsFd, OwnedFd},
     rc::Rc,
     sync::{
         atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
@@ -17,9 +17,13 @@ use rustix::{
     thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity},
     time::{ClockId, clock_gettime},
 };
-use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    runtime::{Builder, LocalOptions, LocalRuntime},
+};
 
 use crate::{
+    alarm,
     clock::{Clock, Nanos, Span, nanos},
     config::{Assignment, Config, Phases},
     error::DriverError,
@@ -116,6 +120,21 @@ pub(crate) struct Harvest {
     pub(crate) unconnected: u32,
 }
 
+/// What a thread needs before it says that it is ready.
+struct Prepared {
+    runtime: LocalRuntime,
+    timer: AsyncFd<Rc<OwnedFd>>,
+}
+
+/// Wake users whenever the timer fires, until the runtime ends.
+async fn ring(timer: AsyncFd<Rc<OwnedFd>>, worker: Rc<Worker>) {
+    while let Ok(mut fired) = timer.readable().await {
+        // Setting the timer anew makes it fire anew: there is no need to read it.
+        fired.clear_ready();
+        worker.ring();
+    }
+}
+
 /// One thread's part of the work.
 pub(crate) struct Part<'a> {
     pub(crate) config: &'a Config,
@@ -130,17 +149,17 @@ impl Part<'_> {
     /// Prepare, report, wait for the word to go, work. `None` when the word did not come.
     pub(crate) fn run(&self, ready: &mpsc::Sender<Result<(), DriverError>>, go: &mpsc::Receiver<()>) -> Option<Harvest> {
         let prepared = self.prepare();
-        let (runtime, error) = match prepared {
-            Ok(runtime) => (Some(runtime), Ok(())),
+        let (prepared, error) = match prepared {
+            Ok(prepared) => (Some(prepared), Ok(())),
             Err(error) => (None, Err(error)),
         };
         // When nobody listens any more, the word does not come either.
         let _ = ready.send(error);
         go.recv().ok()?;
-        Some(self.work(&runtime?))
+        Some(self.work(prepared?))
     }
 
-    fn prepare(&self) -> Result<LocalRuntime, DriverError> {
+    fn prepare(&self) -> Result<Prepared, DriverError> {
         let cpu = self.config.cpus[self.index];
         pin(cpu).map_err(|source| DriverError::Pin { cpu, source })?;
         if let Some(path) = &self.config.network {
@@ -149,21 +168,30 @@ impl Part<'_> {
                 source,
             })?;
         }
-        Builder::new_current_thread()
+        let runtime = Builder::new_current_thread()
             .enable_io()
             .enable_time()
             .max_io_events_per_tick(EVENTS)
             .event_interval(256)
             .build_local(LocalOptions::default())
-            .map_err(DriverError::Start)
+            .map_err(DriverError::Start)?;
+        let timer = {
+            let _context = runtime.enter();
+            let timer = Rc::new(alarm::timer().map_err(DriverError::Start)?);
+            // SAFETY: the descriptor is owned by what is registered: it is open, and the same, for as long as the registration lasts.
+            unsafe { AsyncFd::register_with_interest(timer, Interest::READABLE) }.map_err(|error| DriverError::Start(error.into()))?
+        };
+        Ok(Prepared { runtime, timer })
     }
 
-    fn work(&self, runtime: &LocalRuntime) -> Harvest {
+    fn work(&self, prepared: Prepared) -> Harvest {
+        let Prepared { runtime, timer } = prepared;
         let deal = Deal::new(self.config, self.index);
         let guests: Vec<u32> = deal.users.iter().map(|user| user.guest as u32).collect();
         let window = window(&self.config.phases);
-        let worker = Rc::new(Worker::new(self.config, self.clock, &guests));
+        let worker = Rc::new(Worker::new(self.config, self.clock, Rc::clone(timer.get_ref()), &guests));
         runtime.block_on(async {
+            tokio::task::spawn_local(ring(timer, Rc::clone(&worker)));
             deal.spawn(self.config, &worker);
             self.watch(&worker, window).await
         })

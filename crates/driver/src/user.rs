@@ -101,7 +101,7 @@ impl User {
     }
 
     async fn sleep_until(&self, at: Nanos) {
-        tokio::time::sleep_until(self.worker.clock().instant(at).into()).await;
+        self.worker.sleep_until(self.row, at).await;
     }
 
     /// Turn from thinking to acting at `sent`.
@@ -254,12 +254,17 @@ mod tests {
     use rookery_workload::dvdstore::{ShopperParams, Size};
 
     use super::*;
-    use crate::{check::tests::config_for, clock::Clock, config::Script, register::Row};
+    use crate::{alarm::timer, check::tests::config_for, clock::Clock, config::Script, register::Row};
 
     fn user(pacing: Pacing, time: Duration) -> User {
         let mut config = config_for("127.0.0.1:1", "/");
         (config.pacing, config.think_time) = (pacing, time);
-        let worker = Worker::new(&config, Clock::new(std::time::Instant::now()), &[0]);
+        let worker = Worker::new(
+            &config,
+            Clock::new(std::time::Instant::now()),
+            Rc::new(timer().expect("a timer")),
+            &[0],
+        );
         let script = Script::DvdStore {
             directory: "ds2".to_owned(),
             page_type: "php".to_owned(),

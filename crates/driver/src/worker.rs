@@ -3,6 +3,9 @@
 use std::{
     borrow::Cow,
     cell::{Cell, RefCell, RefMut},
+    future::poll_fn,
+    os::fd::OwnedFd,
+    rc::Rc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -11,6 +14,7 @@ use rookery_stats::Latencies;
 use rookery_workload::dvdstore::WordLists;
 
 use crate::{
+    alarm::Alarms,
     clock::{Clock, Nanos, nanos},
     config::{Config, Limits},
     fault::Fault,
@@ -60,6 +64,7 @@ pub(crate) struct Worker {
     register: RefCell<Vec<Row>>,
     recorders: RefCell<Vec<Recorder>>,
     lag: RefCell<Latencies>,
+    alarms: Alarms,
     pub(crate) totals: Totals,
     /// No user begins another request.
     pub(crate) stopping: Cell<bool>,
@@ -75,8 +80,8 @@ pub(crate) struct Standing {
 }
 
 impl Worker {
-    /// A thread with one recorder for each guest and one row for each user (the index of its guest).
-    pub(crate) fn new(config: &Config, clock: Clock, users: &[u32]) -> Self {
+    /// A thread with one recorder for each guest, one row for each user (the index of its guest), and a timer that wakes them.
+    pub(crate) fn new(config: &Config, clock: Clock, timer: Rc<OwnedFd>, users: &[u32]) -> Self {
         let window = window(&config.phases);
         Self {
             clock,
@@ -96,6 +101,7 @@ impl Worker {
             register: RefCell::new(users.iter().map(|&guest| Row::new(guest)).collect()),
             recorders: RefCell::new(config.assignments.iter().map(|_| Recorder::new(window)).collect()),
             lag: RefCell::default(),
+            alarms: Alarms::new(clock, timer),
             totals: Totals::default(),
             stopping: Cell::new(false),
         }
@@ -135,6 +141,25 @@ impl Worker {
     pub(crate) fn recorder(&self, row: usize) -> RefMut<'_, Recorder> {
         let guest = self.row(row).guest as usize;
         RefMut::map(self.recorders.borrow_mut(), |recorders| &mut recorders[guest])
+    }
+
+    /// Let a user sleep.
+    pub(crate) async fn sleep_until(&self, row: usize, at: Nanos) {
+        self.alarms.set(at, row as u32);
+        poll_fn(|context| {
+            if self.clock.reached(at) {
+                return Poll::Ready(());
+            }
+            self.row(row).wake_by(context);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// The timer fired: wake those whose time has come.
+    pub(crate) fn ring(&self) {
+        let register = self.register.borrow();
+        self.alarms.ring(|row| register[row as usize].wake());
     }
 
     pub(crate) fn poll_overdue(&self, row: usize, context: &Context<'_>) -> Poll<()> {

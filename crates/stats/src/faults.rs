@@ -3,6 +3,8 @@
 //! The limits are those that established drivers print as warnings; a trial is void well beyond them. [`faults`] lists what voids a
 //! trial, [`warnings`] what a reader should know.
 
+mod little;
+
 use crate::{ErrorClass, GuestMeasurement, Measurement, ORDER, Pacing};
 
 /// Largest share of its CPUs that a driver may use: beyond, its own queueing is in the response times.
@@ -19,16 +21,8 @@ const MEAN_LAG_FLOOR_US: f64 = 1_000.0;
 const MEAN_LAG_SHARE: f64 = 0.005;
 /// A warning becomes a fault at so many times the limit.
 const LAG_FAULT: f64 = 5.0;
-/// Largest error of Little's law with at least [`MANY`] operations in a window of at least [`CYCLES`] cycles.
-const LITTLE_LIMIT: f64 = 0.02;
-/// Otherwise.
-const LITTLE_LIMIT_FEW: f64 = 0.05;
-/// A limit is applied where it is at least so many standard errors wide.
-const STANDARD_ERRORS: f64 = 3.0;
 /// Largest share of the users' time that may be missing from the window, or too much.
 const PRESENCE_LIMIT: f64 = 0.02;
-/// Operations that make a check of means strict.
-const MANY: u64 = 1_000;
 /// Largest deviation of the mean actual delay from the mean drawn delay.
 const PACING_LIMIT: f64 = 0.02;
 /// Deviation of the mean delay that is always acceptable, s: the timer's granularity.
@@ -73,7 +67,7 @@ pub fn warnings(measurement: &Measurement) -> Vec<String> {
             "short: the window of {window_s:.1} s holds fewer than 20 cycles of {cycle_s:.2} s"
         ));
     }
-    if little_limit(measurement).is_none() {
+    if little::limit(measurement).is_none() {
         warnings.push(format!(
             "too short to judge by Little's law (off by {:.1} %): take more users or a longer window",
             100.0 * driver.little_error
@@ -111,45 +105,11 @@ fn mean_lag(measurement: &Measurement) -> Option<String> {
 }
 
 fn little(measurement: &Measurement) -> Option<String> {
-    let (error, limit) = (measurement.driver.little_error, little_limit(measurement)?);
+    let (error, limit) = (measurement.driver.little_error, little::limit(measurement)?);
     (error > limit).then(|| {
         let (error, limit) = (error * 100.0, limit * 100.0);
         format!("Little's law is off by {error:.1} % (limit {limit:.0} %): users were missing or their times were not recorded right")
     })
-}
-
-/// The limit of the error of Little's law; `None` = the window is too short to judge.
-fn little_limit(measurement: &Measurement) -> Option<f64> {
-    let strict = cycles(measurement) >= MANY && !is_short(measurement);
-    let noise = STANDARD_ERRORS * little_standard_error(measurement)?;
-    [(strict, LITTLE_LIMIT), (true, LITTLE_LIMIT_FEW)]
-        .into_iter()
-        .find(|&(applies, limit)| applies && noise <= limit)
-        .map(|(_, limit)| limit)
-}
-
-/// Standard error of X (R + Z) / N of a healthy trial; `None` without acts.
-///
-/// X counts the acts that end inside a window of length T, and R and Z come from the very same cycles, so that for each user the sum of
-/// the cycles c is T but for the pieces of cycle at the two ends. Each piece is a recurrence time, of variance V = E(c^3) / (3 E(c)) -
-/// (E(c^2) / (2 E(c)))^2 (D. R. Cox, "Renewal Theory", 1962, section 5.2). The two ends and the users are independent: the error is
-/// sqrt(2 V / N) / T. Think times are uniform from 0 to twice their mean; R and Z are taken as independent.
-///
-/// Worked example: 10 users, R = 0.15 s without variance, Z = 0.45 s, T = 60 s: E(c^2) = 0.4275, E(c^3) = 0.3375, V = 0.0606 s^2: 0.18 %.
-fn little_standard_error(measurement: &Measurement) -> Option<f64> {
-    let [service, squares, cubes] = service_moments(measurement)?;
-    let (drawn_s, _) = delays_s(measurement).unwrap_or_default();
-    let think_variance = match measurement.pacing {
-        Pacing::Think => drawn_s.powi(2) / 3.0,
-        Pacing::Cycle => 0.0,
-    };
-    // Cumulants of independent times add; the third one of a uniform time is 0.
-    let (mean, variance) = (cycle_s(measurement)?, squares - service.powi(2) + think_variance);
-    let third = cubes - 3.0 * service * squares + 2.0 * service.powi(3);
-    let (square, cube) = (mean.powi(2) + variance, mean.powi(3) + 3.0 * mean * variance + third);
-    let recurrence = (cube / (3.0 * mean) - (square / (2.0 * mean)).powi(2)).max(0.0);
-    let (users, window_s) = (users(measurement), window_s(measurement));
-    (mean > 0.0 && users > 0.0 && window_s > 0.0).then(|| (2.0 * recurrence / users).sqrt() / window_s)
 }
 
 /// Every user is somewhere, in an act or between two, during the whole window.
@@ -277,12 +237,12 @@ fn cycle_s(measurement: &Measurement) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{DriverQuality, ErrorTally, Latencies, Mode, OperationMeasurement, ShopCounters, Window};
 
     /// Ten users, 60 s, order time 0.15 s, think time 0.45 s: 1000 orders.
-    fn healthy() -> Measurement {
+    pub(crate) fn healthy() -> Measurement {
         let mut service = Latencies::new();
         (0..1_000).for_each(|_| service.record_us(150_000));
         let order = OperationMeasurement {
@@ -421,27 +381,6 @@ mod tests {
                 Some(part) => assert!(faults.len() == 1 && faults[0].contains(part), "case {number}: {faults:?}"),
             }
         }
-    }
-
-    #[test]
-    fn little_is_judged_by_what_the_window_can_tell() {
-        let healthy = healthy();
-        let error = little_standard_error(&healthy).expect("acts");
-        assert!((error - 0.00184).abs() < 1e-5, "{error}");
-        assert_eq!(little_limit(&healthy), Some(0.02));
-        let limit = |end_s, users| {
-            let mut measurement = healthy.clone();
-            measurement.window.end_s = end_s;
-            measurement.guests[0].users = users;
-            little_limit(&measurement)
-        };
-        assert_eq!(limit(22.1, 1_000), Some(0.02), "20 cycles of 0.6 s");
-        assert_eq!(limit(21.9, 1_000), Some(0.05), "fewer");
-        assert_eq!(limit(40.0, 2), Some(0.05), "too noisy for 2 %");
-        assert_eq!(limit(20.0, 1), None);
-        let mut nothing = healthy.clone();
-        nothing.guests[0].operations.clear();
-        assert_eq!(little_limit(&nothing), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use rookery_stats::{Measurement, faults::faults, faults::warnings};
 
 use super::*;
 use crate::{
+    alarm::timer,
     check::tests::config_for,
     clock::Clock,
     config::{Config, Script},
@@ -61,7 +62,12 @@ impl Trial {
         let (config, users) = (&self.config, self.config.assignments[0].users);
         let span = window(&config.phases);
         let guests = vec![0; users as usize];
-        let worker = Rc::new(Worker::new(config, Clock::new(Instant::now()), &guests));
+        let worker = Rc::new(Worker::new(
+            config,
+            Clock::new(Instant::now()),
+            Rc::new(timer().expect("a timer")),
+            &guests,
+        ));
         let site = Rc::new(Site::new(config.assignments[0].target, config.assignments[0].script.clone()));
         let acts = (0..users)
             .map(|number| {

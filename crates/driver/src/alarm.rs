@@ -1,0 +1,136 @@
+//! Alarms of a thread's users: one timer of the kernel, set for the earliest.
+//!
+//! The timers of the runtime tick once in a millisecond and round up twice, at the tick and at the wait for events, so that a user would
+//! come 1 to 2 ms late. A kernel timer is late by the time that the thread needs to wake.
+
+use std::{
+    cell::{Cell, RefCell},
+    cmp::Reverse,
+    collections::BinaryHeap,
+    io,
+    os::fd::OwnedFd,
+    rc::Rc,
+    time::Duration,
+};
+
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
+
+use crate::clock::{Clock, Nanos};
+
+/// A timer that is not set.
+pub(crate) fn timer() -> io::Result<OwnedFd> {
+    Ok(timerfd_create(
+        TimerfdClockId::Monotonic,
+        TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+    )?)
+}
+
+/// Who is to be woken when.
+#[derive(Debug)]
+pub(crate) struct Alarms {
+    clock: Clock,
+    timer: Rc<OwnedFd>,
+    /// (moment, row), the earliest on top.
+    queue: RefCell<BinaryHeap<Reverse<(Nanos, u32)>>>,
+    /// What the timer is set for.
+    set_for: Cell<Nanos>,
+}
+
+impl Alarms {
+    pub(crate) fn new(clock: Clock, timer: Rc<OwnedFd>) -> Self {
+        Self {
+            clock,
+            timer,
+            queue: RefCell::default(),
+            set_for: Cell::new(Nanos::MAX),
+        }
+    }
+
+    /// Wake `row` at `at`, once.
+    pub(crate) fn set(&self, at: Nanos, row: u32) {
+        self.queue.borrow_mut().push(Reverse((at, row)));
+        if at < self.set_for.get() {
+            self.arm(at);
+        }
+    }
+
+    /// The timer fired: hand every row whose time has come to `wake`, and set the timer for the next.
+    pub(crate) fn ring(&self, mut wake: impl FnMut(u32)) {
+        let mut queue = self.queue.borrow_mut();
+        self.set_for.set(Nanos::MAX);
+        while let Some(&Reverse((at, row))) = queue.peek() {
+            if !self.clock.reached(at) {
+                self.arm(at);
+                return;
+            }
+            queue.pop();
+            wake(row);
+        }
+    }
+
+    fn arm(&self, at: Nanos) {
+        // A time of zero would switch the timer off.
+        let left = self.clock.until(at).max(Duration::from_nanos(1));
+        let to = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: left.subsec_nanos().into(),
+            },
+        };
+        let set = timerfd_settime(&*self.timer, TimerfdTimerFlags::empty(), &to);
+        debug_assert!(set.is_ok(), "a timer of our own takes every valid time");
+        self.set_for.set(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use rustix::time::timerfd_gettime;
+
+    use super::*;
+
+    /// Alarms whose clock started `ago` before now.
+    fn alarms(ago: Duration) -> Alarms {
+        let timer = Rc::new(timer().expect("a timer"));
+        Alarms::new(Clock::new(Instant::now() - ago), timer)
+    }
+
+    fn rung(alarms: &Alarms) -> Vec<u32> {
+        let mut rows = Vec::new();
+        alarms.ring(|row| rows.push(row));
+        rows
+    }
+
+    fn seconds_left(alarms: &Alarms) -> i64 {
+        let left = timerfd_gettime(&*alarms.timer).expect("our own timer").it_value;
+        left.tv_sec + i64::from(left.tv_nsec > 0)
+    }
+
+    #[test]
+    fn those_whose_time_has_come_are_woken_in_its_order() {
+        const S: Nanos = 1_000_000_000;
+        let alarms = alarms(Duration::from_secs(1_000));
+        for (at, row) in [(5_000, 3), (900, 2), (700, 1), (999, 0), (4_000, 4)] {
+            alarms.set(at * S, row);
+        }
+        assert_eq!(rung(&alarms), [1, 2, 0]);
+        assert_eq!(seconds_left(&alarms), 3_000, "then the next is awaited");
+        assert_eq!(rung(&alarms), [0; 0]);
+        alarms.set(3_000 * S, 5);
+        assert_eq!(seconds_left(&alarms), 2_000, "an earlier one comes first");
+        alarms.set(6_000 * S, 6);
+        assert_eq!(seconds_left(&alarms), 2_000, "a later one waits behind it");
+    }
+
+    #[test]
+    fn nobody_is_woken_before_the_common_start() {
+        let timer = Rc::new(timer().expect("a timer"));
+        let alarms = Alarms::new(Clock::new(Instant::now() + Duration::from_secs(100)), timer);
+        alarms.set(0, 1);
+        assert_eq!(rung(&alarms), [0; 0]);
+        assert_eq!(seconds_left(&alarms), 100);
+    }
+}
