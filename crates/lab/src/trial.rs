@@ -115,7 +115,7 @@ pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
         qos: record
             .verdict
             .as_ref()
-            .filter(|_| record.outcome == Outcome::Done)
+            .filter(|verdict| record.outcome == Outcome::Done && !verdict.rules.is_empty() && (verdict.passed || verdict.failed()))
             .map(|verdict| verdict.passed),
     }
 }

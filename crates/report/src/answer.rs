@@ -8,6 +8,9 @@ use crate::{PointSummary, Run, format};
 /// Throughput above this share of what the users could ask for means that the users, not the guests, set the pace.
 const UNSATURATED: f64 = 0.9;
 
+/// Guests that use more than this share of the CPU they may use are limited by it.
+const SATURATED: f64 = 0.9;
+
 /// The limits in words: `p95 of every request within 250 ms, errors at most 0.1 %`.
 pub(crate) fn limits(qos: &Qos) -> Option<String> {
     let mut parts: Vec<String> = qos
@@ -42,21 +45,18 @@ pub(crate) fn rule_value(rule: &RuleResult) -> String {
     }
 }
 
-/// What was found, at best: the most within the limits, layout by layout, then the consolidation efficiencies.
+/// What was found: the most within the limits and what held it back, the other layouts, then the consolidation efficiencies.
 pub(crate) fn answer(run: &Run, points: &[PointSummary]) -> Vec<String> {
     if run.count(TrialStatus::Done) == 0 {
         return vec!["This run gives no answer: no trial ended well.".to_owned()];
     }
     let limits = limits(&run.header.study.qos);
-    let mut sentences = vec![match &limits {
-        Some(limits) => format!("The limits: {limits}."),
-        None => "The study sets no limits.".to_owned(),
-    }];
-    for layout in &run.header.study.layouts {
-        let own: Vec<&PointSummary> = points
-            .iter()
-            .filter(|summary| summary.point.layouts.contains(&layout.name))
-            .collect();
+    let measured: Vec<&PointSummary> = points.iter().filter(|summary| summary.orders_per_minute.is_some()).collect();
+    let mut sentences = best(&measured, limits.as_deref());
+    let layouts = &run.header.study.layouts;
+    for layout in layouts.iter().filter(|_| layouts.len() > 1) {
+        let own = |summary: &&&PointSummary| summary.point.layouts.contains(&layout.name);
+        let own: Vec<&PointSummary> = measured.iter().filter(own).copied().collect();
         sentences.push(best_of_layout(&layout.name, &own, limits.is_some()));
     }
     for summary in points {
@@ -65,25 +65,72 @@ pub(crate) fn answer(run: &Run, points: &[PointSummary]) -> Vec<String> {
     sentences
 }
 
-fn best_of_layout(name: &str, points: &[&PointSummary], limits: bool) -> String {
-    let measured: Vec<&PointSummary> = points
-        .iter()
-        .copied()
-        .filter(|summary| summary.orders_per_minute.is_some())
-        .collect();
-    let Some(highest) = highest(&measured) else {
+/// The sentence to be read first, and what limited the point that it names.
+fn best(measured: &[&PointSummary], limits: Option<&str>) -> Vec<String> {
+    let Some(highest) = highest(measured) else { return Vec::new() };
+    let Some(limits) = limits else {
+        return vec![
+            format!("The highest throughput was {}. The study sets no limits.", carried(highest)),
+            limited_by(highest),
+        ];
+    };
+    let within: Vec<&PointSummary> = measured.iter().copied().filter(|summary| summary.qos.held()).collect();
+    match self::highest(&within) {
+        Some(best) => vec![
+            format!("The most within the limits was {}. The limits: {limits}.", carried(best)),
+            limited_by(best),
+        ],
+        None => {
+            let why = if measured.iter().any(|summary| summary.qos.failed > 0) {
+                "No point kept the limits"
+            } else {
+                "No point could be judged, with too few operations in the measured window"
+            };
+            vec![
+                format!("{why}. The limits: {limits}. The highest throughput was {}.", carried(highest)),
+                limited_by(highest),
+            ]
+        }
+    }
+}
+
+/// What held a point back, as far as it was measured: the CPU of its guests, its own users, or neither.
+fn limited_by(summary: &PointSummary) -> String {
+    let capacity = summary.point.capacity_cpus;
+    let busy = summary
+        .guest_cores
+        .map(|cores| cores.mean / capacity)
+        .filter(|busy| busy.is_finite());
+    let cores = format::or_none(summary.guest_cores, |cores| {
+        let noun = if capacity == 1.0 { "core" } else { "cores" };
+        format!("{:.2} of {} {noun}", cores.mean, format::trimmed(capacity))
+    });
+    let met = format::or_none(summary.demand_met, format::percent);
+    match (busy, summary.demand_met) {
+        (Some(busy), _) if busy >= SATURATED => format!("What limited it: the CPU of the guests, which used {cores}."),
+        (_, Some(share)) if share >= UNSATURATED => format!(
+            "What limited it: its users. They got {met} of what they could ask for with answers in no time, and the guests used {cores}: \
+             only more users can show how much it carries."
+        ),
+        _ => format!(
+            "What limited it is neither the CPU of the guests ({cores}) nor the think time of the users (they got {met} of what they could \
+             ask for): what is left is waiting, for commits to the disk, for locks, or for CPUs that others held."
+        ),
+    }
+}
+
+fn best_of_layout(name: &str, measured: &[&PointSummary], limits: bool) -> String {
+    let Some(highest) = highest(measured) else {
         return format!("{name}: nothing was measured.");
     };
     if !limits {
-        return format!("{name}: the highest throughput was {}.", carried(highest));
+        return format!("{name}: at most {}.", carried(highest));
     }
     let within: Vec<&PointSummary> = measured.iter().copied().filter(|summary| summary.qos.held()).collect();
     match self::highest(&within) {
-        Some(best) => format!("{name}: within the limits the most carried was {}.", carried(best)),
-        None => {
-            let outside = carried(highest);
-            format!("{name}: no point kept the limits; the highest throughput, outside them, was {outside}.")
-        }
+        Some(best) => format!("{name}: within the limits at most {}.", carried(best)),
+        None if highest.qos.failed == 0 => format!("{name}: {}, not judged.", carried(highest)),
+        None => format!("{name}: no point kept the limits; outside them at most {}.", carried(highest)),
     }
 }
 
@@ -166,7 +213,7 @@ pub(crate) fn caveats(run: &Run, points: &[PointSummary]) -> Vec<String> {
     for (status, meaning) in counts {
         match run.count(status) {
             0 => {}
-            count => all.push(format!("{} {meaning}.", format::counted(count, "trial"))),
+            count => all.push(format!("{} {meaning}{}.", format::counted(count, "trial"), example(run, status))),
         }
     }
     let interrupted = run
@@ -176,13 +223,25 @@ pub(crate) fn caveats(run: &Run, points: &[PointSummary]) -> Vec<String> {
         .count();
     if interrupted > 0 {
         all.push(format!(
-            "The run was interrupted and resumed: {} repeated.",
+            "The run was interrupted: {} broken off, of which nothing counts.",
             format::counted(interrupted, "attempt")
         ));
     }
+    let of_interruption = |text: &str| text.contains("was interrupted");
+    let remarks = run.notes.iter().filter(|note| !of_interruption(&note.text));
+    all.extend(remarks.map(|note| format!("{}: {}.", note.at, note.text)));
     all.extend(audit_caveats(run));
     all.extend(marginal_caveat(run));
     all
+}
+
+/// The first reason of the first trial that stands so.
+fn example(run: &Run, status: TrialStatus) -> String {
+    let mut trials = run.trials.iter().filter(|trial| trial.row.status == status);
+    let first = trials.find_map(|trial| Some((trial.row.trial.id, trial.row.reasons.first()?)));
+    first.map_or_else(String::new, |(id, reason)| {
+        format!(". Trial {id}: {}", reason.trim_end_matches('.'))
+    })
 }
 
 fn audit_caveats(run: &Run) -> Vec<String> {
@@ -210,6 +269,7 @@ fn audit_caveats(run: &Run) -> Vec<String> {
 fn marginal_caveat(run: &Run) -> Option<String> {
     let verdicts = run.trials.iter().filter_map(|trial| trial.valid()?.0.verdict.as_ref());
     let near = verdicts
+        .filter(|verdict| verdict.passed || verdict.failed())
         .filter(|verdict| verdict.binding_rule().is_some_and(|rule| rule.marginal))
         .count();
     (near > 0).then(|| {

@@ -192,3 +192,60 @@ fn an_unsaturated_comparison_is_called_one() {
             .contains("the users set the pace")
     );
 }
+
+#[test]
+fn the_answer_names_the_best_point_and_what_limited_it() {
+    let first = |change: &dyn Fn(&mut rookery_store::RunHeader), spoil: &dyn Fn(&mut rookery_store::TrialRecord)| {
+        let mut header = header(1);
+        change(&mut header);
+        let fixture = planned(&header);
+        (1..=5).for_each(|trial| end(&fixture, trial, spoil));
+        analysed(&fixture).1.answer[..2].join(" ")
+    };
+    let busy = first(&|_| (), &|_| ());
+    assert!(
+        busy.starts_with("The most within the limits was ") && busy.contains("1 x 1 vCPU, 200 users"),
+        "{busy}"
+    );
+    assert!(busy.contains("the CPU of the guests, which used 0.95 of 1 core."), "{busy}");
+    let idle = |record: &mut rookery_store::TrialRecord| record.resources.iter_mut().for_each(|sample| sample.cpu_cores /= 2.0);
+    let waiting = first(&|_| (), &idle);
+    assert!(waiting.contains("neither the CPU of the guests"), "{waiting}");
+    let patient = first(
+        &|header| header.study.workload.think_time = std::time::Duration::from_millis(630),
+        &idle,
+    );
+    assert!(patient.contains("What limited it: its users"), "{patient}");
+    let free = first(&|header| header.study.qos = rookery_stats::qos::Qos::default(), &|_| ());
+    assert!(free.starts_with("The highest throughput was "), "{free}");
+}
+
+#[test]
+fn a_point_with_too_few_operations_is_not_said_to_break_the_limits() {
+    let mut header = header(1);
+    header.study.qos.min_operations = u64::MAX;
+    let fixture = planned(&header);
+    (1..=5).for_each(|trial| end(&fixture, trial, |_| {}));
+    let text = terminal(&fixture.store).expect("a report");
+    assert!(
+        text.contains("No point could be judged") && !text.contains("kept the limits"),
+        "{text}"
+    );
+    assert!(!text.contains("so near its limit"), "{text}");
+}
+
+#[test]
+fn an_interrupted_run_is_not_said_to_be_resumed() {
+    let fixture = planned(&header(1));
+    end(&fixture, 1, |_| {});
+    fixture.store.begin_trial(2, "2026-01-02T04:00:00Z").expect("planned");
+    fixture.store.reset_running().expect("a reset");
+    let note = "run other was under way on this host at the same time";
+    fixture.store.note("2026-01-02T04:00:00Z", note).expect("a note");
+    let text = terminal(&fixture.store).expect("a report");
+    assert!(
+        text.contains("interrupted: 1 attempt broken off") && !text.contains("resumed"),
+        "{text}"
+    );
+    assert!(text.contains(note), "whoever reads the numbers must know: {text}");
+}

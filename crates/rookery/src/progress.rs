@@ -152,6 +152,7 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
             let qos = match qos {
                 Some(true) => ", QoS kept",
                 Some(false) => ", QoS not kept",
+                None if outcome == "done" => ", QoS not judged",
                 None => "",
             };
             let reasons: String = reasons

@@ -79,7 +79,10 @@ fn our_users_drive_our_pages_both_ways() {
         for operation in measurement["guests"][0]["operations"].as_array().expect("operations") {
             let of = |name: &str| operation["service_us"][name].as_f64();
             // A mean lies above the fastest hundredth of its values, and no percentile above the largest.
-            assert!(of("p50") <= of("p95") && of("p95") <= of("p99") && of("p99") <= of("max"), "{operation}");
+            assert!(
+                of("p50") <= of("p95") && of("p95") <= of("p99") && of("p99") <= of("max"),
+                "{operation}"
+            );
             assert!(of("count") < Some(10.0) || of("p99") >= of("mean"), "{operation}");
         }
     }
@@ -97,4 +100,38 @@ fn the_application_ends_gracefully() {
             .success()
     );
     assert_eq!(app.0.wait().expect("ends").code(), Some(0));
+}
+
+#[test]
+fn a_target_that_never_answers_is_no_success() {
+    let place = Place::new();
+    // A listener that accepts and says nothing sensible.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(1000) {
+            // The client may be gone already.
+            let _ = stream.and_then(|mut stream| std::io::Write::write_all(&mut stream, b"\x1b[31m garbage\r\n\r\n"));
+        }
+    });
+    let target = format!("http://127.0.0.1:{port}/ds2");
+    let args = [
+        "drive",
+        "dvdstore",
+        "--target",
+        &target,
+        "--steady",
+        "1s",
+        "--settle",
+        "0s",
+        "--think-time",
+        "300ms",
+        "--ramp-up",
+        "0s",
+    ];
+    let output = place.rookery(&args).output().expect("rookery starts");
+    assert_eq!(code(&output), 5, "{}", text(&output.stderr));
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(said.contains("answered nothing") && said.contains("mend"), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said:?}");
 }

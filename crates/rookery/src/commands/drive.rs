@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::ProgressBar;
 use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
-use rookery_stats::{Latencies, Measurement, Pacing, ShopCounters, faults};
+use rookery_stats::{GuestMeasurement, Latencies, Measurement, Pacing, ShopCounters, faults};
 use rookery_workload::dvdstore::{
     ShopperParams,
     lines::{self, Calls, Times, Totals},
@@ -38,13 +38,44 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
     } else {
         print(&measurement, &faults);
     }
-    Ok(if signals::came(&stop) {
-        Code::Interrupted
-    } else if faults.is_empty() {
-        Code::Done
-    } else {
-        Code::Driver
-    })
+    if signals::came(&stop) {
+        return Ok(Code::Interrupted);
+    }
+    if let Some(target) = measurement.guests.iter().find(|guest| answered(guest) == 0) {
+        return Err(Failure::new(
+            Code::Guest,
+            format!(
+                "{} answered nothing as a DVD Store does: {}\n  mend: check that the target serves, and address, port and directory of --target",
+                target.guest,
+                first_failure(target)
+            ),
+        ));
+    }
+    Ok(if faults.is_empty() { Code::Done } else { Code::Driver })
+}
+
+/// Requests of the measured window that were answered well.
+fn answered(guest: &GuestMeasurement) -> u64 {
+    guest.operations.iter().map(|operation| operation.completed).sum()
+}
+
+/// The first failure that was seen, in words.
+fn first_failure(guest: &GuestMeasurement) -> String {
+    let tally = guest.errors.first();
+    tally.map_or_else(
+        || "no request ended".to_owned(),
+        |tally| {
+            let detail = tally.examples.first().map_or("", |example| example.detail.as_str());
+            format!("{}/{} {}", tally.class.name(), tally.sub_class, printable(detail))
+                .trim_end()
+                .to_owned()
+        },
+    )
+}
+
+/// What a target says must not command the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn config(args: &DriveDvdstoreArgs) -> Result<Config, Failure> {
@@ -220,7 +251,11 @@ fn print(measurement: &Measurement, faults: &[String]) {
             ));
         }
         for error in &guest.errors {
-            output::result(format!("{} x {}/{}", error.count, error.class.name(), error.sub_class));
+            let example = error
+                .examples
+                .first()
+                .map_or_else(String::new, |example| format!(", such as: {}", printable(&example.detail)));
+            output::result(format!("{} x {}/{}{example}", error.count, error.class.name(), error.sub_class));
         }
     }
     let driver = &measurement.driver;

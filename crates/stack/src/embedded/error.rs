@@ -9,7 +9,7 @@ pub enum EmbeddedError {
     #[error("{path} exists already\n  mend: remove it, or choose another file", path = .0.display())]
     Exists(PathBuf),
     /// There is no database file.
-    #[error("there is no database at {path}\n  mend: load one there first", path = .0.display())]
+    #[error("there is no database at {path}\n  mend: load one there first: `rookery app dvdstore --size 10MB` does, with this --database", path = .0.display())]
     Missing(PathBuf),
     /// The file is not a database of this stack, or of another version of it.
     #[error("{path} is not a DVD Store database of this version: {what}\n  mend: load it anew", path = path.display())]
@@ -28,7 +28,7 @@ pub enum EmbeddedError {
         what: String,
     },
     /// SQLite refused a step.
-    #[error("{path}: {step} failed: {source}", path = path.display())]
+    #[error("{path}: {step} failed: {source}\n  mend: check that the file is a database that you may write, and that its disk has room", path = path.display())]
     Database {
         /// The database file.
         path: PathBuf,
