@@ -178,6 +178,72 @@ fn after_kill_9_clean_puts_everything_back() {
     }
 }
 
+/// Text of a disk's queue: the scheduler, what it resets, and its own tunables.
+fn queue(disk: &Path) -> BTreeMap<String, String> {
+    let files = ["scheduler", "nr_requests", "wbt_lat_usec", "read_ahead_kb"].map(|name| disk.join("queue").join(name));
+    let tunables = fs::read_dir(disk.join("queue/iosched")).into_iter().flatten().flatten();
+    let all = files.into_iter().chain(tunables.map(|entry| entry.path()));
+    all.filter_map(|path| Some((path.display().to_string(), fs::read_to_string(&path).ok()?)))
+        .collect()
+}
+
+/// A loop device that nobody uses and that offers both schedulers; none on machines without the loop module.
+fn idle_disk() -> Option<std::path::PathBuf> {
+    let disks = fs::read_dir("/sys/block").expect("sysfs").flatten().map(|entry| entry.path());
+    let offered = |disk: &Path| fs::read_to_string(disk.join("queue/scheduler")).unwrap_or_default();
+    let mut idle = disks.filter(|disk| {
+        let is_loop = disk.file_name().is_some_and(|name| name.to_string_lossy().starts_with("loop"));
+        let unused = fs::read_to_string(disk.join("size")).is_ok_and(|size| size.trim() == "0");
+        is_loop && unused && offered(disk).contains("mq-deadline") && offered(disk).contains("kyber")
+    });
+    idle.next()
+}
+
+#[test]
+fn a_scheduler_comes_back_with_all_that_it_resets() {
+    if !root_tests() {
+        return;
+    }
+    let Some(disk) = idle_disk() else {
+        eprintln!("NOT TESTED: this machine has no idle loop device with the schedulers mq-deadline and kyber");
+        return;
+    };
+    let (place, machine) = (Place::new(), Machine::new());
+    let set = |file: &str, value: &str| fs::write(disk.join("queue").join(file), value).expect("root may set it");
+    let found = queue(&disk);
+    let scheduler = found[&disk.join("queue/scheduler").display().to_string()].clone();
+    let first = scheduler
+        .split('[')
+        .nth(1)
+        .and_then(|rest| rest.split(']').next())
+        .expect("one is chosen");
+    set("scheduler", "mq-deadline");
+    set("iosched/fifo_batch", "7");
+    set("nr_requests", "99");
+    let before = queue(&disk);
+
+    let name = disk.file_name().expect("named").to_string_lossy().into_owned();
+    let setting = |knob: &str, value: &str| {
+        format!("[[setting]]\nknob = \"{knob}\"\nvalue = \"{value}\"\ndevices = [\"{name}\"]\nreason = \"r\"\nsource = \"s\"\n")
+    };
+    let settings = [
+        setting("block.scheduler", "kyber"),
+        setting("block.nr_requests", "77"),
+        setting("block.read_ahead_kb", "512"),
+    ];
+    let file = place.study("disk.toml", &format!("name = \"disk\"\ntitle = \"Disk\"\n{}", settings.concat()));
+    let applied = said(&place, &["host", "apply", "--profile", &file], 0);
+    let during = queue(&disk);
+    let reverted = said(&place, &["host", "revert"], 0);
+    let after = queue(&disk);
+    set("scheduler", first);
+    assert!(applied.contains("3 set"), "{applied}");
+    assert_ne!(during, before);
+    assert_eq!(after, before, "bit-equal after revert:\n{reverted}");
+    assert_eq!(queue(&disk), found, "the disk is left as it was found");
+    machine.assert_as_before("in the end");
+}
+
 #[test]
 fn the_audit_changes_nothing_and_says_where_and_why() {
     let place = Place::new();

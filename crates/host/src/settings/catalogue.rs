@@ -128,12 +128,16 @@ pub static KNOBS: &[Knob] = &[
             "percent of memory that may be dirty before the kernel begins to write back",
         )
     },
-    host(
-        "thp.enabled",
-        "sys/kernel/mm/transparent_hugepage/enabled",
-        Domain::Words(&["always", "madvise", "never"]),
-        "transparent huge pages: for all memory, where a program asks, or never",
-    ),
+    Knob {
+        // The kernel keeps more memory free where huge pages may be made.
+        coupling: Coupling::Recomputes("proc/sys/vm/min_free_kbytes"),
+        ..host(
+            "thp.enabled",
+            "sys/kernel/mm/transparent_hugepage/enabled",
+            Domain::Words(&["always", "madvise", "never"]),
+            "transparent huge pages: for all memory, where a program asks, or never",
+        )
+    },
     host(
         "thp.defrag",
         "sys/kernel/mm/transparent_hugepage/defrag",

@@ -382,6 +382,25 @@ fn what_a_scheduler_resets_comes_back_with_it() {
 }
 
 #[test]
+fn free_memory_comes_back_with_huge_pages() {
+    let machine = Machine::new();
+    let huge = "sys/kernel/mm/transparent_hugepage/enabled";
+    fs::create_dir_all(machine.path().join(huge).parent().expect("has a parent")).expect("made");
+    machine.set(huge, "always [madvise] never\n");
+    machine.set("proc/sys/vm/min_free_kbytes", "5000\n");
+    let never = "name = \"n\"\ntitle = \"N\"\n[[setting]]\nknob = \"thp.enabled\"\nvalue = \"never\"\nreason = \"r\"\nsource = \"s\"\n";
+    let never = Profile::parse("n", never).unwrap_or_else(|error| panic!("{error}"));
+    let keeper = machine.keeper(RealHost);
+    let held = keeper.hold(&never, None, &Consent::default(), &go()).expect("held");
+    // What the kernel does by itself:
+    machine.set("proc/sys/vm/min_free_kbytes", "19860\n");
+    held.put_back().expect("put back");
+    let text = |path: &str| fs::read_to_string(machine.path().join(path)).expect("readable");
+    assert_eq!(text("proc/sys/vm/min_free_kbytes"), "5000\n");
+    assert_eq!(text(huge), "madvise\n");
+}
+
+#[test]
 fn a_disk_that_is_gone_holds_nothing_up_and_a_reboot_forgets() {
     let machine = Machine::new();
     machine

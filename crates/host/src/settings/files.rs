@@ -139,7 +139,7 @@ impl Root {
     pub(crate) fn coupled(&self, knob: &Knob, instance: &Instance) -> Vec<String> {
         match knob.coupling {
             Coupling::None => Vec::new(),
-            Coupling::Exclusive(path) => vec![path.to_owned()],
+            Coupling::Exclusive(path) | Coupling::Recomputes(path) => vec![path.to_owned()],
             Coupling::Resets(places) => {
                 let at = |place: &str| format!("{DISKS}/{}/{place}", instance.name);
                 let mut paths = Vec::new();

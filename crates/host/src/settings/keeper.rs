@@ -369,6 +369,8 @@ impl<'k> Session<'k> {
                 .and_then(|()| root.write(&instance.path, value))
                 .map(|()| root.present(knob, instance));
             match now {
+                // Some drivers accept a value and do not mind it.
+                Ok(Ok(effective)) if same(before, &effective) => refusals.push(format!("the kernel makes `{before}` of `{value}`")),
                 Ok(Ok(effective)) => {
                     return Effect::Set {
                         before: before.to_owned(),

@@ -64,6 +64,8 @@ pub(crate) enum Coupling {
     None,
     /// Setting the one makes the other 0.
     Exclusive(&'static str),
+    /// It computes this anew.
+    Recomputes(&'static str),
     /// These, and all files of these directories, relative to the disk, fall back to defaults.
     Resets(&'static [&'static str]),
 }

@@ -18,6 +18,8 @@ pub struct Restored {
     pub knob: String,
     /// Its device; empty when it has none.
     pub device: String,
+    /// The file that was written: its own, or that of a setting that the kernel had changed along with it.
+    pub path: String,
     /// Value before.
     pub from: String,
     /// Value now: that before Rookery changed it.
@@ -77,6 +79,7 @@ pub(crate) fn put_back(root: &Root, host: &dyn Host, layer: &Layer) -> Restorati
                 Ok(Some(from)) => outcome.restored.push(Restored {
                     knob: change.knob.clone(),
                     device: change.device.clone(),
+                    path: format!("/{}", saved.path),
                     from,
                     to: saved.value.clone(),
                 }),
