@@ -137,8 +137,8 @@ fn restore_settings(lock: &StateLock, only: Option<&RunId>, report: &mut CleanRe
                 format!(" of {}", setting.device)
             };
             format!(
-                "host setting {}{device}: {} again, no more {}",
-                setting.knob, setting.to, setting.from
+                "host setting {}{device}: {} again, no more {} ({})",
+                setting.knob, setting.to, setting.from, setting.path
             )
         })),
         Err(SettingsError::NotRestored(failed)) => report

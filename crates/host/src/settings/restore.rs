@@ -155,3 +155,28 @@ fn elsewhere(change: &Change, then: &(String, String), now: &(String, String)) -
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{super::catalogue::knob, *};
+
+    #[test]
+    fn of_two_that_exclude_each_other_the_one_in_force_is_written_first() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let root = Root::at(directory.path());
+        let vm = directory.path().join("proc/sys/vm");
+        fs::create_dir_all(&vm).expect("made");
+        let knob = knob("vm.dirty_ratio").expect("known");
+        for (ratio, bytes, first) in [("20", "0", "dirty_ratio"), ("0", "1048576", "dirty_bytes")] {
+            fs::write(vm.join("dirty_ratio"), ratio).expect("written");
+            fs::write(vm.join("dirty_bytes"), bytes).expect("written");
+            let instance = root.instances(knob, &[]).remove(0);
+            let change = saved(&root, knob, &instance, ratio);
+            // The other order would leave both at 0 for a moment: every writer would stall.
+            assert_eq!(change.files[0].path, format!("proc/sys/vm/{first}"));
+            assert_eq!(change.files.len(), 2);
+        }
+    }
+}

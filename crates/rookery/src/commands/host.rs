@@ -189,11 +189,8 @@ fn tell_reverted(reverted: &Reverted, json: bool) -> Result<Code, Failure> {
     }
     for setting in &reverted.restored {
         let name = named(&setting.knob, &setting.device);
-        output::result(format!(
-            "restored   {name}: {} -> {}",
-            one_line(&setting.from),
-            one_line(&setting.to)
-        ));
+        let (from, to) = (one_line(&setting.from), one_line(&setting.to));
+        output::result(format!("restored   {name}: {from} -> {to} ({})", setting.path));
     }
     if reverted.booted_since {
         output::result("this host was booted since the profile was applied: the kernel has its own settings again");
