@@ -11,6 +11,9 @@ const UNSATURATED: f64 = 0.9;
 /// Guests that use more than this share of the CPU they may use are limited by it.
 const SATURATED: f64 = 0.9;
 
+/// More sentences of a kind than this are summed up.
+const MOST_SENTENCES: usize = 6;
+
 /// The limits in words: `p95 of every request within 250 ms, errors at most 0.1 %`.
 pub(crate) fn limits(qos: &Qos) -> Option<String> {
     let mut parts: Vec<String> = qos
@@ -59,10 +62,24 @@ pub(crate) fn answer(run: &Run, points: &[PointSummary]) -> Vec<String> {
         let own: Vec<&PointSummary> = measured.iter().filter(own).copied().collect();
         sentences.push(best_of_layout(&layout.name, &own, limits.is_some()));
     }
-    for summary in points {
-        sentences.extend(efficiency(points, summary));
-    }
+    sentences.extend(efficiencies(points));
     sentences
+}
+
+/// Every consolidation efficiency; of many the lowest and the highest alone, for who reads forty sentences?
+fn efficiencies(points: &[PointSummary]) -> Vec<String> {
+    let mut compared: Vec<(f64, String)> = points
+        .iter()
+        .filter_map(|summary| Some((summary.efficiency?.value, efficiency(points, summary)?)))
+        .collect();
+    let count = compared.len();
+    if count > MOST_SENTENCES {
+        compared.sort_by(|a, b| a.0.total_cmp(&b.0));
+        compared.drain(1..count - 1);
+        let all = format!("These are the lowest and the highest of {count} consolidation efficiencies; the table has all.");
+        compared.push((f64::NAN, all));
+    }
+    compared.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
 /// The sentence to be read first, and what limited the point that it names.
@@ -183,27 +200,36 @@ fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String>
     ))
 }
 
+/// One line for each point of which something is to be said; from a certain number on the rest is counted.
+fn summed_up(points: &[PointSummary], what: impl Fn(&PointSummary) -> Option<String>) -> Vec<String> {
+    let said: Vec<String> = points
+        .iter()
+        .filter_map(|summary| Some(format!("{}: {}.", summary.point.label(), what(summary)?)))
+        .collect();
+    match said.len().saturating_sub(MOST_SENTENCES) {
+        0 => said,
+        more => {
+            let counted = format!("The same is to be said of {more} more; the tables have them all.");
+            said.into_iter().take(MOST_SENTENCES).chain([counted]).collect()
+        }
+    }
+}
+
 /// What did not hold, and what must be known.
 pub(crate) fn caveats(run: &Run, points: &[PointSummary]) -> Vec<String> {
     let mut all = Vec::new();
-    for summary in points {
-        if let Some(broken) = &summary.broken {
-            all.push(format!(
-                "{}: limits {}; worst: {broken}.",
-                summary.point.label(),
-                summary.qos.words()
-            ));
-        }
-        if summary.done == 1 {
-            all.push(format!(
-                "{}: a single good trial; its numbers carry no spread.",
-                summary.point.label()
-            ));
-        }
-        if summary.done == 0 {
-            all.push(format!("{}: no good trial, so nothing is said of it.", summary.point.label()));
-        }
-    }
+    all.extend(summed_up(points, |summary| {
+        summary
+            .broken
+            .as_ref()
+            .map(|broken| format!("limits {}; worst: {broken}", summary.qos.words()))
+    }));
+    all.extend(summed_up(points, |summary| {
+        (summary.done == 1).then(|| "a single good trial; its numbers carry no spread".to_owned())
+    }));
+    all.extend(summed_up(points, |summary| {
+        (summary.done == 0).then(|| "no good trial, so nothing is said of it".to_owned())
+    }));
     let counts = [
         (TrialStatus::Void, "void: own checks failed; kept with the reason, in no average"),
         (TrialStatus::Failed, "failed: kept with the reason"),

@@ -3,7 +3,7 @@
 
 use plotly::{
     Bar, Configuration, Layout, Plot, Scatter, Trace,
-    common::{Anchor, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Orientation, TextPosition},
+    common::{Anchor, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Orientation, TextAnchor, TextPosition},
     layout::{Axis, AxisType, BarMode, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType},
 };
 use serde::Serialize;
@@ -103,6 +103,8 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
                 .marker(Marker::new().color(colour))
                 .text_array(notes)
                 .text_position(TextPosition::Inside)
+                // At the foot: whiskers cross the top.
+                .inside_text_anchor(TextAnchor::Start)
                 .text_font(Font::new().color("#ffffff"));
             if let Some(whiskers) = whiskers(&series.data) {
                 bar = bar.error_y(whiskers);
@@ -148,6 +150,13 @@ fn whiskers(data: &[Datum]) -> Option<ErrorData> {
     })
 }
 
+/// What a legend of more than two lines needs above the figure, pixels, as far as it can be told from the lengths of the names.
+fn legend_height(panel: &Panel) -> usize {
+    let names = panel.rows.iter().flat_map(|row| &row.series).map(|series| text(&series.name));
+    let width: usize = names.map(|name| 50 + 7 * name.chars().count()).sum();
+    (width / 1000).saturating_sub(1).min(40) * 19
+}
+
 fn layout(panel: &Panel) -> Layout {
     let rows = panel.rows.len().max(1);
     let named = |row: &Row| {
@@ -174,7 +183,7 @@ fn layout(panel: &Panel) -> Layout {
         })
     };
     let mut layout = Layout::new()
-        .height(if rows == 1 { HEIGHT } else { ROW_HEIGHT * rows + 90 })
+        .height(if rows == 1 { HEIGHT } else { ROW_HEIGHT * rows + 90 } + legend_height(panel))
         .auto_size(true)
         .margin(Margin::new().left(70).right(20).top(50).bottom(70))
         .bar_mode(if columns { BarMode::Overlay } else { BarMode::Group })

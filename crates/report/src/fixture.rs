@@ -374,7 +374,7 @@ pub(crate) fn failed(record: &mut TrialRecord) {
 }
 
 /// Text that wants to be more than text.
-pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{1b}[31m'\"&{{ 7*7 }}";
+pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{1b}[31m\u{202e}'\"&{{ 7*7 }}";
 
 /// Spoil a record: every text in it is hostile.
 pub(crate) fn hostile(record: &mut TrialRecord) {

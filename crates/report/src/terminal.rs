@@ -111,7 +111,10 @@ fn table(analysis: &Analysis, columns: &[usize]) -> String {
     rows.iter().map(line).collect::<String>() + "\n"
 }
 
-/// Text from outside without control characters: it must not command the terminal.
+/// Text from outside without control characters, those that turn the direction of writing included: it must not command the terminal.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c })
+        .collect()
 }

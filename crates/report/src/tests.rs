@@ -133,7 +133,7 @@ fn hostile_text_stays_text() {
     }
     assert!(!page.contains("{{ 7*7 }}") || !page.contains("49&"), "a template ran");
     assert_eq!(before.matches("<script").count(), before.matches("</script>").count());
-    assert!(!terminal(&fixture.store).expect("a report").contains('\u{1b}'));
+    assert!(!terminal(&fixture.store).expect("a report").contains(['\u{1b}', '\u{202e}']));
 }
 
 #[test]
@@ -248,4 +248,41 @@ fn an_interrupted_run_is_not_said_to_be_resumed() {
         "{text}"
     );
     assert!(text.contains(note), "whoever reads the numbers must know: {text}");
+}
+
+#[test]
+fn a_wide_study_is_summed_up() {
+    let mut header = header(1);
+    let (one, two) = (header.plan.points[2].clone(), header.plan.points[3].clone());
+    let copy = |base: &rookery_study::Point, id: u32| {
+        let mut point = base.clone();
+        (point.id, point.baseline) = (id, Some(1));
+        point.users.iter_mut().for_each(|users| *users += id);
+        point
+    };
+    header.plan.points = std::iter::once(copy(&one, 1)).chain((2..=40).map(|id| copy(&two, id))).collect();
+    let trial = |id| rookery_study::Trial {
+        id,
+        point: id,
+        repeat: 1,
+        seed: 5,
+    };
+    header.plan.trials = (1..=40).map(trial).collect();
+    let fixture = planned(&header);
+    (1..=40).for_each(|trial| end(&fixture, trial, |_| {}));
+    let (_, analysis) = analysed(&fixture);
+    assert!(
+        analysis
+            .answer
+            .iter()
+            .any(|sentence| sentence.contains("lowest and the highest of 39")),
+        "{:?}",
+        analysis.answer
+    );
+    assert!(analysis.answer.len() < 8 && analysis.caveats.len() < 20, "{:?}", analysis.caveats);
+    assert_eq!(
+        analysis.points.iter().filter(|point| point.efficiency.is_some()).count(),
+        39,
+        "the table has all"
+    );
 }
