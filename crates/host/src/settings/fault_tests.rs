@@ -438,7 +438,7 @@ fn a_disk_that_is_gone_holds_nothing_up_and_a_reboot_forgets() {
 #[test]
 fn another_namespace_is_left_alone_and_said() {
     let machine = Machine::new();
-    let link = machine.path().join("proc/self/ns");
+    let link = machine.path().join("proc/thread-self/ns");
     fs::create_dir_all(&link).expect("made");
     std::os::unix::fs::symlink("net:[1]", link.join("net")).expect("linked");
     let raise = PROFILE.replace(
@@ -447,18 +447,33 @@ fn another_namespace_is_left_alone_and_said() {
     );
     let raise = Profile::parse("raise", &raise).unwrap_or_else(|error| panic!("{error}"));
     machine.mortal(RealHost).apply(&raise, &Consent::default(), &go()).expect("applied");
-    fs::remove_file(link.join("net")).expect("removed");
-    std::os::unix::fs::symlink("net:[2]", link.join("net")).expect("linked");
+    let inhabitant = machine.path().join("proc/77/ns");
+    fs::create_dir_all(&inhabitant).expect("made");
+    std::os::unix::fs::symlink("net:[1]", inhabitant.join("net")).expect("linked");
+    let go_to = |namespace: &str| {
+        fs::remove_file(link.join("net")).expect("removed");
+        std::os::unix::fs::symlink(namespace, link.join("net")).expect("linked");
+    };
+    go_to("net:[2]");
     let error = machine.keeper(RealHost).revert().expect_err("not here").to_string();
     assert!(
         error.contains("net.core.somaxconn") && error.contains("net:[1]") && error.contains("nsenter"),
         "{error}"
     );
     assert_eq!(machine.settings()["proc/sys/net/core/somaxconn"], "8192\n");
-    fs::remove_file(link.join("net")).expect("removed");
-    std::os::unix::fs::symlink("net:[1]", link.join("net")).expect("linked");
+    go_to("net:[1]");
     machine.keeper(RealHost).revert().expect("reverted there");
     machine.assert_untouched("after the return");
+
+    machine.mortal(RealHost).apply(&raise, &Consent::default(), &go()).expect("applied");
+    machine.set("proc/sys/net/core/somaxconn", "4096\n");
+    go_to("net:[2]");
+    fs::remove_dir_all(machine.path().join("proc/77")).expect("ended");
+    machine
+        .keeper(RealHost)
+        .revert()
+        .expect("the namespace is gone, and the change with it");
+    machine.assert_untouched("when the namespace is gone");
 }
 
 #[test]

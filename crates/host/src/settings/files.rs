@@ -13,6 +13,7 @@ const MAX_TEXT: u64 = 16 * 1024;
 /// Devices of memory or of nothing: tuning them tunes no disk. One that a profile names is taken all the same.
 const NO_DISKS: &[&str] = &["loop", "ram", "zram", "fd", "sr", "nbd"];
 const POLICIES: &str = "sys/devices/system/cpu/cpufreq";
+const NAMED_NAMESPACES: &str = "run/netns";
 const DISKS: &str = "sys/block";
 
 /// The root of the file system that holds `/proc` and `/sys`.
@@ -155,10 +156,26 @@ impl Root {
         }
     }
 
-    /// What a link such as `/proc/self/ns/net` names; empty when it is not there.
+    /// What a link such as `/proc/thread-self/ns/net` names; empty when it is not there.
     pub(crate) fn link(&self, relative: &str) -> String {
         let target = fs::read_link(self.path(relative)).unwrap_or_default();
         target.to_string_lossy().into_owned()
+    }
+
+    /// Whether a namespace still exists, as a link such as `/proc/self/ns/net` names it: some process is in it, or it has a name.
+    pub(crate) fn namespace_lives(&self, kind: &str, link: &str) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let processes = self
+            .names("proc")
+            .into_iter()
+            .filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
+        let inhabited = processes.into_iter().any(|pid| self.link(&format!("proc/{pid}/ns/{kind}")) == link);
+        let mut named = self.names(NAMED_NAMESPACES).into_iter();
+        inhabited
+            || named.any(|name| {
+                let data = fs::metadata(self.path(&format!("{NAMED_NAMESPACES}/{name}")));
+                data.is_ok_and(|data| format!("{kind}:[{}]", data.ino()) == link)
+            })
     }
 
     /// Identity of this boot; empty when the kernel does not tell.

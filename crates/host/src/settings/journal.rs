@@ -40,7 +40,7 @@ pub(crate) struct Layer {
     pub(crate) run: Option<RunId>,
     /// All changes are made, and stay until they are reverted.
     pub(crate) kept: bool,
-    /// The network and the IPC namespace of the changes.
+    /// The network and the IPC namespace of the changes: those of the thread that made them.
     pub(crate) namespaces: (String, String),
     /// In the order in which they were made.
     pub(crate) changes: Vec<Change>,

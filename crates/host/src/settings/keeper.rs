@@ -294,7 +294,7 @@ impl<'k> Session<'k> {
             owner: self.keeper.owner,
             run,
             kept: false,
-            namespaces: (root.link("proc/self/ns/net"), root.link("proc/self/ns/ipc")),
+            namespaces: (root.link("proc/thread-self/ns/net"), root.link("proc/thread-self/ns/ipc")),
             changes: Vec::new(),
         });
         let made = self.make(profile, consent, stop);

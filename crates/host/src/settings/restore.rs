@@ -67,11 +67,15 @@ pub(crate) fn saved(root: &Root, knob: &Knob, instance: &Instance, present: &str
 /// Put everything of a layer back, the last change first, and look at the end whether all is as before. Safe to repeat.
 pub(crate) fn put_back(root: &Root, host: &dyn Host, layer: &Layer) -> Restoration {
     let mut outcome = Restoration::default();
-    let here = (root.link("proc/self/ns/net"), root.link("proc/self/ns/ipc"));
+    let here = (root.link("proc/thread-self/ns/net"), root.link("proc/thread-self/ns/ipc"));
     for change in layer.changes.iter().rev() {
-        if let Some(elsewhere) = elsewhere(change, &layer.namespaces, &here) {
-            outcome.failed.push(elsewhere);
-            continue;
+        match reach(root, change.scope, &layer.namespaces, &here) {
+            Reach::Here => {}
+            Reach::Gone => continue,
+            Reach::Elsewhere(where_) => {
+                outcome.failed.push(format!("{}: {where_}", change.knob));
+                continue;
+            }
         }
         for saved in &change.files {
             match put_file_back(root, host, saved) {
@@ -88,7 +92,9 @@ pub(crate) fn put_back(root: &Root, host: &dyn Host, layer: &Layer) -> Restorati
         }
     }
     if outcome.failed.is_empty() {
-        outcome.failed = differences(root, layer);
+        outcome.failed = differences(root, layer, |change| {
+            matches!(reach(root, change.scope, &layer.namespaces, &here), Reach::Here)
+        });
     }
     // One line a knob: what follows from it is put back with it.
     outcome
@@ -117,10 +123,10 @@ fn put_file_back(root: &Root, host: &dyn Host, saved: &Saved) -> io::Result<Opti
 }
 
 /// What of a layer is not as before; of a file that was changed twice the first value counts.
-fn differences(root: &Root, layer: &Layer) -> Vec<String> {
+fn differences(root: &Root, layer: &Layer, is_here: impl Fn(&Change) -> bool) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut wrong = Vec::new();
-    for change in &layer.changes {
+    for change in layer.changes.iter().filter(|change| is_here(change)) {
         for saved in change.files.iter().filter(|saved| seen.insert(saved.path.clone())) {
             let Ok(text) = root.read(&saved.path) else { continue };
             let now = value_in(&text, saved.words);
@@ -141,19 +147,31 @@ fn named(change: &Change, saved: &Saved) -> String {
     format!("{}{device} (/{})", change.knob, saved.path)
 }
 
+/// Where a change can be put back.
+enum Reach {
+    Here,
+    /// Its namespace is no more, and the change with it.
+    Gone,
+    /// In another namespace, in words.
+    Elsewhere(String),
+}
+
 /// A namespace's setting is put back in that namespace only.
-fn elsewhere(change: &Change, then: &(String, String), now: &(String, String)) -> Option<String> {
-    let (kind, then, now) = match change.scope {
-        SavedScope::Host => return None,
-        SavedScope::Network => ("network", &then.0, &now.0),
-        SavedScope::Ipc => ("IPC", &then.1, &now.1),
+fn reach(root: &Root, scope: SavedScope, then: &(String, String), now: &(String, String)) -> Reach {
+    let (kind, then, now) = match scope {
+        SavedScope::Host => return Reach::Here,
+        SavedScope::Network => ("net", &then.0, &now.0),
+        SavedScope::Ipc => ("ipc", &then.1, &now.1),
     };
-    (then != now).then(|| {
-        format!(
-            "{}: it was changed in the {kind} namespace {then}, and this is {now}; go there with nsenter",
-            change.knob
-        )
-    })
+    if then == now {
+        Reach::Here
+    } else if root.namespace_lives(kind, then) {
+        Reach::Elsewhere(format!(
+            "it was changed in the namespace {then}, and this is {now}; go there with nsenter"
+        ))
+    } else {
+        Reach::Gone
+    }
 }
 
 #[cfg(test)]

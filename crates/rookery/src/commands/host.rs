@@ -175,7 +175,7 @@ fn tell_outcomes(outcomes: &[Outcome], json: bool) -> Result<(), Failure> {
                 format!("set        {name}: {} -> {}{kernel}", one_line(before), one_line(effective))
             }
             Effect::Withheld { danger } => format!("withheld   {name}: {danger}; --accept-data-loss changes it"),
-            Effect::Refused { reason } => format!("not here   {name}: {reason}"),
+            Effect::Refused { reason } => format!("unchanged  {name}: {reason}"),
         });
     }
     let rest = outcomes.len() - set - as_wanted;
