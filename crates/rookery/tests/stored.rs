@@ -9,18 +9,13 @@ use std::{
     process::Stdio,
 };
 
-use common::{Place, code, text, tiny_study};
-
-/// Done, or void: on a busy machine the driver may be at fault, which is not what is tested here.
-fn ended(code: i32) -> bool {
-    matches!(code, 0 | 6)
-}
+use common::{Place, code, measured, text, tiny_study, went_to_its_end};
 
 /// The directory of a small run that has ended.
 fn done(place: &Place) -> PathBuf {
     let study = place.study("tiny.toml", &tiny_study("bare", "1", ""));
     let output = place.rookery(&["run", &study, "-q"]).output().expect("rookery starts");
-    assert!(ended(code(&output)), "{}", text(&output.stderr));
+    assert!(went_to_its_end(&output), "{}", text(&output.stderr));
     let report = text(&output.stdout);
     PathBuf::from(report.trim()).parent().expect("the run's directory").to_owned()
 }
@@ -45,14 +40,11 @@ fn a_run_whose_listener_leaves_goes_on_and_cleans_up() {
     drop(lines);
     let output = child.wait_with_output().expect("rookery ends");
     let err = text(&output.stderr);
-    assert!(ended(code(&output)), "{err}");
+    assert!(went_to_its_end(&output), "{err}");
     assert_eq!(err.matches("cannot be printed").count(), 1, "said once: {err}");
     let run = place.export();
     let trials = run["trials"].as_array().expect("trials");
-    assert!(
-        trials.iter().all(|trial| trial["status"] == "done" || trial["status"] == "void"),
-        "{trials:?}"
-    );
+    assert!(trials.iter().all(measured), "{trials:?}");
     let left = place.rookery(&["guests", "--json"]).output().expect("rookery starts");
     let id = run["run"]["run_id"].as_str().expect("an id");
     assert!(!text(&left.stdout).contains(id), "{}", text(&left.stdout));
@@ -69,7 +61,7 @@ fn a_run_keeps_its_id_when_its_directory_is_renamed() {
         .rookery(&["run", "--resume", &moved.display().to_string(), "--json"])
         .output()
         .expect("rookery starts");
-    assert!(ended(code(&output)), "{}", text(&output.stderr));
+    assert!(went_to_its_end(&output), "{}", text(&output.stderr));
     let id = run.display().to_string().rsplit('-').next().expect("an id").to_owned();
     assert!(
         text(&output.stdout).contains(&format!("\"run\":\"{id}\"")),

@@ -62,6 +62,17 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// The run went to its end. On a busy machine the driver may have accused itself of every trial of a point (exit code 6): that is the rule at
+/// work, and no fault of the road under test.
+pub(crate) fn went_to_its_end(output: &Output) -> bool {
+    matches!(code(output), 0 | 6)
+}
+
+/// The trial was measured to its end: done, or void on a busy machine.
+pub(crate) fn measured(trial: &serde_json::Value) -> bool {
+    trial["status"] == "done" || trial["status"] == "void"
+}
+
 pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or(-1)
 }
