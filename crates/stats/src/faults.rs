@@ -11,11 +11,11 @@ use crate::{ErrorClass, GuestMeasurement, Measurement, ORDER, Pacing};
 const CPU_LIMIT: f64 = 0.8;
 /// The same, as a warning.
 const CPU_WARNING: f64 = 0.7;
-/// Scheduling lag p99 that is always acceptable, us: timers tick once per millisecond and round up.
+/// Scheduling lag p99 that is always acceptable, us: what a general-purpose kernel may take to give a busy CPU to another thread.
 const LAG_FLOOR_US: f64 = 2_000.0;
 /// Scheduling lag p99 as a share of the mean response time.
 const LAG_SHARE: f64 = 0.01;
-/// Mean lag that is always acceptable, us: one tick.
+/// Mean lag that is always acceptable, us.
 const MEAN_LAG_FLOOR_US: f64 = 1_000.0;
 /// Mean lag as a share of the mean delay.
 const MEAN_LAG_SHARE: f64 = 0.005;
@@ -25,7 +25,7 @@ const LAG_FAULT: f64 = 5.0;
 const PRESENCE_LIMIT: f64 = 0.02;
 /// Largest deviation of the mean actual delay from the mean drawn delay.
 const PACING_LIMIT: f64 = 0.02;
-/// Deviation of the mean delay that is always acceptable, s: the timer's granularity.
+/// Deviation of the mean delay that is always acceptable, s.
 const PACING_FLOOR_S: f64 = 0.002;
 /// Run-queue wait as a share of run time, as a warning.
 const RUN_QUEUE_WARNING: f64 = 0.02;
