@@ -101,12 +101,9 @@ pub(crate) fn audit(guest: &str, database: &Path, seen: &GuestMeasurement, behav
 
 /// The event that tells of a trial's end.
 pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
-    let orders_per_minute = record
-        .measurement
-        .iter()
-        .flat_map(|measurement| &measurement.guests)
-        .map(|guest| guest.shop.opm)
-        .sum();
+    let guests = record.measurement.iter().flat_map(|measurement| &measurement.guests);
+    // Not `sum`, which makes -0 of nothing.
+    let orders_per_minute = guests.fold(0.0, |sum, guest| sum + guest.shop.opm);
     Event::TrialEnded {
         trial,
         outcome: outcome_name(record.outcome).to_owned(),
@@ -125,5 +122,32 @@ fn outcome_name(outcome: Outcome) -> &'static str {
         Outcome::Done => "done",
         Outcome::Void => "void",
         Outcome::Failed => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_without_a_measurement_has_no_negative_zero() {
+        let record = TrialRecord {
+            outcome: Outcome::Failed,
+            reasons: vec!["no clone".to_owned()],
+            measurement: None,
+            verdict: None,
+            resources: Vec::new(),
+            audits: Vec::new(),
+            logs: Vec::new(),
+            tunings: Vec::new(),
+            ready_s: 0.0,
+        };
+        let Event::TrialEnded {
+            orders_per_minute, qos, ..
+        } = ended(1, &record)
+        else {
+            panic!("a trial ended")
+        };
+        assert!(orders_per_minute.is_sign_positive() && qos.is_none());
     }
 }
