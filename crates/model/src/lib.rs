@@ -1,15 +1,20 @@
 //! Scaling laws, queueing models and what may be said from them. Pure: numbers in, numbers out.
 //!
-//! [`fit::judge`] fits laws to measurements and says how far to trust them; [`queue`] solves networks of stations.
+//! [`fit::judge`] fits laws to measurements and says how far to trust them; [`queue`] solves networks of stations; [`simulate`] plays them where no formula
+//! holds; [`demand`] finds service demands in measurements; [`operational`] holds the laws that need no assumption; [`consolidation`] is about many guests on
+//! one host.
 //!
 //! All times in seconds, all rates per second, all demands in seconds of one server.
 
+pub mod consolidation;
+pub mod demand;
+pub mod fit;
 mod law;
 mod linalg;
-mod random;
-mod special;
-
-pub mod fit;
+pub mod operational;
 pub mod queue;
+mod random;
+pub mod simulate;
+mod special;
 
 pub use law::{Peak, Usl, gustafson, karp_flatt};

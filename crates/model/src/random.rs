@@ -18,6 +18,18 @@ impl Stream {
         stream
     }
 
+    /// Uniform in (0, 1], so that its logarithm is finite.
+    #[inline]
+    pub(crate) fn uniform(&mut self) -> f64 {
+        ((self.0.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
+    /// Exponential with mean 1.
+    #[inline]
+    pub(crate) fn exponential(&mut self) -> f64 {
+        -self.uniform().ln()
+    }
+
     /// Uniform over 0..`count`, `count` > 0; the bias is below `count`/2^64.
     #[inline]
     pub(crate) fn below(&mut self, count: usize) -> usize {
@@ -32,8 +44,13 @@ mod tests {
     #[test]
     fn moments_are_right_and_streams_differ() {
         let mut stream = Stream::new(7, 1);
+        let mean = (0..100_000).map(|_| stream.exponential()).sum::<f64>() / 1e5;
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
         let mut counts = [0_u32; 5];
         (0..50_000).for_each(|_| counts[stream.below(5)] += 1);
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
+        assert_ne!(Stream::new(7, 1).uniform(), Stream::new(7, 2).uniform());
+        assert_ne!(Stream::new(7, 1).uniform(), Stream::new(8, 1).uniform());
+        assert_eq!(Stream::new(7, 1).uniform(), Stream::new(7, 1).uniform());
     }
 }

@@ -13,8 +13,8 @@ const TOLERANCE: f64 = 1e-12;
 /// Rounds of the outer loop of Linearizer.
 const LINEARIZER_ROUNDS: usize = 20;
 
-/// Iterate Q_k -> X R_k with `residence(demand, seen, station)`, seen = Q (N-1)/N.
-pub(crate) fn fixed_point(stations: &[Station], think: f64, users: u32, residence: impl Fn(f64, f64, &Station) -> f64) -> Solution {
+/// Iterate Q_k -> X R_k with `residence(place, station, Q)`.
+fn fixed_point(stations: &[Station], think: f64, users: u32, residence: impl Fn(usize, &Station, f64) -> f64) -> Solution {
     let n = f64::from(users);
     let count = stations.len();
     let mut solution = Solution {
@@ -24,10 +24,9 @@ pub(crate) fn fixed_point(stations: &[Station], think: f64, users: u32, residenc
     };
     for _ in 0..MAX_ROUNDS {
         for (k, station) in stations.iter().enumerate() {
-            let seen = solution.q[k] * (n - 1.0) / n;
             solution.r[k] = match station.capacity {
                 Capacity::Delay => station.demand,
-                _ => residence(station.demand, seen, station),
+                _ => residence(k, station, solution.q[k]),
             };
         }
         solution.x = n / (think + solution.response_time());
@@ -51,13 +50,27 @@ pub(crate) fn fixed_point(stations: &[Station], think: f64, users: u32, residenc
 /// When a value is out of range.
 pub fn schweitzer_scaled(stations: &[Station], think: f64, users: u32) -> Result<Solution, ModelError> {
     check(stations, think, users)?;
-    Ok(fixed_point(stations, think, users, |demand, seen, station| {
-        let present = 1.0 + seen;
+    Ok(fixed_point(stations, think, users, |_, station, q| {
+        let present = 1.0 + q * (f64::from(users) - 1.0) / f64::from(users);
         let speed = match &station.capacity {
             Capacity::Measured(_) => station.capacity.speed(present.round() as usize),
             other => other.top().min(present),
         };
-        demand * present / speed
+        station.demand * present / speed
+    }))
+}
+
+/// Schweitzer's fixed point of one of several equal populations; `others(k)` is the number of the other populations that share station k.
+pub(crate) fn schweitzer_shared(
+    stations: &[Station],
+    think: f64,
+    users: u32,
+    others: impl Fn(usize) -> f64,
+) -> Result<Solution, ModelError> {
+    check(stations, think, users)?;
+    let own = (f64::from(users) - 1.0) / f64::from(users);
+    Ok(fixed_point(stations, think, users, |k, station, q| {
+        station.demand * (1.0 + q * (others(k) + own))
     }))
 }
 

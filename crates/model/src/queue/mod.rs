@@ -13,6 +13,7 @@ mod percentile;
 mod repairman;
 mod station;
 
+pub(crate) use approximate::schweitzer_shared;
 pub use approximate::{linearizer, schweitzer, schweitzer_scaled};
 pub use bounds::{Range, asymptotic, balanced, knee};
 pub use classes::{Class, ClassSolution, Method, exact_classes, solve_classes};

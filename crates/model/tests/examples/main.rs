@@ -1,6 +1,8 @@
 //! Every worked example of the specification of models, by its key: closed formulas to 1e-9, iterative ones to 1e-6.
 
+mod demands;
 mod fits;
+mod hosts;
 mod laws;
 mod queues;
 

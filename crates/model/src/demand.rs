@@ -1,0 +1,224 @@
+//! Service demands from measured utilisations.
+//!
+//! U0 is what the resource does without load; dividing one utilisation by one throughput overstates the demand wherever U0 > 0.
+
+use rookery_stats::t_975;
+
+use crate::{
+    fit::Interval,
+    linalg::{Rows, dot, gram, gram_inverse, least_squares, scaled_condition},
+};
+
+/// Most classes of one regression.
+const MAX_CLASSES: usize = 9;
+
+/// Why demands cannot be found.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DemandError {
+    /// Rows and values do not fit together, or there are too few or too many.
+    #[error("{rows} rows of {classes} classes with {values} utilisations: rows must be alike, more than classes + 1, with 1 to 9 classes")]
+    Shape {
+        /// Rows of throughputs.
+        rows: usize,
+        /// Classes in the first.
+        classes: usize,
+        /// Utilisations.
+        values: usize,
+    },
+    /// A value is negative or no number.
+    #[error("throughputs and utilisations must be finite and at least 0")]
+    Range,
+    /// The classes cannot be told apart.
+    #[error("the mixes of the classes are alike: their demands cannot be told apart; merge classes or vary the mix")]
+    Dependent,
+}
+
+/// Demands by regression U m = U0 + sum_c X_c D_c with U0, D >= 0.
+///
+/// Source: Rolia, Vetland, Parameter Estimation for Performance Models of Distributed Application Systems, CASCON 1995.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demands {
+    /// Busy servers without load.
+    pub background: f64,
+    /// Demand of each class, s; 0 at its bound.
+    pub demands: Vec<f64>,
+    /// Standard errors of background and demands; 0 at the bound.
+    pub standard_errors: Vec<f64>,
+    /// 95 % intervals of the demands; `None` at the bound or without degrees of freedom.
+    pub intervals: Vec<Option<Interval>>,
+    /// Condition number of the matrix with columns of unit length; above 30 the mixes are too alike.
+    pub condition: f64,
+    /// Busy servers less those of the regression, per row: a trend against throughput means that the demand changes with load.
+    pub residuals: Vec<f64>,
+}
+
+/// Find demands from rows of throughputs (1/s per class) and busy servers (U m) at several loads.
+///
+/// # Errors
+/// When shapes or values are wrong, or the classes cannot be told apart.
+pub fn demands(throughputs: &[Vec<f64>], busy: &[f64]) -> Result<Demands, DemandError> {
+    let classes = throughputs.first().map_or(0, Vec::len);
+    let shape = DemandError::Shape {
+        rows: throughputs.len(),
+        classes,
+        values: busy.len(),
+    };
+    if classes == 0 || classes > MAX_CLASSES || throughputs.len() != busy.len() || busy.len() < classes + 2 {
+        return Err(shape);
+    }
+    if throughputs.iter().any(|row| row.len() != classes) {
+        return Err(shape);
+    }
+    if throughputs
+        .iter()
+        .flatten()
+        .chain(busy)
+        .any(|value| !value.is_finite() || *value < 0.0)
+    {
+        return Err(DemandError::Range);
+    }
+    let matrix: Rows = throughputs
+        .iter()
+        .map(|row| std::iter::once(1.0).chain(row.iter().copied()).collect())
+        .collect();
+    let columns = classes + 1;
+    let condition = scaled_condition(&gram(&matrix, columns));
+    if !condition.is_finite() {
+        return Err(DemandError::Dependent);
+    }
+    let solution = non_negative(&matrix, busy, columns).ok_or(DemandError::Dependent)?;
+    let residuals: Vec<f64> = matrix.iter().zip(busy).map(|(row, u)| u - dot(row, &solution)).collect();
+    let free: Vec<usize> = (0..columns).filter(|column| solution[*column] > 0.0).collect();
+    let df = busy.len() - free.len();
+    let standard_errors = errors(&matrix, &residuals, &free, columns).ok_or(DemandError::Dependent)?;
+    let t = t_975(u32::try_from(df).unwrap_or(u32::MAX));
+    let interval = |column: usize| {
+        free.contains(&column)
+            .then(|| t.map(|t| Interval::around(solution[column], t * standard_errors[column])))
+            .flatten()
+    };
+    Ok(Demands {
+        background: solution[0],
+        intervals: (1..columns).map(interval).collect(),
+        demands: solution[1..].to_vec(),
+        standard_errors,
+        condition,
+        residuals,
+    })
+}
+
+fn errors(matrix: &Rows, residuals: &[f64], free: &[usize], columns: usize) -> Option<Vec<f64>> {
+    let reduced: Rows = matrix.iter().map(|row| free.iter().map(|column| row[*column]).collect()).collect();
+    let df = residuals.len().checked_sub(free.len()).filter(|df| *df > 0)?;
+    let inverse = gram_inverse(&gram(&reduced, free.len()))?;
+    let variance = dot(residuals, residuals) / df as f64;
+    let mut errors = vec![0.0; columns];
+    for (place, column) in free.iter().enumerate() {
+        errors[*column] = (variance * inverse[place][place]).sqrt();
+    }
+    Some(errors)
+}
+
+/// Non-negative least squares. Source: Lawson, Hanson, Solving Least Squares Problems (1974), chapter 23.
+fn non_negative(a: &Rows, b: &[f64], columns: usize) -> Option<Vec<f64>> {
+    let mut x = vec![0.0; columns];
+    let mut passive: Vec<usize> = Vec::new();
+    for _ in 0..30 * columns {
+        let residual: Vec<f64> = a.iter().zip(b).map(|(row, b)| b - dot(row, &x)).collect();
+        // Slopes in units of the column's length, so that the tolerance means the same for each.
+        let slope = |column: usize| {
+            let (cross, square) = a.iter().zip(&residual).fold((0.0, 0.0), |(cross, square), (row, r)| {
+                (cross + row[column] * r, square + row[column] * row[column])
+            });
+            cross / f64::sqrt(f64::max(square, f64::MIN_POSITIVE))
+        };
+        let limit = 1e-12 * dot(b, b).sqrt();
+        let entering = (0..columns)
+            .filter(|column| !passive.contains(column) && slope(*column) > limit)
+            .max_by(|i, j| slope(*i).total_cmp(&slope(*j)));
+        let Some(entering) = entering else { break };
+        passive.push(entering);
+        loop {
+            let reduced: Rows = a.iter().map(|row| passive.iter().map(|column| row[*column]).collect()).collect();
+            let solution = least_squares(&reduced, b, passive.len())?;
+            let step = passive
+                .iter()
+                .zip(&solution)
+                .filter(|(_, value)| **value <= 0.0)
+                .map(|(column, value)| x[*column] / (x[*column] - value))
+                .fold(1.0, f64::min);
+            for (column, value) in passive.iter().zip(&solution) {
+                x[*column] += step * (value - x[*column]);
+            }
+            if step >= 1.0 {
+                break;
+            }
+            passive.retain(|column| x[*column] > 1e-15);
+            for (column, value) in x.iter_mut().enumerate() {
+                if !passive.contains(&column) {
+                    *value = 0.0;
+                }
+            }
+            if passive.is_empty() {
+                break;
+            }
+        }
+    }
+    Some(x)
+}
+
+/// Tracks one demand over time for display; reports use [`demands`].
+///
+/// Source: Zheng, Woodside, Litoiu, IEEE TSE 34(3) (2008) 391: a Kalman filter whose state is a random walk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DemandFilter {
+    /// Present estimate, s.
+    pub demand: f64,
+    /// Its variance, s^2.
+    pub variance: f64,
+    /// Variance that a step of the random walk adds, s^2.
+    pub drift: f64,
+    /// Variance of a measured utilisation.
+    pub noise: f64,
+}
+
+impl DemandFilter {
+    /// Take in one measurement: throughput (1/s) and busy servers. Returns the gain.
+    pub fn update(&mut self, throughput: f64, busy: f64) -> f64 {
+        self.variance += self.drift;
+        let gain = self.variance * throughput / (throughput * throughput * self.variance + self.noise);
+        self.demand = (self.demand + gain * (busy - throughput * self.demand)).max(0.0);
+        self.variance *= 1.0 - gain * throughput;
+        gain
+    }
+}
+
+/// Demand of a disk behind a cache: reads (1 - hit ratio) S, s.
+#[must_use]
+pub fn disk_demand(logical_reads: f64, hit_ratio: f64, service: f64) -> f64 {
+    logical_reads * (1.0 - hit_ratio) * service
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_negative_background_is_at_its_bound() {
+        let x: Rows = [10.0, 20.0, 30.0, 40.0].map(|x| vec![x]).into();
+        let found = demands(&x, &[0.05, 0.15, 0.25, 0.35]).expect("found");
+        assert_eq!((found.background, found.standard_errors[0]), (0.0, 0.0));
+        assert!((found.demands[0] - 250.0 / 30_000.0).abs() < 1e-9, "through the origin: {found:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_refused() {
+        let twins: Rows = (1..6).map(|i| vec![f64::from(i), 2.0 * f64::from(i)]).collect();
+        assert_eq!(demands(&twins, &[0.1, 0.2, 0.3, 0.4, 0.5]), Err(DemandError::Dependent));
+        assert!(matches!(demands(&twins, &[0.1]), Err(DemandError::Shape { .. })));
+        assert_eq!(
+            demands(&[vec![1.0], vec![2.0], vec![f64::NAN]], &[0.1, 0.2, 0.3]),
+            Err(DemandError::Range)
+        );
+    }
+}
