@@ -52,3 +52,8 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<Code, Failure> {
     result(text);
     Ok(Code::Done)
 }
+
+/// Text from elsewhere, a target or a stored run, which must not command the terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

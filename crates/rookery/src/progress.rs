@@ -108,7 +108,9 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
             line(
                 bar,
                 format!(
-                    "run {run}: {title}\n  {trials} trials{before}, about {} in {directory}",
+                    "run {run}: {}\n  {}{before}, about {} in {directory}",
+                    output::printable(title),
+                    counted(*trials),
                     duration(*expected_s)
                 ),
             );
@@ -157,7 +159,12 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
             };
             let reasons: String = reasons
                 .iter()
-                .map(|reason| format!("\n      {}", reason.replace('\n', "\n      ")))
+                .map(|reason| {
+                    reason
+                        .lines()
+                        .map(|line| format!("\n      {}", output::printable(line)))
+                        .collect::<String>()
+                })
                 .collect();
             line(
                 bar,
@@ -167,6 +174,11 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
         Event::Remark { text } => line(bar, format!("  note: {text}")),
         Event::RunEnded { .. } => bar.set_message(""),
     }
+}
+
+/// `1 trial`, `2 trials`.
+fn counted(trials: u32) -> String {
+    format!("{trials} {}", if trials == 1 { "trial" } else { "trials" })
 }
 
 /// Seconds as people say them: `45 s`, `3 min 20 s`, `2 h 5 min`.

@@ -88,3 +88,13 @@ fn a_stored_study_beyond_the_grammar_is_not_performed() {
         assert_eq!(code(&report), 0, "it can still be read: {}", text(&report.stderr));
     }
 }
+
+#[test]
+fn a_stored_title_does_not_command_the_terminal() {
+    let place = Place::new();
+    let run = done(&place);
+    alter(&run, "UPDATE run SET title = char(27) || '[31mred'");
+    let output = place.rookery(&["run", "--resume"]).output().expect("rookery starts");
+    assert!(text(&output.stderr).contains("[31mred"), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains('\u{1b}') && !text(&output.stdout).contains('\u{1b}'));
+}

@@ -66,16 +66,11 @@ fn first_failure(guest: &GuestMeasurement) -> String {
         || "no request ended".to_owned(),
         |tally| {
             let detail = tally.examples.first().map_or("", |example| example.detail.as_str());
-            format!("{}/{} {}", tally.class.name(), tally.sub_class, printable(detail))
+            format!("{}/{} {}", tally.class.name(), tally.sub_class, output::printable(detail))
                 .trim_end()
                 .to_owned()
         },
     )
-}
-
-/// What a target says must not command the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn config(args: &DriveDvdstoreArgs) -> Result<Config, Failure> {
@@ -254,7 +249,7 @@ fn print(measurement: &Measurement, faults: &[String]) {
             let example = error
                 .examples
                 .first()
-                .map_or_else(String::new, |example| format!(", such as: {}", printable(&example.detail)));
+                .map_or_else(String::new, |example| format!(", such as: {}", output::printable(&example.detail)));
             output::result(format!("{} x {}/{}{example}", error.count, error.class.name(), error.sub_class));
         }
     }
