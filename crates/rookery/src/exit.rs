@@ -61,6 +61,16 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// With the word how to go on with the run in `directory`, if one was begun.
+    pub(crate) fn with_resumption(mut self, directory: Option<&String>) -> Self {
+        if let Some(directory) = directory {
+            self.message += &format!("\n  what has ended is kept; go on with: rookery run --resume {directory}");
+        }
+        self
+    }
+}
+
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let code = match &error {

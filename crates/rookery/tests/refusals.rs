@@ -90,3 +90,20 @@ fn resume_without_a_name_means_the_latest_run() {
     refused(&Place::new(), &["run", "--resume"], 8, &["latest", "mend"]);
     refused(&Place::new(), &["run"], 2, &["<STUDY>"]);
 }
+
+#[test]
+fn a_run_that_breaks_off_says_how_to_go_on() {
+    let place = Place::new();
+    let study = place.study("tiny.toml", &tiny_study("bare", "1", ""));
+    // Templates cannot lie in a file.
+    let templates = place.dir.path().join("templates");
+    std::fs::write(&templates, "a file").expect("written");
+    let output = place
+        .rookery(&["run", &study])
+        .env("ROOKERY_TEMPLATES", &templates)
+        .output()
+        .expect("rookery starts");
+    let err = text(&output.stderr);
+    assert_eq!(code(&output), 5, "{err}");
+    assert!(err.contains("rookery run --resume ") && err.contains("tiny-"), "{err}");
+}

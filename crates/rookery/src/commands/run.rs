@@ -4,9 +4,10 @@ use std::{
     collections::BTreeMap,
     env,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
-use rookery_lab::{Conductor, Summary};
+use rookery_lab::{Conductor, Event, Summary};
 use rookery_store::{Outcome, Store, TrialRow, TrialStatus};
 
 use crate::{
@@ -22,13 +23,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Without --resume the command line demands one.
     let study = args.study.as_deref().unwrap_or("latest");
     let stop = signals::stop_flag()?;
+    let begun = OnceLock::new();
     let teller = Teller::new(args.quiet, args.json);
     let conductor = Conductor {
         runs: args.places.runs.clone(),
         templates: templates(&args.places)?,
         program: env::current_exe().map_err(|error| Failure::new(Code::Internal, format!("cannot find this program itself: {error}")))?,
         stop: &stop,
-        listener: &|event| teller.tell(event),
+        listener: &|event| {
+            if let Event::RunStarted { directory, .. } = event {
+                // Told once, before anything can fail that a resumption could mend.
+                let _ = begun.set(directory.clone());
+            }
+            teller.tell(event);
+        },
     };
     let conducted = if args.resume {
         resume(&conductor, study)
@@ -36,7 +44,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
         start(&conductor, Path::new(study), &args.places)
     };
     teller.finish();
-    let summary = conducted?;
+    let summary = conducted.map_err(|failure| failure.with_resumption(begun.get()))?;
     let store = report::open(&summary.directory)?;
     let html = summary.directory.join("report.html");
     report::write_html(&store, &html)?;
