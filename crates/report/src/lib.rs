@@ -9,6 +9,7 @@ mod cpu;
 mod draw;
 mod evidence;
 mod figures;
+mod fit_figure;
 #[cfg(test)]
 mod fixture;
 mod format;
@@ -23,6 +24,7 @@ mod timeline;
 use rookery_store::{Store, StoreError};
 
 pub use analysis::{Analysis, OperationSummary, PointSummary, QosCount};
+pub use fit_figure::{FitCurve, FitFigure, FitPoint, fit_html};
 pub use run::{Run, TrialData};
 
 /// Why there is no report.

@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Export a stored run
     Export(ExportArgs),
+    /// Fit scaling laws to measurements in a CSV file, and say how far to trust them
+    Fit(FitArgs),
     /// Show what exists of all runs: guests, networks, mounts
     Guests(GuestsArgs),
     /// Remove everything that dead runs left behind
@@ -309,6 +311,49 @@ pub(crate) struct ExportArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) places: Places,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightsArg {
+    /// All runs alike
+    Equal,
+    /// 1/X^2: the scatter grows with throughput
+    Relative,
+    /// 1/variance of the load's runs; three runs at every load
+    Variance,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FitArgs {
+    /// CSV file: a line of column names, then one line per run; separated by comma, semicolon or tab
+    pub(crate) file: PathBuf,
+    /// Column of the load: users, CPUs or guests
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) n: String,
+    /// Column of the throughput
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) x: String,
+    /// Known think time; the closed queue's delay is at least that
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    pub(crate) z: f64,
+    /// Predict the throughput at this load; may be given several times
+    #[arg(long, value_name = "N")]
+    pub(crate) at: Vec<f64>,
+    /// How much each run counts
+    #[arg(long, value_enum, default_value_t = WeightsArg::Equal)]
+    pub(crate) weights: WeightsArg,
+    /// Hold lambda at the throughput of load 1
+    #[arg(long)]
+    pub(crate) two_parameter: bool,
+    /// Draws of the bootstrap
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) draws: u32,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write a figure as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

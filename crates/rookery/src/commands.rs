@@ -6,6 +6,7 @@ mod clean;
 mod data;
 mod drive;
 mod export;
+mod fit;
 mod guests;
 mod host;
 mod plan;
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Drive(DriveCommand::Dvdstore(args)) => drive::run(args),
         Command::Report(args) => report::run(args),
         Command::Export(args) => export::run(args),
+        Command::Fit(args) => fit::run(args),
         Command::Guests(args) => guests::run(args),
         Command::Clean(args) => clean::run(args),
         Command::Host(args) => host::run(args),
