@@ -19,7 +19,7 @@ pub(crate) struct Evidence {
     pub(crate) ready_s: f64,
 }
 
-/// Judge a trial. The order of accusations: a dead guest or a lost order fails it; a driver at fault makes it void; only then is QoS judged.
+/// Judge a trial. The order of accusations: a dead or silent guest or a lost order fails it; a driver at fault makes it void; only then is QoS judged.
 pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
     let Evidence {
         measurement,
@@ -39,6 +39,7 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
             .filter(|audit| !audit.consistent)
             .map(|audit| format!("guest {}: {}", audit.guest, audit.detail)),
     );
+    failures.extend(silent(&measurement));
     let faults = faults::faults(&measurement);
     let (outcome, reasons) = match (failures.is_empty(), faults.is_empty()) {
         (false, _) => (Outcome::Failed, failures),
@@ -57,6 +58,21 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         tunings: Vec::new(),
         ready_s,
     }
+}
+
+/// Guests that were asked and answered nothing in the window: starved or stuck, which is no fault of the driver.
+fn silent(measurement: &Measurement) -> impl Iterator<Item = String> {
+    let all = measurement.guests.iter();
+    let silent = all.filter(|guest| guest.users > 0 && guest.operations.iter().all(|operation| operation.completed == 0));
+    silent.filter(|_| measurement.aborted.is_none()).map(|guest| {
+        let first = guest.errors.first().map_or_else(String::new, |error| {
+            format!(" (first of its errors: {}/{})", error.class.name(), error.sub_class)
+        });
+        format!(
+            "guest {} answered no request well in the measured window{first}: give it more CPU or memory, or fewer users",
+            guest.guest
+        )
+    })
 }
 
 /// Compare a guest's database with what its users were told.

@@ -1,6 +1,9 @@
 //! The answer in words. Every sentence follows from numbers of the run; nothing is said that was not measured.
 
-use rookery_stats::qos::{Limited, Qos, RuleResult};
+use rookery_stats::{
+    faults,
+    qos::{Limited, Qos, RuleResult},
+};
 use rookery_store::TrialStatus;
 
 use crate::{PointSummary, Run, format};
@@ -256,6 +259,7 @@ pub(crate) fn caveats(run: &Run, points: &[PointSummary]) -> Vec<String> {
     let of_interruption = |text: &str| text.contains("was interrupted");
     let remarks = run.notes.iter().filter(|note| !of_interruption(&note.text));
     all.extend(remarks.map(|note| format!("{}: {}.", note.at, note.text)));
+    all.extend(warned(run));
     all.extend(audit_caveats(run));
     all.extend(marginal_caveat(run));
     all
@@ -268,6 +272,22 @@ fn example(run: &Run, status: TrialStatus) -> String {
     first.map_or_else(String::new, |(id, reason)| {
         format!(". Trial {id}: {}", reason.trim_end_matches('.'))
     })
+}
+
+/// What the driver holds against itself in good trials, though it does not void them; each kind of remark once, with an example.
+fn warned(run: &Run) -> Option<String> {
+    let good = run.trials.iter().filter(|trial| trial.row.status == TrialStatus::Done);
+    let warned: Vec<(u32, String)> = good
+        .filter_map(|trial| {
+            let measurement = trial.record.as_ref()?.measurement.as_ref()?;
+            Some((trial.row.trial.id, faults::warnings(measurement).into_iter().next()?))
+        })
+        .collect();
+    let (id, example) = warned.first()?;
+    let count = format::counted(warned.len(), "good trial");
+    Some(format!(
+        "The driver remarks on itself in {count}, though nothing is void by it. Trial {id}: {example}."
+    ))
 }
 
 fn audit_caveats(run: &Run) -> Vec<String> {

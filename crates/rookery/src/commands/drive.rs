@@ -7,7 +7,7 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
+use rookery_driver::{Assignment, Config, DriverError, Limits, Phases, Progress, Script};
 use rookery_stats::{GuestMeasurement, Latencies, Measurement, Pacing, ShopCounters, faults};
 use rookery_workload::dvdstore::{
     ShopperParams,
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
     let start = Instant::now() + Duration::from_millis(100);
     let measured = rookery_driver::run(&config, start, &stop, &|progress| tell(&bar, &progress));
     bar.finish_and_clear();
-    let measurement = measured.map_err(|error| Failure::new(Code::Driver, error))?;
+    let measurement = measured.map_err(|error| Failure::new(code_of(&error), error))?;
     let faults = faults::faults(&measurement);
     if args.json {
         output::json(&with_percentiles(&measurement, &faults)?)?;
@@ -71,6 +71,17 @@ fn first_failure(guest: &GuestMeasurement) -> String {
                 .to_owned()
         },
     )
+}
+
+/// What was typed is the caller's matter, the rest the driver's.
+fn code_of(error: &DriverError) -> Code {
+    match error {
+        DriverError::ForeignTarget { .. } | DriverError::Config { .. } | DriverError::Descriptors { .. } | DriverError::Pin { .. } => {
+            Code::Usage
+        }
+        DriverError::Network { .. } | DriverError::Start(_) => Code::Host,
+        DriverError::Panicked => Code::Internal,
+    }
 }
 
 fn config(args: &DriveDvdstoreArgs) -> Result<Config, Failure> {
