@@ -219,8 +219,8 @@ pub(crate) enum DriveCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct DriveDvdstoreArgs {
-    /// http://HOST[:PORT][/DIRECTORY]; several are driven alike
-    #[arg(long, required = true, value_name = "URL")]
+    /// System to drive; several are driven alike
+    #[arg(long, required = true, value_name = "http://HOST[:PORT][/DIRECTORY]")]
     pub(crate) target: Vec<String>,
     /// Yes, load may be aimed at this address although it is not on this machine
     #[arg(long, value_name = "ADDRESS")]
