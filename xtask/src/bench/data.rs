@@ -30,9 +30,6 @@ struct Options {
 
 /// Measures and prints: customers per second on one core, the 1 GB set to disk, the disk, their ratio, the memory.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    if cfg!(debug_assertions) {
-        return run_optimised(args);
-    }
     let options = parse(args)?;
     customers(options.runs)?;
     let scratch = Scratch::create(options.dir.join(format!("bench-data-{}", std::process::id())))?;
@@ -41,20 +38,6 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     result?;
     println!("peak memory of this process (VmHWM): {:.1} MB", peak_memory_mb()?);
     Ok(())
-}
-
-/// `cargo xtask` builds for quick starts; what is measured must be built for speed.
-fn run_optimised(args: &[String]) -> Result<(), String> {
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["run", "--release", "--quiet", "--package", "xtask", "--", "bench", "data"])
-        .args(args)
-        .status()
-        .map_err(|error| format!("cannot run cargo for an optimised build: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err("the measurement failed, see above".to_owned())
-    }
 }
 
 fn parse(args: &[String]) -> Result<Options, String> {
