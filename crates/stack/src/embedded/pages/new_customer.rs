@@ -1,5 +1,7 @@
 //! `dsnewcustomer`: the entry form, and the welcome.
 
+use rookery_workload::dvdstore::data::COUNTRIES;
+
 use super::{
     super::fields::Fields,
     html::{Html, Suffix},
@@ -11,20 +13,6 @@ const TITLE: &str = "DVD Store New Customer Login";
 pub(super) const CARD_TYPES: [&str; 5] = ["MasterCard", "Visa", "Discover", "Amex", "Dell Preferred"];
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-const COUNTRIES: [&str; 11] = [
-    "United States",
-    "Australia",
-    "Canada",
-    "Chile",
-    "China",
-    "France",
-    "Germany",
-    "Japan",
-    "Russia",
-    "South Africa",
-    "UK",
-];
 
 /// The form, with what was typed before; `taken` = the user name belongs to somebody else.
 pub(crate) fn entry_form(fields: &Fields<'_>, taken: bool, suffix: Suffix) -> Vec<u8> {
@@ -46,7 +34,8 @@ pub(crate) fn entry_form(fields: &Fields<'_>, taken: bool, suffix: Suffix) -> Ve
     ] {
         page.field(label, "TEXT", name, fields.text(name));
     }
-    select_text(&mut page, "Country *", "country", &COUNTRIES, fields.text("country"));
+    let countries = [&["United States"], COUNTRIES.as_slice()].concat();
+    select_text(&mut page, "Country *", "country", &countries, fields.text("country"));
     page.field("Email", "TEXT", "email", fields.text("email"))
         .field("Phone", "TEXT", "phone", fields.text("phone"));
     select_number(&mut page, "Credit card", "creditcardtype", (1..).zip(CARD_TYPES), fields);

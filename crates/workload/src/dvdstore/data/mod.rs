@@ -52,7 +52,7 @@ pub(crate) const STATES: [&str; 51] = [
 ];
 
 /// Countries of the customers outside the United States.
-pub(crate) const COUNTRIES: [&str; 10] = [
+pub const COUNTRIES: [&str; 10] = [
     "Australia",
     "Canada",
     "Chile",
