@@ -18,7 +18,14 @@ const STORE: &str = "run.sqlite";
 pub struct RunDir {
     path: PathBuf,
     run: RunId,
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for RunDir {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that another thread is just starting shares the lock until its exec.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl RunDir {
@@ -35,7 +42,7 @@ impl RunDir {
             .canonicalize()
             .map_err(|error| LabError::file("find the run directory", &path, &error))?;
         let lock = hold(&path)?;
-        Ok(Self { path, run, _lock: lock })
+        Ok(Self { path, run, lock })
     }
 
     /// Take hold of the existing directory of `run`, whatever it is called by now.
@@ -47,7 +54,7 @@ impl RunDir {
             .canonicalize()
             .map_err(|error| LabError::file("open the run directory", path, &error))?;
         let lock = hold(&path)?;
-        Ok(Self { path, run, _lock: lock })
+        Ok(Self { path, run, lock })
     }
 
     /// Its path, absolute.
