@@ -1,0 +1,1 @@
+//! The LAMP stack: Linux, Apache, MariaDB and PHP from distribution packages, in every guest.
