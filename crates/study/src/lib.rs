@@ -6,6 +6,7 @@
 //! Every key is declared once, in `grammar::sections`; [`json_schema`] and [`reference`](fn@reference) are made from the same list.
 
 mod document;
+mod expression;
 mod grammar;
 mod model;
 mod plan;
@@ -17,6 +18,7 @@ mod schema;
 mod source;
 
 pub use document::Document;
+pub use expression::{EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables};
 pub use grammar::kinds::parse_duration;
 pub use model::{
     CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Scaled, StackKind, StackUse, Study, Users,

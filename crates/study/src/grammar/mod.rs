@@ -10,7 +10,7 @@ pub(crate) mod sections;
 use serde_json::Value as Json;
 use toml::{Spanned, de::DeValue};
 
-pub(crate) use reader::{At, Context, Reader, Spans};
+pub(crate) use reader::{At, Context, Reader, Spans, nearest};
 
 /// A kind of value: how it is read, written, described and checked by an editor.
 pub(crate) trait Kind {
