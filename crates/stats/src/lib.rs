@@ -1,8 +1,9 @@
 //! Histograms, measurements, self-checks and verdicts: pure data and arithmetic.
 //!
 //! [`Measurement`] is what one trial of the driver yields; [`qos::judge`] turns it into a verdict; [`Summary`], [`Ratio`]
-//! and [`Fairness`] say what several repeats or guests tell together.
+//! and [`Fairness`] say what several repeats or guests tell together, [`Effect`] what a change of one factor is worth.
 
+mod effect;
 mod error_class;
 pub mod faults;
 mod histogram;
@@ -12,6 +13,7 @@ mod student;
 mod summary;
 mod throughput;
 
+pub use effect::{Alias, Basis, Change, Contrast, Design, Effect, Goal, Observation, effect, holm, interaction};
 pub use error_class::ErrorClass;
 pub use histogram::{BlobError, Latencies};
 pub use measurement::{

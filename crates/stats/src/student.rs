@@ -1,6 +1,9 @@
 //! Student's t distribution for whole degrees of freedom.
 
-use std::f64::consts::{FRAC_2_PI, PI};
+use std::f64::consts::FRAC_2_PI;
+
+/// Beyond this the distribution hardly changes, and the series grows long.
+const LARGEST_DF: u32 = 1000;
 
 /// The probability that |T| <= `t` with `df` degrees of freedom, `t` >= 0.
 ///
@@ -25,23 +28,37 @@ fn central_probability(t: f64, df: u32) -> f64 {
 /// The two-sided 95 % quantile t(0.975, `df`); `None` for `df` = 0. Beyond 1000 degrees of freedom that of 1000 is given (1.962).
 #[must_use]
 pub fn t_975(df: u32) -> Option<f64> {
-    if df == 0 {
+    t_central(0.95, df)
+}
+
+/// The `t` with |T| <= `t` at this probability, 0 < `probability` < 1; `None` for `df` = 0 or a probability outside.
+pub(crate) fn t_central(probability: f64, df: u32) -> Option<f64> {
+    if df == 0 || !(probability > 0.0 && probability < 1.0) {
         return None;
     }
-    if df == 1 {
-        return Some((PI * 0.475).tan());
+    let df = df.min(LARGEST_DF);
+    let mut high = 1.0;
+    while central_probability(high, df) < probability && high < 1e15 {
+        high *= 2.0;
     }
-    let df = df.min(1000);
-    let (mut low, mut high) = (1.9, 13.0);
-    for _ in 0..60 {
+    let mut low = 0.0;
+    for _ in 0..80 {
         let middle = f64::midpoint(low, high);
-        if central_probability(middle, df) < 0.95 {
+        if central_probability(middle, df) < probability {
             low = middle;
         } else {
             high = middle;
         }
     }
     Some(f64::midpoint(low, high))
+}
+
+/// The probability that |T| >= |`t`| by chance alone; `None` for `df` = 0 or a `t` that is not a number.
+pub(crate) fn two_sided_p(t: f64, df: u32) -> Option<f64> {
+    if df == 0 || t.is_nan() {
+        return None;
+    }
+    Some((1.0 - central_probability(t.abs(), df.min(LARGEST_DF))).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]
@@ -65,8 +82,22 @@ mod tests {
         for (df, expected) in table {
             let t = t_975(df).expect("degrees of freedom");
             assert!((t - expected).abs() < 1e-6, "df {df}: {t}");
+            let p = two_sided_p(-t, df).expect("degrees of freedom");
+            assert!((p - 0.05).abs() < 1e-9, "df {df}: {p}");
         }
         assert_eq!(t_975(0), None);
         assert_eq!(t_975(1000), t_975(u32::MAX));
+    }
+
+    #[test]
+    fn other_probabilities_are_those_of_the_tables_too() {
+        // t(0.80): Abramowitz and Stegun, table 26.10.
+        for (df, expected) in [(1, 1.376_382), (2, 1.060_660), (5, 0.919_544), (30, 0.853_767)] {
+            let t = t_central(0.6, df).expect("degrees of freedom");
+            assert!((t - expected).abs() < 1e-6, "df {df}: {t}");
+        }
+        assert_eq!((t_central(0.95, 0), t_central(1.0, 3), t_central(f64::NAN, 3)), (None, None, None));
+        assert_eq!((two_sided_p(0.0, 4), two_sided_p(f64::INFINITY, 4)), (Some(1.0), Some(0.0)));
+        assert_eq!((two_sided_p(1.0, 0), two_sided_p(f64::NAN, 4)), (None, None));
     }
 }
