@@ -27,5 +27,6 @@ mod worker;
 
 pub use config::{Assignment, Config, Limits, Phases, Script};
 pub use error::DriverError;
+pub use record::OrderTally;
 pub use rookery_stats::faults::faults;
-pub use run::{Phase, Progress, run};
+pub use run::{Phase, Progress, run, run_with_tallies};

@@ -17,7 +17,7 @@ use crate::{
     clock::{Clock, Nanos, Span, nanos, seconds},
     config::{Config, Script},
     error::DriverError,
-    record::{self, Operation, Population, Recorder, little_error},
+    record::{self, Operation, OrderTally, Population, Recorder, little_error},
     thread::{Board, Control, Harvest, Part, window},
 };
 
@@ -82,9 +82,32 @@ pub struct Progress {
 /// When nothing was sent: a foreign target, a configuration that cannot work, too few file descriptors, a CPU or network namespace that
 /// cannot be had; or [`DriverError::Panicked`]. Failures of requests are no errors: they are counted in the measurement.
 pub fn run(config: &Config, start: Instant, stop: &AtomicBool, progress: &(dyn Fn(Progress) + Sync)) -> Result<Measurement, DriverError> {
+    perform(config, start, stop, &|now, _| progress(now), false)
+}
+
+/// Like [`run`], and tell with the progress how many orders every assignment ended. It is told once more when all users have gone.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_tallies(
+    config: &Config,
+    start: Instant,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress, &[OrderTally]) + Sync),
+) -> Result<Measurement, DriverError> {
+    perform(config, start, stop, progress, true)
+}
+
+fn perform(
+    config: &Config,
+    start: Instant,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress, &[OrderTally]) + Sync),
+    tallies: bool,
+) -> Result<Measurement, DriverError> {
     check::config(config)?;
     check::descriptors(config.assignments.iter().map(|assignment| u64::from(assignment.users)).sum())?;
-    let (clock, control) = (Clock::new(start), Control::new());
+    let (clock, control) = (Clock::new(start), Control::new(tallies));
     let boards: Vec<Board> = config.cpus.iter().map(|_| Board::default()).collect();
     let (harvests, aborted) = thread::scope(|scope| {
         let (ready, prepared) = mpsc::channel();
@@ -143,7 +166,7 @@ struct Watcher<'a> {
 
 impl Watcher<'_> {
     /// Look until all threads are done; the reason if the load was ended early.
-    fn watch(&self, stop: &AtomicBool, progress: &(dyn Fn(Progress) + Sync), done: impl Fn() -> bool) -> Option<String> {
+    fn watch(&self, stop: &AtomicBool, progress: &(dyn Fn(Progress, &[OrderTally]) + Sync), done: impl Fn() -> bool) -> Option<String> {
         let mut aborted = None;
         let mut failing_since = None;
         let (mut reported, mut requests, mut errors) = (0, 0, 0);
@@ -162,17 +185,41 @@ impl Watcher<'_> {
                     self.sum(|board| board.requests.load(Relaxed)),
                     self.sum(|board| board.errors.load(Relaxed)),
                 );
-                progress(Progress {
+                let present = Progress {
                     elapsed: Duration::from_nanos(now),
                     phase: self.phase(now),
                     requests_per_s: (all_requests - requests) as f64 / passed,
                     errors_per_s: (all_errors - errors) as f64 / passed,
                     active_users: self.sum(|board| board.started.load(Relaxed).into()) as u32,
-                });
+                };
+                progress(present, &self.tallies());
                 (reported, requests, errors) = (now / SECOND, all_requests, all_errors);
             }
         }
+        if self.control.tallies {
+            let now = self.clock.now();
+            let last = Progress {
+                elapsed: Duration::from_nanos(now),
+                phase: self.phase(now),
+                requests_per_s: 0.0,
+                errors_per_s: 0.0,
+                active_users: 0,
+            };
+            progress(last, &self.tallies());
+        }
         aborted
+    }
+
+    /// The orders of every guest, all threads together; empty where nobody wants to know.
+    fn tallies(&self) -> Vec<OrderTally> {
+        let mut all = Vec::new();
+        if self.control.tallies {
+            all.resize(self.config.assignments.len(), OrderTally::default());
+        }
+        for board in self.boards {
+            all.iter_mut().zip(board.tallies()).for_each(|(tally, part)| tally.merge(&part));
+        }
+        all
     }
 
     fn reason_to_stop(&self, stop: &AtomicBool, now: Nanos, failing_since: &mut Option<Nanos>) -> Option<String> {
@@ -289,7 +336,7 @@ mod tests {
     /// Feed (second, started, failing) to a watcher; the second at which it stops the trial.
     fn stops_at(course: &[(u64, u32, u32)]) -> Option<u64> {
         let config = check::tests::config_for("127.0.0.1:80", "/");
-        let (control, boards) = (Control::new(), [Board::default(), Board::default()]);
+        let (control, boards) = (Control::new(false), [Board::default(), Board::default()]);
         let watcher = Watcher {
             config: &config,
             clock: Clock::new(Instant::now()),
@@ -322,7 +369,7 @@ mod tests {
     #[test]
     fn every_moment_has_its_phase() {
         let config = check::tests::config_for("127.0.0.1:80", "/");
-        let (control, boards) = (Control::new(), []);
+        let (control, boards) = (Control::new(false), []);
         let watcher = Watcher {
             config: &config,
             clock: Clock::new(Instant::now()),

@@ -6,6 +6,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
     rc::Rc,
     sync::{
+        Mutex, PoisonError,
         atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
         mpsc,
     },
@@ -27,7 +28,7 @@ use crate::{
     clock::{Clock, Nanos, Span, nanos},
     config::{Assignment, Config, Phases},
     error::DriverError,
-    record::Recorder,
+    record::{OrderTally, Recorder},
     site::Site,
     user::User,
     worker::{SWEEP, Standing, Worker},
@@ -45,6 +46,14 @@ pub(crate) struct Board {
     pub(crate) errors: AtomicU64,
     pub(crate) started: AtomicU32,
     pub(crate) failing: AtomicU32,
+    /// Orders by guest, where somebody wants to know.
+    tallies: Mutex<Vec<OrderTally>>,
+}
+
+impl Board {
+    pub(crate) fn tallies(&self) -> Vec<OrderTally> {
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// What all threads are told while they run.
@@ -52,12 +61,15 @@ pub(crate) struct Board {
 pub(crate) struct Control {
     /// The moment at which the load ends early; `u64::MAX` = not.
     cut: AtomicU64,
+    /// Whether orders are to be told while the load runs.
+    pub(crate) tallies: bool,
 }
 
 impl Control {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(tallies: bool) -> Self {
         Self {
             cut: AtomicU64::new(Nanos::MAX),
+            tallies,
         }
     }
 
@@ -220,7 +232,7 @@ impl Part<'_> {
                 at_end.get_or_insert_with(|| CpuUse::now(self.clock));
             }
             let standing = worker.sweep(now);
-            self.publish(worker, standing);
+            self.publish(worker, standing, now);
             if now >= load_end && (standing.busy == 0 || now >= load_end + drain) {
                 let (from, to) = (at_start.unwrap_or_default(), at_end.unwrap_or_default());
                 return harvest(worker, now, to.since(from), standing);
@@ -230,11 +242,14 @@ impl Part<'_> {
         }
     }
 
-    fn publish(&self, worker: &Worker, standing: Standing) {
+    fn publish(&self, worker: &Worker, standing: Standing, now: Nanos) {
         self.board.requests.store(worker.totals.requests.get(), Relaxed);
         self.board.errors.store(worker.totals.errors.get(), Relaxed);
         self.board.started.store(standing.started, Relaxed);
         self.board.failing.store(standing.failing, Relaxed);
+        if self.control.tallies {
+            *self.board.tallies.lock().unwrap_or_else(PoisonError::into_inner) = worker.tallies(now);
+        }
     }
 }
 
@@ -367,7 +382,7 @@ mod tests {
 
     #[test]
     fn an_early_end_is_the_earliest() {
-        let control = Control::new();
+        let control = Control::new(false);
         assert_eq!(control.ended(), None);
         control.end(7);
         control.end(9);

@@ -19,7 +19,7 @@ use crate::{
     config::{Config, Limits},
     fault::Fault,
     http::decode::Pool,
-    record::{Operation, Outcome, Recorder, Timing},
+    record::{Operation, OrderTally, Outcome, Recorder, Timing},
     register::{Open, Row},
     script::CONFLICT,
     site::Pace,
@@ -262,6 +262,15 @@ impl Worker {
     /// The load ends early, at `at`.
     pub(crate) fn cut(&self, at: Nanos) {
         self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
+    }
+
+    /// The orders of every guest as they stand at `now`.
+    pub(crate) fn tallies(&self, now: Nanos) -> Vec<OrderTally> {
+        let recorders = self.recorders.borrow();
+        recorders
+            .iter()
+            .map(|recorder| recorder.shop.tally(recorder.window(), now))
+            .collect()
     }
 
     /// Requests that ended inside the window.

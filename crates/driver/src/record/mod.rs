@@ -16,6 +16,7 @@ pub(crate) use little::{Population, little_error};
 pub(crate) use merge::guest;
 pub(crate) use operation::{Operation, Outcome, Timing};
 pub(crate) use shop::OrderBook;
+pub use shop::OrderTally;
 pub(crate) use wait::Pause;
 
 use self::{operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies, wait::Waits};

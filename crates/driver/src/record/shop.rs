@@ -1,5 +1,7 @@
 //! The original driver's counters.
 
+use std::time::Duration;
+
 use rookery_stats::ShopCounters;
 
 use crate::clock::{Nanos, Span, seconds};
@@ -49,6 +51,60 @@ impl Calls {
     }
 }
 
+/// (done, total) of the last orders, as a ring.
+#[derive(Clone, Debug, Default)]
+struct LastOrders {
+    ring: Vec<(Nanos, Nanos)>,
+    next: usize,
+}
+
+impl LastOrders {
+    fn push(&mut self, order: (Nanos, Nanos)) {
+        if self.ring.len() < LAST_ORDERS {
+            self.ring.push(order);
+        } else {
+            self.ring[self.next] = order;
+            self.next = (self.next + 1) % LAST_ORDERS;
+        }
+    }
+}
+
+/// Orders of one guest while the load runs: since the start, and from the begin of the measured window on since that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrderTally {
+    /// Orders that ended, rolled-back ones included.
+    pub orders: u64,
+    /// Sum of their response times, without think time.
+    pub time: Duration,
+    /// Of these, rolled back.
+    pub rollbacks: u64,
+    /// End (since the common start) and response time of the last orders: at least the last 100, unordered.
+    pub last: Vec<(Duration, Duration)>,
+}
+
+impl OrderTally {
+    /// Add what another thread saw.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.orders += other.orders;
+        self.time += other.time;
+        self.rollbacks += other.rollbacks;
+        self.last.extend(&other.last);
+    }
+
+    /// The longest response time of the last 100 orders that several guests ended; zero without any.
+    #[must_use]
+    pub fn longest_of_last<'a>(tallies: impl IntoIterator<Item = &'a Self>) -> Duration {
+        let mut last: Vec<(Duration, Duration)> = tallies.into_iter().flat_map(|tally| tally.last.iter().copied()).collect();
+        last.sort_unstable();
+        last.iter()
+            .rev()
+            .take(LAST_ORDERS)
+            .map(|(_, total)| *total)
+            .max()
+            .unwrap_or_default()
+    }
+}
+
 /// The counters of one guest on one thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShopRecord {
@@ -58,9 +114,11 @@ pub(crate) struct ShopRecord {
     new_customer: Calls,
     browse: Calls,
     purchase: Calls,
-    /// (done, total) of the last orders, as a ring.
-    last: Vec<(Nanos, Nanos)>,
-    next: usize,
+    last: LastOrders,
+    /// Orders that ended before the window.
+    early: Calls,
+    early_rollbacks: u64,
+    early_last: LastOrders,
     purchases_from_start: u64,
     rollbacks_from_start: u64,
     unanswered: u64,
@@ -80,6 +138,11 @@ impl ShopRecord {
 
     /// An order ended at `done`.
     pub(crate) fn book(&mut self, window: Span, order: &OrderBook, done: Nanos) {
+        if done < window.start {
+            self.early.add(1, order.total());
+            self.early_rollbacks += u64::from(order.rolled_back);
+            self.early_last.push((done, order.total()));
+        }
         if !window.contains(done) {
             return;
         }
@@ -93,11 +156,22 @@ impl ShopRecord {
         }
         self.browse.add(u64::from(order.searches), order.searching);
         self.purchase.add(1, order.purchase);
-        if self.last.len() < LAST_ORDERS {
-            self.last.push((done, order.total()));
+        self.last.push((done, order.total()));
+    }
+
+    /// The orders as they stand at `now`.
+    pub(crate) fn tally(&self, window: Span, now: Nanos) -> OrderTally {
+        let (orders, rollbacks, last) = if now < window.start {
+            (self.early, self.early_rollbacks, &self.early_last)
         } else {
-            self.last[self.next] = (done, order.total());
-            self.next = (self.next + 1) % LAST_ORDERS;
+            (self.orders, self.rollbacks, &self.last)
+        };
+        let time = Duration::from_nanos;
+        OrderTally {
+            orders: orders.count,
+            time: time(orders.time),
+            rollbacks,
+            last: last.ring.iter().map(|(done, total)| (time(*done), time(*total))).collect(),
         }
     }
 
@@ -116,15 +190,15 @@ impl ShopRecord {
         self.purchases_from_start += other.purchases_from_start;
         self.rollbacks_from_start += other.rollbacks_from_start;
         self.unanswered += other.unanswered;
-        self.last.extend(other.last);
+        self.last.ring.extend(other.last.ring);
     }
 
     /// All threads together under the original's names.
     pub(crate) fn counters(parts: impl IntoIterator<Item = Self>, window: Span) -> ShopCounters {
         let mut all = Self::default();
         parts.into_iter().for_each(|part| all.merge(part));
-        all.last.sort_unstable();
-        let longest = all.last.iter().rev().take(LAST_ORDERS).map(|(_, total)| *total).max();
+        all.last.ring.sort_unstable();
+        let longest = all.last.ring.iter().rev().take(LAST_ORDERS).map(|(_, total)| *total).max();
         let orders = all.orders.count;
         let per_minute = |count: u64| {
             if window.length() == 0 {
@@ -201,6 +275,34 @@ mod tests {
         assert_eq!((counters.n_rollbacks_overall, counters.rollback_rate), (1, 50.0));
         assert_eq!((counters.n_purchase_from_start, counters.n_rollbacks_from_start), (4, 1));
         assert_eq!(counters.n_purchase_unanswered, 1);
+    }
+
+    #[test]
+    fn a_tally_counts_since_the_start_and_then_since_the_begin_of_the_window() {
+        let mut shop = ShopRecord::default();
+        for (done, rolled_back) in [(8 * S, false), (9 * S, true), (10 * S, false), (70 * S, false)] {
+            shop.book(WINDOW, &order(done / S, rolled_back), done);
+        }
+        let ms = Duration::from_millis;
+        let early = shop.tally(WINDOW, 9 * S);
+        assert_eq!((early.orders, early.time, early.rollbacks), (2, ms(58 + 59), 1));
+        let measured = shop.tally(WINDOW, 80 * S);
+        assert_eq!((measured.orders, measured.time, measured.rollbacks), (1, ms(60), 0));
+        assert_eq!(measured.last, [(ms(10_000), ms(60))]);
+        let mut both = early.clone();
+        both.merge(&measured);
+        assert_eq!((both.orders, both.last.len()), (3, 3));
+        assert_eq!(OrderTally::longest_of_last([&early, &measured]), ms(60));
+        let many = OrderTally {
+            last: (1..=100).map(|n| (ms(20_000 + n), ms(5))).collect(),
+            ..OrderTally::default()
+        };
+        assert_eq!(
+            OrderTally::longest_of_last([&measured, &many]),
+            ms(5),
+            "a hundred later orders hide the earlier one"
+        );
+        assert_eq!(OrderTally::longest_of_last([]), Duration::ZERO);
     }
 
     #[test]

@@ -18,4 +18,4 @@ pub use pages::{LineItem, NewCustomerAnswer, PageFault, PageSite, PurchaseAnswer
 pub use params::ShopperParams;
 pub use shopper::{NewCustomer, Opening, Shopper};
 pub use size::{ParseSizeError, Rows, Size};
-pub use words::{WordList, WordLists, WordsError};
+pub use words::{Crawl, WordList, WordLists, WordsError};

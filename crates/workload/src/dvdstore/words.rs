@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
+mod crawl;
 mod learn;
 
+pub use crawl::{Crawl, TooFewWords};
 pub use learn::{LearnError, Learner};
 
 /// The longest word: two of them and a space fit into a column of 50 characters.
@@ -43,14 +45,14 @@ impl std::fmt::Display for WordList {
 
 /// The words of one catalogue. Words are distinct: capital letters and hyphens, at most 24 characters.
 ///
-/// Data and shoppers must use the same lists, else searches find nothing.
+/// Data and shoppers must use the same lists, else searches find nothing. Shoppers can do with fewer words than data need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordLists {
-    /// 1000 title words.
+    /// 1000 title words, or those that a [`Crawl`] found.
     pub titles: Vec<String>,
-    /// 200 first names.
+    /// 200 first names, or those that a [`Crawl`] found.
     pub first_names: Vec<String>,
-    /// 200 last names.
+    /// 200 last names, or those that a [`Crawl`] found.
     pub last_names: Vec<String>,
 }
 

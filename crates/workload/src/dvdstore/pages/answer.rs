@@ -85,6 +85,14 @@ pub fn read_new_customer(body: &[u8]) -> Result<NewCustomerAnswer, PageFault> {
 /// # Errors
 /// The customer was not logged in, there is no table of results, or a row lacks its id, title, actor or price.
 pub fn read_browse(body: &[u8]) -> Result<u32, PageFault> {
+    read_products(body, |_, _, _| ())
+}
+
+/// [`read_browse`] that tells the id, title and actor of every product found.
+///
+/// # Errors
+/// As [`read_browse`].
+pub fn read_products(body: &[u8], mut tell: impl FnMut(u64, &[u8], &[u8])) -> Result<u32, PageFault> {
     if NOTHING_FOUND.find(body).is_some() {
         return Ok(0);
     }
@@ -102,23 +110,23 @@ pub fn read_browse(body: &[u8]) -> Result<u32, PageFault> {
     }
     let mut rows = 0;
     while rows < MAX_ROWS && table.after(b"<TR>") {
-        read_row(&mut table)?;
+        let (id, title, actor) = read_row(&mut table)?;
+        tell(id, title, actor);
         rows += 1;
     }
     Ok(rows)
 }
 
 /// One row of results: the product id in a checkbox, then title, actor and price in cells.
-fn read_row(table: &mut Scan<'_>) -> Result<(), PageFault> {
+fn read_row<'a>(table: &mut Scan<'a>) -> Result<(u64, &'a [u8], &'a [u8]), PageFault> {
     let id = if table.after(b"VALUE=") { table.until(b'>') } else { None };
-    id.and_then(number).ok_or(PageFault::Missing("the product id of a row"))?;
-    for what in ["the title of a row", "the actor of a row"] {
-        cell(table).filter(|text| !text.is_empty()).ok_or(PageFault::Missing(what))?;
-    }
+    let id = id.and_then(number).ok_or(PageFault::Missing("the product id of a row"))?;
+    let mut text = |what| cell(table).filter(|text| !text.is_empty()).ok_or(PageFault::Missing(what));
+    let (title, actor) = (text("the title of a row")?, text("the actor of a row")?);
     cell(table)
         .filter(|text| is_price(text))
         .ok_or(PageFault::Missing("the price of a row"))
-        .map(drop)
+        .map(|_| (id, title, actor))
 }
 
 /// Reads the answer to a purchase.
