@@ -46,6 +46,9 @@ pub(crate) enum Command {
     Clean(CleanArgs),
     /// Show this host; audit, apply and revert its settings
     Host(HostArgs),
+    /// Start and keep the services of a guest; guests run this themselves
+    #[command(hide = true, after_help = SUPERVISE_HELP)]
+    Supervise(SuperviseArgs),
 }
 
 /// Where runs and templates are kept.
@@ -423,3 +426,32 @@ pub(crate) struct HostApplyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct SuperviseArgs {
+    /// Services file
+    #[arg(value_name = "FILE")]
+    pub(crate) services: PathBuf,
+}
+
+/// What `rookery supervise --help` says besides the arguments.
+const SUPERVISE_HELP: &str = "\
+A services file:
+  [guest]
+  user_namespace = true             # started by root: enter a user namespace first
+  [[service]]                       # in the order of their start
+  name = \"web\"                      # a-z, 0-9 and -
+  command = [\"/usr/sbin/web\"]       # program and arguments
+  environment = { KEY = \"value\" }   # besides PATH, LANG, TZ and the run's labels
+  ready = \"socket:PATH\"             # or file:PATH, tcp:ADDRESS:PORT, log:TEXT; at once if not given
+  ready_within_ms = 60000
+  stop_signal = \"TERM\"              # or INT, QUIT, WINCH
+  grace_ms = 10000                  # from the stop signal to SIGKILL
+  oneshot = false                   # true: must end with exit code 0 before the next one starts
+  creates = \"PATH\"                  # where this exists a oneshot is skipped
+
+Exit codes:
+  0  stopped as asked, every service within its grace
+  2  the services file cannot be read or is wrong
+  4  this host forbids what the services need (user namespaces)
+  5  a service could not be started, was not ready in time, ended unasked, or had to be killed";

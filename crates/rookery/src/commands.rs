@@ -12,6 +12,7 @@ mod host;
 mod plan;
 mod report;
 mod run;
+mod supervise;
 mod words;
 
 use crate::{
@@ -43,5 +44,6 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Guests(args) => guests::run(args),
         Command::Clean(args) => clean::run(args),
         Command::Host(args) => host::run(args),
+        Command::Supervise(args) => supervise::run(args),
     }
 }

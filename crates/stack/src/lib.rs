@@ -1,5 +1,6 @@
-//! What goes into guests: the embedded application server on SQLite, and LAMP from distribution packages.
+//! What goes into guests: the embedded application server on SQLite, LAMP from distribution packages, and the supervisor of their services.
 
 pub mod dvdstore_files;
 pub mod embedded;
 pub mod lamp;
+pub mod supervise;

@@ -1,0 +1,295 @@
+//! The services file: what to start, how to see that it is ready, how to stop it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io::Read,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rustix::process::Signal;
+use serde::Deserialize;
+
+/// A services file is a few lines for each service; more than this is not one.
+const LONGEST_FILE: u64 = 1 << 20;
+/// More services than any guest has.
+const MOST_SERVICES: usize = 64;
+/// Longest wait that may be asked for: one hour.
+const LONGEST_WAIT_MS: u64 = 3_600_000;
+
+/// What a guest runs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Services {
+    /// What holds for all services.
+    #[serde(default)]
+    pub guest: GuestSection,
+    /// The services, in the order of their start.
+    #[serde(default, rename = "service")]
+    pub services: Vec<Service>,
+}
+
+/// What holds for all services of a guest.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuestSection {
+    /// Started by root: enter a user namespace first.
+    #[serde(default)]
+    pub user_namespace: bool,
+}
+
+/// One service.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Name in the log: 1 to 32 characters of `a-z`, `0-9` and `-`.
+    pub name: String,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Variables besides `PATH`, `LANG`, `TZ` and the run's labels.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// How it is seen to be ready; at once if not given.
+    #[serde(default)]
+    pub ready: Option<Ready>,
+    /// How long that, or a oneshot's whole work, may take, ms.
+    #[serde(default = "default_ready_within_ms")]
+    pub ready_within_ms: u64,
+    /// Signal that asks it to end.
+    #[serde(default)]
+    pub stop_signal: StopWith,
+    /// Time from that signal to SIGKILL, ms.
+    #[serde(default = "default_grace_ms")]
+    pub grace_ms: u64,
+    /// It does its work and ends; the next service starts after its exit code 0.
+    #[serde(default)]
+    pub oneshot: bool,
+    /// Where this exists a oneshot is skipped.
+    #[serde(default)]
+    pub creates: Option<PathBuf>,
+}
+
+fn default_ready_within_ms() -> u64 {
+    60_000
+}
+
+fn default_grace_ms() -> u64 {
+    10_000
+}
+
+impl Service {
+    pub(super) fn ready_within(&self) -> Duration {
+        Duration::from_millis(self.ready_within_ms)
+    }
+
+    pub(super) fn grace(&self) -> Duration {
+        Duration::from_millis(self.grace_ms)
+    }
+}
+
+/// How a service is seen to be ready.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Ready {
+    /// `file:PATH`: it exists.
+    File(PathBuf),
+    /// `socket:PATH`: a Unix stream socket accepts.
+    Socket(PathBuf),
+    /// `tcp:ADDRESS:PORT`: a TCP port accepts.
+    Tcp(SocketAddr),
+    /// `log:TEXT`: a line of its output contains the text.
+    Log(String),
+}
+
+impl TryFrom<String> for Ready {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            Some(("socket", path)) if !path.is_empty() => Ok(Self::Socket(path.into())),
+            Some(("tcp", address)) => address
+                .parse()
+                .map(Self::Tcp)
+                .map_err(|_| format!("`{address}` is no address with a port, such as 127.0.0.1:80")),
+            Some(("log", text)) if !text.is_empty() => Ok(Self::Log(text.to_owned())),
+            _ => Err(format!("`{text}` is none of file:PATH, socket:PATH, tcp:ADDRESS:PORT, log:TEXT")),
+        }
+    }
+}
+
+/// The signals by which services are asked to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum StopWith {
+    /// SIGTERM.
+    #[default]
+    Term,
+    /// SIGINT.
+    Int,
+    /// SIGQUIT; php-fpm ends gracefully by it.
+    Quit,
+    /// SIGWINCH; Apache ends gracefully, and slowly, by it.
+    Winch,
+}
+
+impl StopWith {
+    pub(super) fn signal(self) -> Signal {
+        match self {
+            Self::Term => Signal::TERM,
+            Self::Int => Signal::INT,
+            Self::Quit => Signal::QUIT,
+            Self::Winch => Signal::WINCH,
+        }
+    }
+}
+
+/// What is wrong with a services file.
+#[derive(Debug, thiserror::Error)]
+#[error("services file {path}: {what}\n  mend: {mend}")]
+pub struct ServicesError {
+    path: String,
+    what: String,
+    mend: &'static str,
+}
+
+impl Services {
+    /// Read and check the file at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read or does not say what to run.
+    pub fn read(path: &Path) -> Result<Self, ServicesError> {
+        let fail = |what: String, mend| ServicesError {
+            path: path.display().to_string(),
+            what,
+            mend,
+        };
+        let mut text = String::new();
+        File::open(path)
+            .and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text))
+            .map_err(|error| fail(error.to_string(), "name a readable services file"))?;
+        if text.len() as u64 > LONGEST_FILE {
+            return Err(fail("is longer than 1 MiB".to_owned(), "name a services file"));
+        }
+        Self::parse(&text).map_err(|what| fail(what, "see `rookery supervise --help` for the keys of a service"))
+    }
+
+    /// Parse the text of a services file.
+    fn parse(text: &str) -> Result<Self, String> {
+        let services: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        if services.services.is_empty() || services.services.len() > MOST_SERVICES {
+            return Err(format!("needs 1 to {MOST_SERVICES} [[service]] tables"));
+        }
+        let mut names = BTreeSet::new();
+        for service in &services.services {
+            service.check()?;
+            if !names.insert(&service.name) {
+                return Err(format!("two services are called `{}`", service.name));
+            }
+        }
+        Ok(services)
+    }
+}
+
+impl Service {
+    fn check(&self) -> Result<(), String> {
+        let name = &self.name;
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name.len() > 32 || !name.chars().all(plain) {
+            return Err(format!("the name {name:?} is not 1 to 32 characters of a-z, 0-9 and -"));
+        }
+        let fail = |what: &str| Err(format!("service {name}: {what}"));
+        if self.command.first().is_none_or(String::is_empty) {
+            return fail("`command` is empty");
+        }
+        let variables = self.environment.iter().flat_map(|(key, value)| [key, value]);
+        if self.command.iter().chain(variables).any(|text| text.contains('\0')) {
+            return fail("`command` and `environment` must be free of NUL");
+        }
+        if self.environment.keys().any(|key| key.is_empty() || key.contains('=')) {
+            return fail("`environment` has a name that is empty or contains `=`");
+        }
+        if self.oneshot && self.ready.is_some() {
+            return fail("a oneshot is ready when it ends; it has no `ready`");
+        }
+        if !self.oneshot && self.creates.is_some() {
+            return fail("`creates` is for oneshots");
+        }
+        if [self.ready_within_ms, self.grace_ms].iter().any(|ms| *ms > LONGEST_WAIT_MS) {
+            return fail("`ready_within_ms` and `grace_ms` end with 3600000, an hour");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        Services::parse(text).expect_err("refused")
+    }
+
+    #[test]
+    fn a_full_file_is_understood() {
+        let text = r#"
+            [guest]
+            user_namespace = true
+            [[service]]
+            name = "first"
+            command = ["/bin/true"]
+            oneshot = true
+            creates = "/data/x"
+            [[service]]
+            name = "web"
+            command = ["/bin/web", "-f"]
+            environment = { A = "b" }
+            ready = "tcp:127.0.0.1:80"
+            ready_within_ms = 5
+            stop_signal = "QUIT"
+            grace_ms = 7
+        "#;
+        let services = Services::parse(text).expect("valid");
+        assert!(services.guest.user_namespace);
+        let [first, web] = &services.services[..] else {
+            panic!("two services")
+        };
+        assert!(first.oneshot && first.creates.as_deref() == Some(Path::new("/data/x")));
+        assert_eq!(
+            (first.ready_within_ms, first.grace_ms, first.stop_signal),
+            (60_000, 10_000, StopWith::Term)
+        );
+        assert_eq!(web.ready, Some(Ready::Tcp(([127, 0, 0, 1], 80).into())));
+        assert_eq!((web.ready_within_ms, web.grace_ms, web.stop_signal), (5, 7, StopWith::Quit));
+    }
+
+    #[test]
+    fn every_way_to_be_ready_is_understood() {
+        let ready = |text: &str| Ready::try_from(text.to_owned());
+        assert_eq!(ready("file:/a:b"), Ok(Ready::File("/a:b".into())));
+        assert_eq!(ready("socket:/s"), Ok(Ready::Socket("/s".into())));
+        assert_eq!(ready("log:ready: yes"), Ok(Ready::Log("ready: yes".into())));
+        for wrong in ["", "file:", "socket:", "log:", "tcp:localhost", "tcp:127.0.0.1", "udp:1", "/path"] {
+            assert!(ready(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let service = |rest: &str| refusal(&format!("[[service]]\nname = \"s\"\n{rest}"));
+        assert!(refusal("").contains("1 to 64"));
+        assert!(refusal("[[service]]\nname = \"S!\"\ncommand = [\"a\"]").contains("S!"));
+        assert!(service("command = []").contains("`command` is empty"));
+        assert!(service("command = [\"a\\u0000\"]").contains("NUL"));
+        assert!(service("command = [\"a\"]\nenvironment = { \"A=B\" = \"\" }").contains("environment"));
+        assert!(service("command = [\"a\"]\noneshot = true\nready = \"file:/x\"").contains("oneshot"));
+        assert!(service("command = [\"a\"]\ncreates = \"/x\"").contains("creates"));
+        assert!(service("command = [\"a\"]\ngrace_ms = 3600001").contains("hour"));
+        assert!(service("command = [\"a\"]\nreadyy = \"file:/x\"").contains("readyy"));
+        assert!(service("command = [\"a\"]\nstop_signal = \"KILL\"").contains("KILL"));
+        let twice = "[[service]]\nname = \"s\"\ncommand = [\"a\"]\n";
+        assert!(refusal(&twice.repeat(2)).contains("two services"));
+    }
+}
