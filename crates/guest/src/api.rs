@@ -1,6 +1,8 @@
 //! The traits that every kind of guest implements.
 
 use std::{
+    collections::BTreeMap,
+    fmt,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -8,6 +10,8 @@ use std::{
 
 use rookery_host::{RunId, UsageProbe};
 use serde::{Deserialize, Serialize};
+
+use crate::template::Lease;
 
 /// Kinds of guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,25 +36,63 @@ pub struct Site {
     pub templates: PathBuf,
 }
 
+/// Names of what a root holds, such as `mariadb-server-core`, with their versions.
+pub type Versions = BTreeMap<String, String>;
+
+/// How a layer gets its content.
+#[derive(Clone, Copy)]
+pub enum Fill<'a> {
+    /// Fills the data directory. The program is installed in the layer as well, so that guests can stand on it.
+    Data(&'a (dyn Fn(&Path) -> Result<(), String> + Sync)),
+    /// Makes a whole root file system in an empty directory, and says what is in it. The layer holds no program (a new program leaves it
+    /// valid): it is a base for data layers, not for guests.
+    Root(&'a (dyn Fn(&Path) -> Result<Versions, String> + Sync)),
+}
+
+impl fmt::Debug for Fill<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Data(_) => "Data",
+            Self::Root(_) => "Root",
+        })
+    }
+}
+
 /// How a template is built; its digest is the template's address.
+#[derive(Clone, Debug)]
 pub struct Recipe<'a> {
     /// Everything that decides the content, as text: stack, version, data size, seed, ...
     pub description: String,
-    /// The program that guests run; copied with its shared libraries into the root of container templates.
+    /// The program that guests run; copied with its shared libraries into the layer, unless that is a [`Fill::Root`].
     pub program: PathBuf,
-    /// Fills the data directory, once.
-    pub fill: &'a (dyn Fn(&Path) -> Result<(), String> + Sync),
+    /// The template on which this one stands as a further layer; `None` = it stands alone. A [`Fill::Root`] stands alone.
+    pub base: Option<&'a Template>,
+    /// The content, made once.
+    pub fill: Fill<'a>,
 }
 
-/// A built template.
+/// A built template. While one value of it lives, it cannot be removed.
 #[derive(Clone, Debug)]
 pub struct Template {
     /// Digest of the recipe.
     pub digest: String,
-    /// Root directory; the loaded data lies in `root/data`, the program in `root/program`.
+    /// Root directory of the top layer; the loaded data lies in `root/data`, the program in `root/program`.
     pub root: PathBuf,
-    /// The program on the host.
+    /// The program on the host. A base has none.
     pub program: PathBuf,
+    /// Root directories of all layers, the top first.
+    pub layers: Vec<PathBuf>,
+    /// Keeps it from being removed.
+    pub(crate) lease: Lease,
+}
+
+/// A file that is written for a guest before each of its starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFile {
+    /// Where, below the guest's directory of such files (`{conf}`): plain components, as in `htdocs/index.php`.
+    pub path: String,
+    /// Content; placeholders as in [`GuestSpec::args`].
+    pub text: String,
 }
 
 /// One guest to be made.
@@ -68,12 +110,28 @@ pub struct GuestSpec {
     pub memory_mib: Option<u64>,
     /// Limit on processes and threads.
     pub pids: Option<u32>,
-    /// Arguments of the program. `{data}` and `{listen}` stand for the data directory and `address:port` as the guest sees them.
+    /// Arguments of the program. These words, wherever they stand in it, are replaced by what holds as the guest sees it; every other brace
+    /// stays as it is:
+    ///
+    /// | word | stands for | in a container |
+    /// |---|---|---|
+    /// | `{data}` | the data directory | `/data` |
+    /// | `{conf}` | directory of [`GuestSpec::files`]; to be read only | `/conf` |
+    /// | `{run}` | directory for sockets and process numbers; empty at the first start | `/run` |
+    /// | `{program}` | the program | `/program` |
+    /// | `{address}` | IP address of the service | |
+    /// | `{port}` | port of the service | |
+    /// | `{listen}` | `address:port` | |
     pub args: Vec<String>,
     /// Port of the service.
     pub port: u16,
     /// Path that answers 200 when the service is healthy.
     pub health_path: String,
+    /// Files that are written before each start, in place of those of the start before.
+    pub files: Vec<GuestFile>,
+    /// User and group number of a container's first process, which then has no capability; `None` = root, with the least set. `/tmp`, `/run`
+    /// and `/dev/shm` are open to every user. Bare guests ignore it: they are whoever made them.
+    pub user: Option<u32>,
 }
 
 /// Whether a guest lives.
@@ -138,10 +196,11 @@ pub trait Guest: Send {
     fn address(&self) -> SocketAddr;
     /// Path that answers 200 when its service is healthy.
     fn health_path(&self) -> &str;
-    /// Start it; returns when its processes run, not when it is healthy.
+    /// Start it; returns when its processes run, not when it is healthy. A guest that was stopped or killed, or that ended by itself, starts
+    /// again at the same address, with its data as they were left.
     ///
     /// # Errors
-    /// When the kind's own means refuse.
+    /// When it runs already, or the kind's own means refuse.
     fn start(&mut self) -> Result<(), GuestError>;
     /// Whether it lives.
     fn state(&mut self) -> GuestState;

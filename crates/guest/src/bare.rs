@@ -1,6 +1,6 @@
 //! Bare guests: a process group on an own loopback address. Needs no root and nothing installed.
 //!
-//! CPU affinity is in force; limits on CPU time, memory and processes are not (they need control groups).
+//! CPU affinity is in force; limits on CPU time, memory and processes are not (they need control groups), and a guest's user is the caller.
 
 use std::{
     fs::OpenOptions,
@@ -24,11 +24,12 @@ use crate::{
     Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template,
     addresses::Blocks,
     copy::copy_tree,
+    files::{Places, open_directory, write_files},
     ground::Ground,
     group_usage::group_usage_probe,
     label::Label,
     log::tail,
-    site::{check_spec, clone_dir, filled_args, log_file, prepare, remove_tree},
+    site::{check_spec, clone_dir, log_file, prepare, remove_tree},
     sweep::kill_labelled,
     template,
 };
@@ -65,11 +66,12 @@ impl Lab for BareLab {
     }
 
     fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-        template::build(&*self.ground.host, &self.ground.site.templates, recipe)
+        self.ground.template(recipe)
     }
 
     fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
+        template::check_top(template, &spec.name)?;
         let fail = |name: &'static str| move |error: io::Error| step(&spec.name, name, &error);
         let address = self
             .blocks
@@ -88,7 +90,7 @@ impl Lab for BareLab {
             label: self.ground.label.clone(),
             host: Arc::clone(&self.ground.host),
             address,
-            program: template.program.clone(),
+            template: template.clone(),
             data: clone.join("data"),
             log: log_file(site, &spec.name),
             clone,
@@ -100,7 +102,8 @@ impl Lab for BareLab {
         let copied = guest
             .host
             .step("clone data")
-            .and_then(|()| copy_tree(&template.root.join("data"), &guest.data));
+            .and_then(|()| copy_tree(&template.root.join("data"), &guest.data))
+            .and_then(|()| open_directory(&guest.clone.join("run")));
         copied.map_err(fail("copying the data"))?;
         Ok(Box::new(guest))
     }
@@ -114,7 +117,7 @@ struct BareGuest {
     label: Label,
     host: Arc<dyn Host>,
     address: SocketAddr,
-    program: PathBuf,
+    template: Template,
     clone: PathBuf,
     data: PathBuf,
     log: PathBuf,
@@ -134,14 +137,26 @@ impl BareGuest {
         i32::try_from(self.child.as_ref()?.id()).ok().and_then(Pid::from_raw)
     }
 
+    fn conf(&self) -> PathBuf {
+        self.clone.join("conf")
+    }
+
+    fn places(&self) -> Places {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        Places {
+            data: text(&self.data),
+            conf: text(&self.conf()),
+            run: text(&self.clone.join("run")),
+            program: text(&self.template.program),
+            listen: self.address,
+        }
+    }
+
     /// Start the program in an own process group, on its CPUs from its first instruction on.
     fn spawn(&self) -> io::Result<Child> {
         let log = OpenOptions::new().append(true).create(true).open(&self.log)?;
-        let data = self.data.to_string_lossy();
-        let mut command = Command::new(&self.program);
-        command
-            .args(filled_args(&self.spec, &data, &self.address.to_string()))
-            .current_dir(&self.clone);
+        let mut command = Command::new(&self.template.program);
+        command.args(self.places().args(&self.spec)).current_dir(&self.clone);
         command.env_clear().envs(self.label.environment(&self.spec.name)).process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let mask = affinity_mask(&self.spec.cpus)?;
@@ -176,9 +191,15 @@ impl Guest for BareGuest {
     }
 
     fn start(&mut self) -> Result<(), GuestError> {
-        if self.child.is_some() {
-            return Err(step(&self.spec.name, "starting", &io::Error::other("it was started before")));
+        if self.state() == GuestState::Running {
+            return Err(step(&self.spec.name, "starting", &io::Error::other("it runs already")));
         }
+        // What ended by itself may have left children, and is not yet reaped.
+        self.kill()?;
+        self.host
+            .step("guest files")
+            .and_then(|()| write_files(&self.conf(), &self.spec, &self.places()))
+            .map_err(self.fail("writing its files"))?;
         let spawned = self.host.step("start process").and_then(|()| self.spawn());
         self.child = Some(spawned.map_err(self.fail("starting its program"))?);
         self.ended = None;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
+    fs::{self, OpenOptions},
     io::{Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
@@ -19,6 +19,7 @@ use rookery_host::{RealHost, Usage, UsageProbe};
 use crate::{
     Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template,
     copy::copy_tree,
+    files::{Places, open_directory, write_files},
     log::tail,
     site::{check_spec, clone_dir, clones, log_file, prepare, remove_tree},
     template,
@@ -88,6 +89,7 @@ impl Lab for FakeLab {
 
     fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
+        template::check_top(template, &spec.name)?;
         let behaviour = &self.behaviour;
         let failures = behaviour
             .failures
@@ -99,6 +101,7 @@ impl Lab for FakeLab {
             clone: clone_dir(&self.site.dir, &spec.name),
             data: clone_dir(&self.site.dir, &spec.name).join("data"),
             log: log_file(&self.site.dir, &spec.name),
+            program: String::new(),
             failures,
             answers: !behaviour.never_ready.contains(&spec.number),
             dies_after: behaviour
@@ -121,8 +124,11 @@ impl Lab for FakeLab {
         prepare(&self.site.dir, &spec.name).map_err(fail)?;
         self.living.fetch_add(1, Ordering::Relaxed);
         guest.living = Some(Arc::clone(&self.living));
-        copy_tree(&template.root.join("data"), &guest.data).map_err(fail)?;
-        let server = HealthServer::bind(guest.answers).map_err(fail)?;
+        guest.program = template.program.to_string_lossy().into_owned();
+        copy_tree(&template.root.join("data"), &guest.data)
+            .and_then(|()| open_directory(&guest.clone.join("run")))
+            .map_err(fail)?;
+        let server = HealthServer::bind(guest.address, guest.answers).map_err(fail)?;
         guest.address = server.address;
         guest.server = Some(server);
         Ok(Box::new(guest))
@@ -139,6 +145,7 @@ struct FakeGuest {
     clone: PathBuf,
     data: PathBuf,
     log: PathBuf,
+    program: String,
     failures: BTreeSet<FakeStep>,
     answers: bool,
     dies_after: Option<Duration>,
@@ -172,6 +179,30 @@ impl FakeGuest {
         self.server = None;
     }
 
+    fn places(&self) -> Places {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        Places {
+            data: text(&self.data),
+            conf: text(&self.clone.join("conf")),
+            run: text(&self.clone.join("run")),
+            program: self.program.clone(),
+            listen: self.address,
+        }
+    }
+
+    /// Begin to serve, at the address of the time before.
+    fn serve(&mut self) -> std::io::Result<()> {
+        write_files(&self.clone.join("conf"), &self.spec, &self.places())?;
+        let mut server = match self.server.take() {
+            Some(server) => server,
+            None => HealthServer::bind(self.address, self.answers)?,
+        };
+        server.serve()?;
+        self.server = Some(server);
+        let mut log = OpenOptions::new().append(true).create(true).open(&self.log)?;
+        writeln!(log, "{} starts", self.spec.name)
+    }
+
     fn clear(&mut self) -> std::io::Result<()> {
         self.end("killed by signal 9");
         remove_tree(&self.clone)?;
@@ -197,17 +228,19 @@ impl Guest for FakeGuest {
 
     fn start(&mut self) -> Result<(), GuestError> {
         self.may(FakeStep::Start, "starting")?;
-        let begin = |server: &mut HealthServer| server.serve();
-        let served = self
-            .server
-            .as_mut()
-            .map_or(Ok(()), begin)
-            .and_then(|()| fs::write(&self.log, format!("{} starts\n", self.spec.name)));
-        served.map_err(|error| GuestError::Step {
+        if self.state() == GuestState::Running {
+            return Err(GuestError::Step {
+                guest: self.spec.name.clone(),
+                step: "starting",
+                what: "it runs already".to_owned(),
+            });
+        }
+        self.serve().map_err(|error| GuestError::Step {
             guest: self.spec.name.clone(),
             step: "starting",
             what: error.to_string(),
         })?;
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.started = Some(Instant::now());
         Ok(())
     }
@@ -279,8 +312,8 @@ struct HealthServer {
 }
 
 impl HealthServer {
-    fn bind(healthy: bool) -> std::io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    fn bind(address: SocketAddr, healthy: bool) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
         let line = if healthy {
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n"
         } else {

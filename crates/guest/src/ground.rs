@@ -1,14 +1,19 @@
 //! What the labs of all kinds share: label, registration, directories, the last sweep.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use rookery_host::{Cgroups, Host, Identity};
 
 use crate::{
-    GuestError, Kind, Site,
+    GuestError, Kind, Recipe, Site, Template,
     label::Label,
     registry::{Registration, Registry},
     sweep::{discover, sweep, tidy},
+    template,
 };
 
 /// A registered run.
@@ -18,6 +23,8 @@ pub(crate) struct Ground {
     pub(crate) cgroups: Cgroups,
     pub(crate) host: Arc<dyn Host>,
     registry: Registry,
+    /// Every template that the run has used, so that nobody removes it between two trials.
+    templates: Mutex<BTreeMap<String, Template>>,
     open: bool,
 }
 
@@ -82,8 +89,20 @@ impl Ground {
             cgroups,
             host,
             registry,
+            templates: Mutex::default(),
             open: true,
         })
+    }
+
+    /// Build a template, or find it built; it cannot be removed while the run lasts.
+    ///
+    /// # Errors
+    /// See [`template::build`].
+    pub(crate) fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
+        let template = template::build(&*self.host, &self.site.templates, recipe)?;
+        let mut templates = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
+        templates.insert(template.digest.clone(), template.clone());
+        Ok(template)
     }
 
     /// Where runc keeps the state of this run's containers.

@@ -235,7 +235,8 @@ mod tests {
             .template(&Recipe {
                 description: "empty".into(),
                 program,
-                fill: &fill,
+                base: None,
+                fill: crate::Fill::Data(&fill),
             })
             .expect("template");
         let spec = |number| GuestSpec {
@@ -248,6 +249,8 @@ mod tests {
             args: vec![],
             port: 80,
             health_path: "/health".into(),
+            files: vec![],
+            user: None,
         };
         let guests = (1..=4)
             .map(|number| lab.create(&template, &spec(number)).expect("created"))

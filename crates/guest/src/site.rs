@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{GuestError, GuestSpec};
+use crate::{GuestError, GuestSpec, files::file_problems};
 
 /// Name of the directory of clones; the only thing below a run's directory that is ever deleted.
 const CLONES: &str = "clones";
@@ -75,6 +75,7 @@ pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
     if spec.port == 0 || !spec.health_path.starts_with('/') || spec.health_path.contains(char::is_whitespace) {
         problems.push(format!("`{}:{}` is no port and path of a health page", spec.port, spec.health_path));
     }
+    problems.extend(file_problems(spec));
     if problems.is_empty() {
         return Ok(());
     }
@@ -85,19 +86,11 @@ pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
     })
 }
 
-/// Arguments with the data directory and the address filled in.
-pub(crate) fn filled_args(spec: &GuestSpec, data: &str, listen: &str) -> Vec<String> {
-    spec.args
-        .iter()
-        .map(|arg| arg.replace("{data}", data).replace("{listen}", listen))
-        .collect()
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn spec(name: &str) -> GuestSpec {
+    pub(crate) fn spec(name: &str) -> GuestSpec {
         GuestSpec {
             number: 1,
             name: name.into(),
@@ -105,9 +98,11 @@ mod tests {
             cpu_limit: None,
             memory_mib: None,
             pids: None,
-            args: vec!["--data={data}".into(), "{listen}".into()],
+            args: vec![],
             port: 80,
             health_path: "/health".into(),
+            files: vec![],
+            user: None,
         }
     }
 
@@ -125,11 +120,6 @@ mod tests {
             .is_err()
         );
         assert!(check_spec(&GuestSpec { number: 0, ..spec("a") }).is_err());
-    }
-
-    #[test]
-    fn placeholders_are_filled() {
-        assert_eq!(filled_args(&spec("a"), "/data", "10.0.0.1:80"), ["--data=/data", "10.0.0.1:80"]);
     }
 
     #[test]

@@ -1,106 +1,120 @@
-//! Templates: content-addressed roots, built once, shared by all runs.
+//! Templates: content-addressed layers, built once, shared by all runs.
 //!
-//! A template lies in `<templates>/<digest>/root`. It is built in `<digest>.part` under a lock and renamed when it is whole, so that a
-//! directory with the name of a digest is always complete.
+//! A layer lies in `<templates>/<digest>/root`, with what is known of it in `template.json` and the time of its last use in `used`. It is
+//! built in `<digest>.part` under a lock and renamed when it is whole, so that a directory with the name of a digest is always complete.
+//!
+//! A template is a chain of layers: a data layer alone, or a data layer on a base (a whole root file system). The program lies in the data
+//! layer, so a new program leaves the base as it is. A container's clone is an overlay of all layers; note that an overlay copies a whole
+//! file when it is first opened for writing (by sharing its blocks where the file system can, as btrfs and XFS do; its holes are kept).
+//! There is no cheaper way that is as safe: `metacopy` spares the copy for changes of owner and mode alone.
+
+mod digest;
+mod install;
+mod lease;
+mod metadata;
 
 use std::{
-    collections::BTreeSet,
     fs::{self, File},
-    io::{self, Read},
-    path::{Path, PathBuf},
+    io,
+    path::Path,
+    time::Instant,
 };
 
 use rookery_host::Host;
-use sha2::{Digest, Sha256};
 
-use crate::{GuestError, Recipe, Template, copy::copy_file, elf::needs_of};
+use crate::{Fill, GuestError, Recipe, Template, Versions, files::open_directory};
+use digest::digest;
+pub(crate) use install::{LIBRARIES, LOADER, PROGRAM};
+pub(crate) use lease::Lease;
+pub use metadata::LayerKind;
 
-/// Part of every digest; raised when the layout of templates changes.
-const LAYOUT: &str = "rookery template 1";
-/// File beside the root with the directories of the program's libraries.
-const LIBRARY_PATH: &str = "library-path";
+/// Below this a disk counts as full when a step fails, MiB.
+const FULL_MIB: u64 = 16;
 
 /// Build the template of a recipe below `templates`, or find it built.
 ///
 /// # Errors
 /// When the program cannot be read, the recipe's fill fails, or the disk does.
 pub(crate) fn build(host: &dyn Host, templates: &Path, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-    let fail = |step: &'static str| {
-        move |what: String| GuestError::Step {
-            guest: "template".to_owned(),
-            step,
-            what,
-        }
-    };
-    let at = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
-    let digest = digest(recipe).map_err(|error| fail("reading the program")(at(&recipe.program, error)))?;
-    let whole = templates.join(&digest);
-    let template = Template {
-        root: whole.join("root"),
-        program: whole.join("root/program"),
-        digest,
-    };
-    if whole.exists() {
-        return Ok(template);
+    if matches!(recipe.fill, Fill::Root(_)) && recipe.base.is_some() {
+        return Err(fail("reading the recipe", "a whole root stands alone, not on a base".to_owned()));
     }
-    let locking = fail("locking the template directory");
+    let digest = digest(recipe).map_err(|error| fail("reading the program", at(&recipe.program, &error)))?;
+    let whole = templates.join(&digest);
+    let found = |lease| template(&whole, &digest, recipe, lease);
+    let leasing = |error: io::Error| fail("holding the template", at(&whole, &error));
+    if let Some(lease) = Lease::take(&whole).map_err(leasing)? {
+        return Ok(found(lease));
+    }
     host.step("template directory")
         .and_then(|()| fs::create_dir_all(templates))
-        .map_err(|error| locking(at(templates, error)))?;
-    // The directory itself is the lock: a lock file could not be removed without a race.
-    let lock = File::open(templates)
-        .and_then(|directory| directory.lock().map(|()| directory))
-        .map_err(|error| locking(at(templates, error)))?;
-    if whole.exists() {
-        return Ok(template);
+        .map_err(|error| fail("making the template directory", at(templates, &error)))?;
+    let lock = lock(templates)?;
+    if let Some(lease) = Lease::take(&whole).map_err(leasing)? {
+        return Ok(found(lease));
     }
-    let part = templates.join(format!("{}.part", template.digest));
+    let part = templates.join(format!("{digest}{PART}"));
     let built = fill(host, &part, recipe).and_then(|()| {
         host.step("template rename")
             .and_then(|()| fs::rename(&part, &whole))
-            .map_err(|error| fail("completing the template")(at(&whole, error)))
+            .map_err(|error| fail("completing the template", at(&whole, &error)))
     });
-    if built.is_err() {
+    if let Err(error) = built {
+        let error = explained(error, templates);
         let _ = fs::remove_dir_all(&part);
+        return Err(error);
     }
+    let lease = Lease::take(&whole).map_err(leasing)?;
     drop(lock);
-    built.map(|()| template)
+    lease
+        .map(found)
+        .ok_or_else(|| fail("holding the template", format!("{} is gone again", whole.display())))
 }
 
-/// Directories for `LD_LIBRARY_PATH` inside the root; empty for a static program.
-pub(crate) fn library_path(template: &Template) -> String {
-    let file = template.root.parent().map(|whole| whole.join(LIBRARY_PATH));
-    file.and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default()
+/// Suffix of a layer that is being built or removed. What a builder or a remover that died left is deleted by the next.
+pub(crate) const PART: &str = ".part";
+
+/// Wait for the lock on all templates: held while one is built or removed. The directory itself is the lock: a lock file could not be
+/// removed without a race.
+pub(crate) fn lock(templates: &Path) -> Result<File, GuestError> {
+    File::open(templates)
+        .and_then(|directory| directory.lock().map(|()| directory))
+        .map_err(|error| fail("locking the template directory", at(templates, &error)))
 }
 
-/// Digest of everything that decides the content.
-fn digest(recipe: &Recipe<'_>) -> io::Result<String> {
-    let mut program = Sha256::new();
-    let mut file = File::open(&recipe.program)?;
-    let mut buffer = vec![0; 256 * 1024];
-    loop {
-        let length = file.read(&mut buffer)?;
-        if length == 0 {
-            break;
-        }
-        program.update(&buffer[..length]);
+fn template(whole: &Path, digest: &str, recipe: &Recipe<'_>, lease: Lease) -> Template {
+    let root = whole.join("root");
+    let below = recipe.base.into_iter().flat_map(|base| base.layers.iter().cloned());
+    Template {
+        digest: digest.to_owned(),
+        program: root.join(PROGRAM),
+        layers: std::iter::once(root.clone()).chain(below).collect(),
+        root,
+        lease: match recipe.base {
+            Some(base) => lease.and(&base.lease),
+            None => lease,
+        },
     }
-    let mut whole = Sha256::new();
-    for part in [LAYOUT.as_bytes(), std::env::consts::ARCH.as_bytes(), recipe.description.as_bytes()] {
-        whole.update((part.len() as u64).to_le_bytes());
-        whole.update(part);
-    }
-    whole.update(program.finalize());
-    Ok(whole.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Make the content of a template in `part`, which is emptied first: a builder that died left it.
+/// Refuse a base: there is nothing to run in it.
+///
+/// # Errors
+/// When the template's top layer holds no program.
+pub(crate) fn check_top(template: &Template, guest: &str) -> Result<(), GuestError> {
+    if template.program.exists() {
+        return Ok(());
+    }
+    Err(GuestError::Step {
+        guest: guest.to_owned(),
+        step: "checking its template",
+        what: format!("{} is a base without a program; put a data layer on it", template.root.display()),
+    })
+}
+
+/// Make a layer in `part`, which is emptied first: a builder that died left it.
 fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestError> {
-    let fail = |step: &'static str, what: String| GuestError::Step {
-        guest: "template".to_owned(),
-        step,
-        what,
-    };
+    let began = Instant::now();
     let root = part.join("root");
     let skeleton = || {
         host.step("template skeleton")?;
@@ -108,54 +122,100 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        for directory in ["data", "tmp", "proc", "sys", "dev", "run", "etc"] {
-            fs::create_dir_all(root.join(directory))?;
+        fs::create_dir(part)?;
+        open_directory(&root)
+    };
+    skeleton().map_err(|error| fail("making the root", at(part, &error)))?;
+    let versions = match recipe.fill {
+        Fill::Root(fill_root) => {
+            let filled = host.step("template root").map_err(|error| error.to_string());
+            let versions = filled
+                .and_then(|()| fill_root(&root))
+                .map_err(|what| fail("making the root file system", what))?;
+            mount_points(&root).map_err(|error| fail("making the root file system", at(&root, &error)))?;
+            versions
         }
-        fs::set_permissions(root.join("tmp"), std::os::unix::fs::PermissionsExt::from_mode(0o1777))?;
-        fs::write(root.join("etc/passwd"), "root:x:0:0:root:/:/sbin/nologin\n")?;
-        fs::write(root.join("etc/group"), "root:x:0:\n")
+        Fill::Data(fill_data) => {
+            skeleton_of_data(host, &root, recipe.base.is_some()).map_err(|error| fail("making the root", at(&root, &error)))?;
+            host.step("template program")
+                .and_then(|()| install::install(&recipe.program, &root))
+                .map_err(|error| fail("installing the program", error.to_string()))?;
+            let filled = host.step("template data").map_err(|error| error.to_string());
+            filled
+                .and_then(|()| fill_data(&root.join("data")))
+                .map_err(|what| fail("filling the data directory", what))?;
+            Versions::new()
+        }
     };
-    skeleton().map_err(|error| fail("making the root", format!("{}: {error}", part.display())))?;
-    let program = || {
-        host.step("template program")?;
-        install(&recipe.program, &root)
-    };
-    let directories = program().map_err(|error| fail("installing the program", error.to_string()))?;
-    fs::write(part.join(LIBRARY_PATH), directories).map_err(|error| fail("installing the program", error.to_string()))?;
-    host.step("template data")
-        .map_err(|error| fail("filling the data directory", error.to_string()))?;
-    (recipe.fill)(&root.join("data")).map_err(|what| fail("filling the data directory", what))
+    host.step("template metadata")
+        .and_then(|()| metadata::write(part, recipe, versions, began.elapsed()))
+        .map_err(|error| fail("describing the template", at(part, &error)))
 }
 
-/// Copy the program, its loader and its libraries into a root, each library to the path it has on the host.
-fn install(program: &Path, root: &Path) -> io::Result<String> {
-    let name = |path: &Path, error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let needs = needs_of(program)?;
-    copy_file(program, &root.join("program")).map_err(|error| name(program, error))?;
-    for path in needs.loader.iter().chain(&needs.libraries) {
-        let inside = root.join(
-            path.strip_prefix("/")
-                .map_err(|_| io::Error::other(format!("{} is not absolute", path.display())))?,
-        );
-        if let Some(parent) = inside.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        match copy_file(path, &inside) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(name(path, error)),
-            _ => {}
+/// What a data layer holds besides data and program: on a base nothing, alone just enough of a root.
+fn skeleton_of_data(host: &dyn Host, root: &Path, on_a_base: bool) -> io::Result<()> {
+    host.step("template data skeleton")?;
+    for directory in ["data", "conf"] {
+        open_directory(&root.join(directory))?;
+    }
+    if on_a_base {
+        return Ok(());
+    }
+    mount_points(root)?;
+    open_directory(&root.join("etc"))?;
+    fs::write(root.join("etc/passwd"), "root:x:0:0:root:/:/sbin/nologin\n")?;
+    fs::write(root.join("etc/group"), "root:x:0:\n")
+}
+
+/// Directories that every root must have, as far as they are not there. Every user may write to `/tmp` and `/run`: runc gives a file system
+/// that it mounts on a directory the mode of the directory.
+fn mount_points(root: &Path) -> io::Result<()> {
+    for name in ["tmp", "proc", "sys", "dev", "run"] {
+        let directory = root.join(name);
+        if !directory.is_dir() {
+            open_directory(&directory)?;
         }
     }
-    let directories: BTreeSet<PathBuf> = needs.libraries.iter().filter_map(|path| Some(path.parent()?.to_owned())).collect();
-    Ok(directories
+    ["tmp", "run"]
         .iter()
-        .map(|path| path.to_string_lossy().into_owned())
-        .collect::<Vec<_>>()
-        .join(":"))
+        .try_for_each(|name| fs::set_permissions(root.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o1777)))
+}
+
+/// The error with a full disk named, if the disk is full: what failed (a database, a package) often says it badly.
+fn explained(error: GuestError, templates: &Path) -> GuestError {
+    let GuestError::Step { guest, step, what } = error else {
+        return error;
+    };
+    let free_mib = rustix::fs::statvfs(templates).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize) >> 20);
+    if free_mib >= FULL_MIB && !what.contains("No space left") {
+        return GuestError::Step { guest, step, what };
+    }
+    let what = format!(
+        "{what}\n  the disk is full: {free_mib} MiB are free at {}\n  mend: free some (`rookery template list` shows what templates take), or name a \
+         directory on another disk with --templates DIR",
+        templates.display()
+    );
+    GuestError::Step { guest, step, what }
+}
+
+pub(crate) fn fail(step: &'static str, what: String) -> GuestError {
+    GuestError::Step {
+        guest: "template".to_owned(),
+        step,
+        what,
+    }
+}
+
+fn at(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::{
+        path::PathBuf,
+        sync::atomic::{AtomicU32, Ordering},
+    };
 
     use rookery_host::{FaultyHost, RealHost};
 
@@ -178,7 +238,8 @@ mod tests {
         let recipe = Recipe {
             description: "one".into(),
             program: program(base.path()),
-            fill: &fill,
+            base: None,
+            fill: Fill::Data(&fill),
         };
         let templates = base.path().join("templates");
         let built = std::thread::scope(|scope| {
@@ -203,7 +264,8 @@ mod tests {
             digest(&Recipe {
                 description: description.into(),
                 program: path.clone(),
-                fill: &fill,
+                base: None,
+                fill: Fill::Data(&fill),
             })
             .expect("digest")
         };
@@ -221,14 +283,18 @@ mod tests {
         let recipe = Recipe {
             description: "one".into(),
             program: program(base.path()),
-            fill: &fill,
+            base: None,
+            fill: Fill::Data(&fill),
         };
         let error = build(&RealHost, &templates, &recipe).expect_err("fill fails");
         assert!(error.to_string().contains("no data today"), "{error}");
         assert_eq!(fs::read_dir(&templates).expect("read").count(), 0);
 
         let fill = |_: &Path| Ok(());
-        let recipe = Recipe { fill: &fill, ..recipe };
+        let recipe = Recipe {
+            fill: Fill::Data(&fill),
+            ..recipe
+        };
         for n in 1.. {
             let host = FaultyHost::failing_at(n);
             let result = build(&host, &templates, &recipe);

@@ -14,7 +14,7 @@ use std::{
 };
 
 use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
-use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Template, remove_all, start_all};
+use rookery_guest::{Fill, Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Template, remove_all, start_all};
 use rookery_monitor::{Sampler, host_probe};
 use rookery_stack::embedded::{self, Behaviour};
 use rookery_stats::{Measurement, ResourceSample};
@@ -121,11 +121,12 @@ impl Stage<'_> {
         let recipe = Recipe {
             description: format!("embedded dvdstore {size}, own words"),
             program: self.program.to_owned(),
-            fill: &|data| {
+            base: None,
+            fill: Fill::Data(&|data| {
                 embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| self.go_on())
                     .map(|_| ())
                     .map_err(|error| error.to_string())
-            },
+            }),
         };
         let template = self.lab.template(&recipe)?;
         (self.listener)(&Event::Template {
@@ -149,6 +150,8 @@ impl Stage<'_> {
                     args: embedded::guest_args(point.vcpus.whole_cpus() as usize, self.behaviour()),
                     port: embedded::PORT,
                     health_path: embedded::HEALTH_PATH.to_owned(),
+                    files: Vec::new(),
+                    user: None,
                 };
                 self.lab.create(template, &spec)
             })

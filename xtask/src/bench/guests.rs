@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Guest, GuestSpec, Kind, Lab, Recipe, Site, Template, open_lab, remove_all, start_all};
+use rookery_guest::{Fill, Guest, GuestSpec, Kind, Lab, Recipe, Site, Template, open_lab, remove_all, start_all};
 use rookery_host::RunId;
 use rookery_stack::embedded::{self, Behaviour};
 use rookery_workload::dvdstore::{Size, WordLists};
@@ -111,7 +111,8 @@ fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest:
     lab.template(&Recipe {
         description,
         program: options.program.clone(),
-        fill: &fill,
+        base: None,
+        fill: Fill::Data(&fill),
     })
 }
 
@@ -145,6 +146,8 @@ fn spec(number: u16) -> GuestSpec {
         args: embedded::guest_args(1, Behaviour::Corrected),
         port: embedded::PORT,
         health_path: embedded::HEALTH_PATH.to_owned(),
+        files: Vec::new(),
+        user: None,
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) args: Vec<String>,
     /// `KEY=value` lines.
     pub(super) environment: Vec<String>,
+    /// Directory of its files on the host.
+    pub(super) conf: &'a str,
     /// Path of its network namespace.
     pub(super) network: &'a str,
     /// Path of its control group.
@@ -37,15 +39,15 @@ pub(super) fn config(spec: &GuestSpec, around: &Surroundings<'_>) -> Value {
         "root": { "path": "rootfs", "readonly": false },
         "process": {
             "terminal": false,
-            "user": { "uid": 0, "gid": 0 },
+            "user": { "uid": spec.user.unwrap_or(0), "gid": spec.user.unwrap_or(0) },
             "cwd": "/",
             "args": around.args,
             "env": around.environment,
             "noNewPrivileges": true,
-            "capabilities": capabilities(),
+            "capabilities": capabilities(spec.user),
             "rlimits": [{ "type": "RLIMIT_NOFILE", "soft": around.open_files, "hard": around.open_files }],
         },
-        "mounts": mounts(),
+        "mounts": mounts(around.conf),
         "linux": {
             "cgroupsPath": format!("/{}", around.group),
             "namespaces": [
@@ -59,19 +61,24 @@ pub(super) fn config(spec: &GuestSpec, around: &Surroundings<'_>) -> Value {
     })
 }
 
-/// Least set: a service may listen below port 1024, and root may write data that another user's template holds.
-fn capabilities() -> Value {
-    let set = json!(["CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"]);
+/// Root's least set: a service may listen below port 1024, and root may write data that another user's template holds. Others need none.
+fn capabilities(user: Option<u32>) -> Value {
+    let set = match user {
+        None | Some(0) => json!(["CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"]),
+        Some(_) => json!([]),
+    };
     json!({ "bounding": set, "effective": set, "permitted": set })
 }
 
-fn mounts() -> Value {
+/// The files of the guest are bound read-only from outside its root: nothing that the guest does can make us write elsewhere.
+fn mounts(conf: &str) -> Value {
     json!([
+        { "destination": "/conf", "type": "bind", "source": conf, "options": ["bind", "ro", "nosuid", "nodev"] },
         { "destination": "/proc", "type": "proc", "source": "proc" },
         { "destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "strictatime", "mode=755", "size=65536k"] },
         { "destination": "/dev/shm", "type": "tmpfs", "source": "shm", "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"] },
         { "destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"] },
-        { "destination": "/run", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=755", "size=65536k"] },
+        { "destination": "/run", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777", "size=65536k"] },
     ])
 }
 
@@ -126,6 +133,8 @@ mod tests {
             args: vec![],
             port: 80,
             health_path: "/".into(),
+            files: vec![],
+            user: None,
         }
     }
 
@@ -155,6 +164,7 @@ mod tests {
         let around = Surroundings {
             args: vec!["/program".into()],
             environment: vec![],
+            conf: "/clones/g1/conf",
             network: "/run/netns/x",
             group: "rookery/r/g1",
             swap_limit: true,
@@ -164,5 +174,8 @@ mod tests {
         assert_eq!(config["process"]["noNewPrivileges"], true);
         assert_eq!(config["process"]["capabilities"]["effective"].as_array().map(Vec::len), Some(2));
         assert_eq!(config["linux"]["cgroupsPath"], "/rookery/r/g1");
+        let plain = super::config(&GuestSpec { user: Some(33), ..spec() }, &around);
+        assert_eq!(plain["process"]["user"], json!({ "uid": 33, "gid": 33 }));
+        assert_eq!(plain["process"]["capabilities"]["bounding"], json!([]));
     }
 }

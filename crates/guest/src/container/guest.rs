@@ -23,11 +23,12 @@ use super::{
 use crate::{
     Guest, GuestError, GuestSpec, GuestState, Template,
     bare::end_reason,
+    files::{Places, open_directory, write_files},
     label::{Label, guest_group, guest_netns, run_name},
     log::tail,
-    site::{filled_args, prepare, remove_tree},
+    site::{prepare, remove_tree},
     sweep::unmount_overlay,
-    template::library_path,
+    template::{LIBRARIES, LOADER, PROGRAM},
 };
 
 /// How long killed processes may take to vanish.
@@ -55,8 +56,11 @@ pub(super) struct ContainerGuest {
     bundle: PathBuf,
     data: PathBuf,
     log: PathBuf,
-    library_path: String,
+    loader: bool,
+    /// The template's layers stay while the clone is mounted on them.
+    template: Option<Template>,
     group: String,
+    attached: bool,
     phase: Phase,
 }
 
@@ -88,21 +92,25 @@ impl ContainerGuest {
             bundle,
             data,
             log,
-            library_path: String::new(),
+            loader: false,
+            template: None,
             group,
+            attached: false,
             phase: Phase::Created,
         })
     }
 
     /// Mount the clone.
     pub(super) fn fill(&mut self, template: &Template) -> io::Result<()> {
-        self.library_path = library_path(template);
+        self.loader = template.root.join(LIBRARIES).join(LOADER).exists();
+        self.template = Some(template.clone());
         self.shared.host.step("clone layers")?;
+        // The mode of `upper` is that of the guest's root: every user may enter it, whatever the umask.
         for layer in ["rootfs", "upper", "work"] {
-            fs::create_dir(self.bundle.join(layer))?;
+            open_directory(&self.bundle.join(layer))?;
         }
         self.shared.host.step("clone mount")?;
-        let options = overlay_options(&template.root, &self.bundle.join("upper"), &self.bundle.join("work"))?;
+        let options = overlay_options(&template.layers, &self.bundle.join("upper"), &self.bundle.join("work"))?;
         let source = run_name(&self.shared.label.run);
         mount(source.as_str(), self.bundle.join("rootfs"), "overlay", MountFlags::NOSUID, Some(options.as_c_str())).map_err(|error| {
             let mend = "the run's directory must lie on a file system that can be an overlay's upper layer (ext4, xfs, btrfs, tmpfs; not an overlay itself)";
@@ -111,22 +119,31 @@ impl ContainerGuest {
     }
 
     fn write_config(&self) -> io::Result<()> {
-        let mut args = vec!["/program".to_owned()];
-        args.extend(filled_args(&self.spec, "/data", &self.address.to_string()));
-        let mut environment: Vec<String> = self
-            .shared
-            .label
-            .environment(&self.spec.name)
-            .into_iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
-        if !self.library_path.is_empty() {
-            environment.push(format!("LD_LIBRARY_PATH={}", self.library_path));
+        let places = Places {
+            data: "/data".to_owned(),
+            conf: "/conf".to_owned(),
+            run: "/run".to_owned(),
+            program: format!("/{PROGRAM}"),
+            listen: self.address,
+        };
+        let conf = self.bundle.join("conf");
+        write_files(&conf, &self.spec, &places)?;
+        let mut args = Vec::new();
+        if self.loader {
+            args.extend([
+                format!("/{LIBRARIES}/{LOADER}"),
+                "--library-path".to_owned(),
+                format!("/{LIBRARIES}"),
+            ]);
         }
+        args.push(places.program.clone());
+        args.extend(places.args(&self.spec));
+        let environment = self.shared.label.environment(&self.spec.name).into_iter();
         let network = netns_path(&guest_netns(&self.shared.label.run, &self.spec.name));
         let around = Surroundings {
             args,
-            environment,
+            environment: environment.map(|(key, value)| format!("{key}={value}")).collect(),
+            conf: &conf.to_string_lossy(),
             network: &network.to_string_lossy(),
             group: &self.group,
             swap_limit: swap_limit(&self.shared.cgroups),
@@ -181,6 +198,14 @@ impl ContainerGuest {
         Identity::of(pid).ok_or_else(|| "its first process is gone already".to_owned())
     }
 
+    /// Remove the container, but not its clone and its network. Not by `runc delete`: with all processes gone what is left are control
+    /// groups and a directory, and removing these is a matter of microseconds.
+    fn clear_container(&mut self) -> Result<(), GuestError> {
+        self.kill()?;
+        self.shared.cgroups.remove(&self.group).map_err(self.fail("removing its cgroups"))?;
+        remove_tree(&self.shared.runc_root.join(&self.spec.name)).map_err(self.fail("removing runc's state"))
+    }
+
     fn fail(&self, step: &'static str) -> impl Fn(io::Error) -> GuestError + use<> {
         let guest = self.spec.name.clone();
         move |error| GuestError::Step {
@@ -231,17 +256,22 @@ impl Guest for ContainerGuest {
     }
 
     fn start(&mut self) -> Result<(), GuestError> {
-        if !matches!(self.phase, Phase::Created) {
-            return Err(self.fail("starting")(io::Error::other("it was started before")));
-        }
         let shared = Arc::clone(&self.shared);
+        match self.state() {
+            GuestState::Running => return Err(self.fail("starting")(io::Error::other("it runs already"))),
+            GuestState::Created => {}
+            GuestState::Ended(_) => self.clear_container()?,
+        }
         shared
             .host
             .step("bundle")
             .and_then(|()| self.write_config())
             .map_err(self.fail("writing its configuration"))?;
-        let attached = network::attach(&*shared.host, &shared.label, &shared.network, &self.spec.name, self.spec.number);
-        attached.map_err(self.fail("attaching it to the lab's network"))?;
+        if !self.attached {
+            let attached = network::attach(&*shared.host, &shared.label, &shared.network, &self.spec.name, self.spec.number);
+            attached.map_err(self.fail("attaching it to the lab's network"))?;
+            self.attached = true;
+        }
         // Set before: a runc that fails half-way may leave a container.
         self.phase = Phase::Started(None);
         let init = self.run().map_err(|what| GuestError::Step {
@@ -295,15 +325,13 @@ impl Guest for ContainerGuest {
         Ok(())
     }
 
-    /// Not by `runc delete`: with all processes gone what is left are control groups and a directory, and removing these is a matter of
-    /// microseconds.
     fn remove(&mut self) -> Result<(), GuestError> {
-        self.kill()?;
-        self.shared.cgroups.remove(&self.group).map_err(self.fail("removing its cgroups"))?;
-        remove_tree(&self.shared.runc_root.join(&self.spec.name)).map_err(self.fail("removing runc's state"))?;
+        self.clear_container()?;
         remove_netns(&guest_netns(&self.shared.label.run, &self.spec.name)).map_err(self.fail("removing its network namespace"))?;
         unmount_overlay(&self.bundle.join("rootfs")).map_err(self.fail("unmounting its clone"))?;
-        remove_tree(&self.bundle).map_err(self.fail("deleting its clone"))
+        remove_tree(&self.bundle).map_err(self.fail("deleting its clone"))?;
+        self.template = None;
+        Ok(())
     }
 }
 
@@ -314,20 +342,20 @@ impl Drop for ContainerGuest {
     }
 }
 
-/// Options of the overlay. Colons and commas separate in them, and backslashes protect.
-fn overlay_options(lower: &Path, upper: &Path, work: &Path) -> io::Result<std::ffi::CString> {
+/// Options of the overlay of these layers, the top first. Colons and commas separate in them, and backslashes protect.
+fn overlay_options(layers: &[PathBuf], upper: &Path, work: &Path) -> io::Result<std::ffi::CString> {
     let protected = |path: &Path| {
         let text = path
             .to_str()
             .ok_or_else(|| io::Error::other(format!("{} is not UTF-8", path.display())))?;
         Ok::<_, io::Error>(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
     };
-    let options = format!(
-        "lowerdir={},upperdir={},workdir={}",
-        protected(lower)?,
-        protected(upper)?,
-        protected(work)?
-    );
+    let lower = layers
+        .iter()
+        .map(|layer| protected(layer))
+        .collect::<io::Result<Vec<_>>>()?
+        .join(":");
+    let options = format!("lowerdir={lower},upperdir={},workdir={}", protected(upper)?, protected(work)?);
     std::ffi::CString::new(options).map_err(|_| io::Error::other("a path holds a NUL byte"))
 }
 
@@ -344,7 +372,8 @@ mod tests {
 
     #[test]
     fn separators_in_paths_are_protected() {
-        let options = overlay_options(Path::new("/a:b,c"), Path::new("/u"), Path::new("/w")).expect("valid");
-        assert_eq!(options.to_str(), Ok("lowerdir=/a\\:b\\,c,upperdir=/u,workdir=/w"));
+        let layers = ["/a:b,c", "/d"].map(PathBuf::from);
+        let options = overlay_options(&layers, Path::new("/u"), Path::new("/w")).expect("valid");
+        assert_eq!(options.to_str(), Ok("lowerdir=/a\\:b\\,c:/d,upperdir=/u,workdir=/w"));
     }
 }

@@ -66,11 +66,12 @@ impl Lab for ContainerLab {
     }
 
     fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-        template::build(&*self.ground.host, &self.ground.site.templates, recipe)
+        self.ground.template(recipe)
     }
 
     fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
+        template::check_top(template, &spec.name)?;
         let fail = |error: io::Error| GuestError::Step {
             guest: spec.name.clone(),
             step: "making its clone",

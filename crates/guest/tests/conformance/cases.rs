@@ -15,7 +15,7 @@ use rookery_host::FaultyHost;
 
 use crate::{
     Case,
-    fixture::{Controller, Fixture, PATIENCE, create, end_of, get, healthy, spec, template, up},
+    fixture::{Controller, Fixture, PATIENCE, base, create, end_of, get, healthy, layered, spec, template, up},
 };
 
 /// What holds for all kinds, the fake included.
@@ -28,6 +28,8 @@ pub(crate) const ALL: &[Case] = &[
     ("a_stop_request_ends_the_start", a_stop_request_ends_the_start),
     ("bad_shapes_are_refused", bad_shapes_are_refused),
     ("closing_twice_is_fine", closing_twice_is_fine),
+    ("starts_again_with_its_data", starts_again_with_its_data),
+    ("a_base_alone_is_refused", a_base_alone_is_refused),
 ];
 
 /// What holds for kinds with processes.
@@ -35,6 +37,10 @@ pub(crate) const PROCESS: &[Case] = &[
     ("answers_inside_the_lab_network", answers_inside_the_lab_network),
     ("runs_on_the_cpus_asked_for", runs_on_the_cpus_asked_for),
     ("usage_grows", usage_grows),
+    ("files_arrive_filled", files_arrive_filled),
+    ("a_killed_guest_serves_again", a_killed_guest_serves_again),
+    ("a_dead_guest_serves_again", a_dead_guest_serves_again),
+    ("data_of_a_layer_are_cloned", data_of_a_layer_are_cloned),
     ("stops_gracefully", stops_gracefully),
     ("a_stubborn_guest_is_killed", a_stubborn_guest_is_killed),
     ("kill_takes_the_children_too", kill_takes_the_children_too),
@@ -137,6 +143,110 @@ fn bad_shapes_are_refused(kind: Kind) {
     assert!(lab.create(&template, &bad).is_err());
     let _one = create(&*lab, &spec(1, &[]));
     assert!(lab.create(&template, &spec(1, &[])).is_err(), "the name is taken");
+}
+
+fn starts_again_with_its_data(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![create(&*lab, &spec(1, &[]))];
+    up(&*lab, &mut guests);
+    let address = guests[0].address();
+    assert!(guests[0].start().is_err(), "it runs already");
+    guests[0].kill().expect("killed");
+    fs::write(guests[0].data_dir().join("row"), "kept").expect("written");
+    up(&*lab, &mut guests);
+    assert_eq!(guests[0].state(), GuestState::Running);
+    assert_eq!(guests[0].address(), address);
+    guests[0].stop(Duration::from_millis(50)).expect("stopped");
+    up(&*lab, &mut guests);
+    assert_eq!(fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "kept");
+    drop(guests);
+    drop(lab);
+    fixture.assert_no_traces("after three lives");
+}
+
+fn a_base_alone_is_refused(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let before = fixture.traces();
+    let error = lab.create(&base(&*lab), &spec(1, &[])).err().expect("refused").to_string();
+    assert!(error.contains("put a data layer on it"), "{error}");
+    assert_eq!(fixture.traces(), before);
+}
+
+fn files_arrive_filled(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut with_files = spec(1, &["conf={conf}", "run={run}"]);
+    with_files.files = vec![rookery_guest::GuestFile {
+        path: "deep/conf.php".into(),
+        text: "{listen} {address} {port} {data} {conf} {run} {nothing}".into(),
+    }];
+    let mut guest = healthy(&*lab, &with_files);
+    let log = guest.log_tail(1000);
+    let word = |key: &str| {
+        let (_, rest) = log.split_once(key).expect("told");
+        rest.split_whitespace().next().expect("a path").to_owned()
+    };
+    let (conf, run) = (word("conf="), word("run="));
+    let (data, address) = (word("data="), guest.address());
+    let expected = format!("{address} {} {} {data} {conf} {run} {{nothing}}", address.ip(), address.port());
+    let get = |target: &str| get(&*lab, address, target);
+    assert_eq!(get(&format!("/file?{conf}/deep/conf.php")), Some(expected));
+    assert_eq!(get(&format!("/append?{run}/socket")).as_deref(), Some("appended"));
+    guest.remove().expect("removed");
+}
+
+fn a_killed_guest_serves_again(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![healthy(&*lab, &spec(1, &["child"]))];
+    get(&*lab, guests[0].address(), "/write?second");
+    guests[0].kill().expect("killed");
+    up(&*lab, &mut guests);
+    assert_eq!(get(&*lab, guests[0].address(), "/row").as_deref(), Some("second"));
+    assert_eq!(crate::traces::processes(&fixture.run).len(), 2, "none of the first life is left");
+    let mut probe = guests[0].usage_probe();
+    assert!(probe().expect("running").memory_bytes > 0);
+}
+
+fn a_dead_guest_serves_again(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![healthy(&*lab, &spec(1, &["child"]))];
+    get(&*lab, guests[0].address(), "/exit");
+    assert_eq!(end_of(&mut *guests[0]), GuestState::Ended("exit code 3".into()));
+    up(&*lab, &mut guests);
+    assert_eq!(get(&*lab, guests[0].address(), "/row").as_deref(), Some("first"));
+    assert!(
+        guests[0].log_tail(4000).matches("guest program starts").count() >= 2,
+        "the log goes on"
+    );
+}
+
+fn data_of_a_layer_are_cloned(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let template = layered(&*lab);
+    assert_eq!(template.layers.len(), 2);
+    let mut guests = vec![lab.create(&template, &spec(1, &[])).expect("guest")];
+    up(&*lab, &mut guests);
+    let address = guests[0].address();
+    assert_eq!(get(&*lab, address, "/row").as_deref(), Some("layered"));
+    assert_eq!(get(&*lab, address, "/write?changed").as_deref(), Some("written"));
+    assert_eq!(fs::read_to_string(template.root.join("data/row")).expect("read"), "layered");
+    if kind == Kind::Container {
+        assert_eq!(
+            get(&*lab, address, "/file?/etc/release").as_deref(),
+            Some("base"),
+            "the base shows through"
+        );
+    }
+    if rustix::process::geteuid().is_root() {
+        let owner = |path: std::path::PathBuf| std::os::unix::fs::MetadataExt::uid(&path.metadata().expect("there"));
+        assert_eq!(owner(guests[0].data_dir().to_owned()), 33);
+        assert_eq!(owner(guests[0].data_dir().join("row")), 33);
+    }
 }
 
 fn closing_twice_is_fine(kind: Kind) {
@@ -280,7 +390,8 @@ fn live(fixture: &Fixture, kind: Kind, host: &Arc<FaultyHost>) -> Result<(), Gue
     let template = lab.template(&rookery_guest::Recipe {
         description: "conformance, empty".into(),
         program,
-        fill: &fill,
+        base: None,
+        fill: rookery_guest::Fill::Data(&fill),
     })?;
     let before = fixture.traces();
     let created = lab.create(&template, &spec(1, &[]));

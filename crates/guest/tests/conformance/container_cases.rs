@@ -2,11 +2,11 @@
 
 use std::{process::Command, time::Duration};
 
-use rookery_guest::{GuestSpec, GuestState, Kind};
+use rookery_guest::{GuestFile, GuestSpec, GuestState, Kind};
 
 use crate::{
     Case,
-    fixture::{Fixture, create, end_of, get, healthy, spec, up},
+    fixture::{Fixture, create, end_of, get, healthy, layered, spec, up},
     traces::links,
 };
 
@@ -15,6 +15,8 @@ pub(crate) const CASES: &[Case] = &[
     ("cpu_quota_is_in_force", cpu_quota_is_in_force),
     ("memory_limit_is_in_force", memory_limit_is_in_force),
     ("pids_limit_is_in_force", pids_limit_is_in_force),
+    ("the_user_is_in_force", the_user_is_in_force),
+    ("files_cannot_be_changed_inside", files_cannot_be_changed_inside),
     ("links_of_the_host_do_not_change", links_of_the_host_do_not_change),
     ("guests_are_found_by_name", guests_are_found_by_name),
     ("a_name_alone_is_no_evidence", a_name_alone_is_no_evidence),
@@ -101,6 +103,41 @@ fn pids_limit_is_in_force(kind: Kind) {
     );
     let made: u32 = get(&*lab, guest.address(), "/threads").expect("answer").parse().expect("number");
     assert_eq!(made, 19, "all but the one that serves");
+}
+
+fn the_user_is_in_force(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let plain = GuestSpec {
+        user: Some(33),
+        ..spec(1, &[])
+    };
+    let mut guests = vec![lab.create(&layered(&*lab), &plain).expect("guest")];
+    up(&*lab, &mut guests);
+    let get = |target: &str| get(&*lab, guests[0].address(), target).expect("answer");
+    assert_eq!(get("/user"), "33 33 33 33 33 33 33 33 0000000000000000 0000000000000000");
+    for open in ["/data/new", "/tmp/new", "/run/new", "/dev/shm/new"] {
+        assert_eq!(get(&format!("/append?{open}")), "appended", "{open}");
+    }
+    for closed in ["/new", "/conf/new", "/etc/release", "/program"] {
+        assert_ne!(get(&format!("/append?{closed}")), "appended", "{closed}");
+    }
+}
+
+fn files_cannot_be_changed_inside(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let with_files = GuestSpec {
+        files: vec![GuestFile {
+            path: "a".into(),
+            text: "told".into(),
+        }],
+        ..spec(1, &[])
+    };
+    let guest = healthy(&*lab, &with_files);
+    let read_only = std::io::ErrorKind::ReadOnlyFilesystem.to_string();
+    assert_eq!(get(&*lab, guest.address(), "/append?/conf/a"), Some(read_only));
+    assert_eq!(get(&*lab, guest.address(), "/file?/conf/a").as_deref(), Some("told"));
 }
 
 fn links_of_the_host_do_not_change(kind: Kind) {

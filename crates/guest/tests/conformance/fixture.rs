@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Guest, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template, open_lab_on, start_all};
+use rookery_guest::{Fill, Guest, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template, Versions, open_lab_on, start_all};
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
 /// Generous: a loaded machine is slow, not wrong.
@@ -89,7 +89,47 @@ pub(crate) fn template(lab: &dyn Lab) -> Template {
     lab.template(&Recipe {
         description: "conformance".into(),
         program,
-        fill: &fill,
+        base: None,
+        fill: Fill::Data(&fill),
+    })
+    .expect("template")
+}
+
+/// A root with one file, for layers to stand on.
+pub(crate) fn base(lab: &dyn Lab) -> Template {
+    let fill = |root: &Path| {
+        std::fs::create_dir(root.join("etc"))
+            .and_then(|()| std::fs::write(root.join("etc/release"), "base"))
+            .map(|()| Versions::from([("toy".to_owned(), "1.0".to_owned())]))
+            .map_err(|error| error.to_string())
+    };
+    lab.template(&Recipe {
+        description: "conformance, base".into(),
+        program: std::env::current_exe().expect("own path"),
+        base: None,
+        fill: Fill::Root(&fill),
+    })
+    .expect("base")
+}
+
+/// A data layer on the base. Its data belong to user 33, if we may give them away.
+pub(crate) fn layered(lab: &dyn Lab) -> Template {
+    let fill = |data: &Path| {
+        let row = data.join("row");
+        let written = std::fs::write(&row, "layered");
+        let given = written.and_then(|()| match rustix::process::geteuid().is_root() {
+            true => [data, &row]
+                .iter()
+                .try_for_each(|path| std::os::unix::fs::chown(path, Some(33), Some(33))),
+            false => Ok(()),
+        });
+        given.map_err(|error| error.to_string())
+    };
+    lab.template(&Recipe {
+        description: "conformance, layered".into(),
+        program: std::env::current_exe().expect("own path"),
+        base: Some(&base(lab)),
+        fill: Fill::Data(&fill),
     })
     .expect("template")
 }
@@ -107,6 +147,8 @@ pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
         args,
         port: 18099,
         health_path: "/health".into(),
+        files: vec![],
+        user: None,
     }
 }
 

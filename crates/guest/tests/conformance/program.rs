@@ -15,7 +15,7 @@ use std::{
 pub(crate) fn run(words: &[String]) {
     let (data, listen) = (Path::new(&words[0]), &words[1]);
     let has = |mode: &str| words[2..].iter().any(|word| word == mode);
-    println!("guest program starts");
+    println!("guest program starts with data={}", words.join(" "));
     if has("dies") {
         eprintln!("I give up");
         std::process::exit(7);
@@ -27,7 +27,7 @@ pub(crate) fn run(words: &[String]) {
         on_term(|| println!("no"));
     }
     if has("child") {
-        let mut child = Command::new("/proc/self/exe")
+        let mut child = own_program()
             .args(["guest-program", &words[0], listen, "silent"])
             .spawn()
             .expect("child");
@@ -44,13 +44,24 @@ pub(crate) fn run(words: &[String]) {
     }
 }
 
+/// This program once more. In a container its loader was started by name, and is what `/proc/self/exe` leads to.
+fn own_program() -> Command {
+    let own = fs::read_link("/proc/self/exe").expect("own program");
+    let mut command = Command::new(&own);
+    if own.ends_with("program.d/loader") {
+        command.args(["--library-path", "/program.d", "/program"]);
+    }
+    command
+}
+
 /// Do this at SIGTERM instead of ending.
 fn on_term(action: fn()) {
     let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]).expect("handler");
     thread::spawn(move || signals.forever().for_each(|_| action()));
 }
 
-/// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/burn` (50 ms of CPU), `/memory` (touches 64 MiB),
+/// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/file?path` (content of any), `/append?path` (a `+`),
+/// `/user`, `/burn` (50 ms of CPU), `/memory` (touches 64 MiB),
 /// `/threads` (how many of 200 threads can be made), `/cpus` (affinity), `/exit`.
 fn answer(mut stream: TcpStream, data: &Path) {
     let mut request = [0; 2048];
@@ -60,6 +71,9 @@ fn answer(mut stream: TcpStream, data: &Path) {
     let body = match target.split_once('?').unwrap_or((&target, "")) {
         ("/row", _) => fs::read_to_string(data.join("row")).expect("data"),
         ("/write", value) => fs::write(data.join("row"), value).map(|()| "written".to_owned()).expect("data"),
+        ("/file", path) => fs::read_to_string(path).unwrap_or_else(|error| error.to_string()),
+        ("/append", path) => append(Path::new(path)),
+        ("/user", _) => user(),
         ("/burn", _) => burn(),
         ("/memory", _) => vec![1_u8; 64 << 20].iter().map(|byte| u64::from(*byte)).sum::<u64>().to_string(),
         ("/threads", _) => threads(),
@@ -92,11 +106,25 @@ fn threads() -> String {
 }
 
 fn cpus() -> String {
+    status("Cpus_allowed_list:")
+}
+
+/// Its users and groups, and the capabilities that it may ever have.
+fn user() -> String {
+    ["Uid:", "Gid:", "CapEff:", "CapBnd:"].map(status).join(" ")
+}
+
+fn append(path: &Path) -> String {
+    let opened = fs::OpenOptions::new().append(true).create(true).open(path);
+    match opened.and_then(|mut file| file.write_all(b"+")) {
+        Ok(()) => "appended".to_owned(),
+        Err(error) => error.kind().to_string(),
+    }
+}
+
+/// A line of this process's status, with its columns one space apart.
+fn status(key: &str) -> String {
     let status = fs::read_to_string("/proc/self/status").expect("status");
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
-        .expect("affinity")
-        .trim()
-        .to_owned()
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).expect("known key");
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,0 +1,45 @@
+//! The address of a template.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{Fill, Recipe};
+
+/// Part of every digest; raised when the layout of templates changes.
+const LAYOUT: &str = "rookery template 2";
+
+/// Digest of everything that decides the content.
+///
+/// # Errors
+/// When the program of a data layer cannot be read.
+pub(super) fn digest(recipe: &Recipe<'_>) -> io::Result<String> {
+    let base = recipe.base.map_or("", |base| base.digest.as_str());
+    let (kind, program) = match recipe.fill {
+        Fill::Data(_) => ("data", digest_of_program(recipe)?),
+        Fill::Root(_) => ("root", Vec::new()),
+    };
+    let mut whole = Sha256::new();
+    for part in [LAYOUT, std::env::consts::ARCH, kind, base, &recipe.description].map(str::as_bytes) {
+        whole.update((part.len() as u64).to_le_bytes());
+        whole.update(part);
+    }
+    whole.update(program);
+    Ok(whole.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn digest_of_program(recipe: &Recipe<'_>) -> io::Result<Vec<u8>> {
+    let mut program = Sha256::new();
+    let mut file = File::open(&recipe.program)?;
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        let length = file.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(program.finalize().to_vec());
+        }
+        program.update(&buffer[..length]);
+    }
+}

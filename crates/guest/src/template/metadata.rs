@@ -1,0 +1,89 @@
+//! What is known of a template: `template.json` beside its root.
+
+use std::{fs, io, os::unix::fs::MetadataExt, path::Path, time::Duration};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{Fill, Recipe, Versions};
+
+/// File of the description, beside the root.
+pub(super) const FILE: &str = "template.json";
+/// File whose time of change is the time of last use, beside the root.
+pub(super) const USED: &str = "used";
+/// Limit on the depth of a measured tree.
+const MAX_DEPTH: u32 = 64;
+
+/// What a layer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayerKind {
+    /// A whole root file system.
+    Root,
+    /// Data and program.
+    Data,
+}
+
+/// Content of [`FILE`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Metadata {
+    pub(super) description: String,
+    pub(super) kind: LayerKind,
+    pub(super) base: Option<String>,
+    pub(super) size_mib: f64,
+    pub(super) built_at: String,
+    pub(super) build_s: f64,
+    pub(super) versions: Versions,
+}
+
+/// Describe a layer that was just built.
+///
+/// # Errors
+/// When it cannot be measured or the file not be written.
+pub(super) fn write(part: &Path, recipe: &Recipe<'_>, versions: Versions, took: Duration) -> io::Result<()> {
+    let metadata = Metadata {
+        description: recipe.description.clone(),
+        kind: match recipe.fill {
+            Fill::Root(_) => LayerKind::Root,
+            Fill::Data(_) => LayerKind::Data,
+        },
+        base: recipe.base.map(|base| base.digest.clone()),
+        size_mib: bytes_on_disk(part)? as f64 / f64::from(1 << 20),
+        built_at: now(),
+        build_s: took.as_secs_f64(),
+        versions,
+    };
+    fs::write(part.join(FILE), serde_json::to_vec_pretty(&metadata)?)
+}
+
+/// The time to the second, RFC 3339.
+fn now() -> String {
+    let now = Timestamp::now();
+    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
+}
+
+/// What a tree takes on the disk; holes take nothing, and a file with two names counts once.
+pub(super) fn bytes_on_disk(tree: &Path) -> io::Result<u64> {
+    let mut linked = std::collections::BTreeSet::new();
+    let mut bytes = 0;
+    let mut level = vec![tree.to_owned()];
+    for _ in 0..MAX_DEPTH {
+        let mut deeper = Vec::new();
+        for path in level {
+            let data = path.symlink_metadata()?;
+            if data.nlink() == 1 || data.is_dir() || linked.insert(data.ino()) {
+                bytes += data.blocks() * 512;
+            }
+            if data.is_dir() {
+                for entry in fs::read_dir(&path)? {
+                    deeper.push(entry?.path());
+                }
+            }
+        }
+        if deeper.is_empty() {
+            break;
+        }
+        level = deeper;
+    }
+    Ok(bytes)
+}
