@@ -18,10 +18,10 @@ pub use verdict::{Change, Goal, holm};
 
 use std::collections::BTreeMap;
 
-use crate::student::{t_975, t_central, two_sided_p};
-
-/// The probability with which a change of the size of [`Effect::detectable`] is found.
-const POWER: f64 = 0.8;
+use crate::{
+    detectable::reach,
+    student::{t_975, two_sided_p},
+};
 
 /// One trial of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,12 +161,11 @@ impl Observation {
 
 impl Effect {
     /// The smallest change of the true ratio, as a share of 1, that a study of this many blocks and this scatter finds in four of
-    /// five cases: exp((t(0.975, df) + t(0.8, df)) se) - 1, with the standard error that was observed. `None` without an interval.
+    /// five cases: exp(reach(df) se) - 1 (see [`reach`](crate::reach)), with the standard error that was observed. `None` without an
+    /// interval.
     #[must_use]
     pub fn detectable(&self) -> Option<f64> {
-        let df = self.count.checked_sub(1)?;
-        let reach = t_975(df)? + t_central(2.0 * POWER - 1.0, df)?;
-        Some((reach * self.standard_error?).exp() - 1.0)
+        Some((reach(self.count.checked_sub(1)?)? * self.standard_error?).exp() - 1.0)
     }
 
     /// Whether the interval leaves 1 out.
