@@ -9,8 +9,8 @@ use rookery_stats::{
 };
 use rookery_store::{GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, Store, TrialRecord, Tuning};
 use rookery_study::{
-    Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point, Scaled, StackKind,
-    StackUse, Study, Trial, Vcpus, Workload, WorkloadKind,
+    Amount, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point, Scaled,
+    StackKind, StackUse, Study, Trial, Variant, Vcpus, Workload, WorkloadKind,
 };
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ pub(crate) fn header(repeats: u32) -> RunHeader {
 }
 
 fn study(repeats: u32) -> Study {
-    let scaled = |amount, per| Scaled { amount, per };
+    let scaled = |amount, per| Amount::Scaled(Scaled { amount, per });
     let layout = |name: &str, guests: &[u32], vcpus: &[u32]| Layout {
         name: name.to_owned(),
         guests: guests.to_vec(),
@@ -105,6 +105,7 @@ fn study(repeats: u32) -> Study {
         stack: StackUse {
             kind: StackKind::Embedded,
             pages: Pages::Corrected,
+            lamp: None,
         },
         guest: GuestShape {
             kind: GuestKind::Bare,
@@ -127,6 +128,8 @@ fn study(repeats: u32) -> Study {
 fn plan(repeats: u32) -> Plan {
     let point = |(index, (guests, vcpus, layout)): (usize, &(u32, u32, &str))| Point {
         id: index as u32 + 1,
+        variant: 1,
+        levels: Vec::new(),
         layouts: vec![(*layout).to_owned()],
         guests: *guests,
         vcpus: Vcpus(*vcpus),
@@ -142,9 +145,16 @@ fn plan(repeats: u32) -> Plan {
         id: repeat * POINTS.len() as u32 + point,
         point,
         repeat: repeat + 1,
+        block: repeat * POINTS.len() as u32 + point,
         seed: 1000 + u64::from(point) * 10 + u64::from(repeat),
     };
     Plan {
+        factors: Vec::new(),
+        variants: vec![Variant {
+            id: 1,
+            levels: Vec::new(),
+            study: study(repeats),
+        }],
         points: POINTS.iter().enumerate().map(point).collect(),
         trials: trials.map(trial).collect(),
         driver_cpus: vec![1],

@@ -265,6 +265,7 @@ fn a_wide_study_is_summed_up() {
         id,
         point: id,
         repeat: 1,
+        block: id,
         seed: 5,
     };
     header.plan.trials = (1..=40).map(trial).collect();

@@ -8,8 +8,8 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos, judge},
 };
 use rookery_study::{
-    Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point, Scaled, StackKind,
-    StackUse, Study, Trial, Vcpus, Workload, WorkloadKind,
+    Amount, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point, Scaled,
+    StackKind, StackUse, Study, Trial, Variant, Vcpus, Workload, WorkloadKind,
 };
 
 use crate::{GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, TrialRecord, Tuning};
@@ -42,7 +42,7 @@ pub(crate) fn header() -> RunHeader {
 }
 
 fn study() -> Study {
-    let scaled = |amount, per| Scaled { amount, per };
+    let scaled = |amount, per| Amount::Scaled(Scaled { amount, per });
     Study {
         title: "One big guest or two small ones?".to_owned(),
         question: None,
@@ -81,6 +81,7 @@ fn study() -> Study {
         stack: StackUse {
             kind: StackKind::Embedded,
             pages: Pages::Corrected,
+            lamp: None,
         },
         guest: GuestShape {
             kind: GuestKind::Bare,
@@ -105,6 +106,8 @@ fn study() -> Study {
 fn plan() -> Plan {
     let point = |id, guests: u32, vcpus| Point {
         id,
+        variant: 1,
+        levels: Vec::new(),
         layouts: vec!["scale-out".to_owned()],
         guests,
         vcpus: Vcpus(vcpus),
@@ -119,9 +122,16 @@ fn plan() -> Plan {
         id,
         point,
         repeat,
+        block: id,
         seed: u64::MAX - u64::from(id),
     };
     Plan {
+        factors: Vec::new(),
+        variants: vec![Variant {
+            id: 1,
+            levels: Vec::new(),
+            study: study(),
+        }],
         points: vec![point(1, 1, 1000), point(2, 2, 500)],
         trials: vec![trial(1, 1, 1), trial(2, 2, 1), trial(3, 2, 2), trial(4, 1, 2)],
         driver_cpus: vec![1],

@@ -285,6 +285,12 @@ fn check_plan(plan: &Plan) -> Result<(), String> {
                 point.id
             ));
         }
+        if !plan.variants.iter().any(|variant| variant.id == point.variant) {
+            return Err(format!(
+                "point {} is of variant {}, which is not in the plan",
+                point.id, point.variant
+            ));
+        }
         if point.baseline.is_some_and(|baseline| !known(baseline)) {
             return Err(format!("the baseline of point {} is not in the plan", point.id));
         }

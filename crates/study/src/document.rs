@@ -6,11 +6,13 @@ use toml::de::{DeTable, Error as TomlError};
 use crate::{
     grammar::{
         Context, Reader, Spans,
-        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, StackKeys, WorkloadKeys},
+        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, StackSection, WorkloadKeys},
     },
-    model::{GuestShape, HostUse, Layout, Load, StackUse, Study, Workload},
+    model::{GuestShape, HostUse, Layout, Load, Study, Workload},
+    plan::{Factor, Variant},
     problem::{Code, Finding, Problems},
     source::Source,
+    stack_use::StackUse,
 };
 
 /// Larger files are no studies.
@@ -25,9 +27,12 @@ pub(crate) const MOST_GUESTS_IN_ALL: u64 = 50_000;
 /// A valid study together with the file that it came from, so that later problems can point at its lines.
 #[derive(Clone, Debug)]
 pub struct Document {
-    study: Study,
+    /// At least one; the first has the first level of every factor.
+    variants: Vec<Variant>,
+    /// Where the keys of each variant stand.
+    spans: Vec<Spans>,
+    factors: Vec<Factor>,
     source: Source,
-    spans: Spans,
 }
 
 impl Document {
@@ -48,9 +53,14 @@ impl Document {
         let findings = merge(&source, syntax, context.findings);
         match study {
             Some(study) if findings.is_empty() => Ok(Self {
-                study,
+                variants: vec![Variant {
+                    id: 1,
+                    levels: Vec::new(),
+                    study,
+                }],
+                spans: vec![context.spans],
+                factors: Vec::new(),
                 source,
-                spans: context.spans,
             }),
             _ => Err(Problems::new(&source, findings)),
         }
@@ -80,10 +90,22 @@ impl Document {
         }
     }
 
-    /// The study.
+    /// The study with the first level of every factor; the whole study where there are none.
     #[must_use]
     pub fn study(&self) -> &Study {
-        &self.study
+        &self.variants[0].study
+    }
+
+    /// The study with every combination of levels that its design asks for; one without levels where there are no factors.
+    #[must_use]
+    pub fn variants(&self) -> &[Variant] {
+        &self.variants
+    }
+
+    /// The keys that have several levels, in the order of the file.
+    #[must_use]
+    pub fn factors(&self) -> &[Factor] {
+        &self.factors
     }
 
     /// The text of the file.
@@ -96,8 +118,9 @@ impl Document {
         &self.source
     }
 
-    pub(crate) fn spans(&self) -> &Spans {
-        &self.spans
+    /// Where the keys of the `variant`-th variant, from zero, stand.
+    pub(crate) fn spans(&self, variant: usize) -> &Spans {
+        &self.spans[variant]
     }
 }
 
@@ -108,7 +131,7 @@ impl Study {
     ///
     /// All problems of the file at once, each with its line and its mend.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, Problems> {
-        Document::parse(file_name, text).map(|document| document.study)
+        Document::parse(file_name, text).map(|document| document.study().clone())
     }
 
     /// The study as a file, defaults written out. Reading it again gives the same study, provided that it came from a file:
@@ -124,7 +147,7 @@ impl Study {
         section(sections::WORKLOAD, &|out| WorkloadKeys::of(&self.workload).write(out));
         section(sections::LOAD, &|out| LoadKeys::of(&self.load).write(out));
         section(sections::QOS, &|out| QosSection::of(&self.qos).write(out));
-        section(sections::STACK, &|out| StackKeys::of(&self.stack).write(out));
+        section(sections::STACK, &|out| StackSection::of(&self.stack).write(out));
         section(sections::GUEST, &|out| GuestKeys::of(&self.guest).write(out));
         section(sections::HOST, &|out| HostKeys::of(&self.host).write(out));
         for layout in &self.layouts {
@@ -182,7 +205,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     let workload = section!(sections::WORKLOAD, WorkloadKeys).build(reader.context);
     let load = section!(sections::LOAD, LoadKeys).build();
     let qos = QosSection::read(reader.section(sections::QOS)).build();
-    let stack = section!(sections::STACK, StackKeys).build();
+    let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
     let guest = section!(sections::GUEST, GuestKeys).build();
     let host = section!(sections::HOST, HostKeys).build(reader.context);
     let mut layouts = Vec::new();

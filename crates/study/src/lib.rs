@@ -5,6 +5,7 @@
 //!
 //! Every key is declared once, in `grammar::sections`; [`json_schema`] and [`reference`](fn@reference) are made from the same list.
 
+mod amount;
 mod document;
 mod expression;
 mod grammar;
@@ -16,16 +17,16 @@ mod reference;
 mod render;
 mod schema;
 mod source;
+mod stack_use;
 
+pub use amount::{Amount, Per, Scaled, Users};
 pub use document::Document;
 pub use expression::{EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables};
 pub use grammar::kinds::parse_duration;
-pub use model::{
-    CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Scaled, StackKind, StackUse, Study, Users,
-    Vcpus, Workload, WorkloadKind,
-};
-pub use plan::{Estimate, HostFacts, Plan, Point, Trial};
+pub use model::{CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pin, Study, Vcpus, Workload, WorkloadKind};
+pub use plan::{Estimate, Factor, HostFacts, Level, Plan, Point, Trial, Variant};
 pub use problem::{Code, Problem, Problems};
 pub use reference::reference;
 pub use render::render_plan;
 pub use schema::json_schema;
+pub use stack_use::{BufferPool, LampUse, Pages, SettingValue, StackKind, StackUse, TuningProfile, WebServer};

@@ -5,6 +5,8 @@ use std::time::Duration;
 use rookery_stats::{Pacing, qos::Qos};
 use serde::{Deserialize, Serialize};
 
+use crate::{Amount, StackUse, Users};
+
 /// One whole study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Study {
@@ -36,7 +38,7 @@ pub struct Workload {
     /// Which workload.
     pub kind: WorkloadKind,
     /// Nominal megabytes of database; the size of a guest is rounded up to whole megabytes.
-    pub database: Scaled,
+    pub database: Amount,
     /// Mean time between orders (or cycle time).
     pub think_time: Duration,
     /// Think or cycle pacing.
@@ -58,30 +60,6 @@ pub enum WorkloadKind {
     /// DVD Store 2.1 over HTTP.
     Dvdstore,
 }
-
-/// What a scaled quantity is counted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Per {
-    /// Per vCPU of the guest.
-    Vcpu,
-    /// Per guest.
-    Guest,
-    /// For all guests together, shared out evenly.
-    Host,
-}
-
-/// An amount that grows with the layout: `640MiB per vcpu`, `50 per guest`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scaled {
-    /// The amount, in the unit of the key (users, MiB, nominal MB).
-    pub amount: f64,
-    /// What it is counted by.
-    pub per: Per,
-}
-
-/// Numbers of users: one or several, each a point of its own.
-pub type Users = Vec<Scaled>;
 
 /// The load section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,40 +104,13 @@ pub enum Order {
     Interleaved,
 }
 
-/// The stack section.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StackUse {
-    /// Which stack.
-    pub kind: StackKind,
-    /// Faithful or corrected pages.
-    pub pages: Pages,
-}
-
-/// Stacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StackKind {
-    /// Rookery's own application server on SQLite.
-    Embedded,
-}
-
-/// Whether the pages reproduce the known defects of the original.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pages {
-    /// As the original, with its defects.
-    Faithful,
-    /// Without them.
-    Corrected,
-}
-
 /// The guest section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuestShape {
     /// Kind of guest.
     pub kind: GuestKind,
     /// Memory limit in MiB (not enforced by `bare`).
-    pub memory: Scaled,
+    pub memory: Amount,
     /// How vCPUs are laid on the guest CPUs.
     pub pin: Pin,
     /// Largest number of processes and threads of a guest (not enforced by `bare`).
@@ -206,6 +157,9 @@ pub struct HostUse {
     pub overcommit: f64,
     /// Memory kept back for the host and the driver, MiB.
     pub reserve_mib: u64,
+    /// Profile of host settings that is applied while the study runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<String>,
 }
 
 /// vCPUs in thousandths, so that 0.25 is exact.

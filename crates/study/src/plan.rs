@@ -5,7 +5,7 @@ use std::time::Duration;
 use rookery_workload::dvdstore::Size;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Vcpus};
+use crate::{CpuSet, Study, Vcpus};
 
 /// What the plan must know of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,11 +20,52 @@ pub struct HostFacts {
     pub root: bool,
 }
 
-/// One choice of factor levels. Equal choices of several layouts are one point.
+/// A key of the study with several values that are compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// The key: `stack.tuning`, or `mariadb.innodb_buffer_pool_size` for a single setting.
+    pub key: String,
+    /// Its values as they were written, at least two; the first is the reference.
+    pub levels: Vec<String>,
+}
+
+/// One level of one factor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Level {
+    /// The key of the factor.
+    pub key: String,
+    /// Its value as it was written.
+    pub value: String,
+}
+
+impl Level {
+    /// The key without its section: `tuning` of `stack.tuning`.
+    #[must_use]
+    pub fn short_key(&self) -> &str {
+        self.key.split_once('.').map_or(self.key.as_str(), |(_, name)| name)
+    }
+}
+
+/// The study with one level of every factor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// 1, 2, 3, ...; the first has the first level of every factor.
+    pub id: u32,
+    /// One level of every factor, in the order of [`Plan::factors`]; empty in a study without factors.
+    pub levels: Vec<Level>,
+    /// What its trials perform.
+    pub study: Study,
+}
+
+/// One layout of one variant. Equal combinations of several layouts are one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// 1, 2, 3, ... in the order of the file.
+    /// 1, 2, 3, ... in the order of the file; the variants of one combination stand next to each other.
     pub id: u32,
+    /// Its variant; 1 in a study without factors.
+    pub variant: u32,
+    /// The levels of its variant, for labels.
+    pub levels: Vec<Level>,
     /// The layouts that contain it, at least one.
     pub layouts: Vec<String>,
     /// Number of guests.
@@ -41,7 +82,7 @@ pub struct Point {
     pub pins: Vec<CpuSet>,
     /// Host CPUs that all its guests together can use at most: the smaller of their vCPUs and the CPUs they are pinned to.
     pub capacity_cpus: f64,
-    /// The one-big point of equal capacity and equal total users, if the study has one (may be itself).
+    /// The one-big point of equal variant, capacity and total users, if the study has one (may be itself).
     pub baseline: Option<u32>,
 }
 
@@ -52,10 +93,14 @@ impl Point {
         self.users.iter().sum()
     }
 
-    /// Short name in tables: `4 x 0.25 vCPU, 200 users`.
+    /// Short name in tables: `4 x 0.25 vCPU, 200 users`, and the levels where the study has factors: `, tuning=stock`.
     #[must_use]
     pub fn label(&self) -> String {
-        format!("{} x {} vCPU, {} users", self.guests, self.vcpus, self.total_users())
+        let mut label = format!("{} x {} vCPU, {} users", self.guests, self.vcpus, self.total_users());
+        for level in &self.levels {
+            label += &format!(", {}={}", level.short_key(), level.value);
+        }
+        label
     }
 }
 
@@ -68,6 +113,8 @@ pub struct Trial {
     pub point: u32,
     /// 1-based repeat.
     pub repeat: u32,
+    /// Trials of one block differ in the levels of factors alone, have the same seed and are performed back to back.
+    pub block: u32,
     /// Seed of every random stream of this trial.
     pub seed: u64,
 }
@@ -86,6 +133,10 @@ pub struct Estimate {
 /// The whole plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
+    /// What is compared beside the layouts, in the order of the file.
+    pub factors: Vec<Factor>,
+    /// The combinations of levels; one without levels where there are no factors.
+    pub variants: Vec<Variant>,
     /// All points.
     pub points: Vec<Point>,
     /// All trials in the order of execution.
@@ -98,4 +149,17 @@ pub struct Plan {
     pub estimate: Estimate,
     /// What the reader should know: roundings, limits that a guest kind does not enforce, ...
     pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// The study that the trials of a point perform.
+    ///
+    /// # Panics
+    ///
+    /// When the point is not one of this plan. The store refuses plans whose points lack their variant.
+    #[must_use]
+    pub fn study_of(&self, point: &Point) -> &Study {
+        let variant = self.variants.iter().find(|variant| variant.id == point.variant);
+        &variant.expect("a plan whose points have variants").study
+    }
 }

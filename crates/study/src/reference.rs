@@ -19,6 +19,13 @@ pub fn reference() -> String {
         if let Some(below) = section.below {
             let titles: Vec<String> = below.names.iter().map(|name| format!("[{}.{name}]", section.name)).collect();
             write_section(&mut out, &titles.join(" "), below.meaning, &(below.keys)());
+            if let Some(any) = below.any {
+                let _ = write!(out, "\n  \"{}\"\n", any.name);
+                for line in wrapped(any.describe) {
+                    let _ = writeln!(out, "      {line}");
+                }
+                let _ = writeln!(out, "      for instance: {}", any.example);
+            }
         }
     }
     out

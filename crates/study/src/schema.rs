@@ -39,7 +39,11 @@ fn section_schema(section: &SectionInfo) -> Json {
     let mut schema = table_schema((section.keys)(), section.meaning);
     if let (Some(below), Some(properties)) = (section.below, schema.get_mut("properties").and_then(Json::as_object_mut)) {
         for name in below.names {
-            properties.insert((*name).to_owned(), table_schema((below.keys)(), below.meaning));
+            let mut schema = table_schema((below.keys)(), below.meaning);
+            if let (Some(any), Some(schema)) = (below.any, schema.as_object_mut()) {
+                schema.insert("additionalProperties".to_owned(), (any.schema)());
+            }
+            properties.insert((*name).to_owned(), schema);
         }
     }
     if section.many {

@@ -11,19 +11,28 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    Document, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Scaled, StackKind, StackUse, Study,
-    Vcpus, Workload, WorkloadKind,
+    Amount, BufferPool, Document, Expression, GuestKind, GuestShape, HostUse, LampUse, Layout, Load, LoadModel, Order, Pages, Per, Pin,
+    Plan, Scaled, SettingValue, StackKind, StackUse, Study, TuningProfile, Vcpus, WebServer, Workload, WorkloadKind,
 };
 
 fn per() -> impl Strategy<Value = Per> {
     select(vec![Per::Vcpu, Per::Guest, Per::Host])
 }
 
-fn scaled(low: f64, high: f64) -> impl Strategy<Value = Scaled> {
-    (low..high, any::<bool>(), per()).prop_map(|(amount, whole, per)| Scaled {
-        amount: if whole { amount.ceil() } else { amount },
-        per,
-    })
+/// A scaled amount, or the same by a rule; `unit` is that of rules.
+fn amount(low: f64, high: f64, unit: &'static str) -> impl Strategy<Value = Amount> {
+    let scaled = (low..high, any::<bool>(), per()).prop_map(|(amount, whole, per)| {
+        Amount::Scaled(Scaled {
+            amount: if whole { amount.ceil() } else { amount },
+            per,
+        })
+    });
+    let (low, high) = (low.ceil() as u32, high as u32);
+    let rule = (low..high, low..high).prop_map(move |(least, each)| {
+        let text = format!("max({least}{unit}, {each}{unit} * vcpus)");
+        Amount::Rule(Expression::parse(&text).expect("an expression"))
+    });
+    prop_oneof![3 => scaled, 1 => rule]
 }
 
 fn time(low_us: u64, high_us: u64) -> impl Strategy<Value = Duration> {
@@ -34,15 +43,15 @@ const MINUTE: u64 = 60_000_000;
 
 prop_compose! {
     fn workload()(
-        database in scaled(0.5, 500.0), think_time in time(1, MINUTE), pacing in select(vec![Pacing::Think, Pacing::Cycle]),
+        database in amount(0.5, 500.0, "MB"), think_time in time(1, MINUTE), pacing in select(vec![Pacing::Think, Pacing::Cycle]),
         new_customers in 0.0..=1.0, searches in 1_u32..=100, search_batch in 1_u32..=50, line_items in 1_u32..=50,
     ) -> Workload {
         Workload { kind: WorkloadKind::Dvdstore, database, think_time, pacing, new_customers, searches, search_batch, line_items }
     }
 }
 
-fn users() -> impl Strategy<Value = Vec<Scaled>> {
-    vec(scaled(1.0, 900.0), 1..4).prop_map(|users| distinct(users, |user| format!("{user:?}")))
+fn users() -> impl Strategy<Value = Vec<Amount>> {
+    vec(amount(1.0, 900.0, ""), 1..4).prop_map(|users| distinct(users, |user| format!("{user:?}")))
 }
 
 fn distinct<T, K: Ord>(list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
@@ -118,7 +127,7 @@ fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
 
 prop_compose! {
     fn guest(kind: GuestKind)(
-        memory in scaled(300.0, 900.0), pin in select(vec![Pin::Spread, Pin::Pack, Pin::None]), pids in 16_u32..9999,
+        memory in amount(300.0, 900.0, "MiB"), pin in select(vec![Pin::Spread, Pin::Pack, Pin::None]), pids in 16_u32..9999,
         ready_within in time(100_000, MINUTE),
     ) -> GuestShape {
         GuestShape { kind, memory, pin, pids, ready_within }
@@ -127,10 +136,41 @@ prop_compose! {
 
 prop_compose! {
     fn host_use()(cpus in option::of(select(vec![vec![0], vec![1, 2, 3], vec![0, 2, 4, 6]])), driver in any::<bool>(),
-        overcommit in 1.0..40.0, reserve_mib in 0_u64..4096,
+        overcommit in 1.0..40.0, reserve_mib in 0_u64..4096, settings in option::of("[a-m][a-z0-9-]{0,20}"),
     ) -> HostUse {
-        HostUse { guest_cpus: cpus, driver_cpus: driver.then(|| vec![5, 7]), overcommit, reserve_mib }
+        HostUse { guest_cpus: cpus, driver_cpus: driver.then(|| vec![5, 7]), overcommit, reserve_mib, settings }
     }
+}
+
+fn setting() -> impl Strategy<Value = (String, SettingValue)> {
+    let name = "(mariadb|apache|php|pages)\\.[A-Za-z][A-Za-z0-9_.-]{0,20}";
+    let text = prop_oneof![
+        "[A-Za-z_/:,&~\"'\\\\]{1,20}",
+        select(vec!["8MiB", "80% * memory", "64", "-1.5", "O_DIRECT", "128M"]).prop_map(str::to_owned),
+    ];
+    let value = prop_oneof![
+        any::<bool>().prop_map(SettingValue::Boolean),
+        text.prop_map(|text| SettingValue::parse(&text).expect("a word or an expression")),
+    ];
+    (name, value)
+}
+
+prop_compose! {
+    fn lamp()(
+        server in select(vec![WebServer::Prefork, WebServer::Event]),
+        tuning in select(vec![TuningProfile::Stock, TuningProfile::Pureflex, TuningProfile::Modern]),
+        buffer_pool in select(vec![BufferPool::Cold, BufferPool::Warm]), settings in vec(setting(), 0..5),
+    ) -> LampUse {
+        LampUse { server, tuning, buffer_pool, settings: settings.into_iter().collect() }
+    }
+}
+
+fn stack() -> impl Strategy<Value = StackUse> {
+    (select(vec![Pages::Faithful, Pages::Corrected]), option::of(lamp())).prop_map(|(pages, lamp)| StackUse {
+        kind: if lamp.is_some() { StackKind::Lamp } else { StackKind::Embedded },
+        pages,
+        lamp,
+    })
 }
 
 fn study() -> impl Strategy<Value = Study> {
@@ -144,13 +184,8 @@ fn study() -> impl Strategy<Value = Study> {
             load(),
             qos(),
         );
-        let pages = select(vec![Pages::Faithful, Pages::Corrected]);
-        (first, pages, guest(kind), host_use(), layouts(kind)).prop_map(|(first, pages, guest, host, layouts)| {
+        (first, stack(), guest(kind), host_use(), layouts(kind)).prop_map(|(first, stack, guest, host, layouts)| {
             let (title, question, seed, workload, load, qos) = first;
-            let stack = StackUse {
-                kind: StackKind::Embedded,
-                pages,
-            };
             Study {
                 title,
                 question,

@@ -11,7 +11,7 @@ use std::{fmt, ops::Range, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use units::{NOMINAL_MEGABYTES, Units};
+pub(crate) use units::{BYTES, NO_UNITS, NOMINAL_MEGABYTES, Units};
 
 /// Longest text of an expression, bytes.
 pub const MOST_EXPRESSION_BYTES: usize = 256;
@@ -208,6 +208,11 @@ impl Expression {
     #[must_use]
     pub fn uses(&self, variable: Variable) -> bool {
         self.root.any(&|node| *node == Node::Variable(variable))
+    }
+
+    /// Whether any of its numbers is a size.
+    pub(crate) fn has_sizes(&self) -> bool {
+        self.root.any(&|node| matches!(node, Node::Number { unit: Unit::Size(_), .. }))
     }
 
     /// The first unit of size that `units` does not have.

@@ -9,7 +9,7 @@ pub(crate) type Units = [Option<f64>; SIZES.len()];
 const KIB: f64 = 1024.0;
 
 /// Bytes.
-pub(super) const BYTES: Units = [
+pub(crate) const BYTES: Units = [
     Some(KIB),
     Some(KIB * KIB),
     Some(KIB * KIB * KIB),
@@ -23,3 +23,6 @@ pub(super) const BYTES: Units = [
 
 /// Nominal megabytes of a DVD Store database, where 1GB is 1024MB and nothing else has a meaning.
 pub(crate) const NOMINAL_MEGABYTES: Units = [None, None, None, None, None, None, Some(1.0), Some(1024.0), None];
+
+/// For quantities without sizes.
+pub(crate) const NO_UNITS: Units = [None; SIZES.len()];

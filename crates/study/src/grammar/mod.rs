@@ -10,7 +10,7 @@ pub(crate) mod sections;
 use serde_json::Value as Json;
 use toml::{Spanned, de::DeValue};
 
-pub(crate) use reader::{At, Context, Reader, Spans, nearest};
+pub(crate) use reader::{At, Context, Free, Reader, Spans, nearest};
 
 /// A kind of value: how it is read, written, described and checked by an editor.
 pub(crate) trait Kind {
@@ -72,6 +72,18 @@ pub(crate) struct Below {
     pub(crate) names: &'static [&'static str],
     pub(crate) meaning: &'static str,
     pub(crate) keys: fn() -> Vec<KeyInfo>,
+    /// Keys that the writer of the study names.
+    pub(crate) any: Option<FreeInfo>,
+}
+
+/// Keys that the writer of the study names, as schema and reference show them.
+#[derive(Clone, Copy)]
+pub(crate) struct FreeInfo {
+    pub(crate) name: &'static str,
+    pub(crate) describe: &'static str,
+    /// A line of a study.
+    pub(crate) example: &'static str,
+    pub(crate) schema: fn() -> Json,
 }
 
 /// Declares the keys of a section: a struct with one optional value per key, `keys`, `read` and `write`.

@@ -139,6 +139,14 @@ impl fmt::Display for At {
     }
 }
 
+/// A table of keys that the writer of the study names.
+pub(crate) struct Free<'t, 'i, 'c> {
+    pub(crate) table: Option<&'t DeTable<'i>>,
+    /// Whether the file has no such table; otherwise a missing one was refused.
+    pub(crate) absent: bool,
+    pub(crate) context: &'c mut Context,
+}
+
 /// Reads one table.
 pub(crate) struct Reader<'t, 'i, 'c> {
     table: Option<&'t DeTable<'i>>,
@@ -231,6 +239,17 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
             }
         }
         Reader::new(found, &path, place, self.context)
+    }
+
+    /// The table below `key`, whose keys the writer of the study names.
+    pub(crate) fn free(&mut self, key: &'static str) -> Free<'t, 'i, '_> {
+        let absent = self.table.is_none_or(|table| table.get(key).is_none());
+        let section = self.section(key);
+        Free {
+            table: section.table,
+            absent,
+            context: section.context,
+        }
     }
 
     /// Every table of `[[key]]`, one after the other.

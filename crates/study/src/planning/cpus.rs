@@ -97,6 +97,7 @@ mod tests {
             driver_cpus: driver.map(<[u32]>::to_vec),
             overcommit: 1.0,
             reserve_mib: 0,
+            settings: None,
         };
         let host = HostFacts {
             cpus: (0..cpus).collect(),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crate::{Estimate, GuestKind, Point, Study};
+use crate::{Estimate, GuestKind, Point, StackKind, Study, Variant};
 
 /// Start, health check and removal of a trial's guests, whatever their number.
 const TRIAL_OVERHEAD: Duration = Duration::from_secs(1);
@@ -31,31 +31,73 @@ const USED_MIB_PER_MB: f64 = 2.5;
 /// Root file system of a container template with the stack's program, MiB.
 const CONTAINER_ROOT_MIB: u64 = 64;
 
+/// Root file system of a container template with Apache, PHP and MariaDB, MiB.
+const LAMP_ROOT_MIB: u64 = 400;
+
+/// Building it with mmdebstrap.
+const LAMP_BUILD: Duration = Duration::from_secs(45);
+
+/// Start of three servers, reading the database, audit and orderly stop, whatever the number of guests.
+const LAMP_START: Duration = Duration::from_secs(6);
+
+/// The same for one more guest, all guests on the same CPUs.
+const LAMP_GUEST_START: Duration = Duration::from_secs(2);
+
+/// Redo log, undo and temporary tablespaces, logs and sockets of a LAMP guest, MiB.
+const LAMP_GUEST_FILES_MIB: u64 = 100;
+
 /// Logs and sockets of a guest, MiB.
 const GUEST_FILES_MIB: u64 = 2;
 
 /// The cost of all trials of these points.
-pub(super) fn estimate(study: &Study, points: &[Point]) -> Estimate {
-    let per_repeat: Duration = points.iter().map(|point| trial_time(study, point)).sum();
-    let sizes: BTreeSet<u64> = points.iter().map(|point| point.database.megabytes()).collect();
-    let load_s = sizes.iter().sum::<u64>() as f64 / LOAD_MB_PER_S;
-    let templates_mib: u64 = sizes.iter().map(|mb| on_disk_mib(*mb)).sum::<u64>() + root_mib(study.guest.kind);
-    let clones = |point: &Point| u64::from(point.guests) * (on_disk_mib(point.database.megabytes()) + GUEST_FILES_MIB);
+pub(super) fn estimate(variants: &[Variant], points: &[Point]) -> Estimate {
+    // The points of a plan come from its variants.
+    let with_study = || {
+        let study = |point: &Point| {
+            variants
+                .iter()
+                .find(|variant| variant.id == point.variant)
+                .map(|variant| &variant.study)
+        };
+        points.iter().filter_map(move |point| Some((point, study(point)?)))
+    };
+    let trials: Duration = with_study()
+        .map(|(point, study)| trial_time(study, point) * study.load.repeats)
+        .sum();
+    let roots: BTreeSet<(&str, u64)> = with_study().map(|(_, study)| root(study)).collect();
+    let databases: BTreeSet<(&str, u64)> = with_study()
+        .map(|(point, study)| (root(study).0, point.database.megabytes()))
+        .collect();
+    let load_s = databases.iter().map(|(_, mb)| mb).sum::<u64>() as f64 / LOAD_MB_PER_S;
+    let build: Duration = roots.iter().filter(|(_, mib)| *mib >= LAMP_ROOT_MIB).map(|_| LAMP_BUILD).sum();
+    let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>() + databases.iter().map(|(_, mb)| on_disk_mib(*mb)).sum::<u64>();
+    let clones =
+        |(point, study): (&Point, &Study)| u64::from(point.guests) * (on_disk_mib(point.database.megabytes()) + guest_files_mib(study));
     Estimate {
-        duration: per_repeat * study.load.repeats + Duration::from_secs_f64(load_s),
+        duration: trials + build + Duration::from_secs_f64(load_s),
         memory_mib: points
             .iter()
             .map(|point| u64::from(point.guests) * point.memory_mib)
             .max()
             .unwrap_or(0),
-        disk_mib: templates_mib + points.iter().map(clones).max().unwrap_or(0),
+        disk_mib: templates_mib + with_study().map(clones).max().unwrap_or(0),
     }
 }
 
-fn root_mib(kind: GuestKind) -> u64 {
-    match kind {
-        GuestKind::Container => CONTAINER_ROOT_MIB,
-        GuestKind::Bare | GuestKind::Fake => 0,
+/// The root file system that the guests of a study share: what it holds, and its size in MiB.
+fn root(study: &Study) -> (&'static str, u64) {
+    match (study.stack.kind, study.guest.kind) {
+        (StackKind::Embedded, GuestKind::Container) => ("embedded", CONTAINER_ROOT_MIB),
+        (StackKind::Embedded, GuestKind::Bare | GuestKind::Fake) => ("embedded", 0),
+        (StackKind::Lamp, GuestKind::Container) => ("lamp", LAMP_ROOT_MIB),
+        (StackKind::Lamp, GuestKind::Bare | GuestKind::Fake) => ("lamp", 0),
+    }
+}
+
+fn guest_files_mib(study: &Study) -> u64 {
+    match study.stack.kind {
+        StackKind::Embedded => GUEST_FILES_MIB,
+        StackKind::Lamp => LAMP_GUEST_FILES_MIB,
     }
 }
 
@@ -68,5 +110,9 @@ fn trial_time(study: &Study, point: &Point) -> Duration {
     let load = &study.load;
     let phases = load.ramp_up + load.settle + load.steady + load.ramp_down;
     let copy_s = f64::from(point.guests) * point.database.megabytes() as f64 * LOADED_MIB_PER_MB / COPY_MIB_PER_S;
-    phases + TRIAL_OVERHEAD + guest_overhead(study.guest.kind) * point.guests + Duration::from_secs_f64(copy_s)
+    let (start, each) = match study.stack.kind {
+        StackKind::Embedded => (TRIAL_OVERHEAD, guest_overhead(study.guest.kind)),
+        StackKind::Lamp => (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START),
+    };
+    phases + start + each * point.guests + Duration::from_secs_f64(copy_s)
 }

@@ -7,10 +7,10 @@ mod pins;
 mod points;
 mod trials;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Document, GuestKind, HostFacts, Plan, Point, Problems, Vcpus,
+    Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Vcpus,
     grammar::Context,
     problem::{Code, Finding},
 };
@@ -23,32 +23,57 @@ impl Plan {
     /// Every contradiction between study and host at once, at the line of the guilty key: CPUs that do not exist, driver and
     /// guests on one CPU, more vCPUs, memory or disk than there is, guests that need root, fewer users than guests.
     pub fn of(document: &Document, host: &HostFacts) -> Result<Self, Problems> {
-        let study = document.study();
-        let mut context = Context {
-            findings: Vec::new(),
-            spans: document.spans().clone(),
-        };
-        check_root(document, host, &mut context);
-        let division = cpus::divide(&study.host, host, &mut context);
-        let points = points::expand(study, division.as_ref(), host, &mut context);
+        let mut context = Context::default();
+        context.spans = document.spans(0).clone();
+        let division = cpus::divide(&document.study().host, host, &mut context);
+        let mut expanded = Vec::new();
+        for (index, variant) in document.variants().iter().enumerate() {
+            context.spans = document.spans(index).clone();
+            check_root(&variant.study, host, &mut context);
+            expanded.push(points::expand(variant, division.as_ref(), host, &mut context));
+        }
         let (Some(division), []) = (division, context.findings.as_slice()) else {
             return Err(refusal(document, context.findings));
         };
-        let estimate = estimate::estimate(study, &points);
+        let combinations = combine(expanded);
+        let points: Vec<Point> = combinations.iter().flatten().cloned().collect();
+        let estimate = estimate::estimate(document.variants(), &points);
         if let Some(finding) = disk_finding(document, host, estimate.disk_mib) {
             return Err(refusal(document, vec![finding]));
         }
-        let mut points = points;
-        set_baselines(&mut points);
         Ok(Self {
-            trials: trials::order(study, &points),
-            notes: notes::notes(study, &points, &division),
+            factors: document.factors().to_vec(),
+            variants: document.variants().to_vec(),
+            trials: trials::order(document.study(), &combinations),
+            notes: notes::notes(document.variants(), &points, &division),
             points,
             driver_cpus: division.driver,
             guest_cpus: division.guests,
             estimate,
         })
     }
+}
+
+/// What points of different variants must share to be compared: guests, vCPUs, users.
+type Shape = (u32, Vcpus, u32);
+
+/// Brings the points of all variants together by their shape, in the order of the file, and gives them ids and baselines.
+fn combine(expanded: Vec<Vec<Point>>) -> Vec<Vec<Point>> {
+    let mut combinations: Vec<Vec<Point>> = Vec::new();
+    let mut places: BTreeMap<Shape, usize> = BTreeMap::new();
+    for point in expanded.into_iter().flatten() {
+        let shape = (point.guests, point.vcpus, point.total_users());
+        let place = *places.entry(shape).or_insert(combinations.len());
+        match combinations.get_mut(place) {
+            Some(combination) => combination.push(point),
+            None => combinations.push(vec![point]),
+        }
+    }
+    for (index, point) in combinations.iter_mut().flatten().enumerate() {
+        point.id = index as u32 + 1;
+    }
+    set_baselines(&mut combinations);
+    combinations
 }
 
 /// Many combinations stumble over one value: the first of a kind at a place speaks for all.
@@ -58,8 +83,8 @@ fn refusal(document: &Document, mut findings: Vec<Finding>) -> Problems {
     Problems::new(document.source(), findings)
 }
 
-fn check_root(document: &Document, host: &HostFacts, context: &mut Context) {
-    if document.study().guest.kind == GuestKind::Container && !host.root {
+fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
+    if study.guest.kind == GuestKind::Container && !host.root {
         let span = context.spans.nearest("guest.kind");
         let mend = "run as root, or write `kind = \"bare\"` in [guest]";
         context.refuse::<()>(Code::NeedsRoot, span, "containers need root, and this is not root", mend);
@@ -73,24 +98,23 @@ fn disk_finding(document: &Document, host: &HostFacts, disk_mib: u64) -> Option<
     );
     (disk_mib > host.disk_free_mib).then(|| Finding {
         code: Code::Disk,
-        span: document.spans().nearest("workload.database"),
+        span: document.spans(0).nearest("workload.database"),
         message,
         mend: "make the database smaller, use fewer guests, or free disk space".to_owned(),
     })
 }
 
-/// The baseline of a point is the one guest that could use the same CPUs and serves the same users.
-fn set_baselines(points: &mut [Point]) {
-    let singles: Vec<(u32, f64, u32)> = points
-        .iter()
-        .filter(|point| point.guests == 1)
-        .map(|point| (point.id, point.capacity_cpus, point.total_users()))
-        .collect();
-    for point in points {
-        // Capacities are sums of thousandths; half of one apart is equal.
-        let equal =
-            |(_, capacity, users): &&(u32, f64, u32)| (capacity - point.capacity_cpus).abs() < 0.0005 && *users == point.total_users();
-        point.baseline = singles.iter().find(equal).map(|(id, _, _)| *id);
+/// The baseline of a point is the one guest of its variant that could use the same CPUs and serves the same users.
+fn set_baselines(combinations: &mut [Vec<Point>]) {
+    let singles: Vec<Point> = combinations.iter().flatten().filter(|point| point.guests == 1).cloned().collect();
+    for point in combinations.iter_mut().flatten() {
+        let equal = |single: &&Point| {
+            // Capacities are sums of thousandths; half of one apart is equal.
+            (single.capacity_cpus - point.capacity_cpus).abs() < 0.0005
+                && single.variant == point.variant
+                && single.total_users() == point.total_users()
+        };
+        point.baseline = singles.iter().find(equal).map(|single| single.id);
     }
 }
 

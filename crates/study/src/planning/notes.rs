@@ -1,11 +1,14 @@
 //! What the reader of a plan should know.
 
 use super::{cpus::Division, points::rounded_users, thousandths};
-use crate::{GuestKind, Per, Point, Scaled, Study, grammar::kinds::cpu_list};
+use crate::{GuestKind, Point, Variables, Variant, expression::NOMINAL_MEGABYTES, grammar::kinds::cpu_list};
 
 /// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
-pub(super) fn notes(study: &Study, points: &[Point], division: &Division) -> Vec<String> {
+pub(super) fn notes(variants: &[Variant], points: &[Point], division: &Division) -> Vec<String> {
     let mut notes = Vec::new();
+    let Some(Variant { study, .. }) = variants.first() else {
+        return notes;
+    };
     if division.chosen {
         let (driver, guests) = (cpu_list(&division.driver), cpu_list(&division.guests));
         notes.push(format!("CPUs were chosen: driver {driver}, guests {guests}"));
@@ -21,27 +24,27 @@ pub(super) fn notes(study: &Study, points: &[Point], division: &Division) -> Vec
         };
         notes.push(format!("{} {plural}; three or more are better", study.load.repeats));
     }
-    notes.extend(rounded(study, points));
+    notes.extend(rounded(variants, points));
     notes.extend(crowded(points));
     notes.extend(without_baseline(points));
     notes
 }
 
 /// Amounts that became other amounts, one note for each key.
-fn rounded(study: &Study, points: &[Point]) -> Vec<String> {
-    let database = study.workload.database;
-    let odd = points
-        .iter()
-        .find(|point| (each(point, database) - point.database.megabytes() as f64).abs() > 1e-6);
+fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
+    let odd = points.iter().find_map(|point| {
+        let exact = exact_mb(variants, point)?;
+        ((exact - point.database.megabytes() as f64).abs() > 1e-6).then_some((exact, point))
+    });
     let mut notes = Vec::new();
-    if let Some(point) = odd {
-        let exact = (each(point, database) * 1000.0).round() / 1000.0;
+    if let Some((exact, point)) = odd {
+        let exact = (exact * 1000.0).round() / 1000.0;
         notes.push(format!(
             "databases are rounded up to sizes that exist: {exact}MB become {} (point {})",
             point.database, point.id
         ));
     }
-    notes.extend(rounded_users(study));
+    notes.extend(variants.iter().find_map(|variant| rounded_users(&variant.study)));
     if let Some(point) = points.iter().find(|point| point.users.first() != point.users.last()) {
         notes.push(format!(
             "users do not divide evenly: the first guests have one more ({} users on {} guests, point {})",
@@ -53,12 +56,16 @@ fn rounded(study: &Study, points: &[Point]) -> Vec<String> {
     notes
 }
 
-fn each(point: &Point, scaled: Scaled) -> f64 {
-    match scaled.per {
-        Per::Guest => scaled.amount,
-        Per::Vcpu => scaled.amount * point.vcpus.cpus(),
-        Per::Host => scaled.amount / f64::from(point.guests),
-    }
+/// Megabytes of each guest's database before they became a size.
+fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
+    let variant = variants.iter().find(|variant| variant.id == point.variant)?;
+    let guest = Variables {
+        vcpus: point.vcpus.cpus(),
+        memory_bytes: point.memory_mib as f64,
+        users: f64::from(point.total_users()) / f64::from(point.guests),
+        guests: f64::from(point.guests),
+    };
+    variant.study.workload.database.each(&guest, &NOMINAL_MEGABYTES).ok()
 }
 
 /// Points whose vCPUs cannot all be used, because too many of them lie on one CPU.

@@ -5,37 +5,53 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use rookery_workload::dvdstore::Size;
 
 use super::{cpus::Division, pins, thousandths};
-use crate::{HostFacts, Per, Point, Scaled, Study, Vcpus, grammar::Context, grammar::kinds::MOST_USERS, problem::Code};
+use crate::{
+    Amount, HostFacts, Per, Point, Study, Variables, Variant, Vcpus,
+    expression::{BYTES, NO_UNITS, NOMINAL_MEGABYTES},
+    grammar::Context,
+    grammar::kinds::MOST_USERS,
+    problem::Code,
+};
 
 /// Less memory than this no stack starts with, MiB.
 const LEAST_MEMORY_MIB: u64 = 16;
+
+const MIB: f64 = 1_048_576.0;
 
 /// One combination of a layout, with the places of its numbers in the file.
 struct Combination<'a> {
     layout: &'a str,
     guests: u32,
     vcpus: Vcpus,
-    users: Scaled,
+    users: &'a Amount,
     guests_path: String,
     vcpus_path: String,
     users_path: String,
 }
 
 impl Combination<'_> {
-    /// `amount` for all guests together.
-    fn total(&self, scaled: Scaled) -> f64 {
-        match scaled.per {
-            Per::Vcpu => scaled.amount * thousandths(self.guests, self.vcpus) as f64 / 1000.0,
-            Per::Guest => scaled.amount * f64::from(self.guests),
-            Per::Host => scaled.amount,
+    /// Users of all guests, not yet whole. Rules are evaluated for one guest and rounded to whole users.
+    fn total_users(&self) -> Result<f64, String> {
+        match self.users {
+            // All vCPUs together are exact thousandths; shares of guests would be rounded twice.
+            Amount::Scaled(scaled) => Ok(match scaled.per {
+                Per::Vcpu => scaled.amount * thousandths(self.guests, self.vcpus) as f64 / 1000.0,
+                Per::Guest => scaled.amount * f64::from(self.guests),
+                Per::Host => scaled.amount,
+            }),
+            rule @ Amount::Rule(_) => {
+                let each = rule.each(&self.variables(0.0, 0.0), &NO_UNITS).map_err(|error| error.to_string())?;
+                Ok(each.round() * f64::from(self.guests))
+            }
         }
     }
 
-    /// `amount` for one guest.
-    fn each(&self, scaled: Scaled) -> f64 {
-        match scaled.per {
-            Per::Guest => scaled.amount,
-            _ => self.total(scaled) / f64::from(self.guests),
+    fn variables(&self, memory_bytes: f64, users: f64) -> Variables {
+        Variables {
+            vcpus: self.vcpus.cpus(),
+            memory_bytes,
+            users,
+            guests: f64::from(self.guests),
         }
     }
 
@@ -45,17 +61,18 @@ impl Combination<'_> {
     }
 }
 
-/// Expands all layouts. Combinations with a problem are left out and told to the context. Without a division the questions
-/// of CPUs are not asked, and no point has pins.
-pub(super) fn expand(study: &Study, division: Option<&Division>, host: &HostFacts, context: &mut Context) -> Vec<Point> {
+/// Expands all layouts of a variant; points have no ids yet. Combinations with a problem are left out and told to the context.
+/// Without a division the questions of CPUs are not asked, and no point has pins.
+pub(super) fn expand(variant: &Variant, division: Option<&Division>, host: &HostFacts, context: &mut Context) -> Vec<Point> {
+    let study = &variant.study;
     let mut points: Vec<Point> = Vec::new();
     // Everything else of a point follows from these.
     let mut known: BTreeMap<(u32, Vcpus, u32), usize> = BTreeMap::new();
     for combination in combinations(study) {
         let cpus_fit = division.is_none_or(|division| check_cpus(&combination, study, division, context));
         let Some(users) = users(&combination, context) else { continue };
-        let memory = memory(&combination, study, host, context);
-        let database = database(&combination, study, context);
+        let memory = memory(&combination, users, study, host, context);
+        let database = memory.and_then(|mib| database(&combination, users, mib, study, context));
         let (true, Some(memory_mib), Some(database)) = (cpus_fit, memory, database) else {
             continue;
         };
@@ -68,31 +85,38 @@ pub(super) fn expand(study: &Study, division: Option<&Division>, host: &HostFact
             }
             Entry::Vacant(place) => {
                 place.insert(points.len());
-                let pins = division.map_or_else(Vec::new, |division| {
-                    pins::lay(
-                        study.guest.pin,
-                        combination.guests,
-                        combination.vcpus,
-                        &division.guests,
-                        study.host.overcommit,
-                    )
-                });
-                points.push(Point {
-                    id: points.len() as u32 + 1,
-                    layouts: vec![combination.layout.to_owned()],
-                    guests: combination.guests,
-                    vcpus: combination.vcpus,
-                    users: deal(users, combination.guests),
-                    memory_mib,
-                    database,
-                    capacity_cpus: pins::capacity(&pins, combination.vcpus),
-                    pins,
-                    baseline: None,
-                });
+                points.push(point(variant, &combination, users, memory_mib, database, division));
             }
         }
     }
     points
+}
+
+fn point(
+    variant: &Variant,
+    combination: &Combination<'_>,
+    users: u32,
+    memory_mib: u64,
+    database: Size,
+    division: Option<&Division>,
+) -> Point {
+    let (guests, vcpus, study) = (combination.guests, combination.vcpus, &variant.study);
+    let lay = |division: &Division| pins::lay(study.guest.pin, guests, vcpus, &division.guests, study.host.overcommit);
+    let pins = division.map_or_else(Vec::new, lay);
+    Point {
+        id: 0,
+        variant: variant.id,
+        levels: variant.levels.clone(),
+        layouts: vec![combination.layout.to_owned()],
+        guests,
+        vcpus,
+        users: deal(users, guests),
+        memory_mib,
+        database,
+        capacity_cpus: pins::capacity(&pins, vcpus),
+        pins,
+        baseline: None,
+    }
 }
 
 fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
@@ -110,7 +134,7 @@ fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
                         layout: &layout.name,
                         guests: *guests,
                         vcpus: *vcpus,
-                        users: *users,
+                        users,
                         guests_path: format!("{path}.guests[{g}]"),
                         vcpus_path: format!("{path}.vcpus[{v}]"),
                         users_path: format!("{users_path}[{u}]"),
@@ -153,8 +177,14 @@ fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division,
 
 /// Users of all guests, rounded to whole users.
 fn users(combination: &Combination<'_>, context: &mut Context) -> Option<u32> {
-    let total = combination.total(combination.users).round();
     let span = context.spans.nearest(&combination.users_path);
+    let total = match combination.total_users() {
+        Ok(total) => total.round(),
+        Err(why) => {
+            let message = format!("the users of {}: {why}", combination.describe());
+            return context.refuse(Code::Users, span, message, "change the rule");
+        }
+    };
     if total < f64::from(combination.guests) {
         let message = format!(
             "{} have {total} users together: every guest needs at least one",
@@ -175,7 +205,7 @@ fn users(combination: &Combination<'_>, context: &mut Context) -> Option<u32> {
 /// The first number of users that is not whole, said in words.
 pub(super) fn rounded_users(study: &Study) -> Option<String> {
     let odd = combinations(study).find_map(|combination| {
-        let total = combination.total(combination.users);
+        let total = combination.total_users().ok()?;
         let whole = total.round();
         ((total - whole).abs() > 1e-6).then(|| (combination.describe(), (total * 1000.0).round() / 1000.0, whole))
     });
@@ -190,8 +220,22 @@ fn deal(users: u32, guests: u32) -> Vec<u32> {
 }
 
 /// Memory of one guest, rounded up to whole MiB.
-fn memory(combination: &Combination<'_>, study: &Study, host: &HostFacts, context: &mut Context) -> Option<u64> {
-    let each = combination.each(study.guest.memory).ceil() as u64;
+fn memory(combination: &Combination<'_>, users: u32, study: &Study, host: &HostFacts, context: &mut Context) -> Option<u64> {
+    let for_guests = host.memory_mib.saturating_sub(study.host.reserve_mib);
+    let variables = combination.variables(for_guests as f64 * MIB, f64::from(users) / f64::from(combination.guests));
+    let each = match &study.guest.memory {
+        Amount::Rule(_) => study.guest.memory.each(&variables, &BYTES).map(|bytes| bytes / MIB),
+        scaled @ Amount::Scaled(_) => scaled.each(&variables, &BYTES),
+    };
+    let each = match each {
+        // What floats add beyond a millionth is not another MiB.
+        Ok(each) => (each - 1e-6).ceil() as u64,
+        Err(error) => {
+            let span = context.spans.nearest("guest.memory");
+            let message = format!("the memory of {}: {error}", combination.describe());
+            return context.refuse(Code::Memory, span, message, "change the rule");
+        }
+    };
     if each < LEAST_MEMORY_MIB {
         let span = context.spans.nearest("guest.memory");
         let message = format!(
@@ -227,8 +271,23 @@ fn memory(combination: &Combination<'_>, study: &Study, host: &HostFacts, contex
 }
 
 /// Database of one guest: whole megabytes, at least one; beyond 1023 whole gigabytes.
-fn database(combination: &Combination<'_>, study: &Study, context: &mut Context) -> Option<Size> {
-    let mb = nominal_mb(combination.each(study.workload.database));
+fn database(combination: &Combination<'_>, users: u32, memory_mib: u64, study: &Study, context: &mut Context) -> Option<Size> {
+    // In rules over databases memory is counted in their unit.
+    let variables = combination.variables(memory_mib as f64, f64::from(users) / f64::from(combination.guests));
+    let each = match study.workload.database.each(&variables, &NOMINAL_MEGABYTES) {
+        Ok(each) if each > 0.0 => each,
+        other => {
+            let why = other.map_or_else(|error| error.to_string(), |each| format!("{each}MB is no size"));
+            let message = format!("the database of {}: {why}", combination.describe());
+            return context.refuse(
+                Code::Database,
+                context.spans.nearest("workload.database"),
+                message,
+                "change the rule",
+            );
+        }
+    };
+    let mb = nominal_mb(each);
     if mb <= 1023 {
         return Some(Size::Mb(mb as u32));
     }

@@ -2,22 +2,32 @@
 
 use crate::{Order, Point, Study, Trial};
 
-/// All trials in the order of execution: every point once, then every point again, ...
-pub(super) fn order(study: &Study, points: &[Point]) -> Vec<Trial> {
-    let mut trials = Vec::with_capacity(points.len() * study.load.repeats as usize);
+/// All trials in the order of execution: every combination once, then every combination again, ... Each combination is a block:
+/// its points differ in the levels of factors alone and run back to back, so that what drifts does so for all of them alike.
+pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
+    let mut trials = Vec::new();
     let mut shuffle = Splitmix(mix(study.seed ^ SHUFFLE));
+    let mut block = 0;
     for repeat in 1..=study.load.repeats {
-        let mut round: Vec<u32> = points.iter().map(|point| point.id).collect();
+        let mut round: Vec<(u32, Vec<u32>)> = (1..)
+            .zip(combinations)
+            .map(|(number, points)| (number, points.iter().map(|point| point.id).collect()))
+            .collect();
         if study.load.order == Order::Random {
             shuffle.shuffle(&mut round);
+            round.iter_mut().for_each(|(_, points)| shuffle.shuffle(points));
         }
-        for point in round {
-            trials.push(Trial {
-                id: trials.len() as u32 + 1,
-                point,
-                repeat,
-                seed: trial_seed(study.seed, point, repeat),
-            });
+        for (combination, points) in round {
+            block += 1;
+            for point in points {
+                trials.push(Trial {
+                    id: trials.len() as u32 + 1,
+                    point,
+                    repeat,
+                    block,
+                    seed: trial_seed(study.seed, combination, repeat),
+                });
+            }
         }
     }
     trials
@@ -29,11 +39,12 @@ const SHUFFLE: u64 = 0x726f_6f6b_6572_7901;
 /// The golden ratio as a fraction of 2^64, the increment of splitmix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The seed of a trial, a fixed function of study seed, point and repeat, whatever the order of execution.
+/// The seed of a trial, a fixed function of study seed, combination and repeat, whatever the order of execution. The trials of a
+/// block share it: the same users make the same choices under every level, and their differences are not those of luck.
 ///
-/// Both steps are bijections of the 64-bit numbers, so that different trials of one study never share a seed.
-fn trial_seed(study_seed: u64, point: u32, repeat: u32) -> u64 {
-    let trial = u64::from(point) << 32 | u64::from(repeat);
+/// Both steps are bijections of the 64-bit numbers, so that different blocks of one study never share a seed.
+fn trial_seed(study_seed: u64, combination: u32, repeat: u32) -> u64 {
+    let trial = u64::from(combination) << 32 | u64::from(repeat);
     mix(mix(study_seed).wrapping_add(trial.wrapping_mul(GOLDEN)))
 }
 
@@ -57,7 +68,7 @@ impl Splitmix {
     }
 
     /// Fisher-Yates. The bias of the scaled draw is below 2^-50 for any list a study can have.
-    fn shuffle(&mut self, list: &mut [u32]) {
+    fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let draw = (u128::from(self.next()) * (last as u128 + 1)) >> 64;
             list.swap(last, draw as usize);

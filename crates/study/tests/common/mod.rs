@@ -21,7 +21,9 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
     let mut shapes = BTreeSet::new();
     for (index, point) in plan.points.iter().enumerate() {
         assert_eq!(point.id as usize, index + 1);
-        assert!(shapes.insert((point.guests, point.vcpus, point.users.clone())), "two equal points");
+        let shape = (point.variant, point.guests, point.vcpus, point.users.clone());
+        assert!(shapes.insert(shape), "two equal points");
+        assert_eq!(plan.variants[point.variant as usize - 1].levels, point.levels);
         assert_eq!(
             (point.users.len(), point.pins.len()),
             (point.guests as usize, point.guests as usize)
@@ -37,7 +39,10 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
         assert!(point.capacity_cpus > 0.0 && point.capacity_cpus <= vcpus + 1e-9 && point.capacity_cpus <= guest_cpus.len() as f64);
         if let Some(id) = point.baseline {
             let baseline = &plan.points[id as usize - 1];
-            assert_eq!((baseline.guests, baseline.total_users()), (1, point.total_users()));
+            assert_eq!(
+                (baseline.guests, baseline.variant, baseline.total_users()),
+                (1, point.variant, point.total_users())
+            );
             assert!((baseline.capacity_cpus - point.capacity_cpus).abs() < 0.0005);
         } else {
             assert!(point.guests > 1, "a single guest is at least its own baseline");
@@ -48,8 +53,6 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
 
 fn assert_trials(study: &Study, plan: &Plan) {
     assert_eq!(plan.trials.len(), plan.points.len() * study.load.repeats as usize);
-    let seeds: BTreeSet<u64> = plan.trials.iter().map(|trial| trial.seed).collect();
-    assert_eq!(seeds.len(), plan.trials.len(), "every trial has its own seed");
     for (index, round) in plan.trials.chunks(plan.points.len()).enumerate() {
         assert!(round.iter().all(|trial| trial.repeat as usize == index + 1));
         let points: Vec<u32> = round.iter().map(|trial| trial.point).collect();
@@ -58,6 +61,27 @@ fn assert_trials(study: &Study, plan: &Plan) {
             Order::Interleaved => assert_eq!(points, all),
             Order::Random => assert_eq!(points.iter().collect::<BTreeSet<_>>(), all.iter().collect()),
         }
+    }
+    assert_blocks(plan);
+}
+
+/// Blocks are numbered in their order, each compares every variant once at one shape and has its own seed.
+fn assert_blocks(plan: &Plan) {
+    let mut seeds = BTreeSet::new();
+    let blocks: Vec<_> = plan.trials.chunk_by(|a, b| a.block == b.block).collect();
+    for (index, block) in blocks.iter().enumerate() {
+        assert_eq!(block[0].block as usize, index + 1);
+        assert!(seeds.insert(block[0].seed), "every block has its own seed");
+        assert!(
+            block
+                .iter()
+                .all(|trial| trial.seed == block[0].seed && trial.repeat == block[0].repeat)
+        );
+        let points: Vec<_> = block.iter().map(|trial| &plan.points[trial.point as usize - 1]).collect();
+        let shape = |index: usize| (points[index].guests, points[index].vcpus, points[index].total_users());
+        assert!((0..points.len()).all(|index| shape(index) == shape(0)));
+        let variants: BTreeSet<u32> = points.iter().map(|point| point.variant).collect();
+        assert_eq!((variants.len(), points.len()), (plan.variants.len(), plan.variants.len()));
     }
 }
 

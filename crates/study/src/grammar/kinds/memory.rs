@@ -3,10 +3,14 @@
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
-use super::quantity::{BadQuantity, NUMBER, PER, per_suffix, split, split_per};
+use super::{
+    quantity::{BadQuantity, NUMBER, PER, per_suffix, split, split_per},
+    rule::{RULE, is_rule, read_rule},
+};
 use crate::{
+    amount::{Amount, Per, Scaled},
+    expression::{BYTES, Variable},
     grammar::{At, Context, Kind},
-    model::{Per, Scaled},
     problem::Code,
     source::quoted,
 };
@@ -81,10 +85,13 @@ fn pattern(per: &str) -> String {
 pub(crate) struct Memory;
 
 impl Kind for Memory {
-    type Value = Scaled;
+    type Value = Amount;
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Scaled> {
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Amount> {
         let text = text_of(value, at, context, self)?;
+        if is_rule(text) {
+            return read_rule(text, &Variable::ALL, &BYTES, value, at, context).map(Amount::Rule);
+        }
         let (amount, per) = match split_per(text) {
             Ok(parts) => parts,
             Err(per) => {
@@ -101,26 +108,31 @@ impl Kind for Memory {
         if amount < LEAST_MIB {
             return context.out_of_range(value, at, "is less than 1KiB", self);
         }
-        Some(Scaled { amount, per })
+        Some(Amount::Scaled(Scaled { amount, per }))
     }
 
-    fn write(&self, value: &Scaled) -> String {
-        format!("\"{}MiB{}\"", value.amount, per_suffix(value.per))
+    fn write(&self, value: &Amount) -> String {
+        match value {
+            Amount::Scaled(value) => format!("\"{}MiB{}\"", value.amount, per_suffix(value.per)),
+            Amount::Rule(rule) => format!("\"{rule}\""),
+        }
     }
 
     fn describe(&self) -> String {
-        "memory with a unit, per vcpu, per guest or per host".to_owned()
+        "memory with a unit, per vcpu, per guest or per host; or a rule over vcpus, guests, users and memory (here what the host has for guests), \
+         such as \"max(640MiB, 2560MiB * vcpus)\""
+            .to_owned()
     }
 
     fn example(&self) -> String {
-        self.write(&Scaled {
+        self.write(&Amount::Scaled(Scaled {
             amount: 640.0,
             per: Per::Vcpu,
-        })
+        }))
     }
 
     fn schema(&self) -> Json {
-        json!({"type": "string", "pattern": pattern(PER)})
+        json!({"type": "string", "pattern": format!("{}|{RULE}", pattern(PER))})
     }
 }
 
@@ -156,14 +168,21 @@ impl Kind for WholeMemory {
 mod tests {
     use super::{super::testing::*, *};
 
+    fn scaled(amount: &Amount) -> Scaled {
+        match amount {
+            Amount::Scaled(scaled) => *scaled,
+            Amount::Rule(rule) => panic!("{rule} is a rule"),
+        }
+    }
+
     #[test]
     fn binary_and_decimal_units_differ() {
-        let mib = |text: &str| read(&Memory, text).map(|scaled| scaled.amount);
+        let mib = |text: &str| read(&Memory, text).map(|amount| scaled(&amount).amount);
         assert_eq!(mib("'1GiB'"), Ok(1024.0));
         assert_eq!(mib("'0.5 GiB per guest'"), Ok(512.0));
         assert_eq!(mib("'1048.576MB'"), Ok(1000.0));
         assert_eq!(mib("'2048KiB'"), Ok(2.0));
-        assert_eq!(read(&Memory, "'640MiB per vcpu'").map(|scaled| scaled.per), Ok(Per::Vcpu));
+        assert_eq!(read(&Memory, "'640MiB per vcpu'").map(|amount| scaled(&amount).per), Ok(Per::Vcpu));
         assert_eq!(read(&WholeMemory, "'1MB'"), Ok(1));
     }
 

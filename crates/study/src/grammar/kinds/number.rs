@@ -16,7 +16,7 @@ pub(super) fn integer(value: &DeInteger<'_>) -> Option<i128> {
 }
 
 /// A finite number, written as integer or float.
-pub(super) fn float(value: &DeValue<'_>) -> Option<f64> {
+pub(crate) fn float(value: &DeValue<'_>) -> Option<f64> {
     let number = match value {
         DeValue::Integer(number) => integer(number)? as f64,
         DeValue::Float(number) => number.as_str().parse().ok()?,

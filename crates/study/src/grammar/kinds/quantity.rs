@@ -1,6 +1,6 @@
 //! Numbers with units: `250ms`, `640MiB per vcpu`.
 
-use crate::{model::Per, source::quoted};
+use crate::{amount::Per, source::quoted};
 
 /// A quantity that cannot be read.
 #[derive(Debug, PartialEq, Eq)]

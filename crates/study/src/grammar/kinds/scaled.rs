@@ -6,10 +6,12 @@ use toml::{Spanned, de::DeValue};
 use super::{
     number::float,
     quantity::{BadQuantity, NUMBER, PER, per_suffix, split, split_per},
+    rule::{RULE, is_rule, read_rule},
 };
 use crate::{
+    amount::{Amount, Per, Scaled},
+    expression::{NO_UNITS, NOMINAL_MEGABYTES, Variable},
     grammar::{At, Context, Kind},
-    model::{Per, Scaled},
     problem::Code,
     source::quoted,
 };
@@ -61,10 +63,14 @@ impl UserCount {
 }
 
 impl Kind for UserCount {
-    type Value = Scaled;
+    type Value = Amount;
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Scaled> {
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Amount> {
         let (amount, per) = match value.get_ref() {
+            DeValue::String(text) if is_rule(text) => {
+                let rule = read_rule(text, &[Variable::Vcpus, Variable::Guests], &NO_UNITS, value, at, context)?;
+                return Some(Amount::Rule(rule));
+            }
             DeValue::String(text) => {
                 let (amount, unit, per) = parts(text, value, at, context, self)?;
                 if !unit.is_empty() {
@@ -80,15 +86,19 @@ impl Kind for UserCount {
             _ => return context.wrong_type(value, at, self),
         };
         let amount = self.in_range(amount, value, at, context)?;
-        Some(Scaled { amount, per })
+        Some(Amount::Scaled(Scaled { amount, per }))
     }
 
-    fn write(&self, value: &Scaled) -> String {
-        format!("\"{}{}\"", value.amount, per_suffix(value.per))
+    fn write(&self, value: &Amount) -> String {
+        match value {
+            Amount::Scaled(value) => format!("\"{}{}\"", value.amount, per_suffix(value.per)),
+            Amount::Rule(rule) => format!("\"{rule}\""),
+        }
     }
 
     fn describe(&self) -> String {
-        "number of users, per vcpu, per guest (as a plain number) or per host".to_owned()
+        "number of users, per vcpu, per guest (as a plain number) or per host; or a rule over vcpus and guests, such as \"max(10, 50 * vcpus)\""
+            .to_owned()
     }
 
     fn example(&self) -> String {
@@ -98,7 +108,7 @@ impl Kind for UserCount {
     fn schema(&self) -> Json {
         json!({"anyOf": [
             {"type": "number", "minimum": LEAST, "maximum": MOST_USERS},
-            {"type": "string", "pattern": format!("^{NUMBER}{PER}$")},
+            {"type": "string", "pattern": format!("^{NUMBER}{PER}$|{RULE}")},
         ]})
     }
 }
@@ -133,9 +143,9 @@ impl Database {
 }
 
 impl Kind for Database {
-    type Value = Scaled;
+    type Value = Amount;
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Scaled> {
+    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Amount> {
         let text = match value.get_ref() {
             DeValue::String(text) => text,
             DeValue::Integer(_) | DeValue::Float(_) => {
@@ -144,6 +154,10 @@ impl Kind for Database {
             }
             _ => return context.wrong_type(value, at, self),
         };
+        if is_rule(text) {
+            let rule = read_rule(text, &Variable::ALL, &NOMINAL_MEGABYTES, value, at, context)?;
+            return Some(Amount::Rule(rule));
+        }
         let (amount, per) = self.amount(text, value, at, context)?;
         if amount < LEAST {
             return context.out_of_range(value, at, &format!("is less than {LEAST}MB"), self);
@@ -151,15 +165,18 @@ impl Kind for Database {
         if amount > MOST_MB {
             return context.out_of_range(value, at, "is more than 1023GB", self);
         }
-        Some(Scaled { amount, per })
+        Some(Amount::Scaled(Scaled { amount, per }))
     }
 
-    fn write(&self, value: &Scaled) -> String {
-        format!("\"{}MB{}\"", value.amount, per_suffix(value.per))
+    fn write(&self, value: &Amount) -> String {
+        match value {
+            Amount::Scaled(value) => format!("\"{}MB{}\"", value.amount, per_suffix(value.per)),
+            Amount::Rule(rule) => format!("\"{rule}\""),
+        }
     }
 
     fn describe(&self) -> String {
-        "nominal size in MB or GB (or S, M, L), per vcpu, per guest or per host".to_owned()
+        "nominal size in MB or GB (or S, M, L), per vcpu, per guest or per host; or a rule over vcpus, guests, users and memory".to_owned()
     }
 
     fn example(&self) -> String {
@@ -167,7 +184,7 @@ impl Kind for Database {
     }
 
     fn schema(&self) -> Json {
-        json!({"type": "string", "pattern": format!("^({NUMBER}(MB|GB)|\\s*[SML]\\s*){PER}$")})
+        json!({"type": "string", "pattern": format!("^({NUMBER}(MB|GB)|\\s*[SML]\\s*){PER}$|{RULE}")})
     }
 }
 
@@ -175,8 +192,8 @@ impl Kind for Database {
 mod tests {
     use super::{super::testing::*, *};
 
-    fn scaled(amount: f64, per: Per) -> Result<Scaled, (Code, String)> {
-        Ok(Scaled { amount, per })
+    fn scaled(amount: f64, per: Per) -> Result<Amount, (Code, String)> {
+        Ok(Amount::Scaled(Scaled { amount, per }))
     }
 
     #[test]

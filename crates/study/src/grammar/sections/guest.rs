@@ -48,9 +48,9 @@ keys! {
         /// How guests are laid on the guest CPUs.
         pin: Choice<Pin> = Choice::NEW, Default("\"spread\"");
         /// Most processes and threads of a guest (bare guests are not held to it).
-        pids: Whole<u32> = Whole { min: 16, max: 1_000_000 }, Default("512");
+        pids: Whole<u32> = Whole { min: 16, max: 1_000_000 }, Default("2048");
         /// Deadline for the first healthy answer of a guest.
-        ready_within: Time = Time { min: Duration::from_millis(100), max: Duration::from_secs(3600), example: "30s" }, Default("\"30s\"");
+        ready_within: Time = Time { min: Duration::from_millis(100), max: Duration::from_secs(3600), example: "30s" }, Default("\"1min\"");
     }
 }
 
@@ -68,7 +68,7 @@ impl GuestKeys {
     pub(crate) fn of(guest: &GuestShape) -> Self {
         Self {
             kind: Some(guest.kind),
-            memory: Some(guest.memory),
+            memory: Some(guest.memory.clone()),
             pin: Some(guest.pin),
             pids: Some(guest.pids),
             ready_within: Some(guest.ready_within),
@@ -84,8 +84,8 @@ mod tests {
     fn the_default_guest_needs_nothing() {
         let guest = with("").expect("valid").guest;
         assert_eq!(
-            (guest.kind, guest.pin, guest.pids, guest.memory.amount),
-            (GuestKind::Bare, Pin::Spread, 512, 256.0)
+            (guest.kind, guest.pin, guest.pids, guest.ready_within.as_secs()),
+            (GuestKind::Bare, Pin::Spread, 2048, 60)
         );
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Cpus, Factor, WholeMemory},
+        kinds::{Cpus, Factor, ProfileName, WholeMemory},
     },
     model::HostUse,
     problem::Code,
@@ -28,6 +28,8 @@ keys! {
         overcommit: Factor = Factor { min: 1.0, max: 1000.0 }, Default("1.0");
         /// Memory kept back for the host and the driver.
         reserve: WholeMemory = WholeMemory, Default("\"512MiB\"");
+        /// Profile of host settings that is applied while the study runs, and put back after (see `rookery host`).
+        settings: ProfileName = ProfileName, Default("\"none\"");
     }
 }
 
@@ -46,6 +48,7 @@ impl HostKeys {
             driver_cpus: self.driver_cpus,
             overcommit: self.overcommit?,
             reserve_mib: self.reserve?,
+            settings: self.settings?,
         })
     }
 
@@ -55,6 +58,7 @@ impl HostKeys {
             driver_cpus: host.driver_cpus.clone(),
             overcommit: Some(host.overcommit),
             reserve: Some(host.reserve_mib),
+            settings: Some(host.settings.clone()),
         }
     }
 }
@@ -75,8 +79,10 @@ mod tests {
     fn defaults() {
         let host = with("").expect("valid").host;
         assert_eq!(
-            (host.guest_cpus, host.driver_cpus, host.overcommit, host.reserve_mib),
-            (None, None, 1.0, 512)
+            (host.guest_cpus, host.driver_cpus, host.overcommit, host.reserve_mib, host.settings),
+            (None, None, 1.0, 512, None)
         );
+        let tuned = with("[host]\nsettings = \"enterprise-storage\"\n").expect("valid").host;
+        assert_eq!(tuned.settings.as_deref(), Some("enterprise-storage"));
     }
 }

@@ -6,6 +6,7 @@ mod layout;
 mod load;
 mod qos;
 mod root;
+pub(crate) mod settings;
 mod stack;
 mod workload;
 
@@ -17,7 +18,7 @@ pub(crate) use layout::LayoutKeys;
 pub(crate) use load::LoadKeys;
 pub(crate) use qos::QosSection;
 pub(crate) use root::RootKeys;
-pub(crate) use stack::StackKeys;
+pub(crate) use stack::StackSection;
 pub(crate) use workload::WorkloadKeys;
 
 pub(crate) use layout::MOST_LAYOUTS;

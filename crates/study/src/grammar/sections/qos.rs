@@ -21,6 +21,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
         names: &OPERATIONS,
         meaning: "Limits for one operation, besides those for all; `order` is the whole order, from login to purchase.",
         keys: LimitKeys::keys,
+        any: None,
     }),
 };
 

@@ -82,7 +82,7 @@ impl WorkloadKeys {
     pub(crate) fn of(workload: &Workload) -> Self {
         Self {
             kind: Some(workload.kind),
-            database: Some(workload.database),
+            database: Some(workload.database.clone()),
             think_time: Some(workload.think_time),
             pacing: Some(workload.pacing),
             new_customers: Some(workload.new_customers),

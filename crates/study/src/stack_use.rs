@@ -1,0 +1,172 @@
+//! The stack section: which stack, and how it is tuned.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Expression, ExpressionError};
+
+/// The stack section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StackUse {
+    /// Which stack.
+    pub kind: StackKind,
+    /// Faithful or corrected pages.
+    pub pages: Pages,
+    /// What only LAMP has; there exactly when `kind` is [`StackKind::Lamp`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lamp: Option<LampUse>,
+}
+
+/// Stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StackKind {
+    /// Rookery's own application server on SQLite.
+    Embedded,
+    /// Apache, PHP and MariaDB of the distribution.
+    Lamp,
+}
+
+/// Whether the pages reproduce the known defects of the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pages {
+    /// As the original, with its defects.
+    Faithful,
+    /// Without them.
+    Corrected,
+}
+
+/// Keys of the LAMP stack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LampUse {
+    /// How Apache serves.
+    pub server: WebServer,
+    /// The set of tunings to begin with.
+    pub tuning: TuningProfile,
+    /// State of the database's memory when the load begins.
+    pub buffer_pool: BufferPool,
+    /// Single settings on top of the tuning: `mariadb.innodb_buffer_pool_size` and its value.
+    pub settings: BTreeMap<String, SettingValue>,
+}
+
+/// Ways in which Apache serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WebServer {
+    /// A process for each connection, with PHP inside.
+    Prefork,
+    /// Threads for connections, PHP in processes of its own (php-fpm).
+    Event,
+}
+
+/// Sets of tunings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TuningProfile {
+    /// What the distribution ships.
+    Stock,
+    /// The formulas of the PureFlex study.
+    Pureflex,
+    /// What a good administrator does today.
+    Modern,
+}
+
+impl TuningProfile {
+    /// As it is written in studies, and the name of its file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        crate::grammar::kinds::Named::name(self)
+    }
+}
+
+/// State of the database's memory when the load begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferPool {
+    /// As after the start of the server.
+    Cold,
+    /// All tables and indexes were read once.
+    Warm,
+}
+
+/// The value of a setting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingValue {
+    /// On or off, in the words of the component.
+    Boolean(bool),
+    /// A word that is handed on as it is.
+    Text(String),
+    /// A number, or a formula over the shape of the guest; sizes in bytes.
+    Expression(Expression),
+}
+
+impl SettingValue {
+    /// Reads a text: an expression where it is one (`8MiB`, `64 * vcpus`), otherwise words (`O_DIRECT`, `128M`).
+    ///
+    /// # Errors
+    ///
+    /// When it looks like a formula and is none, so that a mistyped formula does not become words.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        match Expression::parse(text) {
+            Ok(expression) => Ok(Self::Expression(expression)),
+            Err(error) if looks_like_a_formula(text) => Err(error),
+            Err(_) => Ok(Self::Text(text.to_owned())),
+        }
+    }
+}
+
+/// Whether whoever wrote this must have meant a formula: only its characters, a product or a function, and a digit.
+fn looks_like_a_formula(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || "_.%*/+-(), ".contains(c))
+        && text.contains(['*', '('])
+        && text.contains(|c: char| c.is_ascii_digit())
+}
+
+impl std::fmt::Display for SettingValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Boolean(value) => write!(f, "{value}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Expression(expression) => write!(f, "{expression}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> &'static str {
+        match SettingValue::parse(text) {
+            Ok(SettingValue::Boolean(_)) => "boolean",
+            Ok(SettingValue::Text(_)) => "text",
+            Ok(SettingValue::Expression(_)) => "expression",
+            Err(_) => "refused",
+        }
+    }
+
+    #[test]
+    fn words_and_formulas_are_told_apart() {
+        for text in ["8MiB", "64", "-1", "80% * memory", "max(256, 64 * vcpus)", "vcpus"] {
+            assert_eq!(kind(text), "expression", "{text}");
+        }
+        for text in [
+            "O_DIRECT",
+            "128M",
+            "On",
+            "tcp://*:80",
+            "*",
+            "E_ALL & ~E_NOTICE",
+            "utf8mb4",
+            "/var/run/x",
+        ] {
+            assert_eq!(kind(text), "text", "{text}");
+        }
+        for text in ["64 * vcpu", "max(256, 64 * vcpus", "80 % of (memory)"] {
+            assert_eq!(kind(text), "refused", "{text}");
+        }
+    }
+}
