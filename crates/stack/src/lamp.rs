@@ -1,6 +1,7 @@
 //! The LAMP stack: Linux, Apache, MariaDB and PHP from distribution packages, in every guest.
 
 mod load;
+pub mod root;
 mod schema;
 pub mod sql;
 

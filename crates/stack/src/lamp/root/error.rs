@@ -1,0 +1,159 @@
+//! Why a root could not be built.
+
+use std::{io, path::Path};
+
+/// Below this a disk counts as full, MiB: the last packages are larger.
+const FULL_MIB: u64 = 64;
+
+/// Why a root could not be built: what, where, and how to mend it.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    /// The program that does it is missing.
+    #[error("there is no mmdebstrap on this host, which builds the root file system of LAMP guests\n  mend: apt-get install mmdebstrap")]
+    Missing,
+    /// Only root may.
+    #[error("only root can build the root file system of LAMP guests\n  mend: run as root (sudo)")]
+    NotRoot,
+    /// No name of a release.
+    #[error("`{0}` is no name of a release\n  mend: name one as Debian does, for example --suite bookworm")]
+    Suite(String),
+    /// No name of a package.
+    #[error("`{0}` is no name of a package\n  mend: name packages as the distribution does")]
+    Package(String),
+    /// No mirror.
+    #[error("`{0}` is no mirror\n  mend: give an address (--mirror http://...), or a file of apt sources")]
+    Mirror(String),
+    /// The packages could not be fetched.
+    #[error(
+        "packages of {suite} cannot be fetched from {mirror}:\n{words}\n  mend: check the network, or name another mirror with --mirror"
+    )]
+    Unreachable {
+        /// Release.
+        suite: String,
+        /// Mirror, in words.
+        mirror: String,
+        /// apt's own words.
+        words: String,
+    },
+    /// apt does not trust the mirror.
+    #[error(
+        "the packages of {suite} are signed with a key that this host does not know:\n{words}\n  mend: apt-get install debian-archive-keyring"
+    )]
+    Untrusted {
+        /// Release.
+        suite: String,
+        /// apt's own words.
+        words: String,
+    },
+    /// The release has no such package.
+    #[error(
+        "{suite} lacks a package:\n{words}\n  mend: choose a release that has MariaDB, Apache and PHP as packages, for example --suite bookworm"
+    )]
+    NoPackage {
+        /// Release.
+        suite: String,
+        /// apt's own words.
+        words: String,
+    },
+    /// The disk is full.
+    #[error(
+        "the disk is full: {free_mib} MiB are free at {path}, a LAMP root takes about 500\n  mend: free some (`rookery template list` shows what \
+         templates take), or name a directory on another disk with --templates DIR"
+    )]
+    DiskFull {
+        /// The root.
+        path: String,
+        /// What is free.
+        free_mib: u64,
+    },
+    /// The disk failed otherwise.
+    #[error("the root file system at {path} cannot be completed: {source}")]
+    Disk {
+        /// The root.
+        path: String,
+        /// Reason.
+        source: io::Error,
+    },
+    /// mmdebstrap failed otherwise.
+    #[error("mmdebstrap ended with {status}:\n{words}\n  mend: see its words above; `{command}` does it by hand")]
+    Failed {
+        /// How it ended.
+        status: String,
+        /// Its own words.
+        words: String,
+        /// The command.
+        command: String,
+    },
+    /// mmdebstrap took too long.
+    #[error(
+        "mmdebstrap did not end within {minutes} minutes and was killed; its last words:\n{words}\n  mend: check the network, or name another mirror with --mirror"
+    )]
+    Late {
+        /// The limit.
+        minutes: u64,
+        /// Its last words.
+        words: String,
+    },
+    /// The caller asked to stop.
+    #[error("stopped while building the root file system, as asked")]
+    Stopped,
+}
+
+impl RootError {
+    /// A failure of the disk; a full one is told as such.
+    pub(super) fn of_disk(root: &Path, source: io::Error) -> Self {
+        let path = root.display().to_string();
+        match free_mib(root) {
+            free_mib if free_mib < FULL_MIB || source.kind() == io::ErrorKind::StorageFull => Self::DiskFull { path, free_mib },
+            _ => Self::Disk { path, source },
+        }
+    }
+
+    /// What mmdebstrap's end means, from its words (the last lines of what it said).
+    pub(super) fn of_words(root: &Path, suite: &str, mirror: Option<&str>, status: String, words: &[String], command: String) -> Self {
+        let says = |phrases: &[&str]| words.iter().any(|line| phrases.iter().any(|phrase| line.contains(phrase)));
+        let free_mib = free_mib(root);
+        let suite = suite.to_owned();
+        if says(&["No space left on device", "not enough free space"]) || free_mib < FULL_MIB {
+            return Self::DiskFull {
+                path: root.display().to_string(),
+                free_mib,
+            };
+        }
+        let words = quoted(words);
+        if says(&["NO_PUBKEY", "is not signed", "GPG error"]) {
+            Self::Untrusted { suite, words }
+        } else if says(&["Unable to locate package", "has no installation candidate", "unmet dependencies"]) {
+            Self::NoPackage { suite, words }
+        } else if says(&[
+            "Failed to fetch",
+            "Unable to fetch",
+            "Could not resolve",
+            "does not have a Release file",
+        ]) {
+            Self::Unreachable {
+                suite,
+                mirror: mirror.unwrap_or("the default mirror of Debian").to_owned(),
+                words,
+            }
+        } else {
+            Self::Failed { status, words, command }
+        }
+    }
+}
+
+fn free_mib(root: &Path) -> u64 {
+    // mmdebstrap removes the root when it fails.
+    let there = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    rustix::fs::statvfs(there).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize) >> 20)
+}
+
+/// Lines of somebody else, indented.
+pub(super) fn quoted(words: &[String]) -> String {
+    let lines: Vec<String> = words.iter().map(|line| format!("    {line}")).collect();
+    if lines.is_empty() {
+        "    (it said nothing)".to_owned()
+    } else {
+        lines.join("\n")
+    }
+}
