@@ -1,0 +1,122 @@
+//! A private MariaDB, and PHP's own web server on the pages, for the tests of the LAMP stack.
+//!
+//! Everything lives in a temporary directory and on a loopback address; nothing of the host's services is touched. The tests need the packages
+//! `mariadb-server-core`, `php-cli` and `php-mysql`; without them they fail, unless `ROOKERY_SKIP_LAMP_TESTS=1` says that this is meant.
+
+#![allow(dead_code, reason = "every test file compiles this module, and not every one uses all of it")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use rookery_stack::lamp::{
+    SCHEMA_SETTINGS,
+    sql::{Account, Database},
+};
+use tempfile::TempDir;
+
+pub(crate) mod shop;
+
+/// Longest wait for a server, also on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether the tests are to be left out; says so.
+pub(crate) fn skipped() -> bool {
+    let skip = std::env::var_os("ROOKERY_SKIP_LAMP_TESTS").is_some_and(|value| value == "1");
+    if skip {
+        eprintln!("SKIPPED on request: ROOKERY_SKIP_LAMP_TESTS=1");
+    }
+    skip
+}
+
+/// A process that is ended with its owner.
+pub(crate) struct Process(pub(crate) Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself; there is nobody left to tell.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A MariaDB of its own.
+pub(crate) struct MariaDb {
+    _process: Process,
+    pub(crate) dir: TempDir,
+}
+
+impl MariaDb {
+    /// Start one with the settings that the schema needs and `more`.
+    pub(crate) fn start(more: &[&str]) -> Self {
+        let dir = TempDir::with_prefix("rk-").expect("a temporary directory");
+        let options = options(dir.path(), more);
+        let made = Command::new("mariadb-install-db")
+            .args(&options)
+            .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
+            .output()
+            .expect("mariadb-install-db; install mariadb-server-core, or set ROOKERY_SKIP_LAMP_TESTS=1");
+        assert!(made.status.success(), "mariadb-install-db: {}", String::from_utf8_lossy(&made.stdout));
+        let log = fs::File::create(dir.path().join("mariadb.log")).expect("a log");
+        let process = Command::new("mariadbd")
+            .args(&options)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a second handle"))
+            .stderr(log)
+            .spawn()
+            .expect("mariadbd; install mariadb-server-core");
+        let mut server = Self {
+            _process: Process(process),
+            dir,
+        };
+        server.wait();
+        server
+    }
+
+    fn wait(&mut self) {
+        let start = Instant::now();
+        loop {
+            let last = match Database::connect(&self.socket(), Account::Root) {
+                Ok(_) => return,
+                Err(error) => error,
+            };
+            let log = fs::read_to_string(self.dir.path().join("mariadb.log")).unwrap_or_default();
+            assert!(start.elapsed() < PATIENCE, "MariaDB does not answer: {last}\n{log}");
+            sleep(Duration::from_millis(50));
+        }
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.dir.path().join("mysql.sock")
+    }
+
+    pub(crate) fn root(&self) -> Database {
+        Database::connect(&self.socket(), Account::Root).expect("a connection")
+    }
+}
+
+/// Options of installer and server: one private directory, small, and never waiting for the disk.
+fn options(dir: &Path, more: &[&str]) -> Vec<String> {
+    let path = |name: &str| dir.join(name).display().to_string();
+    let mut options = vec![
+        "--no-defaults".to_owned(),
+        format!("--datadir={}", path("mysql")),
+        format!("--socket={}", path("mysql.sock")),
+        format!("--pid-file={}", path("mysql.pid")),
+        format!("--tmpdir={}", dir.display()),
+        "--skip-networking".to_owned(),
+        "--innodb-log-file-size=32M".to_owned(),
+        "--innodb-buffer-pool-size=64M".to_owned(),
+        "--innodb-flush-log-at-trx-commit=0".to_owned(),
+    ];
+    if rustix::process::geteuid().is_root() {
+        options.push("--user=root".to_owned());
+    }
+    options.extend(SCHEMA_SETTINGS.iter().map(|(name, value)| format!("--{name}={value}")));
+    options.extend(more.iter().map(|option| (*option).to_owned()));
+    options
+}

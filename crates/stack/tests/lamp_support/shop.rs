@@ -1,0 +1,1 @@
+//! The pages on PHP's own web server.
