@@ -2,27 +2,43 @@
 //!
 //! [`Measurement`] is what one trial of the driver yields; [`qos::judge`] turns it into a verdict; [`Summary`], [`Ratio`]
 //! and [`Fairness`] say what several repeats or guests tell together, [`Effect`] what a change of one factor is worth.
+//!
+//! Within a trial, [`steady`] judges its steady state, [`BatchMeans`] gives an interval to the mean of its seconds, [`PercentilePoint`] bounds to
+//! its percentiles. Between trials, [`adaptive`] says when there are enough repeats, [`Bootstrap`] and [`Shift`] compare lots of them, and
+//! [`detectable_paired`] and its kin say which change could have been seen.
 
+pub mod adaptive;
+mod batch;
+mod bootstrap;
 mod detectable;
 mod effect;
 mod error_class;
 pub mod faults;
 mod histogram;
 mod measurement;
+mod multiple;
 pub mod qos;
 mod random;
+mod rank;
+mod shift;
+pub mod steady;
 mod student;
 mod summary;
 mod throughput;
 
+pub use batch::{BatchMeans, autocorrelation, effective_count};
+pub use bootstrap::Bootstrap;
 pub use detectable::{POWER, detectable_between, detectable_paired, pairs_for, reach, repeats_for};
 pub use effect::{Alias, Basis, Change, Contrast, Design, Effect, Goal, Observation, effect, holm, interaction};
 pub use error_class::ErrorClass;
 pub use histogram::{BlobError, Latencies};
 pub use measurement::{
-    DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample,
-    SecondSample, ShopCounters, Window,
+    ArrivalCounts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing,
+    ResourceSample, SecondSample, ShopCounters, Window,
 };
+pub use multiple::benjamini_hochberg;
+pub use rank::{PercentilePoint, RankBounds, fewest_for_upper_bound};
+pub use shift::Shift;
 pub use student::t_975;
 pub use summary::{Fairness, Ratio, Spread, Summary};
 pub use throughput::ORDER;
