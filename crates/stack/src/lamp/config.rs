@@ -1,0 +1,142 @@
+//! What a LAMP guest runs and reads: its services and their configuration files.
+//!
+//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{listen}`. Nothing outside of them is written, and nothing below `/etc` is read
+//! but the list of file types.
+
+mod apache;
+mod mariadb;
+mod php;
+mod services;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Component, Software, Tuned};
+
+pub use mariadb::initialise;
+
+/// Port of the web server.
+pub const PORT: u16 = 8080;
+/// Directory of the pages in URLs.
+pub const DIRECTORY: &str = "ds2";
+/// Path that answers 200 when the whole stack works.
+pub const HEALTH_PATH: &str = "/health.php";
+
+/// Modules of Apache that any of the configurations loads.
+pub(super) const MODULES: [&str; 10] = [
+    "authz_core",
+    "authz_host",
+    "dir",
+    "info",
+    "mime",
+    "mpm_event",
+    "mpm_prefork",
+    "proxy",
+    "proxy_fcgi",
+    "status",
+];
+
+/// How Apache serves PHP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Server {
+    /// A process for each connection, PHP within it (`mpm_prefork`, `mod_php`).
+    #[default]
+    Prefork,
+    /// Threads for connections, PHP in a pool of processes of its own (`mpm_event`, `php-fpm`).
+    Event,
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Prefork => "prefork",
+            Self::Event => "event",
+        })
+    }
+}
+
+/// What a study chooses besides the tuning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How Apache serves PHP.
+    pub server: Server,
+    /// Whether the pages have the known defects of the original.
+    pub faithful: bool,
+    /// Whether MariaDB runs; without it only static files, the health page and the settings page answer 200.
+    pub database: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            server: Server::Prefork,
+            faithful: false,
+            database: true,
+        }
+    }
+}
+
+/// What a guest is given: arguments of its program, and files with their paths below the guest's directory of configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Arguments of the `rookery` program.
+    pub args: Vec<String>,
+    /// Path and text of each file.
+    pub files: Vec<(String, String)>,
+}
+
+/// The service of a guest that serves the pages.
+///
+/// The pages themselves are not among the files: add those of the workload below `htdocs/`.
+#[must_use]
+pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
+    let persistent = tuned
+        .of_component(Component::Pages, options.server)
+        .any(|setting| setting.name == "persistent" && is_on(&setting.value));
+    let mut files = vec![
+        ("services.toml".to_owned(), services::serving(software, options)),
+        ("apache.conf".to_owned(), apache::config(software, tuned, options.server)),
+        ("php/php.ini".to_owned(), php::ini(software, tuned, options.server)),
+        ("htdocs/rookery-settings.php".to_owned(), php::SETTINGS_PAGE.to_owned()),
+        (
+            format!("htdocs/{DIRECTORY}/config.php"),
+            php::page_config(options.faithful, persistent),
+        ),
+    ];
+    if options.server == Server::Event {
+        files.push(("php-fpm.conf".to_owned(), php::fpm(tuned)));
+    }
+    if options.database {
+        files.push(("mariadb.cnf".to_owned(), mariadb::config(tuned, options.server)));
+    } else {
+        files.push(("htdocs/health.php".to_owned(), php::HEALTH_WITHOUT_DATABASE.to_owned()));
+    }
+    Service { args: args(), files }
+}
+
+/// The service of the guest in which the template of a database is made: an empty database is initialised, then MariaDB runs alone.
+#[must_use]
+pub fn builder(software: &Software) -> Service {
+    Service {
+        args: args(),
+        files: vec![
+            ("services.toml".to_owned(), services::building(software)),
+            ("initialise.sh".to_owned(), mariadb::bootstrap_script(software)),
+            ("mariadb.cnf".to_owned(), mariadb::builder_config()),
+        ],
+    }
+}
+
+fn args() -> Vec<String> {
+    ["supervise", "{conf}/services.toml"].map(str::to_owned).to_vec()
+}
+
+/// Whether a value switches on, in any of the words that the servers know.
+pub(super) fn is_on(value: &str) -> bool {
+    ["1", "on", "yes", "true"].iter().any(|word| value.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests;

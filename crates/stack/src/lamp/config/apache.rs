@@ -1,0 +1,97 @@
+//! Configuration of Apache.
+
+use super::{Component, MODULES, Server, Software, Tuned};
+
+/// Who may read the settings in force: the guest itself, and the lab, whose networks are loopback and private ones.
+const LAB: &str = "Require ip 127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16";
+
+/// Where the server lives.
+const PLACES: &str = "\
+ServerRoot \"{run}\"
+DefaultRuntimeDir \"{run}\"
+PidFile \"{run}/apache.pid\"
+Mutex \"file:{run}\" default
+Listen {listen}
+ServerName {listen}
+ServerTokens Prod
+UseCanonicalName Off
+TraceEnable Off
+HostnameLookups Off
+ErrorLog /dev/stderr
+LogLevel warn
+";
+
+/// The whole configuration: nothing of the distribution's is included.
+pub(super) fn config(software: &Software, tuned: &Tuned, server: Server) -> String {
+    let mut text = PLACES.to_owned();
+    for name in MODULES.iter().filter(|name| wants(server, name)) {
+        text += &load(software, name, &format!("mod_{name}.so"));
+    }
+    if server == Server::Prefork {
+        text += &load(software, "php", &software.php_module);
+    }
+    text += &documents(software);
+    text += match server {
+        Server::Prefork => "PHPIniDir \"{conf}/php\"\n<FilesMatch \"\\.php$\">\n    SetHandler application/x-httpd-php\n</FilesMatch>\n",
+        Server::Event => {
+            // Connections to PHP are not kept: an idle one would hold a process of the pool.
+            "<FilesMatch \"\\.php$\">\n    SetHandler \"proxy:unix:{run}/php-fpm.sock|fcgi://localhost\"\n</FilesMatch>\n"
+        }
+    };
+    for setting in tuned.of_component(Component::Apache, server) {
+        text += &format!("{} {}\n", setting.name, setting.value);
+    }
+    text
+}
+
+/// Whether a configuration loads a module.
+fn wants(server: Server, module: &str) -> bool {
+    match module {
+        "mpm_prefork" => server == Server::Prefork,
+        "mpm_event" | "proxy" | "proxy_fcgi" => server == Server::Event,
+        _ => true,
+    }
+}
+
+fn load(software: &Software, name: &str, file: &str) -> String {
+    format!("LoadModule {name}_module \"{}\"\n", software.apache_modules.join(file).display())
+}
+
+fn documents(software: &Software) -> String {
+    // The module insists on a list of types; an empty one will do.
+    let types = software
+        .mime_types
+        .as_deref()
+        .map_or("/dev/null".into(), |path| path.display().to_string());
+    format!(
+        r#"TypesConfig "{types}"
+AddType text/html .html
+AddDefaultCharset Off
+<Directory "/">
+    Options FollowSymLinks
+    AllowOverride None
+    Require all denied
+</Directory>
+DocumentRoot "{{conf}}/htdocs"
+<Directory "{{conf}}/htdocs">
+    Require all granted
+</Directory>
+DirectoryIndex index.html
+<Files "config.php">
+    Require all denied
+</Files>
+<Files "rookery-settings.php">
+    {LAB}
+</Files>
+<Location "/server-info">
+    SetHandler server-info
+    {LAB}
+</Location>
+<Location "/server-status">
+    SetHandler server-status
+    {LAB}
+</Location>
+ExtendedStatus Off
+"#
+    )
+}

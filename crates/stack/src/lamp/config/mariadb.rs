@@ -1,0 +1,145 @@
+//! Configuration of MariaDB, and its first database.
+
+use std::{
+    fs::{self, DirBuilder},
+    io::{self, Write},
+    os::unix::fs::DirBuilderExt,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use rustix::process::geteuid;
+
+use super::{Component, Server, Software, Tuned};
+use crate::lamp::{LampError, SCHEMA_SETTINGS};
+
+/// Where the server lives. The socket is named from the data directory, in which the server stands: so its path is short however long the
+/// guest's is. The buffer pool is neither stored nor filled: a trial begins cold, or warmed by the lab's own procedure.
+const PLACES: &str = "\
+[mariadbd]
+datadir = {data}/mysql
+socket = ../mysql.sock
+pid_file = ../mysql.pid
+tmpdir = {data}
+skip_networking
+skip_name_resolve
+innodb_buffer_pool_load_at_startup = OFF
+innodb_buffer_pool_dump_at_shutdown = OFF
+";
+
+/// For a database that is being made: a log that holds a load's writes, and no waits for the disk, since a load that is cut off is thrown away.
+const BUILDING: &str = "\
+innodb_buffer_pool_size = 268435456
+innodb_log_file_size = 268435456
+innodb_flush_log_at_trx_commit = 0
+innodb_doublewrite = OFF
+max_allowed_packet = 67108864
+";
+
+/// For the making of the system tables. The redo log is of the least size: each guest makes its own of the size it is tuned to.
+const BOOTSTRAP_OPTIONS: [&str; 4] = [
+    "--bootstrap",
+    "--log-warnings=0",
+    "--innodb-log-file-size=4M",
+    "--innodb-buffer-pool-size=32M",
+];
+
+/// Configuration of a serving guest.
+pub(super) fn config(tuned: &Tuned, server: Server) -> String {
+    let mut text = base();
+    for setting in tuned.of_component(Component::Mariadb, server) {
+        text += &format!("{} = {}\n", setting.name, setting.value);
+    }
+    text
+}
+
+/// Configuration of the guest that makes the template.
+pub(super) fn builder_config() -> String {
+    base() + BUILDING
+}
+
+/// Places, and what the schema needs.
+fn base() -> String {
+    let schema = SCHEMA_SETTINGS.map(|(name, value)| format!("{name} = {value}\n"));
+    PLACES.to_owned() + &schema.concat()
+}
+
+/// SQL before the distribution's own: no account that uses a socket's owner.
+const BEFORE: &str = "create database mysql;\nuse mysql;\nset @auth_root_socket = NULL;\n";
+/// SQL after it: root comes over the socket alone.
+const AFTER: &str = "delete from mysql.global_priv where User = 'root' and Host <> 'localhost';\ndelete from mysql.proxies_priv where Host <> 'localhost';\n";
+
+/// The files of the distribution that make the system tables.
+fn bootstrap_files(software: &Software) -> [String; 2] {
+    ["mysql_system_tables.sql", "mysql_system_tables_data.sql"].map(|name| software.mariadb_share.join(name).display().to_string())
+}
+
+/// The script that makes the system tables inside a guest. What is unfinished keeps another name, so that it is not taken for done.
+pub(super) fn bootstrap_script(software: &Software) -> String {
+    let options = BOOTSTRAP_OPTIONS.join(" ");
+    let files = bootstrap_files(software).join(" ");
+    format!(
+        r#"set -eu
+rm -rf "{{data}}/mysql.part"
+mkdir -m 700 "{{data}}/mysql.part"
+{{ cat <<'END'
+{BEFORE}END
+cat {files}
+cat <<'END'
+{AFTER}END
+}} | {} "--defaults-file={{conf}}/mariadb.cnf" "--datadir={{data}}/mysql.part" {options}
+mv "{{data}}/mysql.part" "{{data}}/mysql"
+"#,
+        software.mariadbd.display()
+    )
+}
+
+/// Make the system tables of an empty database in `datadir`, which must not exist yet, with the programs of this host.
+///
+/// # Errors
+/// When the directory exists or cannot be made, or the server refuses; then nothing is left of it.
+pub fn initialise(software: &Software, datadir: &Path) -> Result<(), LampError> {
+    let fail = |what: String| LampError::Initialise {
+        datadir: datadir.display().to_string(),
+        what,
+        mend: "give a new directory with room for 20 MB on a file system that may be written",
+    };
+    DirBuilder::new()
+        .mode(0o700)
+        .create(datadir)
+        .map_err(|error| fail(error.to_string()))?;
+    bootstrap(software, datadir).map_err(|error| {
+        // The reason is what matters; a remainder would be refused by the next attempt, and named.
+        let _ = fs::remove_dir_all(datadir);
+        fail(error.to_string())
+    })
+}
+
+fn bootstrap(software: &Software, datadir: &Path) -> io::Result<()> {
+    let mut statements = BEFORE.to_owned();
+    for file in bootstrap_files(software) {
+        statements += &fs::read_to_string(&file).map_err(|error| io::Error::other(format!("{file}: {error}")))?;
+    }
+    statements += AFTER;
+    let mut command = Command::new(&software.mariadbd);
+    command.arg("--no-defaults").arg("--datadir").arg(datadir).args(BOOTSTRAP_OPTIONS);
+    if geteuid().is_root() {
+        command.arg("--user=root");
+    }
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let fed = server
+        .stdin
+        .take()
+        .map_or(Ok(()), |mut stdin| stdin.write_all(statements.as_bytes()));
+    let output = server.wait_with_output()?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    let complaints: Vec<&str> = words.lines().filter(|line| line.contains("ERROR")).collect();
+    if output.status.success() && complaints.is_empty() {
+        return fed;
+    }
+    Err(io::Error::other(format!(
+        "mariadbd ended with {}: {}",
+        output.status,
+        complaints.join("; ")
+    )))
+}

@@ -1,0 +1,72 @@
+//! The services files of LAMP guests.
+
+use super::{Server, Software};
+
+/// Times are generous: a guest of a twentieth of a CPU takes twenty times as long as one of its own CPU.
+const HEAD: &str = "[guest]\nuser_namespace = true\n";
+
+/// MariaDB, then PHP, then Apache; stopped the other way round.
+pub(super) fn serving(software: &Software, options: &super::Options) -> String {
+    let mut text = HEAD.to_owned();
+    if options.database {
+        text += &mariadb(software);
+    }
+    if options.server == Server::Event {
+        text += &format!(
+            r#"
+[[service]]
+name = "php-fpm"
+command = ["{}", "--nodaemonize", "--fpm-config", "{{conf}}/php-fpm.conf", "-c", "{{conf}}/php/php.ini"]
+environment = {{ PHP_INI_SCAN_DIR = "" }}
+ready = "log:ready to handle connections"
+ready_within_ms = 120000
+stop_signal = "TERM"
+grace_ms = 10000
+"#,
+            software.php_fpm.display()
+        );
+    }
+    text += &format!(
+        r#"
+[[service]]
+name = "apache"
+command = ["{}", "-f", "{{conf}}/apache.conf", "-DFOREGROUND"]
+environment = {{ PHP_INI_SCAN_DIR = "" }}
+ready = "log:resuming normal operations"
+ready_within_ms = 120000
+stop_signal = "TERM"
+grace_ms = 20000
+"#,
+        software.apache.display()
+    );
+    text
+}
+
+/// The system tables of an empty database, then MariaDB alone.
+pub(super) fn building(software: &Software) -> String {
+    let initialise = r#"
+[[service]]
+name = "initialise"
+command = ["/bin/sh", "{conf}/initialise.sh"]
+oneshot = true
+creates = "{data}/mysql"
+ready_within_ms = 300000
+"#;
+    format!("{HEAD}{initialise}{}", mariadb(software))
+}
+
+/// MariaDB must be allowed to write its pages before it is killed: an orderly stop is part of a template.
+fn mariadb(software: &Software) -> String {
+    format!(
+        r#"
+[[service]]
+name = "mariadb"
+command = ["{}", "--defaults-file={{conf}}/mariadb.cnf"]
+ready = "log:ready for connections"
+ready_within_ms = 300000
+stop_signal = "TERM"
+grace_ms = 120000
+"#,
+        software.mariadbd.display()
+    )
+}

@@ -1,0 +1,123 @@
+use std::{collections::BTreeMap, path::PathBuf};
+
+use rookery_study::Variables;
+
+use super::*;
+use crate::lamp::PhpVersion;
+
+/// Debian 12, as it is found.
+fn software() -> Software {
+    Software {
+        mariadbd: "/usr/sbin/mariadbd".into(),
+        mariadb_share: "/usr/share/mysql".into(),
+        apache: "/usr/sbin/apache2".into(),
+        apache_modules: "/usr/lib/apache2/modules".into(),
+        php_module: "libphp8.2.so".into(),
+        php_fpm: "/usr/sbin/php-fpm8.2".into(),
+        php_extensions: "/usr/lib/php/20220829".into(),
+        php: PhpVersion { major: 8, minor: 2 },
+        mime_types: None::<PathBuf>,
+        versions: BTreeMap::new(),
+    }
+}
+
+fn tuned(name: &str) -> Tuned {
+    let guest = Variables {
+        vcpus: 1.0,
+        memory_bytes: 640.0 * 1_048_576.0,
+        users: 20.0,
+        guests: 1.0,
+    };
+    Tuned::of(name, &[], &guest).expect("valid")
+}
+
+fn file(service: &Service, path: &str) -> String {
+    let found = service.files.iter().find(|(name, _)| name == path);
+    found.unwrap_or_else(|| panic!("no file {path}")).1.clone()
+}
+
+fn with(server: Server) -> Options {
+    Options {
+        server,
+        ..Options::default()
+    }
+}
+
+#[test]
+fn the_files_of_both_servers() {
+    let prefork = guest(&software(), &tuned("modern"), &with(Server::Prefork));
+    insta::assert_snapshot!("apache_prefork", file(&prefork, "apache.conf"));
+    insta::assert_snapshot!("mariadb", file(&prefork, "mariadb.cnf"));
+    insta::assert_snapshot!("services_prefork", file(&prefork, "services.toml"));
+    insta::assert_snapshot!("php_ini", file(&prefork, "php/php.ini"));
+    insta::assert_snapshot!("page_config", file(&prefork, "htdocs/ds2/config.php"));
+    let event = guest(&software(), &tuned("modern"), &with(Server::Event));
+    insta::assert_snapshot!("apache_event", file(&event, "apache.conf"));
+    insta::assert_snapshot!("php_fpm", file(&event, "php-fpm.conf"));
+    insta::assert_snapshot!("services_event", file(&event, "services.toml"));
+}
+
+#[test]
+fn the_builder_initialises_and_runs_mariadb_alone() {
+    let builder = builder(&software());
+    insta::assert_snapshot!("services_builder", file(&builder, "services.toml"));
+    insta::assert_snapshot!("initialise", file(&builder, "initialise.sh"));
+    assert!(file(&builder, "mariadb.cnf").contains("skip_networking"));
+}
+
+#[test]
+fn every_services_file_is_one_that_the_supervisor_understands() {
+    for (server, database) in [(Server::Prefork, true), (Server::Event, true), (Server::Event, false)] {
+        let options = Options {
+            server,
+            database,
+            faithful: false,
+        };
+        let service = guest(&software(), &tuned("stock"), &options);
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("services.toml");
+        std::fs::write(&path, file(&service, "services.toml")).expect("written");
+        let services = crate::supervise::Services::read(&path).expect("understood");
+        assert!(services.guest.user_namespace);
+        let names: Vec<&str> = services.services.iter().map(|service| service.name.as_str()).collect();
+        let expected = match (server, database) {
+            (Server::Prefork, _) => vec!["mariadb", "apache"],
+            (Server::Event, true) => vec!["mariadb", "php-fpm", "apache"],
+            (Server::Event, false) => vec!["php-fpm", "apache"],
+        };
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
+fn switches_reach_the_pages() {
+    let faithful = Options {
+        faithful: true,
+        ..Options::default()
+    };
+    let text = file(&guest(&software(), &tuned("stock"), &faithful), "htdocs/ds2/config.php");
+    assert!(
+        text.contains("'faithful' => true") && text.contains("'persistent' => false"),
+        "{text}"
+    );
+    let without = Options {
+        database: false,
+        ..Options::default()
+    };
+    let service = guest(&software(), &tuned("modern"), &without);
+    assert!(file(&service, "htdocs/ds2/config.php").contains("'persistent' => true"));
+    assert!(file(&service, "htdocs/health.php").contains("ok"));
+    assert!(service.files.iter().all(|(name, _)| name != "mariadb.cnf"));
+}
+
+#[test]
+fn paths_of_files_are_relative_and_plain() {
+    for server in [Server::Prefork, Server::Event] {
+        for (path, _) in guest(&software(), &tuned("modern"), &with(server)).files {
+            assert!(
+                path.split('/').all(|part| !part.is_empty() && part != ".." && part != "."),
+                "{path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,14 @@
+<?php
+// The settings of PHP that are in force in this process, for the lab to compare with what was asked.
+declare(strict_types=1);
+
+header('Content-Type: application/json');
+header('Cache-Control: no-store');
+$opcache = function_exists('opcache_get_status') ? opcache_get_status(false) : false;
+echo json_encode([
+    'version' => PHP_VERSION,
+    'sapi' => PHP_SAPI,
+    'settings' => ini_get_all(null, false),
+    'opcache' => is_array($opcache) && $opcache['opcache_enabled'],
+    'pool' => function_exists('fpm_get_status') ? array_diff_key((array) fpm_get_status(), ['procs' => 0]) : null,
+], JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE);
