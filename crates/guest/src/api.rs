@@ -178,6 +178,14 @@ pub enum GuestError {
         /// Tail of the guest's own log, indented.
         log: String,
     },
+    /// A template cannot be had or removed.
+    #[error("{what}\n  mend: {mend}")]
+    Template {
+        /// What is the matter.
+        what: String,
+        /// What to do.
+        mend: String,
+    },
     /// The caller asked to stop.
     #[error("stopped while {doing}, as asked")]
     Stopped {

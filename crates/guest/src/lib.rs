@@ -35,4 +35,4 @@ pub use launch::{StartProgress, remove_all, start_all};
 pub use open::{check_host, open_lab, open_lab_on};
 pub use registry::Registration;
 pub use rookery_host::{Usage, UsageProbe};
-pub use template::LayerKind;
+pub use template::{LayerKind, TemplateChoice, TemplateInfo, TemplateRemoval, build_template, remove_templates, short_digest, templates};

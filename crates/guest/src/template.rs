@@ -8,10 +8,12 @@
 //! file when it is first opened for writing (by sharing its blocks where the file system can, as btrfs and XFS do; its holes are kept).
 //! There is no cheaper way that is as safe: `metacopy` spares the copy for changes of owner and mode alone.
 
+mod catalogue;
 mod digest;
 mod install;
 mod lease;
 mod metadata;
+mod removal;
 
 use std::{
     fs::{self, File},
@@ -20,16 +22,26 @@ use std::{
     time::Instant,
 };
 
-use rookery_host::Host;
+use rookery_host::{Host, RealHost};
 
 use crate::{Fill, GuestError, Recipe, Template, Versions, files::open_directory};
+pub use catalogue::{TemplateInfo, templates};
 use digest::digest;
 pub(crate) use install::{LIBRARIES, LOADER, PROGRAM};
 pub(crate) use lease::Lease;
 pub use metadata::LayerKind;
+pub use removal::{TemplateChoice, TemplateRemoval, remove_templates, short_digest};
 
 /// Below this a disk counts as full when a step fails, MiB.
 const FULL_MIB: u64 = 16;
+
+/// Build the template of a recipe below `templates` without a lab, or find it built.
+///
+/// # Errors
+/// When the program cannot be read, the recipe's fill fails, or the disk does; nothing is left then.
+pub fn build_template(templates: &Path, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
+    build(&RealHost, templates, recipe)
+}
 
 /// Build the template of a recipe below `templates`, or find it built.
 ///
@@ -217,7 +229,7 @@ mod tests {
         sync::atomic::{AtomicU32, Ordering},
     };
 
-    use rookery_host::{FaultyHost, RealHost};
+    use rookery_host::FaultyHost;
 
     use super::*;
 

@@ -28,7 +28,7 @@ pub enum LayerKind {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Metadata {
     pub(super) description: String,
-    pub(super) kind: LayerKind,
+    pub(super) kind: Option<LayerKind>,
     pub(super) base: Option<String>,
     pub(super) size_mib: f64,
     pub(super) built_at: String,
@@ -43,10 +43,10 @@ pub(super) struct Metadata {
 pub(super) fn write(part: &Path, recipe: &Recipe<'_>, versions: Versions, took: Duration) -> io::Result<()> {
     let metadata = Metadata {
         description: recipe.description.clone(),
-        kind: match recipe.fill {
+        kind: Some(match recipe.fill {
             Fill::Root(_) => LayerKind::Root,
             Fill::Data(_) => LayerKind::Data,
-        },
+        }),
         base: recipe.base.map(|base| base.digest.clone()),
         size_mib: bytes_on_disk(part)? as f64 / f64::from(1 << 20),
         built_at: now(),
