@@ -52,7 +52,11 @@ impl Alarms {
 
     /// Wake `row` at `at`, or up to [`GRID`] later, once.
     pub(crate) fn set(&self, at: Nanos, row: u32) {
-        let at = at.checked_next_multiple_of(GRID).unwrap_or(at);
+        self.set_exact(at.checked_next_multiple_of(GRID).unwrap_or(at), row);
+    }
+
+    /// Wake `row` at `at`, once.
+    pub(crate) fn set_exact(&self, at: Nanos, row: u32) {
         self.queue.borrow_mut().push(Reverse((at, row)));
         if at < self.set_for.get() {
             self.arm(at);

@@ -2,17 +2,22 @@
 
 use std::net::SocketAddr;
 
+use rookery_stats::Pacing;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
     config::{Assignment, Config, Script},
     error::DriverError,
+    load::{Load, OpenLoad, Profile, Visit},
 };
 
 /// Descriptors of this process besides the users' connections: logs, stores, event queues, pipes of guests.
 const OTHER_DESCRIPTORS: u64 = 256;
 /// A receive takes at most so much at once; a head must fit.
 const MOST_HEADER_BYTES: usize = 64 * 1024;
+
+/// More arrivals per second than any machine starts.
+const MOST_RATE: f64 = 1e7;
 
 /// Everything that can be known before a thread starts.
 pub(crate) fn config(config: &Config) -> Result<(), DriverError> {
@@ -32,10 +37,76 @@ pub(crate) fn config(config: &Config) -> Result<(), DriverError> {
     if config.limits.header_bytes > MOST_HEADER_BYTES {
         return refuse("the limit on a head is above 65536 bytes", "lower it");
     }
+    if config.pacing == Pacing::Arrivals {
+        return refuse(
+            "users cannot pace themselves by arrivals",
+            "choose think or cycle pacing, and an open load",
+        );
+    }
+    if let Load::Open(load) = &config.load {
+        check_open(config, load)?;
+    }
     config
         .assignments
         .iter()
         .try_for_each(|assignment| check_assignment(config, assignment))
+}
+
+/// Connections that may be open at once.
+pub(crate) fn connections(config: &Config) -> u64 {
+    match &config.load {
+        Load::Closed => config.assignments.iter().map(|assignment| u64::from(assignment.users)).sum(),
+        Load::Open(load) => config.assignments.len() as u64 * u64::from(load.max_in_flight),
+    }
+}
+
+fn check_open(config: &Config, load: &OpenLoad) -> Result<(), DriverError> {
+    let refuse = |what: String, mend| Err(DriverError::Config { what, mend });
+    if let Some(rate) = rates(&load.profile).into_iter().find(|rate| !(0.0..=MOST_RATE).contains(rate)) {
+        return refuse(
+            format!("{rate} is no rate of arrivals"),
+            "write arrivals per second from 0 to ten million",
+        );
+    }
+    if let Profile::Swing { amplitude, period, .. } = &load.profile
+        && (!(0.0..=1.0).contains(amplitude) || period.is_zero())
+    {
+        let what = format!("a rate cannot swing by {amplitude} of its mean in {period:?}");
+        return refuse(what, "let it swing by 0 to 1 of its mean, with a period above zero");
+    }
+    if !load.weights.is_empty() && load.weights.len() != config.assignments.len() {
+        let what = format!("{} weights for {} guests", load.weights.len(), config.assignments.len());
+        return refuse(what, "give one weight for each guest, or none");
+    }
+    if let Some(weight) = load.weights.iter().find(|weight| !(weight.is_finite() && **weight > 0.0)) {
+        return refuse(format!("{weight} is no weight"), "write a number above zero");
+    }
+    if (load.max_in_flight as usize) < config.cpus.len() {
+        let what = format!(
+            "at most {} visitors at a guest, by {} driver CPUs",
+            load.max_in_flight,
+            config.cpus.len()
+        );
+        return refuse(what, "allow at least one visitor for each driver CPU");
+    }
+    match load.visit {
+        Visit::Continue { probability } if !(0.0..1.0).contains(&probability) => refuse(
+            format!("visitors cannot go on with the probability {probability}"),
+            "write a number from 0 to below 1",
+        ),
+        Visit::Acts(0) => refuse("visitors that never act".to_owned(), "let a visit have at least one act"),
+        _ => Ok(()),
+    }
+}
+
+/// All rates that a profile names.
+fn rates(profile: &Profile) -> Vec<f64> {
+    match profile {
+        Profile::Constant(rate) => vec![*rate],
+        Profile::Steps(steps) => steps.iter().map(|step| step.rate).collect(),
+        Profile::Ramp { from, to } => vec![*from, *to],
+        Profile::Swing { mean, .. } => vec![*mean],
+    }
 }
 
 fn check_assignment(config: &Config, assignment: &Assignment) -> Result<(), DriverError> {
@@ -66,7 +137,7 @@ fn is_loopback(target: SocketAddr) -> bool {
     target.ip().to_canonical().is_loopback()
 }
 
-/// Make room for one connection per user: raises the soft limit on open files of this process, never the hard one.
+/// Make room for one connection per user or visitor: raises the soft limit on open files of this process, never the hard one.
 pub(crate) fn descriptors(users: u64) -> Result<(), DriverError> {
     let limits = getrlimit(Resource::Nofile);
     let needed = users + OTHER_DESCRIPTORS;
@@ -109,6 +180,7 @@ pub(crate) mod tests {
             }],
             network: None,
             cpus: vec![0],
+            load: Load::Closed,
             phases: Phases {
                 ramp_up: Duration::ZERO,
                 settle: Duration::ZERO,
@@ -157,6 +229,50 @@ pub(crate) mod tests {
                 matches!(config(&config_for("127.0.0.1:80", path)), Err(DriverError::Config { .. })),
                 "{path:?}"
             );
+        }
+    }
+
+    #[test]
+    fn an_open_load_that_cannot_be_is_refused() {
+        use crate::load::{Arrivals, Precision};
+        let good = OpenLoad {
+            arrivals: Arrivals::Poisson,
+            profile: Profile::Constant(100.0),
+            weights: Vec::new(),
+            max_in_flight: 10,
+            precision: Precision::Exact,
+            visit: Visit::Single,
+        };
+        let refusal = |change: fn(&mut OpenLoad)| {
+            let (mut load, mut trial) = (good.clone(), config_for("127.0.0.1:80", "/"));
+            change(&mut load);
+            trial.load = Load::Open(load);
+            config(&trial).err().map(|error| error.to_string())
+        };
+        assert_eq!(refusal(|_| {}), None);
+        let cases: [(fn(&mut OpenLoad), &str); 9] = [
+            (|load| load.profile = Profile::Constant(f64::NAN), "NaN is no rate"),
+            (|load| load.profile = Profile::Ramp { from: 1.0, to: -1.0 }, "-1 is no rate"),
+            (|load| load.profile = Profile::Constant(f64::INFINITY), "inf is no rate"),
+            (
+                |load| {
+                    load.profile = Profile::Swing {
+                        mean: 1.0,
+                        amplitude: 1.5,
+                        period: Duration::from_secs(1),
+                    }
+                },
+                "cannot swing by 1.5",
+            ),
+            (|load| load.weights = vec![1.0, 1.0], "2 weights for 1 guests"),
+            (|load| load.weights = vec![0.0], "0 is no weight"),
+            (|load| load.max_in_flight = 0, "at most 0 visitors"),
+            (|load| load.visit = Visit::Continue { probability: 1.0 }, "the probability 1"),
+            (|load| load.visit = Visit::Acts(0), "never act"),
+        ];
+        for (change, expected) in cases {
+            let refused = refusal(change);
+            assert!(refused.as_ref().is_some_and(|text| text.contains(expected)), "{refused:?}");
         }
     }
 

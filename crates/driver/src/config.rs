@@ -5,6 +5,8 @@ use std::{borrow::Cow, net::SocketAddr, path::PathBuf, time::Duration};
 use rookery_stats::Pacing;
 use rookery_workload::dvdstore::{ShopperParams, WordLists};
 
+use crate::load::Load;
+
 /// Phases of a trial; see the load section of a study.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
@@ -66,7 +68,7 @@ pub struct Assignment {
     pub guest: String,
     /// Where its pages are.
     pub target: SocketAddr,
-    /// Number of users.
+    /// Number of users; does not count in an open load.
     pub users: u32,
     /// What they do.
     pub script: Script,
@@ -99,9 +101,11 @@ pub struct Config {
     pub network: Option<PathBuf>,
     /// CPUs of the driver, one thread each.
     pub cpus: Vec<u32>,
+    /// Loop type.
+    pub load: Load,
     /// Phases.
     pub phases: Phases,
-    /// Think or cycle pacing.
+    /// Think or cycle pacing of users, and of visitors that stay for several acts.
     pub pacing: Pacing,
     /// Mean think time (drawn uniformly from 0 to twice it) or cycle time.
     pub think_time: Duration,

@@ -50,6 +50,8 @@ impl Fault {
 
     /// The operation was still under way at the drain deadline.
     pub(crate) const UNFINISHED: Self = Self::new(ErrorClass::Overload, "unfinished");
+    /// An arrival that found as many visitors as allowed, or a driver that never came to it.
+    pub(crate) const DROPPED: Self = Self::new(ErrorClass::Overload, "dropped");
     /// An idle connection had been closed by the server before any byte of the answer.
     pub(crate) const IDLE_CLOSED: Self = Self::new(ErrorClass::Io, "idle-connection-closed");
     /// The server closed in the middle of the answer, or gave none.

@@ -8,14 +8,17 @@
 //! a request.
 
 mod alarm;
+mod arrival;
 mod check;
 mod clock;
 mod config;
+mod desk;
 mod error;
 mod fault;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod http;
+mod load;
 mod record;
 mod register;
 mod run;
@@ -27,6 +30,7 @@ mod worker;
 
 pub use config::{Assignment, Config, Limits, Phases, Script};
 pub use error::DriverError;
+pub use load::{Arrivals, Load, OpenLoad, Precision, Profile, Step, Visit};
 pub use record::OrderTally;
 pub use rookery_stats::faults::faults;
 pub use run::{Phase, Progress, run, run_with_tallies};

@@ -10,14 +10,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_stats::{DriverQuality, GuestMeasurement, Latencies, Measurement, Mode, Window};
+use rookery_stats::{ArrivalCounts, DriverQuality, GuestMeasurement, Latencies, Measurement, Mode, Pacing, Window};
 
 use crate::{
     check,
     clock::{Clock, Nanos, Span, nanos, seconds},
     config::{Config, Script},
     error::DriverError,
-    record::{self, Operation, OrderTally, Population, Recorder, little_error},
+    load::{Load, Visit},
+    record::{self, ArrivalRecord, Operation, OrderTally, Population, Recorder, little_error},
     thread::{Board, Control, Harvest, Part, window},
 };
 
@@ -106,7 +107,7 @@ fn perform(
     tallies: bool,
 ) -> Result<Measurement, DriverError> {
     check::config(config)?;
-    check::descriptors(config.assignments.iter().map(|assignment| u64::from(assignment.users)).sum())?;
+    check::descriptors(check::connections(config))?;
     let (clock, control) = (Clock::new(start), Control::new(tallies));
     let boards: Vec<Board> = config.cpus.iter().map(|_| Board::default()).collect();
     let (harvests, aborted) = thread::scope(|scope| {
@@ -260,7 +261,9 @@ impl Watcher<'_> {
 
 /// Merge the harvests of all threads.
 pub(crate) fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>, aborted: Option<String>) -> Measurement {
+    let (mode, pacing) = mode(config);
     let mut driver = quality(config, &harvests);
+    driver.arrivals = arrivals(config, &harvests);
     let mut by_guest: Vec<Vec<Recorder>> = config.assignments.iter().map(|_| Vec::new()).collect();
     for harvest in harvests {
         for (parts, recorder) in by_guest.iter_mut().zip(harvest.recorders) {
@@ -269,13 +272,14 @@ pub(crate) fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>,
     }
     let merged = config.assignments.iter().zip(by_guest).map(|(assignment, parts)| {
         let always = operations(&assignment.script);
-        record::guest(&assignment.guest, assignment.users, always, window, config.pacing, parts)
+        let users = if mode == Mode::Closed { assignment.users } else { 0 };
+        record::guest(&assignment.guest, users, always, window, pacing, parts)
     });
     let (guests, populations): (Vec<GuestMeasurement>, Vec<Population>) = merged.unzip();
     driver.little_error = little_error(&populations);
     Measurement {
-        mode: Mode::Closed,
-        pacing: config.pacing,
+        mode,
+        pacing,
         window: Window {
             start_s: seconds(window.start),
             end_s: seconds(window.end),
@@ -284,6 +288,31 @@ pub(crate) fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>,
         driver,
         aborted,
     }
+}
+
+fn mode(config: &Config) -> (Mode, Pacing) {
+    match &config.load {
+        Load::Closed => (Mode::Closed, config.pacing),
+        Load::Open(load) if load.visit == Visit::Single => (Mode::Open, Pacing::Arrivals),
+        Load::Open(_) => (Mode::PartlyOpen, Pacing::Arrivals),
+    }
+}
+
+/// What became of the arrivals of all guests; `None` in a closed load.
+fn arrivals(config: &Config, harvests: &[Harvest]) -> Option<ArrivalCounts> {
+    let Load::Open(load) = &config.load else {
+        return None;
+    };
+    let mut all = ArrivalRecord::default();
+    let recorders = harvests.iter().flat_map(|harvest| &harvest.recorders);
+    recorders.for_each(|recorder| all.merge(recorder.arrivals));
+    Some(ArrivalCounts {
+        spacing: load.arrivals.name().to_owned(),
+        precision: load.precision.name().to_owned(),
+        drawn: all.drawn,
+        started: all.started,
+        dropped: all.dropped,
+    })
 }
 
 /// The operations that a script reports even when none was started.
@@ -326,6 +355,7 @@ fn quality(config: &Config, harvests: &[Harvest]) -> DriverQuality {
         little_error: 0.0,
         connections: sum(|harvest| harvest.connections),
         idle_retries: sum(|harvest| harvest.idle_retries),
+        arrivals: None,
     }
 }
 

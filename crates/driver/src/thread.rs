@@ -25,9 +25,12 @@ use tokio::{
 
 use crate::{
     alarm,
+    arrival::Share,
     clock::{Clock, Nanos, Span, nanos},
     config::{Assignment, Config, Phases},
+    desk::{self, Desk},
     error::DriverError,
+    load::Load,
     record::{OrderTally, Recorder},
     site::Site,
     user::User,
@@ -201,10 +204,22 @@ impl Part<'_> {
         let deal = Deal::new(self.config, self.index);
         let guests: Vec<u32> = deal.users.iter().map(|user| user.guest as u32).collect();
         let window = window(&self.config.phases);
-        let worker = Rc::new(Worker::new(self.config, self.clock, Rc::clone(timer.get_ref()), &guests));
+        let mut worker = Worker::new(self.config, self.clock, Rc::clone(timer.get_ref()), &guests);
+        let share = Share {
+            thread: self.index,
+            of: self.config.cpus.len(),
+        };
+        worker.desk = Desk::new(self.config, share);
+        let worker = Rc::new(worker);
+        let sites: Vec<Rc<Site>> = self.config.assignments.iter().map(site).collect();
         runtime.block_on(async {
             tokio::task::spawn_local(ring(timer, Rc::clone(&worker)));
-            deal.spawn(self.config, &worker);
+            match &self.config.load {
+                Load::Closed => deal.spawn(self.config, &worker, &sites),
+                Load::Open(load) => {
+                    tokio::task::spawn_local(desk::receive(Rc::clone(&worker), sites, load.clone(), self.config.seed));
+                }
+            }
             self.watch(&worker, window).await
         })
     }
@@ -233,7 +248,8 @@ impl Part<'_> {
             }
             let standing = worker.sweep(now);
             self.publish(worker, standing, now);
-            if now >= load_end && (standing.busy == 0 || now >= load_end + drain) {
+            let quiet = standing.busy == 0 && worker.desk.next_at().is_none();
+            if now >= load_end && (quiet || now >= load_end + drain) {
                 let (from, to) = (at_start.unwrap_or_default(), at_end.unwrap_or_default());
                 return harvest(worker, now, to.since(from), standing);
             }
@@ -289,8 +305,16 @@ struct Deal {
     users: Vec<Dealt>,
 }
 
+fn site(assignment: &Assignment) -> Rc<Site> {
+    Rc::new(Site::new(assignment.target, assignment.script.clone()))
+}
+
 impl Deal {
+    /// The users of a closed load; an open one has none.
     fn new(config: &Config, thread: usize) -> Self {
+        if config.load != Load::Closed {
+            return Self { users: Vec::new() };
+        }
         let all = config
             .assignments
             .iter()
@@ -301,9 +325,7 @@ impl Deal {
         }
     }
 
-    fn spawn(&self, config: &Config, worker: &Rc<Worker>) {
-        let site = |assignment: &Assignment| Rc::new(Site::new(assignment.target, assignment.script.clone()));
-        let sites: Vec<Rc<Site>> = config.assignments.iter().map(site).collect();
+    fn spawn(&self, config: &Config, worker: &Rc<Worker>, sites: &[Rc<Site>]) {
         for (row, dealt) in self.users.iter().enumerate() {
             let of = config.assignments[dealt.guest].users;
             let (starts, stops) = life(&config.phases, dealt.user, of);

@@ -1,5 +1,7 @@
 //! One emulated user: when it acts, and how one request of it is sent, judged and recorded.
 
+mod visitor;
+
 use std::{rc::Rc, time::Duration};
 
 use rookery_stats::Pacing;
@@ -156,7 +158,8 @@ impl User {
     fn next(&mut self, sent: Nanos, done: Nanos) -> (Nanos, Option<Pause>) {
         let pace = self.worker.pace;
         let pause = match pace.pacing {
-            Pacing::Think => Pause {
+            // Arrivals are nobody's pacing (the configuration is checked): who stays, thinks.
+            Pacing::Think | Pacing::Arrivals => Pause {
                 drawn: self.shopper.think_us(pace.time) * 1_000,
                 from: done,
             },

@@ -15,10 +15,13 @@ use rookery_workload::dvdstore::WordLists;
 
 use crate::{
     alarm::Alarms,
+    arrival::Arrival,
     clock::{Clock, Nanos, nanos},
-    config::{Config, Limits},
+    config::{Assignment, Config, Limits, Script},
+    desk::Desk,
     fault::Fault,
     http::decode::Pool,
+    load::Load,
     record::{Operation, OrderTally, Outcome, Recorder, Timing},
     register::{Open, Row},
     script::CONFLICT,
@@ -28,6 +31,8 @@ use crate::{
 
 /// How often the register is swept for overdue requests.
 pub(crate) const SWEEP: Duration = Duration::from_millis(50);
+/// The row of the desk among the alarms; no user has it.
+const DESK: u32 = u32::MAX;
 /// One receive takes at most so much; larger than nearly every answer, so that the kernel is asked once.
 const RECEIVE_BYTES: usize = 64 * 1024;
 
@@ -66,6 +71,13 @@ pub(crate) struct Worker {
     lag: RefCell<Latencies>,
     alarms: Alarms,
     pub(crate) totals: Totals,
+    /// Of an open load.
+    pub(crate) desk: Desk,
+    is_open: bool,
+    /// By guest: what an arrival is.
+    acts: Vec<Operation>,
+    /// The last request failed.
+    failing: Cell<bool>,
     /// No user begins another request.
     pub(crate) stopping: Cell<bool>,
 }
@@ -83,6 +95,11 @@ impl Worker {
     /// A thread with one recorder for each guest, one row for each user (the index of its guest), and a timer that wakes them.
     pub(crate) fn new(config: &Config, clock: Clock, timer: Rc<OwnedFd>, users: &[u32]) -> Self {
         let window = window(&config.phases);
+        let is_open = config.load != Load::Closed;
+        let act = |assignment: &Assignment| match assignment.script {
+            Script::DvdStore { .. } => Operation::Order,
+            Script::Page { .. } => Operation::Page,
+        };
         Self {
             clock,
             limits: config.limits,
@@ -99,10 +116,14 @@ impl Worker {
             }),
             request: RefCell::default(),
             register: RefCell::new(users.iter().map(|&guest| Row::new(guest)).collect()),
-            recorders: RefCell::new(config.assignments.iter().map(|_| Recorder::new(window)).collect()),
+            recorders: RefCell::new(config.assignments.iter().map(|_| Recorder::new(window, is_open)).collect()),
             lag: RefCell::default(),
             alarms: Alarms::new(clock, timer),
             totals: Totals::default(),
+            desk: Desk::default(),
+            is_open,
+            acts: config.assignments.iter().map(act).collect(),
+            failing: Cell::new(false),
             stopping: Cell::new(false),
         }
     }
@@ -159,7 +180,10 @@ impl Worker {
     /// The timer fired: wake those whose time has come.
     pub(crate) fn ring(&self) {
         let register = self.register.borrow();
-        self.alarms.ring(|row| register[row as usize].wake());
+        self.alarms.ring(|row| match row {
+            DESK => self.desk.ring(),
+            row => register[row as usize].wake(),
+        });
     }
 
     pub(crate) fn poll_overdue(&self, row: usize, context: &Context<'_>) -> Poll<()> {
@@ -216,6 +240,7 @@ impl Worker {
             row.written
         };
         self.totals.requests.set(self.totals.requests.get() + 1);
+        self.failing.set(fault.is_some());
         let mut recorder = self.recorder(row);
         match fault {
             None => recorder.request(operation, timing, Outcome::Success),
@@ -246,6 +271,63 @@ impl Worker {
         }
     }
 
+    /// A new place for visitors of a guest.
+    pub(crate) fn add_row(&self, guest: usize) -> usize {
+        let mut register = self.register.borrow_mut();
+        register.push(Row::new(guest as u32));
+        register.len() - 1
+    }
+
+    /// Wake the user of a row.
+    pub(crate) fn wake(&self, row: usize) {
+        self.row(row).wake();
+    }
+
+    /// The visitor that takes the place `row`; its act begins.
+    pub(crate) fn poll_visitor(&self, row: usize, context: &Context<'_>) -> Poll<Arrival> {
+        let Some(arrival) = self.desk.serve(row) else {
+            self.row(row).wake_by(context);
+            return Poll::Pending;
+        };
+        let mut recorder = self.recorder(row);
+        let window = recorder.window();
+        recorder.arrivals.started(window, arrival.at);
+        Poll::Ready(arrival)
+    }
+
+    /// The visitor of a place has gone; the time until the next comes is nobody's.
+    pub(crate) fn leave(&self, row: usize, guest: usize) {
+        {
+            let mut row = self.row(row);
+            (row.started, row.active_since) = (false, None);
+        }
+        self.desk.leave(row, guest);
+    }
+
+    /// The schedule holds this arrival.
+    pub(crate) fn drawn(&self, arrival: Arrival) {
+        let recorder = &mut self.recorders.borrow_mut()[arrival.guest];
+        let window = recorder.window();
+        recorder.arrivals.drawn(window, arrival.at);
+    }
+
+    /// An arrival that finds no place.
+    pub(crate) fn turn_away(&self, arrival: Arrival) {
+        let recorder = &mut self.recorders.borrow_mut()[arrival.guest];
+        let window = recorder.window();
+        recorder.arrivals.dropped(window, arrival.at);
+        recorder.failure(Fault::DROPPED, arrival.at, self.acts[arrival.guest], b"");
+    }
+
+    /// Ring the desk at `at`, or at the next millisecond when arrivals are started in batches.
+    pub(crate) fn await_arrival(&self, at: Nanos) {
+        if self.desk.is_exact() {
+            self.alarms.set_exact(at, DESK);
+        } else {
+            self.alarms.set(at, DESK);
+        }
+    }
+
     /// Wake overdue users and count how all stand.
     pub(crate) fn sweep(&self, now: Nanos) -> Standing {
         let mut standing = Standing::default();
@@ -254,7 +336,13 @@ impl Worker {
             standing.started += u32::from(row.started);
             standing.busy += u32::from(row.busy || row.request.is_some());
             standing.failing += u32::from(row.started && row.failing);
-            standing.unconnected += u32::from(!row.connected);
+            standing.unconnected += u32::from(!row.connected && !self.is_open);
+        }
+        if self.is_open {
+            // Places are taken in turn: what matters is whether any visitor succeeds, and who has a place waits for its turn.
+            standing.started = standing.started.max(u32::from(self.totals.requests.get() > 0));
+            standing.failing = if self.failing.get() { standing.started } else { 0 };
+            standing.busy += self.desk.unserved();
         }
         standing
     }
@@ -262,6 +350,7 @@ impl Worker {
     /// The load ends early, at `at`.
     pub(crate) fn cut(&self, at: Nanos) {
         self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
+        self.desk.cut(at);
     }
 
     /// The orders of every guest as they stand at `now`.
@@ -280,6 +369,9 @@ impl Worker {
 
     /// The end: what is still under way is unfinished. Returns the recorders by guest and the scheduling lag.
     pub(crate) fn finish(&self, now: Nanos) -> (Vec<Recorder>, Latencies) {
+        let (late, unserved) = self.desk.close();
+        late.iter().for_each(|&arrival| self.drawn(arrival));
+        late.into_iter().chain(unserved).for_each(|arrival| self.turn_away(arrival));
         let mut recorders = self.recorders.take();
         for row in self.register.borrow_mut().iter_mut() {
             close(row, &mut recorders[row.guest as usize], now);
@@ -298,7 +390,7 @@ fn close(row: &mut Row, recorder: &mut Recorder, now: Nanos) {
     }
     if let Some(request) = row.request.take() {
         recorder.unfinished(request.operation, request.sent, request.intended, now);
-        if recorder.window().contains(request.sent) {
+        if recorder.began_inside(request.sent, request.intended) {
             recorder.failure(Fault::UNFINISHED, now, request.operation, b"");
         }
         if request.operation == Operation::Purchase && row.written {

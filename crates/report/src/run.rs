@@ -56,6 +56,7 @@ impl Run {
         let think = crate::format::seconds(study.workload.think_time.as_secs_f64());
         match study.workload.pacing {
             rookery_stats::Pacing::Think => format!("Closed loop, think time {think} on average, after each order"),
+            rookery_stats::Pacing::Arrivals => "Arrivals on a schedule that does not wait for answers".to_owned(),
             rookery_stats::Pacing::Cycle => format!("Closed loop, one order per user every {think} (cycle time)"),
         }
     }

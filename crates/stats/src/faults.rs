@@ -3,9 +3,10 @@
 //! The limits are those that established drivers print as warnings; a trial is void well beyond them. [`faults`] lists what voids a
 //! trial, [`warnings`] what a reader should know.
 
+mod arrivals;
 mod little;
 
-use crate::{ErrorClass, GuestMeasurement, Measurement, ORDER, Pacing};
+use crate::{ErrorClass, GuestMeasurement, Measurement, Mode, ORDER, Pacing};
 
 /// Largest share of its CPUs that a driver may use: beyond, its own queueing is in the response times.
 const CPU_LIMIT: f64 = 0.8;
@@ -36,7 +37,8 @@ const CYCLES: f64 = 20.0;
 #[must_use]
 pub fn faults(measurement: &Measurement) -> Vec<String> {
     let rules = [cpu, lag, mean_lag, little, presence, pacing, unconnected, own_errors, exhausted];
-    rules.into_iter().filter_map(|rule| rule(measurement)).collect()
+    let of_arrivals = [arrivals::dropped, arrivals::lost];
+    rules.into_iter().chain(of_arrivals).filter_map(|rule| rule(measurement)).collect()
 }
 
 /// What a reader should know although it does not void the trial.
@@ -112,12 +114,12 @@ fn little(measurement: &Measurement) -> Option<String> {
     })
 }
 
-/// Every user is somewhere, in an act or between two, during the whole window.
+/// Every user of a closed load is somewhere, in an act or between two, during the whole window.
 fn presence(measurement: &Measurement) -> Option<String> {
     let expected_s = users(measurement) * window_s(measurement);
     let spent_s: f64 = measurement.guests.iter().map(|guest| guest.busy_s + guest.idle_s).sum();
     let absent = (spent_s - expected_s).abs() > PRESENCE_LIMIT * expected_s;
-    (absent && measurement.aborted.is_none()).then(|| {
+    (absent && measurement.mode == Mode::Closed && measurement.aborted.is_none()).then(|| {
         let share = 100.0 * spent_s / expected_s;
         format!("the users were there for {share:.1} % of the window (limit 2 % off): some came late or went away")
     })
@@ -233,6 +235,7 @@ fn cycle_s(measurement: &Measurement) -> Option<f64> {
     Some(match measurement.pacing {
         Pacing::Think => service_s + delay_s,
         Pacing::Cycle => service_s.max(delay_s),
+        Pacing::Arrivals => service_s,
     })
 }
 

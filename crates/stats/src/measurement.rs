@@ -21,6 +21,8 @@ pub enum Pacing {
     Think,
     /// Next start = start of the previous order + cycle time.
     Cycle,
+    /// Starts follow a schedule of arrivals that does not wait for answers: open and partly open loads. No pacing that a user may ask for.
+    Arrivals,
 }
 
 /// Loop type, printed beside every response-time figure.
@@ -29,6 +31,10 @@ pub enum Pacing {
 pub enum Mode {
     /// A fixed population; each user waits for its answer.
     Closed,
+    /// Visitors arrive on a schedule that does not wait for answers, act once and leave.
+    Open,
+    /// Visitors arrive on such a schedule and stay for several acts, with think times between them.
+    PartlyOpen,
 }
 
 /// One trial as the driver measured it.
@@ -193,7 +199,7 @@ pub struct DriverQuality {
     pub cpu_us_per_request: f64,
     /// Time the driver threads waited for a CPU, as a share of their run time.
     pub run_queue_share: f64,
-    /// Scheduling lag (sent - intended for users that were idle in time), us: mean, p50, p99, max.
+    /// Scheduling lag (sent - intended for users that were idle in time, and for arrivals of an open load), us: mean, p50, p99, max.
     pub lag_mean_us: f64,
     /// See `lag_mean_us`.
     pub lag_p50_us: u64,
@@ -206,12 +212,30 @@ pub struct DriverQuality {
     /// Seconds from the start of the first to the end of the last connect.
     pub connect_s: f64,
     /// |X (R + Z) - N| / N over the window: X = orders (or pages) ended in it per second, R = their mean time, Z = the mean wait between two,
-    /// N = users at work.
+    /// N = users at work. Of an open load |X R - L| / L, L = orders (or pages) under way on average.
     pub little_error: f64,
     /// Connections opened over the whole trial.
     pub connections: u64,
     /// Requests repeated once because an idle connection had been closed.
     pub idle_retries: u64,
+    /// The arrivals of an open load; `None` of a closed one.
+    #[serde(default)]
+    pub arrivals: Option<ArrivalCounts>,
+}
+
+/// What became of the arrivals that an open load intended to start inside the window. How late they were started is the scheduling lag.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrivalCounts {
+    /// How they were spaced: `poisson` or `uniform`.
+    pub spacing: String,
+    /// How exactly they were started: `exact` (each at its own time) or `batched` (those of a millisecond together).
+    pub precision: String,
+    /// Arrivals that the schedule held.
+    pub drawn: u64,
+    /// Of these, started.
+    pub started: u64,
+    /// Of these, never started, because as many visitors as allowed were present.
+    pub dropped: u64,
 }
 
 /// One sample of what a guest, the host or the driver used.

@@ -147,7 +147,7 @@ impl Verdict {
 
 /// Judge a measurement: percentile limits and error ratio, per operation and per guest.
 ///
-/// Response time is `service` for think pacing and `response` for cycle pacing. Operations that never finished count as
+/// Response time is `service` for think pacing and `response` for cycle pacing and arrivals. Operations that never finished count as
 /// slower than every other. A limit without an operation holds for every single request but not for the whole order;
 /// operations that were never started are left out. A percentile over fewer than `min_operations` operations is not
 /// judged; a rule that names its operation must be judged for a verdict to pass, and so must one percentile of each guest

@@ -42,12 +42,12 @@ impl OperationMeasurement {
     }
 
     /// The latencies that stand as "response time": `service` for think pacing (no request is omitted when a user
-    /// waits), `response` for cycle pacing (the schedule does not wait).
+    /// waits), `response` for cycle pacing and arrivals (the schedule does not wait).
     #[must_use]
     pub fn headline(&self, pacing: Pacing) -> &Latencies {
         match pacing {
             Pacing::Think => &self.service,
-            Pacing::Cycle => &self.response,
+            Pacing::Cycle | Pacing::Arrivals => &self.response,
         }
     }
 }

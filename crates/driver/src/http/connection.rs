@@ -61,6 +61,16 @@ impl Connection {
         answer
     }
 
+    /// Another visitor takes the connection over: without the cookies of the one before, and without a stream that the server has closed
+    /// meanwhile. That costs no call of the kernel unless something came.
+    pub(crate) fn renew(&mut self) {
+        self.cookies = Cookies::default();
+        let quiet = |stream: &TcpStream| matches!(stream.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        if !self.stream.as_ref().is_some_and(quiet) {
+            self.close();
+        }
+    }
+
     fn close(&mut self) {
         self.stream = None;
         self.reused = false;

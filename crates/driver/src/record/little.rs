@@ -17,7 +17,7 @@ impl Population {
     /// it; Z = mean time from the end of an act to the start of the next. `active` = time that users were active inside the window.
     ///
     /// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations Research 9 (1961), in its closed form.
-    pub(crate) fn of(window: Span, act: &OperationRecord, waits: Waits, active: Nanos) -> Self {
+    pub(crate) fn of_users(window: Span, act: &OperationRecord, waits: Waits, active: Nanos) -> Self {
         let window_s = seconds(window.length());
         if window_s <= 0.0 {
             return Self::default();
@@ -28,6 +28,11 @@ impl Population {
             expected: rate * cycle_s,
             active: seconds(active) / window_s,
         }
+    }
+
+    /// X R and the acts that were under way on average, of an open load; `busy` = time that visitors spent in acts inside the window.
+    pub(crate) fn of_acts(window: Span, act: &OperationRecord, busy: Nanos) -> Self {
+        Self::of_users(window, act, Waits::default(), busy)
     }
 }
 
@@ -64,11 +69,11 @@ mod tests {
             };
             let outcome = if n % 3 == 0 { Outcome::Failure } else { Outcome::Success };
             if n as usize >= lose {
-                act.end(WINDOW, timing, outcome);
+                act.end(WINDOW, sent, timing, outcome);
             }
             waits.add(WINDOW, 449 * MS, timing.done, timing.done + 450 * MS);
         }
-        Population::of(WINDOW, &act, waits, WINDOW.length())
+        Population::of_users(WINDOW, &act, waits, WINDOW.length())
     }
 
     #[test]
@@ -88,7 +93,7 @@ mod tests {
         assert_eq!(little_error(&[]), 0.0);
         let empty = Span { start: 5, end: 5 };
         assert_eq!(
-            Population::of(empty, &OperationRecord::default(), Waits::default(), 0),
+            Population::of_users(empty, &OperationRecord::default(), Waits::default(), 0),
             Population::default()
         );
     }

@@ -41,7 +41,12 @@ pub(crate) fn guest(
     } else {
         Operation::Page
     };
-    let population = Population::of(window, &operations[act as usize], waits, active);
+    let act = &operations[act as usize];
+    let population = if pacing == Pacing::Arrivals {
+        Population::of_acts(window, act, busy)
+    } else {
+        Population::of_users(window, act, waits, active)
+    };
     let listed = Operation::ALL.into_iter().zip(operations);
     let measurement = GuestMeasurement {
         guest: name.to_owned(),

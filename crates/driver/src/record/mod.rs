@@ -4,6 +4,7 @@
 //! ([`merge`]). Times of the measured window decide what counts: a success that completes inside it is throughput, an operation
 //! that starts inside it is followed to its end and gives the response times.
 
+mod arrivals;
 mod little;
 mod merge;
 mod operation;
@@ -12,6 +13,7 @@ mod shop;
 mod tally;
 mod wait;
 
+pub(crate) use arrivals::ArrivalRecord;
 pub(crate) use little::{Population, little_error};
 pub(crate) use merge::guest;
 pub(crate) use operation::{Operation, Outcome, Timing};
@@ -29,6 +31,9 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Recorder {
     window: Span,
+    /// Starts follow a schedule: the intended start decides what began inside the window, and stands for the start in the series.
+    scheduled: bool,
+    pub(crate) arrivals: ArrivalRecord,
     operations: [OperationRecord; Operation::COUNT],
     series: Series,
     tallies: Tallies,
@@ -46,9 +51,11 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(window: Span) -> Self {
+    pub(crate) fn new(window: Span, scheduled: bool) -> Self {
         Self {
             window,
+            scheduled,
+            arrivals: ArrivalRecord::default(),
             operations: Default::default(),
             series: Series::default(),
             tallies: Tallies::default(),
@@ -74,7 +81,12 @@ impl Recorder {
     /// One request ended.
     pub(crate) fn request(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
         self.operation(operation, timing, outcome);
-        self.series.request(timing, outcome);
+        let shown = if self.scheduled {
+            timing.done.saturating_sub(timing.intended)
+        } else {
+            timing.service
+        };
+        self.series.request(timing.done, shown, outcome);
         self.requests_in_window += u64::from(self.window.contains(timing.done));
     }
 
@@ -88,13 +100,19 @@ impl Recorder {
 
     /// An operation that was still under way at the end.
     pub(crate) fn unfinished(&mut self, operation: Operation, sent: Nanos, intended: Nanos, now: Nanos) {
-        if self.window.contains(sent) {
+        if self.began_inside(sent, intended) {
             self.operations[operation as usize].unfinished(sent, intended, now);
         }
     }
 
+    /// Whether an operation counts as started inside the window.
+    pub(crate) fn began_inside(&self, sent: Nanos, intended: Nanos) -> bool {
+        self.window.contains(if self.scheduled { intended } else { sent })
+    }
+
     fn operation(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
-        self.operations[operation as usize].end(self.window, timing, outcome);
+        let began = if self.scheduled { timing.intended } else { timing.sent };
+        self.operations[operation as usize].end(self.window, began, timing, outcome);
     }
 
     /// Count a failure, with its evidence when it is one of the first of its class.
@@ -141,10 +159,11 @@ mod tests {
     const S: Nanos = 1_000_000_000;
 
     fn recorder() -> Recorder {
-        Recorder::new(Span {
+        let window = Span {
             start: 10 * S,
             end: 20 * S,
-        })
+        };
+        Recorder::new(window, false)
     }
 
     fn timing(sent: Nanos, done: Nanos) -> Timing {
@@ -188,6 +207,24 @@ mod tests {
         assert_eq!(page.completed, 2, "into and inside");
         assert_eq!(page.service.count(), 3, "the unfinished one counts with its elapsed time");
         assert!(page.response.max_us().expect("values") >= 6_000_000);
+    }
+
+    #[test]
+    fn where_a_schedule_does_not_wait_the_intended_start_counts() {
+        let mut recorder = recorder();
+        recorder.scheduled = true;
+        for (intended, sent) in [(9, 11), (19, 21)] {
+            let timing = Timing {
+                intended: intended * S,
+                ..timing(sent * S, 22 * S)
+            };
+            recorder.request(Operation::Page, timing, Outcome::Success);
+        }
+        let guest = page(vec![recorder]);
+        let page = &guest.operations[0];
+        assert_eq!((page.started, page.succeeded), (1, 1));
+        assert_eq!(page.response.max_us().map(|us| us / 1_000_000), Some(3), "from the intended start");
+        assert!(guest.series[22].max_us > 12_900_000, "{:?}", guest.series[22]);
     }
 
     #[test]

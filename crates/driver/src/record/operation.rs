@@ -89,8 +89,9 @@ pub(crate) struct OperationRecord {
 }
 
 impl OperationRecord {
-    pub(crate) fn end(&mut self, window: Span, timing: Timing, outcome: Outcome) {
-        let started_inside = window.contains(timing.sent);
+    /// An operation ended; `began` decides whether it was started inside the window: `sent`, or `intended` where a schedule does not wait.
+    pub(crate) fn end(&mut self, window: Span, began: Nanos, timing: Timing, outcome: Outcome) {
+        let started_inside = window.contains(began);
         self.started += u64::from(started_inside);
         match outcome {
             Outcome::Success => {

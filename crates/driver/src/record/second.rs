@@ -2,7 +2,7 @@
 
 use rookery_stats::SecondSample;
 
-use super::operation::{Outcome, Timing};
+use super::operation::Outcome;
 use crate::clock::Nanos;
 
 const SECOND: Nanos = 1_000_000_000;
@@ -42,11 +42,12 @@ impl Default for Series {
 }
 
 impl Series {
-    pub(crate) fn request(&mut self, timing: Timing, outcome: Outcome) {
-        self.turn_to(timing.done);
+    /// A request ended at `done` after `time`.
+    pub(crate) fn request(&mut self, done: Nanos, time: Nanos, outcome: Outcome) {
+        self.turn_to(done);
         match outcome {
             Outcome::Success => {
-                let us = timing.service / 1_000;
+                let us = time / 1_000;
                 let index = bucket(us);
                 if self.counts[index] == 0 {
                     // The list of touched buckets makes closing a second cheap when the second was quiet.
@@ -153,23 +154,14 @@ mod tests {
 
     use super::*;
 
-    fn timing(done: Nanos, service: Nanos) -> Timing {
-        Timing {
-            intended: done - service,
-            sent: done - service,
-            done,
-            service,
-        }
-    }
-
     #[test]
     fn a_second_has_the_percentiles_of_its_requests() {
         let mut series = Series::default();
         for n in 1..=100u64 {
-            series.request(timing(3 * SECOND + n, n * 1_000), Outcome::Success);
+            series.request(3 * SECOND + n, n * 1_000, Outcome::Success);
         }
         series.order(3 * SECOND + 200);
-        series.request(timing(5 * SECOND, 1_000), Outcome::Failure);
+        series.request(5 * SECOND, 1_000, Outcome::Failure);
         let samples = Series::merge([series]);
         assert_eq!(samples.len(), 6);
         let third = samples[3];

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_driver::{Assignment, Config, Limits, Phases, Script, run};
+use rookery_driver::{Assignment, Config, Limits, Load, Phases, Script, run};
 use rookery_stats::{GuestMeasurement, Measurement, OperationMeasurement, Pacing};
 use rookery_testkit::{Behaviour, Request, page};
 use rookery_workload::dvdstore::{ShopperParams, Size, WordLists};
@@ -35,6 +35,7 @@ pub(crate) fn config(target: SocketAddr, users: u32, script: Script) -> Config {
             ramp_down: Duration::ZERO,
             drain: ms(5_000),
         },
+        load: Load::Closed,
         pacing: Pacing::Think,
         think_time: Duration::ZERO,
         timeout: ms(5_000),

@@ -1,0 +1,86 @@
+//! Faults of open loads: arrivals that never came.
+
+use crate::Measurement;
+
+/// Largest share of arrivals that may be dropped.
+const DROPPED_LIMIT: f64 = 0.001;
+
+/// Where arrivals were dropped, those that suffered most are missing from the response times.
+pub(super) fn dropped(measurement: &Measurement) -> Option<String> {
+    let arrivals = measurement.driver.arrivals.as_ref()?;
+    let share = arrivals.dropped as f64 / arrivals.drawn.max(1) as f64;
+    (share > DROPPED_LIMIT).then(|| {
+        format!(
+            "{} of {} arrivals ({:.2} %, limit 0.1 %) were dropped, because as many visitors as allowed were present: the system does not \
+             keep up with this load, or max_in_flight is too small",
+            arrivals.dropped,
+            arrivals.drawn,
+            100.0 * share
+        )
+    })
+}
+
+/// Every arrival is started or dropped.
+pub(super) fn lost(measurement: &Measurement) -> Option<String> {
+    let arrivals = measurement.driver.arrivals.as_ref()?;
+    let accounted = arrivals.started + arrivals.dropped;
+    (accounted != arrivals.drawn).then(|| format!("{} arrivals were drawn, but {accounted} started or dropped", arrivals.drawn))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{faults, tests::healthy};
+    use crate::{ArrivalCounts, Latencies, Mode, Pacing};
+
+    /// 100 orders/s of 10 ms for 60 s.
+    fn open() -> crate::Measurement {
+        let mut open = healthy();
+        (open.mode, open.pacing) = (Mode::Open, Pacing::Arrivals);
+        let guest = &mut open.guests[0];
+        (guest.users, guest.busy_s, guest.idle_s) = (0, 60.0, 0.0);
+        (guest.drawn_delay_mean_s, guest.actual_delay_mean_s) = (None, None);
+        let mut latencies = Latencies::new();
+        (0..6_000).for_each(|_| latencies.record_us(10_000));
+        let order = &mut guest.operations[0];
+        (order.started, order.completed, order.succeeded) = (6_000, 6_000, 6_000);
+        (order.service, order.response) = (latencies.clone(), latencies);
+        open.driver.arrivals = Some(ArrivalCounts {
+            spacing: "poisson".to_owned(),
+            precision: "exact".to_owned(),
+            drawn: 6_000,
+            started: 6_000,
+            dropped: 0,
+        });
+        open
+    }
+
+    #[test]
+    fn dropped_arrivals_void_a_trial_above_one_in_a_thousand() {
+        let with = |drawn, started, dropped| {
+            let mut open = open();
+            let arrivals = open.driver.arrivals.as_mut().expect("an open load");
+            (arrivals.drawn, arrivals.started, arrivals.dropped) = (drawn, started, dropped);
+            faults(&open)
+        };
+        assert_eq!(with(6_000, 6_000, 0), Vec::<String>::new());
+        assert_eq!(with(6_000, 5_994, 6), Vec::<String>::new());
+        let faults = with(6_000, 5_993, 7);
+        assert!(faults.len() == 1 && faults[0].contains("7 of 6000 arrivals (0.12 %"), "{faults:?}");
+        let faults = with(6_000, 5_999, 0);
+        assert!(faults.len() == 1 && faults[0].contains("5999 started or dropped"), "{faults:?}");
+        assert_eq!(with(0, 0, 0), Vec::<String>::new());
+    }
+
+    #[test]
+    fn open_loads_are_judged_by_their_own_law_and_have_no_population() {
+        let mut open = open();
+        open.driver.little_error = 0.019;
+        assert_eq!(faults(&open), Vec::<String>::new());
+        open.driver.little_error = 0.021;
+        let faults = faults(&open);
+        assert!(
+            faults.len() == 1 && faults[0].contains("Little's law is off by 2.1 % (limit 2 %)"),
+            "{faults:?}"
+        );
+    }
+}
