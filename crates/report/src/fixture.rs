@@ -9,8 +9,8 @@ use rookery_stats::{
 };
 use rookery_store::{GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, Store, TrialRecord, Tuning};
 use rookery_study::{
-    Amount, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point, Scaled,
-    StackKind, StackUse, Study, Trial, Variant, Vcpus, Workload, WorkloadKind,
+    Amount, Design, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point,
+    Scaled, StackKind, StackUse, Study, Trial, Variant, Vcpus, Workload, WorkloadKind,
 };
 use tempfile::TempDir;
 
@@ -150,6 +150,8 @@ fn plan(repeats: u32) -> Plan {
     };
     Plan {
         factors: Vec::new(),
+        design: Design::Full,
+        aliases: Vec::new(),
         variants: vec![Variant {
             id: 1,
             levels: Vec::new(),

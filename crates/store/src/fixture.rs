@@ -8,8 +8,8 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos, judge},
 };
 use rookery_study::{
-    Amount, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point, Scaled,
-    StackKind, StackUse, Study, Trial, Variant, Vcpus, Workload, WorkloadKind,
+    Amount, Design, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point,
+    Scaled, StackKind, StackUse, Study, Trial, Variant, Vcpus, Workload, WorkloadKind,
 };
 
 use crate::{GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, TrialRecord, Tuning};
@@ -127,6 +127,8 @@ fn plan() -> Plan {
     };
     Plan {
         factors: Vec::new(),
+        design: Design::Full,
+        aliases: Vec::new(),
         variants: vec![Variant {
             id: 1,
             levels: Vec::new(),

@@ -1,37 +1,31 @@
 //! A study file as a whole: from text to [`Study`] and back.
 
-use rookery_stats::qos::Qos;
+use std::ops::Range;
+
 use toml::de::{DeTable, Error as TomlError};
 
 use crate::{
+    design::{Aliases, Design},
     grammar::{
-        Context, Reader, Spans,
-        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, StackSection, WorkloadKeys},
+        Context, Spans,
+        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, QosSection, RootKeys, StackSection, WorkloadKeys},
     },
-    model::{GuestShape, HostUse, Layout, Load, Study, Workload},
+    model::Study,
     plan::{Factor, Variant},
     problem::{Code, Finding, Problems},
+    scale,
     source::Source,
-    stack_use::StackUse,
+    variants::{self, Expansion},
 };
 
 /// Larger files are no studies.
 pub(crate) const MOST_BYTES: usize = 256 * 1024;
 
-/// Most trials of a study.
-pub(crate) const MOST_TRIALS: usize = 10_000;
-
-/// Most guests of all points together; bounds the plan in memory.
-pub(crate) const MOST_GUESTS_IN_ALL: u64 = 50_000;
-
 /// A valid study together with the file that it came from, so that later problems can point at its lines.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// At least one; the first has the first level of every factor.
-    variants: Vec<Variant>,
-    /// Where the keys of each variant stand.
-    spans: Vec<Spans>,
-    factors: Vec<Factor>,
+    expansion: Expansion,
+    scale: Option<String>,
     source: Source,
 }
 
@@ -42,6 +36,15 @@ impl Document {
     ///
     /// All problems of the file at once, each with its line and its mend.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, Problems> {
+        Self::parse_scaled(file_name, text, None)
+    }
+
+    /// As [`Document::parse`], with the parts of the study that `[scale.NAME]` replaces. The other scales are checked too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Document::parse`], and when the file has no such scale.
+    pub fn parse_scaled(file_name: &str, text: &str, scale: Option<&str>) -> Result<Self, Problems> {
         let source = Source::new(file_name, text);
         if text.len() > MOST_BYTES {
             return Err(too_large(&source, text.len()));
@@ -49,17 +52,12 @@ impl Document {
         let (root, errors) = DeTable::parse_recoverable(text);
         let syntax: Vec<Finding> = errors.iter().map(|error| syntax_finding(&source, error)).collect();
         let mut context = Context::default();
-        let study = read_study(root.get_ref(), &source, &mut context);
+        let expansion = read_scales(root.into_inner(), scale, &source, &mut context);
         let findings = merge(&source, syntax, context.findings);
-        match study {
-            Some(study) if findings.is_empty() => Ok(Self {
-                variants: vec![Variant {
-                    id: 1,
-                    levels: Vec::new(),
-                    study,
-                }],
-                spans: vec![context.spans],
-                factors: Vec::new(),
+        match expansion {
+            Some(expansion) if findings.is_empty() => Ok(Self {
+                expansion,
+                scale: scale.map(str::to_owned),
                 source,
             }),
             _ => Err(Problems::new(&source, findings)),
@@ -72,8 +70,17 @@ impl Document {
     ///
     /// As [`Document::parse`], and when the bytes are not UTF-8.
     pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Self, Problems> {
+        Self::parse_bytes_scaled(file_name, bytes, None)
+    }
+
+    /// As [`Document::parse_bytes`] and [`Document::parse_scaled`] together.
+    ///
+    /// # Errors
+    ///
+    /// As both.
+    pub fn parse_bytes_scaled(file_name: &str, bytes: &[u8], scale: Option<&str>) -> Result<Self, Problems> {
         match std::str::from_utf8(bytes) {
-            Ok(text) => Self::parse(file_name, text),
+            Ok(text) => Self::parse_scaled(file_name, text, scale),
             Err(error) => {
                 let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
                 let source = Source::new(file_name, &String::from_utf8_lossy(bytes));
@@ -93,19 +100,36 @@ impl Document {
     /// The study with the first level of every factor; the whole study where there are none.
     #[must_use]
     pub fn study(&self) -> &Study {
-        &self.variants[0].study
+        &self.expansion.variants[0].study
     }
 
     /// The study with every combination of levels that its design asks for; one without levels where there are no factors.
     #[must_use]
     pub fn variants(&self) -> &[Variant] {
-        &self.variants
+        &self.expansion.variants
     }
 
     /// The keys that have several levels, in the order of the file.
     #[must_use]
     pub fn factors(&self) -> &[Factor] {
-        &self.factors
+        &self.expansion.factors
+    }
+
+    /// How the levels of the factors are combined.
+    #[must_use]
+    pub fn design(&self) -> Design {
+        self.expansion.design
+    }
+
+    /// The scale that was asked for.
+    #[must_use]
+    pub fn scale(&self) -> Option<&str> {
+        self.scale.as_deref()
+    }
+
+    /// What the design cannot tell apart.
+    pub(crate) fn aliases(&self) -> Aliases {
+        variants::aliases(&self.expansion)
     }
 
     /// The text of the file.
@@ -120,7 +144,7 @@ impl Document {
 
     /// Where the keys of the `variant`-th variant, from zero, stand.
     pub(crate) fn spans(&self, variant: usize) -> &Spans {
-        &self.spans[variant]
+        &self.expansion.spans[variant]
     }
 }
 
@@ -158,131 +182,31 @@ impl Study {
     }
 }
 
-/// What the sections say; nothing where one has a problem.
-struct Sections {
-    root: RootKeys,
-    workload: Option<Workload>,
-    load: Option<Load>,
-    qos: Option<Qos>,
-    stack: Option<StackUse>,
-    guest: Option<GuestShape>,
-    host: Option<HostUse>,
-    layouts: Vec<LayoutKeys>,
-}
-
-fn read_study(root: &DeTable<'_>, source: &Source, context: &mut Context) -> Option<Study> {
-    let mut reader = Reader::new(Some(root), "", source.end(), context);
-    let sections = read_sections(&mut reader);
-    reader.finish();
-    let layouts = build_layouts(&sections, source, context);
-    let study = Study {
-        title: sections.root.title?,
-        question: sections.root.question,
-        seed: sections.root.seed?,
-        workload: sections.workload?,
-        load: sections.load?,
-        qos: sections.qos?,
-        stack: sections.stack?,
-        guest: sections.guest?,
-        host: sections.host?,
-        layouts: layouts?,
-    };
-    check_size(&study, context);
-    Some(study)
-}
-
-fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
-    let root = RootKeys::read(reader);
-    /// Reads the keys of one section, refuses all others.
-    macro_rules! section {
-        ($name:expr, $keys:ident) => {{
-            let mut section = reader.section($name);
-            let keys = $keys::read(&mut section);
-            section.finish();
-            keys
-        }};
-    }
-    let workload = section!(sections::WORKLOAD, WorkloadKeys).build(reader.context);
-    let load = section!(sections::LOAD, LoadKeys).build();
-    let qos = QosSection::read(reader.section(sections::QOS)).build();
-    let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
-    let guest = section!(sections::GUEST, GuestKeys).build();
-    let host = section!(sections::HOST, HostKeys).build(reader.context);
-    let mut layouts = Vec::new();
-    reader.each(sections::LAYOUT, MOST_LAYOUTS, |mut layout| {
-        layouts.push(LayoutKeys::read(&mut layout));
-        layout.finish();
-    });
-    Sections {
-        root,
-        workload,
-        load,
-        qos,
-        stack,
-        guest,
-        host,
-        layouts,
-    }
-}
-
-fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) -> Option<Vec<Layout>> {
-    if sections.layouts.is_empty() {
-        let mend = "add `[[layout]]` with `name = \"one\"`, `guests = 1`, `vcpus = 1`";
-        return context.refuse(
-            Code::MissingKey,
-            source.end(),
-            "there is no [[layout]], so there is nothing to run",
-            mend,
-        );
-    }
-    let kind = sections.guest.as_ref().map(|guest| guest.kind);
-    for (index, layout) in sections.layouts.iter().enumerate() {
-        layout.check(index, &sections.layouts[..index], kind, context);
-    }
-    // What is in the file but was refused has its problem already.
-    let lacks = |index: &usize| !context.spans.has(&format!("layout[{index}].users"));
-    if !context.spans.has("load.users")
-        && let Some(index) = (0..sections.layouts.len()).find(lacks)
+/// Reads the study in every scale, so that none has a problem that shows only when it is wanted; gives the one that was asked for.
+fn read_scales(mut root: DeTable<'_>, asked: Option<&str>, source: &Source, context: &mut Context) -> Option<Expansion> {
+    let beginning: Range<usize> = 0..0;
+    let place = root.get_key_value(scale::SECTION).map_or(beginning, |(key, _)| key.span());
+    let scales = scale::take(&mut root, context);
+    if let Some(asked) = asked
+        && !scales.iter().any(|scale| scale.name == asked)
     {
-        let place = if context.spans.has("load") {
-            "load".to_owned()
-        } else {
-            format!("layout[{index}]")
-        };
-        let mend = "add `users = \"50 per vcpu\"` to [load], or `users` to every [[layout]]";
-        return context.refuse(Code::MissingKey, context.spans.nearest(&place), "`load.users` is missing", mend);
+        scale::refuse_unknown(asked, &scales, place, context);
     }
-    sections.layouts.iter().map(|layout| layout.clone().build()).collect()
-}
-
-/// Bounds the plan before anything is expanded.
-fn check_size(study: &Study, context: &mut Context) {
-    let (mut points, mut guests_in_all) = (0_u64, 0_u64);
-    for layout in &study.layouts {
-        let users = layout.users.as_ref().unwrap_or(&study.load.users).len() as u64;
-        let each = layout.vcpus.len() as u64 * users;
-        points += layout.guests.len() as u64 * each;
-        guests_in_all += layout.guests.iter().map(|guests| u64::from(*guests)).sum::<u64>() * each;
+    let mut wanted = None;
+    let plain = variants::expand(root.clone(), source, context);
+    if asked.is_none() {
+        wanted = plain;
     }
-    let trials = points * u64::from(study.load.repeats);
-    if trials > MOST_TRIALS as u64 {
-        let span = context.spans.nearest("load.repeats");
-        let message = format!(
-            "{points} points repeated {} times are {trials} trials, at most {MOST_TRIALS} are allowed",
-            study.load.repeats
-        );
-        context.refuse::<()>(Code::TooMany, span, message, "lower `repeats`, or shorten the lists of the layouts");
+    for scale in &scales {
+        if context.findings.len() > variants::ENOUGH {
+            break;
+        }
+        let scaled = variants::expand(scale::apply(&root, scale), source, context);
+        if asked == Some(scale.name.as_str()) {
+            wanted = scaled;
+        }
     }
-    if guests_in_all > MOST_GUESTS_IN_ALL {
-        let span = context.spans.nearest("layout");
-        let message = format!("all points together have {guests_in_all} guests, at most {MOST_GUESTS_IN_ALL} are allowed");
-        context.refuse::<()>(
-            Code::TooMany,
-            span,
-            message,
-            "shorten the lists of the layouts, or split the study into several files",
-        );
-    }
+    wanted
 }
 
 fn too_large(source: &Source, bytes: usize) -> Problems {

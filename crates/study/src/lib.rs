@@ -6,20 +6,26 @@
 //! Every key is declared once, in `grammar::sections`; [`json_schema`] and [`reference`](fn@reference) are made from the same list.
 
 mod amount;
+mod design;
 mod document;
 mod expression;
+mod factors;
 mod grammar;
 mod model;
 mod plan;
 mod planning;
 mod problem;
+mod reading;
 mod reference;
 mod render;
+mod scale;
 mod schema;
 mod source;
 mod stack_use;
+mod variants;
 
 pub use amount::{Amount, Per, Scaled, Users};
+pub use design::Design;
 pub use document::Document;
 pub use expression::{EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables};
 pub use grammar::kinds::parse_duration;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rookery_workload::dvdstore::Size;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Study, Vcpus};
+use crate::{CpuSet, Design, Study, Vcpus};
 
 /// What the plan must know of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,12 +38,24 @@ pub struct Level {
     pub value: String,
 }
 
+impl Factor {
+    /// The key without its section: `tuning` of `stack.tuning`.
+    #[must_use]
+    pub fn short_key(&self) -> &str {
+        short(&self.key)
+    }
+}
+
 impl Level {
     /// The key without its section: `tuning` of `stack.tuning`.
     #[must_use]
     pub fn short_key(&self) -> &str {
-        self.key.split_once('.').map_or(self.key.as_str(), |(_, name)| name)
+        short(&self.key)
     }
+}
+
+fn short(key: &str) -> &str {
+    key.split_once('.').map_or(key, |(_, name)| name)
 }
 
 /// The study with one level of every factor.
@@ -135,6 +147,11 @@ pub struct Estimate {
 pub struct Plan {
     /// What is compared beside the layouts, in the order of the file.
     pub factors: Vec<Factor>,
+    /// How their levels are combined.
+    pub design: Design,
+    /// Effects that the design cannot tell apart, at least two in each set: `tuning x KeepAlive`. Effects of single factors are never
+    /// among them.
+    pub aliases: Vec<Vec<String>>,
     /// The combinations of levels; one without levels where there are no factors.
     pub variants: Vec<Variant>,
     /// All points.

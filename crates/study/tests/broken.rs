@@ -99,7 +99,7 @@ fn values_of_the_wrong_type() {
     check("seed = 7", "seed = \"7\"", Code::WrongType, 2);
     check("seed = 7", "seed = 7.5", Code::WrongType, 2);
     check("repeats = 2", "repeats = true", Code::WrongType, 10);
-    check("repeats = 2", "repeats = [2, 3]", Code::WrongType, 10);
+    check("repeats = 2", "repeats = [2, 3]", Code::Contradiction, 10);
     check("steady = \"60s\"", "steady = 1979-05-27", Code::WrongType, 9);
     check("p95 = \"2s\"", "p99.9 = \"2s\"", Code::WrongType, 12);
     check("errors = 0.001", "errors = \"0.1%\"", Code::WrongType, 13);

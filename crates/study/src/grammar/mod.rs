@@ -31,6 +31,11 @@ pub(crate) trait Kind {
 
     /// JSON Schema of the values.
     fn schema(&self) -> Json;
+
+    /// Whether a list is a value of it; otherwise a list of its values is a factor.
+    fn takes_lists(&self) -> bool {
+        false
+    }
 }
 
 /// Whether a key must be given.
@@ -52,6 +57,8 @@ pub(crate) struct KeyInfo {
     pub(crate) need: Need,
     pub(crate) describe: String,
     pub(crate) schema: Json,
+    /// Whether a list is a value of it, and no factor.
+    pub(crate) list: bool,
 }
 
 /// One section, as schema and reference show it.
@@ -117,6 +124,7 @@ macro_rules! keys {
                         need: { use Need::*; $need },
                         describe: kind.describe(),
                         schema: kind.schema(),
+                        list: kind.takes_lists(),
                     }
                 }),+]
             }

@@ -63,6 +63,10 @@ impl Context {
 
     /// A value of the wrong TOML type.
     pub(crate) fn wrong_type<T>(&mut self, value: &Spanned<DeValue<'_>>, at: &At, kind: &(impl Kind + ?Sized)) -> Option<T> {
+        if value.get_ref().as_array().is_some_and(|list| list.is_empty()) {
+            let message = format!("{at} is an empty list");
+            return self.refuse(Code::EmptyList, value.span(), message, at.write(&kind.example()));
+        }
         let message = format!("{at} is {}, expected {}", article(value.get_ref()), kind.describe());
         let mut mend = at.write(&kind.example());
         // `p99.9 = "4s"` means the key 9 in the table p99.
@@ -284,6 +288,11 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                 }
             }
         }
+    }
+
+    /// Names a key that is read elsewhere, so that it is offered for mistyped ones.
+    pub(crate) fn knows(&mut self, key: &'static str) {
+        self.asked.push(key);
     }
 
     /// Refuses every key that nobody asked for.

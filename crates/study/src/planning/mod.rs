@@ -42,16 +42,29 @@ impl Plan {
             return Err(refusal(document, vec![finding]));
         }
         Ok(Self {
+            aliases: alias_names(document),
             factors: document.factors().to_vec(),
+            design: document.design(),
             variants: document.variants().to_vec(),
             trials: trials::order(document.study(), &combinations),
-            notes: notes::notes(document.variants(), &points, &division),
+            notes: notes::notes(document, &points, &division),
             points,
             driver_cpus: division.driver,
             guest_cpus: division.guests,
             estimate,
         })
     }
+}
+
+/// The aliases in the words of the study.
+fn alias_names(document: &Document) -> Vec<Vec<String>> {
+    let name = |factor: usize| document.factors().get(factor).map_or("", |factor| factor.short_key());
+    let effect = |(one, other): &(usize, Option<usize>)| match other {
+        Some(other) => format!("{} x {}", name(*one), name(*other)),
+        None => name(*one).to_owned(),
+    };
+    let sets = document.aliases().sets;
+    sets.iter().map(|set| set.iter().map(effect).collect()).collect()
 }
 
 /// What points of different variants must share to be compared: guests, vCPUs, users.

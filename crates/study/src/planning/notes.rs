@@ -1,14 +1,12 @@
 //! What the reader of a plan should know.
 
 use super::{cpus::Division, points::rounded_users, thousandths};
-use crate::{GuestKind, Point, Variables, Variant, expression::NOMINAL_MEGABYTES, grammar::kinds::cpu_list};
+use crate::{Document, GuestKind, Point, Variables, Variant, expression::NOMINAL_MEGABYTES, grammar::kinds::cpu_list};
 
 /// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
-pub(super) fn notes(variants: &[Variant], points: &[Point], division: &Division) -> Vec<String> {
+pub(super) fn notes(document: &Document, points: &[Point], division: &Division) -> Vec<String> {
+    let (study, variants) = (document.study(), document.variants());
     let mut notes = Vec::new();
-    let Some(Variant { study, .. }) = variants.first() else {
-        return notes;
-    };
     if division.chosen {
         let (driver, guests) = (cpu_list(&division.driver), cpu_list(&division.guests));
         notes.push(format!("CPUs were chosen: driver {driver}, guests {guests}"));
@@ -23,6 +21,11 @@ pub(super) fn notes(variants: &[Variant], points: &[Point], division: &Division)
             "repeats give wide intervals"
         };
         notes.push(format!("{} {plural}; three or more are better", study.load.repeats));
+    }
+    if document.aliases().partly {
+        notes.push(
+            "effects of two factors together are mixed in part with those of others, the effects of single factors are not".to_owned(),
+        );
     }
     notes.extend(rounded(variants, points));
     notes.extend(crowded(points));

@@ -82,6 +82,10 @@ impl Kind for Cpus {
         format!("\"{}\"", plain(value))
     }
 
+    fn takes_lists(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         "CPU list such as \"0-3,8\" or [0, 1]".to_owned()
     }

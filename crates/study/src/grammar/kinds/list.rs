@@ -56,6 +56,10 @@ where
         }
     }
 
+    fn takes_lists(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         format!("{}; or a list of these, each a point of its own", self.kind.describe())
     }

@@ -1,9 +1,10 @@
 //! The top of the file.
 
 use crate::{
+    design::Design,
     grammar::{
         SectionInfo, keys,
-        kinds::{Text, Whole},
+        kinds::{Choice, Named, Text, Whole},
     },
     model::Study,
 };
@@ -15,6 +16,17 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     keys: RootKeys::keys,
     below: None,
 };
+
+impl Named for Design {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("full", Self::Full, "every combination"),
+        (
+            "screening",
+            Self::Screening,
+            "a balanced part of the combinations of factors of two levels each, which shows the effect of each factor alone",
+        ),
+    ];
+}
 
 /// Seeds stay within what TOML promises for integers.
 const LARGEST_SEED: u64 = i64::MAX as u64;
@@ -28,6 +40,8 @@ keys! {
         question: Text = Text { most: 2000, lines: true, example: "What does each layer cost?" }, Optional("the title asks it");
         /// Every random stream derives from it: the same seed gives the same data, users and order of trials.
         seed: Whole<u64> = Whole { min: 0, max: LARGEST_SEED }, Default("1");
+        /// How the levels of factors (keys with a list of values) are combined.
+        design: Choice<Design> = Choice::NEW, Default("\"full\"");
     }
 }
 
@@ -37,6 +51,8 @@ impl RootKeys {
             title: Some(study.title.clone()),
             question: study.question.clone(),
             seed: Some(study.seed),
+            // One variant of a study has no factors to combine.
+            design: None,
         }
     }
 }

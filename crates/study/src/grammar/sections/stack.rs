@@ -96,16 +96,27 @@ impl StackSection {
             refuse_lamp_keys(context);
             return Some(StackUse { kind, pages, lamp: None });
         }
-        // A key that is in the file but was refused has its problem already; its default does no harm.
+        // What is in the file but was refused has its problem already.
+        let refused = |key: &str, value: bool| !value && context.spans.has(&format!("{}.{key}", SECTION.name));
+        let StackKeys {
+            server,
+            tuning,
+            buffer_pool,
+            ..
+        } = self.keys;
+        if refused("server", server.is_some()) || refused("tuning", tuning.is_some()) || refused("buffer_pool", buffer_pool.is_some()) {
+            return None;
+        }
+        let lamp = LampUse {
+            server: server.unwrap_or(WebServer::Prefork),
+            tuning: tuning.unwrap_or(TuningProfile::Stock),
+            buffer_pool: buffer_pool.unwrap_or(BufferPool::Warm),
+            settings: self.settings?,
+        };
         Some(StackUse {
             kind,
             pages,
-            lamp: Some(LampUse {
-                server: self.keys.server.unwrap_or(WebServer::Prefork),
-                tuning: self.keys.tuning.unwrap_or(TuningProfile::Stock),
-                buffer_pool: self.keys.buffer_pool.unwrap_or(BufferPool::Warm),
-                settings: self.settings?,
-            }),
+            lamp: Some(lamp),
         })
     }
 

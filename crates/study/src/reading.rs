@@ -1,0 +1,151 @@
+//! From the tables of a parsed file to one [`Study`].
+
+use rookery_stats::qos::Qos;
+use toml::de::DeTable;
+
+use crate::{
+    design::Design,
+    grammar::{
+        Context, Reader,
+        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, StackSection, WorkloadKeys},
+    },
+    model::{GuestShape, HostUse, Layout, Load, Study, Workload},
+    problem::Code,
+    source::Source,
+    stack_use::StackUse,
+};
+
+/// Most trials of a study.
+const MOST_TRIALS: u64 = 10_000;
+
+/// Most guests of all points together; bounds the plan in memory.
+const MOST_GUESTS_IN_ALL: u64 = 50_000;
+
+/// What the sections say; nothing where one has a problem.
+struct Sections {
+    root: RootKeys,
+    workload: Option<Workload>,
+    load: Option<Load>,
+    qos: Option<Qos>,
+    stack: Option<StackUse>,
+    guest: Option<GuestShape>,
+    host: Option<HostUse>,
+    layouts: Vec<LayoutKeys>,
+}
+
+/// Reads a study without factors; every problem is told to the context.
+pub(crate) fn read_study(root: &DeTable<'_>, source: &Source, context: &mut Context) -> Option<(Study, Design)> {
+    let mut reader = Reader::new(Some(root), "", source.end(), context);
+    let sections = read_sections(&mut reader);
+    reader.knows(crate::scale::SECTION);
+    reader.finish();
+    let layouts = build_layouts(&sections, source, context);
+    let study = Study {
+        title: sections.root.title?,
+        question: sections.root.question,
+        seed: sections.root.seed?,
+        workload: sections.workload?,
+        load: sections.load?,
+        qos: sections.qos?,
+        stack: sections.stack?,
+        guest: sections.guest?,
+        host: sections.host?,
+        layouts: layouts?,
+    };
+    Some((study, sections.root.design?))
+}
+
+fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
+    let root = RootKeys::read(reader);
+    /// Reads the keys of one section, refuses all others.
+    macro_rules! section {
+        ($name:expr, $keys:ident) => {{
+            let mut section = reader.section($name);
+            let keys = $keys::read(&mut section);
+            section.finish();
+            keys
+        }};
+    }
+    let workload = section!(sections::WORKLOAD, WorkloadKeys).build(reader.context);
+    let load = section!(sections::LOAD, LoadKeys).build();
+    let qos = QosSection::read(reader.section(sections::QOS)).build();
+    let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
+    let guest = section!(sections::GUEST, GuestKeys).build();
+    let host = section!(sections::HOST, HostKeys).build(reader.context);
+    let mut layouts = Vec::new();
+    reader.each(sections::LAYOUT, MOST_LAYOUTS, |mut layout| {
+        layouts.push(LayoutKeys::read(&mut layout));
+        layout.finish();
+    });
+    Sections {
+        root,
+        workload,
+        load,
+        qos,
+        stack,
+        guest,
+        host,
+        layouts,
+    }
+}
+
+fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) -> Option<Vec<Layout>> {
+    if sections.layouts.is_empty() {
+        let mend = "add `[[layout]]` with `name = \"one\"`, `guests = 1`, `vcpus = 1`";
+        return context.refuse(
+            Code::MissingKey,
+            source.end(),
+            "there is no [[layout]], so there is nothing to run",
+            mend,
+        );
+    }
+    let kind = sections.guest.as_ref().map(|guest| guest.kind);
+    for (index, layout) in sections.layouts.iter().enumerate() {
+        layout.check(index, &sections.layouts[..index], kind, context);
+    }
+    // What is in the file but was refused has its problem already.
+    let lacks = |index: &usize| !context.spans.has(&format!("layout[{index}].users"));
+    if !context.spans.has("load.users")
+        && let Some(index) = (0..sections.layouts.len()).find(lacks)
+    {
+        let place = if context.spans.has("load") {
+            "load".to_owned()
+        } else {
+            format!("layout[{index}]")
+        };
+        let mend = "add `users = \"50 per vcpu\"` to [load], or `users` to every [[layout]]";
+        return context.refuse(Code::MissingKey, context.spans.nearest(&place), "`load.users` is missing", mend);
+    }
+    sections.layouts.iter().map(|layout| layout.clone().build()).collect()
+}
+
+/// Bounds the plan before anything is expanded: as many points and guests in each of so many variants.
+pub(crate) fn check_size(study: &Study, variants: usize, context: &mut Context) {
+    let (mut points, mut guests_in_all) = (0_u64, 0_u64);
+    for layout in &study.layouts {
+        let users = layout.users.as_ref().unwrap_or(&study.load.users).len() as u64;
+        let each = layout.vcpus.len() as u64 * users * variants as u64;
+        points += layout.guests.len() as u64 * each;
+        guests_in_all += layout.guests.iter().map(|guests| u64::from(*guests)).sum::<u64>() * each;
+    }
+    let trials = points * u64::from(study.load.repeats);
+    let shorten = if variants > 1 {
+        "shorten the lists of factors or layouts"
+    } else {
+        "shorten the lists of the layouts"
+    };
+    if trials > MOST_TRIALS {
+        let span = context.spans.nearest("load.repeats");
+        let message = format!(
+            "{points} points repeated {} times are {trials} trials, at most {MOST_TRIALS} are allowed",
+            study.load.repeats
+        );
+        context.refuse::<()>(Code::TooMany, span, message, format!("lower `repeats`, or {shorten}"));
+    }
+    if guests_in_all > MOST_GUESTS_IN_ALL {
+        let span = context.spans.nearest("layout");
+        let message = format!("all points together have {guests_in_all} guests, at most {MOST_GUESTS_IN_ALL} are allowed");
+        let mend = format!("{shorten}, or split the study into several files");
+        context.refuse::<()>(Code::TooMany, span, message, mend);
+    }
+}
