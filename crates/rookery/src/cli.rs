@@ -217,67 +217,103 @@ pub(crate) struct AppDvdstoreArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DriveCommand {
     /// Emulated DVD Store users
-    Dvdstore(DriveDvdstoreArgs),
+    Dvdstore(Box<DriveDvdstoreArgs>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DriveFormat {
+    /// Tables for people, at the end
+    Text,
+    /// The measurement as JSON, at the end
+    Json,
+    /// The lines of the original driver: one every 10 s, and the final ones
+    Original,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PacingArg {
+    /// A pause after each order
+    Think,
+    /// From the start of one order to the start of the next
+    Cycle,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DriveDvdstoreArgs {
     /// System to drive; several are driven alike
-    #[arg(long, required = true, value_name = "http://HOST[:PORT][/DIRECTORY]")]
+    #[arg(long, required_unless_present = "config_file", value_name = "http://HOST[:PORT][/DIRECTORY]")]
     pub(crate) target: Vec<String>,
     /// Yes, load may be aimed at this address although it is not on this machine
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) confirm_target: Vec<IpAddr>,
-    /// Users per target
-    #[arg(long, default_value_t = 1)]
-    pub(crate) users: u32,
-    /// Size of the loaded database
-    #[arg(long, default_value = "10MB")]
-    pub(crate) size: String,
-    /// Mean think time between orders, such as 250ms
-    #[arg(long, default_value = "0s")]
-    pub(crate) think_time: String,
-    /// Users start evenly over this time
-    #[arg(long, default_value = "2s")]
-    pub(crate) ramp_up: String,
-    /// Time before the measured window
-    #[arg(long, default_value = "3s")]
-    pub(crate) settle: String,
-    /// The measured window
-    #[arg(long, default_value = "30s")]
-    pub(crate) steady: String,
+    /// Parameter file of the original driver, lines of name=value; what is given here too, wins over it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config_file: Option<PathBuf>,
+    /// Users per target [default: 1]
+    #[arg(long)]
+    pub(crate) users: Option<u32>,
+    /// Size of the loaded database [default: 10MB]
+    #[arg(long)]
+    pub(crate) size: Option<String>,
+    /// Mean think time between orders, such as 250ms; with --pacing cycle the cycle time [default: 0s]
+    #[arg(long)]
+    pub(crate) think_time: Option<String>,
+    /// What the think time is counted from
+    #[arg(long, value_enum, default_value_t = PacingArg::Think)]
+    pub(crate) pacing: PacingArg,
+    /// Users start evenly over this time [default: 2s]
+    #[arg(long)]
+    pub(crate) ramp_up: Option<String>,
+    /// Time from the end of ramp-up to the measured window [default: 3s]
+    #[arg(long, visible_alias = "warm-up")]
+    pub(crate) settle: Option<String>,
+    /// The measured window [default: 30s]
+    #[arg(long, visible_alias = "run-time")]
+    pub(crate) steady: Option<String>,
+    /// How long orders under way are awaited at the end
+    #[arg(long, default_value = "5s")]
+    pub(crate) drain: String,
     /// Limit on one request
     #[arg(long, default_value = "10s")]
     pub(crate) timeout: String,
-    /// Share of orders that start with a new customer
-    #[arg(long, default_value_t = 0.2)]
-    pub(crate) new_customers: f64,
-    /// Mean searches per order
-    #[arg(long, default_value_t = 3)]
-    pub(crate) searches: u32,
-    /// Mean rows asked for per search
-    #[arg(long, default_value_t = 5)]
-    pub(crate) search_batch: u32,
-    /// Mean items per order
-    #[arg(long, default_value_t = 5)]
-    pub(crate) line_items: u32,
-    /// Page suffix
-    #[arg(long, default_value = "php")]
-    pub(crate) page_type: String,
+    /// Share of orders that start with a new customer [default: 0.2]
+    #[arg(long)]
+    pub(crate) new_customers: Option<f64>,
+    /// Mean searches per order [default: 3]
+    #[arg(long)]
+    pub(crate) searches: Option<u32>,
+    /// Mean rows asked for per search [default: 5]
+    #[arg(long)]
+    pub(crate) search_batch: Option<u32>,
+    /// Mean items per order [default: 5]
+    #[arg(long)]
+    pub(crate) line_items: Option<u32>,
+    /// Page suffix [default: php]
+    #[arg(long)]
+    pub(crate) page_type: Option<String>,
     /// CPUs of the driver, such as 1 or 2-3 [default: the last CPU]
     #[arg(long, value_name = "LIST")]
     pub(crate) cpus: Option<String>,
     /// Seed of all random streams
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Print the measurement as JSON
-    #[arg(long)]
+    /// What is printed
+    #[arg(long, value_enum, default_value_t = DriveFormat::Text)]
+    pub(crate) format: DriveFormat,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+    /// With --format original: lines of each target too, every 10 s
+    #[arg(long)]
+    pub(crate) detailed: bool,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) words: WordArgs,
+    /// Learn the words to search for from the first target's own pages, by at most 400 searches before the load
+    #[arg(long, conflicts_with_all = ["learn_words", "title_words"])]
+    pub(crate) learn_from_pages: bool,
 }
 
 #[derive(Debug, Args)]

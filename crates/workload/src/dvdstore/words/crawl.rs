@@ -1,6 +1,6 @@
 //! Learning words from the pages of a store that nobody knows more about: search, read the titles and actors found, search for these.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::{WordList, WordLists, problem};
 use crate::dvdstore::pages::{PageFault, Search, read_products};
@@ -55,8 +55,10 @@ pub struct Crawl {
     titles: BTreeSet<String>,
     first_names: BTreeSet<String>,
     last_names: BTreeSet<String>,
-    /// To be searched for, in order; taken from the front.
-    leads: std::collections::VecDeque<Lead>,
+    /// To be searched for, in order: categories, then actors, whose products have all kinds of titles.
+    leads: VecDeque<Lead>,
+    /// To be searched for when no other lead is left: titles, which share their first word with a thousand others.
+    title_leads: VecDeque<Lead>,
     present: Option<Lead>,
 }
 
@@ -71,6 +73,7 @@ impl Crawl {
             first_names: BTreeSet::new(),
             last_names: BTreeSet::new(),
             leads: (1..=CATEGORIES).map(Lead::Category).collect(),
+            title_leads: VecDeque::new(),
             present: None,
         }
     }
@@ -80,7 +83,7 @@ impl Crawl {
         if self.complete() || self.left == 0 {
             return None;
         }
-        self.present = Some(self.leads.pop_front()?);
+        self.present = Some(self.leads.pop_front().or_else(|| self.title_leads.pop_front())?);
         self.left -= 1;
         self.requests += 1;
         self.present.as_ref().map(|lead| match lead {
@@ -101,7 +104,7 @@ impl Crawl {
             if let Some((first, second)) = title {
                 let news = [&first, &second].map(|word| add(WordList::Titles, &mut self.titles, word));
                 if news.contains(&true) {
-                    self.leads.push_back(Lead::Title(first, second));
+                    self.title_leads.push_back(Lead::Title(first, second));
                 }
             }
             if let Some((first, last)) = actor {
