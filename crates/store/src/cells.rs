@@ -91,6 +91,13 @@ impl Cells<'_> {
     pub(crate) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, String> {
         serde_json::from_str(&self.text(column)?).map_err(|error| format!("{column}: {error}"))
     }
+
+    /// A JSON document, if there is one.
+    pub(crate) fn optional_json<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, String> {
+        let text = self.optional_text(column)?;
+        text.map(|text| serde_json::from_str(&text).map_err(|error| format!("{column}: {error}")))
+            .transpose()
+    }
 }
 
 /// A count as SQLite keeps it.
@@ -104,4 +111,8 @@ pub(crate) fn name_of<T: Serialize>(value: T) -> String {
         Ok(serde_json::Value::String(name)) => name,
         other => unreachable!("plain enumerations serialise to their names, not to {other:?}"),
     }
+}
+
+pub(crate) fn json_of(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("our own types have string keys and finite structure")
 }

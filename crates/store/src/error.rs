@@ -25,9 +25,13 @@ pub enum StoreError {
         /// How it differs.
         what: String,
     },
-    /// The file is of a later version.
-    #[error("{}: written by a newer Rookery (schema {found}; this one knows {known})\n  mend: read it with that version of Rookery", path.display())]
-    Newer {
+    /// The file is of another version.
+    #[error(
+        "{}: written by {} Rookery (schema {found}; this one reads {known})\n  mend: read it with that version of Rookery",
+        path.display(),
+        if found > known { "a newer" } else { "an older" }
+    )]
+    OtherVersion {
         /// The file.
         path: PathBuf,
         /// Its schema.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rookery_stats::{
-    DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample,
-    SecondSample, ShopCounters, Window,
+    ArrivalCounts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing,
+    ResourceSample, SecondSample, ShopCounters, Window,
     qos::{PercentileLimit, Qos, judge},
 };
 use rookery_study::{
@@ -168,6 +168,13 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
             little_error: 0.005,
             connections: 41,
             idle_retries: 2,
+            arrivals: Some(ArrivalCounts {
+                spacing: "poisson".to_owned(),
+                precision: "exact".to_owned(),
+                drawn: 1000,
+                started: 990,
+                dropped: 10,
+            }),
         },
         aborted: Some("stopped on request".to_owned()),
     };

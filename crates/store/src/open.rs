@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 
 use crate::{
     RunHeader, Store, StoreError,
-    cells::{Cells, int},
+    cells::{Cells, int, json_of},
     schema,
 };
 
@@ -87,17 +87,11 @@ impl Store {
                 what: "it does not carry our mark".to_owned(),
             });
         }
-        if found > schema::VERSION {
-            return Err(StoreError::Newer {
+        if found != schema::VERSION {
+            return Err(StoreError::OtherVersion {
                 path,
                 found,
                 known: schema::VERSION,
-            });
-        }
-        if found < schema::VERSION {
-            return Err(StoreError::NotARun {
-                path,
-                what: format!("schema {found} was never published"),
             });
         }
         if let Some(what) = schema::difference(&connection).map_err(|source| unreadable(&path, source))? {
@@ -179,10 +173,6 @@ fn immutable_uri(path: &Path) -> OsString {
     uri.into()
 }
 
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("our own types have string keys and finite structure")
-}
-
 fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::Result<()> {
     transaction.execute_batch(schema::TABLES)?;
     transaction.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
@@ -194,18 +184,21 @@ fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::
             header.title,
             header.study_file,
             header.study_text,
-            json(&header.study),
-            json(&header.plan),
-            json(&header.host),
+            json_of(&header.study),
+            json_of(&header.plan),
+            json_of(&header.host),
             header.rookery_version,
             header.created_at,
         ],
     )?;
     for point in &header.plan.points {
+        let levels: Vec<String> = point.levels.iter().map(|level| format!("{}={}", level.key, level.value)).collect();
         transaction.execute(
-            "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             params![
                 point.id,
+                point.variant,
+                levels.join("; "),
                 point.layouts.join(", "),
                 point.guests,
                 point.vcpus.cpus(),
@@ -219,8 +212,8 @@ fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::
     }
     for trial in &header.plan.trials {
         transaction.execute(
-            "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, 'planned', 0, NULL, NULL)",
-            params![trial.id, trial.point, trial.repeat, trial.seed.to_string()],
+            "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, ?5, 'planned', 0, NULL, NULL)",
+            params![trial.id, trial.point, trial.repeat, trial.block, trial.seed.to_string()],
         )?;
     }
     Ok(())
@@ -259,8 +252,8 @@ fn header_of(cells: &Cells<'_>) -> Result<RunHeader, String> {
 /// Refuses what would not come back: a plan that contradicts itself, or a number that JSON does not know.
 fn check_header(header: &RunHeader) -> Result<(), String> {
     check_plan(&header.plan)?;
-    let whole = serde_json::from_str(&json(&header.study)).is_ok_and(|study: rookery_study::Study| study == header.study)
-        && serde_json::from_str(&json(&header.plan)).is_ok_and(|plan: Plan| plan == header.plan);
+    let whole = serde_json::from_str(&json_of(&header.study)).is_ok_and(|study: rookery_study::Study| study == header.study)
+        && serde_json::from_str(&json_of(&header.plan)).is_ok_and(|plan: Plan| plan == header.plan);
     if whole {
         Ok(())
     } else {

@@ -118,6 +118,7 @@ fn measurement(cells: &Cells<'_>) -> Result<Measurement, String> {
             little_error: cells.real("little_error")?,
             connections: cells.count("connections")?,
             idle_retries: cells.count("idle_retries")?,
+            arrivals: cells.optional_json("arrivals_json")?,
         },
         aborted: cells.optional_text("aborted")?,
     })

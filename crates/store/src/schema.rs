@@ -1,4 +1,4 @@
-//! The schema of `run.sqlite`, version 1.
+//! The schema of `run.sqlite`, version 2.
 //!
 //! | table | one row per | holds |
 //! |---|---|---|
@@ -22,16 +22,16 @@
 //!
 //! Units stand at the end of column names. A number that could not be computed is NULL. The columns `service_*_us` of
 //! `operations` repeat what the histogram says, for queries; they are not read back. Seeds are text, because SQLite has no
-//! unsigned 64-bit integers.
+//! unsigned 64-bit integers. `levels` names a point's level of each factor, as in `stack.tuning=stock; host.settings=none`.
 //!
-//! `PRAGMA application_id` is [`APPLICATION_ID`], `PRAGMA user_version` is [`VERSION`]. A store of a newer version is refused.
+//! `PRAGMA application_id` is [`APPLICATION_ID`], `PRAGMA user_version` is [`VERSION`]. A store of another version is refused.
 
 use rusqlite::Connection;
 
 /// Marks the file as ours: `ROOK`.
 pub const APPLICATION_ID: i64 = 0x524f_4f4b;
 /// Version of the schema.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 /// The tables.
 pub const TABLES: &str = "
@@ -41,11 +41,11 @@ CREATE TABLE run (
     rookery_version TEXT NOT NULL, created_at TEXT NOT NULL
 ) STRICT;
 CREATE TABLE points (
-    point INTEGER PRIMARY KEY, layouts TEXT NOT NULL, guests INTEGER NOT NULL, vcpus REAL NOT NULL, users INTEGER NOT NULL,
+    point INTEGER PRIMARY KEY, variant INTEGER NOT NULL, levels TEXT NOT NULL, layouts TEXT NOT NULL, guests INTEGER NOT NULL, vcpus REAL NOT NULL, users INTEGER NOT NULL,
     memory_mib INTEGER NOT NULL, database TEXT NOT NULL, capacity_cpus REAL, baseline_point INTEGER
 ) STRICT;
 CREATE TABLE trials (
-    trial INTEGER PRIMARY KEY, point INTEGER NOT NULL REFERENCES points, repeat INTEGER NOT NULL, seed TEXT NOT NULL,
+    trial INTEGER PRIMARY KEY, point INTEGER NOT NULL REFERENCES points, repeat INTEGER NOT NULL, block INTEGER NOT NULL, seed TEXT NOT NULL,
     status TEXT NOT NULL, attempts INTEGER NOT NULL, started_at TEXT, ended_at TEXT
 ) STRICT;
 CREATE TABLE attempts (
@@ -63,7 +63,8 @@ CREATE TABLE measurements (
     trial INTEGER PRIMARY KEY REFERENCES trials, mode TEXT NOT NULL, pacing TEXT NOT NULL, window_start_s REAL, window_end_s REAL,
     aborted TEXT, driver_cpus TEXT NOT NULL, driver_cpu_share REAL, driver_cpu_us_per_request REAL, driver_run_queue_share REAL,
     lag_mean_us REAL, lag_p50_us INTEGER NOT NULL, lag_p99_us INTEGER NOT NULL, lag_max_us INTEGER NOT NULL,
-    unconnected_users INTEGER NOT NULL, connect_s REAL, little_error REAL, connections INTEGER NOT NULL, idle_retries INTEGER NOT NULL
+    unconnected_users INTEGER NOT NULL, connect_s REAL, little_error REAL, connections INTEGER NOT NULL, idle_retries INTEGER NOT NULL,
+    arrivals_json TEXT
 ) STRICT;
 CREATE TABLE guests (
     trial INTEGER NOT NULL REFERENCES trials, guest TEXT NOT NULL, position INTEGER NOT NULL, users INTEGER NOT NULL,

@@ -5,7 +5,7 @@ use rusqlite::{Transaction, params};
 
 use crate::{
     TrialRecord,
-    cells::{int, name_of},
+    cells::{int, json_of, name_of},
 };
 
 /// Write everything that a trial yielded.
@@ -33,7 +33,7 @@ fn write_measurement(transaction: &Transaction<'_>, trial: u32, measurement: &Me
     let driver = &measurement.driver;
     let cpus: Vec<String> = driver.cpus.iter().map(u32::to_string).collect();
     transaction.execute(
-        "INSERT INTO measurements VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+        "INSERT INTO measurements VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
         params![
             trial,
             name_of(measurement.mode),
@@ -54,6 +54,7 @@ fn write_measurement(transaction: &Transaction<'_>, trial: u32, measurement: &Me
             driver.little_error,
             int(driver.connections),
             int(driver.idle_retries),
+            driver.arrivals.as_ref().map(json_of),
         ],
     )?;
     for (position, guest) in measurement.guests.iter().enumerate() {
