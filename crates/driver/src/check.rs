@@ -250,7 +250,8 @@ pub(crate) mod tests {
             config(&trial).err().map(|error| error.to_string())
         };
         assert_eq!(refusal(|_| {}), None);
-        let cases: [(fn(&mut OpenLoad), &str); 9] = [
+        type Change = fn(&mut OpenLoad);
+        let cases: [(Change, &str); 9] = [
             (|load| load.profile = Profile::Constant(f64::NAN), "NaN is no rate"),
             (|load| load.profile = Profile::Ramp { from: 1.0, to: -1.0 }, "-1 is no rate"),
             (|load| load.profile = Profile::Constant(f64::INFINITY), "inf is no rate"),

@@ -17,6 +17,7 @@ pub mod faults;
 mod histogram;
 mod measurement;
 mod multiple;
+mod omission;
 pub mod qos;
 mod random;
 mod rank;
@@ -37,6 +38,7 @@ pub use measurement::{
     ResourceSample, SecondSample, ShopCounters, Window,
 };
 pub use multiple::benjamini_hochberg;
+pub use omission::{HiddenFreeze, hidden_freezes};
 pub use rank::{PercentilePoint, RankBounds, fewest_for_upper_bound};
 pub use shift::Shift;
 pub use student::t_975;
