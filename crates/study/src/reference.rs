@@ -2,13 +2,18 @@
 
 use std::fmt::Write as _;
 
-use crate::grammar::{KeyInfo, Need, sections, written_key};
+use crate::{
+    Variable, factors,
+    grammar::{KeyInfo, Need, sections, written_key},
+    scale,
+};
 
 /// Every section and key with kind, default and meaning, made from the same list as the parser.
 #[must_use]
 pub fn reference() -> String {
     let mut out = String::from("A study file is TOML. Units: us, ms, s, min, h; KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, TB\n");
     out.push_str("(powers of 1000); database sizes are nominal, in MB or GB (1GB = 1024MB).\n");
+    write_general(&mut out);
     for section in &sections::ALL {
         let title = match (section.name, section.many) {
             ("", _) => String::new(),
@@ -28,7 +33,34 @@ pub fn reference() -> String {
             }
         }
     }
+    let _ = write!(out, "\n[{}.NAME]\n", scale::SECTION);
+    for line in wrapped(scale::MEANING) {
+        let _ = writeln!(out, "{line}");
+    }
     out
+}
+
+/// What holds of many keys.
+fn write_general(out: &mut String) {
+    let fixed: Vec<&str> = factors::fixed_keys().collect();
+    let lists = format!(
+        "A list where one value is expected makes the key a factor: `tuning = [\"stock\", \"pureflex\"]` compares the two in every layout. \
+         Up to {} levels; the first is the reference. No factors: {}.",
+        factors::MOST_LEVELS,
+        fixed.join(", ")
+    );
+    let variables: Vec<&str> = Variable::ALL.iter().map(|variable| variable.name()).collect();
+    let rules = format!(
+        "A rule is a formula over {} of a guest, with + - * / ( ), min, max, floor, ceil, round, percent and units: \
+         `max(640MiB, 2560MiB * vcpus)`. In settings of servers memory is in bytes.",
+        variables.join(", ")
+    );
+    for text in [lists, rules] {
+        out.push('\n');
+        for line in wrapped(&text) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
 }
 
 fn write_section(out: &mut String, title: &str, meaning: &str, keys: &[KeyInfo]) {

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use crate::{
-    GuestKind, Order, Plan, Point, Study,
+    Design, GuestKind, LampUse, Order, Plan, Point, Study, Trial,
     grammar::kinds::{Named as _, cpu_list, plain_time},
     source::printable,
 };
@@ -14,6 +14,10 @@ pub fn render_plan(plan: &Plan, study: &Study) -> String {
     let mut out = String::new();
     write_head(&mut out, plan, study);
     out.push('\n');
+    if !plan.factors.is_empty() {
+        write_factors(&mut out, plan);
+        out.push('\n');
+    }
     write_points(&mut out, &plan.points);
     out.push('\n');
     write_trials(&mut out, plan, study);
@@ -55,6 +59,9 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
         plain_time(load.steady),
         plain_time(load.ramp_down)
     );
+    if let Some(lamp) = &study.stack.lamp {
+        let _ = writeln!(out, "  {}", lamp_of(lamp, plan));
+    }
     let (driver, guests) = (cpu_list(&plan.driver_cpus), cpu_list(&plan.guest_cpus));
     let _ = writeln!(
         out,
@@ -63,33 +70,134 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     );
 }
 
+/// How LAMP is set up, but for what is a factor.
+fn lamp_of(lamp: &LampUse, plan: &Plan) -> String {
+    let factor = |key: &str| plan.factors.iter().any(|factor| factor.key == key);
+    let mut parts = Vec::new();
+    for (key, text) in [
+        ("stack.server", format!("Apache {}", lamp.server.name())),
+        ("stack.tuning", format!("tuning {}", lamp.tuning.name())),
+        ("stack.buffer_pool", format!("buffer pool {}", lamp.buffer_pool.name())),
+    ] {
+        if !factor(key) {
+            parts.push(text);
+        }
+    }
+    for (name, value) in lamp.settings.iter().filter(|(name, _)| !factor(name)) {
+        parts.push(format!("{name} = {}", printable(&value.to_string(), 60)));
+    }
+    parts.join(", ")
+}
+
+/// Variants, aliases and rows that are shown one by one.
+const VARIANTS_SHOWN: usize = 32;
+const ALIASES_SHOWN: usize = 12;
+const ROWS_SHOWN: usize = 64;
+
+/// Factors with their levels, the variants, and what the design cannot tell apart.
+fn write_factors(out: &mut String, plan: &Plan) {
+    let combinations = plan
+        .factors
+        .iter()
+        .fold(1_u64, |product, factor| product.saturating_mul(factor.levels.len() as u64));
+    let _ = match plan.design {
+        Design::Full => writeln!(out, "Factors, all {combinations} combinations of their levels"),
+        Design::Screening => writeln!(
+            out,
+            "Factors, screening design: {} of {combinations} combinations of their levels",
+            plan.variants.len()
+        ),
+    };
+    let rows: Vec<Vec<String>> = plan
+        .factors
+        .iter()
+        .map(|factor| vec![format!("  {}", printable(&factor.key, 100)), factor.levels.join(" | ")])
+        .collect();
+    write_table(out, &rows);
+    let head = std::iter::once("variant").chain(plan.factors.iter().map(|factor| factor.short_key()));
+    let mut rows: Vec<Vec<String>> = vec![head.map(|name| printable(name, 100)).collect()];
+    for variant in plan.variants.iter().take(VARIANTS_SHOWN) {
+        let levels = variant.levels.iter().map(|level| level.value.clone());
+        rows.push(std::iter::once(variant.id.to_string()).chain(levels).collect());
+    }
+    out.push('\n');
+    write_table(out, &rows);
+    write_more(out, plan.variants.len(), VARIANTS_SHOWN, "variants");
+    if plan.design == Design::Screening {
+        write_aliases(out, &plan.aliases);
+    }
+}
+
+fn write_aliases(out: &mut String, aliases: &[Vec<String>]) {
+    if aliases.is_empty() {
+        out.push_str("Effects of single factors and of two together can all be told apart\n");
+        return;
+    }
+    out.push_str("Effects of single factors can be told apart from each other and from all of these, which cannot:\n");
+    for set in aliases.iter().take(ALIASES_SHOWN) {
+        let _ = writeln!(out, "  {}", set.join(" = "));
+    }
+    write_more(out, aliases.len(), ALIASES_SHOWN, "sets");
+}
+
+fn write_more(out: &mut String, count: usize, shown: usize, noun: &str) {
+    if count > shown {
+        let _ = writeln!(out, "  and {} more {noun}", count - shown);
+    }
+}
+
+/// One row for each combination; where variants differ in what is shown, one for each of them.
 fn write_points(out: &mut String, points: &[Point]) {
     let head = [
         "point", "layouts", "guests", "vCPU", "users", "memory", "database", "pins", "capacity", "baseline",
     ];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
-    for point in points {
-        rows.push(vec![
-            point.id.to_string(),
-            printable(&point.layouts.join(", "), 60),
-            point.guests.to_string(),
-            point.vcpus.to_string(),
-            users_of(point),
-            format!("{} MiB", point.memory_mib),
-            point.database.to_string(),
-            pins_of(point),
-            format!("{} CPU", point.capacity_cpus),
-            baseline_of(point),
-        ]);
+    let mut groups = points.chunk_by(|a, b| a.variant < b.variant && cells(a) == cells(b));
+    for group in groups.by_ref().take(ROWS_SHOWN) {
+        let Some(first) = group.first() else { continue };
+        let mut row = vec![span_of(group.iter().map(|point| point.id))];
+        row.extend(cells(first));
+        row.push(baseline_of(group));
+        rows.push(row);
     }
     write_table(out, &rows);
+    let more = groups.count();
+    write_more(out, ROWS_SHOWN + more, ROWS_SHOWN, "rows");
 }
 
-fn baseline_of(point: &Point) -> String {
-    match point.baseline {
-        Some(id) if id == point.id => "itself".to_owned(),
-        Some(id) => format!("point {id}"),
-        None => "none".to_owned(),
+/// All columns but the numbers of points.
+fn cells(point: &Point) -> [String; 8] {
+    [
+        printable(&point.layouts.join(", "), 60),
+        point.guests.to_string(),
+        point.vcpus.to_string(),
+        users_of(point),
+        format!("{} MiB", point.memory_mib),
+        point.database.to_string(),
+        pins_of(point),
+        format!("{} CPU", point.capacity_cpus),
+    ]
+}
+
+/// `4`, or `4-6` where several follow each other.
+fn span_of(ids: impl Iterator<Item = u32>) -> String {
+    let ids: Vec<u32> = ids.collect();
+    match (ids.first(), ids.last()) {
+        (Some(first), Some(last)) if first != last => format!("{first}-{last}"),
+        (Some(first), _) => first.to_string(),
+        (None, _) => String::new(),
+    }
+}
+
+fn baseline_of(group: &[Point]) -> String {
+    if group.iter().all(|point| point.baseline == Some(point.id)) {
+        return "itself".to_owned();
+    }
+    let baselines = span_of(group.iter().filter_map(|point| point.baseline));
+    match (baselines.is_empty(), group.len()) {
+        (true, _) => "none".to_owned(),
+        (false, 1) => format!("point {baselines}"),
+        (false, _) => format!("points {baselines}"),
     }
 }
 
@@ -153,19 +261,25 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
         "{trials}: {points} x {}, {order}",
         count(study.load.repeats as usize, "repeat")
     );
+    if plan.variants.len() > 1 {
+        out.push_str("  the variants of a combination run back to back, as a block in [ ], with the same seed\n");
+    }
     for repeat in 1..=study.load.repeats.min(ROUNDS_SHOWN) {
-        let mut ids: Vec<String> = plan
-            .trials
-            .iter()
-            .filter(|trial| trial.repeat == repeat)
-            .map(|trial| trial.point.to_string())
-            .collect();
-        if ids.len() > TRIALS_SHOWN {
-            let more = ids.len() - TRIALS_SHOWN;
-            ids.truncate(TRIALS_SHOWN);
-            ids.push(format!("and {more} more"));
+        let round: Vec<&Trial> = plan.trials.iter().filter(|trial| trial.repeat == repeat).collect();
+        let (mut blocks, mut shown) = (Vec::new(), 0);
+        for block in round.chunk_by(|a, b| a.block == b.block) {
+            if shown > 0 && shown + block.len() > TRIALS_SHOWN {
+                break;
+            }
+            shown += block.len();
+            let points: Vec<String> = block.iter().map(|trial| trial.point.to_string()).collect();
+            let points = points.join(" ");
+            blocks.push(if plan.variants.len() > 1 { format!("[{points}]") } else { points });
         }
-        let _ = writeln!(out, "  repeat {repeat}: points {}", ids.join(" "));
+        if round.len() > shown {
+            blocks.push(format!("and {} more", round.len() - shown));
+        }
+        let _ = writeln!(out, "  repeat {repeat}: points {}", blocks.join(" "));
     }
     if study.load.repeats > ROUNDS_SHOWN {
         let _ = writeln!(out, "  and {} more repeats", study.load.repeats - ROUNDS_SHOWN);

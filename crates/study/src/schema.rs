@@ -3,7 +3,11 @@
 use serde_json::{Map, Value as Json, json};
 use toml::de::DeValue;
 
-use crate::grammar::{KeyInfo, Need, SectionInfo, sections};
+use crate::{
+    factors,
+    grammar::{KeyInfo, Need, SectionInfo, sections},
+    scale,
+};
 
 /// JSON Schema (draft 2020-12) of a study file, made from the same list of keys as the parser. The parser is the judge: it also
 /// refuses contradictions that a schema cannot express.
@@ -15,7 +19,7 @@ pub fn json_schema() -> Json {
         if section.name.is_empty() {
             let keys = (section.keys)();
             required.extend(required_of(&keys));
-            properties.extend(properties_of(&keys));
+            properties.extend(properties_of(section.name, &keys));
             continue;
         }
         let schema = section_schema(section);
@@ -24,6 +28,7 @@ pub fn json_schema() -> Json {
         }
         properties.insert(section.name.to_owned(), schema);
     }
+    properties.insert(scale::SECTION.to_owned(), scale_schema(&properties));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Rookery study",
@@ -36,10 +41,10 @@ pub fn json_schema() -> Json {
 }
 
 fn section_schema(section: &SectionInfo) -> Json {
-    let mut schema = table_schema((section.keys)(), section.meaning);
+    let mut schema = table_schema(section.name, (section.keys)(), section.meaning);
     if let (Some(below), Some(properties)) = (section.below, schema.get_mut("properties").and_then(Json::as_object_mut)) {
         for name in below.names {
-            let mut schema = table_schema((below.keys)(), below.meaning);
+            let mut schema = table_schema(section.name, (below.keys)(), below.meaning);
             if let (Some(any), Some(schema)) = (below.any, schema.as_object_mut()) {
                 schema.insert("additionalProperties".to_owned(), (any.schema)());
             }
@@ -53,12 +58,37 @@ fn section_schema(section: &SectionInfo) -> Json {
     }
 }
 
-fn table_schema(keys: Vec<KeyInfo>, meaning: &str) -> Json {
+/// Scales hold the sections of the study, of which nothing is required; layouts are replaced as a whole and must be complete.
+fn scale_schema(properties: &Map<String, Json>) -> Json {
+    let mut overlay = properties.clone();
+    for (_, schema) in overlay.iter_mut().filter(|(name, _)| *name != sections::LAYOUT) {
+        if let Some(schema) = schema.as_object_mut() {
+            schema.remove("required");
+        }
+    }
+    json!({
+        "type": "object",
+        "description": scale::MEANING,
+        "maxProperties": scale::MOST,
+        "additionalProperties": {"type": "object", "properties": overlay, "additionalProperties": false},
+    })
+}
+
+/// A value, or a list of values where the key may be a factor.
+fn with_levels(section: &str, key: &KeyInfo) -> Json {
+    if key.list || factors::fixed(section, key.name).is_some() {
+        return key.schema.clone();
+    }
+    let one = &key.schema;
+    json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "maxItems": factors::MOST_LEVELS, "uniqueItems": true}]})
+}
+
+fn table_schema(section: &str, keys: Vec<KeyInfo>, meaning: &str) -> Json {
     let required = required_of(&keys);
     let mut schema = json!({
         "type": "object",
         "description": meaning,
-        "properties": properties_of(&keys),
+        "properties": properties_of(section, &keys),
         "additionalProperties": false,
     });
     if let (false, Some(schema)) = (required.is_empty(), schema.as_object_mut()) {
@@ -74,9 +104,9 @@ fn required_of(keys: &[KeyInfo]) -> Vec<Json> {
         .collect()
 }
 
-fn properties_of(keys: &[KeyInfo]) -> Map<String, Json> {
+fn properties_of(section: &str, keys: &[KeyInfo]) -> Map<String, Json> {
     let property = |key: &KeyInfo| {
-        let mut schema = key.schema.clone();
+        let mut schema = with_levels(section, key);
         if let Some(schema) = schema.as_object_mut() {
             schema.insert("description".to_owned(), json!(format!("{} ({})", key.meaning, key.describe)));
             if let Need::Default(text) = key.need {

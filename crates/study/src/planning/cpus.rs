@@ -9,6 +9,20 @@ pub(super) struct Division {
     pub(super) driver: CpuSet,
     /// Whether the study left a part of it to us.
     pub(super) chosen: bool,
+    /// Whether it can be had; otherwise it only serves to show what was asked for.
+    pub(super) sound: bool,
+}
+
+/// A division of a host that cannot be divided as the study asks: everything for everybody.
+pub(super) fn unsound(host: &HostFacts) -> Division {
+    // A host without usable CPUs still has the one that this runs on.
+    let all = if host.cpus.is_empty() { vec![0] } else { host.cpus.clone() };
+    Division {
+        guests: all.clone(),
+        driver: all,
+        chosen: false,
+        sound: false,
+    }
 }
 
 /// On large hosts the driver gets one CPU in so many.
@@ -63,6 +77,7 @@ pub(super) fn divide(asked: &HostUse, host: &HostFacts, context: &mut Context) -
         guests,
         driver,
         chosen: asked.guest_cpus.is_none() || asked.driver_cpus.is_none(),
+        sound: true,
     })
 }
 

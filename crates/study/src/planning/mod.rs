@@ -23,25 +23,37 @@ impl Plan {
     /// Every contradiction between study and host at once, at the line of the guilty key: CPUs that do not exist, driver and
     /// guests on one CPU, more vCPUs, memory or disk than there is, guests that need root, fewer users than guests.
     pub fn of(document: &Document, host: &HostFacts) -> Result<Self, Problems> {
-        let mut context = Context::default();
-        context.spans = document.spans(0).clone();
-        let division = cpus::divide(&document.study().host, host, &mut context);
+        match Self::anyway(document, host) {
+            (plan, None) => Ok(plan),
+            (_, Some(problems)) => Err(problems),
+        }
+    }
+
+    /// The plan as [`Plan::of`] makes it, and the contradictions that forbid to run it. Where there are any, the plan only shows what
+    /// was asked for: its pins, capacities and baselines are those of this host, and combinations without users, memory or database
+    /// are missing.
+    #[must_use]
+    pub fn anyway(document: &Document, host: &HostFacts) -> (Self, Option<Problems>) {
+        let mut context = Context {
+            spans: document.spans(0).clone(),
+            ..Context::default()
+        };
+        let division = cpus::divide(&document.study().host, host, &mut context).unwrap_or_else(|| cpus::unsound(host));
         let mut expanded = Vec::new();
         for (index, variant) in document.variants().iter().enumerate() {
             context.spans = document.spans(index).clone();
             check_root(&variant.study, host, &mut context);
-            expanded.push(points::expand(variant, division.as_ref(), host, &mut context));
+            expanded.push(points::expand(variant, &division, host, &mut context));
         }
-        let (Some(division), []) = (division, context.findings.as_slice()) else {
-            return Err(refusal(document, context.findings));
-        };
         let combinations = combine(expanded);
         let points: Vec<Point> = combinations.iter().flatten().cloned().collect();
         let estimate = estimate::estimate(document.variants(), &points);
-        if let Some(finding) = disk_finding(document, host, estimate.disk_mib) {
-            return Err(refusal(document, vec![finding]));
+        let mut findings = context.findings;
+        // A layout that does not fit explains more than the disk that it would need.
+        if findings.is_empty() {
+            findings.extend(disk_finding(document, host, estimate.disk_mib));
         }
-        Ok(Self {
+        let plan = Self {
             aliases: alias_names(document),
             factors: document.factors().to_vec(),
             design: document.design(),
@@ -52,7 +64,8 @@ impl Plan {
             driver_cpus: division.driver,
             guest_cpus: division.guests,
             estimate,
-        })
+        };
+        (plan, (!findings.is_empty()).then(|| refusal(document, findings)))
     }
 }
 

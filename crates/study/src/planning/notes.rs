@@ -1,7 +1,7 @@
 //! What the reader of a plan should know.
 
 use super::{cpus::Division, points::rounded_users, thousandths};
-use crate::{Document, GuestKind, Point, Variables, Variant, expression::NOMINAL_MEGABYTES, grammar::kinds::cpu_list};
+use crate::{Design, Document, GuestKind, Point, Variables, Variant, expression::NOMINAL_MEGABYTES, grammar::kinds::cpu_list};
 
 /// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
 pub(super) fn notes(document: &Document, points: &[Point], division: &Division) -> Vec<String> {
@@ -14,7 +14,8 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     if study.guest.kind == GuestKind::Bare {
         notes.push("bare guests are not held to their limits of memory and pids".to_owned());
     }
-    if study.load.repeats < 3 {
+    // In a screening design every variant repeats half of each comparison.
+    if study.load.repeats < 3 && document.design() == Design::Full {
         let plural = if study.load.repeats == 1 {
             "repeat gives no interval"
         } else {

@@ -61,19 +61,21 @@ impl Combination<'_> {
     }
 }
 
-/// Expands all layouts of a variant; points have no ids yet. Combinations with a problem are left out and told to the context.
-/// Without a division the questions of CPUs are not asked, and no point has pins.
-pub(super) fn expand(variant: &Variant, division: Option<&Division>, host: &HostFacts, context: &mut Context) -> Vec<Point> {
+/// Expands all layouts of a variant; points have no ids yet. Every problem is told to the context; combinations that have no users,
+/// memory or database at all are left out.
+pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, context: &mut Context) -> Vec<Point> {
     let study = &variant.study;
     let mut points: Vec<Point> = Vec::new();
     // Everything else of a point follows from these.
     let mut known: BTreeMap<(u32, Vcpus, u32), usize> = BTreeMap::new();
     for combination in combinations(study) {
-        let cpus_fit = division.is_none_or(|division| check_cpus(&combination, study, division, context));
+        if division.sound {
+            check_cpus(&combination, study, division, context);
+        }
         let Some(users) = users(&combination, context) else { continue };
         let memory = memory(&combination, users, study, host, context);
         let database = memory.and_then(|mib| database(&combination, users, mib, study, context));
-        let (true, Some(memory_mib), Some(database)) = (cpus_fit, memory, database) else {
+        let (Some(memory_mib), Some(database)) = (memory, database) else {
             continue;
         };
         match known.entry((combination.guests, combination.vcpus, users)) {
@@ -92,17 +94,9 @@ pub(super) fn expand(variant: &Variant, division: Option<&Division>, host: &Host
     points
 }
 
-fn point(
-    variant: &Variant,
-    combination: &Combination<'_>,
-    users: u32,
-    memory_mib: u64,
-    database: Size,
-    division: Option<&Division>,
-) -> Point {
+fn point(variant: &Variant, combination: &Combination<'_>, users: u32, memory_mib: u64, database: Size, division: &Division) -> Point {
     let (guests, vcpus, study) = (combination.guests, combination.vcpus, &variant.study);
-    let lay = |division: &Division| pins::lay(study.guest.pin, guests, vcpus, &division.guests, study.host.overcommit);
-    let pins = division.map_or_else(Vec::new, lay);
+    let pins = pins::lay(study.guest.pin, guests, vcpus, &division.guests, study.host.overcommit);
     Point {
         id: 0,
         variant: variant.id,
@@ -146,21 +140,20 @@ fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
     })
 }
 
-/// Whether the guest CPUs carry the vCPUs.
-fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division, context: &mut Context) -> bool {
+/// The guest CPUs must carry the vCPUs.
+fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division, context: &mut Context) {
     let cpus = division.guests.len();
     let noun = if cpus == 1 { "guest CPU" } else { "guest CPUs" };
     if combination.vcpus.whole_cpus() as usize > cpus {
         let span = context.spans.nearest(&combination.vcpus_path);
         let message = format!("a guest of {} vCPUs does not fit on {cpus} {noun}", combination.vcpus);
         let mend = format!("use at most {cpus} vCPUs per guest, or give more CPUs to `guest_cpus` in [host]");
-        context.refuse::<()>(Code::TooFewCpus, span, message, mend);
-        return false;
+        return context.refuse(Code::TooFewCpus, span, message, mend).unwrap_or_default();
     }
     let asked = thousandths(combination.guests, combination.vcpus) as f64 / 1000.0;
     let most = cpus as f64 * study.host.overcommit;
     if asked <= most + 1e-9 {
-        return true;
+        return;
     }
     let span = context.spans.nearest(&combination.guests_path);
     let overcommit = study.host.overcommit;
@@ -172,7 +165,6 @@ fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division,
     let mend =
         format!("use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with `overcommit = {enough}` in [host]");
     context.refuse::<()>(Code::TooFewCpus, span, message, mend);
-    false
 }
 
 /// Users of all guests, rounded to whole users.
@@ -219,7 +211,7 @@ fn deal(users: u32, guests: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Memory of one guest, rounded up to whole MiB.
+/// Memory of one guest, rounded up to whole MiB. What the host does not have is refused and told all the same.
 fn memory(combination: &Combination<'_>, users: u32, study: &Study, host: &HostFacts, context: &mut Context) -> Option<u64> {
     let for_guests = host.memory_mib.saturating_sub(study.host.reserve_mib);
     let variables = combination.variables(for_guests as f64 * MIB, f64::from(users) / f64::from(combination.guests));
@@ -265,7 +257,7 @@ fn memory(combination: &Combination<'_>, users: u32, study: &Study, host: &HostF
             host.memory_mib
         );
         let mend = "use fewer guests, less `memory` in [guest], or a smaller `reserve` in [host]";
-        return context.refuse(Code::Memory, span, message, mend);
+        context.refuse::<()>(Code::Memory, span, message, mend);
     }
     Some(each)
 }
