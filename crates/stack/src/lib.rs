@@ -1,6 +1,9 @@
 //! What goes into guests: the embedded application server on SQLite, LAMP from distribution packages, and the supervisor of their services.
 
+mod audit;
 pub mod dvdstore_files;
 pub mod embedded;
 pub mod lamp;
 pub mod supervise;
+
+pub use audit::OrderAudit;

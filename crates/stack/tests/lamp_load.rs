@@ -53,7 +53,8 @@ fn a_loaded_database_is_the_generated_one() {
 
     // The same again, by another number of streams.
     let first = {
-        root.execute("DELETE FROM DS2.CUSTOMERS WHERE USERNAME = 'somebody'").expect("cleared");
+        root.execute("DELETE FROM DS2.CUSTOMERS WHERE USERNAME = 'somebody'")
+            .expect("cleared");
         checksums(&mut root)
     };
     root.execute("DROP DATABASE DS2").expect("dropped");
@@ -72,8 +73,14 @@ fn check_rows(root: &mut Database) {
     let zips: Vec<(i64, String, i64, String)> = root
         .query("SELECT CUSTOMERID, COUNTRY, REGION, ADDRESS2 FROM DS2.CUSTOMERS WHERE CUSTOMERID = 1 OR ZIP = 0 ORDER BY 1 LIMIT 2")
         .expect("customers");
-    assert_eq!((zips[0].0, zips[0].2, zips[0].3.as_str(), zips[1].0, zips[1].2), (1, 1, "", 2_001, 2));
-    assert_eq!(number(root, "SELECT COUNT(*) FROM DS2.PRODUCTS WHERE PRICE BETWEEN 9.99 AND 29.99"), 2_000);
+    assert_eq!(
+        (zips[0].0, zips[0].2, zips[0].3.as_str(), zips[1].0, zips[1].2),
+        (1, 1, "", 2_001, 2)
+    );
+    assert_eq!(
+        number(root, "SELECT COUNT(*) FROM DS2.PRODUCTS WHERE PRICE BETWEEN 9.99 AND 29.99"),
+        2_000
+    );
     let sold = number(root, "SELECT CAST(SUM(SALES) AS SIGNED) FROM DS2.INVENTORY");
     assert_eq!(sold, number(root, "SELECT CAST(SUM(QUANTITY) AS SIGNED) FROM DS2.ORDERLINES"));
     let next: Vec<(String, u64)> = root
@@ -88,9 +95,13 @@ fn check_keys(root: &mut Database) {
         .expect("keys");
     let names: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["FK_CUSTOMERID", "FK_CUST_HIST_CUSTOMERID", "FK_ORDERID"]);
-    let refused = root.execute("INSERT INTO DS2.CUST_HIST VALUES (999999, 1, 1)").expect_err("no such customer");
+    let refused = root
+        .execute("INSERT INTO DS2.CUST_HIST VALUES (999999, 1, 1)")
+        .expect_err("no such customer");
     assert_eq!(refused.code(), Some(1452), "{refused}");
-    let refused = root.execute("UPDATE DS2.CUSTOMERS SET USERNAME = 'user2' WHERE CUSTOMERID = 1").expect_err("a taken name");
+    let refused = root
+        .execute("UPDATE DS2.CUSTOMERS SET USERNAME = 'user2' WHERE CUSTOMERID = 1")
+        .expect_err("a taken name");
     assert_eq!(refused.code(), Some(1062), "{refused}");
     // Nothing refers to nothing.
     let orphans = "SELECT COUNT(*) FROM DS2.CUST_HIST h LEFT JOIN DS2.CUSTOMERS c USING (CUSTOMERID) WHERE c.CUSTOMERID IS NULL";
@@ -101,8 +112,14 @@ fn check_search(root: &mut Database) {
     // Stop words of the server's own list, as `WITH`, count as words; two letters do not.
     let title: Vec<(String,)> = root.query("SELECT TITLE FROM DS2.PRODUCTS WHERE PROD_ID = 1234").expect("a title");
     let word = title[0].0.split(' ').next_back().expect("two words");
-    let found = number(root, &format!("SELECT COUNT(*) FROM DS2.PRODUCTS WHERE MATCH(TITLE) AGAINST('{word}')"));
-    let exact = number(root, &format!("SELECT COUNT(*) FROM DS2.PRODUCTS WHERE CONCAT(' ', TITLE, ' ') LIKE '% {word} %'"));
+    let found = number(
+        root,
+        &format!("SELECT COUNT(*) FROM DS2.PRODUCTS WHERE MATCH(TITLE) AGAINST('{word}')"),
+    );
+    let exact = number(
+        root,
+        &format!("SELECT COUNT(*) FROM DS2.PRODUCTS WHERE CONCAT(' ', TITLE, ' ') LIKE '% {word} %'"),
+    );
     assert!(found == exact && found > 0, "{word}: {found} found, {exact} there");
 }
 
@@ -123,7 +140,16 @@ fn a_load_that_cannot_end_well_says_why() {
     let server = MariaDb::start(&["--innodb-ft-min-token-size=4"]);
     let mut root = server.root();
     let refused = load(&mut root, SIZE, WordLists::own(), 2, &|_| ControlFlow::Continue(())).expect_err("another token size");
-    assert!(matches!(refused, LoadError::Setting { name: "innodb_ft_min_token_size", .. }), "{refused}");
+    assert!(
+        matches!(
+            refused,
+            LoadError::Setting {
+                name: "innodb_ft_min_token_size",
+                ..
+            }
+        ),
+        "{refused}"
+    );
     drop((root, server));
 
     let server = MariaDb::start(&[]);
@@ -140,23 +166,32 @@ fn the_database_is_reached_by_any_path_and_waits_are_bounded() {
         return;
     }
     let server = MariaDb::start(&[]);
-    let deep = (0..8).fold(server.dir.path().to_owned(), |path, level| path.join(format!("a-directory-with-a-long-name-{level}")));
+    let deep = (0..8).fold(server.dir.path().to_owned(), |path, level| {
+        path.join(format!("a-directory-with-a-long-name-{level}"))
+    });
     std::fs::create_dir_all(&deep).expect("directories");
     std::os::unix::fs::symlink(server.dir.path(), deep.join("data")).expect("a link");
     let socket = deep.join("data/mysql.sock");
     assert!(socket.as_os_str().len() > 250);
     let mut root = Database::connect(&socket, Account::Root).expect("a connection");
-    assert_eq!(root.variables().expect("variables").get("skip_networking").map(String::as_str), Some("ON"));
+    assert_eq!(
+        root.variables().expect("variables").get("skip_networking").map(String::as_str),
+        Some("ON")
+    );
     assert!(root.status().expect("counters").contains_key("Uptime"));
     let other = root.query::<(String, String)>("SELECT 1").expect_err("two columns of one");
     assert!(other.to_string().contains("SELECT 1"), "{other}");
 
-    let wrong = Database::connect(&socket, Account::Web).map(drop).expect_err("there is no such account yet");
+    let wrong = Database::connect(&socket, Account::Web)
+        .map(drop)
+        .expect_err("there is no such account yet");
     assert!(wrong.to_string().contains("as web"), "{wrong}");
     root.set_patience(std::time::Duration::from_millis(50));
     let late = root.execute("SELECT SLEEP(600)").expect_err("a timeout");
     assert!(late.to_string().contains("did not answer"), "{late}");
     assert!(root.execute("SELECT 1").is_err(), "the connection was given up");
-    let nowhere = Database::connect(Path::new("nowhere/mysql.sock"), Account::Root).map(drop).expect_err("nobody");
+    let nowhere = Database::connect(Path::new("nowhere/mysql.sock"), Account::Root)
+        .map(drop)
+        .expect_err("nobody");
     assert!(nowhere.to_string().contains("nowhere/mysql.sock"));
 }

@@ -5,12 +5,16 @@ mod lamp_support;
 use std::{collections::BTreeSet, sync::Mutex, thread};
 
 use lamp_support::{
-    shop::{SITE, Shop, purchase, target},
+    shop::{SITE, SIZE, Shop, purchase, target},
     skipped,
 };
-use rookery_stack::lamp::sql::Database;
+use rookery_stack::{
+    embedded::Behaviour,
+    lamp::{audit, sql::Database, warm},
+};
+
 use rookery_workload::dvdstore::{
-    NewCustomerAnswer, PurchaseAnswer, Search, original,
+    NewCustomerAnswer, PurchaseAnswer, Search, Size, original,
     pages::{read_browse, read_login, read_new_customer, read_purchase},
 };
 
@@ -52,7 +56,10 @@ fn both_drivers_read_every_page() {
 
 fn logins(shop: &Shop, root: &mut Database) {
     // The customer with the longest history sees the latest ten of it.
-    let busiest = number(root, "SELECT CUSTOMERID FROM DS2.CUST_HIST GROUP BY CUSTOMERID ORDER BY COUNT(*) DESC, 1 LIMIT 1") as u64;
+    let busiest = number(
+        root,
+        "SELECT CUSTOMERID FROM DS2.CUST_HIST GROUP BY CUSTOMERID ORDER BY COUNT(*) DESC, 1 LIMIT 1",
+    ) as u64;
     let idle = number(
         root,
         "SELECT MIN(CUSTOMERID) FROM DS2.CUSTOMERS WHERE CUSTOMERID NOT IN (SELECT CUSTOMERID FROM DS2.CUST_HIST)",
@@ -61,7 +68,11 @@ fn logins(shop: &Shop, root: &mut Database) {
         let page = shop.page(&target(|out| SITE.login(out, &format!("user{customer}"), "password")));
         assert_eq!(read_login(page.as_bytes()), Ok(customer));
         let original = original::read_login(&page).expect("the original driver reads it");
-        assert_eq!((original.customer as u64, original.history.len()), (customer, 0), "the history comes before the id");
+        assert_eq!(
+            (original.customer as u64, original.history.len()),
+            (customer, 0),
+            "the history comes before the id"
+        );
         assert_eq!(page.matches("<TR>").count(), rows, "a header and ten rows");
         assert_eq!(page.contains("Your previous purchases:"), rows > 0);
     }
@@ -79,7 +90,11 @@ fn logins(shop: &Shop, root: &mut Database) {
 
 fn searches(shop: &Shop, root: &mut Database) {
     let (title, actor) = names(root, 77);
-    let words = |text: &str| text.split_once(' ').map(|(one, two)| (one.to_owned(), two.to_owned())).expect("two words");
+    let words = |text: &str| {
+        text.split_once(' ')
+            .map(|(one, two)| (one.to_owned(), two.to_owned()))
+            .expect("two words")
+    };
     let ((first, second), (given, family)) = (words(&title), words(&actor));
     let by_title = Search::Title {
         first: &first,
@@ -89,14 +104,21 @@ fn searches(shop: &Shop, root: &mut Database) {
         first: &given,
         last: &family,
     };
-    let category = number(root, "SELECT CATEGORY FROM DS2.PRODUCTS WHERE SPECIAL = 1 GROUP BY CATEGORY ORDER BY COUNT(*) DESC LIMIT 1") as u8;
+    let category = number(
+        root,
+        "SELECT CATEGORY FROM DS2.PRODUCTS WHERE SPECIAL = 1 GROUP BY CATEGORY ORDER BY COUNT(*) DESC LIMIT 1",
+    ) as u8;
     for (search, limit) in [(by_title, 9), (by_actor, 4), (Search::Category(category), 9)] {
         let page = shop.page(&target(|out| SITE.browse(out, &search, limit, 5)));
         let found = original::read_browse(&page).expect("the original driver reads it");
         assert_eq!(read_browse(page.as_bytes()), Ok(found.len() as u32));
         assert!((1..=limit as usize).contains(&found.len()), "{search:?}: {found:?}");
         match search {
-            Search::Title { .. } => assert_eq!((found[0].title.as_str(), found[0].product), (title.as_str(), 77), "both words rank first"),
+            Search::Title { .. } => assert_eq!(
+                (found[0].title.as_str(), found[0].product),
+                (title.as_str(), 77),
+                "both words rank first"
+            ),
             Search::Actor { .. } => assert!(found.iter().all(|row| row.actor.contains(&given) || row.actor.contains(&family))),
             Search::Category(_) => {
                 for row in &found {
@@ -105,7 +127,10 @@ fn searches(shop: &Shop, root: &mut Database) {
                 }
             }
         }
-        let sql = format!("SELECT CAST(100 * PRICE AS SIGNED) FROM DS2.PRODUCTS WHERE PROD_ID = {}", found[0].product);
+        let sql = format!(
+            "SELECT CAST(100 * PRICE AS SIGNED) FROM DS2.PRODUCTS WHERE PROD_ID = {}",
+            found[0].product
+        );
         assert_eq!((found[0].price * 100.0).round() as i64, number(root, &sql));
     }
     let nothing = Search::Title {
@@ -136,13 +161,25 @@ fn new_customers(shop: &Shop, root: &mut Database) {
     let page = shop.page(query);
     assert_eq!(read_new_customer(page.as_bytes()), Ok(NewCustomerAnswer::NameTaken));
     assert_eq!(original::read_new_customer(&page), Ok(0));
-    assert!(page.contains("VALUE=\"newuser1\"") && page.contains("VALUE=\"UK\" SELECTED"), "the form is filled again");
-    let american = query.replace("country=UK", "country=US").replace("newuser1", "newuser2").replace("zip=", "zip=42");
+    assert!(
+        page.contains("VALUE=\"newuser1\"") && page.contains("VALUE=\"UK\" SELECTED"),
+        "the form is filled again"
+    );
+    let american = query
+        .replace("country=UK", "country=US")
+        .replace("newuser1", "newuser2")
+        .replace("zip=", "zip=42");
     assert!(shop.page(&american).contains("Successfully Added"));
-    assert_eq!(number(root, "SELECT REGION * 1000 + ZIP FROM DS2.CUSTOMERS WHERE USERNAME = 'newuser2'"), 1_042);
+    assert_eq!(
+        number(root, "SELECT REGION * 1000 + ZIP FROM DS2.CUSTOMERS WHERE USERNAME = 'newuser2'"),
+        1_042
+    );
     for field in ["firstname", "lastname", "address1", "city", "country", "username", "password"] {
         let page = shop.page(&query.replace(&format!("{field}="), &format!("{field}x=")));
-        assert!(page.contains("New Customer - Please Complete All Required Fields Below (marked with *)"), "{field}");
+        assert!(
+            page.contains("New Customer - Please Complete All Required Fields Below (marked with *)"),
+            "{field}"
+        );
     }
 
     // Many who want one name at once: one gets it, nobody an error.
@@ -151,12 +188,21 @@ fn new_customers(shop: &Shop, root: &mut Database) {
         for _ in 0..12 {
             scope.spawn(|| {
                 let page = shop.page(&query.replace("newuser1", "popular"));
-                answers.lock().expect("no panic").push(read_new_customer(page.as_bytes()).expect("an answer"));
+                answers
+                    .lock()
+                    .expect("no panic")
+                    .push(read_new_customer(page.as_bytes()).expect("an answer"));
             });
         }
     });
     let answers = answers.into_inner().expect("no panic");
-    assert_eq!(answers.iter().filter(|answer| matches!(answer, NewCustomerAnswer::Added(_))).count(), 1);
+    assert_eq!(
+        answers
+            .iter()
+            .filter(|answer| matches!(answer, NewCustomerAnswer::Added(_)))
+            .count(),
+        1
+    );
     assert_eq!(number(root, "SELECT COUNT(*) FROM DS2.CUSTOMERS WHERE USERNAME = 'popular'"), 1);
 }
 
@@ -169,8 +215,14 @@ fn purchases(shop: &Shop, root: &mut Database) {
         .query("SELECT ORDERLINEID, PROD_ID, QUANTITY FROM DS2.ORDERLINES WHERE ORDERID = 1201 ORDER BY 1")
         .expect("lines");
     assert_eq!(stored, [(1, 3, 2), (2, 1, 2), (3, 3, 2)]);
-    assert_eq!(number(root, "SELECT 100000 - QUAN_IN_STOCK FROM DS2.INVENTORY WHERE PROD_ID = 3"), 4);
-    assert_eq!(number(root, "SELECT COUNT(*) FROM DS2.CUST_HIST WHERE CUSTOMERID = 7 AND ORDERID = 1201"), 3);
+    assert_eq!(
+        number(root, "SELECT 100000 - QUAN_IN_STOCK FROM DS2.INVENTORY WHERE PROD_ID = 3"),
+        4
+    );
+    assert_eq!(
+        number(root, "SELECT COUNT(*) FROM DS2.CUST_HIST WHERE CUSTOMERID = 7 AND ORDERID = 1201"),
+        3
+    );
     let amounts = "SELECT CAST(1000000 * (o.NETAMOUNT - (SELECT SUM(l.QUANTITY * p.PRICE) FROM DS2.ORDERLINES l JOIN DS2.PRODUCTS p USING (PROD_ID) \
                    WHERE l.ORDERID = 1201)) + 1000 * (o.TAX - ROUND(0.0825 * o.NETAMOUNT, 2)) + o.TOTALAMOUNT - o.NETAMOUNT - o.TAX AS SIGNED) \
                    FROM DS2.ORDERS o WHERE o.ORDERID = 1201";
@@ -178,11 +230,15 @@ fn purchases(shop: &Shop, root: &mut Database) {
     assert!(page.contains(" charged to credit card ") && page.contains("Purchase complete"));
 
     // A shortage names its products in the order in which they were asked for, and leaves nothing.
-    root.execute("UPDATE DS2.INVENTORY SET QUAN_IN_STOCK = 1 WHERE PROD_ID = 9").expect("an update");
+    root.execute("UPDATE DS2.INVENTORY SET QUAN_IN_STOCK = 1 WHERE PROD_ID = 9")
+        .expect("an update");
     let page = shop.page(&purchase(7, &[1, 163, 9, 2], 2));
     assert_eq!(read_purchase(page.as_bytes()), Ok(PurchaseAnswer::Shortage));
     assert_eq!(original::read_purchase(&page), Ok(None));
-    let (one, other) = (page.find("Insufficient quantity for prod 163<"), page.find("Insufficient quantity for prod 9<"));
+    let (one, other) = (
+        page.find("Insufficient quantity for prod 163<"),
+        page.find("Insufficient quantity for prod 9<"),
+    );
     assert!(one.is_some() && one < other, "{page}");
     assert_eq!(number(root, "SELECT COUNT(*) FROM DS2.ORDERS WHERE ORDERID > 1201"), 0);
     assert_eq!(number(root, "SELECT COUNT(*) FROM DS2.CUST_HIST WHERE ORDERID > 1201"), 0);
@@ -190,8 +246,14 @@ fn purchases(shop: &Shop, root: &mut Database) {
 
     let stranger = shop.page(&purchase(999_999, &[1], 1));
     assert!(stranger.contains("there is no such customer") && stranger.contains("Insufficient stock - order not processed"));
-    assert!(shop.page("/ds2/dspurchase.php?confirmpurchase=yes&customerid=7").contains("order has no line"));
-    assert!(shop.page("/ds2/dspurchase.php?confirmpurchase=yes").contains("You have not logged in"));
+    assert!(
+        shop.page("/ds2/dspurchase.php?confirmpurchase=yes&customerid=7")
+            .contains("order has no line")
+    );
+    assert!(
+        shop.page("/ds2/dspurchase.php?confirmpurchase=yes")
+            .contains("You have not logged in")
+    );
     assert_eq!(number(root, "SELECT COUNT(*) FROM DS2.ORDERS WHERE ORDERID > 1201"), 0);
 }
 
@@ -204,7 +266,10 @@ fn cart_and_review(shop: &Shop, root: &mut Database) {
 
     let inner = shop.inner("/ds2/dspurchase.php?customerid=5&item[]=2&quan[]=-3&item[]=4&quan[]=2&item[]=6&drop[]=1");
     assert!(inner.contains(&format!("<TD>{title}</TD><TD>{actor}</TD><TD>$")));
-    assert!(inner.contains("NAME=quan[] TYPE=TEXT SIZE=10 VALUE=1>"), "quantities are raised to one");
+    assert!(
+        inner.contains("NAME=quan[] TYPE=TEXT SIZE=10 VALUE=1>"),
+        "quantities are raised to one"
+    );
     assert!(!inner.contains("NAME=item[] VALUE=4"), "the second line is dropped");
     assert!(inner.contains("Tax (8.25%)") && inner.contains("NAME=confirmpurchase VALUE=yes"));
     let posted = shop.post("/ds2/dspurchase.php", "customerid=5&item%5B%5D=2&quan%5B%5D=1");
@@ -228,7 +293,10 @@ fn contend(shop: &Shop) -> (BTreeSet<u64>, u32, u32) {
                 }
                 for order in 0..ORDERS {
                     let page = shop.page(&purchase(1 + buyer * ORDERS + order, &products, 1));
-                    answers.lock().expect("no panic").push(read_purchase(page.as_bytes()).expect("a purchase page"));
+                    answers
+                        .lock()
+                        .expect("no panic")
+                        .push(read_purchase(page.as_bytes()).expect("a purchase page"));
                 }
             });
         }
@@ -261,7 +329,20 @@ fn corrected_purchases_in_opposite_orders_lose_nothing() {
     let other = "SELECT COUNT(*) FROM DS2.INVENTORY WHERE PROD_ID <= 9 AND QUAN_IN_STOCK <> 100000 - 80";
     assert_eq!(number(&mut root, other), 0, "the stock is exact");
     assert_eq!(number(&mut root, "SELECT COUNT(*) FROM DS2.CUST_HIST WHERE ORDERID > 1200"), 9 * 80);
-    assert_eq!(root.status().expect("counters").get("Innodb_deadlocks").map(String::as_str), Some("0"));
+    assert_eq!(
+        root.status().expect("counters").get("Innodb_deadlocks").map(String::as_str),
+        Some("0")
+    );
+    root.execute("UPDATE DS2.INVENTORY SET QUAN_IN_STOCK = QUAN_IN_STOCK + 1 WHERE PROD_ID = 20")
+        .expect("an update");
+    let found = audit(&mut root, SIZE).expect("an audit");
+    assert_eq!((found.orders, found.order_lines, found.history_rows), (80, 720, 720));
+    // The nine shelves were filled by hand, and product 20 once more: nothing else is off.
+    let faults = found.faults(Behaviour::Corrected);
+    assert_eq!(faults, ["10 products have another stock than the orders left"], "{found:?}");
+    assert!(audit(&mut root, Size::Mb(2)).is_err_and(|error| error.to_string().contains("db_size does not match")));
+    let warmed = warm(&mut root).expect("a warm database");
+    assert_eq!(warmed.indexes, 15, "{warmed:?}");
     shop.expect_no_complaint();
 }
 
@@ -280,11 +361,24 @@ fn faithful_purchases_have_the_known_defects_and_no_other() {
     assert_eq!(stored(&mut root), BTreeSet::new());
 
     let (ids, short, conflicts) = contend(&shop);
-    assert_eq!(ids.len() as u32 + conflicts, 80, "a deadlock is told as an order that was not processed");
+    assert_eq!(
+        ids.len() as u32 + conflicts,
+        80,
+        "a deadlock is told as an order that was not processed"
+    );
     assert_eq!(short, 0, "it does not name a product");
     let kept = stored(&mut root);
     assert!(ids.is_subset(&kept), "what was acknowledged is there");
-    assert_eq!(number(&mut root, "SELECT COUNT(*) FROM DS2.CUST_HIST WHERE ORDERID > 1200"), 3 + 9 * 80, "one history for each attempt");
+    let found = audit(&mut root, SIZE).expect("an audit");
+    assert_eq!(found.faults(Behaviour::Faithful), Vec::<String>::new(), "{found:?}");
+    assert_eq!(found.orphan_history, 3 + 9 * u64::from(conflicts));
+    assert!(!found.consistent(Behaviour::Corrected));
+    eprintln!("{conflicts} deadlocks told as refusals, {} units of stock lost", found.units_off);
+    assert_eq!(
+        number(&mut root, "SELECT COUNT(*) FROM DS2.CUST_HIST WHERE ORDERID > 1200"),
+        3 + 9 * 80,
+        "one history for each attempt"
+    );
     let sold = number(&mut root, "SELECT 100000 - QUAN_IN_STOCK FROM DS2.INVENTORY WHERE PROD_ID = 5");
     assert!((1..=80).contains(&sold), "updates may be lost, never invented: {sold}");
     shop.expect_no_complaint();

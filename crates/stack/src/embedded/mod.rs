@@ -35,7 +35,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use audit::{OrderAudit, audit};
+pub use crate::audit::OrderAudit;
+pub use audit::audit;
 pub use behaviour::{Behaviour, ParseBehaviourError};
 pub use error::EmbeddedError;
 pub use load::{LoadProgress, LoadSummary, load};

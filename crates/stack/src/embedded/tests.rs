@@ -232,8 +232,10 @@ fn audit_tells_what_does_not_fit() {
         "1 orders have no line",
         "1 order lines belong to no order",
         "1 orders have more or fewer history rows than lines",
+        "1 orders have other amounts than their lines",
         "1 history rows belong to no order",
         "3 products have another stock than the orders left",
+        "2 products have other sales than the orders made",
     ];
     assert_eq!(audit.faults(Behaviour::Corrected), expected);
     assert_eq!(audit.units_off, 2 + 310);

@@ -44,7 +44,9 @@ pub enum LoadError {
     #[error(transparent)]
     Sql(#[from] SqlError),
     /// The server's settings do not suit the schema.
-    #[error("MariaDB has {name} = {found}, the schema needs {wanted}\n  mend: write `{name} = {wanted}` into the server's configuration and start it anew")]
+    #[error(
+        "MariaDB has {name} = {found}, the schema needs {wanted}\n  mend: write `{name} = {wanted}` into the server's configuration and start it anew"
+    )]
     Setting {
         /// Name of the setting.
         name: &'static str,
@@ -141,7 +143,9 @@ fn check_settings(database: &mut Database) -> Result<(), LoadError> {
 
 fn categories(database: &mut Database) -> Result<(), SqlError> {
     let values: Vec<String> = (1..).zip(CATEGORIES).map(|(id, name)| format!("({id}, '{name}')")).collect();
-    database.execute(&format!("INSERT INTO DS2.CATEGORIES VALUES {}", values.join(", "))).map(drop)
+    database
+        .execute(&format!("INSERT INTO DS2.CATEGORIES VALUES {}", values.join(", ")))
+        .map(drop)
 }
 
 /// What a stream tells the one who reports.
@@ -273,7 +277,11 @@ impl<'a> Loader<'a> {
     }
 
     fn go_on(&self) -> Result<(), LoadError> {
-        if self.stop.load(Relaxed) { Err(LoadError::Interrupted) } else { Ok(()) }
+        if self.stop.load(Relaxed) {
+            Err(LoadError::Interrupted)
+        } else {
+            Ok(())
+        }
     }
 
     /// Load one part of a table by one statement. Returns its rows.

@@ -11,9 +11,15 @@ pub const FILES: [(&str, &str); 8] = [
     ("ds2/common.php", include_str!("../../../../stacks/lamp/pages/ds2/common.php")),
     ("ds2/order.php", include_str!("../../../../stacks/lamp/pages/ds2/order.php")),
     ("ds2/dslogin.php", include_str!("../../../../stacks/lamp/pages/ds2/dslogin.php")),
-    ("ds2/dsnewcustomer.php", include_str!("../../../../stacks/lamp/pages/ds2/dsnewcustomer.php")),
+    (
+        "ds2/dsnewcustomer.php",
+        include_str!("../../../../stacks/lamp/pages/ds2/dsnewcustomer.php"),
+    ),
     ("ds2/dsbrowse.php", include_str!("../../../../stacks/lamp/pages/ds2/dsbrowse.php")),
-    ("ds2/dspurchase.php", include_str!("../../../../stacks/lamp/pages/ds2/dspurchase.php")),
+    (
+        "ds2/dspurchase.php",
+        include_str!("../../../../stacks/lamp/pages/ds2/dspurchase.php"),
+    ),
 ];
 
 /// Path of the pages' settings below the document root.
@@ -94,7 +100,9 @@ mod tests {
     fn every_page_that_php_includes_is_there() {
         let paths: Vec<&str> = FILES.iter().map(|(path, _)| *path).chain([SETTINGS_FILE]).collect();
         for (path, text) in FILES {
-            let directory = path.rsplit_once('/').map_or(String::new(), |(directory, _)| format!("{directory}/"));
+            let directory = path
+                .rsplit_once('/')
+                .map_or(String::new(), |(directory, _)| format!("{directory}/"));
             for included in text.split("require __DIR__ . '/").skip(1) {
                 let name = included.split('\'').next().unwrap_or_default();
                 assert!(paths.contains(&format!("{directory}{name}").as_str()), "{path} includes {name}");

@@ -261,11 +261,7 @@ impl Database {
         })
     }
 
-    fn run<T>(
-        &mut self,
-        statement: &str,
-        work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>,
-    ) -> Result<T, SqlError> {
+    fn run<T>(&mut self, statement: &str, work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>) -> Result<T, SqlError> {
         let Some(connection) = &mut self.connection else {
             return Err(SqlError::Connect {
                 socket: self.socket.clone(),

@@ -60,7 +60,11 @@ impl MariaDb {
             .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
             .output()
             .expect("mariadb-install-db; install mariadb-server-core, or set ROOKERY_SKIP_LAMP_TESTS=1");
-        assert!(made.status.success(), "mariadb-install-db: {}", String::from_utf8_lossy(&made.stdout));
+        assert!(
+            made.status.success(),
+            "mariadb-install-db: {}",
+            String::from_utf8_lossy(&made.stdout)
+        );
         let log = fs::File::create(dir.path().join("mariadb.log")).expect("a log");
         let process = Command::new("mariadbd")
             .args(&options)

@@ -95,7 +95,10 @@ impl Shop {
 
     /// GET `target`, such as `/ds2/index.html`.
     pub(crate) fn get(&self, target: &str) -> Answer {
-        exchange(self.address, format!("GET {target} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n").as_bytes())
+        exchange(
+            self.address,
+            format!("GET {target} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n").as_bytes(),
+        )
     }
 
     /// POST a form to `target`.
@@ -158,7 +161,10 @@ fn exchange(address: SocketAddr, request: &[u8]) -> Answer {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
-        assert!(reader.read_line(&mut head).expect("a head") > 0, "the connection was closed: {head}");
+        assert!(
+            reader.read_line(&mut head).expect("a head") > 0,
+            "the connection was closed: {head}"
+        );
     }
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
     let mut body = Vec::new();

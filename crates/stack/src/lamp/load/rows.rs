@@ -47,11 +47,23 @@ pub(super) fn generate(table: Table, part: u8, rows: Rows, words: &WordLists, si
     match table {
         Table::Customers => {
             let half = CustomerHalf::ALL[usize::from(part - 1)];
-            sink.send(Customers::new(rows, half, CustomerRandom::Newlib), |_| 1, |row, out| csv::write_customer(row, END, out))
+            sink.send(
+                Customers::new(rows, half, CustomerRandom::Newlib),
+                |_| 1,
+                |row, out| csv::write_customer(row, END, out),
+            )
         }
         Table::Orders => sink.send(orders(), |_| 1, |row, out| csv::write_order(row, END, out)),
-        Table::OrderLines => sink.send(orders(), |row| row.lines().len() as u64, |row, out| csv::write_order_lines(row, END, out)),
-        Table::CustHist => sink.send(orders(), |row| row.lines().len() as u64, |row, out| csv::write_history(row, END, out)),
+        Table::OrderLines => sink.send(
+            orders(),
+            |row| row.lines().len() as u64,
+            |row, out| csv::write_order_lines(row, END, out),
+        ),
+        Table::CustHist => sink.send(
+            orders(),
+            |row| row.lines().len() as u64,
+            |row, out| csv::write_history(row, END, out),
+        ),
         Table::Products => sink.send(Products::new(rows, words), |_| 1, |row, out| csv::write_product(row, END, out)),
         Table::Inventory => {
             let mut sold = vec![0; usize::try_from(rows.products).expect("a catalogue has at most 10 230 000 products")];
@@ -118,7 +130,10 @@ mod tests {
             assert_eq!(lines, count, "{table:?}");
             let expected = expected(table, rows);
             let exact = !matches!(table, Table::OrderLines | Table::CustHist);
-            assert!(count == expected || (!exact && count.abs_diff(expected) < expected / 20), "{table:?}: {count} of {expected}");
+            assert!(
+                count == expected || (!exact && count.abs_diff(expected) < expected / 20),
+                "{table:?}: {count} of {expected}"
+            );
         }
     }
 
