@@ -13,6 +13,7 @@ mod plan;
 mod report;
 mod run;
 mod supervise;
+mod template;
 mod words;
 
 use crate::{
@@ -43,6 +44,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Fit(args) => fit::run(args),
         Command::Guests(args) => guests::run(args),
         Command::Clean(args) => clean::run(args),
+        Command::Template(command) => template::run(command),
         Command::Host(args) => host::run(args),
         Command::Supervise(args) => supervise::run(args),
     }

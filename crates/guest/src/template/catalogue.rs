@@ -43,6 +43,14 @@ pub struct TemplateInfo {
     pub used_by: Option<String>,
 }
 
+impl TemplateInfo {
+    /// When it was last used, RFC 3339 to the second.
+    #[must_use]
+    pub fn last_used_at(&self) -> String {
+        metadata::text_of(jiff::Timestamp::try_from(self.last_used).unwrap_or_default())
+    }
+}
+
 /// All built templates below a directory, the least recently used first. A directory that is not there has none.
 ///
 /// # Errors

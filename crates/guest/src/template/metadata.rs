@@ -49,17 +49,16 @@ pub(super) fn write(part: &Path, recipe: &Recipe<'_>, versions: Versions, took: 
         }),
         base: recipe.base.map(|base| base.digest.clone()),
         size_mib: bytes_on_disk(part)? as f64 / f64::from(1 << 20),
-        built_at: now(),
+        built_at: text_of(Timestamp::now()),
         build_s: took.as_secs_f64(),
         versions,
     };
     fs::write(part.join(FILE), serde_json::to_vec_pretty(&metadata)?)
 }
 
-/// The time to the second, RFC 3339.
-fn now() -> String {
-    let now = Timestamp::now();
-    now.round(jiff::Unit::Second).unwrap_or(now).to_string()
+/// A time to the second, RFC 3339.
+pub(super) fn text_of(time: Timestamp) -> String {
+    time.round(jiff::Unit::Second).unwrap_or(time).to_string()
 }
 
 /// What a tree takes on the disk; holes take nothing, and a file with two names counts once.

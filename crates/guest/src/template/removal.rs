@@ -279,6 +279,7 @@ mod tests {
         assert_eq!(find(&base.digest).versions["php"], "8.2");
         assert_eq!(find(&data.digest).base.as_ref(), Some(&base.digest));
         assert!(find(&data.digest).size_mib > 0.0 && find(&data.digest).built_at.ends_with('Z'));
+        assert!(find(&data.digest).last_used_at() >= find(&base.digest).built_at);
         assert_eq!(find(&data.digest).used_by.as_deref(), Some("a living run uses it"));
         assert_eq!(find(&"0".repeat(64)).kind, None);
         drop((base, data));

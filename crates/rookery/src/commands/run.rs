@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     let teller = Teller::new(args.quiet, args.json);
     let conductor = Conductor {
         runs: args.places.runs.clone(),
-        templates: templates(&args.places)?,
+        templates: templates(args.places.templates.as_deref())?,
         program: env::current_exe().map_err(|error| Failure::new(Code::Internal, format!("cannot find this program itself: {error}")))?,
         stop: &stop,
         listener: &|event| {
@@ -122,9 +122,9 @@ fn verdict(store: &Store) -> Result<Code, Failure> {
 }
 
 /// Where templates are kept.
-pub(crate) fn templates(places: &Places) -> Result<PathBuf, Failure> {
-    if let Some(named) = &places.templates {
-        return Ok(named.clone());
+pub(crate) fn templates(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
     }
     let cache = env::var_os("XDG_CACHE_HOME")
         .filter(|value| !value.is_empty())
