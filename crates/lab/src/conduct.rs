@@ -15,6 +15,7 @@ use crate::{
     Event, LabError, Listener, RunDir, check_host, describe_host,
     facts::{differences, now},
     run_dir::store_in,
+    stack::Place,
     stage::{Stage, guest_kind},
 };
 
@@ -54,7 +55,9 @@ impl Conductor<'_> {
     /// When the run cannot be made, or something fails that is not the matter of one trial.
     pub fn start(&self, file: &Path, text: &str, study: &Study, plan: &Plan) -> Result<Summary, LabError> {
         // Before anything is made: a run that could never begin would only be in the way of `latest`.
-        check_host(study)?;
+        for variant in &plan.variants {
+            check_host(&variant.study)?;
+        }
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let dir = RunDir::create(&self.runs, &stem)?;
         let header = RunHeader {
@@ -85,11 +88,16 @@ impl Conductor<'_> {
         };
         let run = RunId::try_from(header.run_id.clone()).map_err(|error| damaged(error.to_string()))?;
         // A store may come from anywhere. What is performed keeps to the bounds of the grammar.
-        let stored = Study::parse(&header.study_file, &header.study.to_toml());
-        if stored.ok().as_ref() != Some(&header.study) {
-            return Err(damaged("its study is not one that a study file could hold".to_owned()).into());
+        let variants = header.plan.variants.iter().map(|variant| &variant.study);
+        for study in variants.chain([&header.study]) {
+            let stored = Study::parse(&header.study_file, &study.to_toml());
+            if stored.ok().as_ref() != Some(study) {
+                return Err(damaged("its study is not one that a study file could hold".to_owned()).into());
+            }
         }
-        check_host(&header.study)?;
+        for variant in &header.plan.variants {
+            check_host(&variant.study)?;
+        }
         let dir = RunDir::reopen(directory, run)?;
         let store = Store::open(dir.store())?;
         // Whatever the dead controller left would hold the addresses and names that its trials need again.
@@ -155,13 +163,16 @@ impl Conductor<'_> {
     }
 
     fn conduct_trials(&self, lab: &dyn Lab, store: &Store, header: &RunHeader, left: &[Trial]) -> Result<(), LabError> {
+        let run = RunId::try_from(header.run_id.clone()).map_err(|error| LabError::Internal(error.to_string()))?;
         let stage = Stage {
-            lab,
-            study: &header.study,
+            place: Place {
+                lab,
+                program: &self.program,
+                stop: self.stop,
+                listener: self.listener,
+            },
             plan: &header.plan,
-            program: &self.program,
-            stop: self.stop,
-            listener: self.listener,
+            run: &run,
         };
         let mut others = HashSet::new();
         for trial in left {

@@ -21,7 +21,14 @@ pub enum Event {
         /// Expected seconds for the trials that are left.
         expected_s: f64,
     },
-    /// A template is wanted; building it may take a while.
+    /// Something that takes a while is being made: the root of a template, its data.
+    Building {
+        /// What.
+        what: String,
+        /// How far it is, in words.
+        detail: String,
+    },
+    /// A template is there.
     Template {
         /// Database size.
         database: String,

@@ -3,11 +3,14 @@
 //! [`Conductor`] is the principal type: [`Conductor::start`] makes a new run from a study and its plan, [`Conductor::resume`] takes up an interrupted
 //! one; both end with a [`Summary`]. What happens on the way is told as [`Event`]s.
 
+mod ask;
 mod conduct;
 mod error;
 mod event;
 mod facts;
+mod host_settings;
 mod run_dir;
+mod stack;
 mod stage;
 mod trial;
 

@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     fs::File,
-    ops::ControlFlow,
     path::Path,
     sync::{
         Mutex,
@@ -14,21 +13,20 @@ use std::{
 };
 
 use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
-use rookery_guest::{Fill, Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Template, remove_all, start_all};
+use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Template, remove_all, start_all};
+use rookery_host::RunId;
 use rookery_monitor::{Sampler, host_probe};
-use rookery_stack::embedded::{self, Behaviour};
 use rookery_stats::{Measurement, ResourceSample};
-use rookery_store::{GuestLog, Outcome, TrialRecord};
-use rookery_study::{GuestKind, Pages, Plan, Point, Study, Trial};
-use rookery_workload::dvdstore::{ShopperParams, Size, WordLists};
+use rookery_store::{GuestLog, Outcome, TrialRecord, Tuning};
+use rookery_study::{GuestKind, Plan, Point, Study, Trial};
+use rookery_workload::dvdstore::{ShopperParams, WordLists};
 
 use crate::{
-    Event, LabError, Listener,
+    Event, LabError,
+    host_settings::HostSettings,
+    stack::{self, Place, Reading, Stack},
     trial::{Evidence, audit, judge},
 };
-
-/// How long a guest may take to end by itself after a trial.
-const STOP_GRACE: Duration = Duration::from_secs(5);
 
 /// From the decision to start until the first user: every driver thread must be up by then.
 const START_DELAY: Duration = Duration::from_millis(200);
@@ -41,49 +39,81 @@ const LOG_BYTES: usize = 16 * 1024;
 
 /// Everything that the trials of one run share.
 pub(crate) struct Stage<'a> {
-    pub(crate) lab: &'a dyn Lab,
-    pub(crate) study: &'a Study,
+    pub(crate) place: Place<'a>,
     pub(crate) plan: &'a Plan,
-    pub(crate) program: &'a Path,
-    pub(crate) stop: &'a AtomicBool,
-    pub(crate) listener: &'a Listener<'a>,
+    pub(crate) run: &'a RunId,
+}
+
+/// One trial at work: its point, what its variant asks for, its stack.
+struct Act<'a> {
+    trial: &'a Trial,
+    point: &'a Point,
+    study: &'a Study,
+    stack: Box<dyn Stack>,
 }
 
 impl Stage<'_> {
     /// Perform one trial from clone to removal. `None` = the user stopped it.
     ///
     /// # Errors
-    /// What is not the matter of this trial alone: no template, no driver.
+    /// What is not the matter of this trial alone: no template, no driver, no host settings.
     pub(crate) fn perform(&self, trial: &Trial) -> Result<Option<TrialRecord>, LabError> {
         let point = self.point(trial);
-        let template = match self.template(point.database) {
-            Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(None),
+        let study = self.plan.study_of(point);
+        let act = Act {
+            trial,
+            point,
+            study,
+            stack: stack::open(study),
+        };
+        let template = match act.stack.template(&self.place, point.database) {
+            Err(_) if self.stopped() => return Ok(None),
             template => template?,
         };
-        (self.listener)(&Event::TrialStarted {
+        let held = match HostSettings::hold(study.host.settings.as_deref(), self.run, self.place.stop) {
+            Err(_) if self.stopped() => return Ok(None),
+            held => held?,
+        };
+        (self.place.listener)(&Event::TrialStarted {
             trial: trial.id,
             point: point.label(),
             repeat: trial.repeat,
         });
         quiet_disk(&template.root);
+        let mut record = self.perform_on(&act, &template)?;
+        record.tunings.extend(held.tunings());
+        held.put_back()?;
+        Ok((!self.stopped()).then_some(record))
+    }
+
+    /// Everything between clone and removal.
+    fn perform_on(&self, act: &Act<'_>, template: &Template) -> Result<TrialRecord, LabError> {
         let began = Instant::now();
-        let mut guests = match self.clone_guests(&template, point) {
+        let mut guests = match self.clone_guests(act, template) {
             Ok(guests) => guests,
-            Err(error) => return Ok(self.unless_stopped(failed(&error.to_string(), 0.0))),
+            Err(reason) => return Ok(failed(&reason, 0.0)),
         };
-        let record = match self.start(&mut guests) {
-            Ok(()) => {
-                let ready_s = began.elapsed().as_secs_f64();
-                (self.listener)(&Event::GuestsReady {
-                    trial: trial.id,
-                    guests: point.guests,
+        let started = self
+            .start(act, &mut guests)
+            .map_err(|error| error.to_string())
+            .map(|()| began.elapsed().as_secs_f64())
+            .and_then(|ready_s| {
+                (self.place.listener)(&Event::GuestsReady {
+                    trial: act.trial.id,
+                    guests: act.point.guests,
                     seconds: ready_s,
                 });
-                self.drive_and_judge(trial, point, &mut guests, ready_s)
-            }
-            Err(error) => Ok(TrialRecord {
+                each_guest(&mut guests, |index, guest| {
+                    act.stack.warm(guest)?;
+                    act.stack.settings(&self.place, guest, act.point, index)
+                })
+                .map(|settings| (ready_s, settings))
+            });
+        let record = match started {
+            Ok((ready_s, settings)) => self.drive_and_judge(act, &mut guests, &settings, ready_s),
+            Err(reason) => Ok(TrialRecord {
                 logs: logs(&guests),
-                ..failed(&error.to_string(), began.elapsed().as_secs_f64())
+                ..failed(&reason, began.elapsed().as_secs_f64())
             }),
         };
         let removed = remove_all(&mut guests);
@@ -91,19 +121,11 @@ impl Stage<'_> {
         if let Err(error) = removed {
             record.reasons.push(format!("removing the guests: {error}"));
         }
-        Ok(self.unless_stopped(record))
+        Ok(record)
     }
 
-    fn go_on(&self) -> ControlFlow<()> {
-        if self.stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
-
-    fn unless_stopped(&self, record: TrialRecord) -> Option<TrialRecord> {
-        (!self.stop.load(Ordering::Relaxed)).then_some(record)
+    fn stopped(&self) -> bool {
+        self.place.go_on().is_break()
     }
 
     fn point(&self, trial: &Trial) -> &Point {
@@ -115,90 +137,69 @@ impl Stage<'_> {
             .expect("a plan whose trials have points")
     }
 
-    fn template(&self, size: Size) -> Result<Template, LabError> {
-        let began = Instant::now();
-        let words = WordLists::own();
-        let recipe = Recipe {
-            description: format!("embedded dvdstore {size}, own words"),
-            program: self.program.to_owned(),
-            base: None,
-            fill: Fill::Data(&|data| {
-                embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| self.go_on())
-                    .map(|_| ())
-                    .map_err(|error| error.to_string())
-            }),
-        };
-        let template = self.lab.template(&recipe)?;
-        (self.listener)(&Event::Template {
-            database: size.to_string(),
-            seconds: began.elapsed().as_secs_f64(),
-        });
-        Ok(template)
-    }
-
-    fn clone_guests(&self, template: &Template, point: &Point) -> Result<Vec<Box<dyn Guest>>, GuestError> {
-        let limited = self.study.guest.kind != GuestKind::Bare;
-        (0..point.guests as usize)
-            .map(|index| {
-                let spec = GuestSpec {
-                    number: index as u16 + 1,
-                    name: format!("g{}", index + 1),
-                    cpus: point.pins[index].clone(),
-                    cpu_limit: limited.then(|| point.vcpus.cpus()),
-                    memory_mib: limited.then_some(point.memory_mib),
-                    pids: limited.then_some(self.study.guest.pids),
-                    args: embedded::guest_args(point.vcpus.whole_cpus() as usize, self.behaviour()),
-                    port: embedded::PORT,
-                    health_path: embedded::HEALTH_PATH.to_owned(),
-                    files: Vec::new(),
-                    user: None,
-                };
-                self.lab.create(template, &spec)
-            })
-            .collect()
-    }
-
-    fn behaviour(&self) -> Behaviour {
-        match self.study.stack.pages {
-            Pages::Faithful => Behaviour::Faithful,
-            Pages::Corrected => Behaviour::Corrected,
+    fn clone_guests(&self, act: &Act<'_>, template: &Template) -> Result<Vec<Box<dyn Guest>>, String> {
+        let (point, shape) = (act.point, &act.study.guest);
+        let limited = shape.kind != GuestKind::Bare;
+        let mut guests = Vec::with_capacity(point.guests as usize);
+        for index in 0..point.guests as usize {
+            let service = act.stack.service(template, point, index)?;
+            let spec = GuestSpec {
+                number: index as u16 + 1,
+                name: format!("g{}", index + 1),
+                cpus: point.pins[index].clone(),
+                cpu_limit: limited.then(|| point.vcpus.cpus()),
+                memory_mib: limited.then_some(point.memory_mib),
+                pids: limited.then_some(shape.pids),
+                args: service.args,
+                port: service.port,
+                health_path: service.health_path,
+                files: service.files,
+                user: service.user,
+            };
+            guests.push(self.place.lab.create(template, &spec).map_err(|error| error.to_string())?);
         }
+        Ok(guests)
     }
 
-    fn start(&self, guests: &mut [Box<dyn Guest>]) -> Result<(), GuestError> {
-        start_all(guests, self.lab, self.study.guest.ready_within, &|_| (), self.stop).map(|_| ())
+    fn start(&self, act: &Act<'_>, guests: &mut [Box<dyn Guest>]) -> Result<(), GuestError> {
+        start_all(guests, self.place.lab, act.study.guest.ready_within, &|_| (), self.place.stop).map(|_| ())
     }
 
-    fn drive_and_judge(&self, trial: &Trial, point: &Point, guests: &mut [Box<dyn Guest>], ready_s: f64) -> Result<TrialRecord, LabError> {
-        let config = self.config(trial, point, guests);
-        let (measurement, resources, deaths) = self.drive(&config, trial, guests)?;
-        thread::scope(|scope| {
-            for guest in guests.iter_mut() {
-                // A guest that does not end is killed with its removal; its data are audited all the same.
-                scope.spawn(|| guest.stop(STOP_GRACE));
-            }
+    fn drive_and_judge(
+        &self,
+        act: &Act<'_>,
+        guests: &mut [Box<dyn Guest>],
+        settings: &[Vec<Reading>],
+        ready_s: f64,
+    ) -> Result<TrialRecord, LabError> {
+        let config = self.config(act, guests);
+        let (measurement, resources, deaths) = self.drive(&config, act.trial, guests)?;
+        let dead = |guest: &dyn Guest| deaths.iter().any(|death| death.guest == guest.name());
+        let at_end = each_guest(guests, |index, guest| {
+            // The dead cannot be asked, and of a guest that is too busy to answer the orders matter more.
+            let asked = (!dead(guest)).then(|| act.stack.settings(&self.place, guest, act.point, index).ok());
+            Ok(asked.flatten().unwrap_or_default())
+        });
+        let found = each_guest(guests, |_, guest| {
+            let dead = dead(guest);
+            Ok(act.stack.audit(&self.place, guest, act.point.database, dead))
         });
         let audits = guests
             .iter()
             .zip(&measurement.guests)
-            .map(|(guest, seen)| {
-                audit(
-                    guest.name(),
-                    &guest.data_dir().join(embedded::DATABASE_FILE),
-                    seen,
-                    self.behaviour(),
-                    &deaths,
-                )
-            })
+            .zip(found.unwrap_or_default())
+            .map(|((guest, seen), found)| audit(guest.name(), seen, found, &deaths))
             .collect();
+        let tunings = tunings(guests, settings, &at_end.unwrap_or_default());
         Ok(judge(
-            self.study,
+            act.study,
             Evidence {
                 measurement,
                 resources,
                 audits,
                 deaths,
                 logs: logs(guests),
+                tunings,
                 ready_s,
             },
         ))
@@ -232,7 +233,7 @@ impl Stage<'_> {
 
     fn watch(&self, guests: &mut [Box<dyn Guest>], end_load: &AtomicBool, over: &AtomicBool, deaths: &Mutex<Vec<Death>>) {
         while !over.load(Ordering::Relaxed) {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stopped() {
                 end_load.store(true, Ordering::Relaxed);
             }
             let dead: Vec<Death> = guests
@@ -256,8 +257,8 @@ impl Stage<'_> {
         }
     }
 
-    fn config(&self, trial: &Trial, point: &Point, guests: &[Box<dyn Guest>]) -> Config {
-        let (workload, load) = (&self.study.workload, &self.study.load);
+    fn config(&self, act: &Act<'_>, guests: &[Box<dyn Guest>]) -> Config {
+        let (workload, load, point) = (&act.study.workload, &act.study.load, act.point);
         let shopper = ShopperParams {
             size: point.database,
             new_customers: workload.new_customers,
@@ -273,7 +274,7 @@ impl Stage<'_> {
                 target: guest.address(),
                 users: *users,
                 script: Script::DvdStore {
-                    directory: embedded::DIRECTORY.to_owned(),
+                    directory: act.stack.directory().to_owned(),
                     page_type: "php".to_owned(),
                     shopper,
                 },
@@ -281,7 +282,7 @@ impl Stage<'_> {
             .collect();
         Config {
             assignments,
-            network: self.lab.network().map(Path::to_owned),
+            network: self.place.lab.network().map(Path::to_owned),
             cpus: self.plan.driver_cpus.clone(),
             phases: Phases {
                 ramp_up: load.ramp_up,
@@ -290,18 +291,19 @@ impl Stage<'_> {
                 ramp_down: load.ramp_down,
                 drain: load.drain,
             },
+            load: rookery_driver::Load::Closed,
             pacing: workload.pacing,
             think_time: workload.think_time,
             timeout: load.timeout,
             limits: Limits::default(),
             words: Cow::Borrowed(WordLists::own()),
-            seed: trial.seed,
+            seed: act.trial.seed,
             confirmed_targets: Vec::new(),
         }
     }
 
     fn tell(&self, trial: u32, config: &Config, progress: &Progress) {
-        (self.listener)(&Event::Load {
+        (self.place.listener)(&Event::Load {
             trial,
             phase: progress.phase.to_string(),
             elapsed_s: progress.elapsed.as_secs_f64(),
@@ -316,6 +318,49 @@ impl Stage<'_> {
 fn quiet_disk(path: &Path) {
     // Without it the numbers are noisier, not wrong.
     let _ = File::open(path).map(rustix::fs::syncfs);
+}
+
+/// The settings of all guests: asked for, before the load and after it.
+fn tunings(guests: &[Box<dyn Guest>], at_start: &[Vec<Reading>], at_end: &[Vec<Reading>]) -> Vec<Tuning> {
+    let rows = guests.iter().zip(at_start).enumerate().flat_map(|(index, (guest, readings))| {
+        readings.iter().map(move |reading| {
+            let later = at_end
+                .get(index)
+                .and_then(|later| later.iter().find(|later| later.name == reading.name));
+            Tuning {
+                guest: guest.name().to_owned(),
+                name: reading.name.clone(),
+                asked: reading.asked.clone(),
+                effective: reading.in_force.clone(),
+                at_end: later.map_or_else(String::new, |later| later.in_force.clone()),
+            }
+        })
+    });
+    rows.collect()
+}
+
+/// Do `work` with all guests at once; the first failure is told with the guest's name.
+fn each_guest<T: Send>(
+    guests: &mut [Box<dyn Guest>],
+    work: impl Fn(usize, &mut dyn Guest) -> Result<T, String> + Sync,
+) -> Result<Vec<T>, String> {
+    let work = &work;
+    thread::scope(|scope| {
+        let workers: Vec<_> = guests
+            .iter_mut()
+            .enumerate()
+            .map(|(index, guest)| {
+                let name = guest.name().to_owned();
+                (name, scope.spawn(move || work(index, guest.as_mut())))
+            })
+            .collect();
+        let results = workers.into_iter().map(|(name, worker)| {
+            let result = worker.join().unwrap_or_else(|_| Err("its thread panicked".to_owned()));
+            result.map_err(|reason| format!("guest {name}: {reason}"))
+        });
+        // All of them are awaited before the first failure is told.
+        results.collect::<Vec<_>>().into_iter().collect()
+    })
 }
 
 /// A guest that ended while it should have served.

@@ -1,13 +1,10 @@
 //! From evidence to a record: audits, faults, verdict, outcome.
 
-use std::path::Path;
-
-use rookery_stack::embedded::{self, Behaviour};
 use rookery_stats::{GuestMeasurement, Measurement, ResourceSample, faults, qos};
-use rookery_store::{GuestLog, OrderAudit, Outcome, TrialRecord};
+use rookery_store::{GuestLog, OrderAudit, Outcome, TrialRecord, Tuning};
 use rookery_study::Study;
 
-use crate::{Event, stage::Death};
+use crate::{Event, stack::Found, stage::Death};
 
 /// All that a trial left behind.
 pub(crate) struct Evidence {
@@ -16,6 +13,7 @@ pub(crate) struct Evidence {
     pub(crate) audits: Vec<OrderAudit>,
     pub(crate) deaths: Vec<Death>,
     pub(crate) logs: Vec<GuestLog>,
+    pub(crate) tunings: Vec<Tuning>,
     pub(crate) ready_s: f64,
 }
 
@@ -27,6 +25,7 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         audits,
         deaths,
         logs,
+        tunings,
         ready_s,
     } = evidence;
     let mut failures: Vec<String> = deaths
@@ -55,7 +54,7 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         resources,
         audits,
         logs,
-        tunings: Vec::new(),
+        tunings,
         ready_s,
     }
 }
@@ -76,42 +75,31 @@ fn silent(measurement: &Measurement) -> impl Iterator<Item = String> {
 }
 
 /// Compare a guest's database with what its users were told.
-pub(crate) fn audit(guest: &str, database: &Path, seen: &GuestMeasurement, behaviour: Behaviour, deaths: &[Death]) -> OrderAudit {
+pub(crate) fn audit(guest: &str, seen: &GuestMeasurement, found: Result<Found, String>, deaths: &[Death]) -> OrderAudit {
     let acknowledged = seen.shop.n_purchase_from_start.saturating_sub(seen.shop.n_rollbacks_from_start);
     let unanswered = seen.shop.n_purchase_unanswered;
-    let killed = deaths.iter().any(|death| death.guest == guest);
-    let base = OrderAudit {
-        guest: guest.to_owned(),
-        orders_in_database: 0,
-        orders_acknowledged: acknowledged,
-        unanswered,
-        killed,
-        consistent: false,
-        detail: String::new(),
-    };
-    match embedded::audit(database) {
-        Ok(found) => {
-            let mut faults = found.faults(behaviour);
-            if !(acknowledged..=acknowledged + unanswered).contains(&found.orders) {
+    let (orders, faults) = match found {
+        Ok(Found { orders, mut faults }) => {
+            if !(acknowledged..=acknowledged + unanswered).contains(&orders) {
                 faults.insert(
                     0,
                     format!(
-                        "the database holds {} new orders, users were told of {acknowledged} (and {unanswered} were not answered)",
-                        found.orders
+                        "the database holds {orders} new orders, users were told of {acknowledged} (and {unanswered} were not answered)"
                     ),
                 );
             }
-            OrderAudit {
-                orders_in_database: found.orders,
-                consistent: faults.is_empty(),
-                detail: faults.join("; "),
-                ..base
-            }
+            (orders, faults)
         }
-        Err(error) => OrderAudit {
-            detail: format!("the database could not be audited: {error}"),
-            ..base
-        },
+        Err(error) => (0, vec![format!("the database could not be audited: {error}")]),
+    };
+    OrderAudit {
+        guest: guest.to_owned(),
+        orders_in_database: orders,
+        orders_acknowledged: acknowledged,
+        unanswered,
+        killed: deaths.iter().any(|death| death.guest == guest),
+        consistent: faults.is_empty(),
+        detail: faults.join("; "),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::{
     io::{IsTerminal, stderr},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -17,8 +20,8 @@ pub(crate) enum Teller {
     Quiet,
     /// JSON lines to standard output, until nobody takes them any more.
     Json(AtomicBool),
-    /// Lines to standard error, with a bar when it is a terminal.
-    People(ProgressBar),
+    /// Lines to standard error, with a bar when it is a terminal; and what is being built, as it was told last.
+    People(ProgressBar, Mutex<String>),
 }
 
 impl Teller {
@@ -26,7 +29,7 @@ impl Teller {
         match (json, quiet) {
             (true, _) => Self::Json(AtomicBool::new(true)),
             (false, true) => Self::Quiet,
-            (false, false) => Self::People(bar()),
+            (false, false) => Self::People(bar(), Mutex::default()),
         }
     }
 
@@ -34,12 +37,15 @@ impl Teller {
         match self {
             Self::Quiet => {}
             Self::Json(heard) => tell_programs(heard, event),
-            Self::People(bar) => tell_people(bar, event),
+            Self::People(bar, building) => match event {
+                Event::Building { what, detail } => tell_building(bar, building, what, detail),
+                _ => tell_people(bar, event),
+            },
         }
     }
 
     pub(crate) fn finish(&self) {
-        if let Self::People(bar) = self {
+        if let Self::People(bar, _) = self {
             bar.finish_and_clear();
         }
     }
@@ -88,6 +94,17 @@ fn line(bar: &ProgressBar, text: String) {
     }
 }
 
+/// On a terminal every step moves the bar's text; elsewhere a line is worth it only when something else is being done than before.
+fn tell_building(bar: &ProgressBar, building: &Mutex<String>, what: &str, detail: &str) {
+    bar.set_message(format!("{what}: {detail}"));
+    let mut told = building.lock().unwrap_or_else(PoisonError::into_inner);
+    let doing: String = format!("{what}: {detail}").chars().filter(|c| !c.is_ascii_digit()).collect();
+    if bar.is_hidden() && *told != doing {
+        output::remark(format!("  {what}: {detail}"));
+        *told = doing;
+    }
+}
+
 fn tell_people(bar: &ProgressBar, event: &Event) {
     match event {
         Event::RunStarted {
@@ -115,8 +132,8 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
                 ),
             );
         }
-        Event::Template { database, seconds } if *seconds > 0.2 => line(bar, format!("  template with {database} of data: {seconds:.1} s")),
-        Event::Template { .. } => {}
+        Event::Template { database, seconds } if *seconds > 1.0 => line(bar, format!("  template with {database} of data: {seconds:.1} s")),
+        Event::Template { .. } | Event::Building { .. } => {}
         Event::TrialStarted { trial, point, repeat } => {
             bar.set_message(format!("trial {trial}: {point}, repeat {repeat}: cloning"));
             if bar.is_hidden() {

@@ -1,0 +1,120 @@
+//! A stack as the lab handles it: its template, what each guest runs, the state before the load, the proof after it.
+
+mod embedded;
+mod lamp;
+
+use std::{
+    ops::ControlFlow,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use rookery_guest::{Guest, GuestFile, Lab, Template};
+use rookery_study::{Point, Study};
+use rookery_workload::dvdstore::Size;
+
+use crate::{Event, LabError, Listener};
+
+/// How long a guest may take to end by itself after a trial.
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// Where a stack is at work.
+pub(crate) struct Place<'a> {
+    pub(crate) lab: &'a dyn Lab,
+    pub(crate) program: &'a Path,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) listener: &'a Listener<'a>,
+}
+
+impl Place<'_> {
+    /// Whether the user wants to go on.
+    pub(crate) fn go_on(&self) -> ControlFlow<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Tell of a part of a template that takes a while.
+    pub(crate) fn building(&self, what: &str, detail: String) {
+        (self.listener)(&Event::Building {
+            what: what.to_owned(),
+            detail,
+        });
+    }
+}
+
+/// What one guest runs.
+pub(crate) struct Service {
+    /// Arguments of the program.
+    pub(crate) args: Vec<String>,
+    /// Files that the guest finds.
+    pub(crate) files: Vec<GuestFile>,
+    /// User of a container's first process.
+    pub(crate) user: Option<u32>,
+    pub(crate) port: u16,
+    pub(crate) health_path: String,
+}
+
+/// What the load left in a guest's database.
+pub(crate) struct Found {
+    /// Orders beyond the loaded ones.
+    pub(crate) orders: u64,
+    /// What does not fit together, in words.
+    pub(crate) faults: Vec<String>,
+}
+
+/// One setting of a guest as it was read back.
+pub(crate) struct Reading {
+    pub(crate) name: String,
+    /// Asked for; empty where nobody asked.
+    pub(crate) asked: String,
+    /// In force; empty where the server does not tell.
+    pub(crate) in_force: String,
+}
+
+/// One kind of stack, as one variant of a study uses it.
+pub(crate) trait Stack: Sync {
+    /// URL directory of its pages, without slashes.
+    fn directory(&self) -> &'static str;
+
+    /// The template with a database of `size`, built or found.
+    ///
+    /// # Errors
+    /// When it cannot be built.
+    fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError>;
+
+    /// What guest `index` of `point` runs.
+    ///
+    /// # Errors
+    /// When the settings that the study asks for make no sense for this guest.
+    fn service(&self, template: &Template, point: &Point, index: usize) -> Result<Service, String>;
+
+    /// Bring a healthy guest into the state in which the load shall find it.
+    ///
+    /// # Errors
+    /// When the guest does not play along.
+    fn warm(&self, guest: &dyn Guest) -> Result<(), String>;
+
+    /// The settings in force in a healthy guest, guest `index` of `point`.
+    ///
+    /// # Errors
+    /// When the guest does not tell.
+    fn settings(&self, place: &Place<'_>, guest: &dyn Guest, point: &Point, index: usize) -> Result<Vec<Reading>, String>;
+
+    /// End the guest, and count what the load left in its database. A dead guest may be started again for it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, size: Size, dead: bool) -> Result<Found, String>;
+}
+
+/// The stack of a study's variant.
+pub(crate) fn open(study: &Study) -> Box<dyn Stack> {
+    match &study.stack.lamp {
+        Some(wanted) => Box::new(lamp::Lamp::of(study, wanted)),
+        None => Box::new(embedded::Embedded::of(study)),
+    }
+}

@@ -1,0 +1,84 @@
+//! The embedded stack: this very program serves the pages from one SQLite file.
+
+use std::time::Instant;
+
+use rookery_guest::{Fill, Guest, Recipe, Template};
+use rookery_stack::embedded::{self, Behaviour};
+use rookery_study::{Pages, Point, Study};
+use rookery_workload::dvdstore::{Size, WordLists};
+
+use super::{Found, Place, Reading, STOP_GRACE, Service, Stack};
+use crate::{Event, LabError};
+
+/// The embedded stack.
+pub(super) struct Embedded {
+    behaviour: Behaviour,
+}
+
+impl Embedded {
+    pub(super) fn of(study: &Study) -> Self {
+        Self {
+            behaviour: match study.stack.pages {
+                Pages::Faithful => Behaviour::Faithful,
+                Pages::Corrected => Behaviour::Corrected,
+            },
+        }
+    }
+}
+
+impl Stack for Embedded {
+    fn directory(&self) -> &'static str {
+        embedded::DIRECTORY
+    }
+
+    fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError> {
+        let began = Instant::now();
+        let words = WordLists::own();
+        let recipe = Recipe {
+            description: format!("embedded dvdstore {size}, own words"),
+            program: place.program.to_owned(),
+            base: None,
+            fill: Fill::Data(&|data| {
+                embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| place.go_on())
+                    .map(|_| ())
+                    .map_err(|error| error.to_string())
+            }),
+        };
+        let template = place.lab.template(&recipe)?;
+        (place.listener)(&Event::Template {
+            database: size.to_string(),
+            seconds: began.elapsed().as_secs_f64(),
+        });
+        Ok(template)
+    }
+
+    fn service(&self, _template: &Template, point: &Point, _index: usize) -> Result<Service, String> {
+        Ok(Service {
+            args: embedded::guest_args(point.vcpus.whole_cpus() as usize, self.behaviour),
+            files: Vec::new(),
+            user: None,
+            port: embedded::PORT,
+            health_path: embedded::HEALTH_PATH.to_owned(),
+        })
+    }
+
+    /// Its buffers are the kernel's page cache: there is nothing to do.
+    fn warm(&self, _guest: &dyn Guest) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// It has no settings beyond those of the study.
+    fn settings(&self, _place: &Place<'_>, _guest: &dyn Guest, _point: &Point, _index: usize) -> Result<Vec<Reading>, String> {
+        Ok(Vec::new())
+    }
+
+    fn audit(&self, _place: &Place<'_>, guest: &mut dyn Guest, _size: Size, _dead: bool) -> Result<Found, String> {
+        // A guest that does not end is killed with its removal; its data are audited all the same.
+        let _ = guest.stop(STOP_GRACE);
+        let found = embedded::audit(&guest.data_dir().join(embedded::DATABASE_FILE)).map_err(|error| error.to_string())?;
+        Ok(Found {
+            orders: found.orders,
+            faults: found.faults(self.behaviour),
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! The LAMP stack: the distribution's Apache, PHP and MariaDB, in containers on a root of their own, in bare guests from the host.
+
+mod builder;
+
+use std::{collections::BTreeMap, path::Path, sync::OnceLock, time::Instant};
+
+use rookery_guest::{Fill, Guest, GuestFile, Kind, Recipe, Template};
+use rookery_stack::{
+    embedded::Behaviour,
+    lamp::{
+        self, Options, ReadBack, Server, Software, Tuned,
+        root::{RootRecipe, build_root},
+        sql::{Account, Database},
+    },
+};
+use rookery_study::{BufferPool, LampUse, Pages, Point, Study, Variables, WebServer};
+use rookery_workload::dvdstore::Size;
+
+use super::{Found, Place, Reading, STOP_GRACE, Service, Stack};
+use crate::{Event, LabError, ask::ask};
+
+/// The user of everything in a container: Debian's `www-data`.
+const USER: u32 = 33;
+
+/// MariaDB's socket in the data directory.
+const SOCKET: &str = "mysql.sock";
+
+/// The LAMP stack as one variant of a study uses it.
+pub(super) struct Lamp {
+    wanted: LampUse,
+    options: Options,
+    /// What the template holds; known once there is one.
+    software: OnceLock<Software>,
+}
+
+impl Lamp {
+    pub(super) fn of(study: &Study, wanted: &LampUse) -> Self {
+        Self {
+            wanted: wanted.clone(),
+            options: Options {
+                server: match wanted.server {
+                    WebServer::Prefork => Server::Prefork,
+                    WebServer::Event => Server::Event,
+                },
+                faithful: study.stack.pages == Pages::Faithful,
+                database: true,
+            },
+            software: OnceLock::new(),
+        }
+    }
+
+    fn behaviour(&self) -> Behaviour {
+        if self.options.faithful {
+            Behaviour::Faithful
+        } else {
+            Behaviour::Corrected
+        }
+    }
+
+    fn software(&self, root: &Path) -> Result<&Software, LabError> {
+        if let Some(found) = self.software.get() {
+            return Ok(found);
+        }
+        let found = Software::find(root).map_err(|error| LabError::HostNotReady(error.to_string()))?;
+        Ok(self.software.get_or_init(|| found))
+    }
+
+    /// The tuning for one guest of a point.
+    fn tuned(&self, point: &Point, index: usize) -> Result<Tuned, String> {
+        let settings: Vec<(String, String)> = self
+            .wanted
+            .settings
+            .iter()
+            .map(|(key, value)| (key.clone(), value.to_string()))
+            .collect();
+        let variables = Variables {
+            vcpus: point.vcpus.cpus(),
+            memory_bytes: point.memory_mib as f64 * 1_048_576.0,
+            users: f64::from(point.users[index]),
+            guests: f64::from(point.guests),
+        };
+        Tuned::of(self.wanted.tuning.name(), &settings, &variables).map_err(|error| error.to_string())
+    }
+}
+
+impl Stack for Lamp {
+    fn directory(&self) -> &'static str {
+        lamp::DIRECTORY
+    }
+
+    fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError> {
+        let began = Instant::now();
+        let root = root(place)?;
+        let software = self.software(root.as_ref().map_or(Path::new("/"), |root| root.root.as_path()))?;
+        let template = builder::loaded(place, root.as_ref(), software, size)?;
+        (place.listener)(&Event::Template {
+            database: size.to_string(),
+            seconds: began.elapsed().as_secs_f64(),
+        });
+        Ok(template)
+    }
+
+    fn service(&self, _template: &Template, point: &Point, index: usize) -> Result<Service, String> {
+        let software = self.software.get().ok_or("the guest was asked for before its template")?;
+        let tuned = self.tuned(point, index)?;
+        let service = lamp::guest(software, &tuned, &self.options);
+        Ok(Service {
+            args: service.args,
+            files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
+            user: Some(USER),
+            port: lamp::PORT,
+            health_path: lamp::HEALTH_PATH.to_owned(),
+        })
+    }
+
+    fn warm(&self, guest: &dyn Guest) -> Result<(), String> {
+        match self.wanted.buffer_pool {
+            BufferPool::Cold => Ok(()),
+            BufferPool::Warm => lamp::warm(&mut database(guest)?).map(|_| ()).map_err(|error| error.to_string()),
+        }
+    }
+
+    fn settings(&self, place: &Place<'_>, guest: &dyn Guest, point: &Point, index: usize) -> Result<Vec<Reading>, String> {
+        let variables = database(guest)?.variables().map_err(|error| error.to_string())?;
+        // What is not answered is told as not known.
+        let bodies: BTreeMap<String, String> = lamp::READ_BACK_PATHS
+            .into_iter()
+            .filter_map(|path| Some((path.to_owned(), ask(place.lab.network(), guest.address(), path).ok()?)))
+            .collect();
+        let tuned = self.tuned(point, index)?;
+        let found = ReadBack::of(Some(variables), &bodies).compare(&tuned, self.options.server);
+        Ok(found
+            .into_iter()
+            .map(|setting| Reading {
+                name: setting.name,
+                asked: setting.asked.unwrap_or_default(),
+                in_force: setting.effective.unwrap_or_default(),
+            })
+            .collect())
+    }
+
+    fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, size: Size, dead: bool) -> Result<Found, String> {
+        if dead {
+            // Started again, MariaDB recovers what was committed: that is what the users were told of.
+            guest.kill().map_err(|error| error.to_string())?;
+            builder::start(place, guest)?;
+        }
+        let found = database(guest).and_then(|mut database| lamp::audit(&mut database, size).map_err(|error| error.to_string()));
+        let _ = guest.stop(STOP_GRACE);
+        let found = found?;
+        Ok(Found {
+            orders: found.orders,
+            faults: found.faults(self.behaviour()),
+        })
+    }
+}
+
+/// The database of a living guest.
+fn database(guest: &dyn Guest) -> Result<Database, String> {
+    Database::connect(&guest.data_dir().join(SOCKET), Account::Root).map_err(|error| error.to_string())
+}
+
+/// The root of container guests, built or found. Bare guests use the host's own.
+fn root(place: &Place<'_>) -> Result<Option<Template>, LabError> {
+    if place.lab.kind() != Kind::Container {
+        return Ok(None);
+    }
+    let recipe = RootRecipe::of_host();
+    let fill = |root: &Path| {
+        build_root(
+            root,
+            &recipe,
+            &|progress| place.building("root of LAMP guests", progress.step.to_string()),
+            place.stop,
+        )
+        .map_err(|error| error.to_string())
+    };
+    let template = place.lab.template(&Recipe {
+        description: recipe.description(),
+        program: place.program.to_owned(),
+        base: None,
+        fill: Fill::Root(&fill),
+    })?;
+    Ok(Some(template))
+}
