@@ -4,13 +4,15 @@ use rookery_stats::{Fairness, Latencies, Measurement, ORDER, Ratio, Summary};
 use rookery_store::{TrialRecord, TrialStatus};
 use rookery_study::Point;
 
-use crate::{Run, TrialData, answer, cpu};
+use crate::{Effects, Run, TrialData, answer, cpu};
 
 /// The whole analysis.
 #[derive(Clone, Debug)]
 pub struct Analysis {
     /// One summary per point, in the order of the plan.
     pub points: Vec<PointSummary>,
+    /// What every level of every factor is worth; empty in a study without factors.
+    pub effects: Effects,
     /// The answer in plain sentences.
     pub answer: Vec<String>,
     /// What did not hold, or must be known to read the answer rightly.
@@ -32,6 +34,8 @@ pub struct PointSummary {
     pub missing: usize,
     /// Orders per minute of all guests, of each good trial.
     pub trial_orders_per_minute: Vec<f64>,
+    /// The block of each of these trials.
+    pub trial_blocks: Vec<u32>,
     /// Orders per minute of all guests.
     pub orders_per_minute: Option<Summary>,
     /// Requests per second of all guests.
@@ -124,8 +128,14 @@ impl Analysis {
             let of_baseline = throughputs.iter().find(|(id, _)| Some(*id) == baseline);
             summary.efficiency = of_baseline.and_then(|(_, base)| Ratio::of(&summary.trial_orders_per_minute, base));
         }
-        let (answer, caveats) = (answer::answer(run, &points), answer::caveats(run, &points));
-        Self { points, answer, caveats }
+        let effects = Effects::of(run);
+        let (answer, caveats) = (answer::answer(run, &points, &effects), answer::caveats(run, &points));
+        Self {
+            points,
+            effects,
+            answer,
+            caveats,
+        }
     }
 
     /// The summary of a point.
@@ -182,11 +192,11 @@ fn summarise(run: &Run, point: &Point) -> PointSummary {
         let values: Vec<f64> = good.iter().filter_map(value).filter(|value| value.is_finite()).collect();
         Summary::of(&values)
     };
-    let trial_orders_per_minute: Vec<f64> = good
-        .iter()
-        .map(|(_, measured)| measured.orders_per_minute())
-        .filter(|value| value.is_finite())
-        .collect();
+    let rates = trials.iter().filter_map(|trial| {
+        let (_, measured) = trial.valid()?;
+        Some((trial.row.trial.block, measured.orders_per_minute())).filter(|(_, rate)| rate.is_finite())
+    });
+    let (trial_blocks, trial_orders_per_minute): (Vec<u32>, Vec<f64>) = rates.unzip();
     let counts = good.iter().map(|(_, measured)| measured.started_and_bad());
     let (started, bad) = counts.fold((0u64, 0u64), |sum, next| {
         (sum.0.saturating_add(next.0), sum.1.saturating_add(next.1))
@@ -201,6 +211,7 @@ fn summarise(run: &Run, point: &Point) -> PointSummary {
         missing: count(TrialStatus::Planned) + count(TrialStatus::Running),
         orders_per_minute,
         trial_orders_per_minute,
+        trial_blocks,
         requests_per_second: over(&|(_, measured)| Some(measured.requests_per_second())),
         operations: operations(&good),
         started,
@@ -296,7 +307,7 @@ fn worst_broken_rule(good: &[Good<'_>]) -> Option<String> {
 }
 
 fn demand_met(run: &Run, point: &Point, orders_per_minute: Option<Summary>) -> Option<f64> {
-    let pause_s = run.header.study.workload.think_time.as_secs_f64();
+    let pause_s = run.header.plan.study_of(point).workload.think_time.as_secs_f64();
     let most = 60.0 * f64::from(point.total_users()) / pause_s;
     orders_per_minute
         .filter(|_| pause_s > 0.0 && most > 0.0)

@@ -4,7 +4,7 @@
 use plotly::{
     Bar, Configuration, Layout, Plot, Scatter, Trace,
     common::{Anchor, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Orientation, TextAnchor, TextPosition},
-    layout::{Axis, AxisType, BarMode, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType},
+    layout::{Axis, AxisType, BarMode, CategoryOrder, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType},
 };
 use serde::Serialize;
 
@@ -94,13 +94,16 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
     let x: Vec<Coordinate> = series.data.iter().map(|datum| place(&datum.x)).collect();
     let y: Vec<f64> = series.data.iter().map(|datum| datum.y).collect();
     let name = text(&series.name);
+    if series.mark == Mark::Forest {
+        return forest(series, x, y, name, colour);
+    }
     match series.mark {
         Mark::Bars | Mark::Columns => {
             let notes = series.data.iter().map(|datum| datum.note.clone().unwrap_or_default()).collect();
             let mut bar = Bar::new(x, y)
                 .name(name)
                 .y_axis(y_axis)
-                .marker(Marker::new().color(colour))
+                .marker(marker(&series.data, colour))
                 .text_array(notes)
                 .text_position(TextPosition::Inside)
                 // At the foot: whiskers cross the top.
@@ -123,13 +126,50 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
                 .y_axis(y_axis)
                 .mode(mode)
                 .line(line)
-                .marker(Marker::new().color(colour).size(8));
+                .marker(marker(&series.data, colour).size(8));
             if let Some(whiskers) = whiskers(&series.data) {
                 scatter = scatter.error_y(whiskers);
             }
             scatter
         }
     }
+}
+
+/// Marks of one colour; those of broken limits pale.
+fn marker(data: &[Datum], colour: &'static str) -> Marker {
+    if data.iter().any(|datum| datum.broken) {
+        // 0x66 of 0xff: 40 % opaque.
+        let of = |datum: &Datum| if datum.broken { format!("{colour}66") } else { colour.to_owned() };
+        Marker::new().color_array(data.iter().map(of).collect())
+    } else {
+        Marker::new().color(colour)
+    }
+}
+
+/// Values across, names down.
+fn forest(series: &Series, names: Vec<Coordinate>, values: Vec<f64>, name: String, colour: &'static str) -> Box<dyn Trace> {
+    // Both metrics of a comparison have a line of their own.
+    let names: Vec<Coordinate> = names
+        .into_iter()
+        .map(|place| match place {
+            Coordinate::Name(place) => Coordinate::Name(format!("{place}<br>{name}")),
+            number => number,
+        })
+        .collect();
+    let notes = series
+        .data
+        .iter()
+        .map(|datum| text(&datum.note.clone().unwrap_or_default()))
+        .collect();
+    let mut scatter = Scatter::new(values, names)
+        .name(&name)
+        .mode(Mode::Markers)
+        .hover_text_array(notes)
+        .marker(Marker::new().color(colour).size(9));
+    if let Some(whiskers) = whiskers(&series.data) {
+        scatter = scatter.error_x(whiskers);
+    }
+    scatter
 }
 
 /// Error bars; `None` when no datum has ends.
@@ -157,7 +197,77 @@ fn legend_height(panel: &Panel) -> usize {
     (width / 1000).saturating_sub(1).min(40) * 19
 }
 
+/// Height of one line of a forest plot, pixels.
+const FOREST_LINE: usize = 46;
+
+/// The layout of a forest plot, its first comparison on top.
+fn forest_layout(panel: &Panel) -> Layout {
+    let series = panel.rows.iter().flat_map(|row| &row.series);
+    let lines: usize = series.map(|series| series.data.len()).sum();
+    let across = panel.rows.first().map_or("", |row| row.y_title.as_str());
+    let zero = Shape::new()
+        .shape_type(ShapeType::Line)
+        .layer(ShapeLayer::Below)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(0.0)
+        .x1(0.0)
+        .y0(0.0)
+        .y1(1.0)
+        .line(ShapeLine::new().color("#8a94a0").width(1.4));
+    Layout::new()
+        .height(FOREST_LINE * lines + 130)
+        .auto_size(true)
+        .margin(Margin::new().left(70).right(20).top(50).bottom(60))
+        .hover_mode(HoverMode::Closest)
+        .show_legend(true)
+        .legend(
+            Legend::new()
+                .orientation(Orientation::Horizontal)
+                .x(0.0)
+                .y(1.0)
+                .y_anchor(Anchor::Bottom),
+        )
+        .x_axis(Axis::new().title(text(across)).zero_line(false).auto_margin(true))
+        .y_axis(
+            Axis::new()
+                .type_(AxisType::Category)
+                .category_array(forest_names(panel))
+                .category_order(CategoryOrder::Array)
+                .zero_line(false)
+                .auto_margin(true),
+        )
+        .shapes(vec![zero])
+}
+
+/// The names of the lines from the bottom up: comparison by comparison, all metrics of each together.
+fn forest_names(panel: &Panel) -> Vec<String> {
+    let series: Vec<&Series> = panel.rows.iter().flat_map(|row| &row.series).collect();
+    let mut places: Vec<&Place> = Vec::new();
+    for datum in series.iter().flat_map(|series| &series.data) {
+        if !places.contains(&&datum.x) {
+            places.push(&datum.x);
+        }
+    }
+    let of_place = |place: &&Place| {
+        let own = series
+            .iter()
+            .rev()
+            .filter(|series| series.data.iter().any(|datum| datum.x == **place));
+        own.map(|series| match self::place(place) {
+            Coordinate::Name(name) => format!("{name}<br>{}", text(&series.name)),
+            Coordinate::Number(number) => number.to_string(),
+        })
+        .collect::<Vec<String>>()
+    };
+    places.iter().rev().flat_map(of_place).collect()
+}
+
 fn layout(panel: &Panel) -> Layout {
+    let is_forest = |row: &Row| row.series.iter().any(|series| series.mark == Mark::Forest);
+    if panel.rows.iter().any(is_forest) {
+        return forest_layout(panel);
+    }
     let rows = panel.rows.len().max(1);
     let named = |row: &Row| {
         row.series

@@ -117,7 +117,15 @@ pub(crate) fn trials(run: &Run) -> Table {
         "healthy after",
         "limits",
     ];
-    table(&heads, run.trials.iter().map(trial_row).collect())
+    let mut table = table(&heads, run.trials.iter().map(trial_row).collect());
+    if !run.header.plan.factors.is_empty() {
+        table.heads.insert(2, "what".to_owned());
+        for (row, trial) in table.rows.iter_mut().zip(&run.trials) {
+            let point = run.header.plan.points.iter().find(|point| point.id == trial.row.trial.point);
+            row.insert(2, point.map_or_else(String::new, rookery_study::Point::label));
+        }
+    }
+    table
 }
 
 fn trial_row(trial: &TrialData) -> Vec<String> {
@@ -177,27 +185,6 @@ pub(crate) fn audits(run: &Run) -> Table {
         "detail",
     ];
     table(&heads, rows.collect())
-}
-
-/// Settings; equal rows of several trials are one.
-pub(crate) fn tunings(run: &Run) -> Table {
-    let mut rows: Vec<(Vec<String>, Vec<u32>)> = Vec::new();
-    for (trial, record) in records(run) {
-        for tuning in &record.tunings {
-            let row = [&tuning.guest, &tuning.name, &tuning.asked, &tuning.effective, &tuning.at_end]
-                .map(String::clone)
-                .to_vec();
-            match rows.iter_mut().find(|(known, _)| *known == row) {
-                Some((_, trials)) => trials.push(trial),
-                None => rows.push((row, vec![trial])),
-            }
-        }
-    }
-    let with_trials = |(row, trials): (Vec<String>, Vec<u32>)| std::iter::once(cpu_list(&trials)).chain(row).collect();
-    table(
-        &["trials", "guest", "setting", "asked", "effective", "at the end"],
-        rows.into_iter().map(with_trials).collect(),
-    )
 }
 
 /// Failures by class, with the first example.

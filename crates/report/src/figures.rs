@@ -1,8 +1,9 @@
 //! The data of every figure, computed apart from any drawing, so that tests can pin them. Pure.
 
 use rookery_stats::Summary;
+use rookery_study::Level;
 
-use crate::{Analysis, PointSummary, Run, format, timeline};
+use crate::{Analysis, PointSummary, Run, capacity, forest, format, timeline};
 
 /// One figure: one or several panels of which the reader sees one at a time.
 #[derive(Clone, Debug)]
@@ -54,6 +55,8 @@ pub(crate) enum Mark {
     Columns,
     /// Dots alone.
     Scatter,
+    /// Dots alone, values across and names down, with a line at zero.
+    Forest,
 }
 
 /// One named series.
@@ -81,6 +84,8 @@ pub(crate) struct Datum {
     pub(crate) ends: Option<(f64, f64)>,
     /// Printed at the mark.
     pub(crate) note: Option<String>,
+    /// Limits were broken there.
+    pub(crate) broken: bool,
 }
 
 /// Lines of a data table: heads, then rows of cells.
@@ -99,6 +104,7 @@ impl Datum {
             y,
             ends: None,
             note: None,
+            broken: false,
         }
     }
 
@@ -109,15 +115,17 @@ impl Datum {
             y,
             ends: None,
             note: None,
+            broken: false,
         }
     }
 
-    fn of(x: Place, summary: &Summary) -> Self {
+    pub(crate) fn of(x: Place, summary: &Summary) -> Self {
         Self {
             x,
             y: summary.mean,
             ends: summary.ends(),
             note: None,
+            broken: false,
         }
     }
 }
@@ -177,15 +185,17 @@ impl Datum {
             format!(" ({} to {})", format::number(low), format::number(high))
         });
         let note = self.note.as_ref().map_or_else(String::new, |note| format!(", {note}"));
-        format!("{value}{ends}{note}")
+        let broken = if self.broken { ", limits broken" } else { "" };
+        format!("{value}{ends}{note}{broken}")
     }
 }
 
 /// Every figure that the run can carry, in the order of the page.
 pub(crate) fn all(run: &Run, analysis: &Analysis) -> Vec<Figure> {
     let figures = [
+        forest::figure(run, analysis),
         scale_up(run, analysis),
-        consolidation(run, analysis),
+        capacity::figure(run, analysis).or_else(|| consolidation(run, analysis)),
         percentiles(run, analysis),
         timeline::figure(run),
         fairness(run, analysis),
@@ -193,7 +203,7 @@ pub(crate) fn all(run: &Run, analysis: &Analysis) -> Vec<Figure> {
     figures.into_iter().flatten().collect()
 }
 
-fn one_panel(x_title: &str, y_title: &str, series: Vec<Series>) -> Vec<Panel> {
+pub(crate) fn one_panel(x_title: &str, y_title: &str, series: Vec<Series>) -> Vec<Panel> {
     vec![Panel {
         label: String::new(),
         x_title: x_title.to_owned(),
@@ -206,7 +216,7 @@ fn one_panel(x_title: &str, y_title: &str, series: Vec<Series>) -> Vec<Panel> {
 }
 
 /// How the ends of a mean are to be read.
-const ENDS: &str = "Whiskers: 95 % interval of the mean for three or more repeats, range for two, none for a single trial.";
+pub(crate) const ENDS: &str = "Whiskers: 95 % interval of the mean for three or more repeats, range for two, none for a single trial.";
 
 /// Throughput of single guests against their vCPUs, or against users when only these vary.
 pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
@@ -229,19 +239,28 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
         }
     };
     let mut series: Vec<Series> = Vec::new();
-    for layout in &run.header.study.layouts {
-        let own: Vec<&PointSummary> = single
-            .iter()
-            .copied()
-            .filter(|summary| summary.point.layouts.contains(&layout.name))
-            .collect();
-        for (name, summaries) in densities(&layout.name, own, by_vcpus) {
+    let variants = &run.header.plan.variants;
+    let lines = run
+        .header
+        .study
+        .layouts
+        .iter()
+        .flat_map(|layout| variants.iter().map(move |variant| (layout, variant)));
+    for (layout, variant) in lines {
+        let of_line = |summary: &&PointSummary| summary.point.layouts.contains(&layout.name) && summary.point.variant == variant.id;
+        let own: Vec<&PointSummary> = single.iter().copied().filter(of_line).collect();
+        let line = levels_after(&layout.name, &variant.levels);
+        for (name, summaries) in densities(&line, own, by_vcpus) {
             let measured = summaries
                 .iter()
-                .filter_map(|summary| Some((place(summary), summary.orders_per_minute?)));
-            let mut measured: Vec<(f64, Summary)> = measured.collect();
+                .filter_map(|summary| Some((place(summary), summary.orders_per_minute?, summary.qos.failed > 0)));
+            let mut measured: Vec<(f64, Summary, bool)> = measured.collect();
             measured.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let data: Vec<Datum> = measured.iter().map(|(x, orders)| Datum::of(Place::Number(*x), orders)).collect();
+            let datum = |(x, orders, broken): &(f64, Summary, bool)| Datum {
+                broken: *broken,
+                ..Datum::of(Place::Number(*x), orders)
+            };
+            let data: Vec<Datum> = measured.iter().map(datum).collect();
             if !data.is_empty() {
                 let mark = Mark::Dots;
                 series.push(Series { name, mark, data });
@@ -259,11 +278,27 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
         id: "scale-up",
         title: format!("Scale-up: throughput of one guest against its {what}"),
         caption: format!(
-            "{}. {ENDS} Dashed: in proportion to the first point, for comparison.",
-            run.loop_type()
+            "{}. {ENDS} Dashed: in proportion to the first point, for comparison.{}",
+            run.loop_type(),
+            broken_words(&series)
         ),
         panels: one_panel(x_title, "orders/min", series),
     })
+}
+
+/// A name, and the levels of a variant behind it.
+pub(crate) fn levels_after(name: &str, levels: &[Level]) -> String {
+    let levels = levels.iter().map(|level| format!(", {}={}", level.short_key(), level.value));
+    std::iter::once(name.to_owned()).chain(levels).collect()
+}
+
+/// What the caption says of points that broke limits.
+pub(crate) fn broken_words(series: &[Series]) -> &'static str {
+    if series.iter().flat_map(|series| &series.data).any(|datum| datum.broken) {
+        " Pale: limits broken."
+    } else {
+        ""
+    }
 }
 
 /// The points of a layout as one series, or, where several loads stand at the same vCPUs, one series per load.
@@ -312,6 +347,7 @@ pub(crate) fn consolidation(run: &Run, analysis: &Analysis) -> Option<Figure> {
     for summary in &analysis.points {
         let Some(orders) = &summary.orders_per_minute else { continue };
         let mut datum = Datum::of(Place::Name(point_name(summary)), orders);
+        datum.broken = summary.qos.failed > 0;
         datum.note = match summary.point.baseline {
             Some(baseline) if baseline == summary.point.id => Some("baseline".to_owned()),
             _ => summary.efficiency.map(|ratio| format::percent(ratio.value)),
@@ -331,8 +367,9 @@ pub(crate) fn consolidation(run: &Run, analysis: &Analysis) -> Option<Figure> {
         title: "Aggregate throughput of every layout, and its share of one big guest".to_owned(),
         caption: format!(
             "{}. All guests of a point together. The percentage is the consolidation efficiency: throughput over that of the one-big \
-             point of equal capacity and equal users. {ENDS}",
-            run.loop_type()
+             point of equal capacity and equal users. {ENDS}{}",
+            run.loop_type(),
+            broken_words(&series)
         ),
         panels: one_panel("point", "orders/min", series),
     })

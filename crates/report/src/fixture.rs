@@ -14,6 +14,8 @@ use rookery_study::{
 };
 use tempfile::TempDir;
 
+pub(crate) mod lamp;
+
 /// A store in a directory that goes with it.
 pub(crate) struct Fixture {
     pub(crate) store: Store,
@@ -201,6 +203,9 @@ pub(crate) fn end(fixture: &Fixture, trial: u32, change: impl FnOnce(&mut TrialR
         .find(|point| point.id == planned.point)
         .expect("a planned point");
     let mut record = record(point, planned.repeat, &header.study.qos);
+    if !header.plan.factors.is_empty() {
+        lamp::change(&mut record, point, planned.repeat);
+    }
     change(&mut record);
     fixture.store.begin_trial(trial, "2026-01-02T03:05:00Z").expect("not begun");
     fixture.store.end_trial(trial, "2026-01-02T03:06:00Z", &record).expect("begun");
@@ -270,6 +275,7 @@ fn driver(loss: f64) -> DriverQuality {
         little_error: 0.004,
         connections: 200,
         idle_retries: 0,
+        arrivals: None,
     }
 }
 

@@ -72,6 +72,27 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A change as a percentage with its sign and without its unit: `+23.1`, `-4.0`, `0.0`; a minus sign that people write.
+pub(crate) fn signed(share: f64) -> String {
+    let text = format!("{:.1}", 100.0 * share);
+    match text.strip_prefix('-') {
+        _ if !share.is_finite() => NONE.to_owned(),
+        Some("0.0") => "0.0".to_owned(),
+        Some(size) => format!("\u{2212}{size}"),
+        None if text == "0.0" => text,
+        None => format!("+{text}"),
+    }
+}
+
+/// A bound rounded up to two significant digits, so that "less than" stays true.
+pub(crate) fn few(value: f64) -> String {
+    if !(value.is_finite() && value > 0.0) {
+        return trimmed(value);
+    }
+    let step = 10f64.powf(value.log10().floor() - 1.0);
+    trimmed((value / step - 1e-9).ceil() * step)
+}
+
 /// A duration in seconds, in ms below one second.
 pub(crate) fn seconds(seconds: f64) -> String {
     if !seconds.is_finite() {
@@ -152,6 +173,13 @@ mod tests {
         assert_eq!([850.0, 12_345.0, 1_234_567.0].map(ms).join(" "), "0.85 ms 12.3 ms 1235 ms");
         assert_eq!([0.0, 0.0004, 0.0123, 0.9612].map(percent).join(" "), "0 % 0.04 % 1.2 % 96.1 %");
         assert_eq!([0.25, 1.5, 60.0].map(seconds).join(" "), "250 ms 1.5 s 60 s");
+    }
+
+    #[test]
+    fn changes_have_a_sign_and_bounds_are_rounded_up() {
+        let shown = [0.231, -0.04, 0.0, -0.0001, 0.00049, f64::NAN].map(signed);
+        assert_eq!(shown.join(" "), "+23.1 \u{2212}4.0 0.0 0.0 0.0 n/a");
+        assert_eq!([3.21, 12.01, 0.456, 10.0, 0.0, 100.4].map(few).join(" "), "3.3 13 0.46 10 0 110");
     }
 
     #[test]

@@ -5,16 +5,20 @@
 
 mod analysis;
 mod answer;
+mod capacity;
 mod cpu;
 mod draw;
+mod effects;
 mod evidence;
 mod figures;
 mod fit_figure;
 #[cfg(test)]
 mod fixture;
+mod forest;
 mod format;
 mod page;
 mod run;
+mod settings;
 mod shop;
 mod terminal;
 #[cfg(test)]
@@ -24,6 +28,7 @@ mod timeline;
 use rookery_store::{Store, StoreError};
 
 pub use analysis::{Analysis, OperationSummary, PointSummary, QosCount};
+pub use effects::{Compared, Effects, Interaction, Metric, Worth};
 pub use fit_figure::{FitCurve, FitFigure, FitPoint, fit_html};
 pub use run::{Run, TrialData};
 

@@ -2,6 +2,7 @@
 
 use rookery_stats::Measurement;
 use rookery_store::{Attempt, Note, RunHeader, Store, StoreError, TrialRecord, TrialRow, TrialStatus};
+use rookery_study::Study;
 
 /// Everything that the store of a run holds.
 #[derive(Clone, Debug)]
@@ -49,10 +50,19 @@ impl Run {
         self.trials.iter().filter(|trial| trial.row.status == status).count()
     }
 
+    /// Whether all variants agree in something.
+    fn same_in_all_variants<T: PartialEq>(&self, of: impl Fn(&Study) -> T) -> bool {
+        let mut variants = self.header.plan.variants.iter().map(|variant| of(&variant.study));
+        variants.next().is_none_or(|first| variants.all(|other| other == first))
+    }
+
     /// Loop type and think time, as they stand beside every figure of response times.
     #[must_use]
     pub fn loop_type(&self) -> String {
         let study = &self.header.study;
+        if !self.same_in_all_variants(|study| (study.workload.think_time, study.workload.pacing)) {
+            return "Closed loop, think time as the variant says".to_owned();
+        }
         let think = crate::format::seconds(study.workload.think_time.as_secs_f64());
         match study.workload.pacing {
             rookery_stats::Pacing::Think => format!("Closed loop, think time {think} on average, after each order"),

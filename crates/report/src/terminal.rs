@@ -2,7 +2,7 @@
 
 use rookery_store::TrialStatus;
 
-use crate::{Analysis, PointSummary, Run, format};
+use crate::{Analysis, PointSummary, Run, forest, format};
 
 /// Heads of the summary table, shared with the page.
 pub(crate) const COLUMNS: [&str; 12] = [
@@ -81,6 +81,8 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
     text += "\n";
     text += &table(analysis, &THROUGHPUT);
     text += &table(analysis, &QUALITY);
+    text += &fairness(analysis);
+    text += &effects(analysis);
     if !analysis.caveats.is_empty() {
         text += "To be known:\n";
         for caveat in &analysis.caveats {
@@ -96,13 +98,57 @@ const QUALITY: [usize; 7] = [1, 4, 5, 6, 7, 8, 9];
 
 /// Some columns of the summary, aligned.
 fn table(analysis: &Analysis, columns: &[usize]) -> String {
-    let mut rows: Vec<Vec<String>> = vec![columns.iter().map(|column| COLUMNS[*column].to_owned()).collect()];
-    for summary in &analysis.points {
+    let heads = columns.iter().map(|column| COLUMNS[*column].to_owned()).collect();
+    let row = |summary: &PointSummary| {
         let values = cells(summary);
-        rows.push(columns.iter().map(|column| plain(&values[*column])).collect());
+        columns.iter().map(|column| values[*column].clone()).collect()
+    };
+    aligned(heads, analysis.points.iter().map(row).collect())
+}
+
+/// How evenly the guests of a point were served; nothing where no point has several.
+fn fairness(analysis: &Analysis) -> String {
+    let row = |summary: &PointSummary| {
+        let fairness = summary.fairness.filter(|_| summary.guests.len() > 1)?;
+        Some(vec![
+            summary.point.label(),
+            format!("{:.3}", fairness.jain),
+            format::or_none(fairness.max_over_min, |ratio| format!("{ratio:.2}")),
+        ])
+    };
+    let heads = ["point", "fairness (Jain's index, 1 = even)", "most over least per user"];
+    aligned(heads.map(str::to_owned).to_vec(), analysis.points.iter().filter_map(row).collect())
+}
+
+/// What each level is worth; nothing in a study without factors.
+fn effects(analysis: &Analysis) -> String {
+    let mut text = String::new();
+    for worths in [&analysis.effects.overall, &analysis.effects.by_layout] {
+        let table = forest::table(worths);
+        // Without errors and detectable changes, which the page has: the lines are long enough.
+        let shown = table.heads.len().saturating_sub(3);
+        let rows = table.rows.into_iter().map(|row| row.into_iter().take(shown).collect()).collect();
+        text += &aligned(table.heads.into_iter().take(shown).collect(), rows);
     }
+    for remark in forest::remarks(analysis) {
+        text += &format!("{}\n", plain(&remark));
+    }
+    if !text.is_empty() && !text.ends_with("\n\n") {
+        text += "\n";
+    }
+    text
+}
+
+/// A table with aligned columns and an empty line after it; nothing without rows.
+fn aligned(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns = heads.len();
+    let mut rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
+    rows.iter_mut().flatten().for_each(|cell| *cell = plain(cell));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let widths: Vec<usize> = (0..columns).map(width).collect();
     rows.insert(1, widths.iter().map(|width| "-".repeat(*width)).collect());
     let line = |row: &Vec<String>| {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();

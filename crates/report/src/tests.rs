@@ -13,6 +13,14 @@ fn analysed(fixture: &Fixture) -> (Run, Analysis) {
     (run, analysis)
 }
 
+/// Let the users of all variants pause so long.
+fn pause(header: &mut rookery_store::RunHeader, ms: u64) {
+    let variants = header.plan.variants.iter_mut().map(|variant| &mut variant.study);
+    for study in std::iter::once(&mut header.study).chain(variants) {
+        study.workload.think_time = std::time::Duration::from_millis(ms);
+    }
+}
+
 /// A figure's data as text.
 fn data(figure: Option<&Figure>) -> String {
     let Some(figure) = figure else { return "no figure".to_owned() };
@@ -44,6 +52,133 @@ fn the_data_of_the_figures_follow_from_the_store() {
     assert_eq!(timeline.panels.len(), 15);
     timeline.panels = timeline.panels.split_off(14);
     insta::assert_snapshot!("timeline", data(Some(&timeline)));
+}
+
+#[test]
+fn what_each_tuning_is_worth_is_told_with_its_interval() {
+    let fixture = fixture::lamp::complete(false);
+    insta::assert_snapshot!("lamp_terminal", terminal(&fixture.store).expect("a report"));
+    let (run, analysis) = analysed(&fixture);
+    insta::assert_snapshot!("forest", data(crate::forest::figure(&run, &analysis).as_ref()));
+    insta::assert_snapshot!("capacity", data(crate::capacity::figure(&run, &analysis).as_ref()));
+    let tuning = &analysis.effects.overall[0];
+    let effect = tuning.compared[0].effect.expect("an effect");
+    assert!((1.2..1.3).contains(&effect.ratio) && effect.excludes_one(), "{effect:?}");
+    assert_eq!(
+        (effect.count, analysis.effects.by_layout.len()),
+        (9, 3),
+        "three layouts of three blocks"
+    );
+    assert!(
+        analysis.answer[0].starts_with("`stack.tuning = pureflex` against `stock`: +2"),
+        "{}",
+        analysis.answer[0]
+    );
+}
+
+#[test]
+fn a_placebo_is_no_effect_beside_a_tuning_that_helps() {
+    let (run, analysis) = analysed(&fixture::lamp::complete(true));
+    let [tuning, placebo] = &analysis.effects.overall[..] else {
+        panic!("two comparisons: {:?}", analysis.effects.overall);
+    };
+    assert_eq!(tuning.compared[0].verdict(), "better");
+    assert_eq!(tuning.compared[1].verdict(), "better", "a shorter time is better");
+    assert!(
+        placebo.compared[0].verdict().starts_with("no effect seen (less than "),
+        "{:?}",
+        placebo.compared[0]
+    );
+    assert!(
+        analysis.answer[1].contains("no effect on orders/min seen (less than"),
+        "{}",
+        analysis.answer[1]
+    );
+    assert!(analysis.effects.interactions_examined > 0);
+    let names: Vec<String> = figures::all(&run, &analysis).iter().map(|figure| figure.id.to_owned()).collect();
+    assert_eq!(names, ["effects", "capacity", "response-times", "time-series", "fairness"]);
+}
+
+#[test]
+fn one_repeat_has_effects_without_intervals() {
+    let header = fixture::lamp::header(1, false);
+    let fixture = planned(&header);
+    // One layout alone: a single block.
+    (1..=2).for_each(|trial| end(&fixture, trial, |_| {}));
+    let (_, analysis) = analysed(&fixture);
+    let compared = &analysis.effects.overall[0].compared[0];
+    assert!(compared.effect.is_some_and(|effect| effect.interval.is_none()), "{compared:?}");
+    assert!(analysis.answer[0].contains("a single pair: no interval"), "{}", analysis.answer[0]);
+}
+
+#[test]
+fn pairs_that_void_trials_broke_are_compared_by_means_and_it_is_said() {
+    let header = fixture::lamp::header(3, false);
+    let fixture = planned(&header);
+    for trial in &header.plan.trials {
+        // Every block loses one of its two trials, now this and now that.
+        let lost = trial.id % 2 == trial.block / 3 % 2;
+        end(&fixture, trial.id, |record| {
+            if lost {
+                void(record)
+            }
+        });
+    }
+    let (_, analysis) = analysed(&fixture);
+    let compared = &analysis.effects.overall[0].compared[0];
+    assert_eq!(compared.basis(), "unpaired: trials are missing", "{compared:?}");
+    assert!(
+        compared.effect.is_some_and(|effect| (1.2..1.3).contains(&effect.ratio)),
+        "{compared:?}"
+    );
+}
+
+#[test]
+fn settings_that_did_not_take_are_told_apart() {
+    let fixture = fixture::lamp::complete(false);
+    let (run, _) = analysed(&fixture);
+    let settings = crate::settings::of(&run);
+    assert_eq!(
+        settings.differing.rows,
+        [[
+            "mariadb.table_open_cache",
+            "1536",
+            "1024",
+            "1024",
+            "not as asked",
+            "2, 4, 6",
+            "4 guests"
+        ]]
+    );
+    assert_eq!(
+        settings.kept.rows.len(),
+        7,
+        "three quotas, two pools, two numbers of workers: {:?}",
+        settings.kept.rows
+    );
+    let text = terminal(&fixture.store).expect("a report");
+    assert!(text.contains("1 setting was not as asked for"), "{text}");
+    let page = html(&fixture.store).expect("a page");
+    assert!(page.contains("Settings in force") && page.contains("7 as asked for"));
+}
+
+#[test]
+fn no_winner_is_named_where_the_repeats_do_not_tell() {
+    let (_, analysis) = analysed(&fixture::complete());
+    assert!(
+        analysis.answer[0].contains("or 18458 ± 440 with 2 x 0.5 vCPU, 200 users: no difference can be told between the two."),
+        "{}",
+        analysis.answer[0]
+    );
+    let mut header = header(3);
+    // The quarter alone against the whole: that is told.
+    header.plan.points.retain(|point| [1, 3].contains(&point.id));
+    header.plan.points.iter_mut().for_each(|point| point.baseline = None);
+    header.plan.trials.retain(|trial| [1, 3].contains(&trial.point));
+    let fixture = planned(&header);
+    header.plan.trials.iter().for_each(|trial| end(&fixture, trial.id, |_| {}));
+    let (_, analysis) = analysed(&fixture);
+    assert!(!analysis.answer[0].contains("no difference"), "{}", analysis.answer[0]);
 }
 
 #[test]
@@ -181,7 +316,7 @@ fn several_loads_at_the_same_size_are_several_lines() {
 #[test]
 fn an_unsaturated_comparison_is_called_one() {
     let mut header = header(1);
-    header.study.workload.think_time = std::time::Duration::from_millis(630);
+    pause(&mut header, 630);
     let fixture = planned(&header);
     (1..=5).for_each(|trial| end(&fixture, trial, |_| {}));
     let text = terminal(&fixture.store).expect("a report");
@@ -211,10 +346,7 @@ fn the_answer_names_the_best_point_and_what_limited_it() {
     let idle = |record: &mut rookery_store::TrialRecord| record.resources.iter_mut().for_each(|sample| sample.cpu_cores /= 2.0);
     let waiting = first(&|_| (), &idle);
     assert!(waiting.contains("neither the CPU of the guests"), "{waiting}");
-    let patient = first(
-        &|header| header.study.workload.think_time = std::time::Duration::from_millis(630),
-        &idle,
-    );
+    let patient = first(&|header| pause(header, 630), &idle);
     assert!(patient.contains("What limited it: its users"), "{patient}");
     let free = first(&|header| header.study.qos = rookery_stats::qos::Qos::default(), &|_| ());
     assert!(free.starts_with("The highest throughput was "), "{free}");

@@ -1,0 +1,151 @@
+//! What each level is worth: the forest plot, and its table.
+
+use rookery_stats::Effect;
+
+use crate::{
+    Analysis, Metric, Run, Worth,
+    figures::{Datum, Figure, Mark, Panel, Place, Row, Series, Table},
+    format,
+};
+
+/// The forest plot: one panel for all layouts, one for each.
+pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
+    let effects = &analysis.effects;
+    let mut panels: Vec<Panel> = panel("all layouts together", effects.overall.iter()).into_iter().collect();
+    for layout in layouts(&effects.by_layout) {
+        let own = effects.by_layout.iter().filter(|worth| worth.layout.as_deref() == Some(layout));
+        panels.extend(panel(layout, own));
+    }
+    (!panels.is_empty()).then(|| Figure {
+        id: "effects",
+        title: "What each tuning is worth".to_owned(),
+        caption: format!(
+            "{}. Change against the reference level, from trials of one block: they ran back to back and differ in factor levels alone. \
+             Whiskers: 95 % interval of the mean log ratio over blocks (Student's t). Orders/min: more is better; order p95: less is better.",
+            run.loop_type()
+        ),
+        panels,
+    })
+}
+
+/// Names of layouts in their order, each once.
+fn layouts(worths: &[Worth]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in worths.iter().filter_map(|worth| worth.layout.as_deref()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn panel<'a>(label: &str, worths: impl Iterator<Item = &'a Worth>) -> Option<Panel> {
+    let worths: Vec<&Worth> = worths.collect();
+    let series: Vec<Series> = [Metric::Throughput, Metric::OrderP95]
+        .into_iter()
+        .map(|metric| Series {
+            name: metric.name().to_owned(),
+            mark: Mark::Forest,
+            data: worths.iter().filter_map(|worth| datum(worth, metric)).collect(),
+        })
+        .filter(|series| !series.data.is_empty())
+        .collect();
+    (!series.is_empty()).then(|| Panel {
+        label: label.to_owned(),
+        x_title: "comparison".to_owned(),
+        rows: vec![Row {
+            y_title: "change, %".to_owned(),
+            series,
+        }],
+        window: None,
+    })
+}
+
+fn datum(worth: &Worth, metric: Metric) -> Option<Datum> {
+    let compared = worth.compared.iter().find(|compared| compared.metric == metric)?;
+    let effect: Effect = compared.effect?;
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    Some(Datum {
+        x: Place::Name(worth.short_name()),
+        y: percent(effect.ratio),
+        ends: effect.interval.map(|(low, high)| (percent(low), percent(high))),
+        note: Some(compared.verdict()),
+        broken: false,
+    })
+}
+
+const HEADS: [&str; 10] = [
+    "factor",
+    "level",
+    "against",
+    "orders/min, %",
+    "verdict",
+    "order p95, %",
+    "verdict",
+    "errors, from and to",
+    "from",
+    "detectable",
+];
+
+/// The table of effects over all layouts, or by layout.
+pub(crate) fn table(worths: &[Worth]) -> Table {
+    let by_layout = worths.iter().any(|worth| worth.layout.is_some());
+    let mut heads: Vec<String> = HEADS.iter().map(|head| (*head).to_owned()).collect();
+    if by_layout {
+        heads.insert(0, "layout".to_owned());
+    }
+    let row = |worth: &Worth| {
+        let mut cells = vec![worth.level.key.clone(), worth.level.value.clone(), worth.reference.clone()];
+        for compared in &worth.compared {
+            cells.push(compared.change_text());
+            cells.push(compared.verdict());
+        }
+        let errors = worth.errors.map(|share| format::or_none(share, format::percent));
+        cells.push(errors.join(" \u{2192} "));
+        cells.push(worth.compared.first().map_or_else(String::new, crate::Compared::basis));
+        let smallest = worth.compared.first().and_then(|compared| compared.effect?.detectable());
+        cells.push(format::or_none(smallest, |share| format!("{} %", format::few(100.0 * share))));
+        if let Some(layout) = worth.layout.clone().filter(|_| by_layout) {
+            cells.insert(0, layout);
+        }
+        cells
+    };
+    Table {
+        label: String::new(),
+        heads,
+        rows: worths.iter().map(row).collect(),
+    }
+}
+
+/// What is to be said beside the table: interactions and aliases.
+pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
+    let effects = &analysis.effects;
+    let mut all: Vec<String> = effects
+        .interactions
+        .iter()
+        .map(|found| {
+            let [one, other] = &found.levels;
+            let (low, high) = found.effect.interval.unwrap_or((f64::NAN, f64::NAN));
+            format!(
+                "`{} = {}` and `{} = {}` change each other's effect on {}: together {} % ({} to {}) beside what they are worth one by one.",
+                one.key,
+                one.value,
+                other.key,
+                other.value,
+                found.metric.name(),
+                format::signed(found.effect.ratio - 1.0),
+                format::signed(low - 1.0),
+                format::signed(high - 1.0)
+            )
+        })
+        .collect();
+    if effects.interactions_examined > 0 {
+        all.push(format!(
+            "{} of two factors examined, {} with an interval that leaves no change out; about one in twenty does so by chance.",
+            format::counted(effects.interactions_examined, "interaction"),
+            effects.interactions.len()
+        ));
+    }
+    all.extend(effects.aliases.iter().cloned());
+    all
+}
