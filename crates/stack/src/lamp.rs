@@ -2,10 +2,11 @@
 
 mod audit;
 mod config;
+mod effective;
 mod load;
 pub mod pages;
 pub mod root;
-mod schema;
+pub mod schema;
 mod software;
 pub mod sql;
 mod tuning;
@@ -13,6 +14,7 @@ mod warm;
 
 pub use audit::{AuditError, audit};
 pub use config::{DIRECTORY, HEALTH_PATH, Options, PORT, Server, Service, builder, guest, initialise};
+pub use effective::{Effective, PATHS as READ_BACK_PATHS, ReadBack};
 pub use load::{LoadError, load, settle};
 pub use schema::SETTINGS as SCHEMA_SETTINGS;
 pub use software::{LampError, PhpVersion, Software};

@@ -9,7 +9,7 @@
 //! * A service that ends unasked ends the guest: nothing is restarted, because a restart would hide a fault in a measurement.
 //! * Orphans are reaped; whatever still lives when the last service has ended is killed.
 //!
-//! As a process group the guest dies at one blow: services stay in the group of the supervisor.
+//! As a process group the guest dies at one blow: services stay in the group of the supervisor, those that would leave it by `keep_group`.
 //!
 //! # The services file
 //!
@@ -43,6 +43,7 @@
 //! | 5 | a service could not be started, was not ready in time, ended unasked, or had to be killed |
 
 mod conductor;
+mod group;
 mod namespace;
 mod output;
 mod process;

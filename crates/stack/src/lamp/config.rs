@@ -12,7 +12,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Component, Software, Tuned};
+use super::{Component, Software, Tuned, pages};
 
 pub use mariadb::initialise;
 
@@ -64,7 +64,7 @@ pub struct Options {
     pub server: Server,
     /// Whether the pages have the known defects of the original.
     pub faithful: bool,
-    /// Whether MariaDB runs; without it only static files, the health page and the settings page answer 200.
+    /// Whether MariaDB runs; without it the guest is Apache and PHP alone, and only pages that need no database answer 200.
     pub database: bool,
 }
 
@@ -87,9 +87,7 @@ pub struct Service {
     pub files: Vec<(String, String)>,
 }
 
-/// The service of a guest that serves the pages.
-///
-/// The pages themselves are not among the files: add those of the workload below `htdocs/`.
+/// The service of a guest that serves the pages, with the pages.
 #[must_use]
 pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
     let persistent = tuned
@@ -101,17 +99,21 @@ pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
         ("php/php.ini".to_owned(), php::ini(software, tuned, options.server)),
         ("htdocs/rookery-settings.php".to_owned(), php::SETTINGS_PAGE.to_owned()),
         (
-            format!("htdocs/{DIRECTORY}/config.php"),
+            format!("htdocs/{}", pages::SETTINGS_FILE),
             php::page_config(options.faithful, persistent),
         ),
     ];
+    // The health page asks the database; without one it is enough that PHP answers.
+    let text = |path: &str, text: &str| {
+        let alone = !options.database && path == "health.php";
+        if alone { php::HEALTH_WITHOUT_DATABASE } else { text }.to_owned()
+    };
+    files.extend(pages::FILES.map(|(path, page)| (format!("htdocs/{path}"), text(path, page))));
     if options.server == Server::Event {
         files.push(("php-fpm.conf".to_owned(), php::fpm(tuned)));
     }
     if options.database {
         files.push(("mariadb.cnf".to_owned(), mariadb::config(tuned, options.server)));
-    } else {
-        files.push(("htdocs/health.php".to_owned(), php::HEALTH_WITHOUT_DATABASE.to_owned()));
     }
     Service { args: args(), files }
 }

@@ -13,7 +13,7 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait},
 };
 
-use super::Service;
+use super::{Service, group::keep_group};
 
 /// Variables with this beginning label the processes of a run: by them a dead run's processes are found.
 const LABELS: &str = "ROOKERY_";
@@ -50,6 +50,9 @@ pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
         .envs(environment(env::vars()))
         .envs(&service.environment);
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    if service.keep_group {
+        keep_group(&mut command);
+    }
     let child = command
         .spawn()
         .map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;

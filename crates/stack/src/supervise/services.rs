@@ -63,6 +63,9 @@ pub struct Service {
     /// Time from that signal to SIGKILL, ms.
     #[serde(default = "default_grace_ms")]
     pub grace_ms: u64,
+    /// It may not leave the process group of the guest, as it would.
+    #[serde(default)]
+    pub keep_group: bool,
     /// It does its work and ends; the next service starts after its exit code 0.
     #[serde(default)]
     pub oneshot: bool,

@@ -5,6 +5,7 @@ use crate::lamp::tuning::Setting;
 
 /// What prints the settings in force, for the lab to read back.
 pub(super) const SETTINGS_PAGE: &str = include_str!("../../../../../stacks/lamp/conf/rookery-settings.php");
+
 /// The health page of guests without MariaDB.
 pub(super) const HEALTH_WITHOUT_DATABASE: &str = "<?php\nheader('Content-Type: text/plain');\necho \"ok\\n\";\n";
 
@@ -70,15 +71,20 @@ fn is_of_pool(setting: &Setting) -> bool {
 /// What the pages read: where the database is and how they behave. A socket whose path is too long for an address is named from its directory.
 pub(super) fn page_config(faithful: bool, persistent: bool) -> String {
     format!(
-        "<?php\n\
-         $socket = '{{data}}/mysql.sock';\n\
-         if (strlen($socket) > 107) {{\n    chdir('{{data}}');\n    $socket = 'mysql.sock';\n}}\n\
-         return [\n    \
-         'socket' => $socket,\n    \
-         'user' => 'web',\n    \
-         'password' => 'web',\n    \
-         'database' => 'DS2',\n    \
-         'faithful' => {faithful},\n    \
-         'persistent' => {persistent},\n];\n"
+        "<?php
+$socket = '{{data}}/mysql.sock';
+if (strlen($socket) > 107) {{
+    chdir('{{data}}');
+    $socket = 'mysql.sock';
+}}
+return [
+    'socket' => $socket,
+    'user' => 'web',
+    'password' => 'web',
+    'database' => 'DS2',
+    'faithful' => {faithful},
+    'persistent' => {persistent},
+];
+"
     )
 }

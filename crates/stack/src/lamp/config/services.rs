@@ -18,6 +18,7 @@ pub(super) fn serving(software: &Software, options: &super::Options) -> String {
 name = "php-fpm"
 command = ["{}", "--nodaemonize", "--fpm-config", "{{conf}}/php-fpm.conf", "-c", "{{conf}}/php/php.ini"]
 environment = {{ PHP_INI_SCAN_DIR = "" }}
+keep_group = true
 ready = "log:ready to handle connections"
 ready_within_ms = 120000
 stop_signal = "TERM"
