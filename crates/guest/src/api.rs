@@ -122,6 +122,9 @@ pub struct GuestSpec {
     /// | `{address}` | IP address of the service | |
     /// | `{port}` | port of the service | |
     /// | `{listen}` | `address:port` | |
+    ///
+    /// A container's program is started by the loader of its own in `/program.d`, so that it runs in the root of any release. What it starts
+    /// itself inherits nothing of that: no variable is set, and the libraries of the root are in force.
     pub args: Vec<String>,
     /// Port of the service.
     pub port: u16,

@@ -182,6 +182,7 @@ fn skeleton_of_data(host: &dyn Host, root: &Path, on_a_base: bool) -> io::Result
 /// Directories that every root must have, as far as they are not there. Every user may write to `/tmp` and `/run`: runc gives a file system
 /// that it mounts on a directory the mode of the directory.
 fn mount_points(root: &Path) -> io::Result<()> {
+    fs::set_permissions(root, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     for name in ["tmp", "proc", "sys", "dev", "run"] {
         let directory = root.join(name);
         if !directory.is_dir() {
@@ -195,19 +196,27 @@ fn mount_points(root: &Path) -> io::Result<()> {
 
 /// The error with a full disk named, if the disk is full: what failed (a database, a package) often says it badly.
 fn explained(error: GuestError, templates: &Path) -> GuestError {
-    let GuestError::Step { guest, step, what } = error else {
-        return error;
-    };
     let free_mib = rustix::fs::statvfs(templates).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize) >> 20);
-    if free_mib >= FULL_MIB && !what.contains("No space left") {
-        return GuestError::Step { guest, step, what };
+    match error {
+        GuestError::Step { guest, step, what } if free_mib < FULL_MIB || what.contains("No space left") => GuestError::Step {
+            guest,
+            step,
+            what: full_disk(&what, free_mib, templates),
+        },
+        other => other,
     }
-    let what = format!(
+}
+
+fn full_disk(what: &str, free_mib: u64, templates: &Path) -> String {
+    // Whoever failed may have said the mend already.
+    if what.contains("the disk is full") {
+        return what.to_owned();
+    }
+    format!(
         "{what}\n  the disk is full: {free_mib} MiB are free at {}\n  mend: free some (`rookery template list` shows what templates take), or name a \
          directory on another disk with --templates DIR",
         templates.display()
-    );
-    GuestError::Step { guest, step, what }
+    )
 }
 
 pub(crate) fn fail(step: &'static str, what: String) -> GuestError {
@@ -288,6 +297,54 @@ mod tests {
     }
 
     #[test]
+    fn a_new_program_leaves_a_base_as_it_is_and_a_new_base_makes_new_data() {
+        let base = tempfile::tempdir().expect("temporary directory");
+        let path = program(base.path());
+        let templates = base.path().join("templates");
+        let built = |description: &str, on: Option<&Template>, fill: Fill<'_>| {
+            let recipe = Recipe {
+                description: description.into(),
+                program: path.clone(),
+                base: on,
+                fill,
+            };
+            build(&RealHost, &templates, &recipe).expect("built")
+        };
+        let (root, data) = (|_: &Path| Ok(Versions::new()), |_: &Path| Ok(()));
+        let (one, two) = (built("one", None, Fill::Root(&root)), built("two", None, Fill::Root(&root)));
+        let on_one = built("data", Some(&one), Fill::Data(&data));
+        assert_eq!(on_one.layers, [on_one.root.clone(), one.root.clone()]);
+        assert_ne!(on_one.digest, built("data", Some(&two), Fill::Data(&data)).digest);
+        assert_ne!(on_one.digest, built("data", None, Fill::Data(&data)).digest);
+        assert!(!on_one.root.join("etc").exists(), "the base has one");
+        fs::write(&path, "#!/bin/sh\nexit\n").expect("written");
+        assert_eq!(one.digest, built("one", None, Fill::Root(&root)).digest);
+        assert_ne!(on_one.digest, built("data", Some(&one), Fill::Data(&data)).digest);
+        let recipe = Recipe {
+            description: "root".into(),
+            program: path.clone(),
+            base: Some(&one),
+            fill: Fill::Root(&root),
+        };
+        assert!(build(&RealHost, &templates, &recipe).is_err(), "a root stands on nothing");
+    }
+
+    #[test]
+    fn a_full_disk_is_named_with_its_mend() {
+        let error = || fail("filling the data directory", "disk I/O error".to_owned());
+        let here = std::env::temp_dir();
+        assert_eq!(explained(error(), &here).to_string(), error().to_string(), "there is room");
+        let full = fail(
+            "filling the data directory",
+            "write: No space left on device (os error 28)".to_owned(),
+        );
+        let text = explained(full, &here).to_string();
+        assert!(text.contains("the disk is full") && text.contains("--templates DIR"), "{text}");
+        let once = full_disk("the disk is full: 0 MiB", 0, &here);
+        assert_eq!(once.matches("the disk is full").count(), 1);
+    }
+
+    #[test]
     fn a_failed_build_leaves_nothing() {
         let base = tempfile::tempdir().expect("temporary directory");
         let fill = |_: &Path| Err("no data today".to_owned());
@@ -302,21 +359,21 @@ mod tests {
         assert!(error.to_string().contains("no data today"), "{error}");
         assert_eq!(fs::read_dir(&templates).expect("read").count(), 0);
 
-        let fill = |_: &Path| Ok(());
-        let recipe = Recipe {
-            fill: Fill::Data(&fill),
-            ..recipe
-        };
-        for n in 1.. {
-            let host = FaultyHost::failing_at(n);
-            let result = build(&host, &templates, &recipe);
-            if !host.has_failed() {
-                result.expect("no fault, no failure");
-                assert!(n > 4, "every step can fail");
-                break;
+        let (data, root) = (|_: &Path| Ok(()), |_: &Path| Ok(Versions::new()));
+        for (fill, steps) in [(Fill::Data(&data), 7), (Fill::Root(&root), 5)] {
+            let recipe = Recipe { fill, ..recipe.clone() };
+            for n in 1.. {
+                let templates = base.path().join(format!("{steps} {n}"));
+                let host = FaultyHost::failing_at(n);
+                let result = build(&host, &templates, &recipe);
+                if !host.has_failed() {
+                    result.expect("no fault, no failure");
+                    assert_eq!(n, steps + 1, "every step can fail");
+                    break;
+                }
+                result.expect_err("fault");
+                assert_eq!(fs::read_dir(&templates).map_or(0, Iterator::count), 0, "after fault {n}");
             }
-            result.expect_err("fault");
-            assert_eq!(fs::read_dir(&templates).map_or(0, Iterator::count), 0, "after fault {n}");
         }
     }
 }

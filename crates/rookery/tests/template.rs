@@ -193,7 +193,7 @@ fn what_is_used_is_not_removed() {
     let output = workshop.run(&["template", "remove", "--all"]);
     assert_eq!(code(&output), 5);
     assert!(text(&output.stderr).contains("a living run uses it"), "{}", text(&output.stderr));
-    assert_eq!(workshop.left(), [held.digest.clone()], "the other is gone");
+    assert_eq!(workshop.left(), [held.digest.as_str()], "the other is gone");
     drop(held);
     let output = workshop.run(&["template", "remove", "--unused", "1"]);
     assert_eq!((code(&output), text(&output.stdout).as_str()), (0, "nothing to remove\n"));

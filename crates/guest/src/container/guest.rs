@@ -257,10 +257,12 @@ impl Guest for ContainerGuest {
 
     fn start(&mut self) -> Result<(), GuestError> {
         let shared = Arc::clone(&self.shared);
-        match self.state() {
-            GuestState::Running => return Err(self.fail("starting")(io::Error::other("it runs already"))),
-            GuestState::Created => {}
-            GuestState::Ended(_) => self.clear_container()?,
+        if self.state() == GuestState::Running {
+            return Err(self.fail("starting")(io::Error::other("it runs already")));
+        }
+        // A start that failed half-way leaves a container just as one that ended does.
+        if !matches!(self.phase, Phase::Created) {
+            self.clear_container()?;
         }
         shared
             .host

@@ -399,7 +399,11 @@ fn live(fixture: &Fixture, kind: Kind, host: &Arc<FaultyHost>) -> Result<(), Gue
         assert_eq!(fixture.traces(), before, "a failed create leaves nothing");
     }
     let mut guests = vec![created?];
-    start_all(&mut guests, &*lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).map(drop)
+    let start = |guests: &mut [Box<dyn Guest>]| start_all(guests, &*lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).map(drop);
+    start(&mut guests)?;
+    // And once more: the steps of a second start can fail as well.
+    guests[0].kill()?;
+    start(&mut guests)
 }
 
 fn clean_after_a_killed_controller(kind: Kind) {

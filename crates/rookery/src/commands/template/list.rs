@@ -134,7 +134,12 @@ mod tests {
             used_by: Some("a living run uses it".into()),
             ..root.clone()
         };
-        insta::assert_snapshot!(text(&[root, data], Path::new("/cache"), now), @"");
+        insta::assert_snapshot!(text(&[root, data], Path::new("/cache"), now), @"
+        digest        kind     size    took  last used   on            what
+        a1a1a1a1a1a1  root  281 MiB  31.2 s  4 days ago  -             lamp root (php 8.2)
+        b2b2b2b2b2b2  data  7.0 MiB   4.0 s  now         a1a1a1a1a1a1  some �[31mdata
+        2 templates, 288 MiB in /cache
+        ");
         assert_eq!(text(&[], Path::new("/cache"), now), "no templates in /cache");
     }
 
