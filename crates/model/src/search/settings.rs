@@ -1,0 +1,166 @@
+//! What is searched, and what is known before.
+
+/// What is searched, and with how many probes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Smallest load that is of interest, > 0.
+    pub lowest: f64,
+    /// Largest load that may be tried.
+    pub highest: f64,
+    /// Whether loads are whole numbers.
+    pub whole: bool,
+    /// Smallest difference that matters, as a share of the load, 0.001 to 0.5. Whole loads never differ by less than 1.
+    pub resolution: f64,
+    /// What is known before.
+    pub hint: Option<Hint>,
+    /// Budget of probes, confirmation included, 2 to 200.
+    pub most_probes: u32,
+    /// Fresh full runs that confirm the load, at most 10; 0 = none.
+    pub confirm: u32,
+}
+
+/// Where the knee may be: a warm start. A wrong hint costs probes, not the answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hint {
+    /// The expected knee, > 0.
+    pub load: f64,
+    /// The knee lies within load / factor .. load x factor in two of three cases; 1.01 to 10.
+    pub factor: f64,
+}
+
+impl Settings {
+    /// For users: whole loads from 1 to 10 000, resolution 2 %, 20 probes of which three confirm.
+    #[must_use]
+    pub fn users() -> Self {
+        Self {
+            lowest: 1.0,
+            highest: 10_000.0,
+            whole: true,
+            resolution: 0.02,
+            hint: None,
+            most_probes: 20,
+            confirm: 3,
+        }
+    }
+
+    /// For a rate, 1/s: any load from 0.1 to 100 000.
+    #[must_use]
+    pub fn rate() -> Self {
+        Self {
+            lowest: 0.1,
+            highest: 100_000.0,
+            whole: false,
+            ..Self::users()
+        }
+    }
+
+    /// For a number of guests: 1 to `most`.
+    #[must_use]
+    pub fn guests(most: u32) -> Self {
+        Self {
+            highest: f64::from(most),
+            ..Self::users()
+        }
+    }
+
+    /// The load at this place of the grid: from the lowest on in steps of the resolution, whole if it must be, never above the highest.
+    pub(super) fn grid(&self, place: u32) -> f64 {
+        let load = self.lowest * (f64::from(place) * self.resolution.ln_1p()).exp();
+        let load = if self.whole { load.round() } else { load };
+        load.min(self.highest)
+    }
+
+    /// The place of the grid that is nearest to this load.
+    pub(super) fn place(&self, load: f64) -> u32 {
+        // The conversion of a float saturates: below the lowest load it is 0.
+        ((load.min(self.highest) / self.lowest).ln() / self.resolution.ln_1p()).round() as u32
+    }
+
+    /// The nearest load of the grid.
+    pub(super) fn snap(&self, load: f64) -> f64 {
+        let load = self.grid(self.place(load));
+        // The last step up to the highest load may be a short one.
+        if load * (1.0 + self.resolution / 2.0) >= self.highest {
+            self.highest
+        } else {
+            load
+        }
+    }
+
+    /// The next load of the grid above this one; the highest has none.
+    pub(super) fn higher(&self, load: f64) -> f64 {
+        let place = self.place(load);
+        let next = (place..).map(|place| self.grid(place));
+        next.take_while(|next| *next < self.highest)
+            .find(|next| *next > load * (1.0 + 1e-9))
+            .unwrap_or(self.highest)
+    }
+
+    /// The next load of the grid below this one; the lowest has none.
+    pub(super) fn lower(&self, load: f64) -> f64 {
+        let place = self.place(load);
+        let next = (0..=place).rev().map(|place| self.grid(place));
+        let mut below = next.filter(|next| *next < load * (1.0 - 1e-9));
+        below.next().unwrap_or(self.lowest)
+    }
+
+    pub(super) fn check(&self) -> Result<(), SettingsError> {
+        let Self { lowest, highest, .. } = *self;
+        if !(lowest > 0.0 && lowest <= highest && highest.is_finite()) {
+            return Err(SettingsError::Range { lowest, highest });
+        }
+        let hint_holds = |hint: Hint| hint.load > 0.0 && hint.load.is_finite() && (1.01..=10.0).contains(&hint.factor);
+        if let Some(hint) = self.hint.filter(|hint| !hint_holds(*hint)) {
+            return Err(SettingsError::Hint(hint));
+        }
+        for (key, value, from, to) in [
+            ("resolution", self.resolution, 0.001, 0.5),
+            ("most_probes", f64::from(self.most_probes), 2.0, 200.0),
+            ("confirm", f64::from(self.confirm), 0.0, 10.0),
+        ] {
+            if !(from..=to).contains(&value) {
+                return Err(SettingsError::Value { key, value, from, to });
+            }
+        }
+        if self.whole && (lowest.fract() != 0.0 || highest.fract() != 0.0) {
+            return Err(SettingsError::Whole { lowest, highest });
+        }
+        Ok(())
+    }
+}
+
+/// Settings that make no search.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum SettingsError {
+    /// The range is none.
+    #[error("the range of loads must run from above 0 to something larger, not from {lowest} to {highest}")]
+    Range {
+        /// Smallest load.
+        lowest: f64,
+        /// Largest load.
+        highest: f64,
+    },
+    /// Whole loads with broken ends.
+    #[error("users and guests are whole numbers: the range {lowest} to {highest} must have whole ends")]
+    Whole {
+        /// Smallest load.
+        lowest: f64,
+        /// Largest load.
+        highest: f64,
+    },
+    /// A hint that means nothing.
+    #[error("the hint must be a load above 0 with a factor from 1.01 to 10, not {} with {}", .0.load, .0.factor)]
+    Hint(Hint),
+    /// Something else is out of range.
+    #[error("{key} must lie between {from} and {to}, not {value}")]
+    Value {
+        /// Which.
+        key: &'static str,
+        /// What it was.
+        value: f64,
+        /// Smallest.
+        from: f64,
+        /// Largest.
+        to: f64,
+    },
+}

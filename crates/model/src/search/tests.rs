@@ -1,0 +1,354 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{queue::repairman_quantile, random::Stream};
+
+const RULE: &str = "purchase p95 <= 250 ms";
+
+fn play(settings: Settings, mut outcome: impl FnMut(&Probe) -> Outcome) -> Answer {
+    let mut search = Search::new(settings).expect("good settings");
+    while let Some(probe) = search.next_probe() {
+        search.observe(outcome(&probe));
+    }
+    search.finish()
+}
+
+/// The verdict on a value that is so many times its limit.
+fn judge(excess: f64) -> Outcome {
+    if excess <= 1.0 {
+        Outcome::Pass
+    } else {
+        Outcome::Fail { rule: RULE.to_owned() }
+    }
+}
+
+/// A server whose knee is known, with noise between runs.
+struct Server {
+    /// 95th percentile at 1, 2, ... users, or none for a percentile that grows as the load does.
+    table: Option<Vec<f64>>,
+    knee: f64,
+    noise: f64,
+    stream: Stream,
+}
+
+impl Server {
+    fn run(&mut self, load: f64) -> Outcome {
+        let radius = (-2.0 * self.stream.uniform().ln()).sqrt();
+        let normal = radius * (std::f64::consts::TAU * self.stream.uniform()).cos();
+        let excess = match &self.table {
+            Some(table) => table[load as usize - 1] / table[self.knee as usize - 1],
+            None => load / self.knee,
+        };
+        judge(excess * (self.noise * normal).exp())
+    }
+}
+
+/// 95th percentiles of one server of 10 ms with 1 s of think time: the knee of its throughput is at 101 users.
+fn table() -> Vec<f64> {
+    (1..=400)
+        .map(|users| repairman_quantile(0.01, 1.0, users, 0.95).expect("in range"))
+        .collect()
+}
+
+/// The whole row of 200 servers: how many intervals hold the knee, mean relative error of the knee, most probes, share confirmed.
+fn row(table: Option<&Vec<f64>>, noise: f64, most_probes: u32, confirm: u32) -> (u32, f64, usize, f64) {
+    let settings = Settings {
+        lowest: 20.0,
+        highest: 400.0,
+        whole: table.is_some(),
+        most_probes,
+        confirm,
+        ..Settings::users()
+    };
+    let (mut held, mut error, mut most, mut confirmed) = (0, 0.0, 0, 0);
+    for seed in 0..200 {
+        let mut stream = Stream::new(seed, 0x5ea);
+        let knee = 40.0 + 300.0 * stream.uniform();
+        let knee = if table.is_some() { knee.floor() } else { knee };
+        let table = table.cloned();
+        let mut server = Server {
+            table,
+            knee,
+            noise,
+            stream,
+        };
+        let answer = play(settings, |probe| server.run(probe.load));
+        let (low, high) = answer.interval;
+        held += u32::from(low.is_none_or(|low| low <= knee) && high.is_none_or(|high| knee <= high));
+        error += (answer.knee - knee).abs() / knee / 200.0;
+        most = most.max(answer.probes.len());
+        confirmed += u32::from(answer.confirmed);
+    }
+    (held, error, most, f64::from(confirmed) / 200.0)
+}
+
+#[test]
+fn intervals_hold_the_knee_with_sixty_percent_of_the_probes_of_a_ladder() {
+    let table = table();
+    for server in [Some(&table), None] {
+        for (noise, largest_error, fewest_confirmed) in [(0.02, 0.015, 0.95), (0.05, 0.03, 0.9), (0.1, 0.05, 0.85)] {
+            // Ten loads, three repeats each.
+            let (held, error, most, confirmed) = row(server, noise, 18, 3);
+            assert!(held >= 186 && most <= 18, "noise {noise}: {held} of 200 with {most} probes");
+            assert!(error <= largest_error, "noise {noise}: knee off by {error:.3} on average");
+            assert!(confirmed >= fewest_confirmed, "noise {noise}: {confirmed} confirmed");
+            // Ten loads, tried once.
+            let (held, _, most, _) = row(server, noise, 6, 1);
+            assert!(held >= 186 && most <= 6, "noise {noise}: {held} of 200 with {most} probes");
+        }
+    }
+}
+
+#[test]
+fn without_noise_the_load_is_found_to_the_resolution() {
+    let table = table();
+    for knee in (20..400).step_by(7) {
+        let settings = Settings {
+            highest: 400.0,
+            ..Settings::users()
+        };
+        let answer = play(settings, |probe| judge(table[probe.load as usize - 1] / table[knee - 1]));
+        let load = answer.load.expect("a load");
+        let step = (0.02 * load).max(1.0);
+        assert!(
+            answer.confirmed && load <= knee as f64 && knee as f64 - load <= step,
+            "{knee}: {answer:?}"
+        );
+        assert!(answer.probes.len() <= 20 && answer.ending == Ending::Found, "{knee}: {answer:?}");
+        assert_eq!((answer.binding.as_deref(), answer.contradiction()), (Some(RULE), None));
+    }
+}
+
+#[test]
+fn servers_that_always_fail_or_always_pass_come_to_an_end() {
+    let failing = play(Settings::users(), |_| judge(2.0));
+    assert_eq!(
+        (failing.load, failing.ending.clone(), failing.confirmed),
+        (None, Ending::NothingPasses, false)
+    );
+    assert!(failing.probes.len() <= 12 && failing.interval.0.is_none(), "{failing:?}");
+    let passing = play(Settings::users(), |_| Outcome::Pass);
+    assert_eq!((passing.load, passing.ending.clone()), (Some(10_000.0), Ending::EverythingPasses));
+    assert!(
+        passing.confirmed && passing.probes.len() <= 20 && passing.interval.1.is_none(),
+        "{passing:?}"
+    );
+}
+
+#[test]
+fn a_few_guests_are_counted_exactly() {
+    for most in 2..=16 {
+        for knee in 1..=most {
+            let answer = play(Settings::guests(most), |probe| judge(probe.load / f64::from(knee)));
+            assert_eq!(answer.load, Some(f64::from(knee)), "{knee} of {most}: {answer:?}");
+            assert!(answer.confirmed && answer.probes.len() <= 16, "{answer:?}");
+        }
+    }
+    let single = play(Settings::guests(1), |_| Outcome::Pass);
+    assert_eq!((single.load, single.ending), (Some(1.0), Ending::EverythingPasses));
+}
+
+#[test]
+fn hints_and_ladders_save_probes() {
+    let probes = |settings: Settings, ladder: &[f64]| {
+        let mut search = Search::new(settings).expect("good settings");
+        ladder.iter().for_each(|load| search.learn(*load, *load <= 420.0));
+        while let Some(probe) = search.next_probe() {
+            search.observe(judge(probe.load / 420.0));
+        }
+        let answer = search.finish();
+        assert!(
+            answer.confirmed && answer.load.is_some_and(|load| (411.0..=420.0).contains(&load)),
+            "{answer:?}"
+        );
+        answer.probes.len()
+    };
+    let hint = |load, factor| Settings {
+        hint: Some(Hint { load, factor }),
+        ..Settings::users()
+    };
+    let cold = probes(Settings::users(), &[]);
+    let warm = probes(hint(440.0, 1.2), &[]);
+    let ladder = probes(Settings::users(), &[100.0, 200.0, 300.0, 400.0, 500.0, 600.0]);
+    assert!(
+        warm + 2 <= cold && ladder + 2 <= cold,
+        "{cold} cold, {warm} warm, {ladder} after a ladder"
+    );
+    assert!(probes(hint(40.0, 1.2), &[]) <= 20, "a wrong hint costs probes, not the answer");
+}
+
+#[test]
+fn overload_is_approached_in_doublings() {
+    let answer = play(
+        Settings {
+            hint: Some(Hint { load: 10.0, factor: 1.5 }),
+            ..Settings::users()
+        },
+        |probe| judge(probe.load / 300.0),
+    );
+    let mut largest = 10.0_f64;
+    for (probe, outcome) in &answer.probes {
+        assert!(probe.load <= 2.0 * largest + 1.0, "{answer:?}");
+        largest = if outcome.passed() == Some(true) {
+            largest.max(probe.load)
+        } else {
+            largest
+        };
+    }
+}
+
+#[test]
+fn an_invalid_probe_is_repeated_once() {
+    let invalid = || Outcome::Invalid {
+        reason: "the driver used 93 % of its CPUs".to_owned(),
+    };
+    let mut once = false;
+    let answer = play(Settings::users(), |probe| {
+        let first = !std::mem::replace(&mut once, true);
+        if first { invalid() } else { judge(probe.load / 50.0) }
+    });
+    assert!(answer.confirmed && answer.probes[0].0.load == answer.probes[1].0.load);
+    assert_eq!((answer.probes[0].0.attempt, answer.probes[1].0.attempt), (0, 1));
+    let limited = play(Settings::users(), |probe| if probe.load > 60.0 { invalid() } else { Outcome::Pass });
+    let Ending::Invalid { load, .. } = &limited.ending else {
+        panic!("{limited:?}")
+    };
+    assert!(*load > 60.0 && !limited.confirmed);
+}
+
+#[test]
+fn the_same_outcomes_lead_the_same_way() {
+    let mut server = Server {
+        table: None,
+        knee: 77.0,
+        noise: 0.1,
+        stream: Stream::new(5, 5),
+    };
+    let answer = play(Settings::rate(), |probe| server.run(probe.load));
+    let mut stored = answer.probes.iter();
+    let again = play(Settings::rate(), |probe| {
+        let (known, outcome) = stored.next().expect("as many probes");
+        assert_eq!(probe, known);
+        outcome.clone()
+    });
+    assert_eq!(again, answer);
+}
+
+#[test]
+fn the_rule_that_binds_is_the_one_nearest_above() {
+    let answer = play(Settings::users(), |probe| match probe.load {
+        load if load <= 90.0 => Outcome::Pass,
+        load if load <= 120.0 => Outcome::Fail {
+            rule: "search p95 <= 100 ms".to_owned(),
+        },
+        _ => Outcome::Fail {
+            rule: "errors <= 0.1 %".to_owned(),
+        },
+    });
+    assert_eq!(answer.binding.as_deref(), Some("search p95 <= 100 ms"));
+    assert!(answer.sentence("users").contains("first to break: search p95 <= 100 ms"));
+}
+
+#[test]
+fn answers_are_sentences() {
+    let answer = |knee: f64| play(Settings::users(), |probe| judge(probe.load / knee)).sentence("users");
+    let texts = [
+        answer(240.0),
+        answer(0.5),
+        answer(1e9),
+        Search::new(Settings::rate()).expect("good settings").finish().sentence("orders/s"),
+        play(Settings::guests(6), |_| Outcome::Invalid {
+            reason: "the clock stepped".to_owned(),
+        })
+        .sentence("guests"),
+    ];
+    insta::assert_snapshot!(texts.join("\n"), @r"
+    236 users, confirmed; edge between 236 and 248 with 95 %; first to break: purchase p95 <= 250 ms (14 probes)
+    no load keeps the limits (5 probes; even the lowest load fails)
+    10000 users, confirmed; edge above 10000 with 95 % (12 probes; even the highest load passes: search higher)
+    no load is known to keep the limits (0 probes; interrupted)
+    no load is known to keep the limits (2 probes; stopped at 2 guests: the clock stepped)
+    ");
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let good = Settings::users();
+    let hint = |load, factor| Some(Hint { load, factor });
+    let bad = [
+        Settings { lowest: 0.0, ..good },
+        Settings {
+            highest: f64::INFINITY,
+            ..good
+        },
+        Settings { lowest: 1.5, ..good },
+        Settings {
+            hint: hint(5.0, 1.0),
+            ..good
+        },
+        Settings {
+            hint: hint(f64::NAN, 2.0),
+            ..good
+        },
+        Settings { resolution: 0.0, ..good },
+        Settings { most_probes: 1, ..good },
+        Settings { confirm: 99, ..good },
+    ];
+    let refusals = bad.map(|settings| Search::new(settings).expect_err("bad settings").to_string());
+    insta::assert_snapshot!(refusals.join("\n"), @r"
+    the range of loads must run from above 0 to something larger, not from 0 to 10000
+    the range of loads must run from above 0 to something larger, not from 1 to inf
+    users and guests are whole numbers: the range 1.5 to 10000 must have whole ends
+    the hint must be a load above 0 with a factor from 1.01 to 10, not 5 with 1
+    the hint must be a load above 0 with a factor from 1.01 to 10, not NaN with 2
+    resolution must lie between 0.001 and 0.5, not 0
+    most_probes must lie between 2 and 200, not 1
+    confirm must lie between 0 and 10, not 99
+    ");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn whatever_comes_out_it_stays_in_range_and_ends(
+        outcomes in prop::collection::vec(0_u8..8, 40),
+        lowest in 1_u32..50,
+        span in 0_u32..2_000,
+        whole in any::<bool>(),
+        most_probes in 2_u32..40,
+        confirm in 0_u32..5,
+        resolution in 0.005..0.3_f64,
+    ) {
+        let settings = Settings {
+            lowest: f64::from(lowest),
+            highest: f64::from(lowest + span),
+            whole,
+            resolution,
+            hint: None,
+            most_probes,
+            confirm,
+        };
+        let mut next = 0;
+        let answer = play(settings, |_| {
+            next += 1;
+            match outcomes[next - 1] {
+                0 => Outcome::Invalid { reason: "a test".to_owned() },
+                outcome => judge(f64::from(outcome) / 4.0),
+            }
+        });
+        prop_assert!(answer.probes.len() <= most_probes as usize);
+        let inside = |load: f64| (settings.lowest..=settings.highest).contains(&load) && (!whole || load.fract() == 0.0);
+        prop_assert!(answer.probes.iter().all(|(probe, _)| inside(probe.load)));
+        prop_assert!(answer.load.is_none_or(inside));
+        prop_assert!((settings.lowest..=settings.highest).contains(&answer.knee));
+        if let (Some(low), Some(high)) = answer.interval {
+            prop_assert!(low <= high);
+        }
+        let confirms = |(probe, outcome): &&(Probe, Outcome)| {
+            Some(probe.load) == answer.load && probe.purpose == Purpose::Confirm && *outcome == Outcome::Pass
+        };
+        let confirmations = answer.probes.iter().filter(confirms).count();
+        prop_assert!(!answer.confirmed || confirmations >= confirm as usize, "{:?}", answer);
+    }
+}
