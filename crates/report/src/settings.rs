@@ -97,11 +97,10 @@ fn grouped(run: &Run) -> BTreeMap<Values, Group> {
     for trial in &run.trials {
         for tuning in trial.record.iter().flat_map(|record| &record.tunings) {
             let key = [&tuning.name, &tuning.asked, &tuning.effective, &tuning.at_end].map(String::clone);
-            let group = groups
-                .entry(key)
-                .or_insert_with(|| (remark(tuning), BTreeSet::new(), BTreeSet::new()));
-            group.1.insert(trial.row.trial.point);
-            group.2.insert(tuning.guest.clone());
+            let group = groups.entry(key).or_default();
+            group.remark = remark(tuning);
+            group.points.insert(trial.row.trial.point);
+            group.guests.insert(tuning.guest.clone());
         }
     }
     groups
