@@ -15,8 +15,8 @@ pub use error::RootError;
 /// Raised when the same packages give another root.
 const VERSION: u32 = 1;
 
-/// What guests run, and a shell for whoever looks into one. The names without versions lead to the release's own PHP.
-pub const PACKAGES: [&str; 8] = [
+/// What guests run, and a shell with its tools: it makes the system tables, and serves whoever looks into a guest. The names without versions lead to the release's own PHP.
+pub const PACKAGES: [&str; 9] = [
     "mariadb-server-core",
     "apache2-bin",
     "libapache2-mod-php",
@@ -24,6 +24,7 @@ pub const PACKAGES: [&str; 8] = [
     "php-mysql",
     "base-files",
     "base-passwd",
+    "coreutils",
     "dash",
 ];
 
