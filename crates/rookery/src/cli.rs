@@ -95,6 +95,9 @@ pub(crate) struct CheckArgs {
     /// Check the file alone, not whether this host can run it
     #[arg(long)]
     pub(crate) file_only: bool,
+    /// Check this host for the study in one of the scales of its file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scale: Option<String>,
     /// Print problems as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -104,6 +107,12 @@ pub(crate) struct CheckArgs {
 pub(crate) struct PlanArgs {
     /// Study file
     pub(crate) study: PathBuf,
+    /// Plan the study in one of the scales of its file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scale: Option<String>,
+    /// Show the plan although this host cannot run it; the problems and the exit code stay
+    #[arg(long)]
+    pub(crate) anyway: bool,
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -486,6 +495,7 @@ A services file:
   ready_within_ms = 60000
   stop_signal = \"TERM\"              # or INT, QUIT, WINCH
   grace_ms = 10000                  # from the stop signal to SIGKILL
+  keep_group = false                # true: may not begin a session or process group of its own
   oneshot = false                   # true: must end with exit code 0 before the next one starts
   creates = \"PATH\"                  # where this exists a oneshot is skipped
 

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
     let mut all = Vec::new();
     let mut worst = Code::Done;
     for path in &args.studies {
-        let problems = match problems_of(path, args.file_only)? {
+        let problems = match problems_of(path, args)? {
             None => {
                 if !args.json {
                     output::result(format!("{}: no problems", path.display()));
@@ -51,19 +51,21 @@ fn code_of(problems: &[Problem]) -> Code {
     }
 }
 
-fn problems_of(path: &Path, file_only: bool) -> Result<Option<Problems>, Failure> {
-    let document = match parse(path)? {
+fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failure> {
+    let document = match parse(path, args.scale.as_deref())? {
         Ok(document) => document,
         Err(problems) => return Ok(Some(problems)),
     };
-    if file_only {
+    if args.file_only {
         return Ok(None);
     }
     let facts = rookery_lab::host_facts(&PathBuf::from("."))?;
     if let Err(problems) = Plan::of(&document, &facts) {
         return Ok(Some(problems));
     }
-    rookery_lab::check_host(document.study())?;
+    for variant in document.variants() {
+        rookery_lab::check_host(&variant.study)?;
+    }
     Ok(None)
 }
 
@@ -87,8 +89,8 @@ fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Read and parse a study file.
-fn parse(path: &Path) -> Result<Result<Document, Problems>, Failure> {
+/// Read and parse a study file, in one of its scales.
+fn parse(path: &Path, scale: Option<&str>) -> Result<Result<Document, Problems>, Failure> {
     let bytes = bytes_of(path).map_err(|error| {
         Failure::new(
             Code::Study,
@@ -98,16 +100,30 @@ fn parse(path: &Path) -> Result<Result<Document, Problems>, Failure> {
             ),
         )
     })?;
-    Ok(Document::parse_bytes(&path.display().to_string(), &bytes))
+    Ok(Document::parse_bytes_scaled(&path.display().to_string(), &bytes, scale))
 }
 
 /// A study that is right, for commands that go on with it.
 pub(crate) fn load(path: &Path) -> Result<Document, Failure> {
-    parse(path)?.map_err(|problems| Failure::new(Code::Study, problems))
+    load_scaled(path, None)
+}
+
+/// A study that is right, in one of the scales of its file.
+pub(crate) fn load_scaled(path: &Path, scale: Option<&str>) -> Result<Document, Failure> {
+    parse(path, scale)?.map_err(|problems| Failure::new(Code::Study, problems))
 }
 
 /// The plan of a study on this host.
 pub(crate) fn plan(document: &Document, runs: &Path) -> Result<Plan, Failure> {
+    match plan_anyway(document, runs)? {
+        (plan, None) => Ok(plan),
+        (_, Some(problems)) => Err(problems),
+    }
+}
+
+/// The plan of a study, and why this host cannot run it.
+pub(crate) fn plan_anyway(document: &Document, runs: &Path) -> Result<(Plan, Option<Failure>), Failure> {
     let facts = rookery_lab::host_facts(runs)?;
-    Plan::of(document, &facts).map_err(|problems| Failure::new(code_of(problems.list()), problems))
+    let (plan, problems) = Plan::anyway(document, &facts);
+    Ok((plan, problems.map(|problems| Failure::new(code_of(problems.list()), problems))))
 }

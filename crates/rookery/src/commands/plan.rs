@@ -8,11 +8,14 @@ use crate::{
 };
 
 pub(crate) fn run(args: &PlanArgs) -> Result<Code, Failure> {
-    let document = check::load(&args.study)?;
-    let plan = check::plan(&document, &args.places.runs)?;
-    if args.json {
-        return output::json(&plan);
+    let document = check::load_scaled(&args.study, args.scale.as_deref())?;
+    let (plan, problems) = check::plan_anyway(&document, &args.places.runs)?;
+    if problems.is_none() || args.anyway {
+        if args.json {
+            output::json(&plan)?;
+        } else {
+            output::result(rookery_study::render_plan(&plan, document.study()));
+        }
     }
-    output::result(rookery_study::render_plan(&plan, document.study()));
-    Ok(Code::Done)
+    problems.map_or(Ok(Code::Done), Err)
 }
