@@ -98,6 +98,8 @@ pub fn lack_of_fit(observations: &Observations, parameters: usize, curve: impl F
 pub struct PredictionError {
     /// Mean absolute error.
     pub mape: f64,
+    /// Mean absolute error as a share of the middle of measured and predicted: too high and too low weigh alike.
+    pub smape: f64,
     /// Largest absolute error.
     pub largest: f64,
     /// Mean signed error, predicted less measured.
@@ -117,6 +119,7 @@ impl PredictionError {
         let relative = |pair: &(f64, f64)| (pair.1 - pair.0) / pair.0;
         Some(Self {
             mape: mean(&|pair| relative(pair).abs()),
+            smape: mean(&|pair| (pair.1 - pair.0).abs() / f64::midpoint(pair.0.abs(), pair.1.abs())),
             largest: pairs.iter().map(|pair| relative(pair).abs()).fold(0.0, f64::max),
             bias: mean(&relative),
             rmse: mean(&|pair| (pair.1 - pair.0).powi(2)).sqrt(),

@@ -213,8 +213,14 @@ fn mape() {
     let found = PredictionError::of(&pairs).expect("pairs");
     all_close(
         "errors",
-        &[found.mape * 100.0, found.largest * 100.0, found.bias * 100.0, found.rmse],
-        &["mape", "max_ape", "bias", "rmse"].map(|key| number(&e[key])),
+        &[
+            found.mape * 100.0,
+            found.smape * 100.0,
+            found.largest * 100.0,
+            found.bias * 100.0,
+            found.rmse,
+        ],
+        &["mape", "smape", "max_ape", "bias", "rmse"].map(|key| number(&e[key])),
         CLOSED,
     );
 }
