@@ -234,6 +234,8 @@ fn forest_layout(panel: &Panel) -> Layout {
                 .type_(AxisType::Category)
                 .category_array(forest_names(panel))
                 .category_order(CategoryOrder::Array)
+                // Room for the whiskers of the first and the last line.
+                .range(vec![-0.6, lines as f64 - 0.4])
                 .zero_line(false)
                 .auto_margin(true),
         )

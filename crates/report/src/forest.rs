@@ -78,12 +78,12 @@ const HEADS: [&str; 10] = [
     "factor",
     "level",
     "against",
-    "orders/min, %",
+    "orders/min",
     "verdict",
-    "order p95, %",
+    "order p95",
     "verdict",
-    "errors, from and to",
-    "from",
+    "errors, before \u{2192} after",
+    "rests on",
     "detectable",
 ];
 

@@ -419,3 +419,32 @@ fn a_wide_study_is_summed_up() {
         "the table has all"
     );
 }
+
+#[test]
+fn every_variant_scales_up_on_a_line_of_its_own() {
+    let mut header = fixture::lamp::header(1, false);
+    // The halves become single guests of half the size.
+    for point in header.plan.points.iter_mut().filter(|point| point.guests == 2) {
+        (point.guests, point.users, point.pins) = (1, vec![100], vec![vec![0]]);
+        point.layouts = vec!["scale-up".to_owned()];
+    }
+    let fixture = planned(&header);
+    header.plan.trials.iter().for_each(|trial| end(&fixture, trial.id, |_| {}));
+    let (run, analysis) = analysed(&fixture);
+    let figure = figures::scale_up(&run, &analysis).expect("sizes vary");
+    let names: Vec<&str> = figure.panels[0].rows[0].series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["scale-up, tuning=stock", "scale-up, tuning=pureflex", "in proportion"]);
+}
+
+#[test]
+fn points_that_broke_limits_are_marked_in_the_figures() {
+    let mut header = header(1);
+    header.study.qos.percentiles[0].limit_us = 50_000;
+    let fixture = planned(&header);
+    (1..=5).for_each(|trial| end(&fixture, trial, |_| {}));
+    let (run, analysis) = analysed(&fixture);
+    let text = data(figures::consolidation(&run, &analysis).as_ref());
+    assert!(text.contains("Pale: limits broken."), "{text}");
+    let marked: Vec<&str> = text.lines().filter(|line| line.contains(", limits broken")).collect();
+    assert!(marked.len() == 2 && marked[1].starts_with("4 x 0.25"), "{text}");
+}
