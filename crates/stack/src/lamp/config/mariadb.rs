@@ -19,7 +19,7 @@ const PLACES: &str = "\
 [mariadbd]
 datadir = {data}/mysql
 socket = ../mysql.sock
-pid_file = ../mysql.pid
+pid_file = {run}/mariadbd.pid
 tmpdir = {data}
 skip_networking
 skip_name_resolve
