@@ -319,13 +319,14 @@ impl Worker {
         recorder.failure(Fault::DROPPED, arrival.at, self.acts[arrival.guest], b"");
     }
 
-    /// Ring the desk at `at`, or at the next millisecond when arrivals are started in batches.
-    pub(crate) fn await_arrival(&self, at: Nanos) {
-        if self.desk.is_exact() {
-            self.alarms.set_exact(at, DESK);
-        } else {
-            self.alarms.set(at, DESK);
-        }
+    /// Ring the desk at `at`.
+    pub(crate) fn ring_desk(&self, at: Nanos) {
+        self.alarms.set_exact(at, DESK);
+    }
+
+    /// Ring the desk at `at` or up to a millisecond later, together with others.
+    pub(crate) fn ring_desk_on_grid(&self, at: Nanos) {
+        self.alarms.set(at, DESK);
     }
 
     /// Wake overdue users and count how all stand.
