@@ -1,6 +1,6 @@
 //! `[stack.settings]`: single settings of the servers, `"mariadb.innodb_buffer_pool_size" = "8MiB"`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 use toml::{
@@ -89,23 +89,23 @@ pub(super) fn read(section: Free<'_, '_, '_>) -> Option<Settings> {
     };
     let context = section.context;
     let mut settings = Some(Settings::new());
-    for (index, setting) in written(table).iter().enumerate() {
+    let (written, mut names) = (written(table), BTreeSet::new());
+    for (index, setting) in written.iter().enumerate() {
         if index == MOST_SETTINGS {
             let message = format!("there are more than {MOST_SETTINGS} settings");
             return context.refuse(Code::TooMany, setting.value.span(), message, "put the common ones into a tuning");
         }
         context.spans.insert(setting.name.clone(), setting.value.span());
-        let value = check_name(setting, context).and_then(|()| read_value(setting, context));
-        match (value, &mut settings) {
-            (Some(value), Some(settings)) if !settings.contains_key(&setting.name) => {
-                settings.insert(setting.name.clone(), value);
-            }
-            (Some(_), _) => {
-                let message = format!("the setting {} is given twice", quoted(&setting.name));
-                settings = context.refuse(Code::DuplicateKey, setting.value.span(), message, "keep one of the two");
-            }
-            (None, _) => settings = None,
+        if !names.insert(setting.name.as_str()) {
+            let message = format!("the setting {} is given twice", quoted(&setting.name));
+            settings = context.refuse(Code::DuplicateKey, setting.value.span(), message, "keep one of the two");
+            continue;
         }
+        let value = check_name(setting, context).and_then(|()| read_value(setting, context));
+        settings = settings.zip(value).map(|(mut settings, value)| {
+            settings.insert(setting.name.clone(), value);
+            settings
+        });
     }
     settings
 }
@@ -227,6 +227,8 @@ mod tests {
             let refused = settings(line).expect_err(line);
             assert!(refused.contains(expected), "{line}: {refused}");
         }
+        let two = settings("\"php.a\" = inf\n\"php.b\" = 1\n\"php.c\" = nan").expect_err("two problems");
+        assert_eq!(two.lines().count(), 2, "{two}");
         let many: String = (0..70).map(|n| format!("\"php.x{n}\" = 1\n")).collect();
         assert!(settings(&many).expect_err("many").contains("more than 64 settings"));
     }
