@@ -3,13 +3,14 @@
 //! [`Measurement`] is what one trial of the driver yields; [`qos::judge`] turns it into a verdict; [`Summary`], [`Ratio`]
 //! and [`Fairness`] say what several repeats or guests tell together, [`Effect`] what a change of one factor is worth.
 //!
-//! Within a trial, [`steady`] judges its steady state, [`BatchMeans`] gives an interval to the mean of its seconds, [`PercentilePoint`] bounds to
+//! Within a trial, [`checks`] tells what [`faults`] cannot see in a measurement alone, [`steady`] judges the steady state, [`BatchMeans`] gives an interval to the mean of its seconds, [`PercentilePoint`] bounds to
 //! its percentiles. Between trials, [`adaptive`] says when there are enough repeats, [`Bootstrap`] and [`Shift`] compare lots of them, and
 //! [`detectable_paired`] and its kin say which change could have been seen.
 
 pub mod adaptive;
 mod batch;
 mod bootstrap;
+pub mod checks;
 mod detectable;
 mod effect;
 mod error_class;

@@ -17,6 +17,8 @@ const REMAIN: usize = 5;
 const FEWEST_GROUPS: usize = 10;
 /// A change of the means of two halves, or over the window, that matters.
 const HALVES_LIMIT: f64 = 0.02;
+/// Fewest groups of a half that tell its scatter.
+const FEWEST_OF_HALF: usize = 4;
 /// Standard errors beyond which the means of two halves differ.
 const HALVES_ERRORS: f64 = 2.0;
 /// What lies before a cut that MSER-5 chose differs beyond so many half-widths of a 95 % interval: the choice itself seeks out a difference.
@@ -126,11 +128,14 @@ impl Drift {
 }
 
 /// The relative change from the first half of a series to the second, where it is more than 2 % and more than two standard errors (from
-/// means of five seconds); else `None`.
+/// means of five seconds, at least four in a half); else `None`.
 #[must_use]
 pub fn halves_differ(series: &[f64]) -> Option<f64> {
     let (first, second) = series.split_at(series.len() / 2);
     let (first, second) = (group_means(first, GROUP)?, group_means(second, GROUP)?);
+    if first.len() < FEWEST_OF_HALF {
+        return None;
+    }
     let ((a, variance_a), (b, variance_b)) = (moments(&first)?, moments(&second)?);
     let error = (variance_a? / first.len() as f64 + variance_b? / second.len() as f64).sqrt();
     differs(a, b, HALVES_ERRORS * error)
