@@ -77,6 +77,9 @@ pub(crate) struct RunArgs {
     /// Go on with an interrupted run: finished trials are kept, the others are run
     #[arg(long)]
     pub(crate) resume: bool,
+    /// Run the study in one of the scales of its file
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    pub(crate) scale: Option<String>,
     /// Print nothing but errors and the path of the report
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -250,6 +253,45 @@ pub(crate) enum PacingArg {
     Cycle,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalsArg {
+    /// Independent of each other
+    Poisson,
+    /// At even distances
+    Uniform,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrecisionArg {
+    /// Each at its own time, to some microseconds
+    Exact,
+    /// Those of a millisecond together: cheaper
+    Batched,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OpenArgs {
+    /// Open load: visitors arrive on a schedule that does not wait for answers, order and leave; so many per second at each target, such as
+    /// 100, 10..200, 30s:100,30s:200,10s:~50 or swing:100:0.5:60s
+    #[arg(long, value_name = "RATE", conflicts_with = "users")]
+    pub(crate) open: Option<String>,
+    /// With --open: how arrivals are spaced
+    #[arg(long, value_enum, default_value_t = ArrivalsArg::Poisson)]
+    pub(crate) arrivals: ArrivalsArg,
+    /// With --open: visitors present at one target; further arrivals are dropped and counted
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) max_in_flight: u32,
+    /// With --open: how exactly arrivals are started
+    #[arg(long, value_enum, default_value_t = PrecisionArg::Exact)]
+    pub(crate) precision: PrecisionArg,
+    /// With --open: after an order a visitor thinks and orders again with this probability (a partly open load)
+    #[arg(long, value_name = "PROBABILITY", requires = "open")]
+    pub(crate) go_on: Option<f64>,
+    /// With --open: orders of each visitor, with think times between them (a partly open load)
+    #[arg(long, requires = "open", conflicts_with = "go_on")]
+    pub(crate) acts: Option<u32>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct DriveDvdstoreArgs {
     /// System to drive; several are driven alike
@@ -264,6 +306,8 @@ pub(crate) struct DriveDvdstoreArgs {
     /// Users per target [default: 1]
     #[arg(long)]
     pub(crate) users: Option<u32>,
+    #[command(flatten)]
+    pub(crate) load: OpenArgs,
     /// Size of the loaded database [default: 10MB]
     #[arg(long)]
     pub(crate) size: Option<String>,

@@ -103,13 +103,8 @@ fn parse(path: &Path, scale: Option<&str>) -> Result<Result<Document, Problems>,
     Ok(Document::parse_bytes_scaled(&path.display().to_string(), &bytes, scale))
 }
 
-/// A study that is right, for commands that go on with it.
-pub(crate) fn load(path: &Path) -> Result<Document, Failure> {
-    load_scaled(path, None)
-}
-
-/// A study that is right, in one of the scales of its file.
-pub(crate) fn load_scaled(path: &Path, scale: Option<&str>) -> Result<Document, Failure> {
+/// A study that is right, in one of the scales of its file, for commands that go on with it.
+pub(crate) fn load(path: &Path, scale: Option<&str>) -> Result<Document, Failure> {
     parse(path, scale)?.map_err(|problems| Failure::new(Code::Study, problems))
 }
 

@@ -11,7 +11,7 @@ use rookery_lab::{Conductor, Event, Summary};
 use rookery_store::{Outcome, Store, TrialRow, TrialStatus};
 
 use crate::{
-    cli::{Places, RunArgs},
+    cli::RunArgs,
     commands::{check, report},
     exit::{Code, Failure},
     output,
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     let conducted = if args.resume {
         resume(&conductor, study)
     } else {
-        start(&conductor, Path::new(study), &args.places)
+        start(&conductor, Path::new(study), args)
     };
     teller.finish();
     let summary = conducted.map_err(|failure| failure.with_resumption(begun.get()))?;
@@ -64,9 +64,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     verdict(&store)
 }
 
-fn start(conductor: &Conductor<'_>, path: &Path, places: &Places) -> Result<Summary, Failure> {
-    let document = check::load(path)?;
-    let plan = check::plan(&document, &places.runs)?;
+fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summary, Failure> {
+    let document = check::load(path, args.scale.as_deref())?;
+    let plan = check::plan(&document, &args.places.runs)?;
     Ok(conductor.start(path, document.text(), document.study(), &plan)?)
 }
 
