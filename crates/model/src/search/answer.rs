@@ -27,7 +27,7 @@ pub struct Answer {
 /// Why a search ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
-    /// The load is confirmed and a run above it failed.
+    /// The load is confirmed (unless no confirmation was asked for), and runs above it fail, or pass by luck alone.
     Found,
     /// The budget of probes is spent.
     Budget,

@@ -27,16 +27,18 @@
 //!
 //! How well it does, by simulation: servers with knees from 40 to 340 users in a range of 20 to 400, at most 18 probes (60 % of a ladder of ten loads
 //! with three repeats), 200 seeds a row. "Steep" is one station of 10 ms with 1 s think time, "gentle" a 95th percentile that grows as the load
-//! does; noise is the deviation of the percentile from run to run. The tests hold these numbers.
+//! does; noise is the deviation of the percentile from run to run. The tests keep it there, up to 10 % of noise.
 //!
 //! | server | noise | interval holds the knee | knee off by, mean | confirmed |
 //! |---|---|---|---|---|
 //! | steep | 2 % | 200 of 200 | 0.7 % | 100 % |
 //! | steep | 5 % | 197 | 1.4 % | 98 % |
 //! | steep | 10 % | 196 | 2.4 % | 93 % |
+//! | steep | 20 % | 193 | 4.1 % | 86 % |
 //! | gentle | 2 % | 199 | 1.1 % | 98 % |
 //! | gentle | 5 % | 195 | 2.2 % | 94 % |
 //! | gentle | 10 % | 194 | 3.7 % | 91 % |
+//! | gentle | 20 % | 180: too few, mend the noise first | 6.4 % | 81 % |
 //!
 //! For a study: one `Search` per point (layout x variant). Start it with [`Hint`]s from neighbours that are done (factor 1.3), from the queueing
 //! model (factor 1.5), or from the bound N* = (R + Z) / D_max (factor 2). Trials of a ladder of loads, needed for figures, are handed in
@@ -278,7 +280,12 @@ impl Search {
             _ if load <= self.settings.lowest => Stage::Done(Ending::NothingPasses),
             _ => {
                 let lower = self.settings.lower(load);
-                self.confirm(self.kept(lower).unwrap_or(self.settings.lowest))
+                let next = self.kept(lower).unwrap_or(self.settings.lowest);
+                // Back at a load that is confirmed already: what passed above it passed by luck.
+                if self.confirmed.is_some_and(|confirmed| next <= confirmed) {
+                    return Stage::Done(Ending::Found);
+                }
+                self.confirm(next)
             }
         }
     }
@@ -292,11 +299,8 @@ impl Search {
             above = self.settings.higher(above);
         }
         let known = |probe: &Probe, outcome: &Outcome| probe.purpose.full() && probe.load <= above && outcome.passed() == Some(false);
-        if self
-            .probes
-            .iter()
-            .any(|(probe, outcome)| probe.load > load && known(probe, outcome))
-        {
+        let mut higher = self.probes.iter().filter(|(probe, _)| probe.load > load);
+        if higher.any(|(probe, outcome)| known(probe, outcome)) {
             return Stage::Done(Ending::Found);
         }
         Stage::Above { load: above }
@@ -304,11 +308,11 @@ impl Search {
 
     /// After a run above passed: confirm a larger load, if there is one and the budget carries it.
     fn go_higher(&self) -> Stage {
-        match self.kept(self.settings.highest) {
-            Some(load) if self.confirmed.is_none_or(|confirmed| load > confirmed) && self.left() >= self.settings.confirm => {
-                self.confirm(load)
-            }
-            _ => Stage::Done(Ending::Found),
+        let larger = |load: &f64| self.confirmed.is_none_or(|confirmed| *load > confirmed);
+        match self.kept(self.settings.highest).filter(larger) {
+            None => Stage::Done(Ending::Found),
+            Some(_) if self.left() < self.settings.confirm => Stage::Done(Ending::Budget),
+            Some(load) => self.confirm(load),
         }
     }
 
