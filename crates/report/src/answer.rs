@@ -94,6 +94,9 @@ fn worths(effects: &Effects) -> Vec<String> {
 
 /// `stack.tuning = pureflex` against `stock`: +23 % orders/min (18 % to 28 %), better; ...
 fn worth(worth: &Worth) -> String {
+    if worth.compared.iter().all(|compared| compared.effect.is_none()) {
+        return format!("{}: no good trials are left that could be compared.", worth.name());
+    }
     let parts: Vec<String> = worth.compared.iter().map(part).collect();
     format!("{}: {}.", worth.name(), parts.join("; "))
 }

@@ -134,6 +134,20 @@ fn pairs_that_void_trials_broke_are_compared_by_means_and_it_is_said() {
 }
 
 #[test]
+fn without_both_levels_nothing_is_compared() {
+    let header = fixture::lamp::header(1, false);
+    let fixture = planned(&header);
+    end(&fixture, 1, |_| {});
+    let (_, analysis) = analysed(&fixture);
+    assert!(
+        analysis.answer[0].ends_with("no good trials are left that could be compared."),
+        "{}",
+        analysis.answer[0]
+    );
+    assert!(html(&fixture.store).expect("a page").contains("could be compared"));
+}
+
+#[test]
 fn settings_that_did_not_take_are_told_apart() {
     let fixture = fixture::lamp::complete(false);
     let (run, _) = analysed(&fixture);
