@@ -3,6 +3,9 @@
 mod data;
 mod driver;
 mod guests;
+mod lamp;
+mod load;
+mod pages;
 
 use std::process::Command;
 
@@ -15,7 +18,11 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "data" => data::run(args),
         "driver" => driver::run(args),
         "guests" => guests::run(args),
-        _ => Err(format!("no benchmark is called `{what}`; there are data, driver and guests")),
+        "load" => load::run(args),
+        "pages" => pages::run(args),
+        _ => Err(format!(
+            "no benchmark is called `{what}`; there are data, driver, guests, load and pages"
+        )),
     }
 }
 

@@ -16,10 +16,10 @@
 pub const SETTINGS: [(&str, &str); 2] = [("innodb_ft_min_token_size", "3"), ("innodb_ft_enable_stopword", "OFF")];
 
 /// Database and tables; nothing may be there yet.
-pub(super) const TABLES: &str = include_str!("../../../../stacks/lamp/schema/tables.sql");
+pub const TABLES: &str = include_str!("../../../../stacks/lamp/schema/tables.sql");
 
 /// Foreign keys, after everything else.
-pub(super) const KEYS: &str = include_str!("../../../../stacks/lamp/schema/keys.sql");
+pub const KEYS: &str = include_str!("../../../../stacks/lamp/schema/keys.sql");
 
 /// The procedure `NEW_CUSTOMER`: one statement with semicolons in it.
 pub(super) const NEW_CUSTOMER: &str = include_str!("../../../../stacks/lamp/schema/new_customer.sql");
@@ -29,18 +29,24 @@ pub(super) const ACCOUNTS: &str = include_str!("../../../../stacks/lamp/schema/a
 
 /// A table that is loaded from generated rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Table {
+pub enum Table {
+    /// `CUSTOMERS`.
     Customers,
+    /// `CUST_HIST`.
     CustHist,
+    /// `ORDERS`.
     Orders,
+    /// `ORDERLINES`.
     OrderLines,
+    /// `PRODUCTS`.
     Products,
+    /// `INVENTORY`.
     Inventory,
 }
 
 impl Table {
     /// Every table, those first that take longest: streams that take the next one then end at about the same time.
-    pub(super) const ALL: [Self; 6] = [
+    pub const ALL: [Self; 6] = [
         Self::OrderLines,
         Self::Customers,
         Self::CustHist,
@@ -49,7 +55,9 @@ impl Table {
         Self::Inventory,
     ];
 
-    pub(super) fn name(self) -> &'static str {
+    /// Its name in the database.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Customers => "CUSTOMERS",
             Self::CustHist => "CUST_HIST",
@@ -61,7 +69,8 @@ impl Table {
     }
 
     /// The indexes that are made after the rows, one statement each: InnoDB makes one full-text index at a time.
-    pub(super) fn indexes(self) -> &'static [&'static str] {
+    #[must_use]
+    pub fn indexes(self) -> &'static [&'static str] {
         match self {
             Self::Customers => &["ALTER TABLE DS2.CUSTOMERS ADD UNIQUE INDEX IX_CUST_USERNAME (USERNAME)"],
             Self::CustHist => &["ALTER TABLE DS2.CUST_HIST ADD INDEX IX_CUST_HIST_CUSTOMERID (CUSTOMERID)"],

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_driver::{Assignment, Config, Limits, Load, Phases, Script, faults, run as drive};
+use rookery_driver::{Assignment, Config, Limits, Phases, Script, faults, run as drive};
 use rookery_stats::{Measurement, Pacing};
 use rookery_workload::dvdstore::WordLists;
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
             ramp_down: Duration::ZERO,
             drain: Duration::from_secs(1),
         },
-        load: Load::Closed,
+        load: rookery_driver::Load::Closed,
         pacing: Pacing::Think,
         think_time,
         timeout: Duration::from_secs(10),
