@@ -327,6 +327,49 @@ fn the_original_format_prints_the_original_lines() {
 }
 
 #[test]
+fn visitors_may_arrive_on_a_schedule() {
+    let place = Place::new();
+    let (_app, port) = app(&place, "corrected");
+    let target = format!("http://127.0.0.1:{port}/ds2");
+    let base = [
+        "drive",
+        "dvdstore",
+        "--target",
+        &target,
+        "--size",
+        "1MB",
+        "--ramp-up",
+        "100ms",
+        "--settle",
+        "100ms",
+        "--steady",
+        "1s",
+    ];
+    let told = |extra: &[&str]| {
+        let output = place.rookery(&[&base, extra].concat()).output().expect("rookery starts");
+        (went_to_its_end(&output), text(&output.stdout), text(&output.stderr))
+    };
+    let (well, out, _) = told(&["--open", "40", "--arrivals", "uniform", "--json"]);
+    let measurement: serde_json::Value = serde_json::from_str(&out).expect("the measurement is JSON");
+    assert!(well, "{out}");
+    let arrivals = &measurement["driver"]["arrivals"];
+    assert_eq!(
+        (&measurement["mode"], &arrivals["drawn"], &arrivals["dropped"]),
+        (&"open".into(), &40.into(), &0.into())
+    );
+    assert_eq!((&arrivals["spacing"], &arrivals["precision"]), (&"uniform".into(), &"exact".into()));
+    let (well, out, _) = told(&["--open", "20..60", "--acts", "2", "--precision", "batched"]);
+    assert!(
+        well && out.contains("(partly open load, ") && out.contains("(batched), 0 dropped; lateness p50 "),
+        "{out}"
+    );
+    let (_, _, err) = told(&["--open", "soon"]);
+    assert!(err.contains("--open soon is no rate") && err.contains("mend: "), "{err}");
+    let (_, _, err) = told(&["--open", "10", "--go-on", "1.5"]);
+    assert!(err.contains("cannot go on with the probability 1.5"), "{err}");
+}
+
+#[test]
 fn users_may_keep_a_cycle() {
     let place = Place::new();
     let (_app, port) = app(&place, "corrected");

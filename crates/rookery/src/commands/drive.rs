@@ -1,5 +1,6 @@
 //! `rookery drive dvdstore`: only the driver, against a system that already runs.
 
+mod arrivals;
 mod config_file;
 mod learn;
 mod original;
@@ -152,7 +153,7 @@ fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failu
         network: None,
         cpus,
         phases: settings.phases,
-        load: rookery_driver::Load::Closed,
+        load: arrivals::load(&args.load)?,
         pacing: settings.pacing,
         think_time: settings.think_time,
         timeout: settings.timeout,

@@ -1,6 +1,6 @@
 //! What a load measured, as tables for people and as JSON.
 
-use rookery_stats::{GuestMeasurement, Latencies, Measurement};
+use rookery_stats::{GuestMeasurement, Latencies, Measurement, Mode, hidden_freezes};
 use rookery_workload::dvdstore::lines;
 
 use crate::{
@@ -31,13 +31,38 @@ pub(super) fn print(measurement: &Measurement, faults: &[String]) {
         driver.cpu_us_per_request,
         driver.lag_p99_us
     ));
+    if let Some(arrivals) = &driver.arrivals {
+        output::result(format!(
+            "arrivals: {} {} drawn, {} started ({}), {} dropped; lateness p50 {} us, p99 {} us, max {} us",
+            arrivals.drawn,
+            arrivals.spacing,
+            arrivals.started,
+            arrivals.precision,
+            arrivals.dropped,
+            driver.lag_p50_us,
+            driver.lag_p99_us,
+            driver.lag_max_us
+        ));
+    }
+    for freeze in hidden_freezes(measurement) {
+        output::result(format!("NOTE: {}", freeze.sentence()));
+    }
     for fault in faults {
         output::result(format!("VOID: {fault}"));
     }
 }
 
+/// The loop type in words: response times mean little without it.
+fn loop_type(mode: Mode, users: u32) -> String {
+    match mode {
+        Mode::Closed => format!("{users} users, closed loop"),
+        Mode::Open => "open load, response times from the intended start".to_owned(),
+        Mode::PartlyOpen => "partly open load, response times from the intended start".to_owned(),
+    }
+}
+
 fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
-    output::result(format!("{} ({} users, closed loop)", guest.guest, guest.users));
+    output::result(format!("{} ({})", guest.guest, loop_type(measurement.mode, guest.users)));
     let totals = original::window_totals(&guest.shop, measurement.window.end_s - measurement.window.start_s);
     output::result(lines::final_line(None, &totals, &original::calls(&guest.shop)));
     output::result(lines::from_start_line(

@@ -1,0 +1,117 @@
+//! Open loads from the command line.
+
+use std::time::Duration;
+
+use rookery_driver::{Arrivals, Load, OpenLoad, Precision, Profile, Step, Visit};
+
+use crate::{
+    cli::{ArrivalsArg, OpenArgs, PrecisionArg},
+    exit::{Code, Failure},
+};
+
+/// The load that was asked for: open when a rate was given.
+pub(super) fn load(args: &OpenArgs) -> Result<Load, Failure> {
+    let Some(text) = &args.open else {
+        return Ok(Load::Closed);
+    };
+    let profile = profile(text).ok_or_else(|| {
+        Failure::new(
+            Code::Usage,
+            format!(
+                "--open {text} is no rate\n  mend: write arrivals per second at each target, such as 100; 10..200 (evenly from 10 to 200); \
+                 30s:100,30s:200,10s:~50 (in steps; ~ = evenly to it); swing:100:0.5:60s (up and down by half within a minute)"
+            ),
+        )
+    })?;
+    let visit = match (args.go_on, args.acts) {
+        (Some(probability), _) => Visit::Continue { probability },
+        (None, Some(acts)) => Visit::Acts(acts),
+        (None, None) => Visit::Single,
+    };
+    Ok(Load::Open(OpenLoad {
+        arrivals: match args.arrivals {
+            ArrivalsArg::Poisson => Arrivals::Poisson,
+            ArrivalsArg::Uniform => Arrivals::Uniform,
+        },
+        profile,
+        weights: Vec::new(),
+        max_in_flight: args.max_in_flight,
+        precision: match args.precision {
+            PrecisionArg::Exact => Precision::Exact,
+            PrecisionArg::Batched => Precision::Batched,
+        },
+        visit,
+    }))
+}
+
+fn profile(text: &str) -> Option<Profile> {
+    if let Some(swing) = text.strip_prefix("swing:") {
+        let mut parts = swing.splitn(3, ':');
+        let (mean, amplitude) = (number(parts.next()?)?, number(parts.next()?)?);
+        let period = duration(parts.next()?)?;
+        return Some(Profile::Swing { mean, amplitude, period });
+    }
+    if text.contains(':') {
+        return text.split(',').map(step).collect::<Option<Vec<Step>>>().map(Profile::Steps);
+    }
+    match text.split_once("..") {
+        Some((from, to)) => Some(Profile::Ramp {
+            from: number(from)?,
+            to: number(to)?,
+        }),
+        None => number(text).map(Profile::Constant),
+    }
+}
+
+fn step(text: &str) -> Option<Step> {
+    let (length, rate) = text.split_once(':')?;
+    let (rate, linear) = rate.strip_prefix('~').map_or((rate, false), |rate| (rate, true));
+    Some(Step {
+        length: duration(length)?,
+        rate: number(rate)?,
+        linear,
+    })
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok()
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    rookery_study::parse_duration(text.trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_of_rate_can_be_written() {
+        assert_eq!(profile("100"), Some(Profile::Constant(100.0)));
+        assert_eq!(profile("10..200"), Some(Profile::Ramp { from: 10.0, to: 200.0 }));
+        let step = |seconds, rate, linear| Step {
+            length: Duration::from_secs(seconds),
+            rate,
+            linear,
+        };
+        assert_eq!(
+            profile("30s:100, 1m:2.5,10s:~50"),
+            Some(Profile::Steps(vec![
+                step(30, 100.0, false),
+                step(60, 2.5, false),
+                step(10, 50.0, true)
+            ]))
+        );
+        assert_eq!(
+            profile("swing:100:0.5:60s"),
+            Some(Profile::Swing {
+                mean: 100.0,
+                amplitude: 0.5,
+                period: Duration::from_secs(60)
+            })
+        );
+        for wrong in ["", "fast", "10..", "30s", "30s:", "30:100", "swing:100:60s", "1..2..3"] {
+            assert_eq!(profile(wrong), None, "{wrong}");
+        }
+    }
+}
