@@ -5,6 +5,7 @@ mod driver;
 mod guests;
 mod lamp;
 mod load;
+mod open;
 mod pages;
 
 use std::process::Command;
@@ -19,9 +20,10 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "driver" => driver::run(args),
         "guests" => guests::run(args),
         "load" => load::run(args),
+        "open" => open::run(args),
         "pages" => pages::run(args),
         _ => Err(format!(
-            "no benchmark is called `{what}`; there are data, driver, guests, load and pages"
+            "no benchmark is called `{what}`; there are data, driver, guests, load, open and pages"
         )),
     }
 }

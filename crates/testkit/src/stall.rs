@@ -154,7 +154,8 @@ fn settle(cpu: Option<u32>) -> io::Result<()> {
 }
 
 fn page() -> Vec<u8> {
-    let mut page = format!("HTTP/1.1 200 OK\r\nContent-Length: {PAGE_BYTES}\r\n\r\n").into_bytes();
+    // Clients of version 1.0 want to be told that the connection stays.
+    let mut page = format!("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: {PAGE_BYTES}\r\n\r\n").into_bytes();
     page.resize(page.len() + PAGE_BYTES, b'x');
     page
 }
@@ -241,6 +242,8 @@ impl Floor {
                 && stream.set_nonblocking(true).is_ok()
                 && epoll::add(&self.queue, &stream, data, epoll::EventFlags::IN).is_ok();
             self.connections.push(good.then(|| Connection { stream, tail: Vec::new() }));
+            // After a freeze the request is already there: whoever came first is served first.
+            self.read(token);
         }
     }
 
