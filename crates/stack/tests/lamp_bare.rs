@@ -337,6 +337,9 @@ fn builder_leaves_a_clean_database(software: &Software) {
     let log = builder.log();
     let order = ["initialise done", "mariadb ready", "mariadb stopped"].map(|text| log.find(text));
     assert!(order.is_sorted() && order[0].is_some(), "{log}");
+    let length = |name: &str| fs::metadata(data.path().join("mysql").join(name)).expect("a file").len();
+    assert_eq!(length("ib_logfile0"), 4 << 20, "the log of the load is not carried along");
+    assert!(length("ibdata1") <= 12 << 20, "what was undone lies elsewhere");
     // A database that was not shut down properly says so at its next start.
     let service = lamp::guest(software, &tuned("stock", &[]), &Options::default());
     let mut guest = Guest::start(&service, "127.77.203.5:8080", Some(&data.path().join("mysql")));

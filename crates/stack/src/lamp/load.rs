@@ -108,6 +108,9 @@ pub fn load(
     })
 }
 
+/// `ER_INCORRECT_GLOBAL_LOCAL_VAR`: a variable that this server only takes at its start.
+const READ_ONLY_VARIABLE: u16 = 1238;
+
 /// Bring a loaded database into the state that clones best: on return, shut the server down cleanly.
 ///
 /// The next shutdown then purges what is left of deleted rows and empties the log, so that a clone starts without recovery.
@@ -122,7 +125,12 @@ pub fn settle(database: &mut Database) -> Result<(), SqlError> {
     ] {
         database.execute(statement)?;
     }
-    Ok(())
+    // A clone makes its own log of the size that it is tuned to; it need not begin by copying the one that the load needed.
+    match database.execute("SET GLOBAL innodb_log_file_size = GREATEST(@@innodb_log_buffer_size, 4194304)") {
+        // Before MariaDB 10.9 the log is as large as at the start.
+        Err(error) if error.code() == Some(READ_ONLY_VARIABLE) => Ok(()),
+        done => done.map(drop),
+    }
 }
 
 /// Refuse a server that would index other words than the pages look for.

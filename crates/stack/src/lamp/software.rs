@@ -279,7 +279,8 @@ fn package_versions(status: &Path) -> Vec<(String, String)> {
         if let Some(name) = line.strip_prefix("Package: ") {
             (package, installed) = (name.to_owned(), false);
         } else if let Some(status) = line.strip_prefix("Status: ") {
-            installed = status.ends_with(" installed");
+            // A root in which packages were only unpacked runs as well.
+            installed = status.ends_with(" installed") || status.ends_with(" unpacked");
         } else if let Some(version) = line.strip_prefix("Version: ").filter(|_| installed) {
             packages.push((std::mem::take(&mut package), version.to_owned()));
         }

@@ -28,12 +28,17 @@ innodb_buffer_pool_dump_at_shutdown = OFF
 ";
 
 /// For a database that is being made: a log that holds a load's writes, and no waits for the disk, since a load that is cut off is thrown away.
+/// The log's buffer is small because the log cannot be made smaller than it at the end.
 const BUILDING: &str = "\
 innodb_buffer_pool_size = 268435456
 innodb_log_file_size = 268435456
+innodb_log_buffer_size = 4194304
 innodb_flush_log_at_trx_commit = 0
 innodb_doublewrite = OFF
 max_allowed_packet = 67108864
+innodb_undo_tablespaces = 3
+innodb_undo_log_truncate = ON
+innodb_max_undo_log_size = 10485760
 ";
 
 /// For the making of the system tables. The redo log is of the least size: each guest makes its own of the size it is tuned to.
