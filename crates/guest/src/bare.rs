@@ -16,7 +16,7 @@ use std::{
 
 use rookery_host::{Host, UsageProbe, await_end};
 use rustix::{
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid},
     thread::{CpuSet, sched_setaffinity},
 };
 
@@ -241,8 +241,9 @@ impl Guest for BareGuest {
     }
 
     fn stop(&mut self, grace: Duration) -> Result<(), GuestError> {
-        if let (Some(group), Some(child)) = (self.group(), &self.child) {
-            let _ = kill_process_group(group, Signal::TERM);
+        if let (Some(leader), Some(child)) = (self.group(), &self.child) {
+            // The leader alone, as in a container: in which order its children end is its own matter.
+            let _ = kill_process(leader, Signal::TERM);
             await_end(child.id(), grace).map_err(self.fail("waiting for its end"))?;
             // Remember how it ended before it is killed.
             self.state();
