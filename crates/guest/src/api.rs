@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     net::SocketAddr,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -44,6 +45,11 @@ pub type Versions = BTreeMap<String, String>;
 pub enum Fill<'a> {
     /// Fills the data directory. The program is installed in the layer as well, so that guests can stand on it.
     Data(&'a (dyn Fn(&Path) -> Result<(), String> + Sync)),
+    /// Fills the data directory, and the program has no part in it: the layer holds none (a new program leaves it valid). Guests stand on
+    /// it [with a program](Template::with_program).
+    DataOnly(&'a (dyn Fn(&Path) -> Result<(), String> + Sync)),
+    /// The program and nothing else, to be put on data.
+    Program,
     /// Makes a whole root file system in an empty directory, and says what is in it. The layer holds no program (a new program leaves it
     /// valid): it is a base for data layers, not for guests.
     Root(&'a (dyn Fn(&Path) -> Result<Versions, String> + Sync)),
@@ -53,6 +59,8 @@ impl fmt::Debug for Fill<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Data(_) => "Data",
+            Self::DataOnly(_) => "DataOnly",
+            Self::Program => "Program",
             Self::Root(_) => "Root",
         })
     }
@@ -63,12 +71,21 @@ impl fmt::Debug for Fill<'_> {
 pub struct Recipe<'a> {
     /// Everything that decides the content, as text: stack, version, data size, seed, ...
     pub description: String,
-    /// The program that guests run; copied with its shared libraries into the layer, unless that is a [`Fill::Root`].
+    /// The program that guests run; copied with its shared libraries into a layer of [`Fill::Data`] or [`Fill::Program`].
     pub program: PathBuf,
-    /// The template on which this one stands as a further layer; `None` = it stands alone. A [`Fill::Root`] stands alone.
+    /// The template on which this one stands as a further layer; `None` = it stands alone. A [`Fill::Root`] and a
+    /// [`Fill::Program`] stand alone.
     pub base: Option<&'a Template>,
     /// The content, made once.
     pub fill: Fill<'a>,
+}
+
+/// Asked several times a second while somebody else builds or removes templates in the same directory; `Break` gives up.
+pub type Patience<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
+
+/// The [`Patience`] that waits for ever.
+pub fn patient() -> ControlFlow<()> {
+    ControlFlow::Continue(())
 }
 
 /// A built template. While one value of it lives, it cannot be removed.
@@ -76,14 +93,27 @@ pub struct Recipe<'a> {
 pub struct Template {
     /// Digest of the recipe.
     pub digest: String,
-    /// Root directory of the top layer; the loaded data lies in `root/data`, the program in `root/program`.
+    /// Root directory of the top layer, or of the one below a program that was put on it; the loaded data lies in `root/data`.
     pub root: PathBuf,
-    /// The program on the host. A base has none.
+    /// The program on the host. A base, and data alone, have none.
     pub program: PathBuf,
     /// Root directories of all layers, the top first.
     pub layers: Vec<PathBuf>,
     /// Keeps it from being removed.
     pub(crate) lease: Lease,
+}
+
+impl Template {
+    /// This template with the program of a [`Fill::Program`] on top: what guests stand on.
+    #[must_use]
+    pub fn with_program(&self, program: &Self) -> Self {
+        Self {
+            program: program.program.clone(),
+            layers: std::iter::once(&program.root).chain(&self.layers).cloned().collect(),
+            lease: program.lease.and(&self.lease),
+            ..self.clone()
+        }
+    }
 }
 
 /// A file that is written for a guest before each of its starts.
@@ -246,11 +276,11 @@ pub trait Lab: Send + Sync {
     fn kind(&self) -> Kind;
     /// The network namespace (a path such as `/run/netns/...`) that the driver's threads must enter; `None` = the host's own loopback.
     fn network(&self) -> Option<&Path>;
-    /// Build the template of `recipe`, or find it built.
+    /// Build the template of `recipe`, or find it built. One builder is at work in a directory at a time; the others have `patience`.
     ///
     /// # Errors
-    /// When the recipe's own fill fails, or the disk does.
-    fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError>;
+    /// When the recipe's own fill fails, or the disk does; [`GuestError::Stopped`] when the patience ends.
+    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError>;
     /// Clone a template into a new guest, not yet started.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ use rustix::{
 };
 
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template,
+    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Patience, Recipe, Site, Template,
     addresses::Blocks,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
@@ -65,8 +65,8 @@ impl Lab for BareLab {
         None
     }
 
-    fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-        self.ground.template(recipe)
+    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+        self.ground.template(recipe, patience)
     }
 
     fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {

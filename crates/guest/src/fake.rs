@@ -17,7 +17,7 @@ use std::{
 use rookery_host::{RealHost, Usage, UsageProbe};
 
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template,
+    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Patience, Recipe, Site, Template,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
     log::tail,
@@ -83,8 +83,8 @@ impl Lab for FakeLab {
         None
     }
 
-    fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-        template::build(&RealHost, &self.site.templates, recipe)
+    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+        template::build(&RealHost, &self.site.templates, recipe, patience)
     }
 
     fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {

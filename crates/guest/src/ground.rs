@@ -9,7 +9,7 @@ use std::{
 use rookery_host::{Cgroups, Host, Identity};
 
 use crate::{
-    GuestError, Kind, Recipe, Site, Template,
+    GuestError, Kind, Patience, Recipe, Site, Template,
     label::Label,
     registry::{Registration, Registry},
     sweep::{discover, sweep, tidy},
@@ -98,8 +98,8 @@ impl Ground {
     ///
     /// # Errors
     /// See [`template::build`].
-    pub(crate) fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-        let template = template::build(&*self.host, &self.site.templates, recipe)?;
+    pub(crate) fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+        let template = template::build(&*self.host, &self.site.templates, recipe, patience)?;
         let mut templates = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
         templates.insert(template.digest.clone(), template.clone());
         Ok(template)

@@ -232,12 +232,15 @@ mod tests {
         std::fs::write(&program, "#!/bin/sh\n").expect("written");
         let fill = |_: &Path| Ok(());
         let template = lab
-            .template(&Recipe {
-                description: "empty".into(),
-                program,
-                base: None,
-                fill: crate::Fill::Data(&fill),
-            })
+            .template(
+                &Recipe {
+                    description: "empty".into(),
+                    program,
+                    base: None,
+                    fill: crate::Fill::Data(&fill),
+                },
+                &crate::patient,
+            )
             .expect("template");
         let spec = |number| GuestSpec {
             number,

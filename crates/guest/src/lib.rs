@@ -28,7 +28,7 @@ mod site;
 mod sweep;
 mod template;
 
-pub use api::{Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template, Versions};
+pub use api::{Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, Recipe, Site, Template, Versions, patient};
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use fake::{FakeBehaviour, FakeLab, FakeStep};
 pub use launch::{StartProgress, remove_all, start_all};

@@ -4,7 +4,8 @@
 //! built in `<digest>.part` under a lock and renamed when it is whole, so that a directory with the name of a digest is always complete.
 //!
 //! A template is a chain of layers: a data layer alone, or a data layer on a base (a whole root file system). The program lies in the data
-//! layer, so a new program leaves the base as it is. A container's clone is an overlay of all layers; note that an overlay copies a whole
+//! layer, or, where it does not decide the data, in a layer of its own that is put on top: a new program then leaves the data as they are.
+//! A container's clone is an overlay of all layers; note that an overlay copies a whole
 //! file when it is first opened for writing (by sharing its blocks where the file system can, as btrfs and XFS do; its holes are kept).
 //! There is no cheaper way that is as safe: `metacopy` spares the copy for changes of owner and mode alone.
 
@@ -16,15 +17,16 @@ mod metadata;
 mod removal;
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io,
     path::Path,
-    time::Instant,
+    thread,
+    time::{Duration, Instant},
 };
 
 use rookery_host::{Host, RealHost};
 
-use crate::{Fill, GuestError, Recipe, Template, Versions, files::open_directory};
+use crate::{Fill, GuestError, Patience, Recipe, Template, Versions, files::open_directory};
 pub use catalogue::{TemplateInfo, templates};
 use digest::digest;
 pub(crate) use install::{LIBRARIES, LOADER, PROGRAM};
@@ -34,22 +36,26 @@ pub use removal::{TemplateChoice, TemplateRemoval, remove_templates, short_diges
 
 /// Below this a disk counts as full when a step fails, MiB.
 const FULL_MIB: u64 = 16;
+/// How often a builder who waits for another looks again.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Build the template of a recipe below `templates` without a lab, or find it built.
 ///
 /// # Errors
-/// When the program cannot be read, the recipe's fill fails, or the disk does; nothing is left then.
-pub fn build_template(templates: &Path, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-    build(&RealHost, templates, recipe)
+/// When the program cannot be read, the recipe's fill fails, or the disk does; nothing is left then. [`GuestError::Stopped`] when the
+/// patience ends.
+pub fn build_template(templates: &Path, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+    build(&RealHost, templates, recipe, patience)
 }
 
 /// Build the template of a recipe below `templates`, or find it built.
 ///
 /// # Errors
-/// When the program cannot be read, the recipe's fill fails, or the disk does.
-pub(crate) fn build(host: &dyn Host, templates: &Path, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-    if matches!(recipe.fill, Fill::Root(_)) && recipe.base.is_some() {
-        return Err(fail("reading the recipe", "a whole root stands alone, not on a base".to_owned()));
+/// When the program cannot be read, the recipe's fill fails, or the disk does; when the patience ends.
+pub(crate) fn build(host: &dyn Host, templates: &Path, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+    if matches!(recipe.fill, Fill::Root(_) | Fill::Program) && recipe.base.is_some() {
+        let what = "a whole root and a program stand alone, not on a base";
+        return Err(fail("reading the recipe", what.to_owned()));
     }
     let digest = digest(recipe).map_err(|error| fail("reading the program", at(&recipe.program, &error)))?;
     let whole = templates.join(&digest);
@@ -61,7 +67,7 @@ pub(crate) fn build(host: &dyn Host, templates: &Path, recipe: &Recipe<'_>) -> R
     host.step("template directory")
         .and_then(|()| fs::create_dir_all(templates))
         .map_err(|error| fail("making the template directory", at(templates, &error)))?;
-    let lock = lock(templates)?;
+    let lock = lock_patiently(templates, patience)?;
     if let Some(lease) = Lease::take(&whole).map_err(leasing)? {
         return Ok(found(lease));
     }
@@ -94,6 +100,24 @@ pub(crate) fn lock(templates: &Path) -> Result<File, GuestError> {
         .map_err(|error| fail("locking the template directory", at(templates, &error)))
 }
 
+/// As [`lock`], as long as there is patience.
+fn lock_patiently(templates: &Path, patience: Patience<'_>) -> Result<File, GuestError> {
+    let failed = |error: io::Error| fail("locking the template directory", at(templates, &error));
+    let directory = File::open(templates).map_err(failed)?;
+    loop {
+        match directory.try_lock() {
+            Ok(()) => return Ok(directory),
+            Err(TryLockError::WouldBlock) if patience().is_break() => {
+                return Err(GuestError::Stopped {
+                    doing: "waiting for another run that builds a template",
+                });
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(LOOK),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+}
+
 fn template(whole: &Path, digest: &str, recipe: &Recipe<'_>, lease: Lease) -> Template {
     let root = whole.join("root");
     let below = recipe.base.into_iter().flat_map(|base| base.layers.iter().cloned());
@@ -109,10 +133,10 @@ fn template(whole: &Path, digest: &str, recipe: &Recipe<'_>, lease: Lease) -> Te
     }
 }
 
-/// Refuse a base: there is nothing to run in it.
+/// Refuse a template in which there is nothing to run.
 ///
 /// # Errors
-/// When the template's top layer holds no program.
+/// When no layer holds a program.
 pub(crate) fn check_top(template: &Template, guest: &str) -> Result<(), GuestError> {
     if template.program.exists() {
         return Ok(());
@@ -120,7 +144,7 @@ pub(crate) fn check_top(template: &Template, guest: &str) -> Result<(), GuestErr
     Err(GuestError::Step {
         guest: guest.to_owned(),
         step: "checking its template",
-        what: format!("{} is a base without a program; put a data layer on it", template.root.display()),
+        what: format!("{} has no program; put one on it", template.root.display()),
     })
 }
 
@@ -147,11 +171,15 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
             mount_points(&root).map_err(|error| fail("making the root file system", at(&root, &error)))?;
             versions
         }
-        Fill::Data(fill_data) => {
+        Fill::Program => {
+            install_program(host, recipe, &root)?;
+            Versions::new()
+        }
+        Fill::Data(fill_data) | Fill::DataOnly(fill_data) => {
             skeleton_of_data(host, &root, recipe.base.is_some()).map_err(|error| fail("making the root", at(&root, &error)))?;
-            host.step("template program")
-                .and_then(|()| install::install(&recipe.program, &root))
-                .map_err(|error| fail("installing the program", error.to_string()))?;
+            if matches!(recipe.fill, Fill::Data(_)) {
+                install_program(host, recipe, &root)?;
+            }
             let filled = host.step("template data").map_err(|error| error.to_string());
             filled
                 .and_then(|()| fill_data(&root.join("data")))
@@ -162,6 +190,12 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
     host.step("template metadata")
         .and_then(|()| metadata::write(part, recipe, versions, began.elapsed()))
         .map_err(|error| fail("describing the template", at(part, &error)))
+}
+
+fn install_program(host: &dyn Host, recipe: &Recipe<'_>, root: &Path) -> Result<(), GuestError> {
+    host.step("template program")
+        .and_then(|()| install::install(&recipe.program, root))
+        .map_err(|error| fail("installing the program", error.to_string()))
 }
 
 /// What a data layer holds besides data and program: on a base nothing, alone just enough of a root.
@@ -241,6 +275,7 @@ mod tests {
     use rookery_host::FaultyHost;
 
     use super::*;
+    use crate::patient;
 
     fn program(directory: &Path) -> PathBuf {
         let path = directory.join("script");
@@ -264,7 +299,9 @@ mod tests {
         };
         let templates = base.path().join("templates");
         let built = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..4).map(|_| scope.spawn(|| build(&RealHost, &templates, &recipe))).collect();
+            let workers: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| build(&RealHost, &templates, &recipe, &patient)))
+                .collect();
             workers
                 .into_iter()
                 .map(|worker| worker.join().expect("no panic").expect("built"))
@@ -308,7 +345,7 @@ mod tests {
                 base: on,
                 fill,
             };
-            build(&RealHost, &templates, &recipe).expect("built")
+            build(&RealHost, &templates, &recipe, &patient).expect("built")
         };
         let (root, data) = (|_: &Path| Ok(Versions::new()), |_: &Path| Ok(()));
         let (one, two) = (built("one", None, Fill::Root(&root)), built("two", None, Fill::Root(&root)));
@@ -326,7 +363,67 @@ mod tests {
             base: Some(&one),
             fill: Fill::Root(&root),
         };
-        assert!(build(&RealHost, &templates, &recipe).is_err(), "a root stands on nothing");
+        assert!(build(&RealHost, &templates, &recipe, &patient).is_err(), "a root stands on nothing");
+    }
+
+    #[test]
+    fn a_new_program_leaves_data_alone_as_they_are() {
+        let base = tempfile::tempdir().expect("temporary directory");
+        let path = program(base.path());
+        let templates = base.path().join("templates");
+        let built = |fill: Fill<'_>| {
+            let recipe = Recipe {
+                description: "one".into(),
+                program: path.clone(),
+                base: None,
+                fill,
+            };
+            build(&RealHost, &templates, &recipe, &patient).expect("built")
+        };
+        let fill = |data: &Path| fs::write(data.join("rows"), "1\n").map_err(|error| error.to_string());
+        let (data, first) = (built(Fill::DataOnly(&fill)), built(Fill::Program));
+        assert!(check_top(&data, "g1").is_err(), "there is nothing to run");
+        let whole = data.with_program(&first);
+        check_top(&whole, "g1").expect("a program");
+        assert_eq!(whole.layers, [first.root.clone(), data.root.clone()]);
+        assert_eq!(fs::read_to_string(whole.root.join("data/rows")).expect("read"), "1\n");
+        fs::write(&path, "#!/bin/sh\nexit\n").expect("written");
+        assert_eq!(built(Fill::DataOnly(&fill)).digest, data.digest);
+        assert_ne!(built(Fill::Program).digest, first.digest);
+        drop((data, first));
+        let removal = remove_templates(&templates, &TemplateChoice::All, false).expect("removed");
+        assert_eq!(
+            (removal.removed.len(), removal.kept.len()),
+            (1, 2),
+            "what is put together is held whole"
+        );
+    }
+
+    #[test]
+    fn patience_with_another_builder_can_end() {
+        let base = tempfile::tempdir().expect("temporary directory");
+        let templates = base.path().join("templates");
+        let fill = |_: &Path| Ok(());
+        let recipe = Recipe {
+            description: "one".into(),
+            program: program(base.path()),
+            base: None,
+            fill: Fill::Data(&fill),
+        };
+        fs::create_dir(&templates).expect("made");
+        let held = lock(&templates).expect("held");
+        let asked = AtomicU32::new(0);
+        let twice = || match asked.fetch_add(1, Ordering::Relaxed) {
+            0 => std::ops::ControlFlow::Continue(()),
+            _ => std::ops::ControlFlow::Break(()),
+        };
+        let error = build(&RealHost, &templates, &recipe, &twice).expect_err("given up");
+        assert!(matches!(error, GuestError::Stopped { .. }), "{error}");
+        let let_go = || {
+            held.unlock().expect("let go");
+            std::ops::ControlFlow::Continue(())
+        };
+        build(&RealHost, &templates, &recipe, &let_go).expect("built once the other is ready");
     }
 
     #[test]
@@ -355,17 +452,22 @@ mod tests {
             base: None,
             fill: Fill::Data(&fill),
         };
-        let error = build(&RealHost, &templates, &recipe).expect_err("fill fails");
+        let error = build(&RealHost, &templates, &recipe, &patient).expect_err("fill fails");
         assert!(error.to_string().contains("no data today"), "{error}");
         assert_eq!(fs::read_dir(&templates).expect("read").count(), 0);
 
         let (data, root) = (|_: &Path| Ok(()), |_: &Path| Ok(Versions::new()));
-        for (fill, steps) in [(Fill::Data(&data), 7), (Fill::Root(&root), 5)] {
+        for (fill, steps) in [
+            (Fill::Data(&data), 7),
+            (Fill::DataOnly(&data), 6),
+            (Fill::Program, 5),
+            (Fill::Root(&root), 5),
+        ] {
             let recipe = Recipe { fill, ..recipe.clone() };
             for n in 1.. {
-                let templates = base.path().join(format!("{steps} {n}"));
+                let templates = base.path().join(format!("{fill:?} {n}"));
                 let host = FaultyHost::failing_at(n);
-                let result = build(&host, &templates, &recipe);
+                let result = build(&host, &templates, &recipe, &patient);
                 if !host.has_failed() {
                     result.expect("no fault, no failure");
                     assert_eq!(n, steps + 1, "every step can fail");

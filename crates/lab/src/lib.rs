@@ -12,6 +12,7 @@ mod host_settings;
 mod run_dir;
 mod stack;
 mod stage;
+mod timekeeping;
 mod trial;
 
 pub use conduct::{Conductor, Summary};

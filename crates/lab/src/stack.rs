@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{Guest, GuestFile, Lab, Template};
+use rookery_guest::{Guest, GuestError, GuestFile, Lab, Recipe, Template};
 use rookery_study::{Point, Study};
 use rookery_workload::dvdstore::Size;
 
@@ -35,6 +35,18 @@ impl Place<'_> {
         } else {
             ControlFlow::Continue(())
         }
+    }
+
+    /// A template, built or found. The wait for another builder is told once, and ends when the user wants no more.
+    pub(crate) fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
+        let told = AtomicBool::new(false);
+        let patience = || {
+            if !told.swap(true, Ordering::Relaxed) {
+                self.building("template", "waiting for another run that builds a template".to_owned());
+            }
+            self.go_on()
+        };
+        self.lab.template(recipe, &patience)
     }
 
     /// Tell of a part of a template that takes a while.

@@ -14,7 +14,7 @@ use std::{
 
 use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
 use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Template, remove_all, start_all};
-use rookery_host::RunId;
+use rookery_host::{RunId, Usage, UsageProbe, process_stat};
 use rookery_monitor::{Sampler, host_probe};
 use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::{GuestLog, Outcome, TrialRecord, Tuning};
@@ -25,6 +25,7 @@ use crate::{
     Event, LabError,
     host_settings::HostSettings,
     stack::{self, Place, Reading, Stack},
+    timekeeping::BothClocks,
     trial::{Evidence, audit, judge},
 };
 
@@ -173,7 +174,9 @@ impl Stage<'_> {
         ready_s: f64,
     ) -> Result<TrialRecord, LabError> {
         let config = self.config(act, guests);
+        let clocks = BothClocks::read();
         let (measurement, resources, deaths) = self.drive(&config, act.trial, guests)?;
+        let clock_step = clocks.check();
         let dead = |guest: &dyn Guest| deaths.iter().any(|death| death.guest == guest.name());
         let at_end = each_guest(guests, |index, guest| {
             // The dead cannot be asked, and of a guest that is too busy to answer the orders matter more.
@@ -196,6 +199,7 @@ impl Stage<'_> {
             Evidence {
                 measurement,
                 resources,
+                clock_step,
                 audits,
                 deaths,
                 logs: logs(guests),
@@ -215,6 +219,7 @@ impl Stage<'_> {
         let start = Instant::now() + START_DELAY;
         let mut probes: Vec<_> = guests.iter().map(|guest| (guest.name().to_owned(), guest.usage_probe())).collect();
         probes.push(("host".to_owned(), host_probe()));
+        probes.push(("driver".to_owned(), own_probe()));
         let sampler = Sampler::start(probes, start, Duration::from_secs(1), &config.cpus)
             .map_err(|error| LabError::Internal(format!("the sampler could not be started: {error}")))?;
         let (end_load, over) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -312,6 +317,18 @@ impl Stage<'_> {
             errors_per_s: progress.errors_per_s,
         });
     }
+}
+
+/// What this very process uses: the driver's threads are nearly all of it.
+fn own_probe() -> UsageProbe {
+    let page = rustix::param::page_size() as u64;
+    Box::new(move || {
+        let stat = process_stat(std::process::id())?;
+        Some(Usage {
+            cpu_us: stat.cpu_us,
+            memory_bytes: stat.resident_pages.saturating_mul(page),
+        })
+    })
 }
 
 /// Write out what other work left dirty (a build, the trial before): else the kernel does so within the window, and commits wait behind it.

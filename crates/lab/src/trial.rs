@@ -1,6 +1,10 @@
 //! From evidence to a record: audits, faults, verdict, outcome.
 
-use rookery_stats::{GuestMeasurement, Measurement, ResourceSample, faults, qos};
+use rookery_stats::{
+    GuestMeasurement, Measurement, ResourceSample,
+    checks::{Remark, of_trial},
+    qos,
+};
 use rookery_store::{GuestLog, OrderAudit, Outcome, TrialRecord, Tuning};
 use rookery_study::Study;
 
@@ -10,6 +14,8 @@ use crate::{Event, stack::Found, stage::Death};
 pub(crate) struct Evidence {
     pub(crate) measurement: Measurement,
     pub(crate) resources: Vec<ResourceSample>,
+    /// A wall clock that was set during the load.
+    pub(crate) clock_step: Option<Remark>,
     pub(crate) audits: Vec<OrderAudit>,
     pub(crate) deaths: Vec<Death>,
     pub(crate) logs: Vec<GuestLog>,
@@ -17,11 +23,13 @@ pub(crate) struct Evidence {
     pub(crate) ready_s: f64,
 }
 
-/// Judge a trial. The order of accusations: a dead or silent guest or a lost order fails it; a driver at fault makes it void; only then is QoS judged.
+/// Judge a trial. The order of accusations: a dead or silent guest or a lost order fails it; a driver at fault, or no
+/// steady state, makes it void; only then is QoS judged.
 pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
     let Evidence {
         measurement,
         resources,
+        clock_step,
         audits,
         deaths,
         logs,
@@ -39,7 +47,15 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
             .map(|audit| format!("guest {}: {}", audit.guest, audit.detail)),
     );
     failures.extend(silent(&measurement));
-    let faults = faults::faults(&measurement);
+    let remarks = of_trial(&measurement, &resources, &study.intent());
+    let remarks = remarks.into_iter().map(|(_, remark)| remark).chain(clock_step);
+    // Warnings are in the evidence: the report finds them there.
+    let faults: Vec<String> = remarks
+        .filter_map(|remark| match remark {
+            Remark::Fault(text) => Some(text),
+            Remark::Warning(_) => None,
+        })
+        .collect();
     let (outcome, reasons) = match (failures.is_empty(), faults.is_empty()) {
         (false, _) => (Outcome::Failed, failures),
         (true, false) => (Outcome::Void, faults),

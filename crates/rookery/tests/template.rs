@@ -74,7 +74,7 @@ impl Workshop {
             base,
             fill: Fill::Data(&|data| fs::write(data.join("rows"), "1").map_err(|error| error.to_string())),
         };
-        build_template(&self.path("templates"), &recipe).expect("built")
+        build_template(&self.path("templates"), &recipe, &rookery_guest::patient).expect("built")
     }
 
     fn left(&self) -> Vec<String> {

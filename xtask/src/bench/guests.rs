@@ -108,12 +108,13 @@ fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest:
             .map_err(|error| error.to_string())
     };
     let description = format!("bench guests, embedded dvdstore {}", options.size);
-    lab.template(&Recipe {
+    let recipe = Recipe {
         description,
         program: options.program.clone(),
         base: None,
         fill: Fill::Data(&fill),
-    })
+    };
+    lab.template(&recipe, &rookery_guest::patient)
 }
 
 fn round(lab: &dyn Lab, template: &Template, count: u16) -> Result<Round, rookery_guest::GuestError> {

@@ -102,7 +102,7 @@ impl ContainerGuest {
 
     /// Mount the clone.
     pub(super) fn fill(&mut self, template: &Template) -> io::Result<()> {
-        self.loader = template.root.join(LIBRARIES).join(LOADER).exists();
+        self.loader = template.program.with_file_name(LIBRARIES).join(LOADER).exists();
         self.template = Some(template.clone());
         self.shared.host.step("clone layers")?;
         // The mode of `upper` is that of the guest's root: every user may enter it, whatever the umask.

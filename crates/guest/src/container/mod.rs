@@ -14,7 +14,7 @@ use std::{
 use rookery_host::{Host, netns_path};
 
 use crate::{
-    Guest, GuestError, GuestSpec, Kind, Lab, Recipe, Site, Template,
+    Guest, GuestError, GuestSpec, Kind, Lab, Patience, Recipe, Site, Template,
     ground::Ground,
     label::run_name,
     site::{check_spec, clone_dir, log_file},
@@ -65,8 +65,8 @@ impl Lab for ContainerLab {
         Some(&self.network)
     }
 
-    fn template(&self, recipe: &Recipe<'_>) -> Result<Template, GuestError> {
-        self.ground.template(recipe)
+    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+        self.ground.template(recipe, patience)
     }
 
     fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {

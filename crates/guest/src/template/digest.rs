@@ -15,11 +15,13 @@ const LAYOUT: &str = "rookery template 2";
 /// Digest of everything that decides the content.
 ///
 /// # Errors
-/// When the program of a data layer cannot be read.
+/// When a program that belongs to the layer cannot be read.
 pub(super) fn digest(recipe: &Recipe<'_>) -> io::Result<String> {
     let base = recipe.base.map_or("", |base| base.digest.as_str());
     let (kind, program) = match recipe.fill {
         Fill::Data(_) => ("data", digest_of_program(recipe)?),
+        Fill::DataOnly(_) => ("data only", Vec::new()),
+        Fill::Program => ("program", digest_of_program(recipe)?),
         Fill::Root(_) => ("root", Vec::new()),
     };
     let mut whole = Sha256::new();

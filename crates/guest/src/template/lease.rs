@@ -42,7 +42,7 @@ impl Lease {
     }
 
     /// This one and another together.
-    pub(super) fn and(&self, other: &Self) -> Self {
+    pub(crate) fn and(&self, other: &Self) -> Self {
         Self {
             layers: self.layers.iter().chain(&other.layers).cloned().collect(),
         }

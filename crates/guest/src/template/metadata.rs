@@ -20,8 +20,10 @@ const MAX_DEPTH: u32 = 64;
 pub enum LayerKind {
     /// A whole root file system.
     Root,
-    /// Data and program.
+    /// Data, with or without a program.
     Data,
+    /// A program alone.
+    Program,
 }
 
 /// Content of [`FILE`].
@@ -45,7 +47,8 @@ pub(super) fn write(part: &Path, recipe: &Recipe<'_>, versions: Versions, took: 
         description: recipe.description.clone(),
         kind: Some(match recipe.fill {
             Fill::Root(_) => LayerKind::Root,
-            Fill::Data(_) => LayerKind::Data,
+            Fill::Data(_) | Fill::DataOnly(_) => LayerKind::Data,
+            Fill::Program => LayerKind::Program,
         }),
         base: recipe.base.map(|base| base.digest.clone()),
         size_mib: bytes_on_disk(part)? as f64 / f64::from(1 << 20),

@@ -207,7 +207,7 @@ mod tests {
     use rookery_host::FaultyHost;
 
     use super::*;
-    use crate::{Fill, Recipe, Template, Versions, template::build};
+    use crate::{Fill, Recipe, Template, Versions, patient, template::build};
 
     struct Place {
         dir: tempfile::TempDir,
@@ -231,7 +231,7 @@ mod tests {
                 base,
                 fill,
             };
-            build(&RealHost, &self.templates(), &recipe).expect("built")
+            build(&RealHost, &self.templates(), &recipe, &patient).expect("built")
         }
 
         fn base(&self) -> Template {

@@ -170,7 +170,7 @@ fn a_base_alone_is_refused(kind: Kind) {
     let lab = fixture.lab(kind);
     let before = fixture.traces();
     let error = lab.create(&base(&*lab), &spec(1, &[])).err().expect("refused").to_string();
-    assert!(error.contains("put a data layer on it"), "{error}");
+    assert!(error.contains("has no program"), "{error}");
     assert_eq!(fixture.traces(), before);
 }
 
@@ -228,7 +228,7 @@ fn data_of_a_layer_are_cloned(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let template = layered(&*lab);
-    assert_eq!(template.layers.len(), 2);
+    assert_eq!(template.layers.len(), 3, "program, data, base");
     let mut guests = vec![lab.create(&template, &spec(1, &[])).expect("guest")];
     up(&*lab, &mut guests);
     let address = guests[0].address();
@@ -387,12 +387,13 @@ fn live(fixture: &Fixture, kind: Kind, host: &Arc<FaultyHost>) -> Result<(), Gue
     let lab = fixture.lab_on(kind, Arc::clone(host) as Arc<dyn rookery_host::Host>)?;
     let fill = |_: &std::path::Path| Ok(());
     let program = std::env::current_exe().expect("own path");
-    let template = lab.template(&rookery_guest::Recipe {
+    let recipe = rookery_guest::Recipe {
         description: "conformance, empty".into(),
         program,
         base: None,
         fill: rookery_guest::Fill::Data(&fill),
-    })?;
+    };
+    let template = lab.template(&recipe, &rookery_guest::patient)?;
     let before = fixture.traces();
     let created = lab.create(&template, &spec(1, &[]));
     if created.is_err() {

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, Guest, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template, Versions, open_lab_on, start_all};
+use rookery_guest::{Fill, Guest, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template, Versions, open_lab_on, patient, start_all};
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
 /// Generous: a loaded machine is slow, not wrong.
@@ -85,14 +85,17 @@ fn site(run: &str, dir: &Path, templates: &Path) -> Site {
 /// The template of the suite: this executable, and a data directory with one file.
 pub(crate) fn template(lab: &dyn Lab) -> Template {
     let fill = |data: &Path| std::fs::write(data.join("row"), "first").map_err(|error| error.to_string());
-    let program = std::env::current_exe().expect("own path");
-    lab.template(&Recipe {
-        description: "conformance".into(),
-        program,
-        base: None,
-        fill: Fill::Data(&fill),
-    })
-    .expect("template")
+    build(lab, "conformance", None, Fill::Data(&fill))
+}
+
+fn build(lab: &dyn Lab, description: &str, base: Option<&Template>, fill: Fill<'_>) -> Template {
+    let recipe = Recipe {
+        description: description.into(),
+        program: std::env::current_exe().expect("own path"),
+        base,
+        fill,
+    };
+    lab.template(&recipe, &patient).expect("template")
 }
 
 /// A root with one file, for layers to stand on.
@@ -103,16 +106,10 @@ pub(crate) fn base(lab: &dyn Lab) -> Template {
             .map(|()| Versions::from([("toy".to_owned(), "1.0".to_owned())]))
             .map_err(|error| error.to_string())
     };
-    lab.template(&Recipe {
-        description: "conformance, base".into(),
-        program: std::env::current_exe().expect("own path"),
-        base: None,
-        fill: Fill::Root(&fill),
-    })
-    .expect("base")
+    build(lab, "conformance, base", None, Fill::Root(&fill))
 }
 
-/// A data layer on the base. Its data belong to user 33, if we may give them away.
+/// The program on data on the base. The data belong to user 33, if we may give them away.
 pub(crate) fn layered(lab: &dyn Lab) -> Template {
     let fill = |data: &Path| {
         let row = data.join("row");
@@ -125,13 +122,8 @@ pub(crate) fn layered(lab: &dyn Lab) -> Template {
         });
         given.map_err(|error| error.to_string())
     };
-    lab.template(&Recipe {
-        description: "conformance, layered".into(),
-        program: std::env::current_exe().expect("own path"),
-        base: Some(&base(lab)),
-        fill: Fill::Data(&fill),
-    })
-    .expect("template")
+    let data = build(lab, "conformance, layered", Some(&base(lab)), Fill::DataOnly(&fill));
+    data.with_program(&build(lab, "conformance, program", None, Fill::Program))
 }
 
 pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {

@@ -44,7 +44,7 @@ impl Stack for Embedded {
                     .map_err(|error| error.to_string())
             }),
         };
-        let template = place.lab.template(&recipe)?;
+        let template = place.template(&recipe)?;
         (place.listener)(&Event::Template {
             database: size.to_string(),
             seconds: began.elapsed().as_secs_f64(),

@@ -175,7 +175,7 @@ fn root(place: &Place<'_>) -> Result<Option<Template>, LabError> {
         )
         .map_err(|error| error.to_string())
     };
-    let template = place.lab.template(&Recipe {
+    let template = place.template(&Recipe {
         description: recipe.description(),
         program: place.program.to_owned(),
         base: None,

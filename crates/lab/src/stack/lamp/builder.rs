@@ -36,12 +36,17 @@ pub(super) fn loaded(place: &Place<'_>, root: Option<&Template>, software: &Soft
     let owned = |data: &Path| {
         chown(data, owner.map(Uid::from_raw), owner.map(Gid::from_raw)).map_err(|error| format!("{}: {error}", data.display()))
     };
-    let empty = place.lab.template(&Recipe {
-        description: format!("lamp without data {VERSION}"),
-        program: place.program.to_owned(),
-        base: root,
-        fill: Fill::Data(&owned),
-    })?;
+    // The program has no part in the data: a new one finds them as they are.
+    let layer = |description: String, base: Option<&Template>, fill: Fill<'_>| {
+        place.template(&Recipe {
+            description,
+            program: place.program.to_owned(),
+            base,
+            fill,
+        })
+    };
+    let program = layer(format!("rookery {}", env!("CARGO_PKG_VERSION")), None, Fill::Program)?;
+    let empty = layer(format!("lamp without data {VERSION}"), root, Fill::DataOnly(&owned))?.with_program(&program);
     let versions: Vec<String> = software
         .versions
         .iter()
@@ -51,12 +56,8 @@ pub(super) fn loaded(place: &Place<'_>, root: Option<&Template>, software: &Soft
         owned(data)?;
         fill(place, &empty, software, size, data)
     };
-    Ok(place.lab.template(&Recipe {
-        description: format!("lamp dvdstore {size}, own words, schema {VERSION}, {}", versions.join(", ")),
-        program: place.program.to_owned(),
-        base: root,
-        fill: Fill::Data(&fill),
-    })?)
+    let description = format!("lamp dvdstore {size}, own words, schema {VERSION}, {}", versions.join(", "));
+    Ok(layer(description, root, Fill::DataOnly(&fill))?.with_program(&program))
 }
 
 /// Make the database of `size` in `data`.

@@ -2,6 +2,7 @@
 
 use std::{
     io::{IsTerminal, stderr},
+    ops::ControlFlow,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -11,7 +12,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rookery_guest::{Fill, Recipe, Template, TemplateInfo, build_template, short_digest, templates};
+use rookery_guest::{Fill, GuestError, Recipe, Template, TemplateInfo, build_template, short_digest, templates};
 use rookery_stack::lamp::root::{RootError, RootProgress, RootRecipe, RootStep, build_root};
 use serde_json::json;
 
@@ -51,6 +52,17 @@ fn build(directory: &Path, recipe: &RootRecipe, teller: &Teller, stop: &Arc<Atom
             text
         })
     };
+    let waited = AtomicBool::new(false);
+    let patience = || {
+        if !waited.swap(true, Ordering::Relaxed) {
+            output::remark("waiting for another process that builds or removes a template");
+        }
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
     let template = build_template(
         directory,
         &Recipe {
@@ -59,10 +71,12 @@ fn build(directory: &Path, recipe: &RootRecipe, teller: &Teller, stop: &Arc<Atom
             base: None,
             fill: Fill::Root(&fill),
         },
+        &patience,
     );
     let reason = reason.into_inner().unwrap_or_else(PoisonError::into_inner);
     template.map_err(|error| match reason {
         Some(reason) => failure(&reason),
+        None if matches!(error, GuestError::Stopped { .. }) => Failure::new(Code::Interrupted, error),
         None => Failure::new(Code::Guest, error),
     })
 }

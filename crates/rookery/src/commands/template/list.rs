@@ -56,6 +56,7 @@ fn row(info: &TemplateInfo, now: SystemTime) -> [String; 7] {
     let kind = match info.kind {
         Some(LayerKind::Root) => "root",
         Some(LayerKind::Data) => "data",
+        Some(LayerKind::Program) => "program",
         None => "?",
     };
     let used = match &info.used_by {
