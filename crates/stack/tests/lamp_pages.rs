@@ -2,7 +2,7 @@
 
 mod lamp_support;
 
-use std::{collections::BTreeSet, sync::Mutex, thread};
+use std::{collections::BTreeSet, sync::Mutex, thread, time::Duration};
 
 use lamp_support::{
     shop::{SITE, SIZE, Shop, purchase, target},
@@ -382,6 +382,48 @@ fn faithful_purchases_have_the_known_defects_and_no_other() {
     let sold = number(&mut root, "SELECT 100000 - QUAN_IN_STOCK FROM DS2.INVENTORY WHERE PROD_ID = 5");
     assert!((1..=80).contains(&sold), "updates may be lost, never invented: {sold}");
     shop.expect_no_complaint();
+}
+
+/// Keep everybody else from product 3.
+fn lock_third(holder: &mut Database) {
+    holder.execute("START TRANSACTION").expect("begun");
+    holder
+        .query::<(i64,)>("SELECT SALES FROM DS2.INVENTORY WHERE PROD_ID = 3 FOR UPDATE")
+        .expect("a locked row");
+}
+
+#[test]
+fn a_purchase_that_waits_in_vain_is_tried_again_and_then_told_as_a_failure() {
+    if skipped() {
+        return;
+    }
+    let shop = Shop::start(false, 2);
+    let mut root = shop.root();
+    fill_shelves(&mut root);
+    root.execute("SET GLOBAL innodb_lock_wait_timeout = 1").expect("a setting");
+    let mut holder = shop.root();
+    lock_third(&mut holder);
+    // Longer than one wait, shorter than all attempts together.
+    thread::scope(|scope| {
+        let buyer = scope.spawn(|| shop.page(&purchase(7, &[2, 3], 1)));
+        thread::sleep(Duration::from_millis(1_500));
+        holder.execute("COMMIT").expect("released");
+        let page = buyer.join().expect("no panic");
+        assert_eq!(
+            read_purchase(page.as_bytes()),
+            Ok(PurchaseAnswer::Ordered(1_202)),
+            "the first number was rolled back"
+        );
+    });
+    lock_third(&mut holder);
+    let answer = shop.get(&purchase(7, &[2, 3], 1));
+    assert_eq!(answer.status, 503, "neither a success nor a shortage");
+    assert!(!answer.body.contains("Insufficient") && !answer.body.contains("ORDER NUMBER"));
+    holder.execute("COMMIT").expect("released");
+    let found: Vec<(i64, i64)> = root
+        .query("SELECT PROD_ID, QUAN_IN_STOCK FROM DS2.INVENTORY WHERE PROD_ID IN (2, 3)")
+        .expect("stock");
+    assert_eq!(found, [(2, 99_999), (3, 99_999)], "the failed attempts took nothing");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::Write as _,
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread::sleep,
@@ -78,6 +79,8 @@ impl Place {
             None => Command::new(program),
         };
         command.args(service.args.iter().map(|arg| fill(arg)));
+        // A group of its own: a guest that ends kills what is left of its group.
+        command.process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone().map_err(io)?).stderr(log);
         let child = command.spawn().map_err(io)?;
         Ok(Running { place: self, child })

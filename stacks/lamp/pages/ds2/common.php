@@ -153,19 +153,16 @@ function database(): mysqli
 
 // Run a statement whose every ? stands for a value.
 //
-// Texts are bound by the server's own prepared statements. Where all values are whole numbers nothing can be injected, since PHP guarantees their
-// type; they are written into the statement, which saves the round trip that preparing takes. Money is a text of digits, and bound.
+// Values are bound here, as PDO does by default, which saves the round trip that the server's own prepared statements take. A number cannot inject
+// anything, since PHP guarantees its type; a text is quoted by the client library for the character set of the connection, after text() has made
+// sure that it is valid in it.
 function run(string $sql, int|string|null ...$values): mysqli_result|bool
 {
-    foreach ($values as $value) {
-        if (is_string($value)) {
-            return database()->execute_query($sql, $values);
-        }
-    }
     $parts = explode('?', $sql);
     $statement = array_shift($parts);
     foreach ($parts as $at => $part) {
-        $statement .= ($values[$at] ?? 'NULL') . $part;
+        $value = $values[$at];
+        $statement .= (is_string($value) ? "'" . database()->real_escape_string($value) . "'" : $value ?? 'NULL') . $part;
     }
     return database()->query($statement);
 }

@@ -38,8 +38,8 @@ function search(string $type, int $limit): ?array
     $columns = 'SELECT PROD_ID, TITLE, ACTOR, PRICE FROM PRODUCTS WHERE';
     return match ($type) {
         '' => null,
-        'title' => rows("$columns MATCH(TITLE) AGAINST(?) LIMIT $limit", search_text('browse_title')),
-        'actor' => rows("$columns MATCH(ACTOR) AGAINST(?) LIMIT $limit", search_text('browse_actor')),
+        'title' => rows("$columns MATCH(TITLE) AGAINST(?) LIMIT ?", search_text('browse_title'), $limit),
+        'actor' => rows("$columns MATCH(ACTOR) AGAINST(?) LIMIT ?", search_text('browse_actor'), $limit),
         'category' => rows("$columns CATEGORY = ? AND SPECIAL = 1 LIMIT ?", number('browse_category') ?? 0, $limit),
         default => [],
     };
