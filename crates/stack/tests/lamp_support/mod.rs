@@ -1,7 +1,7 @@
 //! A private MariaDB, and PHP's own web server on the pages, for the tests of the LAMP stack.
 //!
-//! Everything lives in a temporary directory and on a loopback address; nothing of the host's services is touched. The tests need the packages
-//! `mariadb-server-core`, `php-cli` and `php-mysql`; without them they fail, unless `ROOKERY_SKIP_LAMP_TESTS=1` says that this is meant.
+//! Everything lives in a temporary directory and on a loopback address; nothing of the host's services is touched. The tests need the LAMP packages;
+//! without them they fail, unless `ROOKERY_SKIP_LAMP_TESTS=1` says that this is meant.
 
 #![allow(dead_code, reason = "every test file compiles this module, and not every one uses all of it")]
 
@@ -14,7 +14,7 @@ use std::{
 };
 
 use rookery_stack::lamp::{
-    SCHEMA_SETTINGS,
+    SCHEMA_SETTINGS, Software, initialise,
     sql::{Account, Database},
 };
 use tempfile::TempDir;
@@ -55,24 +55,16 @@ impl MariaDb {
     pub(crate) fn start(more: &[&str]) -> Self {
         let dir = TempDir::with_prefix("rk-").expect("a temporary directory");
         let options = options(dir.path(), more);
-        let made = Command::new("mariadb-install-db")
-            .args(&options)
-            .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
-            .output()
-            .expect("mariadb-install-db; install mariadb-server-core, or set ROOKERY_SKIP_LAMP_TESTS=1");
-        assert!(
-            made.status.success(),
-            "mariadb-install-db: {}",
-            String::from_utf8_lossy(&made.stdout)
-        );
+        let software = Software::find(Path::new("/")).unwrap_or_else(|error| panic!("{error}\n  or set ROOKERY_SKIP_LAMP_TESTS=1"));
+        initialise(&software, &dir.path().join("mysql")).expect("an empty database");
         let log = fs::File::create(dir.path().join("mariadb.log")).expect("a log");
-        let process = Command::new("mariadbd")
+        let process = Command::new(&software.mariadbd)
             .args(&options)
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a second handle"))
             .stderr(log)
             .spawn()
-            .expect("mariadbd; install mariadb-server-core");
+            .expect("mariadbd starts");
         let mut server = Self {
             _process: Process(process),
             dir,
@@ -103,7 +95,7 @@ impl MariaDb {
     }
 }
 
-/// Options of installer and server: one private directory, small, and never waiting for the disk.
+/// Options of the server: one private directory, small, and never waiting for the disk.
 fn options(dir: &Path, more: &[&str]) -> Vec<String> {
     let path = |name: &str| dir.join(name).display().to_string();
     let mut options = vec![
