@@ -1,7 +1,11 @@
 //! The answer in words. Every sentence follows from numbers of the run; nothing is said that was not measured.
 
+use std::collections::BTreeMap;
+
 use rookery_stats::{
-    Change, Contrast, Design, Observation, Ratio, effect, faults,
+    Change, Contrast, Design, Observation, Ratio,
+    checks::{Matter, Remark, of_trial},
+    effect,
     qos::{Limited, Qos, RuleResult},
 };
 use rookery_store::TrialStatus;
@@ -380,20 +384,32 @@ fn example(run: &Run, status: TrialStatus) -> String {
     })
 }
 
-/// What the driver holds against itself in good trials, though it does not void them; each kind of remark once, with an example.
-fn warned(run: &Run) -> Option<String> {
-    let good = run.trials.iter().filter(|trial| trial.row.status == TrialStatus::Done);
-    let warned: Vec<(u32, String)> = good
-        .filter_map(|trial| {
-            let measurement = trial.record.as_ref()?.measurement.as_ref()?;
-            Some((trial.row.trial.id, faults::warnings(measurement).into_iter().next()?))
-        })
-        .collect();
-    let (id, example) = warned.first()?;
-    let count = format::counted(warned.len(), "good trial");
-    Some(format!(
-        "The driver remarks on itself in {count}, though nothing is void by it. Trial {id}: {example}."
-    ))
+/// What the checks remark on good trials, though it does not void them: each matter once, with its first remark as an example.
+fn warned(run: &Run) -> Vec<String> {
+    let mut of_matter: BTreeMap<Matter, Vec<(u32, String)>> = BTreeMap::new();
+    for trial in &run.trials {
+        let Some((record, measurement)) = trial.valid() else { continue };
+        for (matter, remark) in of_trial(measurement, &record.resources, &run.study_of(trial).intent()) {
+            let (id, warned) = (trial.row.trial.id, of_matter.entry(matter).or_default());
+            match remark {
+                Remark::Warning(text) if warned.last().is_none_or(|(last, _)| *last != id) => warned.push((id, text)),
+                _ => {}
+            }
+        }
+    }
+    let told = of_matter.into_iter().filter_map(|(matter, warned)| {
+        let (id, example) = warned.first()?;
+        let count = format::counted(warned.len(), "good trial");
+        let what = match matter {
+            Matter::Driver => format!("The driver remarks on itself in {count}"),
+            Matter::Mix => format!("The mix was not quite what was asked for in {count}"),
+            Matter::Memory => format!("Memory grew within the window in {count}"),
+            Matter::SteadyState => format!("The steady state is in doubt in {count}"),
+            Matter::Freeze => format!("Percentiles of the closed load hide a freeze in {count}"),
+        };
+        Some(format!("{what}, though nothing is void by it. Trial {id}: {example}."))
+    });
+    told.collect()
 }
 
 fn audit_caveats(run: &Run) -> Vec<String> {

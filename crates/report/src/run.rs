@@ -50,6 +50,13 @@ impl Run {
         self.trials.iter().filter(|trial| trial.row.status == status).count()
     }
 
+    /// What a trial performed: the study of its point's variant.
+    pub(crate) fn study_of(&self, trial: &TrialData) -> &Study {
+        let plan = &self.header.plan;
+        let point = plan.points.iter().find(|point| point.id == trial.row.trial.point);
+        point.map_or(&self.header.study, |point| plan.study_of(point))
+    }
+
     /// Whether all variants agree in something.
     fn same_in_all_variants<T: PartialEq>(&self, of: impl Fn(&Study) -> T) -> bool {
         let mut variants = self.header.plan.variants.iter().map(|variant| of(&variant.study));

@@ -1,10 +1,14 @@
 //! Checks of a trial that need more than its measurement: what the mix should have been, clocks, memory, and the steady state.
 //!
 //! Each gives remarks: a [`Remark::Fault`] voids the trial, as those of [`faults`](crate::faults::faults) do, a [`Remark::Warning`] is what a reader should
-//! know. To apply them, whoever conducts a trial calls each with what it knows and appends the remarks to the trial's reasons.
+//! know. [`of_trial`] applies all that follow from what is stored of a trial; clocks are the matter of whoever conducts it.
 //!
 //! Limits are those of established drivers: mix within 2 percentage points of its target (Faban), clocks of nodes within 10 ms (Faban), buffers
 //! that grow by less than 10 %.
+
+mod trial;
+
+pub use trial::{Intent, Matter, of_trial};
 
 use crate::{Measurement, ResourceSample, Window, steady};
 

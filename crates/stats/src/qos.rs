@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{GuestMeasurement, Measurement, OperationMeasurement, Pacing, histogram::nearest_rank};
+use crate::{GuestMeasurement, Measurement, OperationMeasurement, Pacing, RankBounds, histogram::nearest_rank};
 
 /// The 97.5 % quantile of the normal distribution.
 const Z_975: f64 = 1.959_964;
@@ -224,18 +224,11 @@ fn percentile_rule(
     let at = |rank: u64| latencies.value_at_rank(rank);
     let keeps = |value: Option<u64>| value.is_some_and(|value| value <= limit.limit_us);
     let value = at(nearest_rank(samples, limit.percentile));
-    let (low, high) = percentile_ranks(samples, limit.percentile);
+    let bounds = RankBounds::normal(samples, limit.percentile / 100.0);
     rule.value = value.map(|value| value as f64);
     rule.outcome = if keeps(value) { RuleOutcome::Passed } else { RuleOutcome::Failed };
-    rule.marginal = keeps(at(low)) && !(high <= samples && keeps(at(high)));
+    rule.marginal = keeps(at(bounds.low.unwrap_or(1))) && !bounds.high.is_some_and(|high| keeps(at(high)));
     rule
-}
-
-/// Ranks whose values bound a percentile with 95 % confidence: ceil(n p -+ z sqrt(n p (1 - p))); the upper may exceed n.
-fn percentile_ranks(n: u64, p: f64) -> (u64, u64) {
-    let (n, p) = (n as f64, p / 100.0);
-    let reach = Z_975 * (n * p * (1.0 - p)).sqrt();
-    ((n * p - reach).ceil().max(1.0) as u64, (n * p + reach).ceil() as u64)
 }
 
 /// Judges the errors of every request and of all together; false when the guest was never asked anything.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rookery_stats::{Pacing, qos::Qos};
+use rookery_stats::{Pacing, checks::Intent, qos::Qos};
 use serde::{Deserialize, Serialize};
 
 use crate::{Amount, StackUse, Users};
@@ -30,6 +30,17 @@ pub struct Study {
     pub host: HostUse,
     /// The layouts to compare, at least one.
     pub layouts: Vec<Layout>,
+}
+
+impl Study {
+    /// What its trials are meant to be, for their checks.
+    #[must_use]
+    pub fn intent(&self) -> Intent {
+        Intent {
+            settle_s: Some(self.load.settle.as_secs_f64()),
+            new_customers: Some(self.workload.new_customers),
+        }
+    }
 }
 
 /// The workload section.
