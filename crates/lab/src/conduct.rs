@@ -56,7 +56,7 @@ impl Conductor<'_> {
     pub fn start(&self, file: &Path, text: &str, study: &Study, plan: &Plan) -> Result<Summary, LabError> {
         // Before anything is made: a run that could never begin would only be in the way of `latest`.
         for variant in &plan.variants {
-            check_host(&variant.study)?;
+            check_host(&variant.study, &self.templates)?;
         }
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let dir = RunDir::create(&self.runs, &stem)?;
@@ -96,7 +96,7 @@ impl Conductor<'_> {
             }
         }
         for variant in &header.plan.variants {
-            check_host(&variant.study)?;
+            check_host(&variant.study, &self.templates)?;
         }
         let dir = RunDir::reopen(directory, run)?;
         let store = Store::open(dir.store())?;

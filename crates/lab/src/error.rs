@@ -12,6 +12,16 @@ pub enum LabError {
     /// The host lacks something.
     #[error("{0}")]
     HostNotReady(String),
+    /// The study names host settings that there are not.
+    #[error(
+        "there is no profile `{name}` of host settings\n  mend: `settings` in [host] takes none, {known}; `rookery host` shows what they do"
+    )]
+    UnknownProfile {
+        /// What the study names.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// Templates or the lab itself failed.
     #[error(transparent)]
     Guest(#[from] GuestError),

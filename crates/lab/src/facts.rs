@@ -6,14 +6,17 @@ use rookery_host::{Host, Invocation, RealHost, Topology};
 use rookery_store::HostDescription;
 use rookery_study::{HostFacts, Study};
 
-use crate::{LabError, stage::guest_kind};
+use crate::{LabError, check_profile, stack, stage::guest_kind};
 
-/// Whether this host can run the guests of a study. Changes nothing.
+/// Whether this host can run the guests of a study, with `templates` as far as they are built. Changes nothing.
 ///
 /// # Errors
-/// Everything that is missing, each with its mend.
-pub fn check_host(study: &Study) -> Result<(), LabError> {
-    Ok(rookery_guest::check_host(guest_kind(study.guest.kind))?)
+/// What is missing, with its mend; a profile of host settings that is unknown.
+pub fn check_host(study: &Study, templates: &Path) -> Result<(), LabError> {
+    check_profile(study)?;
+    let kind = guest_kind(study.guest.kind);
+    rookery_guest::check_host(kind)?;
+    stack::open(study).check_host(kind, templates)
 }
 
 /// What a plan must know of this host; `place` is where runs are kept (it need not exist yet).

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{Guest, GuestError, GuestFile, Lab, Recipe, Template};
+use rookery_guest::{Guest, GuestError, GuestFile, Kind, Lab, Recipe, Template};
 use rookery_study::{Point, Study};
 use rookery_workload::dvdstore::Size;
 
@@ -91,6 +91,12 @@ pub(crate) struct Reading {
 pub(crate) trait Stack: Sync {
     /// URL directory of its pages, without slashes.
     fn directory(&self) -> &'static str;
+
+    /// Whether this host has what the stack needs in guests of `kind`, with `templates` as far as they are built. Changes nothing.
+    ///
+    /// # Errors
+    /// What is missing, with its mend.
+    fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), LabError>;
 
     /// The template with a database of `size`, built or found.
     ///

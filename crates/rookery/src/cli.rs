@@ -98,6 +98,9 @@ pub(crate) struct CheckArgs {
     /// Check the file alone, not whether this host can run it
     #[arg(long)]
     pub(crate) file_only: bool,
+    /// Directory of templates: what is built in it need not be buildable here [default: the user's cache directory]
+    #[arg(long, value_name = "DIR", env = "ROOKERY_TEMPLATES")]
+    pub(crate) templates: Option<PathBuf>,
     /// Check this host for the study in one of the scales of its file
     #[arg(long, value_name = "NAME")]
     pub(crate) scale: Option<String>,

@@ -5,6 +5,7 @@ mod common;
 use std::{
     collections::BTreeMap,
     fs,
+    io::{BufRead, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -12,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Place, code, root_tests, text};
+use common::{Place, code, root_tests, text, tiny_study, went_to_its_end};
 
 /// Settings of this machine that harm nobody for a moment, and a value for each that differs from the defaults.
 const HARMLESS: &[(&str, &str, &str)] = &[
@@ -280,4 +281,100 @@ fn wrong_profiles_are_refused_before_anything_is_changed() {
         wrong.contains("line 4") && wrong.contains("did you mean `vm.swappiness`?"),
         "{wrong}"
     );
+}
+
+/// The present value of every setting that Rookery knows.
+fn audited(place: &Place) -> Vec<(String, String)> {
+    let json: serde_json::Value = serde_json::from_str(&said(place, &["host", "audit", "--json"], 0)).expect("JSON");
+    let rows = json["settings"].as_array().expect("settings").iter();
+    rows.map(|row| (format!("{} {}", row["path"], row["device"]), row["present"].to_string()))
+        .collect()
+}
+
+/// A study of one guest under a key `settings`.
+fn study_with_settings(place: &Place, settings: &str, steady: &str) -> String {
+    let text = tiny_study("bare", "1", "")
+        .replace("[host]", &format!("[host]\nsettings = {settings}"))
+        .replace("guests = [1, 2]", "guests = 1")
+        .replace("steady = \"1s\"", &format!("steady = \"{steady}\""));
+    place.study("settings.toml", &text)
+}
+
+#[test]
+fn a_study_holds_settings_in_the_trials_that_ask_for_them() {
+    if !root_tests() {
+        return;
+    }
+    let (place, machine) = (Place::new(), Machine::new());
+    let before = audited(&place);
+    let study = study_with_settings(&place, "[\"none\", \"throughput\"]", "1s");
+    let output = place.rookery(&["run", &study, "-q"]).output().expect("rookery starts");
+    assert!(went_to_its_end(&output), "{}", text(&output.stderr));
+    assert_eq!(audited(&place), before);
+    machine.assert_as_before("after a run");
+    let run = place.export();
+    let rows: Vec<&serde_json::Value> = run["tunings"].as_array().expect("tunings").iter().collect();
+    let trials: std::collections::BTreeSet<String> = rows.iter().map(|row| row["trial"].to_string()).collect();
+    assert_eq!(trials.len(), 1, "one of two trials asks for settings: {rows:?}");
+    let row = rows
+        .iter()
+        .find(|row| row["name"] == "vm.dirty_ratio")
+        .expect("a knob of every kernel");
+    assert_eq!(
+        (&row["guest"], &row["asked"], &row["effective"], &row["at_end"]),
+        (&"host".into(), &"40".into(), &"40".into(), &"40".into()),
+        "held from the begin to the end"
+    );
+
+    let unknown = place.study(
+        "unknown.toml",
+        &tiny_study("bare", "1", "").replace("[host]", "[host]\nsettings = \"throughputt\""),
+    );
+    for command in ["check", "plan", "run"] {
+        let told = said(&place, &[command, &unknown], 3);
+        assert!(told.contains("enterprise-storage, many-connections"), "{command}: {told}");
+    }
+}
+
+/// Run the study, and send it a signal once a trial is under load that holds settings.
+fn signalled_while_it_holds(place: &Place, name: &str) -> Child {
+    let study = study_with_settings(place, "\"throughput\"", "20s");
+    let mut child = place
+        .rookery(&["run", &study, "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("rookery starts");
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    let mut signalled = false;
+    for line in lines {
+        if !signalled && line.contains("\"load\"") {
+            let held = fs::read_to_string("/proc/sys/vm/dirty_ratio").expect("readable");
+            assert_eq!(held.trim(), "40", "held under load");
+            signal(&child, name);
+            signalled = true;
+        }
+    }
+    assert!(signalled, "it never came under load");
+    child
+}
+
+#[test]
+fn settings_of_a_run_go_with_it_however_it_ends() {
+    if !root_tests() {
+        return;
+    }
+    let (place, machine) = (Place::new(), Machine::new());
+    let before = audited(&place);
+    let mut child = signalled_while_it_holds(&place, "-INT");
+    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    assert_eq!(audited(&place), before);
+    machine.assert_as_before("after Ctrl-C in a run");
+
+    let mut child = signalled_while_it_holds(&place, "-9");
+    child.wait().expect("reaped");
+    assert_ne!(audited(&place), before, "nobody has put them back yet");
+    said(&place, &["clean"], 0);
+    assert_eq!(audited(&place), before);
+    machine.assert_as_before("after kill -9 of a run and clean");
 }

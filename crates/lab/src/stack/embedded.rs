@@ -1,8 +1,8 @@
 //! The embedded stack: this very program serves the pages from one SQLite file.
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
-use rookery_guest::{Fill, Guest, Recipe, Template};
+use rookery_guest::{Fill, Guest, Kind, Recipe, Template};
 use rookery_stack::embedded::{self, Behaviour};
 use rookery_study::{Pages, Point, Study};
 use rookery_workload::dvdstore::{Size, WordLists};
@@ -29,6 +29,11 @@ impl Embedded {
 impl Stack for Embedded {
     fn directory(&self) -> &'static str {
         embedded::DIRECTORY
+    }
+
+    /// It brings all it needs.
+    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), LabError> {
+        Ok(())
     }
 
     fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError> {

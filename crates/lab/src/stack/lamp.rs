@@ -4,12 +4,12 @@ mod builder;
 
 use std::{collections::BTreeMap, path::Path, sync::OnceLock, time::Instant};
 
-use rookery_guest::{Fill, Guest, GuestFile, Kind, Recipe, Template};
+use rookery_guest::{Fill, Guest, GuestFile, Kind, LayerKind, Recipe, Template};
 use rookery_stack::{
     embedded::Behaviour,
     lamp::{
         self, Options, ReadBack, Server, Software, Tuned,
-        root::{RootRecipe, build_root},
+        root::{RootRecipe, build_root, check_host as check_builder},
         sql::{Account, Database},
     },
 };
@@ -86,6 +86,23 @@ impl Lamp {
 impl Stack for Lamp {
     fn directory(&self) -> &'static str {
         lamp::DIRECTORY
+    }
+
+    fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), LabError> {
+        let not_ready = |error: String| LabError::HostNotReady(format!("this host cannot run LAMP guests: {error}"));
+        if kind != Kind::Container {
+            return Software::find(Path::new("/"))
+                .map(drop)
+                .map_err(|error| not_ready(error.to_string()));
+        }
+        let description = RootRecipe::of_host().description();
+        let built = rookery_guest::templates(templates)?
+            .iter()
+            .any(|template| template.kind == Some(LayerKind::Root) && template.description == description);
+        if built {
+            return Ok(());
+        }
+        check_builder().map_err(|error| not_ready(error.to_string()))
     }
 
     fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError> {

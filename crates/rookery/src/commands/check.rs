@@ -63,8 +63,9 @@ fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failur
     if let Err(problems) = Plan::of(&document, &facts) {
         return Ok(Some(problems));
     }
+    let templates = super::run::templates(args.templates.as_deref())?;
     for variant in document.variants() {
-        rookery_lab::check_host(&variant.study)?;
+        rookery_lab::check_host(&variant.study, &templates)?;
     }
     Ok(None)
 }
@@ -119,6 +120,9 @@ pub(crate) fn plan(document: &Document, runs: &Path) -> Result<Plan, Failure> {
 /// The plan of a study, and why this host cannot run it.
 pub(crate) fn plan_anyway(document: &Document, runs: &Path) -> Result<(Plan, Option<Failure>), Failure> {
     let facts = rookery_lab::host_facts(runs)?;
+    for variant in document.variants() {
+        rookery_lab::check_profile(&variant.study)?;
+    }
     let (plan, problems) = Plan::anyway(document, &facts);
     Ok((plan, problems.map(|problems| Failure::new(code_of(problems.list()), problems))))
 }
