@@ -107,10 +107,12 @@ fn stops(guest: &GuestMeasurement, (start_s, end_s): (f64, f64), least_us: u64) 
     if usual < FEWEST {
         return Vec::new();
     }
+    // Before the window fewer users are there, or colder servers: what is missing then is no stop.
+    let first = guest.series.iter().position(|sample| whole(sample.second)).unwrap_or(0);
     let mut stops: Vec<(u32, f64)> = Vec::new();
     for (index, sample) in guest.series.iter().enumerate().filter(|(_, sample)| whole(sample.second)) {
         let length_s = 1e-6 * sample.max_us as f64;
-        let seconds = &guest.series[index.saturating_sub(length_s.ceil() as usize)..=index];
+        let seconds = &guest.series[index.saturating_sub(length_s.ceil() as usize).max(first)..=index];
         let missing_s: f64 = seconds
             .iter()
             .map(|sample| (1.0 - f64::from(sample.requests) / usual).max(0.0))
@@ -209,6 +211,10 @@ mod tests {
         for different in [&[][..], &[(5, 6_400, 1_010_000)], &[(5, 6_000, 60_000)], &[(5, 5_824, 89_000)]] {
             assert_eq!(hidden_freezes(&closed(different)), Vec::new(), "{different:?}");
         }
+        // Requests that waited since the ramp-up, when fewer users were there.
+        let mut ramp = closed(&[(0, 300, 1_000_000), (1, 3_000, 2_000_000), (2, 5_000, 2_900_000)]);
+        ramp.window.start_s = 2.0;
+        assert_eq!(hidden_freezes(&ramp), Vec::new());
         let mut open = closed(&[(4, 0, 0), (5, 6_400, 1_010_000)]);
         open.mode = Mode::Open;
         assert_eq!(hidden_freezes(&open), Vec::new(), "its percentiles show it");

@@ -32,16 +32,16 @@ const USED_MIB_PER_MB: f64 = 2.5;
 const CONTAINER_ROOT_MIB: u64 = 64;
 
 /// Root file system of a container template with Apache, PHP and MariaDB, MiB.
-const LAMP_ROOT_MIB: u64 = 400;
+const LAMP_ROOT_MIB: u64 = 260;
 
 /// Building it with mmdebstrap.
 const LAMP_BUILD: Duration = Duration::from_secs(45);
 
 /// Start of three servers, reading the database, audit and orderly stop, whatever the number of guests.
-const LAMP_START: Duration = Duration::from_secs(6);
+const LAMP_START: Duration = Duration::from_secs(2);
 
 /// The same for one more guest, all guests on the same CPUs.
-const LAMP_GUEST_START: Duration = Duration::from_secs(2);
+const LAMP_GUEST_START: Duration = Duration::from_millis(800);
 
 /// Redo log, undo and temporary tablespaces, logs and sockets of a LAMP guest, MiB.
 const LAMP_GUEST_FILES_MIB: u64 = 100;
