@@ -183,7 +183,7 @@ pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Op
             Holdings::default()
         });
         for point in holdings.mounts.iter().rev() {
-            report.note(format!("mount {}", point.display()), unmount_overlay(point));
+            report.note(format!("mount {}", point.display()), detach(point));
             if let Some(clone) = clone_of_mount(point) {
                 report.note(format!("clone {}", clone.display()), remove_tree(clone));
             }
@@ -221,8 +221,8 @@ impl Report {
     }
 }
 
-/// Unmount; one that is busy vanishes from sight at once and for good with its last user.
-pub(crate) fn unmount_overlay(point: &Path) -> io::Result<()> {
+/// Unmount; what is busy vanishes from sight at once and for good with its last user.
+pub(crate) fn detach(point: &Path) -> io::Result<()> {
     match unmount(point, UnmountFlags::DETACH) {
         Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),

@@ -24,9 +24,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Host, RealHost};
+use rookery_host::{Host, RealHost, mounts};
 
-use crate::{Fill, GuestError, Patience, Recipe, Template, Versions, files::open_directory};
+use crate::{Fill, GuestError, Patience, Recipe, Template, Versions, files::open_directory, site::remove_tree, sweep::detach};
 pub use catalogue::{TemplateInfo, templates};
 use digest::digest;
 pub(crate) use install::{LIBRARIES, LOADER, PROGRAM};
@@ -79,7 +79,7 @@ pub(crate) fn build(host: &dyn Host, templates: &Path, recipe: &Recipe<'_>, pati
     });
     if let Err(error) = built {
         let error = explained(error, templates);
-        let _ = fs::remove_dir_all(&part);
+        let _ = delete_part(&part);
         return Err(error);
     }
     let lease = Lease::take(&whole).map_err(leasing)?;
@@ -98,6 +98,24 @@ pub(crate) fn lock(templates: &Path) -> Result<File, GuestError> {
     File::open(templates)
         .and_then(|directory| directory.lock().map(|()| directory))
         .map_err(|error| fail("locking the template directory", at(templates, &error)))
+}
+
+/// Delete what is being built or removed, or what a dead builder left. A builder of a root mounts `/proc`, `/sys` and `/dev` of the host in it
+/// for moments: what is still mounted is unmounted first, so that nothing is deleted through it. Absent is fine.
+///
+/// # Errors
+/// When the disk fails or something stays mounted.
+fn delete_part(part: &Path) -> io::Result<()> {
+    let Ok(real) = part.canonicalize() else { return remove_tree(part) };
+    let beneath = || Ok::<_, io::Error>(mounts()?.into_iter().filter(|mount| mount.point.starts_with(&real)));
+    let points: Vec<_> = beneath()?.map(|mount| mount.point).collect();
+    for point in points.iter().rev() {
+        detach(point)?;
+    }
+    if let Some(mount) = beneath()?.next() {
+        return Err(io::Error::other(format!("{} is still mounted", mount.point.display())));
+    }
+    remove_tree(&real)
 }
 
 /// As [`lock`], as long as there is patience.
@@ -154,10 +172,7 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
     let root = part.join("root");
     let skeleton = || {
         host.step("template skeleton")?;
-        match fs::remove_dir_all(part) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        delete_part(part)?;
         fs::create_dir(part)?;
         open_directory(&root)
     };

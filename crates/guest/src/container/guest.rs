@@ -27,7 +27,7 @@ use crate::{
     label::{Label, guest_group, guest_netns, run_name},
     log::tail,
     site::{prepare, remove_tree},
-    sweep::unmount_overlay,
+    sweep::detach,
     template::{LIBRARIES, LOADER, PROGRAM},
 };
 
@@ -330,7 +330,7 @@ impl Guest for ContainerGuest {
     fn remove(&mut self) -> Result<(), GuestError> {
         self.clear_container()?;
         remove_netns(&guest_netns(&self.shared.label.run, &self.spec.name)).map_err(self.fail("removing its network namespace"))?;
-        unmount_overlay(&self.bundle.join("rootfs")).map_err(self.fail("unmounting its clone"))?;
+        detach(&self.bundle.join("rootfs")).map_err(self.fail("unmounting its clone"))?;
         remove_tree(&self.bundle).map_err(self.fail("deleting its clone"))?;
         self.template = None;
         Ok(())

@@ -13,7 +13,7 @@ use rookery_host::{Host, RealHost};
 use super::{
     PART, TemplateInfo, at,
     catalogue::{is_digest, overlay_options, templates, user_of},
-    fail, lock,
+    delete_part, fail, lock,
 };
 use crate::GuestError;
 
@@ -175,9 +175,7 @@ fn remove_one(host: &dyn Host, directory: &Path, digest: &str) -> Result<Option<
         .map_err(failed)?;
     // Who waits for it looks for its name again, and builds it anew once we let go of the directory's lock.
     drop(held);
-    host.step("template deletion")
-        .and_then(|()| fs::remove_dir_all(&part))
-        .map_err(failed)?;
+    host.step("template deletion").and_then(|()| delete_part(&part)).map_err(failed)?;
     Ok(None)
 }
 
@@ -193,7 +191,7 @@ fn delete_parts(host: &dyn Host, directory: &Path) -> Result<(), GuestError> {
             .is_some_and(is_digest);
         if is_part {
             host.step("template remains")
-                .and_then(|()| fs::remove_dir_all(entry.path()))
+                .and_then(|()| delete_part(&entry.path()))
                 .map_err(failed)?;
         }
     }

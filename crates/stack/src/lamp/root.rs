@@ -178,7 +178,7 @@ fn build_with(
     stop: &AtomicBool,
 ) -> Result<BTreeMap<String, String>, RootError> {
     recipe.check()?;
-    invoke(&finder.find()?, root, recipe, progress, stop)?;
+    invoke(finder, root, recipe, progress, stop)?;
     finish::finish(root, recipe).map_err(|source| RootError::of_disk(root, source))
 }
 

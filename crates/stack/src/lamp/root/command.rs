@@ -40,6 +40,10 @@ const EXCLUDED: [&str; 5] = [
     "/usr/share/lintian/*",
 ];
 
+/// Runs a program in a process namespace of its own: when the first process in it is killed, the kernel kills all others, and it is killed
+/// with its parent. Else what mmdebstrap has started would go on writing where the next builder builds.
+const ENCLOSED: [&str; 6] = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=SIGKILL", "--"];
+
 /// Where mmdebstrap is.
 pub(super) enum Finder {
     /// On the PATH.
@@ -50,6 +54,16 @@ pub(super) enum Finder {
 }
 
 impl Finder {
+    /// What comes before mmdebstrap in the command: what it is enclosed by.
+    pub(super) fn enclosure(&self) -> &'static [&'static str] {
+        match self {
+            Self::Path => &ENCLOSED,
+            // A namespace needs root.
+            #[cfg(test)]
+            Self::At(_) => &[],
+        }
+    }
+
     /// # Errors
     /// When it is missing.
     pub(super) fn find(&self) -> Result<PathBuf, RootError> {
@@ -90,17 +104,23 @@ fn arguments(root: &Path, recipe: &RootRecipe) -> Vec<OsString> {
 /// # Errors
 /// See [`RootError`].
 pub(super) fn invoke(
-    program: &Path,
+    finder: &Finder,
     root: &Path,
     recipe: &RootRecipe,
     progress: &dyn Fn(&RootProgress),
     stop: &AtomicBool,
 ) -> Result<(), RootError> {
+    let program = finder.find()?;
     let arguments = arguments(root, recipe);
-    let line = line(program, &arguments);
+    let line = line(&program, &arguments);
     let failed =
         |status: String, words: &[String]| RootError::of_words(root, &recipe.suite, recipe.mirror.as_deref(), status, words, line.clone());
-    let (child, output) = spawn(program, &arguments).map_err(|error| failed(format!("`{error}`, before it began"), &[]))?;
+    let mut words: Vec<OsString> = finder.enclosure().iter().map(OsString::from).collect();
+    words.push(program.into());
+    words.extend(arguments);
+    // What it leaves for a moment goes with the root if it is killed.
+    let scratch = root.parent().unwrap_or(root);
+    let (child, output) = spawn(&words, scratch).map_err(|error| failed(format!("`{error}`, before it began"), &[]))?;
     let mut build = Build {
         child,
         begin: Instant::now(),
@@ -135,10 +155,15 @@ fn line(program: &Path, arguments: &[OsString]) -> String {
 }
 
 /// In a process group of its own: Ctrl-C reaches us alone, and we end all of it. Output and error text share a pipe and keep their order.
-fn spawn(program: &Path, arguments: &[OsString]) -> io::Result<(Child, PipeReader)> {
+fn spawn(words: &[OsString], scratch: &Path) -> io::Result<(Child, PipeReader)> {
     let (output, input) = io::pipe()?;
+    let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
     let mut command = Command::new(program);
-    command.args(arguments).process_group(0).env("LC_ALL", "C.UTF-8");
+    command
+        .args(arguments)
+        .process_group(0)
+        .env("LC_ALL", "C.UTF-8")
+        .env("TMPDIR", scratch);
     command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
     // A builder that is killed must not leave one behind that goes on writing where the next one builds.
     let die_with_us = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
