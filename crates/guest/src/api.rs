@@ -247,6 +247,11 @@ pub trait Guest: Send {
     fn state(&mut self) -> GuestState;
     /// A reader of its use of CPU and memory. Take it after the start: a bare guest that has no processes yet has nothing to read.
     fn usage_probe(&self) -> UsageProbe;
+    /// How many of its processes the kernel has killed since its start because they wanted more memory than its limit; 0 for kinds whose
+    /// limit is not in force.
+    fn memory_kills(&self) -> u64 {
+        0
+    }
     /// Its data directory as the host sees it.
     fn data_dir(&self) -> &Path;
     /// The last `bytes` bytes of its own log.

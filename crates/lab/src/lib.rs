@@ -8,6 +8,7 @@ mod conduct;
 mod error;
 mod event;
 mod facts;
+mod fate;
 mod host_settings;
 mod run_dir;
 mod stack;

@@ -23,6 +23,7 @@ use rookery_workload::dvdstore::{ShopperParams, WordLists};
 
 use crate::{
     Event, LabError,
+    fate::{Death, Starved, starved},
     host_settings::HostSettings,
     stack::{self, Place, Reading, Stack},
     timekeeping::BothClocks,
@@ -90,12 +91,12 @@ impl Stage<'_> {
     /// Everything between clone and removal.
     fn perform_on(&self, act: &Act<'_>, template: &Template) -> Result<TrialRecord, LabError> {
         let began = Instant::now();
-        let mut guests = match self.clone_guests(act, template) {
+        let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point) {
             Ok(guests) => guests,
             Err(reason) => return Ok(failed(&reason, 0.0)),
         };
         let started = self
-            .start(act, &mut guests)
+            .start(act.study, &mut guests)
             .map_err(|error| error.to_string())
             .map(|()| began.elapsed().as_secs_f64())
             .and_then(|ready_s| {
@@ -138,12 +139,18 @@ impl Stage<'_> {
             .expect("a plan whose trials have points")
     }
 
-    fn clone_guests(&self, act: &Act<'_>, template: &Template) -> Result<Vec<Box<dyn Guest>>, String> {
-        let (point, shape) = (act.point, &act.study.guest);
+    pub(crate) fn clone_guests(
+        &self,
+        study: &Study,
+        stack: &dyn Stack,
+        template: &Template,
+        point: &Point,
+    ) -> Result<Vec<Box<dyn Guest>>, String> {
+        let shape = &study.guest;
         let limited = shape.kind != GuestKind::Bare;
         let mut guests = Vec::with_capacity(point.guests as usize);
         for index in 0..point.guests as usize {
-            let service = act.stack.service(template, point, index)?;
+            let service = stack.service(template, point, index)?;
             let spec = GuestSpec {
                 number: index as u16 + 1,
                 name: format!("g{}", index + 1),
@@ -162,8 +169,8 @@ impl Stage<'_> {
         Ok(guests)
     }
 
-    fn start(&self, act: &Act<'_>, guests: &mut [Box<dyn Guest>]) -> Result<(), GuestError> {
-        start_all(guests, self.place.lab, act.study.guest.ready_within, &|_| (), self.place.stop).map(|_| ())
+    pub(crate) fn start(&self, study: &Study, guests: &mut [Box<dyn Guest>]) -> Result<(), GuestError> {
+        start_all(guests, self.place.lab, study.guest.ready_within, &|_| (), self.place.stop).map(|_| ())
     }
 
     fn drive_and_judge(
@@ -177,7 +184,11 @@ impl Stage<'_> {
         let clocks = BothClocks::read();
         let (measurement, resources, deaths) = self.drive(&config, act.trial, guests)?;
         let clock_step = clocks.check();
-        let dead = |guest: &dyn Guest| deaths.iter().any(|death| death.guest == guest.name());
+        let starved: Vec<Starved> = starved(guests, &deaths, act.point.memory_mib);
+        // One that lacks memory may be half dead: its web server still there, its database killed.
+        let dead = |guest: &dyn Guest| {
+            deaths.iter().any(|death| death.guest == guest.name()) || starved.iter().any(|starved| starved.guest == guest.name())
+        };
         let at_end = each_guest(guests, |index, guest| {
             // The dead cannot be asked, and of a guest that is too busy to answer the orders matter more.
             let asked = (!dead(guest)).then(|| act.stack.settings(&self.place, guest, act.point, index).ok());
@@ -202,6 +213,7 @@ impl Stage<'_> {
                 clock_step,
                 audits,
                 deaths,
+                starved,
                 logs: logs(guests),
                 tunings,
                 ready_s,
@@ -357,7 +369,7 @@ fn tunings(guests: &[Box<dyn Guest>], at_start: &[Vec<Reading>], at_end: &[Vec<R
 }
 
 /// Do `work` with all guests at once; the first failure is told with the guest's name.
-fn each_guest<T: Send>(
+pub(crate) fn each_guest<T: Send>(
     guests: &mut [Box<dyn Guest>],
     work: impl Fn(usize, &mut dyn Guest) -> Result<T, String> + Sync,
 ) -> Result<Vec<T>, String> {
@@ -378,13 +390,6 @@ fn each_guest<T: Send>(
         // All of them are awaited before the first failure is told.
         results.collect::<Vec<_>>().into_iter().collect()
     })
-}
-
-/// A guest that ended while it should have served.
-#[derive(Clone, Debug)]
-pub(crate) struct Death {
-    pub(crate) guest: String,
-    pub(crate) reason: String,
 }
 
 /// The guest crate's name of a kind.

@@ -8,7 +8,11 @@ use rookery_stats::{
 use rookery_store::{GuestLog, OrderAudit, Outcome, TrialRecord, Tuning};
 use rookery_study::Study;
 
-use crate::{Event, stack::Found, stage::Death};
+use crate::{
+    Event,
+    fate::{Death, Starved},
+    stack::Found,
+};
 
 /// All that a trial left behind.
 pub(crate) struct Evidence {
@@ -18,6 +22,7 @@ pub(crate) struct Evidence {
     pub(crate) clock_step: Option<Remark>,
     pub(crate) audits: Vec<OrderAudit>,
     pub(crate) deaths: Vec<Death>,
+    pub(crate) starved: Vec<Starved>,
     pub(crate) logs: Vec<GuestLog>,
     pub(crate) tunings: Vec<Tuning>,
     pub(crate) ready_s: f64,
@@ -32,6 +37,7 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         clock_step,
         audits,
         deaths,
+        starved,
         logs,
         tunings,
         ready_s,
@@ -40,6 +46,13 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         .iter()
         .map(|death| format!("guest {} died under load: {}", death.guest, death.reason))
         .collect();
+    failures.extend(starved.iter().map(|starved| {
+        let Starved { guest, killed, limit_mib } = starved;
+        format!(
+            "guest {guest} ran out of memory under load: the kernel killed {killed} of its processes, its limit is {limit_mib} MiB\n  mend: raise \
+             `memory` in [guest], or choose a tuning that takes less"
+        )
+    }));
     failures.extend(
         audits
             .iter()

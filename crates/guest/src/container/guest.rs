@@ -217,8 +217,10 @@ impl ContainerGuest {
 
     /// The kernel's own word that the memory limit killed; nothing otherwise.
     fn want_of_memory(&self) -> String {
-        match (self.shared.cgroups.memory_kills(&self.group), self.spec.memory_mib) {
-            (Some(1..), Some(limit)) => format!(" (out of memory: its limit is {limit} MiB; mend: raise `memory` in [guest])"),
+        match (self.memory_kills(), self.spec.memory_mib) {
+            (1.., Some(limit)) => {
+                format!(" (out of memory: its limit is {limit} MiB; mend: raise `memory` in [guest], or choose a tuning that takes less)")
+            }
             _ => String::new(),
         }
     }
@@ -296,6 +298,10 @@ impl Guest for ContainerGuest {
 
     fn usage_probe(&self) -> UsageProbe {
         self.shared.cgroups.usage_probe(&self.group)
+    }
+
+    fn memory_kills(&self) -> u64 {
+        self.shared.cgroups.memory_kills(&self.group).unwrap_or(0)
     }
 
     fn data_dir(&self) -> &Path {
