@@ -57,6 +57,14 @@ pub enum LabError {
         /// The run's directory.
         directory: String,
     },
+    /// Guests did not come up or answer in a rehearsal.
+    #[error("{point}: {what}")]
+    Rehearsal {
+        /// The point in words.
+        point: String,
+        /// What happened.
+        what: String,
+    },
     /// The system refused what it must not refuse.
     #[error("{0}")]
     Internal(String),

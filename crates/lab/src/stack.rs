@@ -14,10 +14,13 @@ use rookery_guest::{Guest, GuestError, GuestFile, Kind, Lab, Recipe, Template};
 use rookery_study::{Point, Study};
 use rookery_workload::dvdstore::Size;
 
-use crate::{Event, LabError, Listener};
+use crate::{Event, LabError, Listener, rehearsal::page};
 
 /// How long a guest may take to end by itself after a trial.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// A purchase of one item by the first customer.
+const PURCHASE: &str = "dspurchase.php?confirmpurchase=yes&customerid=1&item%5B%5D=1&quan%5B%5D=1";
 
 /// Where a stack is at work.
 pub(crate) struct Place<'a> {
@@ -122,11 +125,25 @@ pub(crate) trait Stack: Sync {
     /// When the guest does not tell.
     fn settings(&self, place: &Place<'_>, guest: &dyn Guest, point: &Point, index: usize) -> Result<Vec<Reading>, String>;
 
+    /// Let a healthy guest answer one page of the shop.
+    ///
+    /// # Errors
+    /// When it is not answered as it should be.
+    fn answers(&self, place: &Place<'_>, guest: &dyn Guest) -> Result<(), String> {
+        page(place, guest, &format!("/{}/{PURCHASE}", self.directory()), "ORDER NUMBER")
+    }
+
     /// End the guest, and count what the load left in its database. A dead guest may be started again for it.
     ///
     /// # Errors
     /// When the database cannot be read.
     fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, size: Size, dead: bool) -> Result<Found, String>;
+}
+
+/// The stack of a study's variant without its database, where it can do without.
+pub(crate) fn without_database(study: &Study) -> Option<Box<dyn Stack>> {
+    let wanted = study.stack.lamp.as_ref()?;
+    Some(Box::new(lamp::Lamp::without_database(study, wanted)))
 }
 
 /// The stack of a study's variant.

@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show what would run: points, trials, pins, memory, disk, time
     Plan(PlanArgs),
+    /// Let the guests of a study come up, answer a page and go, without users: what they cost before anybody uses them
+    Rehearse(RehearseArgs),
     /// Print the reference of all study keys, or the JSON Schema for editors
     Reference(ReferenceArgs),
     /// Generate the data of a workload
@@ -84,6 +86,26 @@ pub(crate) struct RunArgs {
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// Print events as JSON lines to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RehearseArgs {
+    /// Study file
+    pub(crate) study: PathBuf,
+    /// Rehearse the study in one of the scales of its file
+    #[arg(long, value_name = "NAME")]
+    pub(crate) scale: Option<String>,
+    /// How often the guests of each point come up and go
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// LAMP guests without MariaDB: Apache and PHP alone
+    #[arg(long)]
+    pub(crate) without_database: bool,
+    /// Print one JSON object for each round
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -10,6 +10,7 @@ mod fit;
 mod guests;
 mod host;
 mod plan;
+mod rehearse;
 mod report;
 mod run;
 mod supervise;
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Rehearse(args) => rehearse::run(args),
         Command::Reference(args) => {
             if args.schema {
                 output::json(&rookery_study::json_schema())

@@ -76,7 +76,7 @@ impl From<LabError> for Failure {
         let code = match &error {
             LabError::HostNotReady(_) | LabError::Guest(GuestError::HostNotReady { .. }) => Code::Host,
             LabError::UnknownProfile { .. } => Code::Study,
-            LabError::Guest(_) => Code::Guest,
+            LabError::Guest(_) | LabError::Rehearsal { .. } => Code::Guest,
             LabError::Driver(_) => Code::Driver,
             LabError::Store(_) | LabError::File { .. } | LabError::NoRun { .. } | LabError::Busy { .. } => Code::Store,
             LabError::Internal(_) => Code::Internal,

@@ -141,3 +141,28 @@ fn a_killed_lamp_guest_has_every_order_that_its_users_were_told_of() {
     let possible = number("orders_acknowledged")..=number("orders_acknowledged") + number("unanswered");
     assert!(possible.contains(&number("orders_in_database")), "{audit}");
 }
+
+#[test]
+fn guests_come_up_answer_and_go_in_a_rehearsal() {
+    if !root_tests() {
+        return;
+    }
+    let _alone = alone();
+    let place = Place::new();
+    let before = host_state();
+    let study = place.study("lamp.toml", &lamp_study("container", "0.5"));
+    for database in [&[][..], &["--without-database"]] {
+        let args = [&["rehearse", study.as_str(), "--json"], database].concat();
+        let output = place.rookery(&args).output().expect("rookery starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        // Each round is one JSON object, over several lines.
+        let rounds = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<serde_json::Value>();
+        let rounds: Vec<serde_json::Value> = rounds.collect::<Result<_, _>>().expect("JSON");
+        assert_eq!(rounds.iter().map(|round| round["guests"].clone()).collect::<Vec<_>>(), [1, 2]);
+        for round in rounds {
+            assert!(round["memory_mib"].as_f64().is_some_and(|memory| memory > 1.0), "{round}");
+        }
+    }
+    assert_eq!(before, host_state(), "the host is as before");
+    assert_eq!(fs::read_dir(place.runs()).expect("a directory").count(), 0, "nothing is kept");
+}

@@ -16,8 +16,8 @@ use rookery_stack::{
 use rookery_study::{BufferPool, LampUse, Pages, Point, Study, Variables, WebServer};
 use rookery_workload::dvdstore::Size;
 
-use super::{Found, Place, Reading, STOP_GRACE, Service, Stack};
-use crate::{Event, LabError, ask::ask};
+use super::{Found, PURCHASE, Place, Reading, STOP_GRACE, Service, Stack};
+use crate::{Event, LabError, ask::ask, rehearsal::page};
 
 /// The user of everything in a container: Debian's `www-data`.
 const USER: u32 = 33;
@@ -47,6 +47,13 @@ impl Lamp {
             },
             software: OnceLock::new(),
         }
+    }
+
+    /// Apache and PHP alone.
+    pub(super) fn without_database(study: &Study, wanted: &LampUse) -> Self {
+        let mut lamp = Self::of(study, wanted);
+        lamp.options.database = false;
+        lamp
     }
 
     fn behaviour(&self) -> Behaviour {
@@ -109,6 +116,9 @@ impl Stack for Lamp {
         let began = Instant::now();
         let root = root(place)?;
         let software = self.software(root.as_ref().map_or(Path::new("/"), |root| root.root.as_path()))?;
+        if !self.options.database {
+            return builder::empty(place, root.as_ref());
+        }
         let template = builder::loaded(place, root.as_ref(), software, size)?;
         (place.listener)(&Event::Template {
             database: size.to_string(),
@@ -154,6 +164,13 @@ impl Stack for Lamp {
                 in_force: setting.effective.unwrap_or_default(),
             })
             .collect())
+    }
+
+    fn answers(&self, place: &Place<'_>, guest: &dyn Guest) -> Result<(), String> {
+        if self.options.database {
+            return page(place, guest, &format!("/{}/{PURCHASE}", lamp::DIRECTORY), "ORDER NUMBER");
+        }
+        page(place, guest, &format!("/{}/dslogin.php", lamp::DIRECTORY), "DVD Store")
     }
 
     fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, size: Size, dead: bool) -> Result<Found, String> {

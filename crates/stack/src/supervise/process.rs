@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     env, fmt, fs,
     io::{self, PipeReader},
+    os::unix::process::CommandExt,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -36,7 +37,10 @@ impl fmt::Display for End {
     }
 }
 
-/// Start a service in the supervisor's process group; gives its process and its output.
+/// Start a service; gives its process and its output.
+///
+/// As the first process of a container it gives the service a process group of its own: an ending Apache sends SIGTERM to its whole group, and
+/// the services that are to end after it must not hear that. Elsewhere all stay in the supervisor's group, by which they are found and killed.
 pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
     let (reader, writer) = io::pipe()?;
     let (program, args) = service
@@ -52,6 +56,8 @@ pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     if service.keep_group {
         keep_group(&mut command);
+    } else if getpid().is_init() {
+        command.process_group(0);
     }
     let child = command
         .spawn()

@@ -26,38 +26,47 @@ const COPY_LIMIT: Duration = Duration::from_secs(3600);
 /// How much of the guest's log goes into an error.
 const LOG_BYTES: usize = 2048;
 
+/// The data of containers belong to the user that runs everything in them, and so does their directory.
+fn own(root: Option<&Template>, data: &Path) -> Result<(), String> {
+    let owner = root.map(|_| USER);
+    chown(data, owner.map(Uid::from_raw), owner.map(Gid::from_raw)).map_err(|error| format!("{}: {error}", data.display()))
+}
+
+/// A layer of data on `root`, with the program on top. The program has no part in the data: a new one finds them as they are.
+fn layer(place: &Place<'_>, root: Option<&Template>, description: String, fill: Fill<'_>) -> Result<Template, LabError> {
+    let recipe = |description: String, base, fill| Recipe {
+        description,
+        program: place.program.to_owned(),
+        base,
+        fill,
+    };
+    let program = place.template(&recipe(format!("rookery {}", env!("CARGO_PKG_VERSION")), None, Fill::Program))?;
+    Ok(place.template(&recipe(description, root, fill))?.with_program(&program))
+}
+
+/// The template of guests without a database, built or found. `root` is that of container guests.
+///
+/// # Errors
+/// When a step fails.
+pub(super) fn empty(place: &Place<'_>, root: Option<&Template>) -> Result<Template, LabError> {
+    let owned = |data: &Path| own(root, data);
+    layer(place, root, format!("lamp without data {VERSION}"), Fill::DataOnly(&owned))
+}
+
 /// The template of a database of `size`, built or found. `root` is that of container guests.
 ///
 /// # Errors
 /// When a step fails; the guest's own words are in the error.
 pub(super) fn loaded(place: &Place<'_>, root: Option<&Template>, software: &Software, size: Size) -> Result<Template, LabError> {
-    // The data of containers belong to the user that runs everything in them, and so does their directory.
-    let owner = root.map(|_| USER);
-    let owned = |data: &Path| {
-        chown(data, owner.map(Uid::from_raw), owner.map(Gid::from_raw)).map_err(|error| format!("{}: {error}", data.display()))
-    };
-    // The program has no part in the data: a new one finds them as they are.
-    let layer = |description: String, base: Option<&Template>, fill: Fill<'_>| {
-        place.template(&Recipe {
-            description,
-            program: place.program.to_owned(),
-            base,
-            fill,
-        })
-    };
-    let program = layer(format!("rookery {}", env!("CARGO_PKG_VERSION")), None, Fill::Program)?;
-    let empty = layer(format!("lamp without data {VERSION}"), root, Fill::DataOnly(&owned))?.with_program(&program);
-    let versions: Vec<String> = software
-        .versions
-        .iter()
-        .map(|(name, version)| format!("{name} {version}"))
-        .collect();
+    let empty = empty(place, root)?;
     let fill = |data: &Path| {
-        owned(data)?;
+        own(root, data)?;
         fill(place, &empty, software, size, data)
     };
-    let description = format!("lamp dvdstore {size}, own words, schema {VERSION}, {}", versions.join(", "));
-    Ok(layer(description, root, Fill::DataOnly(&fill))?.with_program(&program))
+    let versions = software.versions.iter().map(|(name, version)| format!("{name} {version}"));
+    let versions = versions.collect::<Vec<_>>().join(", ");
+    let description = format!("lamp dvdstore {size}, own words, schema {VERSION}, {versions}");
+    layer(place, root, description, Fill::DataOnly(&fill))
 }
 
 /// Make the database of `size` in `data`.

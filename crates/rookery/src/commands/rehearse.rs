@@ -1,0 +1,73 @@
+//! `rookery rehearse`: the guests of a study without their users.
+
+use std::env;
+
+use rookery_lab::{Conductor, Rehearsal};
+
+use crate::{
+    cli::RehearseArgs,
+    commands::{check, run::templates},
+    exit::{Code, Failure},
+    output,
+    progress::Teller,
+    signals,
+};
+
+pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
+    let document = check::load(&args.study, args.scale.as_deref())?;
+    let plan = check::plan(&document, &args.places.runs)?;
+    let stop = signals::stop_flag()?;
+    let teller = Teller::new(args.json, false);
+    let conductor = Conductor {
+        runs: args.places.runs.clone(),
+        templates: templates(args.places.templates.as_deref())?,
+        program: env::current_exe().map_err(|error| Failure::new(Code::Internal, format!("cannot find this program itself: {error}")))?,
+        stop: &stop,
+        listener: &|event| teller.tell(event),
+    };
+    let width = plan
+        .points
+        .iter()
+        .map(|point| point.label().chars().count())
+        .max()
+        .unwrap_or_default();
+    let mut first = true;
+    let mut failed = None;
+    let rehearsed = conductor.rehearse(&plan, args.rounds, args.without_database, &mut |rehearsal| {
+        if args.json {
+            failed = failed.take().or_else(|| output::json(&rehearsal).err());
+            return;
+        }
+        if std::mem::take(&mut first) {
+            output::result(head(width));
+        }
+        output::result(row(&rehearsal, width));
+    });
+    teller.finish();
+    match (rehearsed, failed) {
+        (Err(_), _) if signals::came(&stop) => Err(Failure::new(Code::Interrupted, "interrupted; the guests are removed")),
+        (Err(error), _) => Err(error.into()),
+        (Ok(()), Some(failure)) => Err(failure),
+        (Ok(()), None) => Ok(Code::Done),
+    }
+}
+
+fn head(width: usize) -> String {
+    format!(
+        "{:width$}  {:>9}  {:>9}  {:>16}  {:>18}  {:>9}  {:>9}",
+        "point", "clone, ms", "ready, s", "CPU each, s", "memory each, MiB", "page, ms", "remove, s"
+    )
+}
+
+fn row(rehearsal: &Rehearsal, width: usize) -> String {
+    format!(
+        "{:width$}  {:>9.1}  {:>9.2}  {:>16.2}  {:>18.1}  {:>9.1}  {:>9.2}",
+        rehearsal.point,
+        rehearsal.clone_ms,
+        rehearsal.ready_s,
+        rehearsal.cpu_s,
+        rehearsal.memory_mib,
+        rehearsal.answer_ms,
+        rehearsal.removed_s
+    )
+}
