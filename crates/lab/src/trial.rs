@@ -1,7 +1,7 @@
 //! From evidence to a record: audits, faults, verdict, outcome.
 
 use rookery_stats::{
-    GuestMeasurement, Measurement, ResourceSample,
+    GuestMeasurement, Measurement, Mode, ResourceSample,
     checks::{Remark, of_trial},
     qos,
 };
@@ -91,13 +91,14 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
 /// Guests that were asked and answered nothing in the window: starved or stuck, which is no fault of the driver.
 fn silent(measurement: &Measurement) -> impl Iterator<Item = String> {
     let all = measurement.guests.iter();
-    let silent = all.filter(|guest| guest.users > 0 && guest.operations.iter().all(|operation| operation.completed == 0));
+    let asked = |guest: &GuestMeasurement| guest.users > 0 || measurement.mode != Mode::Closed;
+    let silent = all.filter(move |guest| asked(guest) && guest.operations.iter().all(|operation| operation.completed == 0));
     silent.filter(|_| measurement.aborted.is_none()).map(|guest| {
         let first = guest.errors.first().map_or_else(String::new, |error| {
             format!(" (first of its errors: {}/{})", error.class.name(), error.sub_class)
         });
         format!(
-            "guest {} answered no request well in the measured window{first}: give it more CPU or memory, or fewer users",
+            "guest {} answered no request well in the measured window{first}: give it more CPU or memory, or less load",
             guest.guest
         )
     })

@@ -225,7 +225,7 @@ fn summarise(run: &Run, point: &Point) -> PointSummary {
         efficiency: None,
         fairness: Fairness::of(&rates),
         guests,
-        demand_met: demand_met(run, point, orders_per_minute),
+        demand_met: demand_met(run, point, &good, orders_per_minute),
         point: point.clone(),
     }
 }
@@ -306,10 +306,24 @@ fn worst_broken_rule(good: &[Good<'_>]) -> Option<String> {
     Some(format!("{}, but was {}", worst.text(), answer::rule_value(worst)))
 }
 
-fn demand_met(run: &Run, point: &Point, orders_per_minute: Option<Summary>) -> Option<f64> {
-    let pause_s = run.header.plan.study_of(point).workload.think_time.as_secs_f64();
-    let most = 60.0 * f64::from(point.total_users()) / pause_s;
+/// Arrivals per second that the schedules of good trials held.
+fn drawn_per_s(good: &[Good<'_>]) -> Option<f64> {
+    let (mut drawn, mut seconds) = (0.0, 0.0);
+    for (_, measured) in good {
+        drawn += measured.driver.arrivals.as_ref()?.drawn as f64;
+        seconds += measured.window.seconds();
+    }
+    (seconds > 0.0).then(|| drawn / seconds)
+}
+
+fn demand_met(run: &Run, point: &Point, good: &[Good<'_>], orders_per_minute: Option<Summary>) -> Option<f64> {
+    let study = run.header.plan.study_of(point);
+    let most = match (&study.load.open, point.rate_per_s) {
+        // What arrived, not the rate: of few Poisson arrivals it is another number.
+        (Some(open), Some(_)) => 60.0 * drawn_per_s(good)? * open.visit.mean_acts(),
+        _ => 60.0 * f64::from(point.total_users()) / study.workload.think_time.as_secs_f64(),
+    };
     orders_per_minute
-        .filter(|_| pause_s > 0.0 && most > 0.0)
+        .filter(|_| most.is_finite() && most > 0.0)
         .map(|summary| summary.mean / most)
 }

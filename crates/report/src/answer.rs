@@ -15,6 +15,9 @@ use crate::{Effects, Metric, PointSummary, Run, effects::Worth, format};
 /// Throughput above this share of what the users could ask for means that the users, not the guests, set the pace.
 const UNSATURATED: f64 = 0.9;
 
+/// Arrivals that do not wait are a backlog where fewer of their orders are made.
+const KEPT_UP: f64 = 0.98;
+
 /// Guests that use more than this share of the CPU they may use are limited by it.
 const SATURATED: f64 = 0.9;
 
@@ -223,6 +226,12 @@ fn differ(one: &PointSummary, other: &PointSummary) -> Option<bool> {
     Some(low > 1.0 || high < 1.0)
 }
 
+/// Whether all that was asked for was done: the load, not the guests, set the pace.
+fn kept_up(summary: &PointSummary) -> bool {
+    let enough = if summary.point.rate_per_s.is_some() { KEPT_UP } else { UNSATURATED };
+    summary.demand_met.is_some_and(|met| met >= enough)
+}
+
 /// What held a point back, as far as it was measured: the CPU of its guests, its own users, or neither.
 fn limited_by(summary: &PointSummary) -> String {
     let capacity = summary.point.capacity_cpus;
@@ -235,11 +244,20 @@ fn limited_by(summary: &PointSummary) -> String {
         format!("{:.2} of {} {noun}", cores.mean, format::trimmed(capacity))
     });
     let met = format::or_none(summary.demand_met, format::percent);
+    let open = summary.point.rate_per_s.is_some();
     match (busy, summary.demand_met) {
+        (_, Some(_)) if open && kept_up(summary) => format!(
+            "What limited it: its arrivals. {met} of the orders that they asked for were made, and the guests used {cores}: only more arrivals \
+             can show how much it carries."
+        ),
         (Some(busy), _) if busy >= SATURATED => format!("What limited it: the CPU of the guests, which used {cores}."),
-        (_, Some(share)) if share >= UNSATURATED => format!(
+        (_, Some(_)) if kept_up(summary) => format!(
             "What limited it: its users. They got {met} of what they could ask for with answers in no time, and the guests used {cores}: \
              only more users can show how much it carries."
+        ),
+        _ if open => format!(
+            "What limited it is neither the CPU of the guests ({cores}) nor the rate of arrivals ({met} of the orders that they asked for were \
+             made): what is left is waiting, for commits to the disk, for locks, or for CPUs that others held."
         ),
         _ => format!(
             "What limited it is neither the CPU of the guests ({cores}) nor the think time of the users (they got {met} of what they could \
@@ -294,10 +312,10 @@ fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String>
     let interval = ratio.interval.map_or_else(String::new, |(low, high)| {
         format!(" (95 % interval {:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
     });
-    let unsaturated = [summary, baseline]
-        .iter()
-        .all(|side| side.demand_met.is_some_and(|met| met >= UNSATURATED));
-    let hint = if unsaturated {
+    let unsaturated = [summary, baseline].iter().all(|side| kept_up(side));
+    let hint = if unsaturated && summary.point.rate_per_s.is_some() {
+        " Both kept up with the arrivals, so this compares them at a load that both carried, not at their capacity."
+    } else if unsaturated {
         " Both answered so fast that the users set the pace, so this compares them at a load that both carried, not at their capacity."
     } else {
         ""

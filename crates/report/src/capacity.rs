@@ -13,7 +13,9 @@ const EQUAL: f64 = 1e-6;
 struct Group<'a> {
     /// vCPUs of all guests, thousandths.
     vcpus: u64,
-    users: u32,
+    /// Users, or arrivals per second, of all guests together.
+    load: f64,
+    load_words: String,
     points: Vec<&'a PointSummary>,
 }
 
@@ -40,12 +42,17 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let groups = groups(analysis);
     let panels: Vec<Panel> = groups.iter().rev().filter_map(|group| panel(run, group)).collect();
     let series = panels.iter().flat_map(|panel| &panel.rows).flat_map(|row| row.series.clone());
+    let what = if run.header.study.load.open.is_some() {
+        "arrivals"
+    } else {
+        "users"
+    };
     let broken = broken_words(&series.collect::<Vec<_>>());
     (!panels.is_empty()).then(|| Figure {
         id: "capacity",
         title: "Same capacity, different splits".to_owned(),
         caption: format!(
-            "{}. Throughput of all guests together, for layouts of equal vCPUs and users in all. The percentage is the share of one big \
+            "{}. Throughput of all guests together, for layouts of equal vCPUs and {what} in all. The percentage is the share of one big \
              guest of the same variant. {ENDS}{broken}",
             run.loop_type()
         ),
@@ -58,18 +65,22 @@ fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for summary in &analysis.points {
         let point = &summary.point;
-        let (vcpus, users) = (u64::from(point.guests) * u64::from(point.vcpus.0), point.total_users());
-        match groups.iter_mut().find(|group| (group.vcpus, group.users) == (vcpus, users)) {
+        let (vcpus, load_words) = (u64::from(point.guests) * u64::from(point.vcpus.0), point.load_words());
+        match groups
+            .iter_mut()
+            .find(|group| (group.vcpus, &group.load_words) == (vcpus, &load_words))
+        {
             Some(group) => group.points.push(summary),
             None => groups.push(Group {
                 vcpus,
-                users,
+                load: point.load(),
+                load_words,
                 points: vec![summary],
             }),
         }
     }
     groups.retain(|group| group.splits().len() > 1);
-    groups.sort_by_key(|group| (group.vcpus, group.users));
+    groups.sort_by(|a, b| a.vcpus.cmp(&b.vcpus).then(a.load.total_cmp(&b.load)));
     groups
 }
 
@@ -91,11 +102,7 @@ fn panel(run: &Run, group: &Group<'_>) -> Option<Panel> {
         }
     }
     let mut panel = one_panel("guests x vCPUs of each", "orders/min", series).pop()?;
-    panel.label = format!(
-        "{} vCPU, {} users in all",
-        format::trimmed(group.vcpus as f64 / 1000.0),
-        group.users
-    );
+    panel.label = format!("{} vCPU, {} in all", format::trimmed(group.vcpus as f64 / 1000.0), group.load_words);
     (!panel.rows[0].series.is_empty()).then_some(panel)
 }
 

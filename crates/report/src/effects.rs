@@ -255,7 +255,7 @@ fn strata(plan: &Plan) -> BTreeMap<u32, u32> {
 fn layout_names(plan: &Plan, strata: &BTreeMap<u32, u32>) -> Vec<(u32, String)> {
     let own = plan.points.iter().filter(|point| strata.get(&point.id) == Some(&point.id));
     own.map(|point| {
-        let name = format!("{} x {} vCPU, {} users", point.guests, point.vcpus, point.total_users());
+        let name = format!("{} x {} vCPU, {}", point.guests, point.vcpus, point.load_words());
         (point.id, name)
     })
     .collect()

@@ -221,21 +221,21 @@ pub(crate) const ENDS: &str = "Whiskers: 95 % interval of the mean for three or 
 /// Throughput of single guests against their vCPUs, or against users when only these vary.
 pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let single: Vec<&PointSummary> = analysis.points.iter().filter(|summary| summary.point.guests == 1).collect();
-    let varied = |value: &dyn Fn(&PointSummary) -> u32| {
-        let mut values: Vec<u32> = single.iter().map(|summary| value(summary)).collect();
-        values.sort_unstable();
+    let varied = |value: &dyn Fn(&PointSummary) -> f64| {
+        let mut values: Vec<f64> = single.iter().map(|summary| value(summary)).collect();
+        values.sort_by(f64::total_cmp);
         values.dedup();
         values.len() > 1
     };
-    let by_vcpus = varied(&|summary| summary.point.vcpus.0);
-    if !by_vcpus && !varied(&|summary| summary.point.total_users()) {
+    let by_vcpus = varied(&|summary| summary.point.vcpus.cpus());
+    if !by_vcpus && !varied(&|summary| summary.point.load()) {
         return None;
     }
     let place = |summary: &PointSummary| {
         if by_vcpus {
             summary.point.vcpus.cpus()
         } else {
-            f64::from(summary.point.total_users())
+            summary.point.load()
         }
     };
     let mut series: Vec<Series> = Vec::new();
@@ -271,6 +271,8 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
     series.extend(proportional(longest));
     let (x_title, what) = if by_vcpus {
         ("vCPUs of the guest", "vCPUs")
+    } else if run.header.study.load.open.is_some() {
+        ("arrivals/s", "arrivals")
     } else {
         ("users", "users")
     };
@@ -311,8 +313,13 @@ fn densities<'a>(layout: &str, own: Vec<&'a PointSummary>, by_vcpus: bool) -> Ve
     }
     let mut groups: Vec<(String, Vec<&PointSummary>)> = Vec::new();
     for summary in own {
-        let density = f64::from(summary.point.total_users()) / summary.point.vcpus.cpus();
-        let name = format!("{layout}, {} users per vCPU", format::trimmed(density));
+        let density = summary.point.load() / summary.point.vcpus.cpus();
+        let what = if summary.point.rate_per_s.is_some() {
+            "arrivals/s"
+        } else {
+            "users"
+        };
+        let name = format!("{layout}, {} {what} per vCPU", format::trimmed(density));
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, group)) => group.push(summary),
             None => groups.push((name, vec![summary])),
@@ -367,8 +374,13 @@ pub(crate) fn consolidation(run: &Run, analysis: &Analysis) -> Option<Figure> {
         title: "Aggregate throughput of every layout, and its share of one big guest".to_owned(),
         caption: format!(
             "{}. All guests of a point together. The percentage is the consolidation efficiency: throughput over that of the one-big \
-             point of equal capacity and equal users. {ENDS}{}",
+             point of equal capacity and equal {}. {ENDS}{}",
             run.loop_type(),
+            if run.header.study.load.open.is_some() {
+                "arrivals"
+            } else {
+                "users"
+            },
             broken_words(&series)
         ),
         panels: one_panel("point", "orders/min", series),

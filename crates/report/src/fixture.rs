@@ -85,6 +85,7 @@ fn study(repeats: u32) -> Study {
         },
         load: Load {
             model: LoadModel::Closed,
+            open: None,
             users: vec![scaled(200.0, Per::Vcpu)],
             ramp_up: Duration::from_secs(2),
             settle: Duration::from_secs(2),
@@ -136,6 +137,7 @@ fn plan(repeats: u32) -> Plan {
         guests: *guests,
         vcpus: Vcpus(*vcpus),
         users: vec![vcpus / 5; *guests as usize],
+        rate_per_s: None,
         memory_mib: u64::from(*vcpus) * 640 / 1000,
         database: "10MB".parse().expect("a size"),
         pins: vec![vec![0]; *guests as usize],

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod answer;
+mod arrivals;
 mod capacity;
 mod cpu;
 mod draw;

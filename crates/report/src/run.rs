@@ -2,7 +2,7 @@
 
 use rookery_stats::Measurement;
 use rookery_store::{Attempt, Note, RunHeader, Store, StoreError, TrialRecord, TrialRow, TrialStatus};
-use rookery_study::Study;
+use rookery_study::{Arrivals, OpenLoad, Study, Visit};
 
 /// Everything that the store of a run holds.
 #[derive(Clone, Debug)]
@@ -63,14 +63,43 @@ impl Run {
         variants.next().is_none_or(|first| variants.all(|other| other == first))
     }
 
+    /// `Open loop, Poisson arrivals at 200/s, response times from the intended start`.
+    fn open_loop(&self, open: &OpenLoad, think: &str) -> String {
+        let mut rates: Vec<f64> = self.header.plan.points.iter().filter_map(|point| point.rate_per_s).collect();
+        rates.dedup();
+        let rate = match rates[..] {
+            [rate] => format!("at {}/s", crate::format::trimmed(rate)),
+            _ => "at the rate of each point".to_owned(),
+        };
+        let spacing = match open.arrivals {
+            Arrivals::Poisson => "Poisson",
+            Arrivals::Uniform => "uniform",
+        };
+        let stay = match open.visit {
+            Visit::Single => String::new(),
+            visit => format!(
+                ", {} orders of each visitor on average, think time {think} between them",
+                crate::format::trimmed(visit.mean_acts())
+            ),
+        };
+        let kind = if stay.is_empty() { "Open" } else { "Partly open" };
+        format!("{kind} loop, {spacing} arrivals {rate}{stay}, response times from the intended start")
+    }
+
     /// Loop type and think time, as they stand beside every figure of response times.
     #[must_use]
     pub fn loop_type(&self) -> String {
         let study = &self.header.study;
+        if study.load.open.is_some() && !self.same_in_all_variants(|study| (study.load.open.clone(), study.workload.think_time)) {
+            return "Open loop, arrivals as the variant says, response times from the intended start".to_owned();
+        }
         if !self.same_in_all_variants(|study| (study.workload.think_time, study.workload.pacing)) {
             return "Closed loop, think time as the variant says".to_owned();
         }
         let think = crate::format::seconds(study.workload.think_time.as_secs_f64());
+        if let Some(open) = &study.load.open {
+            return self.open_loop(open, &think);
+        }
         match study.workload.pacing {
             rookery_stats::Pacing::Think => format!("Closed loop, think time {think} on average, after each order"),
             rookery_stats::Pacing::Arrivals => "Arrivals on a schedule that does not wait for answers".to_owned(),

@@ -81,6 +81,8 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
     text += "\n";
     text += &table(analysis, &THROUGHPUT);
     text += &table(analysis, &QUALITY);
+    let arrivals = crate::arrivals::table(run);
+    text += &aligned(arrivals.heads, arrivals.rows);
     text += &fairness(analysis);
     text += &effects(analysis);
     if !analysis.caveats.is_empty() {

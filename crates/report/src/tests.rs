@@ -462,3 +462,28 @@ fn points_that_broke_limits_are_marked_in_the_figures() {
     let marked: Vec<&str> = text.lines().filter(|line| line.contains(", limits broken")).collect();
     assert!(marked.len() == 2 && marked[1].starts_with("4 x 0.25"), "{text}");
 }
+
+#[test]
+fn each_matter_that_the_checks_remark_on_is_told_once() {
+    let fixture = planned(&header(1));
+    (1..=5).for_each(|trial| {
+        end(&fixture, trial, |record| {
+            record
+                .resources
+                .iter_mut()
+                .filter(|sample| sample.subject == "g1")
+                .for_each(|sample| {
+                    sample.memory_bytes += (sample.at_s as u64) << 22;
+                });
+        });
+    });
+    let caveats = analysed(&fixture).1.caveats;
+    let told: Vec<&String> = caveats
+        .iter()
+        .filter(|caveat| caveat.contains("though nothing is void by it"))
+        .collect();
+    assert!(
+        matches!(told[..], [told] if told.starts_with("Memory grew within the window in 5 good trials") && told.contains("the memory of g1 grew by")),
+        "{caveats:?}"
+    );
+}

@@ -59,6 +59,7 @@ fn study() -> Study {
         },
         load: Load {
             model: LoadModel::Closed,
+            open: None,
             users: vec![scaled(40.0, Per::Host)],
             ramp_up: Duration::from_secs(1),
             settle: Duration::from_secs(1),
@@ -112,6 +113,7 @@ fn plan() -> Plan {
         guests,
         vcpus: Vcpus(vcpus),
         users: vec![40 / guests; guests as usize],
+        rate_per_s: None,
         memory_mib: 320,
         database: "10MB".parse().expect("a size"),
         pins: vec![vec![0]; guests as usize],

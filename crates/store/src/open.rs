@@ -194,7 +194,7 @@ fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::
     for point in &header.plan.points {
         let levels: Vec<String> = point.levels.iter().map(|level| format!("{}={}", level.key, level.value)).collect();
         transaction.execute(
-            "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             params![
                 point.id,
                 point.variant,
@@ -203,6 +203,7 @@ fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::
                 point.guests,
                 point.vcpus.cpus(),
                 point.total_users(),
+                point.rate_per_s,
                 int(point.memory_mib),
                 point.database.to_string(),
                 point.capacity_cpus,
@@ -270,6 +271,9 @@ fn check_plan(plan: &Plan) -> Result<(), String> {
         }
         if point.users.iter().try_fold(0u32, |sum, users| sum.checked_add(*users)).is_none() {
             return Err(format!("point {} has more users than can be counted", point.id));
+        }
+        if point.rate_per_s.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+            return Err(format!("point {} has a rate that is none", point.id));
         }
         let guests = usize::from(u16::try_from(point.guests).map_err(|_| format!("point {} has more guests than any lab", point.id))?);
         if point.layouts.is_empty() || [point.users.len(), point.pins.len()] != [guests; 2] {

@@ -42,7 +42,7 @@ CREATE TABLE run (
 ) STRICT;
 CREATE TABLE points (
     point INTEGER PRIMARY KEY, variant INTEGER NOT NULL, levels TEXT NOT NULL, layouts TEXT NOT NULL, guests INTEGER NOT NULL, vcpus REAL NOT NULL, users INTEGER NOT NULL,
-    memory_mib INTEGER NOT NULL, database TEXT NOT NULL, capacity_cpus REAL, baseline_point INTEGER
+    rate_per_s REAL, memory_mib INTEGER NOT NULL, database TEXT NOT NULL, capacity_cpus REAL, baseline_point INTEGER
 ) STRICT;
 CREATE TABLE trials (
     trial INTEGER PRIMARY KEY, point INTEGER NOT NULL REFERENCES points, repeat INTEGER NOT NULL, block INTEGER NOT NULL, seed TEXT NOT NULL,

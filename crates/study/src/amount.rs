@@ -55,5 +55,5 @@ impl From<Scaled> for Amount {
     }
 }
 
-/// Numbers of users: one or several, each a point of its own.
+/// Numbers of users, or rates of arrivals: one or several, each a point of its own.
 pub type Users = Vec<Amount>;

@@ -27,11 +27,15 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 11] = [
+const FIXED: [(&str, &str); 12] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     ("seed", "all levels are compared with the same users and data"),
     ("design", "it says how factors are combined"),
+    (
+        "load.model",
+        "its response times mean other things: run the study once for each, and compare the runs",
+    ),
     ("load.repeats", "all levels are repeated alike"),
     ("load.order", "a run has one order"),
     ("qos", "limits judge what was measured, they do not change it"),

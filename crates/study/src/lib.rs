@@ -29,7 +29,10 @@ pub use design::Design;
 pub use document::Document;
 pub use expression::{EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables};
 pub use grammar::kinds::parse_duration;
-pub use model::{CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Order, Pin, Study, Vcpus, Workload, WorkloadKind};
+pub use model::{
+    Arrivals, CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, OpenLoad, Order, Pin, Precision, Study, Vcpus, Visit,
+    Workload, WorkloadKind,
+};
 pub use plan::{Estimate, Factor, HostFacts, Level, Plan, Point, Trial, Variant};
 pub use problem::{Code, Problem, Problems};
 pub use reference::reference;

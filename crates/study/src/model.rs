@@ -33,6 +33,15 @@ pub struct Study {
 }
 
 impl Study {
+    /// How much load the points of a layout have: users, or arrivals per second of an open load.
+    pub(crate) fn amounts_of<'a>(&'a self, layout: &'a Layout) -> &'a Users {
+        match (&self.load.open, &layout.users) {
+            (Some(open), _) => &open.rate,
+            (None, Some(users)) => users,
+            (None, None) => &self.load.users,
+        }
+    }
+
     /// What its trials are meant to be, for their checks.
     #[must_use]
     pub fn intent(&self) -> Intent {
@@ -77,8 +86,11 @@ pub enum WorkloadKind {
 pub struct Load {
     /// Loop type.
     pub model: LoadModel,
-    /// Users; several = a factor.
+    /// Users of a closed load, each a point of its own; empty in an open one.
     pub users: Users,
+    /// Arrivals of an open or partly open load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<OpenLoad>,
     /// Users start evenly over this time.
     pub ramp_up: Duration,
     /// All users run, nothing is measured.
@@ -103,6 +115,69 @@ pub struct Load {
 pub enum LoadModel {
     /// A fixed population.
     Closed,
+    /// Visitors arrive on a schedule that does not wait for answers, order once and leave.
+    Open,
+    /// They stay for several orders.
+    PartlyOpen,
+}
+
+/// Arrivals on a schedule that does not wait for answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoad {
+    /// Visitors that arrive per second, each rate a point of its own.
+    pub rate: Users,
+    /// How they are spaced.
+    pub arrivals: Arrivals,
+    /// Visitors that may be present at one guest; further arrivals are dropped and counted.
+    pub max_in_flight: u32,
+    /// How exactly they are started.
+    pub precision: Precision,
+    /// How long a visitor stays.
+    pub visit: Visit,
+}
+
+/// How arrivals are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Independent of each other.
+    Poisson,
+    /// At even distances.
+    Uniform,
+}
+
+/// How exactly arrivals are started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// Each at its own time.
+    Exact,
+    /// Those of a millisecond together.
+    Batched,
+}
+
+/// How long a visitor stays.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Visit {
+    /// One order: an open load.
+    Single,
+    /// After each order another one with this probability, 0 to below 1.
+    GoOn(f64),
+    /// So many orders, at least one.
+    Acts(u32),
+}
+
+impl Visit {
+    /// Orders of a visitor on average.
+    #[must_use]
+    pub fn mean_acts(self) -> f64 {
+        match self {
+            Self::Single => 1.0,
+            Self::GoOn(probability) => 1.0 / (1.0 - probability),
+            Self::Acts(acts) => f64::from(acts),
+        }
+    }
 }
 
 /// Order of trials.

@@ -54,6 +54,11 @@ impl Level {
     }
 }
 
+/// Without the digits that nobody wrote.
+pub(crate) fn thousandth(rate: f64) -> f64 {
+    (rate * 1e3).round() / 1e3
+}
+
 fn short(key: &str) -> &str {
     key.split_once('.').map_or(key, |(_, name)| name)
 }
@@ -84,8 +89,11 @@ pub struct Point {
     pub guests: u32,
     /// vCPUs of each guest.
     pub vcpus: Vcpus,
-    /// Users of each guest (they differ by at most one).
+    /// Users of each guest (they differ by at most one); none of an open load.
     pub users: Vec<u32>,
+    /// Visitors that arrive per second at all guests together, in equal parts; `None` of a closed load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
     /// Memory limit of each guest, MiB.
     pub memory_mib: u64,
     /// Database of each guest.
@@ -105,10 +113,25 @@ impl Point {
         self.users.iter().sum()
     }
 
+    /// Load on all guests: users, or arrivals per second.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        self.rate_per_s.unwrap_or_else(|| f64::from(self.total_users()))
+    }
+
+    /// Its load in words: `200 users`, `20 arrivals/s`.
+    #[must_use]
+    pub fn load_words(&self) -> String {
+        match self.rate_per_s {
+            Some(rate) => format!("{} arrivals/s", thousandth(rate)),
+            None => format!("{} users", self.total_users()),
+        }
+    }
+
     /// Short name in tables: `4 x 0.25 vCPU, 200 users`, and the levels where the study has factors: `, tuning=stock`.
     #[must_use]
     pub fn label(&self) -> String {
-        let mut label = format!("{} x {} vCPU, {} users", self.guests, self.vcpus, self.total_users());
+        let mut label = format!("{} x {} vCPU, {}", self.guests, self.vcpus, self.load_words());
         for level in &self.levels {
             label += &format!(", {}={}", level.short_key(), level.value);
         }

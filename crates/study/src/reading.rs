@@ -9,7 +9,7 @@ use crate::{
         Context, Reader,
         sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, StackSection, WorkloadKeys},
     },
-    model::{GuestShape, HostUse, Layout, Load, Study, Workload},
+    model::{GuestShape, HostUse, Layout, Load, LoadModel, Study, Workload},
     problem::Code,
     source::Source,
     stack_use::StackUse,
@@ -25,6 +25,8 @@ const MOST_GUESTS_IN_ALL: u64 = 50_000;
 struct Sections {
     root: RootKeys,
     workload: Option<Workload>,
+    /// Known even where the rest of the load was refused.
+    model: Option<LoadModel>,
     load: Option<Load>,
     qos: Option<Qos>,
     stack: Option<StackUse>,
@@ -67,7 +69,8 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
         }};
     }
     let workload = section!(sections::WORKLOAD, WorkloadKeys).build(reader.context);
-    let load = section!(sections::LOAD, LoadKeys).build();
+    let load = section!(sections::LOAD, LoadKeys);
+    let (model, load) = (load.model, load.build(reader.context));
     let qos = QosSection::read(reader.section(sections::QOS)).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
     let guest = section!(sections::GUEST, GuestKeys).build();
@@ -80,6 +83,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     Sections {
         root,
         workload,
+        model,
         load,
         qos,
         stack,
@@ -103,6 +107,14 @@ fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) ->
     for (index, layout) in sections.layouts.iter().enumerate() {
         layout.check(index, &sections.layouts[..index], kind, context);
     }
+    if sections.model.is_some_and(|model| model != LoadModel::Closed) {
+        for index in (0..sections.layouts.len()).filter(|index| sections.layouts[*index].users.is_some()) {
+            let span = context.spans.nearest(&format!("layout[{index}].users"));
+            let mend = "leave it out; `rate` in [load] says how many visitors arrive, for instance \"20 per vcpu\"";
+            context.refuse::<()>(Code::Contradiction, span, "a layout of an open load has no users", mend);
+        }
+        return sections.layouts.iter().map(|layout| layout.clone().build()).collect();
+    }
     // What is in the file but was refused has its problem already.
     let lacks = |index: &usize| !context.spans.has(&format!("layout[{index}].users"));
     if !context.spans.has("load.users")
@@ -123,7 +135,7 @@ fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) ->
 pub(crate) fn check_size(study: &Study, variants: usize, context: &mut Context) {
     let (mut points, mut guests_in_all) = (0_u64, 0_u64);
     for layout in &study.layouts {
-        let users = layout.users.as_ref().unwrap_or(&study.load.users).len() as u64;
+        let users = study.amounts_of(layout).len() as u64;
         let each = layout.vcpus.len() as u64 * users * variants as u64;
         points += layout.guests.len() as u64 * each;
         guests_in_all += layout.guests.iter().map(|guests| u64::from(*guests)).sum::<u64>() * each;

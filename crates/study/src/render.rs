@@ -5,6 +5,7 @@ use std::{fmt::Write as _, time::Duration};
 use crate::{
     Design, GuestKind, LampUse, Order, Plan, Point, Study, Trial,
     grammar::kinds::{Named as _, cpu_list, plain_time},
+    plan::thousandth,
     source::printable,
 };
 
@@ -148,8 +149,13 @@ fn write_more(out: &mut String, count: usize, shown: usize, noun: &str) {
 
 /// One row for each combination; where variants differ in what is shown, one for each of them.
 fn write_points(out: &mut String, points: &[Point]) {
+    let load = if points.iter().any(|point| point.rate_per_s.is_some()) {
+        "arrivals/s"
+    } else {
+        "users"
+    };
     let head = [
-        "point", "layouts", "guests", "vCPU", "users", "memory", "database", "pins", "capacity", "baseline",
+        "point", "layouts", "guests", "vCPU", load, "memory", "database", "pins", "capacity", "baseline",
     ];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
     let mut groups = points.chunk_by(|a, b| a.variant < b.variant && cells(a) == cells(b));
@@ -171,7 +177,7 @@ fn cells(point: &Point) -> [String; 8] {
         printable(&point.layouts.join(", "), 60),
         point.guests.to_string(),
         point.vcpus.to_string(),
-        users_of(point),
+        load_of(point),
         format!("{} MiB", point.memory_mib),
         point.database.to_string(),
         pins_of(point),
@@ -201,8 +207,15 @@ fn baseline_of(group: &[Point]) -> String {
     }
 }
 
-/// `200`, `200 (50 each)`, `10 (2-3 each)`.
-fn users_of(point: &Point) -> String {
+/// Users `200`, `200 (50 each)`, `10 (2-3 each)`, or arrivals per second alike.
+fn load_of(point: &Point) -> String {
+    if let Some(rate) = point.rate_per_s {
+        let each = thousandth(rate / f64::from(point.guests));
+        return match point.guests {
+            1 => each.to_string(),
+            _ => format!("{} ({each} each)", thousandth(rate)),
+        };
+    }
     let total = point.total_users();
     match (point.users.last(), point.users.first()) {
         (Some(few), Some(many)) if point.guests > 1 && few == many => format!("{total} ({few} each)"),

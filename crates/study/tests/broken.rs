@@ -75,7 +75,7 @@ fn names_that_do_not_exist() {
     check("[host]", "[hosts]", Code::UnknownKey, 17);
     check("\"container\"", "\"containr\"", Code::UnknownChoice, 15);
     check("repeats = 2", "order = \"backwards\"", Code::UnknownChoice, 10);
-    check("repeats = 2", "model = \"open\"", Code::UnknownChoice, 10);
+    check("repeats = 2", "model = \"bursty\"", Code::UnknownChoice, 10);
     check("\"dvdstore\"", "\"tpcc\"", Code::UnknownChoice, 4);
     check("memory =", "pin = \"scatter\"\nmemory =", Code::UnknownChoice, 16);
 }

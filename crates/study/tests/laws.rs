@@ -11,8 +11,9 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    Amount, BufferPool, Document, Expression, GuestKind, GuestShape, HostUse, LampUse, Layout, Load, LoadModel, Order, Pages, Per, Pin,
-    Plan, Scaled, SettingValue, StackKind, StackUse, Study, TuningProfile, Vcpus, WebServer, Workload, WorkloadKind,
+    Amount, Arrivals, BufferPool, Document, Expression, GuestKind, GuestShape, HostUse, LampUse, Layout, Load, LoadModel, OpenLoad, Order,
+    Pages, Per, Pin, Plan, Precision, Scaled, SettingValue, StackKind, StackUse, Study, TuningProfile, Vcpus, Visit, WebServer, Workload,
+    WorkloadKind,
 };
 
 fn per() -> impl Strategy<Value = Per> {
@@ -65,8 +66,30 @@ prop_compose! {
         ramp_down in time(0, MINUTE), drain in time(0, MINUTE), timeout in time(1_000, MINUTE), repeats in 1_u32..6,
         order in select(vec![Order::Random, Order::Interleaved]),
     ) -> Load {
-        Load { model: LoadModel::Closed, users, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, order }
+        Load { model: LoadModel::Closed, users, open: None, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, order }
     }
+}
+
+prop_compose! {
+    fn open()(
+        rate in users(), arrivals in select(vec![Arrivals::Poisson, Arrivals::Uniform]), max_in_flight in 1_u32..5_000,
+        precision in select(vec![Precision::Exact, Precision::Batched]),
+        visit in prop_oneof![Just(Visit::Single), (0.0..0.999).prop_map(Visit::GoOn), (1_u32..9).prop_map(Visit::Acts)],
+    ) -> OpenLoad {
+        OpenLoad { rate, arrivals, max_in_flight, precision, visit }
+    }
+}
+
+/// The same study with visitors in place of users.
+fn opened(mut study: Study, open: Option<OpenLoad>) -> Study {
+    let Some(open) = open else { return study };
+    study.load.model = match open.visit {
+        Visit::Single => LoadModel::Open,
+        Visit::GoOn(_) | Visit::Acts(_) => LoadModel::PartlyOpen,
+    };
+    (study.load.users, study.load.open) = (Vec::new(), Some(open));
+    study.layouts.iter_mut().for_each(|layout| layout.users = None);
+    study
 }
 
 /// Limits that rise with the percentile, in the order of the grammar.
@@ -181,12 +204,12 @@ fn study() -> impl Strategy<Value = Study> {
             option::of("[a-z\n\"'\\\\]{0,40}[a-z]"),
             0..=i64::MAX as u64,
             workload(),
-            load(),
+            (load(), option::of(open())),
             qos(),
         );
         (first, stack(), guest(kind), host_use(), layouts(kind)).prop_map(|(first, stack, guest, host, layouts)| {
-            let (title, question, seed, workload, load, qos) = first;
-            Study {
+            let (title, question, seed, workload, (load, open), qos) = first;
+            let study = Study {
                 title,
                 question,
                 seed,
@@ -197,7 +220,8 @@ fn study() -> impl Strategy<Value = Study> {
                 guest,
                 host,
                 layouts,
-            }
+            };
+            opened(study, open)
         })
     })
 }

@@ -28,6 +28,8 @@ const SOCKET: &str = "mysql.sock";
 /// The LAMP stack as one variant of a study uses it.
 pub(super) struct Lamp {
     wanted: LampUse,
+    /// Visitors that may be present, where an open load has no users.
+    max_in_flight: Option<u32>,
     options: Options,
     /// What the template holds; known once there is one.
     software: OnceLock<Software>,
@@ -37,6 +39,7 @@ impl Lamp {
     pub(super) fn of(study: &Study, wanted: &LampUse) -> Self {
         Self {
             wanted: wanted.clone(),
+            max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
             options: Options {
                 server: match wanted.server {
                     WebServer::Prefork => Server::Prefork,
@@ -83,7 +86,7 @@ impl Lamp {
         let variables = Variables {
             vcpus: point.vcpus.cpus(),
             memory_bytes: point.memory_mib as f64 * 1_048_576.0,
-            users: f64::from(point.users[index]),
+            users: f64::from(self.max_in_flight.unwrap_or(point.users[index])),
             guests: f64::from(point.guests),
         };
         Tuned::of(self.wanted.tuning.name(), &settings, &variables).map_err(|error| error.to_string())

@@ -80,15 +80,16 @@ fn alias_names(document: &Document) -> Vec<Vec<String>> {
     sets.iter().map(|set| set.iter().map(effect).collect()).collect()
 }
 
-/// What points of different variants must share to be compared: guests, vCPUs, users.
-type Shape = (u32, Vcpus, u32);
+/// What points of different variants must share to be compared: guests, vCPUs, users, arrivals (as bits).
+type Shape = (u32, Vcpus, u32, Option<u64>);
 
 /// Brings the points of all variants together by their shape, in the order of the file, and gives them ids and baselines.
 fn combine(expanded: Vec<Vec<Point>>) -> Vec<Vec<Point>> {
     let mut combinations: Vec<Vec<Point>> = Vec::new();
     let mut places: BTreeMap<Shape, usize> = BTreeMap::new();
     for point in expanded.into_iter().flatten() {
-        let shape = (point.guests, point.vcpus, point.total_users());
+        let rate = point.rate_per_s.map(f64::to_bits);
+        let shape = (point.guests, point.vcpus, point.total_users(), rate);
         let place = *places.entry(shape).or_insert(combinations.len());
         match combinations.get_mut(place) {
             Some(combination) => combination.push(point),
@@ -139,6 +140,8 @@ fn set_baselines(combinations: &mut [Vec<Point>]) {
             (single.capacity_cpus - point.capacity_cpus).abs() < 0.0005
                 && single.variant == point.variant
                 && single.total_users() == point.total_users()
+                // Shares of guests and vCPUs may have been rounded differently.
+                && (single.load() - point.load()).abs() <= 1e-9 * point.load()
         };
         point.baseline = singles.iter().find(equal).map(|single| single.id);
     }

@@ -66,7 +66,10 @@ fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
     let guest = Variables {
         vcpus: point.vcpus.cpus(),
         memory_bytes: point.memory_mib as f64,
-        users: f64::from(point.total_users()) / f64::from(point.guests),
+        users: match &variant.study.load.open {
+            Some(open) => f64::from(open.max_in_flight),
+            None => f64::from(point.total_users()) / f64::from(point.guests),
+        },
         guests: f64::from(point.guests),
     };
     variant.study.workload.database.each(&guest, &NOMINAL_MEGABYTES).ok()
@@ -89,9 +92,14 @@ fn without_baseline(points: &[Point]) -> Option<String> {
         .filter(|point| point.baseline.is_none())
         .map(|point| point.id.to_string())
         .collect();
+    let what = if points.iter().any(|point| point.rate_per_s.is_some()) {
+        "arrivals"
+    } else {
+        "users"
+    };
     (!ids.is_empty()).then(|| {
         format!(
-            "no single guest of equal CPUs and users is in the study, so there is no consolidation efficiency: {}",
+            "no single guest of equal CPUs and {what} is in the study, so there is no consolidation efficiency: {}",
             listed(&ids)
         )
     })

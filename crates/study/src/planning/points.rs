@@ -9,7 +9,7 @@ use crate::{
     Amount, HostFacts, Per, Point, Study, Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS, NOMINAL_MEGABYTES},
     grammar::Context,
-    grammar::kinds::MOST_USERS,
+    grammar::kinds::{MOST_RATE, MOST_USERS},
     problem::Code,
 };
 
@@ -23,16 +23,19 @@ struct Combination<'a> {
     layout: &'a str,
     guests: u32,
     vcpus: Vcpus,
-    users: &'a Amount,
+    /// Users, or arrivals per second.
+    amount: &'a Amount,
+    /// Visitors that may be present at a guest of an open load.
+    max_in_flight: Option<u32>,
     guests_path: String,
     vcpus_path: String,
-    users_path: String,
+    amount_path: String,
 }
 
 impl Combination<'_> {
-    /// Users of all guests, not yet whole. Rules are evaluated for one guest and rounded to whole users.
-    fn total_users(&self) -> Result<f64, String> {
-        match self.users {
+    /// Users of all guests, not yet whole, or arrivals. Rules are evaluated for one guest and users rounded to whole ones.
+    fn total(&self) -> Result<f64, String> {
+        match self.amount {
             // All vCPUs together are exact thousandths; shares of guests would be rounded twice.
             Amount::Scaled(scaled) => Ok(match scaled.per {
                 Per::Vcpu => scaled.amount * thousandths(self.guests, self.vcpus) as f64 / 1000.0,
@@ -41,7 +44,8 @@ impl Combination<'_> {
             }),
             rule @ Amount::Rule(_) => {
                 let each = rule.each(&self.variables(0.0, 0.0), &NO_UNITS).map_err(|error| error.to_string())?;
-                Ok(each.round() * f64::from(self.guests))
+                let each = if self.max_in_flight.is_some() { each } else { each.round() };
+                Ok(each * f64::from(self.guests))
             }
         }
     }
@@ -53,6 +57,12 @@ impl Combination<'_> {
             users,
             guests: f64::from(self.guests),
         }
+    }
+
+    /// What rules call the users of a guest: of an open load, the visitors that may be present.
+    fn users_each(&self, offered: Offered) -> f64 {
+        let users = f64::from(offered.users) / f64::from(self.guests);
+        self.max_in_flight.map_or(users, f64::from)
     }
 
     fn describe(&self) -> String {
@@ -67,18 +77,21 @@ pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, c
     let study = &variant.study;
     let mut points: Vec<Point> = Vec::new();
     // Everything else of a point follows from these.
-    let mut known: BTreeMap<(u32, Vcpus, u32), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(u32, Vcpus, (u32, u64)), usize> = BTreeMap::new();
     for combination in combinations(study) {
         if division.sound {
             check_cpus(&combination, study, division, context);
         }
-        let Some(users) = users(&combination, context) else { continue };
+        let Some(offered) = offered(&combination, division, context) else {
+            continue;
+        };
+        let users = combination.users_each(offered);
         let memory = memory(&combination, users, study, host, context);
         let database = memory.and_then(|mib| database(&combination, users, mib, study, context));
         let (Some(memory_mib), Some(database)) = (memory, database) else {
             continue;
         };
-        match known.entry((combination.guests, combination.vcpus, users)) {
+        match known.entry((combination.guests, combination.vcpus, offered.key())) {
             Entry::Occupied(place) => {
                 let layouts = &mut points[*place.get()].layouts;
                 if !layouts.iter().any(|layout| layout == combination.layout) {
@@ -87,14 +100,21 @@ pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, c
             }
             Entry::Vacant(place) => {
                 place.insert(points.len());
-                points.push(point(variant, &combination, users, memory_mib, database, division));
+                points.push(point(variant, &combination, offered, memory_mib, database, division));
             }
         }
     }
     points
 }
 
-fn point(variant: &Variant, combination: &Combination<'_>, users: u32, memory_mib: u64, database: Size, division: &Division) -> Point {
+fn point(
+    variant: &Variant,
+    combination: &Combination<'_>,
+    offered: Offered,
+    memory_mib: u64,
+    database: Size,
+    division: &Division,
+) -> Point {
     let (guests, vcpus, study) = (combination.guests, combination.vcpus, &variant.study);
     let pins = pins::lay(study.guest.pin, guests, vcpus, &division.guests, study.host.overcommit);
     Point {
@@ -104,7 +124,8 @@ fn point(variant: &Variant, combination: &Combination<'_>, users: u32, memory_mi
         layouts: vec![combination.layout.to_owned()],
         guests,
         vcpus,
-        users: deal(users, guests),
+        users: deal(offered.users, guests),
+        rate_per_s: offered.rate_per_s,
         memory_mib,
         database,
         capacity_cpus: pins::capacity(&pins, vcpus),
@@ -116,22 +137,25 @@ fn point(variant: &Variant, combination: &Combination<'_>, users: u32, memory_mi
 fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
     study.layouts.iter().enumerate().flat_map(move |(index, layout)| {
         let path = format!("layout[{index}]");
-        let (users, users_path) = match &layout.users {
-            Some(users) => (users, format!("{path}.users")),
-            None => (&study.load.users, "load.users".to_owned()),
+        let amounts_path = match (&study.load.open, &layout.users) {
+            (Some(_), _) => "load.rate".to_owned(),
+            (None, Some(_)) => format!("{path}.users"),
+            (None, None) => "load.users".to_owned(),
         };
-        let mut all = Vec::with_capacity(layout.guests.len() * layout.vcpus.len() * users.len());
+        let amounts = study.amounts_of(layout);
+        let mut all = Vec::with_capacity(layout.guests.len() * layout.vcpus.len() * amounts.len());
         for (g, guests) in layout.guests.iter().enumerate() {
             for (v, vcpus) in layout.vcpus.iter().enumerate() {
-                for (u, users) in users.iter().enumerate() {
+                for (u, amount) in amounts.iter().enumerate() {
                     all.push(Combination {
                         layout: &layout.name,
                         guests: *guests,
                         vcpus: *vcpus,
-                        users,
+                        amount,
+                        max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
                         guests_path: format!("{path}.guests[{g}]"),
                         vcpus_path: format!("{path}.vcpus[{v}]"),
-                        users_path: format!("{users_path}[{u}]"),
+                        amount_path: format!("{amounts_path}[{u}]"),
                     });
                 }
             }
@@ -167,16 +191,68 @@ fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division,
     context.refuse::<()>(Code::TooFewCpus, span, message, mend);
 }
 
-/// Users of all guests, rounded to whole users.
-fn users(combination: &Combination<'_>, context: &mut Context) -> Option<u32> {
-    let span = context.spans.nearest(&combination.users_path);
-    let total = match combination.total_users() {
-        Ok(total) => total.round(),
+/// The load on all guests of a point.
+#[derive(Clone, Copy)]
+struct Offered {
+    users: u32,
+    rate_per_s: Option<f64>,
+}
+
+impl Offered {
+    /// Equal loads have equal keys.
+    fn key(self) -> (u32, u64) {
+        (self.users, self.rate_per_s.map_or(0, f64::to_bits))
+    }
+}
+
+/// Users of all guests, rounded to whole users, or their arrivals.
+fn offered(combination: &Combination<'_>, division: &Division, context: &mut Context) -> Option<Offered> {
+    let span = context.spans.nearest(&combination.amount_path);
+    let total = match combination.total() {
+        Ok(total) => total,
         Err(why) => {
-            let message = format!("the users of {}: {why}", combination.describe());
+            let what = if combination.max_in_flight.is_some() { "arrivals" } else { "users" };
+            let message = format!("the {what} of {}: {why}", combination.describe());
             return context.refuse(Code::Users, span, message, "change the rule");
         }
     };
+    match combination.max_in_flight {
+        Some(most) => {
+            // What floats add beyond a millionth is not another rate.
+            let rate = arrivals(combination, (total * 1e6).round() / 1e6, most, division, context)?;
+            Some(Offered {
+                users: 0,
+                rate_per_s: Some(rate),
+            })
+        }
+        None => Some(Offered {
+            users: users(combination, total.round(), context)?,
+            rate_per_s: None,
+        }),
+    }
+}
+
+/// Arrivals per second at all guests.
+fn arrivals(combination: &Combination<'_>, total: f64, max_in_flight: u32, division: &Division, context: &mut Context) -> Option<f64> {
+    if !(total > 0.0 && total <= MOST_RATE) {
+        let span = context.spans.nearest(&combination.amount_path);
+        let message = format!("{} get {total} arrivals per second together", combination.describe());
+        let mend = format!("write a rate above 0, of at most {MOST_RATE} in all");
+        return context.refuse(Code::Users, span, message, mend);
+    }
+    let threads = division.driver.len();
+    if (max_in_flight as usize) < threads {
+        let span = context.spans.nearest("load.max_in_flight");
+        let message = format!("at most {max_in_flight} visitors may be present, fewer than the driver has CPUs ({threads})");
+        let mend = format!("write at least `max_in_flight = {threads}`");
+        return context.refuse(Code::Users, span, message, mend);
+    }
+    Some(total)
+}
+
+/// Users of all guests, at least one for each.
+fn users(combination: &Combination<'_>, total: f64, context: &mut Context) -> Option<u32> {
+    let span = context.spans.nearest(&combination.amount_path);
     if total < f64::from(combination.guests) {
         let message = format!(
             "{} have {total} users together: every guest needs at least one",
@@ -197,7 +273,7 @@ fn users(combination: &Combination<'_>, context: &mut Context) -> Option<u32> {
 /// The first number of users that is not whole, said in words.
 pub(super) fn rounded_users(study: &Study) -> Option<String> {
     let odd = combinations(study).find_map(|combination| {
-        let total = combination.total_users().ok()?;
+        let total = combination.total().ok().filter(|_| combination.max_in_flight.is_none())?;
         let whole = total.round();
         ((total - whole).abs() > 1e-6).then(|| (combination.describe(), (total * 1000.0).round() / 1000.0, whole))
     });
@@ -212,9 +288,9 @@ fn deal(users: u32, guests: u32) -> Vec<u32> {
 }
 
 /// Memory of one guest, rounded up to whole MiB. What the host does not have is refused and told all the same.
-fn memory(combination: &Combination<'_>, users: u32, study: &Study, host: &HostFacts, context: &mut Context) -> Option<u64> {
+fn memory(combination: &Combination<'_>, users: f64, study: &Study, host: &HostFacts, context: &mut Context) -> Option<u64> {
     let for_guests = host.memory_mib.saturating_sub(study.host.reserve_mib);
-    let variables = combination.variables(for_guests as f64 * MIB, f64::from(users) / f64::from(combination.guests));
+    let variables = combination.variables(for_guests as f64 * MIB, users);
     let each = match &study.guest.memory {
         Amount::Rule(_) => study.guest.memory.each(&variables, &BYTES).map(|bytes| bytes / MIB),
         scaled @ Amount::Scaled(_) => scaled.each(&variables, &BYTES),
@@ -263,9 +339,9 @@ fn memory(combination: &Combination<'_>, users: u32, study: &Study, host: &HostF
 }
 
 /// Database of one guest: whole megabytes, at least one; beyond 1023 whole gigabytes.
-fn database(combination: &Combination<'_>, users: u32, memory_mib: u64, study: &Study, context: &mut Context) -> Option<Size> {
+fn database(combination: &Combination<'_>, users: f64, memory_mib: u64, study: &Study, context: &mut Context) -> Option<Size> {
     // In rules over databases memory is counted in their unit.
-    let variables = combination.variables(memory_mib as f64, f64::from(users) / f64::from(combination.guests));
+    let variables = combination.variables(memory_mib as f64, users);
     let each = match study.workload.database.each(&variables, &NOMINAL_MEGABYTES) {
         Ok(each) if each > 0.0 => each,
         other => {

@@ -21,7 +21,8 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
     let mut shapes = BTreeSet::new();
     for (index, point) in plan.points.iter().enumerate() {
         assert_eq!(point.id as usize, index + 1);
-        let shape = (point.variant, point.guests, point.vcpus, point.users.clone());
+        let rate = point.rate_per_s.map(f64::to_bits);
+        let shape = (point.variant, point.guests, point.vcpus, point.users.clone(), rate);
         assert!(shapes.insert(shape), "two equal points");
         assert_eq!(plan.variants[point.variant as usize - 1].levels, point.levels);
         assert_eq!(
@@ -29,7 +30,11 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
             (point.guests as usize, point.guests as usize)
         );
         let (few, many) = (point.users.iter().min(), point.users.iter().max());
-        assert!(few.zip(many).is_some_and(|(few, many)| *few >= 1 && many - few <= 1));
+        match (&study.load.open, point.rate_per_s) {
+            (None, None) => assert!(few.zip(many).is_some_and(|(few, many)| *few >= 1 && many - few <= 1)),
+            (Some(_), Some(rate)) => assert!(rate > 0.0 && many == Some(&0)),
+            other => panic!("users and arrivals: {other:?}"),
+        }
         for pin in &point.pins {
             assert!(pin.iter().all(|cpu| guest_cpus.contains(cpu)));
             assert!(pin.windows(2).all(|pair| pair[0] < pair[1]), "ascending without duplicates");
@@ -43,6 +48,7 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
                 (baseline.guests, baseline.variant, baseline.total_users()),
                 (1, point.variant, point.total_users())
             );
+            assert!((baseline.load() - point.load()).abs() < 1e-5);
             assert!((baseline.capacity_cpus - point.capacity_cpus).abs() < 0.0005);
         } else {
             assert!(point.guests > 1, "a single guest is at least its own baseline");

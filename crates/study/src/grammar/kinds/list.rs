@@ -77,7 +77,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::{super::testing::*, *};
-    use crate::grammar::kinds::{UserCount, Whole};
+    use crate::grammar::kinds::{Count, Whole};
 
     const KIND: ListOf<Whole<u32>> = ListOf {
         kind: Whole { min: 1, max: 9 },
@@ -102,7 +102,10 @@ mod tests {
             path: "key".into(),
             key: "key",
         };
-        let kind = ListOf { kind: UserCount, most: 9 };
+        let kind = ListOf {
+            kind: Count::USERS,
+            most: 9,
+        };
         kind.read(&value, &at, &mut context);
         assert_eq!(context.findings[0].code, Code::DuplicateValue);
     }

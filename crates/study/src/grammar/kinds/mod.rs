@@ -19,7 +19,7 @@ pub(crate) use list::ListOf;
 pub(crate) use memory::{Memory, WholeMemory};
 pub(crate) use number::{Factor, Whole};
 pub(crate) use profile::ProfileName;
-pub(crate) use scaled::{Database, MOST_USERS, UserCount};
+pub(crate) use scaled::{Count, Database, MOST_RATE, MOST_USERS};
 pub(crate) use text::Text;
 pub use time::parse_duration;
 pub(crate) use time::{Time, plain as plain_time};

@@ -76,7 +76,7 @@ mod tests {
         amount::Amount,
         grammar::{
             Kind,
-            kinds::{Database, Memory, UserCount, testing::*},
+            kinds::{Count, Database, Memory, testing::*},
         },
     };
 
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn rules_are_read_and_written() {
-        let users = read(&UserCount, "'max(10, 50 * vcpus)'").expect("a rule");
+        let users = read(&Count::USERS, "'max(10, 50 * vcpus)'").expect("a rule");
         assert!(matches!(users, Amount::Rule(_)));
-        assert_eq!(UserCount.write(&users), "\"max(10, 50 * vcpus)\"");
+        assert_eq!(Count::USERS.write(&users), "\"max(10, 50 * vcpus)\"");
         assert!(read(&Memory, "'max(640MiB, 80% * memory / guests)'").is_ok());
         assert!(read(&Database, "'10MB * vcpus'").is_ok());
     }
@@ -102,11 +102,11 @@ mod tests {
     #[test]
     fn refusals() {
         assert_eq!(
-            refusal(&UserCount, "'50 * vcpu'").1,
+            refusal(&Count::USERS, "'50 * vcpu'").1,
             "`s.key`: `vcpu` is neither a variable nor a function"
         );
-        assert_eq!(refusal(&UserCount, "'2 * users'").1, "`s.key` cannot depend on `users`");
-        assert_eq!(refusal(&UserCount, "'1KB * vcpus'").0, Code::WrongUnit);
+        assert_eq!(refusal(&Count::USERS, "'2 * users'").1, "`s.key` cannot depend on `users`");
+        assert_eq!(refusal(&Count::USERS, "'1KB * vcpus'").0, Code::WrongUnit);
         assert_eq!(
             refusal(&Memory, "'2560 * vcpus'").1,
             "`s.key` needs a unit: nothing in `2560 * vcpus` is a size"
@@ -122,7 +122,7 @@ mod tests {
             key: "key",
         };
         let value = DeValue::parse("'50 * vcpu'").expect("TOML");
-        assert_eq!(UserCount.read(&value, &at, &mut context), None);
+        assert_eq!(Count::USERS.read(&value, &at, &mut context), None);
         assert_eq!(context.findings[0].span, 6..10);
     }
 }

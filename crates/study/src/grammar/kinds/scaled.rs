@@ -44,10 +44,32 @@ fn parts<'t>(text: &'t str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut
     }
 }
 
-/// A number of users: a plain number counts by guest.
-pub(crate) struct UserCount;
+/// Most arrivals per second of one point.
+pub(crate) const MOST_RATE: f64 = 1_000_000.0;
 
-impl UserCount {
+/// A number of users, or arrivals per second: a plain number counts by guest.
+pub(crate) struct Count {
+    noun: &'static str,
+    what: &'static str,
+    most: f64,
+    example: &'static str,
+}
+
+impl Count {
+    pub(crate) const USERS: Self = Self {
+        noun: "users",
+        what: "number of users",
+        most: MOST_USERS as f64,
+        example: "\"50 per vcpu\"",
+    };
+
+    pub(crate) const RATE: Self = Self {
+        noun: "arrivals per second",
+        what: "arrivals per second",
+        most: MOST_RATE,
+        example: "\"20 per vcpu\"",
+    };
+
     fn in_range(&self, amount: f64, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<f64> {
         if amount < 0.0 {
             return context.out_of_range(value, at, "is negative", self);
@@ -55,14 +77,14 @@ impl UserCount {
         if amount < LEAST {
             return context.out_of_range(value, at, &format!("is less than {LEAST}"), self);
         }
-        if amount > f64::from(MOST_USERS) {
-            return context.out_of_range(value, at, &format!("is more than {MOST_USERS} users"), self);
+        if amount > self.most {
+            return context.out_of_range(value, at, &format!("is more than {} {}", self.most, self.noun), self);
         }
         Some(amount)
     }
 }
 
-impl Kind for UserCount {
+impl Kind for Count {
     type Value = Amount;
 
     fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Amount> {
@@ -74,7 +96,7 @@ impl Kind for UserCount {
             DeValue::String(text) => {
                 let (amount, unit, per) = parts(text, value, at, context, self)?;
                 if !unit.is_empty() {
-                    let message = format!("{at}: users have no unit, but {} has {}", quoted(text), quoted(unit));
+                    let message = format!("{at}: {} have no unit, but {} has {}", self.noun, quoted(text), quoted(unit));
                     return context.refuse(Code::WrongUnit, value.span(), message, at.write(&self.example()));
                 }
                 (amount, per)
@@ -97,17 +119,19 @@ impl Kind for UserCount {
     }
 
     fn describe(&self) -> String {
-        "number of users, per vcpu, per guest (as a plain number) or per host; or a rule over vcpus and guests, such as \"max(10, 50 * vcpus)\""
-            .to_owned()
+        format!(
+            "{}, per vcpu, per guest (as a plain number) or per host; or a rule over vcpus and guests, such as \"max(10, 50 * vcpus)\"",
+            self.what
+        )
     }
 
     fn example(&self) -> String {
-        "\"50 per vcpu\"".to_owned()
+        self.example.to_owned()
     }
 
     fn schema(&self) -> Json {
         json!({"anyOf": [
-            {"type": "number", "minimum": LEAST, "maximum": MOST_USERS},
+            {"type": "number", "minimum": LEAST, "maximum": self.most},
             {"type": "string", "pattern": format!("^{NUMBER}{PER}$|{RULE}")},
         ]})
     }
@@ -198,10 +222,10 @@ mod tests {
 
     #[test]
     fn users_are_counted_by_guest_unless_said() {
-        assert_eq!(read(&UserCount, "50"), scaled(50.0, Per::Guest));
-        assert_eq!(read(&UserCount, "'50'"), scaled(50.0, Per::Guest));
-        assert_eq!(read(&UserCount, "'50 per vcpu'"), scaled(50.0, Per::Vcpu));
-        assert_eq!(read(&UserCount, "'80 per host'"), scaled(80.0, Per::Host));
+        assert_eq!(read(&Count::USERS, "50"), scaled(50.0, Per::Guest));
+        assert_eq!(read(&Count::USERS, "'50'"), scaled(50.0, Per::Guest));
+        assert_eq!(read(&Count::USERS, "'50 per vcpu'"), scaled(50.0, Per::Vcpu));
+        assert_eq!(read(&Count::USERS, "'80 per host'"), scaled(80.0, Per::Host));
         for (text, expected) in [
             ("0", Code::OutOfRange),
             ("-5", Code::OutOfRange),
@@ -212,8 +236,19 @@ mod tests {
             ("'many'", Code::Malformed),
             ("{ from = 10 }", Code::WrongType),
         ] {
-            assert_eq!(code(&UserCount, text), expected, "{text}");
+            assert_eq!(code(&Count::USERS, text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn rates_are_counted_like_users() {
+        assert_eq!(read(&Count::RATE, "2.5"), scaled(2.5, Per::Guest));
+        assert_eq!(read(&Count::RATE, "'20 per vcpu'"), scaled(20.0, Per::Vcpu));
+        assert_eq!(
+            refusal(&Count::RATE, "2_000_000").1,
+            "`s.key` is more than 1000000 arrivals per second"
+        );
+        assert!(refusal(&Count::RATE, "'20ms'").1.contains("arrivals per second have no unit"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::load::MOST_LEVELS;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{ListOf, Text, UserCount, VcpuCount, Whole},
+        kinds::{Count, ListOf, Text, VcpuCount, Whole},
     },
     model::{GuestKind, Layout},
     problem::Code,
@@ -35,7 +35,7 @@ keys! {
         /// vCPUs of each guest; fractions where the kind of guest can limit CPU time.
         vcpus: ListOf<VcpuCount> = ListOf { kind: VcpuCount, most: MOST_LEVELS }, Default("1");
         /// Users of this layout.
-        users: ListOf<UserCount> = ListOf { kind: UserCount, most: MOST_LEVELS }, Optional("the users of [load]");
+        users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("the users of [load]");
     }
 }
 

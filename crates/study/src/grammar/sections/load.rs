@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use crate::{
     grammar::{
-        SectionInfo, keys,
-        kinds::{Choice, ListOf, Named, Time, UserCount, Whole},
+        Context, SectionInfo, keys,
+        kinds::{Choice, Count, Factor, ListOf, MOST_USERS, Named, Time, Whole},
     },
-    model::{Load, LoadModel, Order},
+    model::{Arrivals, Load, LoadModel, OpenLoad, Order, Precision, Visit},
+    problem::Code,
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
@@ -19,8 +20,33 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
 };
 
 impl Named for LoadModel {
-    const NAMES: &'static [(&'static str, Self, &'static str)] =
-        &[("closed", Self::Closed, "a fixed number of users, each waits for its answers")];
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("closed", Self::Closed, "a fixed number of users, each waits for its answers"),
+        (
+            "open",
+            Self::Open,
+            "visitors arrive on a schedule that does not wait for answers, order once and leave",
+        ),
+        (
+            "partly-open",
+            Self::PartlyOpen,
+            "such visitors stay for several orders, with think times between them",
+        ),
+    ];
+}
+
+impl Named for Arrivals {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("poisson", Self::Poisson, "independent of each other"),
+        ("uniform", Self::Uniform, "at even distances"),
+    ];
+}
+
+impl Named for Precision {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("exact", Self::Exact, "each arrival is started at its own time"),
+        ("batched", Self::Batched, "those of a millisecond together, which is cheaper"),
+    ];
 }
 
 impl Named for Order {
@@ -32,6 +58,15 @@ impl Named for Order {
             "all points in the order of the file, then again, ...",
         ),
     ];
+}
+
+/// Visitors that may be present at one guest unless said.
+const MAX_IN_FLIGHT: u32 = 1000;
+
+/// The name of a loop type.
+fn name(model: LoadModel) -> &'static str {
+    let mut names = LoadModel::NAMES.iter();
+    names.find(|(_, value, _)| *value == model).map_or("", |(name, ..)| name)
 }
 
 /// Most levels of one factor.
@@ -47,7 +82,19 @@ keys! {
         /// Loop type.
         model: Choice<LoadModel> = Choice::NEW, Default("\"closed\"");
         /// Users of the layouts that do not say their own.
-        users: ListOf<UserCount> = ListOf { kind: UserCount, most: MOST_LEVELS }, Optional("every layout must have its own users");
+        users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("every layout must have its own users; open loads have none");
+        /// Open and partly open loads: visitors that arrive per second, each of several rates a point of its own.
+        rate: ListOf<Count> = ListOf { kind: Count::RATE, most: MOST_LEVELS }, Optional("a closed load has none");
+        /// Open and partly open loads: how arrivals are spaced.
+        arrivals: Choice<Arrivals> = Choice::NEW, Optional("\"poisson\"");
+        /// Open and partly open loads: visitors that may be present at one guest; further arrivals are dropped and counted. In rules, `users` stands for it.
+        max_in_flight: Whole<u32> = Whole { min: 1, max: MOST_USERS }, Optional("1000");
+        /// Open and partly open loads: how exactly arrivals are started.
+        precision: Choice<Precision> = Choice::NEW, Optional("\"exact\"");
+        /// Partly open loads: orders of each visitor, with think times between them.
+        acts: Whole<u32> = Whole { min: 1, max: 10_000 }, Optional("as `go_on` says");
+        /// Partly open loads: probability that a visitor orders again after an order.
+        go_on: Factor = Factor { min: 0.0, max: 0.999 }, Optional("as `acts` says");
         /// Users start evenly over this time.
         ramp_up: Time = Time { min: Duration::ZERO, max: DAY, example: "5s" }, Default("\"5s\"");
         /// All users run, nothing is measured yet.
@@ -68,10 +115,27 @@ keys! {
 }
 
 impl LoadKeys {
-    pub(crate) fn build(self) -> Option<Load> {
+    pub(crate) fn build(self, context: &mut Context) -> Option<Load> {
+        let model = self.model?;
+        self.check(model, context)?;
+        let open = match model {
+            LoadModel::Closed => None,
+            LoadModel::Open | LoadModel::PartlyOpen => Some(OpenLoad {
+                rate: self.rate?,
+                arrivals: self.arrivals.unwrap_or(Arrivals::Poisson),
+                max_in_flight: self.max_in_flight.unwrap_or(MAX_IN_FLIGHT),
+                precision: self.precision.unwrap_or(Precision::Exact),
+                visit: match (self.acts, self.go_on) {
+                    (Some(acts), _) => Visit::Acts(acts),
+                    (None, Some(probability)) => Visit::GoOn(probability),
+                    (None, None) => Visit::Single,
+                },
+            }),
+        };
         Some(Load {
-            model: self.model?,
+            model,
             users: self.users.unwrap_or_default(),
+            open,
             ramp_up: self.ramp_up?,
             settle: self.settle?,
             steady: self.steady?,
@@ -83,10 +147,64 @@ impl LoadKeys {
         })
     }
 
+    /// What the loop type does not know, and what it lacks.
+    fn check(&self, model: LoadModel, context: &mut Context) -> Option<()> {
+        let open_keys = [
+            ("rate", self.rate.is_some()),
+            ("arrivals", self.arrivals.is_some()),
+            ("max_in_flight", self.max_in_flight.is_some()),
+            ("precision", self.precision.is_some()),
+        ];
+        let visit_keys = [("acts", self.acts.is_some()), ("go_on", self.go_on.is_some())];
+        let users = [("users", self.users.is_some())];
+        let (strange, mend): (Vec<_>, _) = match model {
+            LoadModel::Closed => (
+                [&open_keys[..], &visit_keys].concat(),
+                "leave it out, or write `model = \"open\"` and a `rate` in place of users",
+            ),
+            LoadModel::Open => (
+                [&users[..], &visit_keys].concat(),
+                "leave it out: visitors order once; `model = \"partly-open\"` lets them stay, `model = \"closed\"` has users",
+            ),
+            LoadModel::PartlyOpen => (users.to_vec(), "leave it out: visitors come at a `rate`"),
+        };
+        let mut sound = Some(());
+        for (key, _) in strange.into_iter().filter(|(_, given)| *given) {
+            let message = format!("`load.{key}` has no meaning in a load that is {}", name(model));
+            sound = context.refuse(Code::Contradiction, context.spans.nearest(&format!("load.{key}")), message, mend);
+        }
+        let place = context.spans.nearest("load.model");
+        if model != LoadModel::Closed && self.rate.is_none() {
+            let message = format!("a load that is {} needs `load.rate`", name(model));
+            let mend = "write the arrivals per second into [load], for instance `rate = \"20 per vcpu\"`";
+            sound = context.refuse(Code::MissingKey, place.clone(), message, mend);
+        }
+        if model == LoadModel::PartlyOpen && self.acts.is_some() == self.go_on.is_some() {
+            let message = "a partly open load needs either `load.acts` or `load.go_on`";
+            let mend = "write how many orders a visitor makes, `acts = 3`, or how likely another one is, `go_on = 0.7`";
+            sound = context.refuse(Code::Contradiction, place, message, mend);
+        }
+        sound
+    }
+
     pub(crate) fn of(load: &Load) -> Self {
+        let open = load.open.as_ref();
+        let visit = open.map(|open| open.visit);
         Self {
             model: Some(load.model),
             users: (!load.users.is_empty()).then(|| load.users.clone()),
+            rate: open.map(|open| open.rate.clone()),
+            arrivals: open.map(|open| open.arrivals),
+            max_in_flight: open.map(|open| open.max_in_flight),
+            precision: open.map(|open| open.precision),
+            acts: match visit {
+                Some(Visit::Acts(acts)) => Some(acts),
+                _ => None,
+            },
+            go_on: match visit {
+                Some(Visit::GoOn(probability)) => Some(probability),
+                _ => None,
+            },
             ramp_up: Some(load.ramp_up),
             settle: Some(load.settle),
             steady: Some(load.steady),
@@ -109,6 +227,46 @@ mod tests {
         let seconds = [load.ramp_up, load.settle, load.steady, load.ramp_down, load.drain, load.timeout].map(|time| time.as_secs());
         assert_eq!(seconds, [5, 10, 60, 0, 5, 10]);
         assert_eq!((load.repeats, load.order, load.model), (3, Order::Random, LoadModel::Closed));
+    }
+
+    #[test]
+    fn open_loads_have_a_rate() {
+        let load = with("[load]\nmodel = \"open\"\nrate = [\"20 per vcpu\", 5]\narrivals = \"uniform\"\n")
+            .expect("valid")
+            .load;
+        let open = load.open.expect("arrivals");
+        assert_eq!((load.users.len(), open.rate.len(), open.arrivals), (0, 2, Arrivals::Uniform));
+        assert_eq!(
+            (open.max_in_flight, open.precision, open.visit),
+            (1000, Precision::Exact, Visit::Single)
+        );
+        let visit = |key: &str| with(&format!("[load]\nmodel = \"partly-open\"\nrate = 3\n{key}\n")).map(|study| study.load.open);
+        let acts = visit("acts = 4").expect("valid").expect("arrivals").visit;
+        let go_on = visit("go_on = 0.75").expect("valid").expect("arrivals").visit;
+        assert_eq!([acts.mean_acts(), go_on.mean_acts(), Visit::Single.mean_acts()], [4.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn loop_types_refuse_each_others_keys() {
+        let texts = [
+            "users = 5\nrate = 3\ngo_on = 0.5",
+            "model = \"open\"\nusers = 5",
+            "model = \"open\"\nrate = 3\nacts = 2",
+            "model = \"partly-open\"\nrate = 3",
+            "model = \"partly-open\"\nrate = 3\nacts = 2\ngo_on = 0.5",
+            "model = [\"open\", \"partly-open\"]\nrate = 3",
+        ];
+        let refusals = texts.map(|text| refusal(&format!("[load]\n{text}\n")));
+        insta::assert_snapshot!(refusals.join("\n"), @r#"
+        study::contradiction: `load.rate` has no meaning in a load that is closed
+        study::contradiction: `load.go_on` has no meaning in a load that is closed
+        study::missing-key: a load that is open needs `load.rate`
+        study::contradiction: `load.users` has no meaning in a load that is open
+        study::contradiction: `load.acts` has no meaning in a load that is open
+        study::contradiction: a partly open load needs either `load.acts` or `load.go_on`
+        study::contradiction: a partly open load needs either `load.acts` or `load.go_on`
+        study::contradiction: `load.model` cannot have several values: its response times mean other things: run the study once for each, and compare the runs
+        "#);
     }
 
     #[test]
