@@ -1,3 +1,5 @@
+//! The search on simulated servers: how often its interval holds the knee, and what it costs.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Effects by hand, by law and by simulation.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Series that are steady, and series that are not.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What guests are given, word by word.
+
 use std::{collections::BTreeMap, path::PathBuf};
 
 use rookery_study::Variables;

@@ -1,3 +1,5 @@
+//! What servers say of their settings, understood and compared.
+
 use proptest::prelude::*;
 use rookery_study::Variables;
 

@@ -1,3 +1,5 @@
+//! The tunings that come with Rookery, and those of studies.
+
 use super::*;
 
 const MIB: f64 = 1_048_576.0;
