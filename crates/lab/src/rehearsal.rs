@@ -76,8 +76,8 @@ impl Conductor<'_> {
             run: dir.run(),
         };
         let all = plan.points.iter().flat_map(|point| (0..rounds).map(move |_| point));
-        let rehearsed = all.map(|point| stage.rehearse(point, plan.study_of(point), no_database));
-        let told = rehearsed.map(|result| result.map(&mut *tell)).collect::<Result<(), _>>();
+        let mut rehearsed = all.map(|point| stage.rehearse(point, plan.study_of(point), no_database));
+        let told = rehearsed.try_for_each(|rehearsal| rehearsal.map(&mut *tell));
         let closed = lab.close();
         told?;
         Ok(closed?)
