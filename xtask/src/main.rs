@@ -16,6 +16,9 @@ usage: cargo xtask COMMAND
   bench data       DVD Store generator: rows/s, MB/s against the disk, memory
   bench driver     CPU per request against wrk; `bench driver users` for 10 000 thinking users
   bench guests     40 container guests: clone, start, removal
+  bench load       MariaDB: our load against LOAD DATA of the same rows from files
+  bench open       open loads: how punctual arrivals are, and what open and closed loads tell of a freeze
+  bench pages      the PHP pages against minimal ones with the same queries
 ";
 
 fn main() -> ExitCode {
