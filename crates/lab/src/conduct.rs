@@ -12,7 +12,7 @@ use rookery_store::{RunHeader, Store, StoreError, TrialStatus};
 use rookery_study::{Plan, Study, Trial};
 
 use crate::{
-    Event, LabError, Listener, RunDir, check_host, describe_host,
+    Event, LabError, Listener, RunDir, check_plan, describe_host,
     facts::{differences, now},
     run_dir::store_in,
     stack::Place,
@@ -55,9 +55,7 @@ impl Conductor<'_> {
     /// When the run cannot be made, or something fails that is not the matter of one trial.
     pub fn start(&self, file: &Path, text: &str, study: &Study, plan: &Plan) -> Result<Summary, LabError> {
         // Before anything is made: a run that could never begin would only be in the way of `latest`.
-        for variant in &plan.variants {
-            check_host(&variant.study, &self.templates)?;
-        }
+        check_plan(plan, &self.templates)?;
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let dir = RunDir::create(&self.runs, &stem)?;
         let header = RunHeader {
@@ -95,9 +93,7 @@ impl Conductor<'_> {
                 return Err(damaged("its study is not one that a study file could hold".to_owned()).into());
             }
         }
-        for variant in &header.plan.variants {
-            check_host(&variant.study, &self.templates)?;
-        }
+        check_plan(&header.plan, &self.templates)?;
         let dir = RunDir::reopen(directory, run)?;
         let store = Store::open(dir.store())?;
         // Whatever the dead controller left would hold the addresses and names that its trials need again.

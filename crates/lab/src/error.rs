@@ -22,6 +22,14 @@ pub enum LabError {
         /// What there is.
         known: String,
     },
+    /// A setting that the study asks for cannot be made.
+    #[error("{point}: {what}")]
+    Setting {
+        /// The point in words.
+        point: String,
+        /// What is wrong, with its mend.
+        what: String,
+    },
     /// Templates or the lab itself failed.
     #[error(transparent)]
     Guest(#[from] GuestError),

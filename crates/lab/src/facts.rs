@@ -4,19 +4,31 @@ use std::path::{Path, PathBuf};
 
 use rookery_host::{Host, Invocation, RealHost, Topology};
 use rookery_store::HostDescription;
-use rookery_study::{HostFacts, Study};
+use rookery_study::{HostFacts, Plan};
 
-use crate::{LabError, check_profile, stack, stage::guest_kind};
+use crate::{LabError, host_settings::check_profile, stack, stage::guest_kind};
 
-/// Whether this host can run the guests of a study, with `templates` as far as they are built. Changes nothing.
+/// Whether this host can run what is planned, with `templates` as far as they are built, and whether the settings that are asked of the guests
+/// make sense. Changes nothing.
 ///
 /// # Errors
-/// What is missing, with its mend; a profile of host settings that is unknown.
-pub fn check_host(study: &Study, templates: &Path) -> Result<(), LabError> {
-    check_profile(study)?;
-    let kind = guest_kind(study.guest.kind);
-    rookery_guest::check_host(kind)?;
-    stack::open(study).check_host(kind, templates)
+/// What is missing, with its mend; a profile or a setting that is unknown or has no value for one of the guests.
+pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
+    for variant in &plan.variants {
+        let (study, stack) = (&variant.study, stack::open(&variant.study));
+        check_profile(study)?;
+        let kind = guest_kind(study.guest.kind);
+        rookery_guest::check_host(kind)?;
+        stack.check_host(kind, templates)?;
+        for point in plan.points.iter().filter(|point| point.variant == variant.id) {
+            let asked = (0..point.users.len()).try_for_each(|index| stack.check_settings(point, index));
+            asked.map_err(|what| LabError::Setting {
+                point: point.label(),
+                what,
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// What a plan must know of this host; `place` is where runs are kept (it need not exist yet).

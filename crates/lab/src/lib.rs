@@ -20,7 +20,7 @@ mod trial;
 pub use conduct::{Conductor, Summary};
 pub use error::LabError;
 pub use event::{Event, Listener};
-pub use facts::{check_host, describe_host, host_facts};
+pub use facts::{check_plan, describe_host, host_facts};
 pub use host_settings::check_profile;
 pub use rehearsal::Rehearsal;
 pub use run_dir::{RunDir, find, find_of_study, store_in, write_whole};

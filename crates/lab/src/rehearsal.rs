@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{
     Conductor, LabError, RunDir,
-    facts::check_host,
+    facts::check_plan,
     stack::{self, Place},
     stage::{Stage, each_guest, guest_kind},
 };
@@ -41,9 +41,7 @@ impl Conductor<'_> {
     /// # Errors
     /// When guests cannot be made, do not become healthy, or do not answer.
     pub fn rehearse(&self, plan: &Plan, rounds: u32, no_database: bool, tell: &mut dyn FnMut(Rehearsal)) -> Result<(), LabError> {
-        for variant in &plan.variants {
-            check_host(&variant.study, &self.templates)?;
-        }
+        check_plan(plan, &self.templates)?;
         let dir = RunDir::create(&self.runs, "rehearsal")?;
         let conducted = self.rehearse_in(&dir, plan, rounds, no_database, tell);
         let removed = fs::remove_dir_all(dir.path()).map_err(|error| LabError::file("remove the directory", dir.path(), &error));

@@ -101,6 +101,12 @@ pub(crate) trait Stack: Sync {
     /// What is missing, with its mend.
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), LabError>;
 
+    /// Whether what is asked of guest `index` of `point` has a value there.
+    ///
+    /// # Errors
+    /// The setting, what is wrong with it, and the mend.
+    fn check_settings(&self, point: &Point, index: usize) -> Result<(), String>;
+
     /// The template with a database of `size`, built or found.
     ///
     /// # Errors

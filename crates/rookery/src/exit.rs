@@ -75,7 +75,7 @@ impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let code = match &error {
             LabError::HostNotReady(_) | LabError::Guest(GuestError::HostNotReady { .. }) => Code::Host,
-            LabError::UnknownProfile { .. } => Code::Study,
+            LabError::UnknownProfile { .. } | LabError::Setting { .. } => Code::Study,
             LabError::Guest(_) | LabError::Rehearsal { .. } => Code::Guest,
             LabError::Driver(_) => Code::Driver,
             LabError::Store(_) | LabError::File { .. } | LabError::NoRun { .. } | LabError::Busy { .. } => Code::Store,

@@ -36,6 +36,11 @@ impl Stack for Embedded {
         Ok(())
     }
 
+    /// It has no settings beyond those of the study.
+    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), String> {
+        Ok(())
+    }
+
     fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError> {
         let began = Instant::now();
         let words = WordLists::own();

@@ -1,6 +1,7 @@
 //! The LAMP stack: the distribution's Apache, PHP and MariaDB, in containers on a root of their own, in bare guests from the host.
 
 mod builder;
+mod copy;
 
 use std::{collections::BTreeMap, path::Path, sync::OnceLock, time::Instant};
 
@@ -113,6 +114,10 @@ impl Stack for Lamp {
             return Ok(());
         }
         check_builder().map_err(|error| not_ready(error.to_string()))
+    }
+
+    fn check_settings(&self, point: &Point, index: usize) -> Result<(), String> {
+        self.tuned(point, index).map(drop)
     }
 
     fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError> {

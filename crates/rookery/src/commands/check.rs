@@ -60,13 +60,11 @@ fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failur
         return Ok(None);
     }
     let facts = rookery_lab::host_facts(&PathBuf::from("."))?;
-    if let Err(problems) = Plan::of(&document, &facts) {
-        return Ok(Some(problems));
-    }
-    let templates = super::run::templates(args.templates.as_deref())?;
-    for variant in document.variants() {
-        rookery_lab::check_host(&variant.study, &templates)?;
-    }
+    let plan = match Plan::of(&document, &facts) {
+        Ok(plan) => plan,
+        Err(problems) => return Ok(Some(problems)),
+    };
+    rookery_lab::check_plan(&plan, &super::run::templates(args.templates.as_deref())?)?;
     Ok(None)
 }
 

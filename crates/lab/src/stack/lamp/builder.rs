@@ -7,12 +7,11 @@ use std::{
 };
 
 use rookery_guest::{Fill, Guest, GuestFile, GuestSpec, GuestState, Recipe, Template};
-use rookery_host::{Host as _, Invocation, RealHost};
 use rookery_stack::lamp::{self, Software, sql::Database};
 use rookery_workload::dvdstore::{Size, WordLists};
 use rustix::fs::{Gid, Uid, chown};
 
-use super::{USER, database};
+use super::{USER, copy::copy, database};
 use crate::{LabError, stack::Place};
 
 /// Raised when the same words give another template.
@@ -21,8 +20,6 @@ const VERSION: u32 = 1;
 const START_LIMIT: Duration = Duration::from_secs(180);
 /// How long it may take to write everything out.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
-/// How long the copy of its files may take.
-const COPY_LIMIT: Duration = Duration::from_secs(3600);
 /// How much of the guest's log goes into an error.
 const LOG_BYTES: usize = 2048;
 
@@ -111,7 +108,7 @@ fn make(place: &Place<'_>, guest: &mut dyn Guest, size: Size, data: &Path) -> Re
         GuestState::Ended(reason) => return Err(format!("MariaDB did not stop in order: {reason}")),
         GuestState::Created | GuestState::Running => return Err("MariaDB did not stop".to_owned()),
     }
-    copy(&guest.data_dir().join("mysql"), data)
+    copy(&guest.data_dir().join("mysql"), data, &|| place.go_on())
 }
 
 /// Start a guest and wait until its MariaDB answers.
@@ -137,14 +134,4 @@ pub(super) fn start(place: &Place<'_>, guest: &mut dyn Guest) -> Result<Database
         }
         thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// Copy a tree with its owners, sharing blocks or leaving holes where the file system can.
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let invocation = Invocation::new("cp")
-        .args(["--archive", "--reflink=auto", "--sparse=always", "--"])
-        .arg(from)
-        .arg(to)
-        .timeout(COPY_LIMIT);
-    RealHost.run(invocation).map(drop).map_err(|error| error.to_string())
 }
