@@ -156,6 +156,10 @@ pub(super) fn user_of(whole: &Path, digest: &str, mounted: &[String]) -> io::Res
     if held {
         return Ok(Some("a living run uses it".to_owned()));
     }
-    let beneath = mounted.iter().any(|options| options.contains(digest));
+    // Another directory may hold a template of the same digest. What the kernel or we would write otherwise in options cannot be compared.
+    let real = whole.canonicalize().ok();
+    let plain = |path: &&str| !path.contains(|c: char| c.is_whitespace() || "\\,:#\"".contains(c));
+    let name = real.as_deref().and_then(Path::to_str).filter(plain).unwrap_or(digest);
+    let beneath = mounted.iter().any(|options| options.contains(name));
     Ok(beneath.then(|| "guests of a dead run stand on it (`rookery clean` removes them)".to_owned()))
 }
