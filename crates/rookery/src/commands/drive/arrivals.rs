@@ -95,7 +95,7 @@ mod tests {
             linear,
         };
         assert_eq!(
-            profile("30s:100, 1m:2.5,10s:~50"),
+            profile("30s:100, 1min:2.5,10s:~50"),
             Some(Profile::Steps(vec![
                 step(30, 100.0, false),
                 step(60, 2.5, false),
