@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use common::{Place, host_state, root_tests, text, tiny_study, went_to_its_end};
+use common::{Place, host_state, lamp_tests, root_tests, text, tiny_study, went_to_its_end};
 
 /// The tests of this file look at the whole host: one at a time.
 static HOST: Mutex<()> = Mutex::new(());
@@ -57,6 +57,9 @@ fn in_force<'r>(run: &'r serde_json::Value, name: &str) -> (&'r str, &'r str) {
 
 #[test]
 fn bare_lamp_guests_walk_the_whole_road_and_leave_nothing() {
+    if !lamp_tests() {
+        return;
+    }
     let _alone = alone();
     let place = Place::new();
     let before = host_state();
@@ -109,6 +112,9 @@ fn supervisor(place: &Place) -> Option<u32> {
 
 #[test]
 fn a_killed_lamp_guest_has_every_order_that_its_users_were_told_of() {
+    if !lamp_tests() {
+        return;
+    }
     let _alone = alone();
     let place = Place::new();
     let study = lamp_study("bare", "1")

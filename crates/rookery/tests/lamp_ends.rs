@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use common::{Place, code, host_state, measured, root_tests, text, tiny_study, went_to_its_end};
+use common::{Place, code, host_state, lamp_tests, measured, root_tests, text, tiny_study, went_to_its_end};
 
 /// Guests of one test take the CPUs of another: one at a time.
 static HOST: Mutex<()> = Mutex::new(());
@@ -197,6 +197,9 @@ fn a_run_survives_the_end_of_its_controller_in_every_phase() {
 
 #[test]
 fn two_runs_share_the_work_of_one_database() {
+    if !lamp_tests() {
+        return;
+    }
     let _alone = alone();
     let place = Place::new();
     let study = study(&place, "bare", "\"512MiB per guest\"");

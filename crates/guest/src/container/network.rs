@@ -1,7 +1,13 @@
 //! The lab's network: a bridge in a namespace of its own, guests attached by veth. All of it lies inside namespaces: the host's own
 //! network sees nothing, and the namespaces take it all away with them.
 
-use std::{io, net::Ipv4Addr, path::Path};
+use std::{
+    io,
+    net::Ipv4Addr,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rookery_host::{CommandError, Host, Invocation, in_netns, make_netns, remove_netns};
 
@@ -40,13 +46,25 @@ pub(super) fn attach(host: &dyn Host, label: &Label, lab: &Path, guest: &str, nu
     );
     let outside = format!("link set v{number} master br0 up\n");
     host.step("guest network namespace")?;
-    make_netns(&name, || ip(host, label, guest, &inside))?;
+    // The kernel takes the links of a removed namespace away a little later: the guest of this number before may still have its own.
+    let deadline = Instant::now() + LINK_LIMIT;
+    loop {
+        match make_netns(&name, || ip(host, label, guest, &inside)) {
+            Err(error) if error.to_string().contains("File exists") && Instant::now() < deadline => thread::sleep(LINK_LOOK),
+            made => break made?,
+        }
+    }
     let joined = in_netns(Some(lab), || ip(host, label, guest, &outside)).and_then(|joined| joined);
     if joined.is_err() {
         let _ = remove_netns(&name);
     }
     joined
 }
+
+/// How long the link of a removed guest may take to vanish.
+const LINK_LIMIT: Duration = Duration::from_secs(5);
+/// How often it is looked for.
+const LINK_LOOK: Duration = Duration::from_millis(10);
 
 /// Address of a guest: 10.77.0.1, 10.77.0.2, ...
 ///

@@ -129,6 +129,15 @@ pub(crate) fn root_tests() -> bool {
     true
 }
 
+/// Whether the tests of bare LAMP guests, which run this host's own servers, are to run; as [`root_tests`].
+pub(crate) fn lamp_tests() -> bool {
+    if std::env::var_os("ROOKERY_SKIP_LAMP_TESTS").is_some_and(|value| value == "1") {
+        eprintln!("SKIPPED on request: ROOKERY_SKIP_LAMP_TESTS=1");
+        return false;
+    }
+    true
+}
+
 /// What must be the same on the host before and after: network namespaces, mounts, cgroups, links, labelled processes.
 pub(crate) fn host_state() -> BTreeSet<String> {
     let mut state = BTreeSet::new();
