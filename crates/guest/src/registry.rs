@@ -37,6 +37,11 @@ pub(crate) struct Registry {
     state: StateDir,
 }
 
+/// Extension of a registration.
+const WHOLE: &str = "json";
+/// Extension of one that is being written.
+const PART: &str = "part";
+
 impl Registry {
     /// The registry of this user.
     pub(crate) fn of_user() -> Self {
@@ -65,7 +70,7 @@ impl Registry {
     }
 
     fn file(&self, run: &RunId) -> PathBuf {
-        self.runs().join(format!("{run}.json"))
+        self.runs().join(format!("{run}.{WHOLE}"))
     }
 
     /// Wait for the lock, held while registrations are changed or a clean-up runs.
@@ -77,16 +82,22 @@ impl Registry {
 
     /// All registrations; unreadable files are left out (they cannot be ours: ours are renamed into place whole).
     pub(crate) fn read(&self) -> Vec<Registration> {
+        self.files(WHOLE)
+            .filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok())
+            .collect()
+    }
+
+    fn files(&self, extension: &'static str) -> impl Iterator<Item = PathBuf> {
         let entries = fs::read_dir(self.runs()).into_iter().flatten().flatten();
         entries
-            .filter_map(|entry| serde_json::from_slice(&fs::read(entry.path()).ok()?).ok())
-            .collect()
+            .map(|entry| entry.path())
+            .filter(move |path| path.extension().is_some_and(|found| found == extension))
     }
 
     /// Write a registration. The caller holds the lock and has made sure that the run has no living controller.
     pub(crate) fn write(&self, _lock: &StateLock, registration: &Registration) -> Result<(), GuestError> {
         let path = self.file(&registration.run);
-        let part = path.with_extension("part");
+        let part = path.with_extension(PART);
         let text = serde_json::to_vec(registration).map_err(io::Error::from);
         let write = |text: Vec<u8>| {
             fs::create_dir_all(self.runs())
@@ -105,8 +116,12 @@ impl Registry {
         }
     }
 
-    /// Remove the registry's directories as far as they are empty.
+    /// Remove the registry's directories as far as they are empty. A half-written registration is of a controller that died over it: whoever writes
+    /// holds the lock.
     pub(crate) fn tidy(&self, lock: &StateLock) {
+        for part in self.files(PART) {
+            let _ = fs::remove_file(part);
+        }
         for directory in [self.runc_roots(), self.runs()] {
             let _ = fs::remove_dir(directory);
         }
@@ -148,6 +163,10 @@ mod tests {
         fs::remove_file(registry.runs().join("bad.json")).expect("removed");
         registry.remove(&lock, &entry.run).expect("removed");
         registry.remove(&lock, &entry.run).expect("again");
+        // A controller that died before it renamed.
+        let part = registry.file(&entry.run).with_extension(PART);
+        fs::write(part, serde_json::to_vec(&entry).expect("JSON")).expect("written");
+        assert_eq!(registry.read(), [], "nothing is registered by half");
         registry.tidy(&lock);
         assert!(!registry.state.path().exists());
     }
