@@ -18,12 +18,13 @@ const LAYERS: &[&[&str]] = &[
         "rookery-monitor",
         "rookery-store",
     ],
+    &["rookery-judge"],
     &["rookery-lab"],
     &["rookery-report", "rookery"],
 ];
 
-/// Faces that read the store alone and never touch a guest.
-const STORE_READERS: &[&str] = &["rookery-report"];
+/// Crates that read stored runs and never touch a guest.
+const STORE_READERS: &[&str] = &["rookery-judge", "rookery-report"];
 
 /// Crates outside the layers: tests and tasks.
 const OUTSIDE: &[&str] = &["rookery-testkit", "xtask"];
@@ -93,7 +94,7 @@ fn layer_breaches(root: &Path) -> Result<Vec<String>, String> {
             let for_tests = dependency["kind"].as_str() == Some("dev");
             match rank.get(on) {
                 Some(other) if !points_down(*own, *other) && !for_tests => breaches.push(format!("{name} depends upwards on {on}")),
-                Some(other) if STORE_READERS.contains(&name) && other.0 > 0 && on != "rookery-store" => {
+                Some(other) if STORE_READERS.contains(&name) && other.0 > 0 && !["rookery-store", "rookery-judge"].contains(&on) => {
                     breaches.push(format!("{name} reads the store alone but depends on {on}"));
                 }
                 None if OUTSIDE.contains(&on) && !for_tests => breaches.push(format!("{name} depends on {on} outside tests")),

@@ -54,7 +54,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
         caption: format!(
             "{}. Throughput of all guests together, for layouts of equal vCPUs and {what} in all. The percentage is the share of one big \
              guest of the same variant. {ENDS}{broken}",
-            run.loop_type()
+            crate::loop_type::loop_type(run)
         ),
         panels,
     })

@@ -52,7 +52,7 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
             ),
         ),
         fact("Software", versions.join(", ")),
-        fact("Loop", run.loop_type()),
+        fact("Loop", crate::loop_type::loop_type(run)),
         fact(
             "Phases",
             format!(

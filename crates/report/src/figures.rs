@@ -281,7 +281,7 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
         title: format!("Scale-up: throughput of one guest against its {what}"),
         caption: format!(
             "{}. {ENDS} Dashed: in proportion to the first point, for comparison.{}",
-            run.loop_type(),
+            crate::loop_type::loop_type(run),
             broken_words(&series)
         ),
         panels: one_panel(x_title, "orders/min", series),
@@ -375,7 +375,7 @@ pub(crate) fn consolidation(run: &Run, analysis: &Analysis) -> Option<Figure> {
         caption: format!(
             "{}. All guests of a point together. The percentage is the consolidation efficiency: throughput over that of the one-big \
              point of equal capacity and equal {}. {ENDS}{}",
-            run.loop_type(),
+            crate::loop_type::loop_type(run),
             if run.header.study.load.open.is_some() {
                 "arrivals"
             } else {
@@ -403,7 +403,7 @@ pub(crate) fn percentiles(run: &Run, analysis: &Analysis) -> Option<Figure> {
         caption: format!(
             "{}. Nearest ranks in the merged histograms of all guests and good repeats; successful operations started in the measured \
              window. p99.9 only with ten values beyond it. An order is the sum of its requests, without think time.",
-            run.loop_type()
+            crate::loop_type::loop_type(run)
         ),
         panels,
     })
@@ -449,7 +449,7 @@ pub(crate) fn fairness(run: &Run, analysis: &Analysis) -> Option<Figure> {
         title: "Fairness: throughput of each guest per user".to_owned(),
         caption: format!(
             "{}. Mean over the good repeats. Jain's index is 1 when all guests are served alike and 1/n when one takes all.",
-            run.loop_type()
+            crate::loop_type::loop_type(run)
         ),
         panels: one_panel("guest", "orders/min per user", series),
     })

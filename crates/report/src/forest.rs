@@ -22,7 +22,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
         caption: format!(
             "{}. Change against the reference level, from trials of one block: they ran back to back and differ in factor levels alone. \
              Whiskers: 95 % interval of the mean log ratio over blocks (Student's t). Orders/min: more is better; order p95: less is better.",
-            run.loop_type()
+            crate::loop_type::loop_type(run)
         ),
         panels,
     })

@@ -17,8 +17,9 @@ mod fit_figure;
 mod fixture;
 mod forest;
 mod format;
+mod loop_type;
 mod page;
-mod run;
+
 mod settings;
 mod shop;
 mod terminal;
@@ -31,7 +32,7 @@ use rookery_store::{Store, StoreError};
 pub use analysis::{Analysis, OperationSummary, PointSummary, QosCount};
 pub use effects::{Compared, Effects, Interaction, Metric, Worth};
 pub use fit_figure::{FitCurve, FitFigure, FitPoint, fit_html};
-pub use run::{Run, TrialData};
+pub use rookery_judge::{Run, TrialData};
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]

@@ -73,7 +73,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> Result<String, ReportErr
         created_at: &header.created_at,
         version: &header.rookery_version,
         counts: trial_counts(run),
-        loop_type: run.loop_type(),
+        loop_type: crate::loop_type::loop_type(run),
         answer: &analysis.answer,
         effects: forest::table(&analysis.effects.overall),
         effects_by_layout: forest::table(&analysis.effects.by_layout),

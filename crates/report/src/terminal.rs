@@ -73,7 +73,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
         plain(&header.run_id),
         plain(&header.created_at),
         trial_counts(run),
-        run.loop_type()
+        crate::loop_type::loop_type(run)
     );
     for sentence in &analysis.answer {
         text += &format!("* {}\n", plain(sentence));

@@ -21,7 +21,7 @@ pub(crate) fn figure(run: &Run) -> Option<Figure> {
         title: "Each trial second by second: throughput, response time, CPU".to_owned(),
         caption: format!(
             "{}. The measured window is shaded; only it counts. p95 is of the requests completed in that second.",
-            run.loop_type()
+            crate::loop_type::loop_type(run)
         ),
         panels,
     })

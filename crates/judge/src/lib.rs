@@ -1,0 +1,8 @@
+//! What stored runs say, beyond what each trial says of itself: how two runs compare, what a search has found, which demands the
+//! measurements show, what follows for layouts and loads that were not run, and how far to trust it.
+//!
+//! Everything here reads stored runs and computes; it touches no guest and knows no clock.
+
+mod run;
+
+pub use run::{Run, TrialData};

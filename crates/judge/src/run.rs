@@ -1,0 +1,76 @@
+//! A whole run in memory.
+
+use rookery_stats::Measurement;
+use rookery_store::{Attempt, Note, RunHeader, Store, StoreError, TrialRecord, TrialRow, TrialStatus};
+use rookery_study::Study;
+
+/// Everything that the store of a run holds.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Study, plan, host.
+    pub header: RunHeader,
+    /// All trials, in the order of execution.
+    pub trials: Vec<TrialData>,
+    /// Every begin of a trial.
+    pub attempts: Vec<Attempt>,
+    /// Remarks on the whole run.
+    pub notes: Vec<Note>,
+}
+
+/// One trial.
+#[derive(Clone, Debug)]
+pub struct TrialData {
+    /// Where it stands.
+    pub row: TrialRow,
+    /// What it yielded, if it ended.
+    pub record: Option<TrialRecord>,
+}
+
+impl Run {
+    /// Read a run.
+    ///
+    /// # Errors
+    /// When a table is damaged.
+    pub fn read(store: &Store) -> Result<Self, StoreError> {
+        let with_record = |row: TrialRow| {
+            let record = store.record(row.trial.id)?;
+            Ok(TrialData { row, record })
+        };
+        Ok(Self {
+            header: store.header()?,
+            trials: store.trials()?.into_iter().map(with_record).collect::<Result<_, StoreError>>()?,
+            attempts: store.attempts()?,
+            notes: store.notes()?,
+        })
+    }
+
+    /// How many trials stand so.
+    #[must_use]
+    pub fn count(&self, status: TrialStatus) -> usize {
+        self.trials.iter().filter(|trial| trial.row.status == status).count()
+    }
+
+    /// What a trial performed: the study of its point's variant.
+    #[must_use]
+    pub fn study_of(&self, trial: &TrialData) -> &Study {
+        let plan = &self.header.plan;
+        let point = plan.points.iter().find(|point| point.id == trial.row.trial.point);
+        point.map_or(&self.header.study, |point| plan.study_of(point))
+    }
+}
+
+impl TrialData {
+    /// Its measurement, if it ended well: only these are summarised.
+    #[must_use]
+    pub fn valid(&self) -> Option<(&TrialRecord, &Measurement)> {
+        let record = self.record.as_ref().filter(|_| self.row.status == TrialStatus::Done)?;
+        Some((record, record.measurement.as_ref()?))
+    }
+
+    /// Short name: `trial 3: point 2, repeat 1`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let trial = &self.row.trial;
+        format!("trial {}: point {}, repeat {}", trial.id, trial.point, trial.repeat)
+    }
+}

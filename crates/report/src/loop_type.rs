@@ -1,0 +1,53 @@
+//! How load came, in the words that stand beside every figure of response times.
+
+use rookery_judge::Run;
+use rookery_study::{Arrivals, OpenLoad, Study, Visit};
+
+/// Whether all variants agree in something.
+fn same_in_all_variants<T: PartialEq>(run: &Run, of: impl Fn(&Study) -> T) -> bool {
+    let mut variants = run.header.plan.variants.iter().map(|variant| of(&variant.study));
+    variants.next().is_none_or(|first| variants.all(|other| other == first))
+}
+
+/// `Open loop, Poisson arrivals at 200/s, response times from the intended start`.
+fn open_loop(run: &Run, open: &OpenLoad, think: &str) -> String {
+    let mut rates: Vec<f64> = run.header.plan.points.iter().filter_map(|point| point.rate_per_s).collect();
+    rates.dedup();
+    let rate = match rates[..] {
+        [rate] => format!("at {}/s", crate::format::trimmed(rate)),
+        _ => "at the rate of each point".to_owned(),
+    };
+    let spacing = match open.arrivals {
+        Arrivals::Poisson => "Poisson",
+        Arrivals::Uniform => "uniform",
+    };
+    let stay = match open.visit {
+        Visit::Single => String::new(),
+        visit => format!(
+            ", {} orders of each visitor on average, think time {think} between them",
+            crate::format::trimmed(visit.mean_acts())
+        ),
+    };
+    let kind = if stay.is_empty() { "Open" } else { "Partly open" };
+    format!("{kind} loop, {spacing} arrivals {rate}{stay}, response times from the intended start")
+}
+
+/// Loop type and think time, as they stand beside every figure of response times.
+pub(crate) fn loop_type(run: &Run) -> String {
+    let study = &run.header.study;
+    if study.load.open.is_some() && !same_in_all_variants(run, |study| (study.load.open.clone(), study.workload.think_time)) {
+        return "Open loop, arrivals as the variant says, response times from the intended start".to_owned();
+    }
+    if !same_in_all_variants(run, |study| (study.workload.think_time, study.workload.pacing)) {
+        return "Closed loop, think time as the variant says".to_owned();
+    }
+    let think = crate::format::seconds(study.workload.think_time.as_secs_f64());
+    if let Some(open) = &study.load.open {
+        return open_loop(run, open, &think);
+    }
+    match study.workload.pacing {
+        rookery_stats::Pacing::Think => format!("Closed loop, think time {think} on average, after each order"),
+        rookery_stats::Pacing::Arrivals => "Arrivals on a schedule that does not wait for answers".to_owned(),
+        rookery_stats::Pacing::Cycle => format!("Closed loop, one order per user every {think} (cycle time)"),
+    }
+}
