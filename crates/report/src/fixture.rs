@@ -95,6 +95,9 @@ fn study(repeats: u32) -> Study {
             timeout: Duration::from_secs(10),
             repeats,
             order: Order::Interleaved,
+            half_width: None,
+            max_repeats: 10,
+            search: None,
         },
         qos: Qos {
             percentiles: vec![PercentileLimit {
@@ -108,7 +111,7 @@ fn study(repeats: u32) -> Study {
         stack: StackUse {
             kind: StackKind::Embedded,
             pages: Pages::Corrected,
-            lamp: None,
+            ..StackUse::default()
         },
         guest: GuestShape {
             kind: GuestKind::Bare,
@@ -143,6 +146,7 @@ fn plan(repeats: u32) -> Plan {
         pins: vec![vec![0]; *guests as usize],
         capacity_cpus: f64::from(guests * vcpus) / 1000.0,
         baseline: (guests * vcpus == 1000).then_some(3),
+        search: None,
     };
     let trials = (0..repeats).flat_map(|repeat| (1..=POINTS.len() as u32).map(move |point| (repeat, point)));
     let trial = |(repeat, point)| Trial {
@@ -151,6 +155,7 @@ fn plan(repeats: u32) -> Plan {
         repeat: repeat + 1,
         block: repeat * POINTS.len() as u32 + point,
         seed: 1000 + u64::from(point) * 10 + u64::from(repeat),
+        purpose: rookery_study::Purpose::Study,
     };
     Plan {
         factors: Vec::new(),
@@ -163,6 +168,7 @@ fn plan(repeats: u32) -> Plan {
         }],
         points: POINTS.iter().enumerate().map(point).collect(),
         trials: trials.map(trial).collect(),
+        searches: Vec::new(),
         driver_cpus: vec![1],
         guest_cpus: vec![0],
         estimate: Estimate {

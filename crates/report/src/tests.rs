@@ -413,6 +413,7 @@ fn a_wide_study_is_summed_up() {
         repeat: 1,
         block: id,
         seed: 5,
+        purpose: rookery_study::Purpose::Study,
     };
     header.plan.trials = (1..=40).map(trial).collect();
     let fixture = planned(&header);

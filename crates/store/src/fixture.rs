@@ -69,6 +69,9 @@ fn study() -> Study {
             timeout: Duration::from_secs(10),
             repeats: 2,
             order: Order::Random,
+            half_width: None,
+            max_repeats: 10,
+            search: None,
         },
         qos: Qos {
             percentiles: vec![PercentileLimit {
@@ -82,7 +85,7 @@ fn study() -> Study {
         stack: StackUse {
             kind: StackKind::Embedded,
             pages: Pages::Corrected,
-            lamp: None,
+            ..StackUse::default()
         },
         guest: GuestShape {
             kind: GuestKind::Bare,
@@ -119,6 +122,7 @@ fn plan() -> Plan {
         pins: vec![vec![0]; guests as usize],
         capacity_cpus: 1.0,
         baseline: Some(1),
+        search: None,
     };
     let trial = |id, point, repeat| Trial {
         id,
@@ -126,6 +130,7 @@ fn plan() -> Plan {
         repeat,
         block: id,
         seed: u64::MAX - u64::from(id),
+        purpose: rookery_study::Purpose::Study,
     };
     Plan {
         factors: Vec::new(),
@@ -138,6 +143,7 @@ fn plan() -> Plan {
         }],
         points: vec![point(1, 1, 1000), point(2, 2, 500)],
         trials: vec![trial(1, 1, 1), trial(2, 2, 1), trial(3, 2, 2), trial(4, 1, 2)],
+        searches: Vec::new(),
         driver_cpus: vec![1],
         guest_cpus: vec![0],
         estimate: Estimate {

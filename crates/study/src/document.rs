@@ -8,7 +8,7 @@ use crate::{
     design::{Aliases, Design},
     grammar::{
         Context, Spans,
-        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, QosSection, RootKeys, StackSection, WorkloadKeys},
+        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, QosSection, RootKeys, SearchKeys, StackSection, WorkloadKeys},
     },
     model::Study,
     plan::{Factor, Variant},
@@ -169,7 +169,10 @@ impl Study {
             write(&mut out);
         };
         section(sections::WORKLOAD, &|out| WorkloadKeys::of(&self.workload).write(out));
-        section(sections::LOAD, &|out| LoadKeys::of(&self.load).write(out));
+        section(sections::LOAD, &|out| {
+            LoadKeys::of(&self.load).write(out);
+            SearchKeys::write_below(self.load.search.as_ref(), out);
+        });
         section(sections::QOS, &|out| QosSection::of(&self.qos).write(out));
         section(sections::STACK, &|out| StackSection::of(&self.stack).write(out));
         section(sections::GUEST, &|out| GuestKeys::of(&self.guest).write(out));

@@ -27,7 +27,7 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 12] = [
+const FIXED: [(&str, &str); 15] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     ("seed", "all levels are compared with the same users and data"),
@@ -37,6 +37,9 @@ const FIXED: [(&str, &str); 12] = [
         "its response times mean other things: run the study once for each, and compare the runs",
     ),
     ("load.repeats", "all levels are repeated alike"),
+    ("load.half_width", "all levels are repeated alike"),
+    ("load.max_repeats", "all levels are repeated alike"),
+    ("load.search", "every level is searched alike"),
     ("load.order", "a run has one order"),
     ("qos", "limits judge what was measured, they do not change it"),
     (
@@ -136,6 +139,7 @@ pub(crate) fn find<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Fou
         let Some(below) = section.below else { continue };
         for name in below.names {
             match table.get(*name).map(Spanned::get_ref) {
+                Some(_) if fixed(section.name, name).is_some() => {}
                 Some(DeValue::Table(table)) if below.any.is_some() => collect_settings(table, &[section.name, name], &mut lists),
                 Some(DeValue::Table(table)) => collect(table, &[section.name, name], section.name, &(below.keys)(), &mut lists),
                 _ => {}

@@ -105,8 +105,59 @@ pub struct Load {
     pub timeout: Duration,
     /// Trials of each point.
     pub repeats: u32,
+    /// Half of the 95 % interval of a point's throughput, as a share of its mean, for which it is repeated more often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_width: Option<f64>,
+    /// Most trials of a point that is repeated for its interval.
+    pub max_repeats: u32,
     /// Order of trials.
     pub order: Order,
+    /// Find the largest load within the limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchUse>,
+}
+
+/// How the largest load within the limits is searched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchUse {
+    /// What grows.
+    pub over: Over,
+    /// Smallest load of interest.
+    pub from: Option<Amount>,
+    /// Largest load that may be tried.
+    pub to: Option<Amount>,
+    /// Smallest difference that matters, as a share of the load.
+    pub resolution: f64,
+    /// Most trials of one search, confirmation included.
+    pub probes: u32,
+    /// Fresh trials that confirm the answer.
+    pub confirm: u32,
+    /// The measured window of trials that only approach the answer; `None` = as all others.
+    pub steady: Option<Duration>,
+}
+
+/// What grows in a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// Users of all guests together.
+    Users,
+    /// Arrivals per second at all guests together.
+    Rate,
+    /// The number of guests, each with its load.
+    Guests,
+}
+
+impl Over {
+    /// What is counted, in the plural: `users`, `arrivals/s`, `guests`.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Users => "users",
+            Self::Rate => "arrivals/s",
+            Self::Guests => "guests",
+        }
+    }
 }
 
 /// Loop types.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rookery_workload::dvdstore::Size;
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, Design, Study, Vcpus};
+use crate::{Amount, CpuSet, Design, Over, Study, Vcpus};
 
 /// What the plan must know of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,6 +104,9 @@ pub struct Point {
     pub capacity_cpus: f64,
     /// The one-big point of equal variant, capacity and total users, if the study has one (may be itself).
     pub baseline: Option<u32>,
+    /// The search that tried it; `None` for a point of the study itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<u32>,
 }
 
 impl Point {
@@ -152,6 +155,92 @@ pub struct Trial {
     pub block: u32,
     /// Seed of every random stream of this trial.
     pub seed: u64,
+    /// What it is for.
+    #[serde(default)]
+    pub purpose: Purpose,
+}
+
+/// What a trial is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// A point of the study.
+    #[default]
+    Study,
+    /// To come nearer to the largest load within the limits.
+    Approach,
+    /// To confirm that load.
+    Confirm,
+    /// To see that more is too much.
+    Above,
+}
+
+impl Purpose {
+    /// Its name in tables and exports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Study => "study",
+            Self::Approach => "approach",
+            Self::Confirm => "confirm",
+            Self::Above => "above",
+        }
+    }
+}
+
+/// The search for the largest load of one layout of one variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Search {
+    /// 1, 2, 3, ...; searches of the variants of one layout stand next to each other.
+    pub id: u32,
+    /// Its variant.
+    pub variant: u32,
+    /// The levels of its variant, for labels.
+    pub levels: Vec<Level>,
+    /// The layouts that ask for it, at least one.
+    pub layouts: Vec<String>,
+    /// What grows.
+    pub over: Over,
+    /// Number of guests; of a search over guests, the smallest number.
+    pub guests: u32,
+    /// vCPUs of each guest.
+    pub vcpus: Vcpus,
+    /// The load that each number of guests has, of a search over guests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Amount>,
+    /// Smallest load that is tried.
+    pub lowest: f64,
+    /// Largest load that is tried.
+    pub highest: f64,
+    /// Points of the study that are the same but for the load: the ladder, whose trials the search learns first.
+    pub ladder: Vec<u32>,
+    /// What was expected when it began; nothing before, and where nothing is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<Expected>,
+}
+
+/// An expectation of what a search will find.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expected {
+    /// The load.
+    pub load: f64,
+    /// In two of three cases within load / factor .. load x factor.
+    pub factor: f64,
+}
+
+impl Search {
+    /// Short name: `2 x 0.5 vCPU`, with the levels where the study has factors.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let mut label = match self.over {
+            Over::Users | Over::Rate => format!("{} x {} vCPU", self.guests, self.vcpus),
+            Over::Guests => format!("guests of {} vCPU", self.vcpus),
+        };
+        for level in &self.levels {
+            label += &format!(", {}={}", level.short_key(), level.value);
+        }
+        label
+    }
 }
 
 /// What the run will cost.
@@ -177,10 +266,13 @@ pub struct Plan {
     pub aliases: Vec<Vec<String>>,
     /// The combinations of levels; one without levels where there are no factors.
     pub variants: Vec<Variant>,
-    /// All points.
+    /// All points: those of the study, and those that searches have tried so far.
     pub points: Vec<Point>,
-    /// All trials in the order of execution.
+    /// All trials in the order of execution. It grows where the study repeats for an interval, or searches.
     pub trials: Vec<Trial>,
+    /// What is searched after the points of the study.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<Search>,
     /// CPUs of the driver.
     pub driver_cpus: CpuSet,
     /// CPUs of the guests.
@@ -201,5 +293,10 @@ impl Plan {
     pub fn study_of(&self, point: &Point) -> &Study {
         let variant = self.variants.iter().find(|variant| variant.id == point.variant);
         &variant.expect("a plan whose points have variants").study
+    }
+
+    /// The points of the study itself, without those that searches tried.
+    pub fn study_points(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(|point| point.search.is_none())
     }
 }

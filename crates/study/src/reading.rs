@@ -7,9 +7,11 @@ use crate::{
     design::Design,
     grammar::{
         Context, Reader,
-        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, StackSection, WorkloadKeys},
+        sections::{
+            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys, StackSection, WorkloadKeys,
+        },
     },
-    model::{GuestShape, HostUse, Layout, Load, LoadModel, Study, Workload},
+    model::{GuestShape, HostUse, Layout, Load, LoadModel, Over, Study, Workload},
     problem::Code,
     source::Source,
     stack_use::StackUse,
@@ -42,6 +44,7 @@ pub(crate) fn read_study(root: &DeTable<'_>, source: &Source, context: &mut Cont
     reader.knows(crate::scale::SECTION);
     reader.finish();
     let layouts = build_layouts(&sections, source, context);
+    check_search(&sections, context);
     let study = Study {
         title: sections.root.title?,
         question: sections.root.question,
@@ -69,8 +72,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
         }};
     }
     let workload = section!(sections::WORKLOAD, WorkloadKeys).build(reader.context);
-    let load = section!(sections::LOAD, LoadKeys);
-    let (model, load) = (load.model, load.build(reader.context));
+    let (model, load) = read_load(reader.section(sections::LOAD));
     let qos = QosSection::read(reader.section(sections::QOS)).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
     let guest = section!(sections::GUEST, GuestKeys).build();
@@ -91,6 +93,33 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
         host,
         layouts,
     }
+}
+
+/// A search ends where limits are broken: there must be one that load breaks.
+fn check_search(sections: &Sections, context: &mut Context) {
+    let (Some(load), Some(qos)) = (&sections.load, &sections.qos) else {
+        return;
+    };
+    if load.search.is_some() && qos.percentiles.is_empty() {
+        let span = context.spans.nearest("load.search");
+        let mend = "add a limit on response times to [qos], for instance `p95 = \"500ms\"`";
+        context.refuse::<()>(Code::Contradiction, span, "a search needs a limit that more load breaks", mend);
+    }
+}
+
+/// The section of the load with its search, and the loop type alone.
+fn read_load(mut reader: Reader<'_, '_, '_>) -> (Option<LoadModel>, Option<Load>) {
+    let keys = LoadKeys::read(&mut reader);
+    let search = SearchKeys::read_below(&mut reader);
+    let model = keys.model;
+    let load = match search.map(|search| search.build(&keys, reader.context)) {
+        // A search that was refused has its problem; what else is wrong is told too.
+        Some(None) => keys.build(None, reader.context).and(None),
+        Some(search) => keys.build(search, reader.context),
+        None => keys.build(None, reader.context),
+    };
+    reader.finish();
+    (model, load)
 }
 
 fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) -> Option<Vec<Layout>> {
@@ -115,9 +144,16 @@ fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) ->
         }
         return sections.layouts.iter().map(|layout| layout.clone().build()).collect();
     }
+    let over = sections
+        .load
+        .as_ref()
+        .and_then(|load| load.search.as_ref())
+        .map(|search| search.over);
     // What is in the file but was refused has its problem already.
     let lacks = |index: &usize| !context.spans.has(&format!("layout[{index}].users"));
     if !context.spans.has("load.users")
+        && over != Some(Over::Users)
+        && (over.is_some() || !context.spans.has("load.search"))
         && let Some(index) = (0..sections.layouts.len()).find(lacks)
     {
         let place = if context.spans.has("load") {

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use crate::{
-    Design, GuestKind, LampUse, Order, Plan, Point, Study, Trial,
+    Design, GuestKind, LampUse, Order, Plan, Point, Search, Study, Trial,
     grammar::kinds::{Named as _, cpu_list, plain_time},
     plan::thousandth,
     source::printable,
@@ -19,10 +19,16 @@ pub fn render_plan(plan: &Plan, study: &Study) -> String {
         write_factors(&mut out, plan);
         out.push('\n');
     }
-    write_points(&mut out, &plan.points);
-    out.push('\n');
-    write_trials(&mut out, plan, study);
-    out.push('\n');
+    if !plan.points.is_empty() {
+        write_points(&mut out, &plan.points);
+        out.push('\n');
+        write_trials(&mut out, plan, study);
+        out.push('\n');
+    }
+    if !plan.searches.is_empty() {
+        write_searches(&mut out, plan, study);
+        out.push('\n');
+    }
     write_cost(&mut out, plan);
     if !plan.notes.is_empty() {
         out.push_str("\nNotes\n");
@@ -294,9 +300,55 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
         }
         let _ = writeln!(out, "  repeat {repeat}: points {}", blocks.join(" "));
     }
+    if let Some(half_width) = study.load.half_width {
+        let _ = writeln!(
+            out,
+            "  more repeats, up to {}, where half of the 95 % interval of the throughput exceeds {} % of the mean",
+            study.load.max_repeats,
+            thousandth(100.0 * half_width)
+        );
+    }
     if study.load.repeats > ROUNDS_SHOWN {
         let _ = writeln!(out, "  and {} more repeats", study.load.repeats - ROUNDS_SHOWN);
     }
+}
+
+/// What is searched, in which range, with how many trials.
+fn write_searches(out: &mut String, plan: &Plan, study: &Study) {
+    let Some(search) = &study.load.search else { return };
+    let _ = writeln!(
+        out,
+        "{} for the largest load within the limits, after all points: up to {} trials each, {} of them to confirm, resolution {} %",
+        if plan.searches.len() == 1 {
+            "1 search".to_owned()
+        } else {
+            format!("{} searches", plan.searches.len())
+        },
+        search.probes,
+        search.confirm,
+        thousandth(100.0 * search.resolution)
+    );
+    let row = |search: &Search| {
+        vec![
+            format!("  {}", search.id),
+            printable(&search.label(), 60),
+            printable(&search.layouts.join(", "), 60),
+            format!(
+                "{} to {} {}",
+                thousandth(search.lowest),
+                thousandth(search.highest),
+                search.over.unit()
+            ),
+            match search.ladder.len() {
+                0 => "no ladder".to_owned(),
+                1 => "a ladder of 1 point".to_owned(),
+                steps => format!("a ladder of {steps} points"),
+            },
+        ]
+    };
+    let rows: Vec<Vec<String>> = plan.searches.iter().take(ROWS_SHOWN).map(row).collect();
+    write_table(out, &rows);
+    write_more(out, plan.searches.len(), ROWS_SHOWN, "searches");
 }
 
 fn write_cost(out: &mut String, plan: &Plan) {

@@ -44,7 +44,14 @@ fn section_schema(section: &SectionInfo) -> Json {
     let mut schema = table_schema(section.name, (section.keys)(), section.meaning);
     if let (Some(below), Some(properties)) = (section.below, schema.get_mut("properties").and_then(Json::as_object_mut)) {
         for name in below.names {
-            let mut schema = table_schema(section.name, (below.keys)(), below.meaning);
+            // Where the whole section below is fixed, so are its keys.
+            let path = format!("{}.{name}", section.name);
+            let owner = if factors::fixed(section.name, name).is_some() {
+                &path
+            } else {
+                section.name
+            };
+            let mut schema = table_schema(owner, (below.keys)(), below.meaning);
             if let (Some(any), Some(schema)) = (below.any, schema.as_object_mut()) {
                 schema.insert("additionalProperties".to_owned(), (any.schema)());
             }

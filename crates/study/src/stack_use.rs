@@ -1,13 +1,13 @@
 //! The stack section: which stack, and how it is tuned.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Expression, ExpressionError};
 
 /// The stack section.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StackUse {
     /// Which stack.
     pub kind: StackKind,
@@ -16,25 +16,30 @@ pub struct StackUse {
     /// What only LAMP has; there exactly when `kind` is [`StackKind::Lamp`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lamp: Option<LampUse>,
+    /// CPU time that the embedded server burns in every page on purpose; zero unless a study wants a slow-down of known size.
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
+    pub extra_cpu: Duration,
 }
 
 /// Stacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackKind {
     /// Rookery's own application server on SQLite.
+    #[default]
     Embedded,
     /// Apache, PHP and MariaDB of the distribution.
     Lamp,
 }
 
 /// Whether the pages reproduce the known defects of the original.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pages {
     /// As the original, with its defects.
     Faithful,
     /// Without them.
+    #[default]
     Corrected,
 }
 

@@ -12,8 +12,8 @@ use rookery_stats::{
 };
 use rookery_study::{
     Amount, Arrivals, BufferPool, Document, Expression, GuestKind, GuestShape, HostUse, LampUse, Layout, Load, LoadModel, OpenLoad, Order,
-    Pages, Per, Pin, Plan, Precision, Scaled, SettingValue, StackKind, StackUse, Study, TuningProfile, Vcpus, Visit, WebServer, Workload,
-    WorkloadKind,
+    Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse, SettingValue, StackKind, StackUse, Study, TuningProfile, Vcpus, Visit,
+    WebServer, Workload, WorkloadKind,
 };
 
 fn per() -> impl Strategy<Value = Per> {
@@ -61,12 +61,24 @@ fn distinct<T, K: Ord>(list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
 }
 
 prop_compose! {
+    fn search()(
+        over in select(vec![Over::Users, Over::Guests]), from in option::of(amount(1.0, 900.0, "")), to in option::of(amount(1.0, 900.0, "")),
+        resolution in 0.001..0.5, probes in 2_u32..200, confirm in 0_u32..10, steady in option::of(time(1_000_000, MINUTE)),
+    ) -> SearchUse {
+        SearchUse { over, from, to, resolution, probes, confirm, steady }
+    }
+}
+
+prop_compose! {
     fn load()(
-        users in users(), ramp_up in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
+        users in users(), half_width in option::of(0.001..0.5), search in option::of(search()), ramp_up in time(0, MINUTE), settle in time(0, MINUTE), steady in time(1_000_000, MINUTE),
         ramp_down in time(0, MINUTE), drain in time(0, MINUTE), timeout in time(1_000, MINUTE), repeats in 1_u32..6,
         order in select(vec![Order::Random, Order::Interleaved]),
     ) -> Load {
-        Load { model: LoadModel::Closed, users, open: None, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, order }
+        let half_width = half_width.filter(|_| repeats >= 3);
+        Load {
+            model: LoadModel::Closed, users, open: None, ramp_up, settle, steady, ramp_down, drain, timeout, repeats, half_width, max_repeats: 2 * repeats, order, search,
+        }
     }
 }
 
@@ -88,6 +100,9 @@ fn opened(mut study: Study, open: Option<OpenLoad>) -> Study {
         Visit::GoOn(_) | Visit::Acts(_) => LoadModel::PartlyOpen,
     };
     (study.load.users, study.load.open) = (Vec::new(), Some(open));
+    if let Some(search) = study.load.search.as_mut().filter(|search| search.over == Over::Users) {
+        search.over = Over::Rate;
+    }
     study.layouts.iter_mut().for_each(|layout| layout.users = None);
     study
 }
@@ -189,11 +204,17 @@ prop_compose! {
 }
 
 fn stack() -> impl Strategy<Value = StackUse> {
-    (select(vec![Pages::Faithful, Pages::Corrected]), option::of(lamp())).prop_map(|(pages, lamp)| StackUse {
-        kind: if lamp.is_some() { StackKind::Lamp } else { StackKind::Embedded },
-        pages,
-        lamp,
-    })
+    (
+        select(vec![Pages::Faithful, Pages::Corrected]),
+        option::of(lamp()),
+        0..=1_000_000_u64,
+    )
+        .prop_map(|(pages, lamp, extra_us)| StackUse {
+            kind: if lamp.is_some() { StackKind::Lamp } else { StackKind::Embedded },
+            pages,
+            extra_cpu: Duration::from_micros(if lamp.is_some() { 0 } else { extra_us }),
+            lamp,
+        })
 }
 
 fn study() -> impl Strategy<Value = Study> {

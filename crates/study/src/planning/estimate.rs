@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crate::{Estimate, GuestKind, Point, StackKind, Study, Variant};
+use crate::{Estimate, GuestKind, Point, Search, StackKind, Study, Variant};
 
 /// Start, health check and removal of a trial's guests, whatever their number.
 const TRIAL_OVERHEAD: Duration = Duration::from_secs(1);
@@ -50,7 +50,7 @@ const LAMP_GUEST_FILES_MIB: u64 = 100;
 const GUEST_FILES_MIB: u64 = 2;
 
 /// The cost of all trials of these points.
-pub(super) fn estimate(variants: &[Variant], points: &[Point]) -> Estimate {
+pub(super) fn estimate(variants: &[Variant], points: &[Point], searches: &[Search]) -> Estimate {
     // The points of a plan come from its variants.
     let with_study = || {
         let study = |point: &Point| {
@@ -64,6 +64,7 @@ pub(super) fn estimate(variants: &[Variant], points: &[Point]) -> Estimate {
     let trials: Duration = with_study()
         .map(|(point, study)| trial_time(study, point) * study.load.repeats)
         .sum();
+    let searching: Duration = searches.iter().filter_map(|search| search_time(variants, search)).sum();
     let roots: BTreeSet<(&str, u64)> = with_study().map(|(_, study)| root(study)).collect();
     let databases: BTreeSet<(&str, u64)> = with_study()
         .map(|(point, study)| (root(study).0, point.database.megabytes()))
@@ -74,7 +75,7 @@ pub(super) fn estimate(variants: &[Variant], points: &[Point]) -> Estimate {
     let clones =
         |(point, study): (&Point, &Study)| u64::from(point.guests) * (on_disk_mib(point.database.megabytes()) + guest_files_mib(study));
     Estimate {
-        duration: trials + build + Duration::from_secs_f64(load_s),
+        duration: trials + searching + build + Duration::from_secs_f64(load_s),
         memory_mib: points
             .iter()
             .map(|point| u64::from(point.guests) * point.memory_mib)
@@ -105,14 +106,32 @@ fn on_disk_mib(mb: u64) -> u64 {
     (mb as f64 * USED_MIB_PER_MB).ceil() as u64
 }
 
+/// A search approaches with about half of the trials that it may make, and makes what confirms.
+fn search_time(variants: &[Variant], search: &Search) -> Option<Duration> {
+    let study = &variants.iter().find(|variant| variant.id == search.variant)?.study;
+    let asked = study.load.search.as_ref()?;
+    let full = trial_phases(study) + guests_start(study, search.guests);
+    let short = asked
+        .steady
+        .map_or(full, |steady| (full + steady).saturating_sub(study.load.steady));
+    Some(short * (asked.probes / 2).max(1).saturating_sub(asked.confirm) + full * (asked.confirm + 1))
+}
+
+fn trial_phases(study: &Study) -> Duration {
+    let load = &study.load;
+    load.ramp_up + load.settle + load.steady + load.ramp_down
+}
+
+fn guests_start(study: &Study, guests: u32) -> Duration {
+    let (start, each) = match study.stack.kind {
+        StackKind::Lamp => (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START),
+        _ => (TRIAL_OVERHEAD, guest_overhead(study.guest.kind)),
+    };
+    start + each * guests
+}
+
 /// Phases, overhead, and copying the databases. The drain is not counted: it only lasts while something hangs.
 fn trial_time(study: &Study, point: &Point) -> Duration {
-    let load = &study.load;
-    let phases = load.ramp_up + load.settle + load.steady + load.ramp_down;
     let copy_s = f64::from(point.guests) * point.database.megabytes() as f64 * LOADED_MIB_PER_MB / COPY_MIB_PER_S;
-    let (start, each) = match study.stack.kind {
-        StackKind::Embedded => (TRIAL_OVERHEAD, guest_overhead(study.guest.kind)),
-        StackKind::Lamp => (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START),
-    };
-    phases + start + each * point.guests + Duration::from_secs_f64(copy_s)
+    trial_phases(study) + guests_start(study, point.guests) + Duration::from_secs_f64(copy_s)
 }

@@ -2,10 +2,14 @@
 
 mod cpus;
 mod estimate;
+mod growth;
 mod notes;
 mod pins;
 mod points;
+mod searches;
 mod trials;
+
+pub use growth::CannotPlan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,15 +43,17 @@ impl Plan {
             ..Context::default()
         };
         let division = cpus::divide(&document.study().host, host, &mut context).unwrap_or_else(|| cpus::unsound(host));
-        let mut expanded = Vec::new();
+        let (mut expanded, mut searches) = (Vec::new(), Vec::new());
         for (index, variant) in document.variants().iter().enumerate() {
             context.spans = document.spans(index).clone();
             check_root(&variant.study, host, &mut context);
             expanded.push(points::expand(variant, &division, host, &mut context));
+            searches.push(searches::expand(variant, &division, host, &mut context));
         }
         let combinations = combine(expanded);
         let points: Vec<Point> = combinations.iter().flatten().cloned().collect();
-        let estimate = estimate::estimate(document.variants(), &points);
+        let searches = searches::combine(searches, &points);
+        let estimate = estimate::estimate(document.variants(), &points, &searches);
         let mut findings = context.findings;
         // A layout that does not fit explains more than the disk that it would need.
         if findings.is_empty() {
@@ -61,6 +67,7 @@ impl Plan {
             trials: trials::order(document.study(), &combinations),
             notes: notes::notes(document, &points, &division),
             points,
+            searches,
             driver_cpus: division.driver,
             guest_cpus: division.guests,
             estimate,
@@ -83,14 +90,16 @@ fn alias_names(document: &Document) -> Vec<Vec<String>> {
 /// What points of different variants must share to be compared: guests, vCPUs, users, arrivals (as bits).
 type Shape = (u32, Vcpus, u32, Option<u64>);
 
+fn shape(point: &Point) -> Shape {
+    (point.guests, point.vcpus, point.total_users(), point.rate_per_s.map(f64::to_bits))
+}
+
 /// Brings the points of all variants together by their shape, in the order of the file, and gives them ids and baselines.
 fn combine(expanded: Vec<Vec<Point>>) -> Vec<Vec<Point>> {
     let mut combinations: Vec<Vec<Point>> = Vec::new();
     let mut places: BTreeMap<Shape, usize> = BTreeMap::new();
     for point in expanded.into_iter().flatten() {
-        let rate = point.rate_per_s.map(f64::to_bits);
-        let shape = (point.guests, point.vcpus, point.total_users(), rate);
-        let place = *places.entry(shape).or_insert(combinations.len());
+        let place = *places.entry(shape(&point)).or_insert(combinations.len());
         match combinations.get_mut(place) {
             Some(combination) => combination.push(point),
             None => combinations.push(vec![point]),

@@ -31,6 +31,9 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     notes.extend(rounded(variants, points));
     notes.extend(crowded(points));
     notes.extend(without_baseline(points));
+    if study.load.half_width.is_some() {
+        notes.push("the time is that of the first repeats; more come where intervals are wide".to_owned());
+    }
     notes
 }
 

@@ -131,7 +131,55 @@ fn point(
         capacity_cpus: pins::capacity(&pins, vcpus),
         pins,
         baseline: None,
+        search: None,
     }
+}
+
+/// One point of a layout that is not in the study's own numbers.
+pub(super) struct Single<'a> {
+    pub(super) layout: &'a str,
+    pub(super) guests: u32,
+    pub(super) vcpus: Vcpus,
+    /// Users, or arrivals per second.
+    pub(super) amount: &'a Amount,
+}
+
+/// Such a point, without an id. Every problem is told to the context, at the place of the search.
+pub(super) fn single(variant: &Variant, asked: &Single<'_>, division: &Division, host: &HostFacts, context: &mut Context) -> Option<Point> {
+    let study = &variant.study;
+    let place = || "load.search".to_owned();
+    let combination = Combination {
+        layout: asked.layout,
+        guests: asked.guests,
+        vcpus: asked.vcpus,
+        amount: asked.amount,
+        max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
+        guests_path: place(),
+        vcpus_path: place(),
+        amount_path: place(),
+    };
+    let before = context.findings.len();
+    check_cpus(&combination, study, division, context);
+    let offered = offered(&combination, division, context)?;
+    let users = combination.users_each(offered);
+    let memory_mib = memory(&combination, users, study, host, context)?;
+    let database = database(&combination, users, memory_mib, study, context)?;
+    (context.findings.len() == before).then(|| point(variant, &combination, offered, memory_mib, database, division))
+}
+
+/// Load on all guests of a combination: users, or arrivals per second.
+pub(super) fn total(guests: u32, vcpus: Vcpus, amount: &Amount, rate: bool) -> Result<f64, String> {
+    let combination = Combination {
+        layout: "",
+        guests,
+        vcpus,
+        amount,
+        max_in_flight: rate.then_some(1),
+        guests_path: String::new(),
+        vcpus_path: String::new(),
+        amount_path: String::new(),
+    };
+    combination.total()
 }
 
 fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {

@@ -1,6 +1,6 @@
 //! The trials in their order, and their seeds.
 
-use crate::{Order, Point, Study, Trial};
+use crate::{Order, Point, Purpose, Study, Trial, Vcpus};
 
 /// All trials in the order of execution: every combination once, then every combination again, ... Each combination is a block:
 /// its points differ in the levels of factors alone and run back to back, so that what drifts does so for all of them alike.
@@ -26,6 +26,7 @@ pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
                     repeat,
                     block,
                     seed: trial_seed(study.seed, combination, repeat),
+                    purpose: Purpose::Study,
                 });
             }
         }
@@ -43,9 +44,26 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// block share it: the same users make the same choices under every level, and their differences are not those of luck.
 ///
 /// Both steps are bijections of the 64-bit numbers, so that different blocks of one study never share a seed.
-fn trial_seed(study_seed: u64, combination: u32, repeat: u32) -> u64 {
+pub(super) fn trial_seed(study_seed: u64, combination: u32, repeat: u32) -> u64 {
     let trial = u64::from(combination) << 32 | u64::from(repeat);
     mix(mix(study_seed).wrapping_add(trial.wrapping_mul(GOLDEN)))
+}
+
+/// Keeps the seeds of probes apart from those of planned trials.
+const PROBE: u64 = 0x726f_6f6b_6572_7902;
+
+/// The seed of a probe, a fixed function of study seed, layout, load and attempt: the variants of a layout share it.
+pub(super) fn probe_seed(study_seed: u64, guests: u32, vcpus: Vcpus, load: f64, attempt: u32) -> u64 {
+    let layout = u64::from(guests) << 32 | u64::from(vcpus.0);
+    let load = mix(mix(study_seed ^ PROBE).wrapping_add(layout)) ^ load.to_bits();
+    mix(mix(load).wrapping_add(u64::from(attempt)))
+}
+
+/// The points of a combination in the order of a repeat that was not planned at first.
+pub(super) fn shuffled(points: &[u32], seed: u64, repeat: u32) -> Vec<u32> {
+    let mut points = points.to_vec();
+    Splitmix(mix(seed ^ SHUFFLE ^ u64::from(repeat))).shuffle(&mut points);
+    points
 }
 
 /// The mixing function of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014,

@@ -70,6 +70,14 @@ impl Count {
         example: "\"20 per vcpu\"",
     };
 
+    /// Whatever grows in a search.
+    pub(crate) const LOAD: Self = Self {
+        noun: "loads",
+        what: "load",
+        most: MOST_USERS as f64,
+        example: "\"500 per vcpu\"",
+    };
+
     fn in_range(&self, amount: f64, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<f64> {
         if amount < 0.0 {
             return context.out_of_range(value, at, "is negative", self);

@@ -6,8 +6,9 @@ use crate::{
     grammar::{
         Context, SectionInfo, keys,
         kinds::{Choice, Count, Factor, ListOf, MOST_USERS, Named, Time, Whole},
+        sections::search,
     },
-    model::{Arrivals, Load, LoadModel, OpenLoad, Order, Precision, Visit},
+    model::{Arrivals, Load, LoadModel, OpenLoad, Order, Over, Precision, SearchUse, Visit},
     problem::Code,
 };
 
@@ -16,7 +17,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "How many users, and for how long. A trial is ramp_up, settle, steady (measured), ramp_down.",
     keys: LoadKeys::keys,
-    below: None,
+    below: Some(search::BELOW),
 };
 
 impl Named for LoadModel {
@@ -69,6 +70,9 @@ fn name(model: LoadModel) -> &'static str {
     names.find(|(_, value, _)| *value == model).map_or("", |(name, ..)| name)
 }
 
+/// Fewest trials that tell the scatter of a point.
+const FIRST_LOT: u32 = 3;
+
 /// Most levels of one factor.
 pub(super) const MOST_LEVELS: usize = 64;
 
@@ -109,19 +113,25 @@ keys! {
         timeout: Time = Time { min: Duration::from_millis(1), max: HOUR, example: "10s" }, Default("\"10s\"");
         /// Trials of each point; two or more give intervals, three or more good ones.
         repeats: Whole<u32> = Whole { min: 1, max: 1000 }, Default("3");
+        /// Repeat a point beyond `repeats` until half of the 95 % interval of its throughput is this share of the mean.
+        half_width: Factor = Factor { min: 0.001, max: 0.5 }, Optional("each point has exactly `repeats` trials");
+        /// Most trials of a point that is repeated for its `half_width`.
+        max_repeats: Whole<u32> = Whole { min: 1, max: 1000 }, Default("10");
         /// Order of the trials.
         order: Choice<Order> = Choice::NEW, Default("\"random\"");
     }
 }
 
 impl LoadKeys {
-    pub(crate) fn build(self, context: &mut Context) -> Option<Load> {
+    /// The section without its search.
+    pub(crate) fn build(self, search: Option<SearchUse>, context: &mut Context) -> Option<Load> {
         let model = self.model?;
-        self.check(model, context)?;
+        self.check_repeats(context)?;
+        self.check(model, search.as_ref().map(|search| search.over), context)?;
         let open = match model {
             LoadModel::Closed => None,
             LoadModel::Open | LoadModel::PartlyOpen => Some(OpenLoad {
-                rate: self.rate?,
+                rate: self.rate.unwrap_or_default(),
                 arrivals: self.arrivals.unwrap_or(Arrivals::Poisson),
                 max_in_flight: self.max_in_flight.unwrap_or(MAX_IN_FLIGHT),
                 precision: self.precision.unwrap_or(Precision::Exact),
@@ -143,12 +153,33 @@ impl LoadKeys {
             drain: self.drain?,
             timeout: self.timeout?,
             repeats: self.repeats?,
+            half_width: self.half_width,
+            max_repeats: self.max_repeats?,
             order: self.order?,
+            search,
         })
     }
 
+    /// Whether repeats for an interval have a first lot and a budget.
+    fn check_repeats(&self, context: &mut Context) -> Option<()> {
+        let (Some(_), Some(repeats), Some(most)) = (self.half_width, self.repeats, self.max_repeats) else {
+            return Some(());
+        };
+        if repeats < FIRST_LOT {
+            let message = format!("`load.half_width` is judged by the scatter of the first {repeats} trials of a point, which are too few");
+            let mend = format!("write `repeats = {FIRST_LOT}` or more, 5 is good");
+            return context.refuse(Code::Contradiction, context.spans.nearest("load.repeats"), message, mend);
+        }
+        if most < repeats {
+            let message = format!("`load.max_repeats` is {most}, fewer than the {repeats} repeats that every point has");
+            let mend = format!("write `max_repeats = {}`", 2 * repeats);
+            return context.refuse(Code::Contradiction, context.spans.nearest("load.max_repeats"), message, mend);
+        }
+        Some(())
+    }
+
     /// What the loop type does not know, and what it lacks.
-    fn check(&self, model: LoadModel, context: &mut Context) -> Option<()> {
+    fn check(&self, model: LoadModel, over: Option<Over>, context: &mut Context) -> Option<()> {
         let open_keys = [
             ("rate", self.rate.is_some()),
             ("arrivals", self.arrivals.is_some()),
@@ -174,7 +205,7 @@ impl LoadKeys {
             sound = context.refuse(Code::Contradiction, context.spans.nearest(&format!("load.{key}")), message, mend);
         }
         let place = context.spans.nearest("load.model");
-        if model != LoadModel::Closed && self.rate.is_none() {
+        if model != LoadModel::Closed && self.rate.is_none() && over != Some(Over::Rate) {
             let message = format!("a load that is {} needs `load.rate`", name(model));
             let mend = "write the arrivals per second into [load], for instance `rate = \"20 per vcpu\"`";
             sound = context.refuse(Code::MissingKey, place.clone(), message, mend);
@@ -193,7 +224,7 @@ impl LoadKeys {
         Self {
             model: Some(load.model),
             users: (!load.users.is_empty()).then(|| load.users.clone()),
-            rate: open.map(|open| open.rate.clone()),
+            rate: open.map(|open| open.rate.clone()).filter(|rates| !rates.is_empty()),
             arrivals: open.map(|open| open.arrivals),
             max_in_flight: open.map(|open| open.max_in_flight),
             precision: open.map(|open| open.precision),
@@ -212,6 +243,8 @@ impl LoadKeys {
             drain: Some(load.drain),
             timeout: Some(load.timeout),
             repeats: Some(load.repeats),
+            half_width: load.half_width,
+            max_repeats: Some(load.max_repeats),
             order: Some(load.order),
         }
     }

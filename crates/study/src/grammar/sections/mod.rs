@@ -6,6 +6,7 @@ mod layout;
 mod load;
 mod qos;
 mod root;
+pub(crate) mod search;
 pub(crate) mod settings;
 mod stack;
 mod workload;
@@ -18,10 +19,11 @@ pub(crate) use layout::LayoutKeys;
 pub(crate) use load::LoadKeys;
 pub(crate) use qos::QosSection;
 pub(crate) use root::RootKeys;
+pub(crate) use search::SearchKeys;
 pub(crate) use stack::StackSection;
 pub(crate) use workload::WorkloadKeys;
 
-pub(crate) use layout::MOST_LAYOUTS;
+pub(crate) use layout::{MOST_GUESTS, MOST_LAYOUTS};
 
 /// All sections in the order of a well-written file; the first has no name, it is the top of the file.
 pub(crate) const ALL: [SectionInfo; 8] = [

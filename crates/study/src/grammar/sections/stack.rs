@@ -1,10 +1,12 @@
 //! `[stack]`: what runs in a guest, and how it is tuned.
 
+use std::time::Duration;
+
 use super::settings::{self, Settings};
 use crate::{
     grammar::{
         Below, Context, Reader, SectionInfo, keys,
-        kinds::{Choice, Named},
+        kinds::{Choice, Named, Time},
     },
     problem::Code,
     stack_use::{BufferPool, LampUse, Pages, StackKind, StackUse, TuningProfile, WebServer},
@@ -72,6 +74,8 @@ keys! {
         tuning: Choice<TuningProfile> = Choice::NEW, Optional("\"stock\"");
         /// State of the database's memory when the load begins (lamp only).
         buffer_pool: Choice<BufferPool> = Choice::NEW, Optional("\"warm\"");
+        /// CPU time that the server burns in every page on purpose, to prove that a slow-down of known size is found (embedded only).
+        extra_cpu: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "200us" }, Optional("\"0s\"");
     }
 }
 
@@ -93,18 +97,27 @@ impl StackSection {
     pub(crate) fn build(self, context: &mut Context) -> Option<StackUse> {
         let (kind, pages) = (self.keys.kind?, self.keys.pages?);
         if kind == StackKind::Embedded {
-            refuse_lamp_keys(context);
-            return Some(StackUse { kind, pages, lamp: None });
+            refuse_keys(&LAMP_KEYS, "the LAMP stack", kind, context);
+            return (!refused("extra_cpu", self.keys.extra_cpu.is_some(), context)).then(|| StackUse {
+                kind,
+                pages,
+                extra_cpu: self.keys.extra_cpu.unwrap_or_default(),
+                ..StackUse::default()
+            });
         }
-        // What is in the file but was refused has its problem already.
-        let refused = |key: &str, value: bool| !value && context.spans.has(&format!("{}.{key}", SECTION.name));
+        refuse_keys(&EMBEDDED_KEYS, "the embedded stack", kind, context);
         let StackKeys {
             server,
             tuning,
             buffer_pool,
             ..
         } = self.keys;
-        if refused("server", server.is_some()) || refused("tuning", tuning.is_some()) || refused("buffer_pool", buffer_pool.is_some()) {
+        let given = [
+            ("server", server.is_some()),
+            ("tuning", tuning.is_some()),
+            ("buffer_pool", buffer_pool.is_some()),
+        ];
+        if given.into_iter().any(|(key, read)| refused(key, read, context)) {
             return None;
         }
         let lamp = LampUse {
@@ -117,6 +130,7 @@ impl StackSection {
             kind,
             pages,
             lamp: Some(lamp),
+            ..StackUse::default()
         })
     }
 
@@ -129,6 +143,7 @@ impl StackSection {
                 server: lamp.map(|lamp| lamp.server),
                 tuning: lamp.map(|lamp| lamp.tuning),
                 buffer_pool: lamp.map(|lamp| lamp.buffer_pool),
+                extra_cpu: (!stack.extra_cpu.is_zero()).then_some(stack.extra_cpu),
             },
             settings: lamp.map(|lamp| lamp.settings.clone()),
         }
@@ -145,14 +160,30 @@ impl StackSection {
     }
 }
 
-/// The embedded stack has neither servers to choose nor settings.
-fn refuse_lamp_keys(context: &mut Context) {
-    for key in ["server", "tuning", "buffer_pool", settings::NAME] {
+/// What only LAMP has.
+const LAMP_KEYS: [&str; 4] = ["server", "tuning", "buffer_pool", settings::NAME];
+
+/// What only the embedded stack has.
+const EMBEDDED_KEYS: [&str; 1] = ["extra_cpu"];
+
+/// Whether a key is in the file, but was refused: it has its problem already.
+fn refused(key: &str, read: bool, context: &Context) -> bool {
+    !read && context.spans.has(&format!("{}.{key}", SECTION.name))
+}
+
+/// Refuse keys that have no meaning for a stack of `kind`.
+fn refuse_keys(keys: &[&str], owner: &str, kind: StackKind, context: &mut Context) {
+    for key in keys {
         let path = format!("{}.{key}", SECTION.name);
         if context.spans.has(&path) {
             let span = context.spans.nearest(&path);
-            let message = format!("`{path}` belongs to the LAMP stack, but `stack.kind` is \"embedded\"");
-            let mend = "write `kind = \"lamp\"` in [stack], or remove it";
+            let message = format!("`{path}` belongs to {owner}, but `stack.kind` is \"{}\"", kind.name());
+            let other = if kind == StackKind::Embedded {
+                StackKind::Lamp
+            } else {
+                StackKind::Embedded
+            };
+            let mend = format!("write `kind = \"{}\"` in [stack], or remove it", other.name());
             context.refuse::<()>(Code::Contradiction, span, message, mend);
         }
     }
@@ -185,5 +216,17 @@ mod tests {
             "study::contradiction: `stack.tuning` belongs to the LAMP stack, but `stack.kind` is \"embedded\"\n\
              study::contradiction: `stack.settings` belongs to the LAMP stack, but `stack.kind` is \"embedded\""
         );
+    }
+
+    #[test]
+    fn a_planted_slow_down_has_no_meaning_for_lamp() {
+        let stack = with("[stack]\nextra_cpu = \"200us\"\n").expect("valid").stack;
+        assert_eq!(stack.extra_cpu, Duration::from_micros(200));
+        assert_eq!(with("").expect("valid").stack.extra_cpu, Duration::ZERO);
+        assert_eq!(
+            refusal("[stack]\nkind = \"lamp\"\nextra_cpu = \"200us\"\n"),
+            "study::contradiction: `stack.extra_cpu` belongs to the embedded stack, but `stack.kind` is \"lamp\""
+        );
+        assert!(refusal("[stack]\nextra_cpu = \"2s\"\n").starts_with("study::out-of-range"));
     }
 }

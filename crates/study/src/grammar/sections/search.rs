@@ -1,0 +1,147 @@
+//! `[load.search]`: find the largest load within the limits.
+
+use std::time::Duration;
+
+use super::load::LoadKeys;
+use crate::{
+    grammar::{
+        Below, Context, Reader, keys,
+        kinds::{Choice, Count, Factor, Named, Time, Whole},
+    },
+    model::{LoadModel, Over, SearchUse},
+    problem::Code,
+};
+
+const NAME: &str = "search";
+
+pub(super) const BELOW: Below = Below {
+    names: &[NAME],
+    meaning: "Find the largest load within the limits of [qos], for every layout: every trial is taken as noisy, the answer is confirmed by fresh trials \
+              and has an interval. The users (or rates) of [load] are tried first, as a ladder for figures; without them there is the search alone.",
+    keys: SearchKeys::keys,
+    any: None,
+};
+
+impl Named for Over {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("users", Self::Users, "users of all guests together, in closed loads"),
+        ("rate", Self::Rate, "arrivals per second at all guests together, in open loads"),
+        (
+            "guests",
+            Self::Guests,
+            "the number of guests, each with the users or the rate that is written",
+        ),
+    ];
+}
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+keys! {
+    /// Keys of `[load.search]`.
+    SearchKeys {
+        /// What grows.
+        over: Choice<Over> = Choice::NEW, Optional("\"users\" of a closed load, \"rate\" of an open one");
+        /// Smallest load of interest, counted as users are; a number of guests stands alone.
+        from: Count = Count::LOAD, Optional("one user for each guest, one arrival in ten seconds, or one guest");
+        /// Largest load that may be tried.
+        to: Count = Count::LOAD, Optional("10000 users per vCPU, 10000 arrivals/s per vCPU, or as many guests as this host carries");
+        /// Smallest difference that matters, as a share of the load.
+        resolution: Factor = Factor { min: 0.001, max: 0.5 }, Default("0.02");
+        /// Most trials of one search, confirmation included.
+        probes: Whole<u32> = Whole { min: 2, max: 200 }, Default("20");
+        /// Fresh trials that confirm the answer.
+        confirm: Whole<u32> = Whole { min: 0, max: 10 }, Default("3");
+        /// The measured window of trials that only approach the answer.
+        steady: Time = Time { min: Duration::from_secs(1), max: DAY, example: "30s" }, Optional("the steady of [load]");
+    }
+}
+
+impl SearchKeys {
+    /// Reads the section below `[load]`; nothing where it is absent.
+    pub(crate) fn read_below(reader: &mut Reader<'_, '_, '_>) -> Option<Self> {
+        let mut below = reader.section(NAME);
+        let keys = Self::read(&mut below);
+        below.finish();
+        reader.context.spans.has("load.search").then_some(keys)
+    }
+
+    /// Nothing where the load contradicts it.
+    pub(crate) fn build(self, load: &LoadKeys, context: &mut Context) -> Option<SearchUse> {
+        let closed = load.model? == LoadModel::Closed;
+        let over = self.over.unwrap_or(if closed { Over::Users } else { Over::Rate });
+        let search = SearchUse {
+            over,
+            from: self.from,
+            to: self.to,
+            resolution: self.resolution?,
+            probes: self.probes?,
+            confirm: self.confirm?,
+            steady: self.steady,
+        };
+        let span = context.spans.nearest("load.search.over");
+        match (over, closed) {
+            (Over::Users, false) => {
+                let mend = "write `over = \"rate\"`, or `model = \"closed\"`";
+                context.refuse(Code::Contradiction, span, "an open load has no users to search over", mend)
+            }
+            (Over::Rate, true) => {
+                let mend = "write `over = \"users\"`, or `model = \"open\"`";
+                context.refuse(Code::Contradiction, span, "a closed load has no rate to search over", mend)
+            }
+            _ => Some(search),
+        }
+    }
+
+    /// Appends the section, if there is a search.
+    pub(crate) fn write_below(search: Option<&SearchUse>, out: &mut String) {
+        let Some(search) = search else { return };
+        out.push_str("\n[load.search]\n");
+        let keys = Self {
+            over: Some(search.over),
+            from: search.from.clone(),
+            to: search.to.clone(),
+            resolution: Some(search.resolution),
+            probes: Some(search.probes),
+            confirm: Some(search.confirm),
+            steady: search.steady,
+        };
+        keys.write(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::*, *};
+
+    const LIMIT: &str = "[qos]\np95 = \"1s\"\n";
+
+    #[test]
+    fn a_search_has_defaults() {
+        let search = with(&format!("[load]\nsearch = {{}}\n{LIMIT}"))
+            .expect("valid")
+            .load
+            .search
+            .expect("a search");
+        assert_eq!(
+            (search.over, search.resolution, search.probes, search.confirm),
+            (Over::Users, 0.02, 20, 3)
+        );
+        let open = format!("[load]\nmodel = \"open\"\n[load.search]\nto = 50\n{LIMIT}");
+        assert_eq!(with(&open).expect("valid").load.search.expect("a search").over, Over::Rate);
+        assert_eq!(with("").expect("valid").load.search, None);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let texts = [
+            "[load]\nsearch = { over = \"rate\" }".to_owned(),
+            format!("[load]\nusers = 5\nsearch = {{ over = \"rate\" }}\n{LIMIT}"),
+            format!("[load]\nsearch = {{ over = \"guests\" }}\n{LIMIT}"),
+            format!("[load]\nsearch = {{ form = 5, from = [1, 2] }}\n{LIMIT}"),
+            "[load]\nsearch = {}".to_owned(),
+            "[load]\nusers = 5\nhalf_width = 0.02\nrepeats = 2".to_owned(),
+            "[load]\nusers = 5\nhalf_width = 0.02\nrepeats = 12".to_owned(),
+        ];
+        insta::assert_snapshot!(texts.map(|text| refusal(&format!("{text}\n"))).join("\n"));
+    }
+}

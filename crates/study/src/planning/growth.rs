@@ -1,0 +1,212 @@
+//! How a plan grows while it is performed: probes of its searches, more repeats of its points. The same plan grows in the same way.
+
+use super::{cpus::Division, searches, trials};
+use crate::{HostFacts, Plan, Purpose, Trial, Variant, grammar::Context};
+
+/// A load that cannot be planned: the host does not carry it, or a rule of the study has no value for it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotPlan(String);
+
+impl Plan {
+    /// Append a trial of a search at this load: of the point that the search has tried before, or of a new one. `attempt` counts from zero how
+    /// often the search has tried the load.
+    ///
+    /// # Errors
+    /// When the plan has no such search, or this host does not carry the load.
+    pub fn add_probe(&mut self, search: u32, load: f64, purpose: Purpose, attempt: u32, host: &HostFacts) -> Result<Trial, CannotPlan> {
+        let cannot = |what: String| CannotPlan(what);
+        let planned = self.searches.iter().find(|planned| planned.id == search);
+        let planned = planned
+            .ok_or_else(|| cannot(format!("there is no search {search} in the plan")))?
+            .clone();
+        let variant = self.variants.iter().find(|variant| variant.id == planned.variant);
+        let variant = variant.ok_or_else(|| cannot(format!("search {search} has no variant in the plan")))?;
+        let mut point = self.probe_point(variant, &planned, load, host)?;
+        let known = self
+            .points
+            .iter()
+            .find(|known| known.search == Some(search) && known.guests == point.guests && known.load() == point.load());
+        let id = known.map_or(self.points.len() as u32 + 1, |known| known.id);
+        let seed = trials::probe_seed(variant.study.seed, planned.guests, planned.vcpus, load, attempt);
+        let trial = Trial {
+            id: self.trials.len() as u32 + 1,
+            point: id,
+            repeat: attempt + 1,
+            block: self.last_block() + 1,
+            seed,
+            purpose,
+        };
+        if id as usize > self.points.len() {
+            point.id = id;
+            self.points.push(point);
+        }
+        self.trials.push(trial.clone());
+        Ok(trial)
+    }
+
+    fn probe_point(&self, variant: &Variant, search: &crate::Search, load: f64, host: &HostFacts) -> Result<crate::Point, CannotPlan> {
+        let division = Division {
+            guests: self.guest_cpus.clone(),
+            driver: self.driver_cpus.clone(),
+            chosen: false,
+            sound: true,
+        };
+        let mut context = Context::default();
+        let point = searches::point(variant, search, load, &division, host, &mut context);
+        point.ok_or_else(|| {
+            let reasons: Vec<String> = context.findings.into_iter().map(|finding| finding.message).collect();
+            CannotPlan(reasons.join("; "))
+        })
+    }
+
+    /// Append so many further repeats of the combination that holds this point of the study: all its variants, as blocks.
+    pub fn add_repeats(&mut self, point: u32, count: u32) {
+        let combinations = self.combinations();
+        let Some(place) = combinations.iter().position(|points| points.contains(&point)) else {
+            return;
+        };
+        let seed = self.variants.first().map_or(0, |variant| variant.study.seed);
+        for _ in 0..count {
+            let done = self
+                .trials
+                .iter()
+                .filter(|trial| trial.point == point)
+                .map(|trial| trial.repeat)
+                .max();
+            let (repeat, block) = (done.unwrap_or(0) + 1, self.last_block() + 1);
+            for id in trials::shuffled(&combinations[place], seed, repeat) {
+                self.trials.push(Trial {
+                    id: self.trials.len() as u32 + 1,
+                    point: id,
+                    repeat,
+                    block,
+                    seed: trials::trial_seed(seed, place as u32 + 1, repeat),
+                    purpose: Purpose::Study,
+                });
+            }
+        }
+    }
+
+    /// The points of the study by what they share beside their variant, as they were planned.
+    #[must_use]
+    pub fn combinations(&self) -> Vec<Vec<u32>> {
+        let mut groups: Vec<(super::Shape, Vec<u32>)> = Vec::new();
+        for point in self.study_points() {
+            let shape = super::shape(point);
+            match groups.iter_mut().find(|(known, _)| *known == shape) {
+                Some((_, points)) => points.push(point.id),
+                None => groups.push((shape, vec![point.id])),
+            }
+        }
+        groups.into_iter().map(|(_, points)| points).collect()
+    }
+
+    fn last_block(&self) -> u32 {
+        self.trials.iter().map(|trial| trial.block).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Document, HostFacts, Plan, Purpose};
+
+    const STUDY: &str = r#"
+        title = "t"
+        workload = { kind = "dvdstore", database = "5MB" }
+        qos = { p95 = "1s" }
+        stack = { kind = "lamp", tuning = ["stock", "pureflex"] }
+        guest = { kind = "container", memory = "512MiB" }
+        layout = [{ name = "a", guests = [1, 2], vcpus = 0.5 }]
+        load = { users = ["10 per host", "40 per host"], repeats = 3, search = { to = "200 per host" } }
+    "#;
+
+    fn host() -> HostFacts {
+        HostFacts {
+            cpus: vec![0, 1, 2],
+            memory_mib: 8192,
+            disk_free_mib: 8192,
+            root: true,
+        }
+    }
+
+    fn plan(text: &str) -> Plan {
+        let document = Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        Plan::of(&document, &host()).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn every_layout_of_every_variant_has_a_search_with_its_ladder() {
+        let plan = plan(STUDY);
+        let told: Vec<_> = plan
+            .searches
+            .iter()
+            .map(|search| (search.label(), search.lowest, search.highest, search.ladder.len()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("1 x 0.5 vCPU, tuning=stock".to_owned(), 1.0, 200.0, 2),
+                ("1 x 0.5 vCPU, tuning=pureflex".to_owned(), 1.0, 200.0, 2),
+                ("2 x 0.5 vCPU, tuning=stock".to_owned(), 2.0, 200.0, 2),
+                ("2 x 0.5 vCPU, tuning=pureflex".to_owned(), 2.0, 200.0, 2),
+            ]
+        );
+    }
+
+    #[test]
+    fn probes_of_one_load_are_one_point_and_variants_share_their_seeds() {
+        let mut plan = plan(STUDY);
+        let before = (plan.points.len(), plan.trials.len());
+        let first = plan.add_probe(3, 40.0, Purpose::Approach, 0, &host()).expect("fits");
+        let again = plan.add_probe(3, 40.0, Purpose::Confirm, 1, &host()).expect("fits");
+        let other = plan.add_probe(4, 40.0, Purpose::Approach, 0, &host()).expect("fits");
+        assert_eq!((plan.points.len(), plan.trials.len()), (before.0 + 2, before.1 + 3));
+        assert_eq!((first.point, first.seed), (again.point, other.seed));
+        assert_ne!((first.seed, first.point), (again.seed, other.point));
+        let point = plan.points.last().expect("the new point");
+        assert_eq!(
+            (point.guests, point.total_users(), point.search, point.variant),
+            (2, 40, Some(4), 2)
+        );
+        assert!(
+            plan.add_probe(3, 1.0, Purpose::Approach, 0, &host())
+                .expect_err("one user for two guests")
+                .to_string()
+                .contains("at least one")
+        );
+    }
+
+    #[test]
+    fn repeats_are_added_as_whole_blocks_with_the_seeds_that_a_longer_study_has() {
+        let mut plan = plan(STUDY);
+        let longer = self::plan(&STUDY.replace("repeats = 3", "repeats = 5"));
+        let before = plan.trials.len();
+        plan.add_repeats(3, 2);
+        let added = &plan.trials[before..];
+        assert_eq!(added.iter().map(|trial| trial.repeat).collect::<Vec<_>>(), [4, 4, 5, 5]);
+        assert!(added.iter().all(|trial| [3, 4].contains(&trial.point)));
+        for trial in added {
+            let planned = longer
+                .trials
+                .iter()
+                .find(|other| other.point == trial.point && other.repeat == trial.repeat);
+            assert_eq!(planned.map(|other| other.seed), Some(trial.seed));
+        }
+    }
+
+    #[test]
+    fn a_search_over_guests_ends_where_the_host_does() {
+        let text = STUDY
+            .replace(r#"users = ["10 per host", "40 per host"]"#, "users = 10")
+            .replace(r#"{ to = "200 per host" }"#, r#"{ over = "guests" }"#);
+        let plan = plan(&text);
+        // Two CPUs carry four guests of half a vCPU.
+        let told: Vec<_> = plan
+            .searches
+            .iter()
+            .map(|search| (search.lowest, search.highest, search.ladder.len()))
+            .collect();
+        assert_eq!(told, [(1.0, 4.0, 2); 2]);
+    }
+}

@@ -1,0 +1,236 @@
+//! The searches of a study on a host: one for each combination of guests and vCPUs, with the range that the host carries.
+
+use super::{
+    cpus::Division,
+    points::{self, Single},
+};
+use crate::{
+    Amount, HostFacts, Over, Per, Point, Scaled, Search, SearchUse, Variant, Vcpus,
+    grammar::{Context, kinds::MOST_USERS, sections::MOST_GUESTS},
+    problem::Code,
+};
+
+/// Users, or arrivals per second, of each vCPU that are tried at most, unless the study says more.
+const MOST_PER_VCPU: f64 = 10_000.0;
+
+/// Smallest rate of interest unless said, arrivals per second.
+const LEAST_RATE: f64 = 0.1;
+
+/// What one search is about, before it has its range.
+struct Subject<'a> {
+    layout: &'a str,
+    guests: u32,
+    vcpus: Vcpus,
+    /// Of a search over guests.
+    load: Option<&'a Amount>,
+}
+
+/// All searches of a variant, without ids; every problem is told to the context.
+pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, context: &mut Context) -> Vec<Search> {
+    let Some(search) = &variant.study.load.search else {
+        return Vec::new();
+    };
+    let mut found: Vec<Search> = Vec::new();
+    for subject in subjects(variant, search.over) {
+        let same = |known: &&mut Search| {
+            known.vcpus == subject.vcpus
+                && known.load.as_ref() == subject.load
+                && (search.over == Over::Guests || known.guests == subject.guests)
+        };
+        if let Some(known) = found.iter_mut().find(same) {
+            if !known.layouts.iter().any(|layout| layout == subject.layout) {
+                known.layouts.push(subject.layout.to_owned());
+            }
+            continue;
+        }
+        found.extend(one(variant, search, &subject, division, host, context));
+    }
+    found
+}
+
+fn subjects(variant: &Variant, over: Over) -> Vec<Subject<'_>> {
+    let study = &variant.study;
+    let mut subjects = Vec::new();
+    for layout in &study.layouts {
+        for vcpus in &layout.vcpus {
+            let subject = |guests: u32, load| Subject {
+                layout: &layout.name,
+                guests,
+                vcpus: *vcpus,
+                load,
+            };
+            match over {
+                Over::Users | Over::Rate => subjects.extend(layout.guests.iter().map(|guests| subject(*guests, None))),
+                Over::Guests => subjects.extend(study.amounts_of(layout).iter().map(|amount| subject(1, Some(amount)))),
+            }
+        }
+    }
+    subjects
+}
+
+fn one(
+    variant: &Variant,
+    search: &SearchUse,
+    subject: &Subject<'_>,
+    division: &Division,
+    host: &HostFacts,
+    context: &mut Context,
+) -> Option<Search> {
+    let (lowest, highest) = range(search, subject, context)?;
+    let mut planned = Search {
+        id: 0,
+        variant: variant.id,
+        levels: variant.levels.clone(),
+        layouts: vec![subject.layout.to_owned()],
+        over: search.over,
+        guests: subject.guests,
+        vcpus: subject.vcpus,
+        load: subject.load.cloned(),
+        lowest,
+        highest,
+        ladder: Vec::new(),
+        hint: None,
+    };
+    if !division.sound {
+        return Some(planned);
+    }
+    // The study's own problem: it names the key that must be changed.
+    point(variant, &planned, lowest, division, host, context)?;
+    let fits = |load: f64| point(variant, &planned, load, division, host, &mut Context::default()).is_some();
+    if !fits(highest) {
+        if search.to.is_some() {
+            return point(variant, &planned, highest, division, host, context).and(None);
+        }
+        planned.highest = largest(lowest, highest, fits);
+    }
+    Some(planned)
+}
+
+/// The range that the study asks for.
+fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Option<(f64, f64)> {
+    let whole = search.over != Over::Rate;
+    let vcpus = f64::from(subject.guests) * subject.vcpus.cpus();
+    let (least, most) = match search.over {
+        Over::Users => (
+            f64::from(subject.guests),
+            (MOST_PER_VCPU * vcpus).clamp(f64::from(subject.guests), f64::from(MOST_USERS)),
+        ),
+        Over::Rate => (LEAST_RATE, MOST_PER_VCPU * vcpus),
+        Over::Guests => (1.0, f64::from(MOST_GUESTS)),
+    };
+    let mut end = |amount: Option<&Amount>, key: &str, otherwise: f64| -> Option<f64> {
+        let Some(amount) = amount else { return Some(otherwise) };
+        let load = match (search.over, amount) {
+            (
+                Over::Guests,
+                Amount::Scaled(Scaled {
+                    amount,
+                    per: Per::Guest | Per::Host,
+                }),
+            ) => Ok(*amount),
+            (Over::Guests, _) => Err("a number of guests stands alone".to_owned()),
+            (over, amount) => points::total(subject.guests, subject.vcpus, amount, over == Over::Rate),
+        };
+        let place = context.spans.nearest(&format!("load.search.{key}"));
+        match load {
+            Ok(load) => Some(if whole { load.round() } else { load }.max(least)),
+            Err(why) => {
+                let message = format!("`load.search.{key}`: {why}");
+                context.refuse(Code::Malformed, place, message, format!("write a plain number: `{key} = 4`"))
+            }
+        }
+    };
+    let lowest = end(search.from.as_ref(), "from", least)?;
+    let highest = end(search.to.as_ref(), "to", most.max(lowest))?;
+    if highest <= lowest {
+        let message = format!(
+            "the search of {} x {} vCPU would go from {lowest} to {highest} {}",
+            subject.guests,
+            subject.vcpus,
+            search.over.unit()
+        );
+        let mend = "make `to` in [load.search] larger than `from`";
+        return context.refuse(Code::Contradiction, context.spans.nearest("load.search"), message, mend);
+    }
+    Some((lowest, highest))
+}
+
+/// The largest whole load between one that fits and one that does not.
+fn largest(fits: f64, not: f64, test: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (fits, not);
+    while high - low > 1.0 {
+        let middle = ((low + high) / 2.0).floor();
+        if test(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// The point at one load of a search, without an id.
+pub(super) fn point(
+    variant: &Variant,
+    search: &Search,
+    load: f64,
+    division: &Division,
+    host: &HostFacts,
+    context: &mut Context,
+) -> Option<Point> {
+    let on_all = Amount::Scaled(Scaled {
+        amount: load,
+        per: Per::Host,
+    });
+    let (guests, amount) = match (&search.over, &search.load) {
+        (Over::Guests, Some(each)) => (load as u32, each),
+        _ => (search.guests, &on_all),
+    };
+    let asked = Single {
+        layout: search.layouts.first().map_or("", String::as_str),
+        guests,
+        vcpus: search.vcpus,
+        amount,
+    };
+    let point = points::single(variant, &asked, division, host, context)?;
+    Some(Point {
+        layouts: search.layouts.clone(),
+        search: Some(search.id),
+        ..point
+    })
+}
+
+/// Brings the searches of all variants together by what they are about, and gives them ids and ladders.
+pub(super) fn combine(expanded: Vec<Vec<Search>>, points: &[Point]) -> Vec<Search> {
+    let mut groups: Vec<Vec<Search>> = Vec::new();
+    for search in expanded.into_iter().flatten() {
+        let same = |group: &&mut Vec<Search>| {
+            group
+                .first()
+                .is_some_and(|first| first.guests == search.guests && first.vcpus == search.vcpus && first.load == search.load)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(search),
+            None => groups.push(vec![search]),
+        }
+    }
+    let mut searches: Vec<Search> = groups.into_iter().flatten().collect();
+    for (id, search) in (1..).zip(&mut searches) {
+        search.id = id;
+        search.ladder = points
+            .iter()
+            .filter(|point| on_ladder(search, point))
+            .map(|point| point.id)
+            .collect();
+    }
+    searches
+}
+
+fn on_ladder(search: &Search, point: &Point) -> bool {
+    if point.variant != search.variant || point.vcpus != search.vcpus {
+        return false;
+    }
+    match &search.load {
+        None => point.guests == search.guests,
+        Some(amount) => {
+            let rate = point.rate_per_s.is_some();
+            points::total(point.guests, point.vcpus, amount, rate).is_ok_and(|total| (total - point.load()).abs() < 0.5)
+        }
+    }
+}
