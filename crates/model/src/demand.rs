@@ -193,6 +193,43 @@ impl DemandFilter {
     }
 }
 
+/// How the demand changes with throughput: the bend of busy servers against throughput.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bend {
+    /// Slope at the largest throughput over slope at the smallest, less 1: -0.2 means that a transaction costs a fifth less at the largest.
+    pub change: f64,
+    /// Probability of such a bend when the demand does not change.
+    pub p: f64,
+}
+
+/// Does the demand of one class change with load? A parabola against the straight line. `None` with fewer than four rows or three throughputs,
+/// or when the line at the smallest throughput has no slope.
+#[must_use]
+pub fn bend(throughputs: &[f64], busy: &[f64]) -> Option<Bend> {
+    let count = throughputs.len();
+    if count != busy.len() || count < 4 {
+        return None;
+    }
+    let ends = |start: f64, pick: fn(f64, f64) -> f64| throughputs.iter().copied().fold(start, pick);
+    let (low, high) = (ends(f64::INFINITY, f64::min), ends(f64::NEG_INFINITY, f64::max));
+    let unit = |x: f64| (x - low) / (high - low);
+    let fit = |columns: usize| {
+        let rows: Rows = throughputs
+            .iter()
+            .map(|x| [1.0, unit(*x), unit(*x).powi(2)][..columns].to_vec())
+            .collect();
+        let solution = least_squares(&rows, busy, columns)?;
+        let rss: f64 = rows.iter().zip(busy).map(|(row, u)| (u - dot(row, &solution)).powi(2)).sum();
+        Some((solution, rss))
+    };
+    let ((_, straight), (bent, parabola)) = (fit(2)?, fit(3)?);
+    let p = crate::fit::nested_f_test((straight, 2), (parabola, 3), count)?.p;
+    (bent[1] > 0.0).then(|| Bend {
+        change: 2.0 * bent[2] / bent[1],
+        p,
+    })
+}
+
 /// Demand of a disk behind a cache: reads (1 - hit ratio) S, s.
 #[must_use]
 pub fn disk_demand(logical_reads: f64, hit_ratio: f64, service: f64) -> f64 {
@@ -220,5 +257,20 @@ mod tests {
             demands(&[vec![1.0], vec![2.0], vec![f64::NAN]], &[0.1, 0.2, 0.3]),
             Err(DemandError::Range)
         );
+    }
+
+    #[test]
+    fn a_demand_that_falls_with_load_bends_the_line() {
+        let x = [50.0, 100.0, 150.0, 200.0, 250.0, 300.0];
+        let noise = [0.001, -0.001, 0.0005, -0.001, 0.001, -0.0005];
+        let of =
+            |curve: &dyn Fn(f64) -> f64| bend(&x, &x.iter().zip(noise).map(|(x, e)| curve(*x) + e).collect::<Vec<_>>()).expect("enough");
+        let straight = of(&|x| 0.02 + 0.002 * x);
+        assert!(straight.p > 0.05 && straight.change.abs() < 0.05, "{straight:?}");
+        let falling = of(&|x| 0.02 + 0.002 * x - 1e-6 * x * x);
+        // From 0.0019 at 50/s to 0.0014 at 300/s.
+        assert!(falling.p < 1e-3 && (falling.change + 5.0 / 19.0).abs() < 0.04, "{falling:?}");
+        assert_eq!(bend(&x[..3], &x[..3]), None);
+        assert_eq!(bend(&[5.0; 6], &x), None);
     }
 }

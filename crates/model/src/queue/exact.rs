@@ -99,7 +99,7 @@ pub fn solve(stations: &[Station], think: f64, users: u32) -> Result<Exact, Mode
     Ok(exact)
 }
 
-fn guard(stations: &[Station], queueing: &[usize], n: usize) -> Result<(), ModelError> {
+pub(super) fn guard(stations: &[Station], queueing: &[usize], n: usize) -> Result<(), ModelError> {
     let dependent = queueing.iter().filter(|&&k| stations[k].capacity.constant().is_none()).count();
     let steps = (queueing.len() * (dependent + 1) * n * n) as f64;
     let too_large = |steps: f64, limit: f64| ModelError::TooLarge {
@@ -158,7 +158,7 @@ fn factor(station: &Station, scale: f64, n: usize) -> Vec<f64> {
 }
 
 /// The product of the factors of all queueing stations but `without`, truncated at `n`.
-fn convolution(stations: &[Station], queueing: &[usize], without: Option<usize>, scale: f64, n: usize) -> Vec<f64> {
+pub(super) fn convolution(stations: &[Station], queueing: &[usize], without: Option<usize>, scale: f64, n: usize) -> Vec<f64> {
     let mut g = vec![0.0; n + 1];
     g[0] = 1.0;
     for &k in queueing.iter().filter(|k| Some(**k) != without) {
