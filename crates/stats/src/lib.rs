@@ -42,6 +42,6 @@ pub use multiple::benjamini_hochberg;
 pub use omission::{HiddenFreeze, hidden_freezes};
 pub use rank::{PercentilePoint, RankBounds, fewest_for_upper_bound};
 pub use shift::Shift;
-pub use student::t_975;
+pub use student::{t_975, two_sided_p};
 pub use summary::{Fairness, Ratio, Spread, Summary};
 pub use throughput::ORDER;

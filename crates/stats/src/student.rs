@@ -53,8 +53,10 @@ pub(crate) fn t_central(probability: f64, df: u32) -> Option<f64> {
     Some(f64::midpoint(low, high))
 }
 
-/// The probability that |T| >= |`t`| by chance alone; `None` for `df` = 0 or a `t` that is not a number.
-pub(crate) fn two_sided_p(t: f64, df: u32) -> Option<f64> {
+/// The probability that |T| >= |`t`| by chance alone; `None` for `df` = 0 or a `t` that is not a number. Beyond 1000
+/// degrees of freedom that of 1000 is given.
+#[must_use]
+pub fn two_sided_p(t: f64, df: u32) -> Option<f64> {
     if df == 0 || t.is_nan() {
         return None;
     }
