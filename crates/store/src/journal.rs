@@ -187,7 +187,7 @@ impl Store {
         }
     }
 
-    fn write(&self, step: &'static str, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, step: &'static str, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), StoreError> {
         let transaction = self
             .connection
             .unchecked_transaction()

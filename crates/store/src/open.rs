@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rookery_study::Plan;
+use rookery_study::{Plan, Point, Trial};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 
 use crate::{
@@ -75,6 +75,33 @@ impl Store {
             }
             other => other,
         }
+    }
+
+    /// Put a plan that has grown in the place of the stored one: new points and trials are planned, in one transaction.
+    ///
+    /// # Errors
+    /// When the new plan does not begin with all of the old one, or contradicts itself; when the disk refuses.
+    pub fn grow_plan(&mut self, plan: Plan) -> Result<(), StoreError> {
+        let header = RunHeader {
+            plan,
+            ..self.header.clone()
+        };
+        let old = &self.header.plan;
+        let (points, trials) = (old.points.len(), old.trials.len());
+        let same = header.plan.points.get(..points) == Some(&old.points[..]) && header.plan.trials.get(..trials) == Some(&old.trials[..]);
+        let sound = if same {
+            check_header(&header)
+        } else {
+            Err("the new plan is not the old one with more".to_owned())
+        };
+        sound.map_err(|what| self.damaged("run", what))?;
+        self.write("growing the plan", |transaction| {
+            transaction.execute("UPDATE run SET plan_json = ?1", [json_of(&header.plan)])?;
+            insert_points(transaction, &header.plan.points[points..])?;
+            insert_trials(transaction, &header.plan.trials[trials..])
+        })?;
+        self.header = header;
+        Ok(())
     }
 
     fn checked(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
@@ -191,10 +218,15 @@ fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::
             header.created_at,
         ],
     )?;
-    for point in &header.plan.points {
+    insert_points(transaction, &header.plan.points)?;
+    insert_trials(transaction, &header.plan.trials)
+}
+
+fn insert_points(transaction: &Transaction<'_>, points: &[Point]) -> rusqlite::Result<()> {
+    for point in points {
         let levels: Vec<String> = point.levels.iter().map(|level| format!("{}={}", level.key, level.value)).collect();
         transaction.execute(
-            "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             params![
                 point.id,
                 point.variant,
@@ -208,13 +240,25 @@ fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::
                 point.database.to_string(),
                 point.capacity_cpus,
                 point.baseline,
+                point.search,
             ],
         )?;
     }
-    for trial in &header.plan.trials {
+    Ok(())
+}
+
+fn insert_trials(transaction: &Transaction<'_>, trials: &[Trial]) -> rusqlite::Result<()> {
+    for trial in trials {
         transaction.execute(
-            "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, ?5, 'planned', 0, NULL, NULL)",
-            params![trial.id, trial.point, trial.repeat, trial.block, trial.seed.to_string()],
+            "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'planned', 0, NULL, NULL)",
+            params![
+                trial.id,
+                trial.point,
+                trial.repeat,
+                trial.block,
+                trial.seed.to_string(),
+                trial.purpose.name()
+            ],
         )?;
     }
     Ok(())
@@ -292,6 +336,7 @@ fn check_plan(plan: &Plan) -> Result<(), String> {
             return Err(format!("the baseline of point {} is not in the plan", point.id));
         }
     }
+    check_searches(plan)?;
     for (index, trial) in plan.trials.iter().enumerate() {
         if plan.trials[..index].iter().any(|earlier| earlier.id == trial.id) {
             return Err(format!("the plan holds trial {} twice", trial.id));
@@ -301,6 +346,31 @@ fn check_plan(plan: &Plan) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn check_searches(plan: &Plan) -> Result<(), String> {
+    for (index, search) in plan.searches.iter().enumerate() {
+        if plan.searches[..index].iter().any(|earlier| earlier.id == search.id) {
+            return Err(format!("the plan holds search {} twice", search.id));
+        }
+        if !plan.variants.iter().any(|variant| variant.id == search.variant) || search.layouts.is_empty() {
+            return Err(format!("search {} lacks its variant or its layout", search.id));
+        }
+        if !(search.lowest > 0.0 && search.lowest <= search.highest && search.highest.is_finite()) {
+            return Err(format!("search {} has a range that is none", search.id));
+        }
+        if let Some(missing) = search.ladder.iter().find(|id| !plan.points.iter().any(|point| point.id == **id)) {
+            return Err(format!(
+                "the ladder of search {} has point {missing}, which is not in the plan",
+                search.id
+            ));
+        }
+    }
+    let of = |id: u32| plan.searches.iter().any(|search| search.id == id);
+    match plan.points.iter().find(|point| point.search.is_some_and(|search| !of(search))) {
+        Some(point) => Err(format!("point {} is of a search that is not in the plan", point.id)),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

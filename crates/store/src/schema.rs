@@ -1,4 +1,4 @@
-//! The schema of `run.sqlite`, version 2.
+//! The schema of `run.sqlite`, version 3.
 //!
 //! | table | one row per | holds |
 //! |---|---|---|
@@ -24,6 +24,9 @@
 //! `operations` repeat what the histogram says, for queries; they are not read back. Seeds are text, because SQLite has no
 //! unsigned 64-bit integers. `levels` names a point's level of each factor, as in `stack.tuning=stock; host.settings=none`.
 //!
+//! `search` names the search that tried a point, NULL for a point of the study itself. The plan may grow while a run is under way: searches and
+//! repeats for an interval append points and trials.
+//!
 //! `PRAGMA application_id` is [`APPLICATION_ID`], `PRAGMA user_version` is [`VERSION`]. A store of another version is refused.
 
 use rusqlite::Connection;
@@ -31,7 +34,7 @@ use rusqlite::Connection;
 /// Marks the file as ours: `ROOK`.
 pub const APPLICATION_ID: i64 = 0x524f_4f4b;
 /// Version of the schema.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 /// The tables.
 pub const TABLES: &str = "
@@ -42,11 +45,12 @@ CREATE TABLE run (
 ) STRICT;
 CREATE TABLE points (
     point INTEGER PRIMARY KEY, variant INTEGER NOT NULL, levels TEXT NOT NULL, layouts TEXT NOT NULL, guests INTEGER NOT NULL, vcpus REAL NOT NULL, users INTEGER NOT NULL,
-    rate_per_s REAL, memory_mib INTEGER NOT NULL, database TEXT NOT NULL, capacity_cpus REAL, baseline_point INTEGER
+    rate_per_s REAL, memory_mib INTEGER NOT NULL, database TEXT NOT NULL, capacity_cpus REAL, baseline_point INTEGER,
+    search INTEGER
 ) STRICT;
 CREATE TABLE trials (
     trial INTEGER PRIMARY KEY, point INTEGER NOT NULL REFERENCES points, repeat INTEGER NOT NULL, block INTEGER NOT NULL, seed TEXT NOT NULL,
-    status TEXT NOT NULL, attempts INTEGER NOT NULL, started_at TEXT, ended_at TEXT
+    purpose TEXT NOT NULL, status TEXT NOT NULL, attempts INTEGER NOT NULL, started_at TEXT, ended_at TEXT
 ) STRICT;
 CREATE TABLE attempts (
     trial INTEGER NOT NULL REFERENCES trials, attempt INTEGER NOT NULL, started_at TEXT NOT NULL, ended_at TEXT, ended_as TEXT,

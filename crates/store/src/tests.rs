@@ -296,3 +296,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_plan_grows_and_nothing_else_changes() {
+    let dir = TempDir::new().expect("a temporary directory");
+    let path = dir.path().join("run.sqlite");
+    let mut store = Store::create(&path, &crate::fixture::header()).expect("a new store");
+    let before = store.trials().expect("readable");
+    let mut plan = crate::fixture::header().plan;
+    plan.add_repeats(1, 1);
+    store.grow_plan(plan.clone()).expect("grows");
+    drop(store);
+    let mut store = Store::open(&path).expect("opens");
+    let rows = store.trials().expect("readable");
+    assert_eq!((&rows[..before.len()], rows.len()), (&before[..], before.len() + 1));
+    assert_eq!(store.header().expect("readable").plan, plan);
+    plan.trials.remove(0);
+    let refused = store.grow_plan(plan).expect_err("a plan that lost a trial");
+    assert!(refused.to_string().contains("not the old one with more"), "{refused}");
+}
