@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use std::{net::IpAddr, path::PathBuf};
+use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -247,6 +247,9 @@ pub(crate) struct AppDvdstoreArgs {
     /// Corrected or faithful pages
     #[arg(long, value_enum, default_value_t = PagesArg::Corrected)]
     pub(crate) pages: PagesArg,
+    /// CPU time that every page burns on purpose, such as 200us: a slow-down of known size, to test measurements
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = rookery_study::parse_duration)]
+    pub(crate) extra_cpu: Duration,
     /// Directory of the pages in URLs
     #[arg(long, default_value = "ds2")]
     pub(crate) directory: String,

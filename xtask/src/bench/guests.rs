@@ -144,7 +144,7 @@ fn spec(number: u16) -> GuestSpec {
         cpu_limit: Some(1.0),
         memory_mib: Some(256),
         pids: Some(64),
-        args: embedded::guest_args(1, Behaviour::Corrected),
+        args: embedded::guest_args(1, Behaviour::Corrected, Duration::ZERO),
         port: embedded::PORT,
         health_path: embedded::HEALTH_PATH.to_owned(),
         files: Vec::new(),

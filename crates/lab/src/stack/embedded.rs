@@ -1,6 +1,9 @@
 //! The embedded stack: this very program serves the pages from one SQLite file.
 
-use std::{path::Path, time::Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use rookery_guest::{Fill, Guest, Kind, Recipe, Template};
 use rookery_stack::embedded::{self, Behaviour};
@@ -13,6 +16,7 @@ use crate::{Event, LabError};
 /// The embedded stack.
 pub(super) struct Embedded {
     behaviour: Behaviour,
+    extra_cpu: Duration,
 }
 
 impl Embedded {
@@ -22,6 +26,7 @@ impl Embedded {
                 Pages::Faithful => Behaviour::Faithful,
                 Pages::Corrected => Behaviour::Corrected,
             },
+            extra_cpu: study.stack.extra_cpu,
         }
     }
 }
@@ -64,7 +69,7 @@ impl Stack for Embedded {
 
     fn service(&self, _template: &Template, point: &Point, _index: usize) -> Result<Service, String> {
         Ok(Service {
-            args: embedded::guest_args(point.vcpus.whole_cpus() as usize, self.behaviour),
+            args: embedded::guest_args(point.vcpus.whole_cpus() as usize, self.behaviour, self.extra_cpu),
             files: Vec::new(),
             user: None,
             port: embedded::PORT,

@@ -29,6 +29,7 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
             PagesArg::Corrected => Behaviour::Corrected,
             PagesArg::Faithful => Behaviour::Faithful,
         },
+        extra_cpu: args.extra_cpu,
         directory: args.directory.clone(),
     };
     let failure = |error: EmbeddedError| Failure::new(Code::Guest, error);

@@ -11,6 +11,7 @@
 
 mod audit;
 mod behaviour;
+mod burn;
 mod calendar;
 mod connection;
 mod error;

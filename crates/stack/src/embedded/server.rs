@@ -61,6 +61,8 @@ pub struct ServeConfig {
     pub workers: usize,
     /// With or without the original's defects.
     pub behaviour: Behaviour,
+    /// CPU time that every page burns on purpose, to plant a slow-down of known size; zero for none.
+    pub extra_cpu: Duration,
     /// First part of the pages' path, without slashes; `ds2` for the original driver.
     pub directory: String,
 }
@@ -110,7 +112,7 @@ impl Server {
             source,
         })?;
         let (writer, writer_thread) = Writer::start(database, config.behaviour, meta.rows().orders())?;
-        let site = Site::open(database, workers, config.behaviour, &config.directory, meta, writer)?;
+        let site = Site::open(database, workers, config.behaviour, &config.directory, meta, writer)?.burning(config.extra_cpu);
         Ok(Self {
             database: database.clone(),
             listener,

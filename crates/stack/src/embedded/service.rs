@@ -1,5 +1,7 @@
 //! How a guest runs this server: what the command line and the lab must agree on.
 
+use std::time::Duration;
+
 use super::Behaviour;
 
 /// Port of the service within a guest.
@@ -22,18 +24,21 @@ pub fn sqlite_version() -> &'static str {
 
 /// The arguments with which a guest runs the server.
 ///
+/// With `extra_cpu` the server burns that much CPU time in every page, to the microsecond.
+///
 /// `{data}` and `{listen}` are left for the guest to replace with its data directory and its address, see `GuestSpec::args`.
 ///
 /// ```
+/// use std::time::Duration;
 /// use rookery_stack::embedded::{Behaviour, guest_args};
 /// assert_eq!(
-///     guest_args(2, Behaviour::Corrected).join(" "),
+///     guest_args(2, Behaviour::Corrected, Duration::ZERO).join(" "),
 ///     "app dvdstore --database {data}/shop.sqlite --listen {listen} --workers 2 --pages corrected"
 /// );
 /// ```
 #[must_use]
-pub fn guest_args(workers: usize, behaviour: Behaviour) -> Vec<String> {
-    [
+pub fn guest_args(workers: usize, behaviour: Behaviour, extra_cpu: Duration) -> Vec<String> {
+    let mut args = [
         "app",
         "dvdstore",
         "--database",
@@ -46,5 +51,9 @@ pub fn guest_args(workers: usize, behaviour: Behaviour) -> Vec<String> {
         &behaviour.to_string(),
     ]
     .map(str::to_owned)
-    .to_vec()
+    .to_vec();
+    if !extra_cpu.is_zero() {
+        args.extend(["--extra-cpu".to_owned(), format!("{}us", extra_cpu.as_micros())]);
+    }
+    args
 }

@@ -2,10 +2,11 @@
 //!
 //! Knows nothing of connections: method, path, query and form come in, status and body go out.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use super::{
     behaviour::Behaviour,
+    burn::burn,
     error::{DatabaseContext as _, EmbeddedError},
     fields::Fields,
     meta::Meta,
@@ -138,6 +139,8 @@ pub(crate) struct Site {
     readers: Readers,
     writer: Writer,
     behaviour: Behaviour,
+    /// CPU time that every page burns on purpose.
+    extra_cpu: Duration,
     /// What the pages' paths begin with: `/ds2/`.
     prefix: String,
     meta: Meta,
@@ -163,10 +166,16 @@ impl Site {
             readers,
             writer,
             behaviour,
+            extra_cpu: Duration::ZERO,
             prefix,
             meta,
             index: pages::index(),
         })
+    }
+
+    /// The same shop, every page of which burns `extra_cpu` of CPU time.
+    pub(crate) fn burning(self, extra_cpu: Duration) -> Self {
+        Self { extra_cpu, ..self }
     }
 
     /// Answer one request.
@@ -199,6 +208,7 @@ impl Site {
         let Ok(fields) = Fields::parse(request.query, request.form) else {
             return Answer::notice(400, "Too many fields", "A request may have at most 1000 fields.");
         };
+        burn(self.extra_cpu);
         let made = match page {
             Page::Login => self.login(&fields, suffix),
             Page::NewCustomer => self.new_customer(&fields, suffix).await,

@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
     thread::JoinHandle,
+    time::Duration,
 };
 
 use rookery_workload::dvdstore::{Size, WordLists};
@@ -48,11 +49,22 @@ impl Shop {
         Self::on(database(), behaviour)
     }
 
+    /// A shop every page of which burns `extra_cpu` of CPU time.
+    pub(super) fn burning(extra_cpu: Duration) -> Self {
+        Self::with(database(), Behaviour::Corrected, extra_cpu)
+    }
+
     /// A shop on a database of its own.
-    pub(super) fn on((dir, database): (TempDir, PathBuf), behaviour: Behaviour) -> Self {
+    pub(super) fn on(database: (TempDir, PathBuf), behaviour: Behaviour) -> Self {
+        Self::with(database, behaviour, Duration::ZERO)
+    }
+
+    fn with((dir, database): (TempDir, PathBuf), behaviour: Behaviour, extra_cpu: Duration) -> Self {
         let meta = Meta::read(&open_reader(&database).expect("readable"), &database).expect("loaded by this version");
         let (writer, thread) = Writer::start(&database, behaviour, meta.rows().orders()).expect("a writer");
-        let site = Site::open(&database, 1, behaviour, "ds2", meta, writer).expect("a site");
+        let site = Site::open(&database, 1, behaviour, "ds2", meta, writer)
+            .expect("a site")
+            .burning(extra_cpu);
         Self {
             site: Some(Arc::new(site)),
             writer: Some(thread),

@@ -30,6 +30,7 @@ pub(crate) fn config(database: PathBuf, behaviour: Behaviour) -> ServeConfig {
         listen,
         workers: 2,
         behaviour,
+        extra_cpu: Duration::ZERO,
         directory: "ds2".to_owned(),
     }
 }
