@@ -15,6 +15,8 @@ use crate::queue::{
 pub struct Flow {
     /// Departures per second with 1, 2, ... inside; the last one holds for more.
     rates: Vec<f64>,
+    /// Whether it never slows down as more enter, so that shares of time have one mode.
+    rising: bool,
 }
 
 /// What users find who think, or arrive, and then need the stations.
@@ -53,8 +55,10 @@ impl Flow {
             .map(|&k| stations[k].demand / stations[k].capacity.top())
             .fold(0.0, f64::max);
         let constants = convolution(stations, &queueing, None, scale, n);
-        let rates = (1..=n).map(|j| constants[j - 1] / (constants[j] * scale)).collect();
-        Ok(Self { rates })
+        let rates: Vec<f64> = (1..=n).map(|j| constants[j - 1] / (constants[j] * scale)).collect();
+        // A slope within rounding is none.
+        let rising = rates.windows(2).all(|pair| pair[1] >= pair[0] * (1.0 - 1e-12));
+        Ok(Self { rates, rising })
     }
 
     /// With no more than `most` departures per second, > 0: what several networks share.
@@ -108,11 +112,10 @@ impl Flow {
 
     fn whole(&self, delay: f64, users: usize) -> FlowSolution {
         let inside = self.inside(delay, users);
-        let count: f64 = inside.iter().enumerate().map(|(j, p)| j as f64 * p).sum();
-        let leaving = |chain: &[f64]| chain.iter().enumerate().skip(1).map(|(j, p)| p * self.rate(j)).sum::<f64>();
-        let x = leaving(&inside);
+        let count = inside.mean();
+        let x = inside.over(|j| if j == 0 { 0.0 } else { self.rate(j) });
         // The arrival theorem: an arrival finds the network of one user less.
-        let found = if users > 1 { self.inside(delay, users - 1) } else { vec![1.0] };
+        let found = self.inside(delay, users - 1);
         FlowSolution {
             x,
             time: count / x,
@@ -127,10 +130,10 @@ impl Flow {
     /// When the rate is not above 0.
     pub fn open(&self, rate: f64, room: u32) -> Result<FlowSolution, ModelError> {
         positive("the arrival rate", rate)?;
-        let chain = chain(room as usize, |j| rate / self.rate(j));
-        let dropped = chain[chain.len() - 1];
+        let chain = self.chain(room as usize, |j| rate / self.rate(j));
+        let dropped = chain.over(|j| f64::from(u8::from(j == room as usize)));
         let x = rate * (1.0 - dropped);
-        let count: f64 = chain.iter().enumerate().map(|(j, p)| j as f64 * p).sum();
+        let count = chain.mean();
         Ok(FlowSolution {
             x,
             time: count / x,
@@ -140,39 +143,97 @@ impl Flow {
     }
 
     /// How many of `users` are inside.
-    fn inside(&self, delay: f64, users: usize) -> Vec<f64> {
-        if delay <= 0.0 {
-            let mut all = vec![0.0; users + 1];
-            all[users] = 1.0;
-            return all;
+    fn inside(&self, delay: f64, users: usize) -> Chain {
+        if delay <= 0.0 || users == 0 {
+            return Chain {
+                first: users,
+                shares: vec![1.0],
+            };
         }
-        chain(users, |j| (users - j + 1) as f64 / (delay * self.rate(j)))
+        self.chain(users, |j| (users - j + 1) as f64 / (delay * self.rate(j)))
     }
 
-    fn deviation(&self, found: &[f64]) -> f64 {
-        let (mut mean, mut square) = (0.0, 0.0);
-        for (j, p) in found.iter().enumerate() {
-            let (ahead, rate) = (j as f64 + 1.0, self.rate(j + 1));
-            let time = ahead / rate;
-            mean += p * time;
-            square += p * (time * time + ahead / (rate * rate));
+    /// Shares of time with 0 to `most` present, where p(j)/p(j-1) = `ratio(j)`.
+    fn chain(&self, most: usize, ratio: impl Fn(usize) -> f64) -> Chain {
+        if self.rising {
+            Chain::around_mode(most, ratio)
+        } else {
+            Chain::in_logarithms(most, ratio)
         }
+    }
+
+    fn deviation(&self, found: &Chain) -> f64 {
+        let time = |j: usize| (j + 1) as f64 / self.rate(j + 1);
+        let mean = found.over(time);
+        let square = found.over(|j| time(j).powi(2) * (1.0 + 1.0 / (j + 1) as f64));
         (square - mean * mean).max(0.0).sqrt()
     }
 }
 
-/// Shares of time with 0 to `most` present, where p(j)/p(j-1) = `ratio(j)`; in logarithms, so that nothing overflows.
-fn chain(most: usize, ratio: impl Fn(usize) -> f64) -> Vec<f64> {
-    let mut logs = Vec::with_capacity(most + 1);
-    logs.push(0.0);
-    for j in 1..=most {
-        logs.push(logs[j - 1] + ratio(j).ln());
+/// Shares of time with so many present.
+#[derive(Debug)]
+struct Chain {
+    /// Fewer are as good as never there.
+    first: usize,
+    shares: Vec<f64>,
+}
+
+impl Chain {
+    /// The mean of a function of the number present.
+    fn over(&self, value: impl Fn(usize) -> f64) -> f64 {
+        self.shares.iter().zip(self.first..).map(|(p, j)| p * value(j)).sum()
     }
-    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut shares: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
-    let mass: f64 = shares.iter().sum();
-    shares.iter_mut().for_each(|p| *p /= mass);
-    shares
+
+    fn mean(&self) -> f64 {
+        self.over(|j| j as f64)
+    }
+
+    /// Summed from the mode outwards, for ratios that fall: nothing overflows, and terms that do not count are left out.
+    fn around_mode(most: usize, ratio: impl Fn(usize) -> f64) -> Self {
+        const LEAST: f64 = 1e-18;
+        let (mut low, mut high) = (0, most);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if ratio(middle) >= 1.0 {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        let (mut below, mut p, mut j) = (Vec::new(), 1.0, low);
+        while j > 0 && p > LEAST {
+            p /= ratio(j);
+            below.push(p);
+            j -= 1;
+        }
+        let first = j;
+        let mut shares: Vec<f64> = below.into_iter().rev().collect();
+        shares.push(1.0);
+        (p, j) = (1.0, low);
+        while j < most && p > LEAST {
+            j += 1;
+            p *= ratio(j);
+            shares.push(p);
+        }
+        Self { first, shares }.normalised()
+    }
+
+    fn in_logarithms(most: usize, ratio: impl Fn(usize) -> f64) -> Self {
+        let mut logs = Vec::with_capacity(most + 1);
+        logs.push(0.0);
+        for j in 1..=most {
+            logs.push(logs[j - 1] + ratio(j).ln());
+        }
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let shares = logs.iter().map(|log| (log - largest).exp()).collect();
+        Self { first: 0, shares }.normalised()
+    }
+
+    fn normalised(mut self) -> Self {
+        let mass: f64 = self.shares.iter().sum();
+        self.shares.iter_mut().for_each(|p| *p /= mass);
+        self
+    }
 }
 
 #[cfg(test)]
@@ -225,6 +286,22 @@ mod tests {
             deviation: found.deviation,
         };
         assert!((gamma.quantile(0.95) / exact - 1.0).abs() < 0.03, "{found:?} {exact}");
+    }
+
+    #[test]
+    fn both_ways_to_sum_agree() {
+        for (users, delay, service) in [(1_usize, 1.0, 0.1), (40, 2.0, 0.1), (400, 0.5, 0.01), (30, 100.0, 0.1)] {
+            let ratio = |j: usize| (users - j + 1) as f64 / (delay / service);
+            let (near, whole) = (Chain::around_mode(users, ratio), Chain::in_logarithms(users, ratio));
+            assert!((near.mean() - whole.mean()).abs() < 1e-9 * (1.0 + whole.mean()), "{users}");
+        }
+        let slower = Station {
+            demand: 0.1,
+            capacity: Capacity::Measured(vec![1.0, 1.8, 1.2]),
+        };
+        let (flow, exact) = (Flow::of(std::slice::from_ref(&slower), 30), solve(&[slower], 1.0, 30));
+        let x = flow.and_then(|flow| flow.closed(1.0, 30.0)).expect("valid").x;
+        assert!((x - exact.expect("valid").x).abs() < 1e-9);
     }
 
     #[test]
