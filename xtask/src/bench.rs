@@ -7,6 +7,7 @@ mod lamp;
 mod load;
 mod open;
 mod pages;
+mod simulate;
 
 use std::process::Command;
 
@@ -22,8 +23,9 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "load" => load::run(args),
         "open" => open::run(args),
         "pages" => pages::run(args),
+        "simulate" => simulate::run(args),
         _ => Err(format!(
-            "no benchmark is called `{what}`; there are data, driver, guests, load, open and pages"
+            "no benchmark is called `{what}`; there are data, driver, guests, load, open, pages and simulate"
         )),
     }
 }

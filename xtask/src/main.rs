@@ -19,6 +19,7 @@ usage: cargo xtask COMMAND
   bench load       MariaDB: our load against LOAD DATA of the same rows from files
   bench open       open loads: how punctual arrivals are, and what open and closed loads tell of a freeze
   bench pages      the PHP pages against minimal ones with the same queries
+  bench simulate   the simulator's events per second, for 10 to 200 000 users
 ";
 
 fn main() -> ExitCode {

@@ -212,7 +212,7 @@ struct Play {
 }
 
 enum Source {
-    /// Exponential thinkers need no heap: the next to end is any of them, and the time until then has no memory.
+    /// Exponential thinkers need no heap: any of them may end next, and the time until then has no memory.
     Memoryless { idle: Vec<u32>, think: f64, next: f64 },
     /// Thinkers with any other distribution.
     Scheduled { ends: Heap, think: f64, times: Times },
@@ -300,7 +300,8 @@ impl Play {
         let now = self.now;
         let job = match &mut self.source {
             Source::Memoryless { idle, think, next } => {
-                let job = idle.swap_remove(self.stream.below(idle.len()));
+                // Thinkers are all alike, so the next to end may be the one that is nearest in memory. There is one, else nothing would end.
+                let job = idle.pop().unwrap_or(0);
                 *next = until_next(now, idle.len(), *think, &mut self.stream);
                 job
             }
