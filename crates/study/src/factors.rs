@@ -27,7 +27,7 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 15] = [
+const FIXED: [(&str, &str); 16] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     ("seed", "all levels are compared with the same users and data"),
@@ -46,6 +46,7 @@ const FIXED: [(&str, &str); 15] = [
         "guest.kind",
         "a run has one kind of guest: run the study once for each, and compare the runs",
     ),
+    ("stack.host_cpus", "a run has one host"),
     ("host.overcommit", "it only bounds the layouts"),
     ("host.reserve", "it only bounds the layouts"),
     ("layout", "a layout has one name; its numbers are lists already"),

@@ -39,4 +39,4 @@ pub use problem::{Code, Problem, Problems};
 pub use reference::reference;
 pub use render::render_plan;
 pub use schema::json_schema;
-pub use stack_use::{BufferPool, LampUse, Pages, SettingValue, StackKind, StackUse, TuningProfile, WebServer};
+pub use stack_use::{BufferPool, LampUse, Pages, SettingValue, SimulatedUse, StackKind, StackUse, TuningProfile, WebServer};

@@ -19,6 +19,9 @@ pub struct StackUse {
     /// CPU time that the embedded server burns in every page on purpose; zero unless a study wants a slow-down of known size.
     #[serde(default, skip_serializing_if = "Duration::is_zero")]
     pub extra_cpu: Duration,
+    /// The system that is computed instead of run; there exactly when `kind` is [`StackKind::Simulated`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedUse>,
 }
 
 /// Stacks.
@@ -30,6 +33,8 @@ pub enum StackKind {
     Embedded,
     /// Apache, PHP and MariaDB of the distribution.
     Lamp,
+    /// No stack at all: trials are computed from a queueing model, in virtual time.
+    Simulated,
 }
 
 /// Whether the pages reproduce the known defects of the original.
@@ -41,6 +46,31 @@ pub enum Pages {
     /// Without them.
     #[default]
     Corrected,
+}
+
+/// The system under test of a simulated study, and the host that it would run on.
+///
+/// An order costs CPU time on every page, in equal parts on average; at the purchase it then passes the lock of its guest and the disk of the host,
+/// one after the other. CPUs are shared equally by whoever is ready; lock and disk serve one order at a time, first come, first served. All service
+/// times are exponential around their means.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulatedUse {
+    /// CPUs of the simulated host, the driver's included.
+    pub host_cpus: u32,
+    /// CPU time of an order on one core, on average.
+    pub cpu_demand: Duration,
+    /// Time of an order on the disk that all guests share, on average.
+    pub disk_demand: Duration,
+    /// Time of an order under the lock that every guest has of its own, on average: the part that more CPUs do not speed up.
+    pub lock_demand: Duration,
+    /// Growth of all CPU demand with each further guest: factor 1 + c (guests - 1).
+    pub guest_overhead: f64,
+    /// Deviation of the demands from trial to trial, as a share: all of a trial are multiplied by one log-normal factor.
+    pub noise: f64,
+    /// How long the whole system stands still at the end of every `freeze_every`; zero for never.
+    pub freeze: Duration,
+    /// Time from one freeze to the next.
+    pub freeze_every: Duration,
 }
 
 /// Keys of the LAMP stack.

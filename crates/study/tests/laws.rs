@@ -12,8 +12,8 @@ use rookery_stats::{
 };
 use rookery_study::{
     Amount, Arrivals, BufferPool, Document, Expression, GuestKind, GuestShape, HostUse, LampUse, Layout, Load, LoadModel, OpenLoad, Order,
-    Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse, SettingValue, StackKind, StackUse, Study, TuningProfile, Vcpus, Visit,
-    WebServer, Workload, WorkloadKind,
+    Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse, SettingValue, SimulatedUse, StackKind, StackUse, Study, TuningProfile,
+    Vcpus, Visit, WebServer, Workload, WorkloadKind,
 };
 
 fn per() -> impl Strategy<Value = Per> {
@@ -203,18 +203,40 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn simulated()(
+        host_cpus in 2_u32..=1024, cpu_us in 1_u64..10_000_000, disk_us in 0_u64..10_000_000, lock_us in 0_u64..10_000_000,
+        guest_overhead in 0.0..10.0_f64, noise in 0.0..0.5_f64, freeze_ms in 0_u64..60_000, after_ms in 1_u64..3_000_000,
+    ) -> SimulatedUse {
+        SimulatedUse {
+            host_cpus,
+            cpu_demand: Duration::from_micros(cpu_us),
+            disk_demand: Duration::from_micros(disk_us),
+            lock_demand: Duration::from_micros(lock_us),
+            guest_overhead,
+            noise,
+            freeze: Duration::from_millis(freeze_ms),
+            freeze_every: Duration::from_millis(freeze_ms + after_ms),
+        }
+    }
+}
+
 fn stack() -> impl Strategy<Value = StackUse> {
-    (
-        select(vec![Pages::Faithful, Pages::Corrected]),
-        option::of(lamp()),
-        0..=1_000_000_u64,
-    )
-        .prop_map(|(pages, lamp, extra_us)| StackUse {
-            kind: if lamp.is_some() { StackKind::Lamp } else { StackKind::Embedded },
+    let pages = select(vec![Pages::Faithful, Pages::Corrected]);
+    (pages, option::of(lamp()), 0..=1_000_000_u64, option::of(simulated())).prop_map(|(pages, lamp, extra_us, simulated)| {
+        let (kind, simulated) = match (&lamp, simulated) {
+            (Some(_), _) => (StackKind::Lamp, None),
+            (None, None) => (StackKind::Embedded, None),
+            (None, simulated) => (StackKind::Simulated, simulated),
+        };
+        StackUse {
+            kind,
             pages,
-            extra_cpu: Duration::from_micros(if lamp.is_some() { 0 } else { extra_us }),
+            extra_cpu: Duration::from_micros(if kind == StackKind::Embedded { extra_us } else { 0 }),
             lamp,
-        })
+            simulated,
+        }
+    })
 }
 
 fn study() -> impl Strategy<Value = Study> {

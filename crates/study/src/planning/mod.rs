@@ -7,6 +7,7 @@ mod notes;
 mod pins;
 mod points;
 mod searches;
+mod simulated;
 mod trials;
 
 pub use growth::CannotPlan;
@@ -42,6 +43,8 @@ impl Plan {
             spans: document.spans(0).clone(),
             ..Context::default()
         };
+        let simulated = simulated::host(document, &mut context);
+        let host = simulated.as_ref().unwrap_or(host);
         let division = cpus::divide(&document.study().host, host, &mut context).unwrap_or_else(|| cpus::unsound(host));
         let (mut expanded, mut searches) = (Vec::new(), Vec::new());
         for (index, variant) in document.variants().iter().enumerate() {

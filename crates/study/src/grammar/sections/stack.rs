@@ -6,10 +6,10 @@ use super::settings::{self, Settings};
 use crate::{
     grammar::{
         Below, Context, Reader, SectionInfo, keys,
-        kinds::{Choice, Named, Time},
+        kinds::{Choice, Factor, Named, Time, Whole},
     },
     problem::Code,
-    stack_use::{BufferPool, LampUse, Pages, StackKind, StackUse, TuningProfile, WebServer},
+    stack_use::{BufferPool, LampUse, Pages, SimulatedUse, StackKind, StackUse, TuningProfile, WebServer},
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
@@ -29,6 +29,11 @@ impl Named for StackKind {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("embedded", Self::Embedded, "Rookery's own application server on SQLite"),
         ("lamp", Self::Lamp, "Apache, PHP and MariaDB of the distribution"),
+        (
+            "simulated",
+            Self::Simulated,
+            "no stack: trials are computed from a queueing model, nothing runs",
+        ),
     ];
 }
 
@@ -76,8 +81,26 @@ keys! {
         buffer_pool: Choice<BufferPool> = Choice::NEW, Optional("\"warm\"");
         /// CPU time that the server burns in every page on purpose, to prove that a slow-down of known size is found (embedded only).
         extra_cpu: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "200us" }, Optional("\"0s\"");
+        /// CPU time of an order on one core, on average (this and all keys below: simulated only).
+        cpu_demand: Time = Time { min: Duration::from_micros(1), max: TEN_SECONDS, example: "8ms" }, Optional("\"8ms\"");
+        /// Time of an order on the disk that all guests share.
+        disk_demand: Time = Time { min: Duration::ZERO, max: TEN_SECONDS, example: "500us" }, Optional("\"0s\"");
+        /// Time of an order under the lock of its guest: the part that more CPUs do not speed up.
+        lock_demand: Time = Time { min: Duration::ZERO, max: TEN_SECONDS, example: "500us" }, Optional("\"0s\"");
+        /// Growth of all CPU demand with each further guest.
+        guest_overhead: Factor = Factor { min: 0.0, max: 10.0 }, Optional("0.0");
+        /// Deviation of the demands from trial to trial, as a share.
+        noise: Factor = Factor { min: 0.0, max: 0.5 }, Optional("0.02");
+        /// How long the whole system stands still, again and again.
+        freeze: Time = Time { min: Duration::ZERO, max: Duration::from_secs(60), example: "1s" }, Optional("\"0s\"");
+        /// From the begin of one freeze to the begin of the next.
+        freeze_every: Time = Time { min: Duration::from_millis(1), max: Duration::from_secs(3600), example: "10s" }, Optional("\"10s\"");
+        /// CPUs of the simulated host, the driver's included.
+        host_cpus: Whole<u32> = Whole { min: 2, max: 1024 }, Optional("9");
     }
 }
+
+const TEN_SECONDS: Duration = Duration::from_secs(10);
 
 /// The section and the settings below it.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,8 +119,16 @@ impl StackSection {
 
     pub(crate) fn build(self, context: &mut Context) -> Option<StackUse> {
         let (kind, pages) = (self.keys.kind?, self.keys.pages?);
+        refuse_foreign_keys(kind, context);
+        if kind == StackKind::Simulated {
+            return Some(StackUse {
+                kind,
+                pages,
+                simulated: Some(simulated(&self.keys, context)?),
+                ..StackUse::default()
+            });
+        }
         if kind == StackKind::Embedded {
-            refuse_keys(&LAMP_KEYS, "the LAMP stack", kind, context);
             return (!refused("extra_cpu", self.keys.extra_cpu.is_some(), context)).then(|| StackUse {
                 kind,
                 pages,
@@ -105,7 +136,6 @@ impl StackSection {
                 ..StackUse::default()
             });
         }
-        refuse_keys(&EMBEDDED_KEYS, "the embedded stack", kind, context);
         let StackKeys {
             server,
             tuning,
@@ -136,6 +166,7 @@ impl StackSection {
 
     pub(crate) fn of(stack: &StackUse) -> Self {
         let lamp = stack.lamp.as_ref();
+        let simulated = stack.simulated.as_ref();
         Self {
             keys: StackKeys {
                 kind: Some(stack.kind),
@@ -144,6 +175,14 @@ impl StackSection {
                 tuning: lamp.map(|lamp| lamp.tuning),
                 buffer_pool: lamp.map(|lamp| lamp.buffer_pool),
                 extra_cpu: (!stack.extra_cpu.is_zero()).then_some(stack.extra_cpu),
+                cpu_demand: simulated.map(|system| system.cpu_demand),
+                disk_demand: simulated.map(|system| system.disk_demand),
+                lock_demand: simulated.map(|system| system.lock_demand),
+                guest_overhead: simulated.map(|system| system.guest_overhead),
+                noise: simulated.map(|system| system.noise),
+                freeze: simulated.map(|system| system.freeze),
+                freeze_every: simulated.map(|system| system.freeze_every),
+                host_cpus: simulated.map(|system| system.host_cpus),
             },
             settings: lamp.map(|lamp| lamp.settings.clone()),
         }
@@ -160,33 +199,78 @@ impl StackSection {
     }
 }
 
-/// What only LAMP has.
-const LAMP_KEYS: [&str; 4] = ["server", "tuning", "buffer_pool", settings::NAME];
+/// What only one kind of stack has, and how messages name it.
+const OWN_KEYS: [(StackKind, &str, &[&str]); 3] = [
+    (
+        StackKind::Lamp,
+        "the LAMP stack",
+        &["server", "tuning", "buffer_pool", settings::NAME],
+    ),
+    (StackKind::Embedded, "the embedded stack", &["extra_cpu"]),
+    (StackKind::Simulated, "the simulated stack", &SIMULATED_KEYS),
+];
 
-/// What only the embedded stack has.
-const EMBEDDED_KEYS: [&str; 1] = ["extra_cpu"];
+const SIMULATED_KEYS: [&str; 8] = [
+    "cpu_demand",
+    "disk_demand",
+    "lock_demand",
+    "guest_overhead",
+    "noise",
+    "freeze",
+    "freeze_every",
+    "host_cpus",
+];
 
 /// Whether a key is in the file, but was refused: it has its problem already.
 fn refused(key: &str, read: bool, context: &Context) -> bool {
     !read && context.spans.has(&format!("{}.{key}", SECTION.name))
 }
 
-/// Refuse keys that have no meaning for a stack of `kind`.
-fn refuse_keys(keys: &[&str], owner: &str, kind: StackKind, context: &mut Context) {
-    for key in keys {
+/// Refuse the keys of other kinds of stack than `kind`.
+fn refuse_foreign_keys(kind: StackKind, context: &mut Context) {
+    let foreign = OWN_KEYS.iter().filter(|(owner, ..)| *owner != kind);
+    for (owner, named, key) in foreign.flat_map(|(owner, named, keys)| keys.iter().map(move |key| (owner, named, key))) {
         let path = format!("{}.{key}", SECTION.name);
         if context.spans.has(&path) {
             let span = context.spans.nearest(&path);
-            let message = format!("`{path}` belongs to {owner}, but `stack.kind` is \"{}\"", kind.name());
-            let other = if kind == StackKind::Embedded {
-                StackKind::Lamp
-            } else {
-                StackKind::Embedded
-            };
-            let mend = format!("write `kind = \"{}\"` in [stack], or remove it", other.name());
+            let message = format!("`{path}` belongs to {named}, but `stack.kind` is \"{}\"", kind.name());
+            let mend = format!("write `kind = \"{}\"` in [stack], or remove it", owner.name());
             context.refuse::<()>(Code::Contradiction, span, message, mend);
         }
     }
+}
+
+/// The simulated system; nothing where a key of it was refused.
+fn simulated(keys: &StackKeys, context: &mut Context) -> Option<SimulatedUse> {
+    let given = [
+        keys.cpu_demand.is_some(),
+        keys.disk_demand.is_some(),
+        keys.lock_demand.is_some(),
+        keys.guest_overhead.is_some(),
+        keys.noise.is_some(),
+        keys.freeze.is_some(),
+        keys.freeze_every.is_some(),
+        keys.host_cpus.is_some(),
+    ];
+    if SIMULATED_KEYS.iter().zip(given).any(|(key, read)| refused(key, read, context)) {
+        return None;
+    }
+    let system = SimulatedUse {
+        host_cpus: keys.host_cpus.unwrap_or(9),
+        cpu_demand: keys.cpu_demand.unwrap_or(Duration::from_millis(8)),
+        disk_demand: keys.disk_demand.unwrap_or_default(),
+        lock_demand: keys.lock_demand.unwrap_or_default(),
+        guest_overhead: keys.guest_overhead.unwrap_or_default(),
+        noise: keys.noise.unwrap_or(0.02),
+        freeze: keys.freeze.unwrap_or_default(),
+        freeze_every: keys.freeze_every.unwrap_or(Duration::from_secs(10)),
+    };
+    if system.freeze >= system.freeze_every {
+        let span = context.spans.nearest("stack.freeze");
+        let message = "`stack.freeze` is not shorter than `stack.freeze_every`: the system would never run";
+        return context.refuse(Code::Contradiction, span, message, "make `freeze` shorter, or freeze less often");
+    }
+    Some(system)
 }
 
 #[cfg(test)]
@@ -228,5 +312,25 @@ mod tests {
             "study::contradiction: `stack.extra_cpu` belongs to the embedded stack, but `stack.kind` is \"lamp\""
         );
         assert!(refusal("[stack]\nextra_cpu = \"2s\"\n").starts_with("study::out-of-range"));
+    }
+
+    #[test]
+    fn a_simulated_system_has_keys_of_its_own() {
+        let stack = with("[stack]\nkind = \"simulated\"\ncpu_demand = \"4ms\"\nnoise = 0\n")
+            .expect("valid")
+            .stack;
+        let system = stack.simulated.expect("simulated");
+        assert_eq!(
+            (system.cpu_demand, system.noise, system.host_cpus),
+            (Duration::from_millis(4), 0.0, 9)
+        );
+        assert_eq!(
+            refusal("[stack]\ncpu_demand = \"4ms\"\n"),
+            "study::contradiction: `stack.cpu_demand` belongs to the simulated stack, but `stack.kind` is \"embedded\""
+        );
+        assert_eq!(
+            refusal("[stack]\nkind = \"simulated\"\nfreeze = \"2s\"\nfreeze_every = \"2s\"\n"),
+            "study::contradiction: `stack.freeze` is not shorter than `stack.freeze_every`: the system would never run"
+        );
     }
 }
