@@ -5,6 +5,7 @@ mod driver;
 mod guests;
 mod lamp;
 mod load;
+mod mva;
 mod open;
 mod pages;
 mod simulate;
@@ -21,11 +22,12 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "driver" => driver::run(args),
         "guests" => guests::run(args),
         "load" => load::run(args),
+        "mva" => mva::run(args),
         "open" => open::run(args),
         "pages" => pages::run(args),
         "simulate" => simulate::run(args),
         _ => Err(format!(
-            "no benchmark is called `{what}`; there are data, driver, guests, load, open, pages and simulate"
+            "no benchmark is called `{what}`; there are data, driver, guests, load, mva, open, pages and simulate"
         )),
     }
 }

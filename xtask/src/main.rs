@@ -17,6 +17,7 @@ usage: cargo xtask COMMAND
   bench driver     CPU per request against wrk; `bench driver users` for 10 000 thinking users
   bench guests     40 container guests: clone, start, removal
   bench load       MariaDB: our load against LOAD DATA of the same rows from files
+  bench mva        queueing solvers against Octave's package queueing, on random networks
   bench open       open loads: how punctual arrivals are, and what open and closed loads tell of a freeze
   bench pages      the PHP pages against minimal ones with the same queries
   bench simulate   the simulator's events per second, for 10 to 200 000 users
