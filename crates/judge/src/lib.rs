@@ -3,6 +3,10 @@
 //!
 //! Everything here reads stored runs and computes; it touches no guest and knows no clock.
 
+pub mod compare;
+pub mod cpu;
+pub mod predict;
 mod run;
+pub mod search;
 
 pub use run::{Run, TrialData};
