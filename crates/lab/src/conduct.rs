@@ -14,6 +14,7 @@ use rookery_study::{Plan, Study, Trial};
 use crate::{
     Event, LabError, Listener, RunDir, check_plan, describe_host,
     facts::{differences, now},
+    growth::{self, Growth},
     run_dir::store_in,
     stack::Place,
     stage::{Stage, guest_kind},
@@ -46,6 +47,8 @@ pub struct Summary {
     pub failed: u32,
     /// Trials left because of an interruption.
     pub left: u32,
+    /// Whether the run was interrupted before its repeats and searches had ended.
+    pub unfinished: bool,
 }
 
 impl Conductor<'_> {
@@ -69,8 +72,8 @@ impl Conductor<'_> {
             rookery_version: env!("CARGO_PKG_VERSION").to_owned(),
             created_at: now(),
         };
-        let store = Store::create(dir.store(), &header)?;
-        self.conduct(&dir, &store, &header)
+        let mut store = Store::create(dir.store(), &header)?;
+        self.conduct(&dir, &mut store, &header)
     }
 
     /// Go on with the run in `directory`: finished trials are kept, all others are run.
@@ -95,7 +98,7 @@ impl Conductor<'_> {
         }
         check_plan(&header.plan, &self.templates)?;
         let dir = RunDir::reopen(directory, run)?;
-        let store = Store::open(dir.store())?;
+        let mut store = Store::open(dir.store())?;
         // Whatever the dead controller left would hold the addresses and names that its trials need again.
         rookery_guest::clean(&CleanOptions {
             run: Some(dir.run().clone()),
@@ -106,34 +109,29 @@ impl Conductor<'_> {
         for difference in differences(&header.host, &describe_host(&self.runs)?) {
             store.note(&now(), &format!("resumed on a changed host: {difference}"))?;
         }
-        self.conduct(&dir, &store, &header)
+        self.conduct(&dir, &mut store, &header)
     }
 
-    fn conduct(&self, dir: &RunDir, store: &Store, header: &RunHeader) -> Result<Summary, LabError> {
-        let left: Vec<Trial> = store
-            .trials()?
-            .into_iter()
-            .filter(|row| row.status == TrialStatus::Planned)
-            .map(|row| row.trial)
-            .collect();
-        let total = header.plan.trials.len();
-        let share = left.len() as f64 / total.max(1) as f64;
+    fn conduct(&self, dir: &RunDir, store: &mut Store, header: &RunHeader) -> Result<Summary, LabError> {
+        let (total, left) = (header.plan.trials.len(), planned(store)?.len());
+        let share = left as f64 / total.max(1) as f64;
         (self.listener)(&Event::RunStarted {
             run: header.run_id.clone(),
             title: header.title.clone(),
             directory: dir.path().display().to_string(),
             trials: total as u32,
-            finished_before: (total - left.len()) as u32,
+            finished_before: (total - left) as u32,
             expected_s: header.plan.estimate.duration.as_secs_f64() * share,
         });
-        if !left.is_empty() {
+        let mut growth = Growth::new(self.listener);
+        if left > 0 || growth.grow(store)? {
             let site = Site {
                 run: dir.run().clone(),
                 dir: dir.guests(),
                 templates: self.templates.clone(),
             };
             let mut lab = open_lab(guest_kind(header.study.guest.kind), site)?;
-            let conducted = self.conduct_trials(lab.as_ref(), store, header, &left);
+            let conducted = self.conduct_all(lab.as_ref(), store, &mut growth);
             let closed = lab.close();
             conducted?;
             closed?;
@@ -141,8 +139,21 @@ impl Conductor<'_> {
         summarise(dir, store, self.listener)
     }
 
+    /// All planned trials, then those that follow from them, until nothing does or the user stops it.
+    fn conduct_all(&self, lab: &dyn Lab, store: &mut Store, growth: &mut Growth<'_>) -> Result<(), LabError> {
+        let mut others = HashSet::new();
+        loop {
+            let left = planned(store)?;
+            self.conduct_trials(lab, store, &left, &mut others)?;
+            if self.stop.load(Ordering::Relaxed) || !growth.grow(store)? {
+                return self.remark_on_others(store, &mut others);
+            }
+        }
+    }
+
     /// Runs at the same time take each other's CPUs: the numbers of both suffer, and the reader must know.
-    fn remark_on_others(&self, store: &Store, own: &str, known: &mut HashSet<RunId>) -> Result<(), LabError> {
+    fn remark_on_others(&self, store: &Store, known: &mut HashSet<RunId>) -> Result<(), LabError> {
+        let own = store.header()?.run_id;
         let things = rookery_guest::inventory()?.into_iter();
         for other in things
             .filter(|thing| thing.alive && thing.run.as_str() != own)
@@ -158,7 +169,8 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn conduct_trials(&self, lab: &dyn Lab, store: &Store, header: &RunHeader, left: &[Trial]) -> Result<(), LabError> {
+    fn conduct_trials(&self, lab: &dyn Lab, store: &Store, left: &[Trial], others: &mut HashSet<RunId>) -> Result<(), LabError> {
+        let header = store.header()?;
         let run = RunId::try_from(header.run_id.clone()).map_err(|error| LabError::Internal(error.to_string()))?;
         let stage = Stage {
             place: Place {
@@ -170,9 +182,8 @@ impl Conductor<'_> {
             plan: &header.plan,
             run: &run,
         };
-        let mut others = HashSet::new();
         for trial in left {
-            self.remark_on_others(store, &header.run_id, &mut others)?;
+            self.remark_on_others(store, others)?;
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -188,8 +199,14 @@ impl Conductor<'_> {
                 }
             }
         }
-        self.remark_on_others(store, &header.run_id, &mut others)
+        Ok(())
     }
+}
+
+/// The trials that are still to be performed.
+fn planned(store: &Store) -> Result<Vec<Trial>, LabError> {
+    let rows = store.trials()?.into_iter();
+    Ok(rows.filter(|row| row.status == TrialStatus::Planned).map(|row| row.trial).collect())
 }
 
 fn summarise(dir: &RunDir, store: &Store, listener: &Listener<'_>) -> Result<Summary, LabError> {
@@ -201,6 +218,7 @@ fn summarise(dir: &RunDir, store: &Store, listener: &Listener<'_>) -> Result<Sum
         void: count(TrialStatus::Void),
         failed: count(TrialStatus::Failed),
         left: count(TrialStatus::Planned) + count(TrialStatus::Running),
+        unfinished: !growth::complete(store)?,
     };
     listener(&Event::RunEnded {
         done: summary.done,

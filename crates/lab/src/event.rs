@@ -35,6 +35,20 @@ pub enum Event {
         /// Seconds it took to build or to find.
         seconds: f64,
     },
+    /// More trials are planned: repeats where intervals are wide, or the next probe of a search.
+    Grown {
+        /// Trials in all, so far.
+        trials: u32,
+    },
+    /// A search has its answer.
+    SearchEnded {
+        /// Its number.
+        search: u32,
+        /// Layout and variant in words.
+        subject: String,
+        /// The answer in a sentence.
+        text: String,
+    },
     /// A trial begins.
     TrialStarted {
         /// Its id, 1-based in the order of execution.
@@ -94,7 +108,7 @@ pub enum Event {
         void: u32,
         /// Failed ones.
         failed: u32,
-        /// Trials left, when it was interrupted.
+        /// Trials left, when it was interrupted. Searches may need more.
         left: u32,
     },
 }

@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod facts;
 mod fate;
+mod growth;
 mod host_settings;
 mod rehearsal;
 mod run_dir;

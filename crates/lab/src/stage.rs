@@ -18,7 +18,7 @@ use rookery_host::{RunId, Usage, UsageProbe, process_stat};
 use rookery_monitor::{Sampler, host_probe};
 use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::{GuestLog, Outcome, TrialRecord, Tuning};
-use rookery_study::{GuestKind, Plan, Point, Study, Trial};
+use rookery_study::{GuestKind, Plan, Point, Purpose, Study, Trial};
 use rookery_workload::dvdstore::{ShopperParams, WordLists};
 
 use crate::{
@@ -304,7 +304,7 @@ impl Stage<'_> {
             phases: Phases {
                 ramp_up: load.ramp_up,
                 settle: load.settle,
-                steady: load.steady,
+                steady: steady(load, act.trial.purpose),
                 ramp_down: load.ramp_down,
                 drain: load.drain,
             },
@@ -329,6 +329,12 @@ impl Stage<'_> {
             errors_per_s: progress.errors_per_s,
         });
     }
+}
+
+/// The measured window: trials that only approach the largest load may have a shorter one.
+fn steady(load: &rookery_study::Load, purpose: Purpose) -> Duration {
+    let short = load.search.as_ref().and_then(|search| search.steady);
+    short.filter(|_| purpose == Purpose::Approach).unwrap_or(load.steady)
 }
 
 /// The driver's words for how load comes.

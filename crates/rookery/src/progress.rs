@@ -134,6 +134,8 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
         }
         Event::Template { database, seconds } if *seconds > 1.0 => line(bar, format!("  template with {database} of data: {seconds:.1} s")),
         Event::Template { .. } | Event::Building { .. } => {}
+        Event::Grown { trials } => bar.set_length(u64::from(*trials)),
+        Event::SearchEnded { search, subject, text } => line(bar, format!("  search {search}, {subject}: {text}")),
         Event::TrialStarted { trial, point, repeat } => {
             bar.set_message(format!("trial {trial}: {point}, repeat {repeat}: cloning"));
             if bar.is_hidden() {

@@ -41,6 +41,12 @@ pub fn faults(measurement: &Measurement) -> Vec<String> {
     rules.into_iter().chain(of_arrivals).filter_map(|rule| rule(measurement)).collect()
 }
 
+/// Those of [`faults`] that more load than the system carries explains: arrivals that were dropped. To a search they are an answer, not a fault.
+#[must_use]
+pub fn overload(measurement: &Measurement) -> Option<String> {
+    arrivals::dropped(measurement)
+}
+
 /// What a reader should know although it does not void the trial.
 #[must_use]
 pub fn warnings(measurement: &Measurement) -> Vec<String> {

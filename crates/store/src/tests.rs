@@ -179,12 +179,12 @@ fn another_schema_is_refused() {
         drop(store);
         refusal(Store::open_read_only(&place.path), &place)
     };
-    insta::assert_snapshot!(altered("PRAGMA user_version = 3"), @r"
-    DIR/run.sqlite: written by a newer Rookery (schema 3; this one reads 2)
+    insta::assert_snapshot!(altered("PRAGMA user_version = 4"), @r"
+    DIR/run.sqlite: written by a newer Rookery (schema 4; this one reads 3)
       mend: read it with that version of Rookery
     ");
     insta::assert_snapshot!(altered("PRAGMA user_version = 1"), @r"
-    DIR/run.sqlite: written by an older Rookery (schema 1; this one reads 2)
+    DIR/run.sqlite: written by an older Rookery (schema 1; this one reads 3)
       mend: read it with that version of Rookery
     ");
     insta::assert_snapshot!(altered("PRAGMA application_id = 7"), @r"
@@ -235,11 +235,11 @@ fn an_export_holds_every_table() {
     export_csv(&store, &out).expect("an export");
     let csv = |name: &str| fs::read_to_string(out.join(name)).expect("a file of the export");
     insta::assert_snapshot!(csv("trials.csv").replace("\r\n", "\n"), @r"
-    trial,point,repeat,block,seed,status,attempts,started_at,ended_at
-    1,1,1,1,18446744073709551614,done,1,2026-01-02T03:05:00Z,2026-01-02T03:06:00Z
-    2,2,1,2,18446744073709551613,void,1,2026-01-02T03:05:00Z,2026-01-02T03:06:00Z
-    3,2,2,3,18446744073709551612,running,1,2026-01-02T03:07:00Z,
-    4,1,2,4,18446744073709551611,planned,0,,
+    trial,point,repeat,block,seed,purpose,status,attempts,started_at,ended_at
+    1,1,1,1,18446744073709551614,study,done,1,2026-01-02T03:05:00Z,2026-01-02T03:06:00Z
+    2,2,1,2,18446744073709551613,study,void,1,2026-01-02T03:05:00Z,2026-01-02T03:06:00Z
+    3,2,2,3,18446744073709551612,study,running,1,2026-01-02T03:07:00Z,
+    4,1,2,4,18446744073709551611,study,planned,0,,
     ");
     assert!(csv("reasons.csv").contains("\"a reason, with \"\"quotes\"\"\nand lines\""));
     assert_eq!(csv("operations.csv").lines().count(), 1 + 2 + 4);

@@ -9,6 +9,7 @@ use std::{
 
 use rookery_lab::{Conductor, Event, Summary};
 use rookery_store::{Outcome, Store, TrialRow, TrialStatus};
+use rookery_study::Purpose;
 
 use crate::{
     cli::RunArgs,
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
             format!("report: {}", html.display())
         });
     }
-    if signals::came(&stop) && summary.left > 0 {
+    if signals::came(&stop) && (summary.left > 0 || summary.unfinished) {
         return Err(interrupted(&summary));
     }
     verdict(&store)
@@ -87,8 +88,11 @@ fn interrupted(summary: &Summary) -> Failure {
     Failure::new(
         Code::Interrupted,
         format!(
-            "interrupted with {} trials left; nothing finished is lost\n  go on with: rookery run --resume {directory}",
-            summary.left
+            "interrupted {}; nothing finished is lost\n  go on with: rookery run --resume {directory}",
+            match summary.left {
+                0 => "before its searches and repeats had ended".to_owned(),
+                left => format!("with {left} trials left"),
+            }
         ),
     )
 }
@@ -97,8 +101,13 @@ fn interrupted(summary: &Summary) -> Failure {
 fn verdict(store: &Store) -> Result<Code, Failure> {
     let failure = |error: rookery_store::StoreError| Failure::new(Code::Store, error);
     let rows = store.trials().map_err(failure)?;
+    let plan = store.header().map_err(failure)?.plan;
     let mut points: BTreeMap<u32, Vec<&TrialRow>> = BTreeMap::new();
-    for row in &rows {
+    // A search goes on where a probe fails.
+    for row in rows
+        .iter()
+        .filter(|row| row.trial.purpose == Purpose::Study || plan.study_points().count() == 0)
+    {
         points.entry(row.trial.point).or_default().push(row);
     }
     let without: Vec<&Vec<&TrialRow>> = points

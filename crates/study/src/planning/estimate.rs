@@ -66,42 +66,39 @@ fn computed(variants: &[Variant], points: &[Point], searches: &[Search]) -> Esti
     }
 }
 
-/// The cost of all trials of these points.
-pub(super) fn estimate(variants: &[Variant], points: &[Point], searches: &[Search]) -> Estimate {
+/// The cost of all trials of these points and of the searches, of which `largest` are the points at their largest loads.
+pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searches: &[Search], largest: &'p [Point]) -> Estimate {
     if variants.iter().all(|variant| variant.study.stack.kind == StackKind::Simulated) {
         return computed(variants, points, searches);
     }
     // The points of a plan come from its variants.
-    let with_study = || {
-        let study = |point: &Point| {
-            variants
-                .iter()
-                .find(|variant| variant.id == point.variant)
-                .map(|variant| &variant.study)
-        };
-        points.iter().filter_map(move |point| Some((point, study(point)?)))
-    };
-    let trials: Duration = with_study()
+    let study = |id: u32| variants.iter().find(|variant| variant.id == id).map(|variant| &variant.study);
+    let with_study = |point: &'p Point| study(point.variant).map(|study| (point, study));
+    let planned: Vec<(&Point, &Study)> = points.iter().filter_map(with_study).collect();
+    let all: Vec<(&Point, &Study)> = points.iter().chain(largest).filter_map(with_study).collect();
+    let trials: Duration = planned
+        .iter()
         .map(|(point, study)| trial_time(study, point) * study.load.repeats)
         .sum();
     let searching: Duration = searches.iter().filter_map(|search| search_time(variants, search)).sum();
-    let roots: BTreeSet<(&str, u64)> = with_study().map(|(_, study)| root(study)).collect();
-    let databases: BTreeSet<(&str, u64)> = with_study()
+    let roots: BTreeSet<(&str, u64)> = all.iter().map(|(_, study)| root(study)).collect();
+    let databases: BTreeSet<(&str, u64)> = all
+        .iter()
         .map(|(point, study)| (root(study).0, point.database.megabytes()))
         .collect();
     let load_s = databases.iter().map(|(_, mb)| mb).sum::<u64>() as f64 / LOAD_MB_PER_S;
     let build: Duration = roots.iter().filter(|(_, mib)| *mib >= LAMP_ROOT_MIB).map(|_| LAMP_BUILD).sum();
     let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>() + databases.iter().map(|(_, mb)| on_disk_mib(*mb)).sum::<u64>();
     let clones =
-        |(point, study): (&Point, &Study)| u64::from(point.guests) * (on_disk_mib(point.database.megabytes()) + guest_files_mib(study));
+        |(point, study): &(&Point, &Study)| u64::from(point.guests) * (on_disk_mib(point.database.megabytes()) + guest_files_mib(study));
     Estimate {
         duration: trials + searching + build + Duration::from_secs_f64(load_s),
-        memory_mib: points
+        memory_mib: all
             .iter()
-            .map(|point| u64::from(point.guests) * point.memory_mib)
+            .map(|(point, _)| u64::from(point.guests) * point.memory_mib)
             .max()
             .unwrap_or(0),
-        disk_mib: templates_mib + with_study().map(clones).max().unwrap_or(0),
+        disk_mib: templates_mib + all.iter().map(clones).max().unwrap_or(0),
     }
 }
 

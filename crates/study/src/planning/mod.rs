@@ -46,17 +46,19 @@ impl Plan {
         let simulated = simulated::host(document, &mut context);
         let host = simulated.as_ref().unwrap_or(host);
         let division = cpus::divide(&document.study().host, host, &mut context).unwrap_or_else(|| cpus::unsound(host));
-        let (mut expanded, mut searches) = (Vec::new(), Vec::new());
+        let (mut expanded, mut searches, mut largest) = (Vec::new(), Vec::new(), Vec::new());
         for (index, variant) in document.variants().iter().enumerate() {
             context.spans = document.spans(index).clone();
             check_root(&variant.study, host, &mut context);
             expanded.push(points::expand(variant, &division, host, &mut context));
-            searches.push(searches::expand(variant, &division, host, &mut context));
+            let (planned, ends): (Vec<_>, Vec<_>) = searches::expand(variant, &division, host, &mut context).into_iter().unzip();
+            searches.push(planned);
+            largest.extend(ends.into_iter().flatten());
         }
         let combinations = combine(expanded);
         let points: Vec<Point> = combinations.iter().flatten().cloned().collect();
         let searches = searches::combine(searches, &points);
-        let estimate = estimate::estimate(document.variants(), &points, &searches);
+        let estimate = estimate::estimate(document.variants(), &points, &searches, &largest);
         let mut findings = context.findings;
         // A layout that does not fit explains more than the disk that it would need.
         if findings.is_empty() {

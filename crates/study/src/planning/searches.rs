@@ -25,25 +25,30 @@ struct Subject<'a> {
     load: Option<&'a Amount>,
 }
 
-/// All searches of a variant, without ids; every problem is told to the context.
-pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, context: &mut Context) -> Vec<Search> {
+/// All searches of a variant, without ids, and the point of each at its largest load; every problem is told to the context.
+pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, context: &mut Context) -> Vec<(Search, Option<Point>)> {
     let Some(search) = &variant.study.load.search else {
         return Vec::new();
     };
-    let mut found: Vec<Search> = Vec::new();
+    let mut found: Vec<(Search, Option<Point>)> = Vec::new();
     for subject in subjects(variant, search.over) {
-        let same = |known: &&mut Search| {
+        let same = |(known, _): &&mut (Search, Option<Point>)| {
             known.vcpus == subject.vcpus
                 && known.load.as_ref() == subject.load
                 && (search.over == Over::Guests || known.guests == subject.guests)
         };
-        if let Some(known) = found.iter_mut().find(same) {
+        if let Some((known, _)) = found.iter_mut().find(same) {
             if !known.layouts.iter().any(|layout| layout == subject.layout) {
                 known.layouts.push(subject.layout.to_owned());
             }
             continue;
         }
-        found.extend(one(variant, search, &subject, division, host, context));
+        let search = one(variant, search, &subject, division, host, context);
+        let largest = |search: &Search| point(variant, search, search.highest, division, host, &mut Context::default());
+        found.extend(search.map(|search| {
+            let point = largest(&search);
+            (search, point)
+        }));
     }
     found
 }

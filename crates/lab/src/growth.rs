@@ -1,0 +1,210 @@
+//! What a run does beyond its first plan: more repeats where intervals are wide, then its searches, probe by probe.
+//!
+//! Nothing of it is kept beside the store: what comes next follows from the plan and the trials that have ended, so that a resumed run goes on as if
+//! it had never stopped.
+
+use std::collections::HashSet;
+
+use rookery_judge::{
+    Run, TrialData,
+    search::{self, Tried},
+};
+use rookery_model::search::{Probe, Purpose as ProbePurpose};
+use rookery_stats::adaptive::{Decision, Rule};
+use rookery_store::{RunHeader, Store, TrialStatus};
+use rookery_study::{HostFacts, Plan, Purpose, Search, Study};
+
+use crate::{Event, LabError, Listener, facts::now};
+
+/// The growth of one run.
+pub(crate) struct Growth<'a> {
+    listener: &'a Listener<'a>,
+    /// The ended trials, as far as they were read.
+    known: Vec<TrialData>,
+    /// Searches whose end was told.
+    told: HashSet<u32>,
+}
+
+impl<'a> Growth<'a> {
+    pub(crate) fn new(listener: &'a Listener<'a>) -> Self {
+        Self {
+            listener,
+            known: Vec::new(),
+            told: HashSet::new(),
+        }
+    }
+
+    /// Plan what comes next, now that every planned trial has ended. `false` = nothing: the run is at its end.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written, or its plan is not one that we made.
+    pub(crate) fn grow(&mut self, store: &mut Store) -> Result<bool, LabError> {
+        let header = store.header()?;
+        if !grows(&header) {
+            return Ok(false);
+        }
+        self.read(store)?;
+        let mut plan = header.plan;
+        let before = plan.trials.len();
+        add_repeats(&mut plan, &header.study, &self.known);
+        if plan.trials.len() == before {
+            self.add_probes(&mut plan, &header.host.facts, store)?;
+        }
+        let grown = plan.trials.len() > before;
+        if grown {
+            (self.listener)(&Event::Grown {
+                trials: plan.trials.len() as u32,
+            });
+            store.grow_plan(plan)?;
+        }
+        Ok(grown)
+    }
+
+    /// Read the trials that have ended since.
+    fn read(&mut self, store: &Store) -> Result<(), LabError> {
+        for row in store.trials()?.into_iter().skip(self.known.len()) {
+            if matches!(row.status, TrialStatus::Planned | TrialStatus::Running) {
+                break;
+            }
+            let record = store.record(row.trial.id)?;
+            self.known.push(TrialData { row, record });
+        }
+        Ok(())
+    }
+
+    /// One probe for each search of the first layout whose searches have not all ended: its variants take turns, so that what drifts does so for all.
+    fn add_probes(&mut self, plan: &mut Plan, host: &HostFacts, store: &Store) -> Result<(), LabError> {
+        let same = |a: &Search, b: &Search| a.guests == b.guests && a.vcpus == b.vcpus && a.load == b.load;
+        let groups: Vec<Vec<u32>> = plan
+            .searches
+            .chunk_by(same)
+            .map(|group| group.iter().map(|search| search.id).collect())
+            .collect();
+        for group in groups {
+            self.expect(plan, &group)?;
+            let before = plan.trials.len();
+            for id in group {
+                self.add_probe(plan, id, host, store)?;
+            }
+            if plan.trials.len() > before {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// What is expected of searches that are about to begin.
+    fn expect(&self, plan: &mut Plan, group: &[u32]) -> Result<(), LabError> {
+        let begun = |plan: &Plan| {
+            plan.points
+                .iter()
+                .any(|point| point.search.is_some_and(|search| group.contains(&search)))
+        };
+        if begun(plan) {
+            return Ok(());
+        }
+        for id in group {
+            let hint = search::expected(plan, *id, &self.known).map_err(|error| LabError::Internal(error.to_string()))?;
+            if let Some(search) = plan.searches.iter_mut().find(|search| search.id == *id) {
+                search.hint = hint;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_probe(&mut self, plan: &mut Plan, id: u32, host: &HostFacts, store: &Store) -> Result<(), LabError> {
+        let internal = |error: search::SearchError| LabError::Internal(error.to_string());
+        let Some(planned) = plan.searches.iter().find(|search| search.id == id).cloned() else {
+            return Ok(());
+        };
+        let (machine, tried) = search::replay(plan, &planned, &self.known).map_err(internal)?;
+        let Some(probe) = machine.next_probe() else {
+            if self.told.insert(id) {
+                let text = machine.finish().sentence(planned.over.unit());
+                (self.listener)(&Event::SearchEnded {
+                    search: id,
+                    subject: planned.label(),
+                    text,
+                });
+            }
+            return Ok(());
+        };
+        let attempt = attempt(&tried, &probe);
+        if let Err(error) = plan.add_probe(id, probe.load, purpose(probe.purpose), attempt, host) {
+            // The ends of the range fit; a rule of the study that has no value between them is the study's own fault.
+            let text = format!("search {id} ({}) ends early: {error}", planned.label());
+            if self.told.insert(id) {
+                store.note(&now(), &text)?;
+                (self.listener)(&Event::Remark { text });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How often the search has tried this load itself.
+fn attempt(tried: &[Tried], probe: &Probe) -> u32 {
+    let same = |tried: &&Tried| tried.purpose != Purpose::Study && tried.load == probe.load;
+    tried.iter().filter(same).count() as u32
+}
+
+fn purpose(purpose: ProbePurpose) -> Purpose {
+    match purpose {
+        ProbePurpose::Approach => Purpose::Approach,
+        ProbePurpose::Confirm => Purpose::Confirm,
+        ProbePurpose::Above => Purpose::Above,
+    }
+}
+
+/// Repeats that the intervals of the study's points still need.
+fn add_repeats(plan: &mut Plan, study: &Study, known: &[TrialData]) {
+    let load = &study.load;
+    let rule = load
+        .half_width
+        .and_then(|target| Rule::new(load.repeats, load.max_repeats, target).ok());
+    let Some(rule) = rule else { return };
+    for combination in plan.combinations() {
+        let needs = combination
+            .iter()
+            .map(|point| repeats_needed(rule, *point, load.max_repeats, known));
+        let (Some(first), Some(more)) = (combination.first(), needs.max()) else {
+            continue;
+        };
+        plan.add_repeats(*first, more);
+    }
+}
+
+/// Repeats that this point still needs. Void and failed trials count against the budget: a point that keeps failing does so no longer than that.
+fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32 {
+    let of_point: Vec<&TrialData> = known
+        .iter()
+        .filter(|trial| trial.row.trial.point == point && trial.row.trial.purpose == Purpose::Study)
+        .collect();
+    let valid = of_point.iter().filter_map(|trial| trial.valid());
+    let values: Vec<f64> = valid.map(|(_, measured)| measured.orders_per_minute()).collect();
+    match rule.decide(&values) {
+        Decision::More(more) => more.min(most.saturating_sub(of_point.len() as u32)),
+        Decision::Reached | Decision::Spent { .. } => 0,
+    }
+}
+
+/// Whether a run may need more than its first plan.
+fn grows(header: &RunHeader) -> bool {
+    header.study.load.half_width.is_some() || !header.plan.searches.is_empty()
+}
+
+/// Whether everything that a stored run was to do is done: no repeat and no probe is left.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn complete(store: &Store) -> Result<bool, LabError> {
+    if !grows(&store.header()?) {
+        return Ok(true);
+    }
+    let run = Run::read(store)?;
+    let mut plan = run.header.plan.clone();
+    let before = plan.trials.len();
+    add_repeats(&mut plan, &run.header.study, &run.trials);
+    let ended = |search: &Search| search::replay(&plan, search, &run.trials).is_ok_and(|(machine, _)| machine.next_probe().is_none());
+    Ok(plan.trials.len() == before && plan.searches.iter().all(ended))
+}
