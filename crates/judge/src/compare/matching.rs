@@ -1,0 +1,152 @@
+//! Which points of several runs are the same, and which of these must not be compared.
+
+use rookery_study::{GuestKind, Level, OpenLoad, Point, Study, Vcpus};
+use serde::Serialize;
+
+use crate::Run;
+
+/// What a point is, whatever number it has in its plan.
+#[derive(Clone, Debug, PartialEq)]
+struct Identity<'a> {
+    kind: GuestKind,
+    guests: u32,
+    vcpus: Vcpus,
+    memory_mib: u64,
+    database: String,
+    users: &'a [u32],
+    rate_per_s: Option<f64>,
+    levels: &'a [Level],
+}
+
+/// A point that is in every run, with its number in each: those of the base, then those of the new side.
+#[derive(Clone, Debug)]
+pub(super) struct Matched {
+    pub(super) label: String,
+    pub(super) ids: Vec<u32>,
+}
+
+/// A point that is not compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its short name.
+    pub label: String,
+    /// Why.
+    pub because: WhyLeftOut,
+}
+
+/// Why a point is not compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "why")]
+pub enum WhyLeftOut {
+    /// It is in the base alone.
+    OnlyInBase,
+    /// It is in the new side alone.
+    OnlyInNew,
+    /// It is in some runs of a side, not in all.
+    NotInAllRuns,
+    /// It was measured in ways that cannot be compared.
+    Incomparable {
+        /// What differs.
+        what: &'static str,
+        /// In the base.
+        base: String,
+        /// In the new side.
+        new: String,
+    },
+}
+
+fn identity<'a>(run: &'a Run, point: &'a Point) -> Identity<'a> {
+    Identity {
+        kind: run.header.plan.study_of(point).guest.kind,
+        guests: point.guests,
+        vcpus: point.vcpus,
+        memory_mib: point.memory_mib,
+        database: point.database.to_string(),
+        users: &point.users,
+        rate_per_s: point.rate_per_s,
+        levels: &point.levels,
+    }
+}
+
+/// The points of all runs. Points that searches tried are left aside: a search measures where its answers lead it.
+pub(super) fn points(base: &[Run], new: &[Run]) -> (Vec<Matched>, Vec<LeftOut>) {
+    let runs: Vec<&Run> = base.iter().chain(new).collect();
+    let (mut matched, mut left_out, mut seen): (Vec<Matched>, Vec<LeftOut>, Vec<Identity<'_>>) = Default::default();
+    for (run, point) in runs
+        .iter()
+        .flat_map(|run| run.header.plan.study_points().map(move |point| (run, point)))
+    {
+        let own = identity(run, point);
+        if seen.contains(&own) {
+            continue;
+        }
+        let found: Vec<Option<&Point>> = runs
+            .iter()
+            .map(|run| run.header.plan.study_points().find(|point| identity(run, point) == own))
+            .collect();
+        seen.push(own);
+        let label = point.label();
+        match whole(&found, base.len()) {
+            Ok(points) => match incomparable(&runs, &points) {
+                None => matched.push(Matched {
+                    label,
+                    ids: points.iter().map(|point| point.id).collect(),
+                }),
+                Some(because) => left_out.push(LeftOut { label, because }),
+            },
+            Err(because) => left_out.push(LeftOut { label, because }),
+        }
+    }
+    (matched, left_out)
+}
+
+/// The point in every run, or where it is missing.
+fn whole<'a>(found: &[Option<&'a Point>], base: usize) -> Result<Vec<&'a Point>, WhyLeftOut> {
+    if let Some(points) = found.iter().copied().collect::<Option<Vec<&Point>>>() {
+        return Ok(points);
+    }
+    let (in_base, in_new) = found.split_at(base);
+    let none = |side: &[Option<&Point>]| side.iter().all(Option::is_none);
+    Err(match (none(in_base), none(in_new)) {
+        (_, true) => WhyLeftOut::OnlyInBase,
+        (true, _) => WhyLeftOut::OnlyInNew,
+        _ => WhyLeftOut::NotInAllRuns,
+    })
+}
+
+/// What must be equal for response times and orders to mean the same, as it is told to people.
+fn meaning(study: &Study) -> [(&'static str, String); 4] {
+    let seconds = |time: std::time::Duration| format!("{} s", time.as_secs_f64());
+    let open = study.load.open.as_ref().map(|open| OpenLoad {
+        rate: Vec::new(),
+        ..open.clone()
+    });
+    let workload = &study.workload;
+    [
+        ("loop type", format!("{:?}", study.load.model)),
+        ("arrivals", open.map_or_else(|| "none".to_owned(), |open| format!("{open:?}"))),
+        ("think time", format!("{} ({:?})", seconds(workload.think_time), workload.pacing)),
+        (
+            "order",
+            format!(
+                "{:?}, {} searches of {} rows, {} items, {} new customers",
+                workload.kind, workload.searches, workload.search_batch, workload.line_items, workload.new_customers
+            ),
+        ),
+    ]
+}
+
+fn incomparable(runs: &[&Run], points: &[&Point]) -> Option<WhyLeftOut> {
+    let of = |at: usize| meaning(runs[at].header.plan.study_of(points[at]));
+    let first = of(0);
+    (1..runs.len()).find_map(|at| {
+        let other = of(at);
+        let (own, theirs) = first.iter().zip(&other).find(|(own, theirs)| own.1 != theirs.1)?;
+        // Where runs of one side differ, "base" means the first of all.
+        Some(WhyLeftOut::Incomparable {
+            what: own.0,
+            base: own.1.to_lowercase(),
+            new: theirs.1.to_lowercase(),
+        })
+    })
+}
