@@ -26,6 +26,7 @@ mod script;
 mod site;
 mod thread;
 mod user;
+mod virtual_time;
 mod worker;
 
 pub use config::{Assignment, Config, Limits, Phases, Script};
@@ -34,3 +35,4 @@ pub use load::{Arrivals, Load, OpenLoad, Precision, Profile, Step, Visit};
 pub use record::OrderTally;
 pub use rookery_stats::faults::faults;
 pub use run::{Phase, Progress, run, run_with_tallies};
+pub use virtual_time::{Page, Request, System, play};

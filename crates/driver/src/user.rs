@@ -24,10 +24,10 @@ use crate::{
 
 /// After a failure a user waits at least so long, and as much longer with each further failure, up to ten times: a dead server is
 /// not hammered, however short the think time.
-const BACK_OFF: Duration = Duration::from_millis(100);
-const MOST_BACK_OFFS: u8 = 10;
+pub(crate) const BACK_OFF: Duration = Duration::from_millis(100);
+pub(crate) const MOST_BACK_OFFS: u8 = 10;
 /// The initial random delay is the mean think time, but not longer than this.
-const LONGEST_INITIAL_DELAY: Duration = Duration::from_secs(10);
+pub(crate) const LONGEST_INITIAL_DELAY: Duration = Duration::from_secs(10);
 
 /// The request failed; the failure has been counted in its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
