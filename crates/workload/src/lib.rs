@@ -4,3 +4,4 @@
 //! caller owns, a page is rendered into one, a response is judged from bytes.
 
 pub mod dvdstore;
+pub mod orderentry;
