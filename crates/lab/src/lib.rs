@@ -11,6 +11,7 @@ mod facts;
 mod fate;
 mod growth;
 mod host_settings;
+mod offered;
 mod rehearsal;
 mod run_dir;
 mod stack;

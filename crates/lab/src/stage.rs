@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_driver::{Arrivals, Assignment, Config, Limits, Load, OpenLoad, Phases, Precision, Profile, Progress, Script, Visit};
+use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
 use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Template, remove_all, start_all};
 use rookery_host::{RunId, Usage, UsageProbe, process_stat};
 use rookery_monitor::{Sampler, host_probe};
@@ -25,6 +25,7 @@ use crate::{
     Event, LabError,
     fate::{Death, Starved, starved},
     host_settings::HostSettings,
+    offered::driver_load,
     stack::{self, Place, Reading, Stack},
     timekeeping::BothClocks,
     trial::{Evidence, audit, judge},
@@ -335,31 +336,6 @@ impl Stage<'_> {
 fn steady(load: &rookery_study::Load, purpose: Purpose) -> Duration {
     let short = load.search.as_ref().and_then(|search| search.steady);
     short.filter(|_| purpose == Purpose::Approach).unwrap_or(load.steady)
-}
-
-/// The driver's words for how load comes.
-fn driver_load(load: &rookery_study::Load, point: &Point) -> Load {
-    let (Some(open), Some(rate)) = (&load.open, point.rate_per_s) else {
-        return Load::Closed;
-    };
-    Load::Open(OpenLoad {
-        arrivals: match open.arrivals {
-            rookery_study::Arrivals::Poisson => Arrivals::Poisson,
-            rookery_study::Arrivals::Uniform => Arrivals::Uniform,
-        },
-        profile: Profile::Constant(rate / f64::from(point.guests)),
-        weights: Vec::new(),
-        max_in_flight: open.max_in_flight,
-        precision: match open.precision {
-            rookery_study::Precision::Exact => Precision::Exact,
-            rookery_study::Precision::Batched => Precision::Batched,
-        },
-        visit: match open.visit {
-            rookery_study::Visit::Single => Visit::Single,
-            rookery_study::Visit::GoOn(probability) => Visit::Continue { probability },
-            rookery_study::Visit::Acts(acts) => Visit::Acts(acts),
-        },
-    })
 }
 
 /// What this very process uses: the driver's threads are nearly all of it.

@@ -76,6 +76,7 @@ mod tests {
         let mut header = header(1);
         let open = OpenLoad {
             rate: Vec::new(),
+            course: rookery_study::Course::Level,
             arrivals: Arrivals::Poisson,
             max_in_flight: 100,
             precision: Precision::Exact,

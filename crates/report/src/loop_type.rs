@@ -1,7 +1,7 @@
 //! How load came, in the words that stand beside every figure of response times.
 
 use rookery_judge::Run;
-use rookery_study::{Arrivals, OpenLoad, Study, Visit};
+use rookery_study::{Arrivals, Course, OpenLoad, Study, Visit};
 
 /// Whether all variants agree in something.
 fn same_in_all_variants<T: PartialEq>(run: &Run, of: impl Fn(&Study) -> T) -> bool {
@@ -29,7 +29,11 @@ fn open_loop(run: &Run, open: &OpenLoad, think: &str) -> String {
         ),
     };
     let kind = if stay.is_empty() { "Open" } else { "Partly open" };
-    format!("{kind} loop, {spacing} arrivals {rate}{stay}, response times from the intended start")
+    let course = match &open.course {
+        Course::Level => String::new(),
+        course => format!(" over the window as {course}"),
+    };
+    format!("{kind} loop, {spacing} arrivals {rate}{course}{stay}, response times from the intended start")
 }
 
 /// Loop type and think time, as they stand beside every figure of response times.

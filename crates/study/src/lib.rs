@@ -30,8 +30,8 @@ pub use document::Document;
 pub use expression::{EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables};
 pub use grammar::kinds::parse_duration;
 pub use model::{
-    Arrivals, CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, OpenLoad, Order, Over, Pin, Precision, SearchUse, Study,
-    Vcpus, Visit, Workload, WorkloadKind,
+    Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, OpenLoad, Order, Over, Pin, Precision,
+    SearchUse, Study, Vcpus, Visit, Workload, WorkloadKind,
 };
 pub use plan::{Estimate, Expected, Factor, HostFacts, Level, Plan, Point, Purpose, Search, Trial, Variant};
 pub use planning::CannotPlan;

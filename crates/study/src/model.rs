@@ -42,11 +42,16 @@ impl Study {
         }
     }
 
+    /// Whether the load is meant to be the same over the whole window.
+    fn steady_rate(&self) -> bool {
+        self.load.open.as_ref().is_none_or(|open| open.course.is_level())
+    }
+
     /// What its trials are meant to be, for their checks.
     #[must_use]
     pub fn intent(&self) -> Intent {
         Intent {
-            settle_s: Some(self.load.settle.as_secs_f64()),
+            settle_s: self.steady_rate().then(|| self.load.settle.as_secs_f64()),
             new_customers: Some(self.workload.new_customers),
         }
     }
@@ -177,6 +182,9 @@ pub enum LoadModel {
 pub struct OpenLoad {
     /// Visitors that arrive per second, each rate a point of its own.
     pub rate: Users,
+    /// How the rate changes over the measured window.
+    #[serde(default, skip_serializing_if = "Course::is_level")]
+    pub course: Course,
     /// How they are spaced.
     pub arrivals: Arrivals,
     /// Visitors that may be present at one guest; further arrivals are dropped and counted.
@@ -185,6 +193,50 @@ pub struct OpenLoad {
     pub precision: Precision,
     /// How long a visitor stays.
     pub visit: Visit,
+}
+
+/// How a rate changes over the measured window. All shares are of the rate itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Course {
+    /// Not at all.
+    #[default]
+    Level,
+    /// One step after the other; the last lasts to the end of the window.
+    Steps(Vec<CourseStep>),
+    /// Evenly from the one share to the other.
+    Ramp {
+        /// At the begin of the window.
+        from: f64,
+        /// At its end.
+        to: f64,
+    },
+    /// Up and down as a sine around the rate.
+    Swing {
+        /// By this share of it, 0 to 1.
+        amplitude: f64,
+        /// From one crest to the next.
+        period: Duration,
+    },
+}
+
+impl Course {
+    /// Whether the rate does not change.
+    #[must_use]
+    pub fn is_level(&self) -> bool {
+        *self == Self::Level
+    }
+}
+
+/// A step of a course.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CourseStep {
+    /// How long it lasts.
+    pub length: Duration,
+    /// Share of the rate, in the step or at its end when it is linear.
+    pub share: f64,
+    /// From the share before evenly to this one, instead of at once.
+    pub linear: bool,
 }
 
 /// How arrivals are spaced.

@@ -11,9 +11,9 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    Amount, Arrivals, BufferPool, Document, Expression, GuestKind, GuestShape, HostUse, LampUse, Layout, Load, LoadModel, OpenLoad, Order,
-    Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse, SettingValue, SimulatedUse, StackKind, StackUse, Study, TuningProfile,
-    Vcpus, Visit, WebServer, Workload, WorkloadKind,
+    Amount, Arrivals, BufferPool, Course, CourseStep, Document, Expression, GuestKind, GuestShape, HostUse, LampUse, Layout, Load,
+    LoadModel, OpenLoad, Order, Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse, SettingValue, SimulatedUse, StackKind, StackUse,
+    Study, TuningProfile, Vcpus, Visit, WebServer, Workload, WorkloadKind,
 };
 
 fn per() -> impl Strategy<Value = Per> {
@@ -82,13 +82,40 @@ prop_compose! {
     }
 }
 
+/// Shares in whole percents, so that they come back as they were.
+fn course() -> impl Strategy<Value = Course> {
+    let share = || (1_u32..500).prop_map(|percent| f64::from(percent) / 100.0);
+    let step = (time(1, MINUTE), share(), any::<bool>());
+    let steps = vec(step, 1..5).prop_map(|steps| {
+        let named = steps.into_iter().enumerate();
+        Course::Steps(
+            named
+                .map(|(index, (length, share, linear))| CourseStep {
+                    length,
+                    share,
+                    linear: linear && index > 0,
+                })
+                .collect(),
+        )
+    });
+    prop_oneof![
+        Just(Course::Level),
+        steps,
+        (share(), share()).prop_map(|(from, to)| Course::Ramp { from, to }),
+        (0_u32..=100, time(1, MINUTE)).prop_map(|(percent, period)| Course::Swing {
+            amplitude: f64::from(percent) / 100.0,
+            period
+        }),
+    ]
+}
+
 prop_compose! {
     fn open()(
-        rate in users(), arrivals in select(vec![Arrivals::Poisson, Arrivals::Uniform]), max_in_flight in 1_u32..5_000,
+        rate in users(), course in course(), arrivals in select(vec![Arrivals::Poisson, Arrivals::Uniform]), max_in_flight in 1_u32..5_000,
         precision in select(vec![Precision::Exact, Precision::Batched]),
         visit in prop_oneof![Just(Visit::Single), (0.0..0.999).prop_map(Visit::GoOn), (1_u32..9).prop_map(Visit::Acts)],
     ) -> OpenLoad {
-        OpenLoad { rate, arrivals, max_in_flight, precision, visit }
+        OpenLoad { rate, course, arrivals, max_in_flight, precision, visit }
     }
 }
 

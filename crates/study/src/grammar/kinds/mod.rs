@@ -1,6 +1,7 @@
 //! The kinds of values that keys can have.
 
 mod choice;
+mod course;
 mod cpus;
 mod list;
 mod memory;
@@ -14,6 +15,7 @@ mod time;
 mod vcpus;
 
 pub(crate) use choice::{Choice, Named};
+pub(crate) use course::CourseText;
 pub(crate) use cpus::{Cpus, plain as cpu_list};
 pub(crate) use list::ListOf;
 pub(crate) use memory::{Memory, WholeMemory};

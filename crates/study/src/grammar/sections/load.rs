@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Choice, Count, Factor, ListOf, MOST_USERS, Named, Time, Whole},
+        kinds::{Choice, Count, CourseText, Factor, ListOf, MOST_USERS, Named, Time, Whole},
         sections::search,
     },
     model::{Arrivals, Load, LoadModel, OpenLoad, Order, Over, Precision, SearchUse, Visit},
@@ -89,6 +89,8 @@ keys! {
         users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("every layout must have its own users; open loads have none");
         /// Open and partly open loads: visitors that arrive per second, each of several rates a point of its own.
         rate: ListOf<Count> = ListOf { kind: Count::RATE, most: MOST_LEVELS }, Optional("a closed load has none");
+        /// Open and partly open loads: how the rate changes over the measured window; shares are of `rate`.
+        course: CourseText = CourseText, Optional("level");
         /// Open and partly open loads: how arrivals are spaced.
         arrivals: Choice<Arrivals> = Choice::NEW, Optional("\"poisson\"");
         /// Open and partly open loads: visitors that may be present at one guest; further arrivals are dropped and counted. In rules, `users` stands for it.
@@ -132,6 +134,7 @@ impl LoadKeys {
             LoadModel::Closed => None,
             LoadModel::Open | LoadModel::PartlyOpen => Some(OpenLoad {
                 rate: self.rate.unwrap_or_default(),
+                course: self.course.unwrap_or_default(),
                 arrivals: self.arrivals.unwrap_or(Arrivals::Poisson),
                 max_in_flight: self.max_in_flight.unwrap_or(MAX_IN_FLIGHT),
                 precision: self.precision.unwrap_or(Precision::Exact),
@@ -182,6 +185,7 @@ impl LoadKeys {
     fn check(&self, model: LoadModel, over: Option<Over>, context: &mut Context) -> Option<()> {
         let open_keys = [
             ("rate", self.rate.is_some()),
+            ("course", self.course.is_some()),
             ("arrivals", self.arrivals.is_some()),
             ("max_in_flight", self.max_in_flight.is_some()),
             ("precision", self.precision.is_some()),
@@ -225,6 +229,7 @@ impl LoadKeys {
             model: Some(load.model),
             users: (!load.users.is_empty()).then(|| load.users.clone()),
             rate: open.map(|open| open.rate.clone()).filter(|rates| !rates.is_empty()),
+            course: open.map(|open| open.course.clone()).filter(|course| !course.is_level()),
             arrivals: open.map(|open| open.arrivals),
             max_in_flight: open.map(|open| open.max_in_flight),
             precision: open.map(|open| open.precision),
