@@ -18,7 +18,7 @@ use crate::predict::{
 /// Draws of the bootstrap.
 pub const DRAWS: usize = 200;
 /// The 97.5 % quantile of the normal distribution.
-const Z_975: f64 = 1.959_964;
+pub(crate) const SPREAD_OF_TWO: f64 = 1.959_964;
 /// Scatter of repeats where nothing is repeated.
 const UNKNOWN_SCATTER: f64 = 0.03;
 /// Error of the model where it could not be checked.
@@ -140,7 +140,7 @@ impl Uncertainty {
         let errors = if inside { self.inside } else { self.outside };
         let ends = |value: f64, of: fn(&State) -> f64, error: f64| {
             let (low, high) = percentiles(drawn.iter().map(of).collect()).unwrap_or((value, value));
-            let rest = (Z_975 * self.scatter).hypot(error);
+            let rest = (SPREAD_OF_TWO * self.scatter).hypot(error);
             let end = |ln: f64| ln.max(0.0).hypot(rest);
             Ranged::spread(value, (end((value / low).ln()), end((high / value).ln())))
         };
@@ -154,7 +154,7 @@ impl Uncertainty {
     #[must_use]
     pub fn of_law(&self, value: f64, inside: bool) -> Ranged {
         let errors = if inside { self.inside } else { self.outside };
-        let end = (Z_975 * self.scatter).hypot(errors.throughput);
+        let end = (SPREAD_OF_TWO * self.scatter).hypot(errors.throughput);
         Ranged::spread(value, (end, end))
     }
 }

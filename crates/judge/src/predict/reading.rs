@@ -1,13 +1,11 @@
 //! What the trials of a run say, in the words of queueing theory: load, throughput, response time, busy cores.
 
-use rookery_stats::{GuestMeasurement, Measurement, ORDER, Pacing, ResourceSample, qos::PercentileLimit};
+use rookery_stats::{Measurement, ORDER, Pacing, ResourceSample, qos::PercentileLimit};
 use rookery_study::{Load, Point, Study};
 use serde::Serialize;
 
-use crate::{Run, predict::shape::Shape};
+use crate::{Run, cpu, predict::shape::Shape};
 
-/// Samples of the machine and of the driver are not of guests.
-const NOT_GUESTS: [&str; 2] = ["host", "driver"];
 /// A trial with a larger share of failed requests says nothing on how fast good ones are.
 const MOST_ERRORS: f64 = 0.01;
 /// Percentiles of the whole order that are predicted.
@@ -248,7 +246,7 @@ fn reading(trial: u32, point: &Point, study: &Study, resources: &[ResourceSample
         load,
         x,
         response_s,
-        cores: guest_cores(resources, measured),
+        cores: cpu::guest_cores(resources, measured),
         quantiles,
     })
 }
@@ -259,26 +257,4 @@ fn limited<'a>(measured: &'a Measurement, limit: &'a PercentileLimit) -> Vec<&'a
         Some(name) => vec![name.as_str()],
         None => measured.operation_names().into_iter().filter(|name| *name != ORDER).collect(),
     }
-}
-
-/// Mean cores that all guests together used inside the window, each sample weighted by the time since the one before; `None` when one of them has no samples.
-fn guest_cores(resources: &[ResourceSample], measured: &Measurement) -> Option<f64> {
-    let window = &measured.window;
-    let of = |guest: &GuestMeasurement| {
-        let (mut used, mut time, mut last) = (0.0, 0.0, None);
-        for sample in resources.iter().filter(|sample| sample.subject == guest.guest) {
-            if let Some(previous) = last {
-                let overlap = sample.at_s.min(window.end_s) - f64::max(previous, window.start_s);
-                if overlap > 0.0 && sample.cpu_cores.is_finite() {
-                    used += sample.cpu_cores * overlap;
-                    time += overlap;
-                }
-            }
-            last = Some(sample.at_s);
-        }
-        (time > 0.0).then(|| used / time)
-    };
-    let guests = measured.guests.iter().filter(|guest| !NOT_GUESTS.contains(&guest.guest.as_str()));
-    let cores: Option<Vec<f64>> = guests.map(of).collect();
-    cores.filter(|cores| !cores.is_empty()).map(|cores| cores.iter().sum())
 }
