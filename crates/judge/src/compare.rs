@@ -300,3 +300,6 @@ fn not_alternating(base: &[Run], new: &[Run]) -> bool {
     let ((first_base, last_base), (first_new, last_new)) = (ends(base), ends(new));
     base.len() + new.len() > 2 && (last_base < first_new || last_new < first_base)
 }
+
+#[cfg(test)]
+mod tests;

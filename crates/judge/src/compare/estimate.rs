@@ -264,10 +264,10 @@ fn pooled(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
     (df >= TRUSTED_DF).then(|| (squares / df * (weight(&sides.base) + weight(&sides.new)), df))
 }
 
-/// The larger of both variances, with its degrees of freedom.
+/// The larger of both variances, with its own degrees of freedom.
 fn at_least_pooled(own: Option<(f64, f64)>, pooled: Option<(f64, f64)>) -> Option<(f64, f64)> {
     match (own, pooled) {
-        (Some(own), Some(pooled)) => Some((own.0.max(pooled.0), pooled.1)),
+        (Some(own), Some(pooled)) if own.0 > pooled.0 => Some(own),
         (own, pooled) => pooled.or(own),
     }
 }

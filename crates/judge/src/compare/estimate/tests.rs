@@ -96,7 +96,7 @@ impl Simulated {
     /// Shares of simulated comparisons, in percent: those whose interval misses the truth; those that find a change; of these, with the wrong
     /// sign.
     fn shares(&self, points: &[usize], seed: u64) -> (f64, f64, f64) {
-        const COMPARISONS: u32 = 4_000;
+        const COMPARISONS: u32 = 1_000;
         let mut stream = Stream(seed);
         let (mut missed, mut found, mut wrong) = (0, 0, 0);
         for _ in 0..COMPARISONS {
@@ -117,7 +117,7 @@ const ALL: [usize; 5] = [0, 1, 2, 3, 4];
 
 #[test]
 fn runs_between_which_nothing_changed_seldom_differ() {
-    // What may be promised at most: 5 %, and 6.2 with the chance of 4000 comparisons. Of 1/f noise as well, as long as points share it.
+    // What may be promised at most: 5 %, and 7 with the chance of 1000 comparisons. Of 1/f noise as well, as long as points share it.
     for (machine, rounds) in [
         (Machine::Steady, 2),
         (Machine::Steady, 3),
@@ -128,7 +128,7 @@ fn runs_between_which_nothing_changed_seldom_differ() {
     ] {
         let simulated = Simulated { machine, rounds, ..PLAIN };
         let (overall, single) = (simulated.shares(&ALL, 1).0, simulated.shares(&[0], 2).0);
-        assert!(overall <= 6.2 && single <= 6.2, "{machine:?}, {rounds} rounds: {overall} {single}");
+        assert!(overall <= 7.0 && single <= 7.0, "{machine:?}, {rounds} rounds: {overall} {single}");
     }
 }
 
@@ -140,10 +140,10 @@ fn points_that_scatter_unlike_each_other_raise_no_false_alarms() {
     };
     for point in [0, 1] {
         let share = unlike.shares(&[point], 3).0;
-        assert!(share <= 6.2, "point {point}: {share}");
+        assert!(share <= 7.0, "point {point}: {share}");
     }
     let overall = unlike.shares(&ALL, 4).0;
-    assert!(overall <= 6.2, "{overall}");
+    assert!(overall <= 7.0, "{overall}");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn intervals_hold_the_true_change_as_often_as_they_say() {
         },
     ] {
         let missed = simulated.shares(&[0], 5).0;
-        assert!((3.8..=6.2).contains(&missed), "{missed}");
+        assert!((3.0..=7.0).contains(&missed), "{missed}");
     }
 }
 
