@@ -5,11 +5,12 @@
 
 use rookery_model::search::{Answer, Hint, Outcome, Search as Machine, Settings, SettingsError};
 use rookery_stats::{
-    checks::{Remark, of_trial},
-    faults::overload,
+    Measurement,
+    faults::{driver_bound, overload},
+    qos::{RuleResult, Verdict},
 };
 use rookery_store::TrialStatus;
-use rookery_study::{Expected, Over, Plan, Purpose, Search, SearchUse, Study};
+use rookery_study::{Expected, Over, Plan, Purpose, Search, SearchUse};
 
 use crate::TrialData;
 
@@ -62,7 +63,7 @@ pub fn replay(plan: &Plan, search: &Search, trials: &[TrialData]) -> Result<(Mac
     let study = &variant.ok_or(SearchError::NotAsked(search.id))?.study;
     let asked = study.load.search.as_ref().ok_or(SearchError::NotAsked(search.id))?;
     let mut machine = Machine::new(settings(search, asked)).map_err(|source| SearchError::Settings { id: search.id, source })?;
-    let tried = tried(plan, search, study, trials);
+    let tried = tried(plan, search, trials);
     for step in &tried {
         let (load, passed) = (step.load, step.outcome.passed());
         match (step.purpose, machine.next_probe()) {
@@ -140,7 +141,7 @@ fn settings(search: &Search, asked: &SearchUse) -> Settings {
 }
 
 /// The ended trials of the ladder, then those of the search itself.
-fn tried(plan: &Plan, search: &Search, study: &Study, trials: &[TrialData]) -> Vec<Tried> {
+fn tried(plan: &Plan, search: &Search, trials: &[TrialData]) -> Vec<Tried> {
     let step = |trial: &TrialData| {
         let point = plan.points.iter().find(|point| point.id == trial.row.trial.point)?;
         let load = match search.over {
@@ -152,7 +153,7 @@ fn tried(plan: &Plan, search: &Search, study: &Study, trials: &[TrialData]) -> V
         if !(own || search.ladder.contains(&point.id)) {
             return None;
         }
-        let outcome = outcome(trial, study)?;
+        let outcome = outcome(trial)?;
         Some(Tried {
             trial: trial.row.trial.id,
             load,
@@ -166,7 +167,7 @@ fn tried(plan: &Plan, search: &Search, study: &Study, trials: &[TrialData]) -> V
 }
 
 /// What a trial says of its load; `None` when it has not ended.
-fn outcome(trial: &TrialData, study: &Study) -> Option<Outcome> {
+fn outcome(trial: &TrialData) -> Option<Outcome> {
     let record = trial.record.as_ref()?;
     let reason = || {
         record
@@ -178,28 +179,32 @@ fn outcome(trial: &TrialData, study: &Study) -> Option<Outcome> {
         (TrialStatus::Done, Some(_)) => Some(judged(trial, record.verdict.as_ref())),
         // More load than the system carries kills guests and drops arrivals: that is an answer.
         (TrialStatus::Failed, Some(_)) => Some(Outcome::Fail { rule: reason() }),
-        (TrialStatus::Void, Some(measurement)) => {
-            let remarks = of_trial(measurement, &record.resources, &study.intent());
-            let faults: Vec<&String> = remarks
-                .iter()
-                .filter_map(|(_, remark)| match remark {
-                    Remark::Fault(text) => Some(text),
-                    Remark::Warning(_) => None,
-                })
-                .collect();
-            Some(match overload(measurement) {
-                Some(rule) if faults == [&rule] && record.reasons.len() == 1 => Outcome::Fail {
-                    rule: "arrivals were dropped".to_owned(),
-                },
-                _ => Outcome::Invalid { reason: reason() },
-            })
-        }
+        (TrialStatus::Void, Some(measurement)) => Some(
+            overloaded(measurement, record.verdict.as_ref())
+                .map_or_else(|| Outcome::Invalid { reason: reason() }, |rule| Outcome::Fail { rule }),
+        ),
         (TrialStatus::Void | TrialStatus::Failed | TrialStatus::Done, _) => Some(Outcome::Invalid { reason: reason() }),
         (TrialStatus::Planned | TrialStatus::Running, _) => None,
     }
 }
 
-fn judged(trial: &TrialData, verdict: Option<&rookery_stats::qos::Verdict>) -> Outcome {
+/// So far beyond its limit a value must be to count although the trial is void.
+const FAR_BEYOND: f64 = 1.25;
+
+/// What a void trial says all the same: where the driver was not the limit, a load that drops arrivals or is far beyond a limit is too much, steady
+/// state or not. A system that does not keep up has none.
+fn overloaded(measurement: &Measurement, verdict: Option<&Verdict>) -> Option<String> {
+    if !driver_bound(measurement).is_empty() {
+        return None;
+    }
+    if overload(measurement).is_some() {
+        return Some("arrivals were dropped".to_owned());
+    }
+    let rule = verdict?.binding_rule()?;
+    (rule.load()? >= FAR_BEYOND).then(|| rule_words(rule))
+}
+
+fn judged(trial: &TrialData, verdict: Option<&Verdict>) -> Outcome {
     let Some(verdict) = verdict else {
         return Outcome::Invalid {
             reason: "its limits were not judged".to_owned(),
@@ -220,7 +225,7 @@ fn judged(trial: &TrialData, verdict: Option<&rookery_stats::qos::Verdict>) -> O
 }
 
 /// A rule without the guest that broke it: the next time it is another guest.
-fn rule_words(rule: &rookery_stats::qos::RuleResult) -> String {
+fn rule_words(rule: &RuleResult) -> String {
     let text = rule.text();
     let own = format!("{} ", rule.guest);
     text.strip_prefix(&own).map_or_else(|| text.clone(), str::to_owned)

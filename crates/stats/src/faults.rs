@@ -41,7 +41,15 @@ pub fn faults(measurement: &Measurement) -> Vec<String> {
     rules.into_iter().chain(of_arrivals).filter_map(|rule| rule(measurement)).collect()
 }
 
-/// Those of [`faults`] that more load than the system carries explains: arrivals that were dropped. To a search they are an answer, not a fault.
+/// Those of [`faults`] in which the driver itself was the limit, whatever the system under test did: its CPUs, its punctuality, its connections.
+/// The others may have their cause in a system that does not keep up.
+#[must_use]
+pub fn driver_bound(measurement: &Measurement) -> Vec<String> {
+    let rules = [cpu, lag, mean_lag, unconnected, own_errors, exhausted, arrivals::lost];
+    rules.into_iter().filter_map(|rule| rule(measurement)).collect()
+}
+
+/// Arrivals that were dropped because the system did not keep up with them.
 #[must_use]
 pub fn overload(measurement: &Measurement) -> Option<String> {
     arrivals::dropped(measurement)
