@@ -5,7 +5,7 @@ use crate::fit::{
     data::{Observations, Weights},
     goodness::{Goodness, PredictionError, nested_f_test},
     trust::{self, Finding, Rule, Severity},
-    usl::{Family, UslFit, fit_usl},
+    usl::{Family, Prediction, UslFit, fit_usl},
 };
 
 /// A candidate's kind.
@@ -50,6 +50,8 @@ pub struct Options {
     pub max_servers: u32,
     /// Number of runs from which the signs of residuals are judged.
     pub sign_runs_from: usize,
+    /// Utilisation of the busiest resource at the largest loads, 0 to 1, if it was measured.
+    pub busiest: Option<f64>,
 }
 
 impl Default for Options {
@@ -60,6 +62,7 @@ impl Default for Options {
             think: 0.0,
             max_servers: 256,
             sign_runs_from: 8,
+            busiest: None,
         }
     }
 }
@@ -80,6 +83,15 @@ impl Fitted {
         match self {
             Self::Law(fit) => fit.law.throughput(n),
             Self::Closed(fit) => fit.model.throughput(n),
+        }
+    }
+
+    /// Expected throughput at `n` with intervals, where there are degrees of freedom.
+    #[must_use]
+    pub fn predict(&self, n: f64, observations: &Observations) -> Option<Prediction> {
+        match self {
+            Self::Law(fit) => fit.predict(n, observations),
+            Self::Closed(fit) => fit.predict(n),
         }
     }
 
@@ -163,7 +175,13 @@ impl Judgement {
     /// Whether a number may be given at `n`: not beyond twice the largest load.
     #[must_use]
     pub fn may_predict(&self, n: f64) -> bool {
-        n > 0.0 && n <= 2.0 * self.largest
+        n > 0.0 && self.refuse_prediction(n).is_none()
+    }
+
+    /// Why no number may be given at `n`, if so.
+    #[must_use]
+    pub fn refuse_prediction(&self, n: f64) -> Option<Finding> {
+        trust::beyond(n, self.largest)
     }
 
     /// Whether the chosen law was no better on the held-out loads than carrying the last value forward.
@@ -189,7 +207,8 @@ pub fn judge(observations: &Observations, options: &Options) -> Judgement {
     });
     let chosen = choose(&candidates, observations.repeat_variation().unwrap_or(0.01));
     let mut findings = trust::unit(observations);
-    findings.extend(trust::ceiling(observations));
+    findings.extend(trust::ceiling(observations, options.busiest));
+    findings.extend(trust::excluded(observations));
     Judgement {
         candidates,
         chosen,
@@ -216,10 +235,12 @@ fn candidate(model: Model, observations: &Observations, options: &Options) -> Ca
     let goodness = fitted
         .as_ref()
         .map(|fitted| Goodness::of(observations, options.weights, fitted.parameters(), |n| fitted.throughput(n)));
+    let held = usize::from(options.two_parameter);
     let parameters = match model {
         Model::Linear => 1,
-        Model::Amdahl | Model::Closed => 2,
-        Model::Usl => 3,
+        Model::Amdahl => 2 - held,
+        Model::Usl => 3 - held,
+        Model::Closed => 2,
     };
     let mut findings: Vec<Finding> = trust::few_loads(observations, parameters).into_iter().collect();
     if model != Model::Linear {
@@ -281,14 +302,12 @@ fn predict_held_out(candidate: &mut Candidate, below: &Observations, above: &Obs
     };
     let pairs: Vec<(f64, f64)> = above.runs().iter().map(|run| (run.x, fitted.throughput(run.n))).collect();
     candidate.held_out = PredictionError::of(&pairs);
-    if let Fitted::Law(fit) = &fitted {
-        let within = above.runs().iter().map(|run| {
-            let interval = fit.predict(run.n, below)?.run;
-            Some(f64::from(u8::from(interval.low <= run.x && run.x <= interval.high)))
-        });
-        let within: Option<Vec<f64>> = within.collect();
-        candidate.inside = within.map(|within| within.iter().sum::<f64>() / within.len() as f64);
-    }
+    let within = above.runs().iter().map(|run| {
+        let interval = fitted.predict(run.n, below)?.run;
+        Some(f64::from(u8::from(interval.low <= run.x && run.x <= interval.high)))
+    });
+    let within: Option<Vec<f64>> = within.collect();
+    candidate.inside = within.map(|within| within.iter().sum::<f64>() / within.len() as f64);
 }
 
 fn held_out(below: &Observations, above: &Observations) -> Option<HeldOut> {

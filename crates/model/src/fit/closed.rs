@@ -6,9 +6,9 @@ use crate::{
     fit::{
         data::Observations,
         levenberg::{Minimum, Problem, minimise},
-        usl::Interval,
+        usl::{Interval, Prediction},
     },
-    linalg::{Rows, gram, gram_inverse},
+    linalg::{Rows, dot, gram, gram_inverse},
     queue::Repairman,
 };
 
@@ -28,8 +28,86 @@ pub struct ClosedFit {
     pub parameters: usize,
     /// 95 % interval of the demand, s; `None` without degrees of freedom.
     pub demand: Option<Interval>,
+    /// 95 % interval of the delay, s; `None` at its bound or without degrees of freedom.
+    pub delay: Option<Interval>,
+    /// 95 % interval of the ceiling, 1/s; `None` without degrees of freedom.
+    pub ceiling: Option<Interval>,
     /// 95 % interval of the knee, users; `None` without degrees of freedom.
     pub knee: Option<Interval>,
+    spread: Option<Spread>,
+    /// The known think time, s.
+    known: f64,
+}
+
+/// How sure the parameters are.
+#[derive(Clone, Debug)]
+struct Spread {
+    /// Covariance of ln D and, unless the delay is at its bound, ln(Z0 - known think time).
+    covariance: Rows,
+    /// Standard deviation of a run relative to the curve.
+    noise: f64,
+    /// t(0.975, df).
+    t: f64,
+}
+
+impl Spread {
+    /// Standard error of a function of the parameters with this gradient.
+    fn along(&self, gradient: &[f64]) -> f64 {
+        let rows = gradient.iter().zip(&self.covariance);
+        let variance: f64 = rows.map(|(a, row)| a * dot(gradient, row)).sum();
+        variance.max(0.0).sqrt()
+    }
+
+    /// An interval of a value above 0 from the standard error of its logarithm.
+    fn around(&self, value: f64, relative: f64) -> Interval {
+        let factor = (self.t * relative).exp();
+        Interval {
+            low: value / factor,
+            high: value * factor,
+        }
+    }
+}
+
+impl ClosedFit {
+    /// Expected throughput at `n` with 95 % intervals of the mean and of a new run, by the delta method; `None` without degrees of freedom. That the
+    /// number of servers was chosen too is not in them, beyond a degree of freedom.
+    #[must_use]
+    pub fn predict(&self, n: f64) -> Option<Prediction> {
+        let spread = self.spread.as_ref()?;
+        let logs = [self.model.demand.ln(), (self.model.think - self.known).ln()];
+        let logs = &logs[..spread.covariance.len()];
+        let at = |logs: &[f64]| model(logs, self.model.servers, self.known).throughput(n);
+        let x = self.model.throughput(n);
+        let gradient: Vec<f64> = (0..logs.len()).map(|place| slope(logs, place, at) / x).collect();
+        let mean = spread.along(&gradient);
+        let run = (mean * mean + spread.noise * spread.noise).sqrt();
+        Some(Prediction {
+            x,
+            se_mean: x * mean,
+            mean: spread.around(x, mean),
+            run: spread.around(x, run),
+        })
+    }
+}
+
+fn model(logs: &[f64], servers: u32, known: f64) -> Repairman {
+    Repairman {
+        demand: logs[0].exp(),
+        servers,
+        think: known + logs.get(1).map_or(0.0, |log| log.exp()),
+    }
+}
+
+/// Step of numerical derivatives over logarithms.
+const STEP: f64 = 1e-5;
+
+/// Derivative of a function of logarithms along one of them.
+fn slope(logs: &[f64], place: usize, of: impl Fn(&[f64]) -> f64) -> f64 {
+    let mut moved = logs.to_vec();
+    moved[place] += STEP;
+    let above = of(&moved);
+    moved[place] -= 2.0 * STEP;
+    (above - of(&moved)) / (2.0 * STEP)
 }
 
 /// Relative residuals over ln D and, unless the delay is held at the known think time, ln(Z0 - think).
@@ -41,11 +119,7 @@ struct Curve<'a> {
 
 impl Curve<'_> {
     fn model(&self, parameters: &[f64]) -> Repairman {
-        Repairman {
-            demand: parameters[0].exp(),
-            servers: self.servers,
-            think: self.think + parameters.get(1).map_or(0.0, |log| log.exp()),
-        }
+        model(parameters, self.servers, self.think)
     }
 }
 
@@ -58,7 +132,6 @@ impl Problem for Curve<'_> {
     }
 
     fn jacobian(&self, parameters: &[f64], into: &mut Rows) {
-        const STEP: f64 = 1e-5;
         let (mut above, mut below) = (Vec::new(), Vec::new());
         into.clear();
         into.resize(self.observations.runs().len(), vec![0.0; parameters.len()]);
@@ -109,21 +182,25 @@ pub fn fit_closed(observations: &Observations, think: f64, max_servers: u32) -> 
     let parameters = minimum.parameters.len() + usize::from(tried.len() > 1);
     let df = observations.runs().len().checked_sub(parameters)?;
     let model = curve.model(&minimum.parameters);
-    let spread = spreads(&curve, &minimum, df);
-    let t = t_975(u32::try_from(df).unwrap_or(u32::MAX));
-    let interval = |value: f64, relative: f64| {
-        t.map(|t| Interval {
-            low: value * (-t * relative).exp(),
-            high: value * (t * relative).exp(),
-        })
+    let spread = spread(&curve, &minimum, df);
+    let interval = |value: f64, gradient: &[f64]| {
+        let spread = spread.as_ref()?;
+        Some(spread.around(value, spread.along(&gradient[..minimum.parameters.len()])))
     };
+    // ln knee = ln m + ln(D + Z) - ln D; ln Z0 moves with ln(Z0 - think) as its share in Z0.
+    let cycle = model.demand + model.think;
+    let free = minimum.parameters.len() > 1;
     Some(ClosedFit {
         rss: minimum.squares,
         df,
         parameters,
-        demand: spread.and_then(|(demand, _)| interval(model.demand, demand)),
-        knee: spread.and_then(|(_, knee)| interval(model.knee(), knee)),
+        demand: interval(model.demand, &[1.0, 0.0]),
+        delay: interval(model.think, &[0.0, (model.think - think) / model.think]).filter(|_| free),
+        ceiling: interval(model.ceiling(), &[-1.0, 0.0]),
+        knee: interval(model.knee(), &[model.demand / cycle - 1.0, (model.think - think) / cycle]),
         model,
+        spread,
+        known: think,
     })
 }
 
@@ -140,26 +217,16 @@ fn minima(curve: &Curve) -> Vec<Minimum> {
     found
 }
 
-/// Relative standard errors of the demand and of the knee, by the delta method.
-fn spreads(curve: &Curve, minimum: &Minimum, df: usize) -> Option<(f64, f64)> {
-    if df == 0 {
-        return None;
-    }
+fn spread(curve: &Curve, minimum: &Minimum, df: usize) -> Option<Spread> {
+    let t = t_975(u32::try_from(df).unwrap_or(u32::MAX))?;
     let mut rows = Rows::new();
     curve.jacobian(&minimum.parameters, &mut rows);
-    let covariance = gram_inverse(&gram(&rows, minimum.parameters.len()))?;
     let variance = minimum.squares / df as f64;
-    let model = curve.model(&minimum.parameters);
-    // ln knee = ln m + ln(D + Z) - ln D.
-    let cycle = model.demand + model.think;
-    let mut gradient = vec![model.demand / cycle - 1.0];
-    if minimum.parameters.len() > 1 {
-        gradient.push((model.think - curve.think) / cycle);
-    }
-    let knee: f64 = gradient
-        .iter()
-        .zip(&covariance)
-        .map(|(a, row)| a * gradient.iter().zip(row).map(|(b, cell)| b * cell).sum::<f64>())
-        .sum();
-    Some(((variance * covariance[0][0]).sqrt(), (variance * knee.max(0.0)).sqrt()))
+    let mut covariance = gram_inverse(&gram(&rows, minimum.parameters.len()))?;
+    covariance.iter_mut().flatten().for_each(|cell| *cell *= variance);
+    Some(Spread {
+        covariance,
+        noise: variance.sqrt(),
+        t,
+    })
 }

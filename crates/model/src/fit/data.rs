@@ -27,9 +27,21 @@ pub enum DataError {
     Empty,
 }
 
+/// A run that does not count: the load generator was the limit, errors were too many, or a limit of quality was broken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exclusion {
+    /// The run. To be drawn hollow.
+    pub run: Observation,
+    /// Why it does not count, in a few words.
+    pub reason: String,
+}
+
 /// Runs in the order of their loads, all valid.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Observations(Vec<Observation>);
+pub struct Observations {
+    runs: Vec<Observation>,
+    excluded: Vec<Exclusion>,
+}
 
 /// All runs at one load.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,20 +87,35 @@ impl Observations {
             return Err(DataError::Empty);
         }
         runs.sort_by(|a, b| a.n.total_cmp(&b.n));
-        Ok(Self(runs))
+        Ok(Self {
+            runs,
+            excluded: Vec::new(),
+        })
+    }
+
+    /// With runs beside that were measured but do not count.
+    #[must_use]
+    pub fn with_excluded(self, excluded: Vec<Exclusion>) -> Self {
+        Self { excluded, ..self }
+    }
+
+    /// Runs that do not count.
+    #[must_use]
+    pub fn excluded(&self) -> &[Exclusion] {
+        &self.excluded
     }
 
     /// The runs, smallest load first.
     #[must_use]
     pub fn runs(&self) -> &[Observation] {
-        &self.0
+        &self.runs
     }
 
     /// The runs by load, smallest load first.
     #[must_use]
     pub fn loads(&self) -> Vec<Load> {
         let mut loads: Vec<Load> = Vec::new();
-        for run in &self.0 {
+        for run in &self.runs {
             match loads.last_mut() {
                 Some(load) if load.n == run.n => load.runs.push(run.x),
                 _ => loads.push(Load {
@@ -103,13 +130,13 @@ impl Observations {
     /// The smallest load.
     #[must_use]
     pub fn smallest(&self) -> f64 {
-        self.0[0].n
+        self.runs[0].n
     }
 
     /// The largest load.
     #[must_use]
     pub fn largest(&self) -> f64 {
-        self.0[self.0.len() - 1].n
+        self.runs[self.runs.len() - 1].n
     }
 
     /// Whether every load has at least three runs.
@@ -139,8 +166,12 @@ impl Observations {
             return None;
         }
         let border = loads[loads.len() - held].n;
-        let (below, above) = self.0.iter().partition(|run| run.n < border);
-        Some((Self(below), Self(above)))
+        let (below, above) = self.runs.iter().partition(|run| run.n < border);
+        let of = |runs| Self {
+            runs,
+            excluded: Vec::new(),
+        };
+        Some((of(below), of(above)))
     }
 }
 

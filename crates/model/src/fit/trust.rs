@@ -41,8 +41,12 @@ pub enum Rule {
     LackOfFit,
     /// Throughput is flat at the end.
     Ceiling,
+    /// Runs that do not count.
+    Excluded,
     /// Loads below one unit.
     BelowOne,
+    /// A prediction beyond twice the largest load.
+    Beyond,
 }
 
 impl Rule {
@@ -60,7 +64,9 @@ impl Rule {
             Self::Superlinear => "F8",
             Self::LackOfFit => "F9",
             Self::Ceiling => "F10",
+            Self::Excluded => "F11",
             Self::BelowOne => "F12",
+            Self::Beyond => "F13",
         }
     }
 }
@@ -94,15 +100,46 @@ impl Finding {
     }
 }
 
-/// F1: distinct loads, at least two more than parameters.
+/// F1: distinct loads, at least two more than parameters; a straight line through nothing needs two in all.
 pub(crate) fn few_loads(observations: &Observations, parameters: usize) -> Option<Finding> {
-    let (loads, needed) = (observations.loads().len(), parameters + 2);
+    let loads = observations.loads().len();
+    let needed = if parameters <= 1 { 2 } else { parameters + 2 };
+    let noun = if loads == 1 { "load" } else { "loads" };
     (loads < needed).then(|| {
-        Finding::refuse(
-            Rule::FewLoads,
-            format!("{loads} distinct loads; {parameters} parameters need {needed}"),
-        )
+        let what = if parameters == 1 {
+            format!("1 parameter needs {needed}")
+        } else {
+            format!("{parameters} parameters need {needed}")
+        };
+        Finding::refuse(Rule::FewLoads, format!("{loads} distinct {noun}; {what}"))
     })
+}
+
+/// F11: runs that do not count, by their reasons.
+pub(crate) fn excluded(observations: &Observations) -> Option<Finding> {
+    let excluded = observations.excluded();
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for exclusion in excluded {
+        let load = exclusion.run.n.to_string();
+        match reasons.iter_mut().find(|(reason, _)| *reason == exclusion.reason) {
+            Some((_, loads)) => loads.push(load),
+            None => reasons.push((&exclusion.reason, vec![load])),
+        }
+    }
+    let reasons: Vec<String> = reasons
+        .iter()
+        .take(6)
+        .map(|(reason, loads)| format!("{reason} (at {})", loads[..loads.len().min(8)].join(", ")))
+        .collect();
+    (!excluded.is_empty()).then(|| {
+        let (count, noun) = (excluded.len(), if excluded.len() == 1 { "run does" } else { "runs do" });
+        Finding::qualify(Rule::Excluded, format!("{count} {noun} not count: {}", reasons.join("; ")))
+    })
+}
+
+/// F13: no numbers far beyond what was measured.
+pub(crate) fn beyond(n: f64, largest: f64) -> Option<Finding> {
+    (n > 2.0 * largest).then(|| Finding::refuse(Rule::Beyond, format!("it is more than twice the largest load of {largest}")))
 }
 
 /// F2: the range of loads, for laws that bend.
@@ -237,8 +274,8 @@ pub(crate) fn misfit(
     (!reasons.is_empty()).then(|| Finding::qualify(Rule::LackOfFit, format!("{}: do not extrapolate", reasons.join("; "))))
 }
 
-/// F10: is throughput flat while the load at least doubles?
-pub(crate) fn ceiling(observations: &Observations) -> Option<Finding> {
+/// F10: is throughput flat while the load at least doubles? `busiest` is the utilisation of the busiest resource at the largest loads, if it is known.
+pub(crate) fn ceiling(observations: &Observations, busiest: Option<f64>) -> Option<Finding> {
     let loads = observations.loads();
     let flat = (0..loads.len().saturating_sub(2)).find_map(|from| {
         let means: Vec<f64> = loads[from..].iter().map(super::data::Load::mean).collect();
@@ -248,10 +285,19 @@ pub(crate) fn ceiling(observations: &Observations) -> Option<Finding> {
         let doubled = loads[loads.len() - 1].n >= 2.0 * loads[from].n;
         (doubled && high <= 1.05 * low).then_some(loads[from].n)
     })?;
+    let text = match busiest {
+        None => "where a resource is at 90 % or more, this is a ceiling, and laws with a peak do not hold".to_owned(),
+        Some(busy) if busy >= 0.9 => format!(
+            "a resource is at {:.0} %: a ceiling, and laws with a peak do not hold",
+            100.0 * busy
+        ),
+        Some(busy) => format!(
+            "though the busiest resource is at {:.0} %: something unmeasured limits (a lock, a pool of connections, the load generator)",
+            100.0 * busy
+        ),
+    };
     Some(Finding::qualify(
         Rule::Ceiling,
-        format!(
-            "throughput is flat from {flat} on: where a resource is at 90 % or more, this is a ceiling, and laws with a peak do not hold"
-        ),
+        format!("throughput is flat from {flat} on: {text}"),
     ))
 }
