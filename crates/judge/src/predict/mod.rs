@@ -7,6 +7,8 @@ mod calibrate;
 mod candidates;
 mod choose;
 mod estimate;
+#[cfg(test)]
+mod fixture;
 mod forecast;
 mod holdout;
 mod interval;
@@ -17,6 +19,8 @@ mod scenario;
 mod shape;
 mod split;
 mod structure;
+#[cfg(test)]
+mod tests;
 
 pub use calibrate::{Calibration, DemandOf, Growth};
 pub use candidates::{Candidates, Method};
