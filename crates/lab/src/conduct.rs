@@ -8,14 +8,15 @@ use std::{
 
 use rookery_guest::{CleanOptions, Lab, Site, open_lab};
 use rookery_host::RunId;
-use rookery_store::{RunHeader, Store, StoreError, TrialStatus};
-use rookery_study::{Plan, Study, Trial};
+use rookery_store::{HostDescription, RunHeader, Store, StoreError, TrialStatus};
+use rookery_study::{Plan, StackKind, Study, Trial};
 
 use crate::{
     Event, LabError, Listener, RunDir, check_plan, describe_host,
     facts::{differences, now},
     growth::{self, Growth},
     run_dir::store_in,
+    simulated,
     stack::Place,
     stage::{Stage, guest_kind},
 };
@@ -61,18 +62,26 @@ impl Conductor<'_> {
         check_plan(plan, &self.templates)?;
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let dir = RunDir::create(&self.runs, &stem)?;
+        let simulated = study.stack.kind == StackKind::Simulated;
         let header = RunHeader {
             run_id: dir.run().to_string(),
-            title: study.title.clone(),
+            title: if simulated {
+                simulated::title(&study.title)
+            } else {
+                study.title.clone()
+            },
             study_file: file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             study_text: text.to_owned(),
             study: study.clone(),
             plan: plan.clone(),
-            host: describe_host(&self.runs)?,
+            host: self.host_of(study)?,
             rookery_version: env!("CARGO_PKG_VERSION").to_owned(),
             created_at: now(),
         };
         let mut store = Store::create(dir.store(), &header)?;
+        if simulated {
+            store.note(&now(), simulated::NOTE)?;
+        }
         self.conduct(&dir, &mut store, &header)
     }
 
@@ -106,10 +115,18 @@ impl Conductor<'_> {
         for trial in store.reset_running()? {
             store.note(&now(), &format!("trial {trial} was interrupted and is run again"))?;
         }
-        for difference in differences(&header.host, &describe_host(&self.runs)?) {
+        for difference in differences(&header.host, &self.host_of(&header.study)?) {
             store.note(&now(), &format!("resumed on a changed host: {difference}"))?;
         }
         self.conduct(&dir, &mut store, &header)
+    }
+
+    /// The host of a study's run: this one, or the simulated one.
+    fn host_of(&self, study: &Study) -> Result<HostDescription, LabError> {
+        match &study.stack.simulated {
+            Some(system) => Ok(simulated::describe_host(system)),
+            None => describe_host(&self.runs),
+        }
     }
 
     fn conduct(&self, dir: &RunDir, store: &mut Store, header: &RunHeader) -> Result<Summary, LabError> {
@@ -153,7 +170,11 @@ impl Conductor<'_> {
 
     /// Runs at the same time take each other's CPUs: the numbers of both suffer, and the reader must know.
     fn remark_on_others(&self, store: &Store, known: &mut HashSet<RunId>) -> Result<(), LabError> {
-        let own = store.header()?.run_id;
+        let header = store.header()?;
+        if header.study.stack.kind == StackKind::Simulated {
+            return Ok(());
+        }
+        let own = header.run_id;
         let things = rookery_guest::inventory()?.into_iter();
         for other in things
             .filter(|thing| thing.alive && thing.run.as_str() != own)

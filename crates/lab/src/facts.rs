@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rookery_host::{Host, Invocation, RealHost, Topology};
 use rookery_store::HostDescription;
-use rookery_study::{HostFacts, Plan};
+use rookery_study::{HostFacts, Plan, StackKind};
 
 use crate::{LabError, host_settings::check_profile, stack, stage::guest_kind};
 
@@ -15,6 +15,9 @@ use crate::{LabError, host_settings::check_profile, stack, stage::guest_kind};
 /// What is missing, with its mend; a profile or a setting that is unknown or has no value for one of the guests.
 pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
     for variant in &plan.variants {
+        if variant.study.stack.kind == StackKind::Simulated {
+            continue;
+        }
         let (study, stack) = (&variant.study, stack::open(&variant.study));
         check_profile(study)?;
         let kind = guest_kind(study.guest.kind);

@@ -5,6 +5,7 @@
 
 mod ask;
 mod conduct;
+mod driving;
 mod error;
 mod event;
 mod facts;
@@ -14,6 +15,7 @@ mod host_settings;
 mod offered;
 mod rehearsal;
 mod run_dir;
+pub mod simulated;
 mod stack;
 mod stage;
 mod timekeeping;

@@ -3,7 +3,7 @@
 use std::{fs, time::Instant};
 
 use rookery_guest::{Guest, Site, UsageProbe, open_lab, remove_all};
-use rookery_study::{Plan, Point, Study};
+use rookery_study::{Plan, Point, StackKind, Study};
 use serde::Serialize;
 
 use crate::{
@@ -42,6 +42,10 @@ impl Conductor<'_> {
     /// When guests cannot be made, do not become healthy, or do not answer.
     pub fn rehearse(&self, plan: &Plan, rounds: u32, no_database: bool, tell: &mut dyn FnMut(Rehearsal)) -> Result<(), LabError> {
         check_plan(plan, &self.templates)?;
+        if plan.variants.iter().any(|variant| variant.study.stack.kind == StackKind::Simulated) {
+            let what = "the guests of a simulated study do not exist, so that there is nothing to rehearse\n  mend: `rookery run` computes its trials";
+            return Err(LabError::HostNotReady(what.to_owned()));
+        }
         let dir = RunDir::create(&self.runs, "rehearsal")?;
         let conducted = self.rehearse_in(&dir, plan, rounds, no_database, tell);
         let removed = fs::remove_dir_all(dir.path()).map_err(|error| LabError::file("remove the directory", dir.path(), &error));

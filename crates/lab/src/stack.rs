@@ -152,7 +152,7 @@ pub(crate) fn without_database(study: &Study) -> Option<Box<dyn Stack>> {
     Some(Box::new(lamp::Lamp::without_database(study, wanted)))
 }
 
-/// The stack of a study's variant.
+/// The stack of a study's variant, which is not simulated: such a one has none.
 pub(crate) fn open(study: &Study) -> Box<dyn Stack> {
     match &study.stack.lamp {
         Some(wanted) => Box::new(lamp::Lamp::of(study, wanted)),

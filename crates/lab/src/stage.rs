@@ -1,7 +1,6 @@
 //! The stage of a trial: guests are made, started, driven, stopped, audited, removed.
 
 use std::{
-    borrow::Cow,
     fs::File,
     path::Path,
     sync::{
@@ -12,20 +11,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_driver::{Assignment, Config, Limits, Phases, Progress, Script};
+use rookery_driver::{Config, Progress};
 use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Template, remove_all, start_all};
 use rookery_host::{RunId, Usage, UsageProbe, process_stat};
 use rookery_monitor::{Sampler, host_probe};
 use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::{GuestLog, Outcome, TrialRecord, Tuning};
-use rookery_study::{GuestKind, Plan, Point, Purpose, Study, Trial};
-use rookery_workload::dvdstore::{ShopperParams, WordLists};
+use rookery_study::{GuestKind, Plan, Point, Study, Trial};
 
 use crate::{
     Event, LabError,
+    driving::{Ground, config},
     fate::{Death, Starved, starved},
     host_settings::HostSettings,
-    offered::driver_load,
     stack::{self, Place, Reading, Stack},
     timekeeping::BothClocks,
     trial::{Evidence, audit, judge},
@@ -63,6 +61,9 @@ impl Stage<'_> {
     pub(crate) fn perform(&self, trial: &Trial) -> Result<Option<TrialRecord>, LabError> {
         let point = self.point(trial);
         let study = self.plan.study_of(point);
+        if let Some(system) = &study.stack.simulated {
+            return self.compute(trial, point, system);
+        }
         let act = Act {
             trial,
             point,
@@ -127,7 +128,7 @@ impl Stage<'_> {
         Ok(record)
     }
 
-    fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.place.go_on().is_break()
     }
 
@@ -181,7 +182,12 @@ impl Stage<'_> {
         settings: &[Vec<Reading>],
         ready_s: f64,
     ) -> Result<TrialRecord, LabError> {
-        let config = self.config(act, guests);
+        let ground = Ground {
+            directory: act.stack.directory(),
+            network: self.place.lab.network(),
+            guests: guests.iter().map(|guest| (guest.name().to_owned(), guest.address())).collect(),
+        };
+        let config = config(self.plan, act.trial, act.point, &ground);
         let clocks = BothClocks::read();
         let (measurement, resources, deaths) = self.drive(&config, act.trial, guests)?;
         let clock_step = clocks.check();
@@ -275,51 +281,6 @@ impl Stage<'_> {
         }
     }
 
-    fn config(&self, act: &Act<'_>, guests: &[Box<dyn Guest>]) -> Config {
-        let (workload, load, point) = (&act.study.workload, &act.study.load, act.point);
-        let shopper = ShopperParams {
-            size: point.database,
-            new_customers: workload.new_customers,
-            searches: workload.searches,
-            search_batch: workload.search_batch,
-            line_items: workload.line_items,
-        };
-        let assignments = guests
-            .iter()
-            .zip(&point.users)
-            .map(|(guest, users)| Assignment {
-                guest: guest.name().to_owned(),
-                target: guest.address(),
-                users: *users,
-                script: Script::DvdStore {
-                    directory: act.stack.directory().to_owned(),
-                    page_type: "php".to_owned(),
-                    shopper,
-                },
-            })
-            .collect();
-        Config {
-            assignments,
-            network: self.place.lab.network().map(Path::to_owned),
-            cpus: self.plan.driver_cpus.clone(),
-            phases: Phases {
-                ramp_up: load.ramp_up,
-                settle: load.settle,
-                steady: steady(load, act.trial.purpose),
-                ramp_down: load.ramp_down,
-                drain: load.drain,
-            },
-            load: driver_load(load, point),
-            pacing: workload.pacing,
-            think_time: workload.think_time,
-            timeout: load.timeout,
-            limits: Limits::default(),
-            words: Cow::Borrowed(WordLists::own()),
-            seed: act.trial.seed,
-            confirmed_targets: Vec::new(),
-        }
-    }
-
     fn tell(&self, trial: u32, config: &Config, progress: &Progress) {
         (self.place.listener)(&Event::Load {
             trial,
@@ -330,12 +291,6 @@ impl Stage<'_> {
             errors_per_s: progress.errors_per_s,
         });
     }
-}
-
-/// The measured window: trials that only approach the largest load may have a shorter one.
-fn steady(load: &rookery_study::Load, purpose: Purpose) -> Duration {
-    let short = load.search.as_ref().and_then(|search| search.steady);
-    short.filter(|_| purpose == Purpose::Approach).unwrap_or(load.steady)
 }
 
 /// What this very process uses: the driver's threads are nearly all of it.

@@ -1,9 +1,22 @@
 //! The host of a simulated study: it is computed as well, so that the study runs on every machine alike.
 
-use crate::{Document, GuestKind, HostFacts, StackKind, grammar::Context, problem::Code};
+use crate::{Document, GuestKind, HostFacts, SimulatedUse, StackKind, grammar::Context, problem::Code};
 
 /// Memory and disk of a simulated host, MiB: nothing is stored there.
 const PLENTY_MIB: u64 = 1 << 20;
+
+impl SimulatedUse {
+    /// The host that it runs on: so many CPUs, and more memory and disk than any study needs.
+    #[must_use]
+    pub fn host(&self) -> HostFacts {
+        HostFacts {
+            cpus: (0..self.host_cpus).collect(),
+            memory_mib: PLENTY_MIB,
+            disk_free_mib: PLENTY_MIB,
+            root: true,
+        }
+    }
+}
 
 /// The host that a simulated study plans for; `None` where the study runs on this one. Contradictions are refused.
 pub(super) fn host(document: &Document, context: &mut Context) -> Option<HostFacts> {
@@ -32,11 +45,5 @@ pub(super) fn host(document: &Document, context: &mut Context) -> Option<HostFac
             context.refuse::<()>(Code::Contradiction, spans.nearest("host.settings"), message, "remove it");
         }
     }
-    let system = document.variants()[first].study.stack.simulated.as_ref()?;
-    Some(HostFacts {
-        cpus: (0..system.host_cpus).collect(),
-        memory_mib: PLENTY_MIB,
-        disk_free_mib: PLENTY_MIB,
-        root: true,
-    })
+    document.variants()[first].study.stack.simulated.as_ref().map(SimulatedUse::host)
 }

@@ -1,0 +1,186 @@
+//! Trials that are computed instead of run: the driver's users in virtual time against a queueing model of the system under test.
+//!
+//! Nothing waits and nothing runs, yet a trial yields what a real one does: a measurement, samples of resources, an audit. All that stands above it is
+//! thus the same, and because the truth can be computed ([`knee`]), what it finds can be compared with the truth. Same plan, same numbers.
+
+mod cpus;
+mod random;
+mod system;
+mod truth;
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::atomic::AtomicBool,
+    time::Duration,
+};
+
+use rookery_driver::{Config, play};
+use rookery_stats::{Measurement, ResourceSample};
+use rookery_store::{HostDescription, TrialRecord};
+use rookery_study::{GuestKind, Plan, Point, SimulatedUse, Study, Trial};
+
+use self::{
+    random::Stream,
+    system::{Computed, Demands},
+};
+use crate::{
+    Event, LabError,
+    driving::{Ground, config},
+    stack::Found,
+    stage::Stage,
+    trial::{Evidence, audit, judge},
+};
+
+pub use truth::{knee, measure};
+
+/// What every reader of a simulated run must know; the first note of its store.
+pub const NOTE: &str =
+    "simulated: no guest ran and nothing was measured; every number was computed from the queueing model that [stack] describes";
+
+/// CPU time of the simulated driver for each request.
+const DRIVER_COST: Duration = Duration::from_micros(10);
+
+/// Memory of a guest besides its database, of the driver, and of all else, bytes.
+const GUEST_BYTES: u64 = 64 << 20;
+const DRIVER_BYTES: u64 = 32 << 20;
+const HOST_BYTES: u64 = 512 << 20;
+
+/// What one trial is computed from.
+struct Model<'a> {
+    system: &'a SimulatedUse,
+    demands: Demands,
+    seed: u64,
+}
+
+/// What one trial gave.
+struct Outcome {
+    measurement: Measurement,
+    resources: Vec<ResourceSample>,
+    /// Orders in the database of each guest.
+    orders: Vec<u64>,
+}
+
+/// The load of a trial on guests that have no addresses.
+fn load(plan: &Plan, trial: &Trial, point: &Point) -> Config {
+    let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let ground = Ground {
+        directory: "ds2",
+        network: None,
+        guests: (1..=point.guests).map(|number| (format!("g{number}"), nowhere)).collect(),
+    };
+    config(plan, trial, point, &ground)
+}
+
+fn compute(config: &Config, study: &Study, point: &Point, model: &Model<'_>, stop: &AtomicBool) -> Result<Outcome, LabError> {
+    let limit = |pins: &[u32]| match study.guest.kind {
+        GuestKind::Bare => pins.len() as f64,
+        GuestKind::Container | GuestKind::Fake => point.vcpus.cpus(),
+    };
+    let guests: Vec<(f64, Vec<u32>)> = point.pins.iter().map(|pins| (limit(pins), pins.clone())).collect();
+    let mut system = Computed::new(model.system, model.demands, &guests, model.seed);
+    let measurement = play(config, &mut system, DRIVER_COST, stop)?;
+    let orders = system.orders().to_vec();
+    let resources = samples(&measurement, system.usage(config.phases.load_end().as_secs_f64()), point);
+    Ok(Outcome {
+        measurement,
+        resources,
+        orders,
+    })
+}
+
+/// One sample a second of every guest, the driver and the host.
+fn samples(measurement: &Measurement, usage: &[Vec<f64>], point: &Point) -> Vec<ResourceSample> {
+    let mut samples = Vec::new();
+    let database = point.database.megabytes() << 20;
+    let mut before = vec![0.0; measurement.guests.len()];
+    for (second, used) in usage.iter().enumerate() {
+        let at_s = (second + 1) as f64;
+        let mut sample = |subject: &str, cpu_cores: f64, memory_bytes: u64| {
+            samples.push(ResourceSample {
+                subject: subject.to_owned(),
+                at_s,
+                cpu_cores,
+                memory_bytes,
+            });
+        };
+        let (mut cores, mut bytes) = (0.0, HOST_BYTES + DRIVER_BYTES);
+        for ((guest, used), before) in measurement.guests.iter().zip(used).zip(&mut before) {
+            sample(&guest.guest, used - *before, GUEST_BYTES + database);
+            cores += used - *before;
+            bytes += GUEST_BYTES + database;
+            *before = *used;
+        }
+        let seconds = measurement.guests.iter().filter_map(|guest| guest.series.get(second));
+        let requests: u32 = seconds.map(|second| second.requests + second.errors).sum();
+        let driver = f64::from(requests) * DRIVER_COST.as_secs_f64();
+        sample("host", cores + driver, bytes);
+        sample("driver", driver, DRIVER_BYTES);
+    }
+    samples
+}
+
+impl Stage<'_> {
+    /// Compute one trial. `None` = the user stopped it.
+    ///
+    /// # Errors
+    /// When the load makes no sense to the driver.
+    pub(crate) fn compute(&self, trial: &Trial, point: &Point, system: &SimulatedUse) -> Result<Option<TrialRecord>, LabError> {
+        (self.place.listener)(&Event::TrialStarted {
+            trial: trial.id,
+            point: point.label(),
+            repeat: trial.repeat,
+        });
+        let study = self.plan.study_of(point);
+        // The seed of a trial is that of its block, so that variants meet the same users; what differs from trial to trial takes the trial's number.
+        let factor = Stream::new(trial.seed, u64::from(trial.id)).log_normal(system.noise);
+        let model = Model {
+            system,
+            demands: Demands::of(system, point.guests, study.workload.searches, factor),
+            seed: trial.seed,
+        };
+        let config = load(self.plan, trial, point);
+        let outcome = compute(&config, study, point, &model, self.place.stop)?;
+        let audits = outcome.measurement.guests.iter().zip(&outcome.orders).map(|(seen, orders)| {
+            let found = Found {
+                orders: *orders,
+                faults: Vec::new(),
+            };
+            audit(&seen.guest, seen, Ok(found), &[])
+        });
+        let record = judge(
+            study,
+            Evidence {
+                audits: audits.collect(),
+                measurement: outcome.measurement,
+                resources: outcome.resources,
+                clock_step: None,
+                deaths: Vec::new(),
+                starved: Vec::new(),
+                logs: Vec::new(),
+                tunings: Vec::new(),
+                ready_s: 0.0,
+            },
+        );
+        Ok((!self.stopped()).then_some(record))
+    }
+}
+
+/// The host of a simulated run, which is no host.
+pub(crate) fn describe_host(system: &SimulatedUse) -> HostDescription {
+    HostDescription {
+        hostname: "simulated host".to_owned(),
+        kernel: "none (simulated)".to_owned(),
+        cpu_model: format!("simulated, {} CPUs", system.host_cpus),
+        facts: system.host(),
+        versions: vec![("rookery".to_owned(), env!("CARGO_PKG_VERSION").to_owned())],
+    }
+}
+
+/// The title of a simulated run says what it is.
+pub(crate) fn title(title: &str) -> String {
+    if title.to_lowercase().contains("simulated") {
+        title.to_owned()
+    } else {
+        format!("{title} (simulated)")
+    }
+}
