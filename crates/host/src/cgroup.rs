@@ -107,6 +107,12 @@ impl Cgroups {
         Some(self.v1.get(controller).or(self.v2.as_ref())?.join(group))
     }
 
+    /// Whether a controller is mounted as version 1.
+    #[must_use]
+    pub fn is_v1(&self, controller: &str) -> bool {
+        self.v1.contains_key(controller)
+    }
+
     /// A reader of a group's CPU time and memory. It gives `None` when the group is gone.
     #[must_use]
     pub fn usage_probe(&self, group: &str) -> UsageProbe {

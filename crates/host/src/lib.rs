@@ -6,19 +6,25 @@
 
 mod cgroup;
 mod command;
+mod cpu_places;
 mod cpulist;
+
+pub mod io;
 mod mounts;
 mod netns;
 mod process;
 pub mod procfs;
+pub mod residence;
 mod run_id;
 pub mod settings;
 mod state_dir;
 mod topology;
 mod usage;
+pub mod volume;
 
 pub use cgroup::{Cgroups, Layout};
 pub use command::{CommandError, FaultyHost, Host, Invocation, RealHost};
+pub use cpu_places::CpuPlace;
 pub use cpulist::{format_cpu_list, parse_cpu_list};
 pub use mounts::{Mount, mounts, parse_mountinfo};
 pub use netns::{NETNS_DIR, enter_netns, in_netns, make_netns, netns_names, netns_path, remove_netns};

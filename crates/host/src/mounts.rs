@@ -7,6 +7,10 @@ use std::{fs, io, path::PathBuf};
 pub struct Mount {
     /// Where it is mounted.
     pub point: PathBuf,
+    /// Number of its device, major and minor; major 0 of what has none.
+    pub device: (u32, u32),
+    /// Options of this mount alone: `rw,noatime`.
+    pub flags: String,
     /// File-system type: `ext4`, `overlay`, `cgroup`, ...
     pub kind: String,
     /// What is mounted; for pseudo file systems a free name.
@@ -33,12 +37,18 @@ pub fn mounts() -> io::Result<Vec<Mount>> {
 /// Fields: id parent dev root point options [optional...] - type source super-options (proc_pid_mountinfo(5)).
 fn parse_line(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
-    let point = PathBuf::from(unescape(left.split(' ').nth(4)?));
+    let mut fields = left.split(' ');
+    let (major, minor) = fields.nth(2)?.split_once(':')?;
+    let device = (major.parse().ok()?, minor.parse().ok()?);
+    let point = PathBuf::from(unescape(fields.nth(1)?));
+    let flags = fields.next()?.to_owned();
     let mut right = right.split(' ');
     let kind = right.next()?.to_owned();
     let source = unescape(right.next()?);
     Some(Mount {
         point,
+        device,
+        flags,
         kind,
         source,
         options: unescape(right.next().unwrap_or_default()),
@@ -80,6 +90,7 @@ mod tests {
         let mounts = parse_mountinfo(text);
         assert_eq!(mounts.len(), 2);
         assert_eq!(mounts[0].point, PathBuf::from("/mnt/a b"));
+        assert_eq!((mounts[0].device, mounts[0].flags.as_str()), ((98, 0), "rw,noatime"));
         assert_eq!((mounts[1].kind.as_str(), mounts[1].source.as_str()), ("overlay", "rookery-abc"));
     }
 

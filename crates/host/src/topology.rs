@@ -8,6 +8,7 @@ use std::{
 
 use crate::{
     cgroup::{Cgroups, Layout},
+    cpu_places::{CpuPlace, read_places},
     cpulist::parse_cpu_list,
     procfs::{HostMemory, parse_cpu_model, parse_meminfo},
 };
@@ -19,6 +20,8 @@ pub struct Topology {
     pub online_cpus: BTreeSet<u32>,
     /// CPUs that this process may use: online, in its affinity mask, in its cpuset.
     pub usable_cpus: BTreeSet<u32>,
+    /// Where each usable CPU sits, in ascending order.
+    pub places: Vec<CpuPlace>,
     /// Memory.
     pub memory: HostMemory,
     /// Free space, for this user, where runs are kept, bytes.
@@ -61,6 +64,7 @@ impl Topology {
             _ => usable,
         };
         Ok(Self {
+            places: read_places(Path::new("/sys/devices/system"), &usable),
             usable_cpus: usable,
             online_cpus,
             memory: parsed("the memory", Path::new("/proc/meminfo"), parse_meminfo)?,
@@ -147,6 +151,7 @@ mod tests {
             !host.usable_cpus.is_empty() && host.usable_cpus.is_subset(&host.online_cpus),
             "{host:?}"
         );
+        assert!(host.places.iter().map(|place| place.cpu).eq(host.usable_cpus.iter().copied()));
         assert!(host.memory.total >= host.memory.available && host.memory.available > 0);
         assert!(!host.kernel.is_empty() && host.disk_free > 0);
     }

@@ -1,0 +1,356 @@
+//! What a volume shall be, how that is said to mkfs and mount, and what it is.
+
+use std::{fmt, path::Path};
+
+use rustix::mount::MountFlags;
+
+use crate::{
+    command::Invocation,
+    mounts::{Mount, mounts},
+};
+
+/// File systems that volumes can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4.
+    Ext4,
+    /// XFS.
+    Xfs,
+}
+
+impl FileSystem {
+    /// Its name, as the kernel writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+        }
+    }
+
+    /// The program that makes it, and the package that has it.
+    #[must_use]
+    pub fn maker(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Ext4 => ("mkfs.ext4", "e2fsprogs"),
+            Self::Xfs => ("mkfs.xfs", "xfsprogs"),
+        }
+    }
+
+    /// The smallest volume that it can be made on, MiB.
+    #[must_use]
+    pub fn least_mib(self) -> u64 {
+        match self {
+            Self::Ext4 => 16,
+            Self::Xfs => 300,
+        }
+    }
+}
+
+/// Whether reading a file changes its access time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atime {
+    /// Once a day, and after changes: what the kernel does unless told otherwise.
+    Relatime,
+    /// Never.
+    Noatime,
+    /// Always.
+    Strictatime,
+}
+
+impl Atime {
+    /// Its name, as mounts show it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Relatime => "relatime",
+            Self::Noatime => "noatime",
+            Self::Strictatime => "strictatime",
+        }
+    }
+}
+
+/// What of the data passes the journal (ext4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Journal {
+    /// Data are written before the metadata that tell of them.
+    Ordered,
+    /// Data may be written later.
+    Writeback,
+    /// All data too.
+    Journal,
+}
+
+impl Journal {
+    /// Its name, as mounts show it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::Writeback => "writeback",
+            Self::Journal => "journal",
+        }
+    }
+}
+
+/// A volume that shall be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeSpec {
+    /// Size, MiB.
+    pub size_mib: u64,
+    /// Its file system; `None` = a raw device.
+    pub file_system: Option<FileSystem>,
+    /// Block size of the file system, bytes: 1024, 2048 or 4096; `None` = as mkfs chooses.
+    pub block_size: Option<u32>,
+    /// Access times.
+    pub atime: Atime,
+    /// Write barriers; `None` = as the file system does (on). XFS cannot do without.
+    pub barriers: Option<bool>,
+    /// Journal mode; `None` = as the file system does. ext4 only.
+    pub journal: Option<Journal>,
+    /// Tell the device which blocks are free, at once.
+    pub discard: bool,
+    /// Seconds between two commits of the journal; `None` = as the file system does. ext4 only.
+    pub commit_s: Option<u32>,
+    /// The file behind the device is read and written without the host's page cache.
+    pub direct: bool,
+}
+
+impl VolumeSpec {
+    /// What cannot be.
+    ///
+    /// # Errors
+    /// Each contradiction with its mend.
+    pub fn check(&self) -> Result<(), String> {
+        let Some(file_system) = self.file_system else { return Ok(()) };
+        let least = file_system.least_mib();
+        if self.size_mib < least {
+            return Err(format!(
+                "{} needs a volume of at least {least} MiB, not {}",
+                file_system.name(),
+                self.size_mib
+            ));
+        }
+        if file_system == FileSystem::Xfs {
+            let refused = [
+                ("barriers that are off", self.barriers == Some(false)),
+                ("journal modes", self.journal.is_some()),
+                ("a commit interval", self.commit_s.is_some()),
+            ];
+            if let Some((what, _)) = refused.into_iter().find(|(_, asked)| *asked) {
+                return Err(format!("xfs has no {what}; ext4 has"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The command that makes the file system on `device`; `None` for a raw one. Nothing is left to be done in the background later.
+    #[must_use]
+    pub fn mkfs(&self, device: &Path) -> Option<Invocation> {
+        let file_system = self.file_system?;
+        let mut invocation = Invocation::new(file_system.maker().0);
+        invocation = match file_system {
+            FileSystem::Ext4 => invocation.args(["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"]),
+            FileSystem::Xfs => invocation.args(["-q", "-f", "-K"]),
+        };
+        if let Some(bytes) = self.block_size {
+            invocation = match file_system {
+                FileSystem::Ext4 => invocation.args(["-b".to_owned(), bytes.to_string()]),
+                FileSystem::Xfs => invocation.args(["-b".to_owned(), format!("size={bytes}")]),
+            };
+        }
+        Some(invocation.arg(device))
+    }
+
+    /// Flags of the mount. Devices and set-user-id programs on a volume have no effect.
+    #[must_use]
+    pub fn flags(&self) -> MountFlags {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        match self.atime {
+            Atime::Relatime => flags | MountFlags::RELATIME,
+            Atime::Noatime => flags | MountFlags::NOATIME,
+            Atime::Strictatime => flags | MountFlags::STRICTATIME,
+        }
+    }
+
+    /// Options for the file system: `barrier=0,data=writeback`.
+    #[must_use]
+    pub fn data(&self) -> String {
+        let mut options = Vec::new();
+        if self.file_system == Some(FileSystem::Ext4) {
+            options.extend(self.barriers.map(|on| format!("barrier={}", u8::from(on))));
+            options.extend(self.journal.map(|journal| format!("data={}", journal.name())));
+            options.extend(self.commit_s.map(|seconds| format!("commit={seconds}")));
+        }
+        options.extend(self.discard.then(|| "discard".to_owned()));
+        options.join(",")
+    }
+}
+
+/// What a mounted volume is, read back from the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InForce {
+    /// Type of file system.
+    pub file_system: String,
+    /// `relatime`, `noatime` or `strictatime`.
+    pub atime: &'static str,
+    /// Write barriers.
+    pub barriers: bool,
+    /// Journal mode.
+    pub journal: String,
+    /// Whether free blocks are told at once.
+    pub discard: bool,
+    /// Seconds between two commits; `None` where the file system does not tell.
+    pub commit_s: Option<u32>,
+    /// Block size, bytes.
+    pub block_size: u64,
+}
+
+impl fmt::Display for InForce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let barriers = if self.barriers { "barriers" } else { "no barriers" };
+        write!(f, "{}, {}, {barriers}, data={}", self.file_system, self.atime, self.journal)
+    }
+}
+
+/// Read back the volume mounted at `point`; `None` when nothing is.
+#[must_use]
+pub fn in_force(point: &Path) -> Option<InForce> {
+    let point = point.canonicalize().ok()?;
+    // The last one covers those before.
+    let mount = mounts().ok()?.into_iter().rfind(|mount| mount.point == point)?;
+    let space = rustix::fs::statvfs(&point).ok()?;
+    Some(of_mount(&mount, space.f_bsize))
+}
+
+/// ext4's own interval between two commits, s; it is not shown while it holds (ext4(5)).
+const EXT4_COMMIT_S: u32 = 5;
+
+fn of_mount(mount: &Mount, block_size: u64) -> InForce {
+    let has = |list: &str, word: &str| list.split(',').any(|option| option == word);
+    let value = |key: &str| {
+        mount
+            .options
+            .split(',')
+            .find_map(|option| option.strip_prefix(key)?.strip_prefix('='))
+    };
+    let ext4 = mount.kind == "ext4";
+    let atime = match () {
+        () if has(&mount.flags, "noatime") => "noatime",
+        () if has(&mount.flags, "relatime") => "relatime",
+        () => "strictatime",
+    };
+    InForce {
+        file_system: mount.kind.clone(),
+        atime,
+        barriers: !has(&mount.options, "nobarrier") && value("barrier") != Some("0"),
+        // Not shown while it is the default of the file system, and ours have no other.
+        journal: value("data").unwrap_or(if ext4 { "ordered" } else { "metadata" }).to_owned(),
+        discard: has(&mount.options, "discard"),
+        commit_s: value("commit").and_then(|text| text.parse().ok()).or(ext4.then_some(EXT4_COMMIT_S)),
+        block_size,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mounts::parse_mountinfo;
+
+    fn spec() -> VolumeSpec {
+        VolumeSpec {
+            size_mib: 512,
+            file_system: Some(FileSystem::Ext4),
+            block_size: None,
+            atime: Atime::Relatime,
+            barriers: None,
+            journal: None,
+            discard: false,
+            commit_s: None,
+            direct: true,
+        }
+    }
+
+    #[test]
+    fn the_options_of_the_paper_are_said_and_read_back() {
+        let paper = VolumeSpec {
+            atime: Atime::Noatime,
+            barriers: Some(false),
+            journal: Some(Journal::Writeback),
+            ..spec()
+        };
+        assert_eq!(paper.data(), "barrier=0,data=writeback");
+        assert!(paper.flags().contains(MountFlags::NOATIME));
+        let line = "107 27 7:0 / /x rw,nosuid,nodev,noatime - ext4 /dev/loop0 rw,discard,nobarrier,commit=10,data=writeback\n";
+        let read = of_mount(&parse_mountinfo(line)[0], 4096);
+        assert_eq!(
+            (read.atime, read.barriers, read.journal.as_str(), read.discard, read.commit_s),
+            ("noatime", false, "writeback", true, Some(10))
+        );
+        assert_eq!(read.to_string(), "ext4, noatime, no barriers, data=writeback");
+    }
+
+    #[test]
+    fn what_is_not_shown_is_the_default() {
+        let read = |line: &str| of_mount(&parse_mountinfo(line)[0], 4096);
+        let ext4 = read("107 27 7:0 / /x rw,relatime - ext4 /dev/loop0 rw\n");
+        assert_eq!(
+            (ext4.atime, ext4.barriers, ext4.journal.as_str(), ext4.discard, ext4.commit_s),
+            ("relatime", true, "ordered", false, Some(5))
+        );
+        let xfs = read("107 27 7:0 / /x rw - xfs /dev/loop0 rw,attr2,inode64\n");
+        assert_eq!((xfs.atime, xfs.journal.as_str(), xfs.commit_s), ("strictatime", "metadata", None));
+    }
+
+    #[test]
+    fn commands_say_all_that_is_asked() {
+        let line = |spec: VolumeSpec| spec.mkfs(Path::new("/dev/loop9")).map(|invocation| invocation.line());
+        assert_eq!(
+            line(VolumeSpec {
+                block_size: Some(1024),
+                ..spec()
+            })
+            .as_deref(),
+            Some("mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -b 1024 /dev/loop9")
+        );
+        let xfs = VolumeSpec {
+            file_system: Some(FileSystem::Xfs),
+            ..spec()
+        };
+        assert_eq!(line(xfs).as_deref(), Some("mkfs.xfs -q -f -K /dev/loop9"));
+        assert_eq!(
+            line(VolumeSpec {
+                file_system: None,
+                ..spec()
+            }),
+            None
+        );
+    }
+
+    #[test]
+    fn what_a_file_system_cannot_do_is_refused() {
+        let xfs = VolumeSpec {
+            file_system: Some(FileSystem::Xfs),
+            ..spec()
+        };
+        xfs.check().expect("plain");
+        for bad in [
+            VolumeSpec {
+                barriers: Some(false),
+                ..xfs.clone()
+            },
+            VolumeSpec {
+                journal: Some(Journal::Ordered),
+                ..xfs.clone()
+            },
+            VolumeSpec {
+                commit_s: Some(5),
+                ..xfs.clone()
+            },
+            VolumeSpec { size_mib: 299, ..xfs },
+            VolumeSpec { size_mib: 8, ..spec() },
+        ] {
+            assert!(bad.check().is_err(), "{bad:?}");
+        }
+    }
+}
