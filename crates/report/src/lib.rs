@@ -7,6 +7,7 @@ mod analysis;
 mod answer;
 mod arrivals;
 mod capacity;
+mod compare;
 mod cpu;
 mod draw;
 mod effects;
@@ -30,6 +31,7 @@ mod timeline;
 use rookery_store::{Store, StoreError};
 
 pub use analysis::{Analysis, OperationSummary, PointSummary, QosCount};
+pub use compare::{compare_html, compare_terminal};
 pub use effects::{Compared, Effects, Interaction, Metric, Worth};
 pub use fit_figure::{FitCurve, FitFigure, FitPoint, fit_html};
 pub use rookery_judge::{Run, TrialData};

@@ -142,7 +142,7 @@ fn effects(analysis: &Analysis) -> String {
 }
 
 /// A table with aligned columns and an empty line after it; nothing without rows.
-fn aligned(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
+pub(crate) fn aligned(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
     if rows.is_empty() {
         return String::new();
     }

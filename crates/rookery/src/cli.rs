@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Drive(DriveCommand),
     /// Report a stored run again: summary to the terminal, report.html beside the store
     Report(ReportArgs),
+    /// Compare stored runs: a verdict per metric with its interval, and an exit code for gates
+    Compare(CompareArgs),
     /// Export a stored run
     Export(ExportArgs),
     /// Fit scaling laws to measurements in a CSV file, and say how far to trust them
@@ -411,6 +413,36 @@ pub(crate) struct ReportArgs {
     /// Print the path of the report alone
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The run to compare with: its directory, name or id, or `latest`
+    #[arg(value_name = "BASE")]
+    pub(crate) base: String,
+    /// The run to compare, likewise
+    #[arg(value_name = "NEW")]
+    pub(crate) new: String,
+    /// A further run of the base; may be given several times
+    #[arg(long = "base", value_name = "RUN")]
+    pub(crate) more_base: Vec<String>,
+    /// A further new run; may be given several times
+    #[arg(long = "new", value_name = "RUN")]
+    pub(crate) more_new: Vec<String>,
+    /// Changes up to this size are not worth a word, such as 2%
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = crate::commands::compare::percentage)]
+    pub(crate) ignore: f64,
+    /// Fail also where something cannot be said, or a point of the base has nothing to be compared with
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Write a page with figures here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }

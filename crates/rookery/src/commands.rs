@@ -3,6 +3,7 @@
 mod app;
 mod check;
 mod clean;
+pub(crate) mod compare;
 mod data;
 mod drive;
 mod export;
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::App(AppCommand::Dvdstore(args)) => app::run(args),
         Command::Drive(DriveCommand::Dvdstore(args)) => drive::run(args),
         Command::Report(args) => report::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::Export(args) => export::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Guests(args) => guests::run(args),

@@ -1,0 +1,414 @@
+//! Two runs against each other, in words: what changed first, then what else differs, then the numbers.
+
+mod page;
+
+pub use page::html as compare_html;
+
+use rookery_judge::compare::{
+    Comparison, Difference, Finding, LeftOut, Metric, NoneSeen, PROPOSED_FOR, Scale, Side, Unsaid, Verdict, WhyLeftOut,
+};
+
+use crate::{figures::Table, format, terminal};
+
+/// From this change on the machine itself is spoken of.
+const MACHINE_CHANGED: f64 = 0.03;
+/// The same for cores that somebody else used.
+const OTHERS: f64 = 0.1;
+
+/// The comparison as plain text for a terminal.
+#[must_use]
+pub fn compare_terminal(comparison: &Comparison) -> String {
+    let mut text = format!("{}\n", terminal::plain(&title(comparison)));
+    for line in runs(comparison) {
+        text += &format!("{}\n", terminal::plain(&line));
+    }
+    text += "\n";
+    for sentence in answer(comparison) {
+        text += &format!("* {}\n", terminal::plain(&sentence));
+    }
+    text += "\n";
+    let differences = difference_table(&comparison.differences);
+    if !differences.rows.is_empty() {
+        text += "Not the same on both sides:\n\n";
+    }
+    text += &terminal::aligned(differences.heads, differences.rows);
+    for table in [overall_table(comparison), brief_table(comparison)] {
+        if !table.rows.is_empty() {
+            text += &format!("{}\n\n", table.label);
+        }
+        text += &terminal::aligned(table.heads, table.rows);
+    }
+    let known = caveats(comparison);
+    if !known.is_empty() {
+        text += "To be known:\n";
+        for caveat in known {
+            text += &format!("- {}\n", terminal::plain(&caveat));
+        }
+    }
+    text
+}
+
+/// `r2 against r1`.
+fn title(comparison: &Comparison) -> String {
+    format!("{} against {}", names(&comparison.new), names(&comparison.base))
+}
+
+fn names(side: &[Side]) -> String {
+    side.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>().join(" + ")
+}
+
+/// One line per run.
+fn runs(comparison: &Comparison) -> Vec<String> {
+    let line = |role: &str, run: &Side| {
+        let mut line = format!(
+            "{role}: run {}, {}; {}; {} done",
+            run.run_id,
+            run.created_at,
+            run.title,
+            format::counted(run.done, "trial")
+        );
+        for (count, word) in [(run.void, "void"), (run.failed, "failed")] {
+            if count > 0 {
+                line += &format!(", {count} {word}");
+            }
+        }
+        line
+    };
+    let base = comparison.base.iter().map(|run| line("base", run));
+    base.chain(comparison.new.iter().map(|run| line("new", run))).collect()
+}
+
+/// What changed, in sentences: the primary comparisons, then single points.
+fn answer(comparison: &Comparison) -> Vec<String> {
+    let mut all = Vec::new();
+    if comparison.points.is_empty() {
+        all.push("Nothing can be said: the runs have no point in common that could be compared.".to_owned());
+        return all;
+    }
+    let lost: Vec<&str> = comparison
+        .points
+        .iter()
+        .filter(|point| point.lost)
+        .map(|point| point.label.as_str())
+        .collect();
+    if !lost.is_empty() {
+        all.push(format!("Worse: guests failed in every new trial of {}.", lost.join("; ")));
+    }
+    let told = |wanted: &dyn Fn(&Verdict) -> bool| -> Vec<String> {
+        let found = comparison.primary().filter(|finding| wanted(&finding.verdict));
+        found
+            .map(|finding| format!("{} {}", finding.metric.name(), change(finding)))
+            .collect()
+    };
+    let is = |verdict: Verdict| move |own: &Verdict| *own == verdict;
+    for (word, found) in [
+        ("Worse", told(&is(Verdict::Worse))),
+        ("Better", told(&is(Verdict::Better))),
+        ("No difference seen", told(&|verdict| matches!(verdict, Verdict::NoneSeen { .. }))),
+        ("No difference that matters", told(&is(Verdict::NoneThatMatters))),
+    ] {
+        if !found.is_empty() {
+            all.push(format!("{word}: {}.", found.join(", ")));
+        }
+    }
+    for finding in comparison.primary() {
+        if let Verdict::CannotBeSaid { .. } = finding.verdict {
+            let size = finding.change.map_or_else(String::new, |_| format!(" {}", change(finding)));
+            all.push(format!("Cannot be said: {}{size}: {}.", finding.metric.name(), why(finding)));
+        }
+    }
+    all.extend(single_points(comparison));
+    all
+}
+
+/// Secondary metrics that changed, and single points that say something else than all points together, where chance is excluded for all of
+/// these comparisons.
+fn single_points(comparison: &Comparison) -> Vec<String> {
+    let mut all = Vec::new();
+    for wanted in [Verdict::Worse, Verdict::Better] {
+        let secondary = comparison
+            .overall
+            .iter()
+            .filter(|finding| !finding.metric.is_primary() && finding.verdict == wanted);
+        let found: Vec<String> = secondary
+            .map(|finding| format!("{} {}", finding.metric.name(), change(finding)))
+            .collect();
+        if !found.is_empty() {
+            let word = if wanted == Verdict::Worse { "worse" } else { "better" };
+            all.push(format!("Beside them {word}: {}.", found.join(", ")));
+        }
+    }
+    let tells = |finding: &&Finding| {
+        let overall = comparison.of(finding.metric).map(|overall| overall.verdict);
+        let changed = matches!(finding.verdict, Verdict::Better | Verdict::Worse);
+        finding.metric.is_primary() && changed && overall != Some(finding.verdict)
+    };
+    for point in &comparison.points {
+        let of_metric = |finding: &Finding| format!("{} {} ({})", finding.metric.name(), change(finding), verdict(finding));
+        let found: Vec<String> = point.findings.iter().filter(tells).map(of_metric).collect();
+        if !found.is_empty() {
+            all.push(format!("At {}: {}.", point.label, found.join(", ")));
+        }
+    }
+    all
+}
+
+/// A value of a metric with its unit.
+fn value(metric: Metric, value: Option<f64>) -> String {
+    format::or_none(value, |value| match metric {
+        Metric::Throughput => format::number(value),
+        Metric::Errors => format::percent(value),
+        _ => format!("{} ms", format::number(value)),
+    })
+}
+
+/// A share as a change on the scale of its metric, without the unit.
+fn signed(metric: Metric, share: f64) -> String {
+    match metric.scale() {
+        Scale::Ratio => format::signed(share),
+        Scale::Share => {
+            let text = format!("{:+.2}", 100.0 * share);
+            if text.trim_start_matches(['+', '-']) == "0.00" {
+                "0.00".to_owned()
+            } else {
+                text.replace('-', "\u{2212}")
+            }
+        }
+    }
+}
+
+fn unit(metric: Metric) -> &'static str {
+    match metric.scale() {
+        Scale::Ratio => "%",
+        Scale::Share => "points",
+    }
+}
+
+/// The change with its interval: `−9.8 % (−11.2 to −8.4)`.
+fn change(finding: &Finding) -> String {
+    let metric = finding.metric;
+    format::or_none(finding.change, |change| {
+        let interval = finding.interval.map_or_else(String::new, |(low, high)| {
+            format!(" ({} to {})", signed(metric, low), signed(metric, high))
+        });
+        format!("{} {}{interval}", signed(metric, change), unit(metric))
+    })
+}
+
+/// The verdict in a few words, as it stands in tables.
+fn verdict(finding: &Finding) -> String {
+    match finding.verdict {
+        Verdict::Better => "better".to_owned(),
+        Verdict::Worse => "worse".to_owned(),
+        Verdict::NoneThatMatters => "no difference that matters".to_owned(),
+        Verdict::NoneSeen { because: None } => "no difference seen".to_owned(),
+        Verdict::NoneSeen {
+            because: Some(NoneSeen::PerhapsChance),
+        } => "no difference seen: among so many comparisons it may be chance".to_owned(),
+        Verdict::NoneSeen {
+            because: Some(NoneSeen::Small),
+        } => "no difference seen that is larger than what is ignored".to_owned(),
+        Verdict::CannotBeSaid { .. } => format!("cannot be said: {}", why(finding)),
+    }
+}
+
+/// Why something cannot be said; empty for every other verdict.
+fn why(finding: &Finding) -> String {
+    let Verdict::CannotBeSaid { because } = finding.verdict else {
+        return String::new();
+    };
+    match because {
+        Unsaid::NoValue => "a side has no good trial".to_owned(),
+        Unsaid::TooFew { repeats } => format!("too few trials, {repeats} repeats of each point are needed"),
+        Unsaid::TooScattered { repeats } => {
+            let size = match finding.metric.scale() {
+                Scale::Ratio => format!("a change of {} %", format::trimmed(100.0 * PROPOSED_FOR)),
+                Scale::Share => "a change of 5 points".to_owned(),
+            };
+            match repeats {
+                Some(repeats) => format!("the trials scatter too much, about {repeats} repeats would find {size}"),
+                None => format!("the trials scatter too much, 1000 repeats would not find {size}"),
+            }
+        }
+    }
+}
+
+/// The smallest change that would have been found, with its unit.
+fn detectable(finding: &Finding) -> String {
+    format::or_none(finding.detectable, |share| {
+        format!("{} {}", format::few(100.0 * share), unit(finding.metric))
+    })
+}
+
+fn heads(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// What else differs; names of settings and values as they were stored.
+fn difference_table(differences: &[Difference]) -> Table {
+    let joined = |values: &[String]| {
+        if values.is_empty() {
+            "\u{2013}".to_owned()
+        } else {
+            values.join("; ")
+        }
+    };
+    Table {
+        label: String::new(),
+        heads: heads(&["what", "base", "new"]),
+        rows: differences
+            .iter()
+            .map(|difference| vec![difference.what.clone(), joined(&difference.base), joined(&difference.new)])
+            .collect(),
+    }
+}
+
+/// All metrics over all points together.
+fn overall_table(comparison: &Comparison) -> Table {
+    let row = |finding: &Finding| {
+        let metric = finding.metric;
+        let mark = if metric.is_primary() { "*" } else { "" };
+        vec![
+            format!("{}{mark}", metric.name()),
+            value(metric, finding.base),
+            value(metric, finding.new),
+            change(finding),
+            verdict(finding),
+            detectable(finding),
+        ]
+    };
+    Table {
+        label: format!(
+            "Over {} together, geometric means (* = named beforehand, decides the exit code):",
+            format::counted(comparison.overall_points, "point")
+        ),
+        heads: heads(&["metric", "base", "new", "change (95 %)", "verdict", "detectable"]),
+        rows: comparison
+            .overall
+            .iter()
+            .filter(|_| comparison.overall_points > 0)
+            .map(row)
+            .collect(),
+    }
+}
+
+/// One row per point with the primary metrics; nothing where there is only one.
+fn brief_table(comparison: &Comparison) -> Table {
+    let metrics: Vec<Metric> = Metric::ALL.into_iter().filter(|metric| metric.is_primary()).collect();
+    let mut names = vec!["point", "trials"];
+    names.extend(metrics.iter().map(|metric| metric.name()));
+    let cell = |finding: &Finding| match finding.verdict {
+        Verdict::Better | Verdict::Worse => format!("{} {}", change(finding), verdict(finding)),
+        _ => change(finding),
+    };
+    let rows = comparison.points.iter().filter(|_| comparison.points.len() > 1).map(|point| {
+        let mut row = vec![point.label.clone(), format!("{} / {}", point.base_trials, point.new_trials)];
+        let primary = point.findings.iter().filter(|finding| finding.metric.is_primary());
+        row.extend(primary.map(cell));
+        row
+    });
+    Table {
+        label: "Point by point; called better or worse only where chance is excluded for all points together:".to_owned(),
+        heads: heads(&names),
+        rows: rows.collect(),
+    }
+}
+
+/// Everything of every point.
+fn full_table(comparison: &Comparison) -> Table {
+    let rows = comparison.points.iter().flat_map(|point| {
+        let row = |finding: &Finding| {
+            vec![
+                point.label.clone(),
+                format!("{} / {}", point.base_trials, point.new_trials),
+                finding.metric.name().to_owned(),
+                value(finding.metric, finding.base),
+                value(finding.metric, finding.new),
+                change(finding),
+                verdict(finding),
+                detectable(finding),
+            ]
+        };
+        point.findings.iter().map(row)
+    });
+    Table {
+        label: "Point by point".to_owned(),
+        heads: heads(&["point", "trials", "metric", "base", "new", "change (95 %)", "verdict", "detectable"]),
+        rows: rows.collect(),
+    }
+}
+
+/// What must be known to read the numbers rightly.
+fn caveats(comparison: &Comparison) -> Vec<String> {
+    let mut all: Vec<String> = comparison.left_out.iter().map(left_out).collect();
+    let without = comparison.points.len() - comparison.overall_points;
+    if without > 0 {
+        let what = format::counted(without, "point");
+        all.push(format!(
+            "{what} without a good trial in every run: left out of what is said of all points together."
+        ));
+    }
+    all.extend(machine(comparison));
+    let (base, new) = (comparison.base.len(), comparison.new.len());
+    if (base, new) == (1, 1) {
+        let how = if comparison.overall_points > 1 {
+            "How much the machine differs from one run to the next is inferred from the swings that its points share within a run"
+        } else {
+            "How much the machine differs from one run to the next cannot be seen in two runs of a single point"
+        };
+        all.push(format!(
+            "{how}. To be sure, run each side three times in turn, and name all runs (--base, --new)."
+        ));
+    } else if comparison.not_alternating {
+        all.push("All runs of one side are older than those of the other: what the machine did meanwhile looks like a change. Run the sides in turn.".to_owned());
+    }
+    all.push(format!(
+        "Intervals: 95 %, on the logarithm of ratios; the unit is the round of repeats, or the run where there are three a side. Changes up to {} % are \
+         ignored (of errors, {} points). Detectable: found in four of five cases.",
+        format::trimmed(100.0 * comparison.ignore),
+        format::trimmed(100.0 * rookery_judge::compare::ERRORS_THAT_MATTER)
+    ));
+    all
+}
+
+fn left_out(left: &LeftOut) -> String {
+    let label = &left.label;
+    match &left.because {
+        WhyLeftOut::OnlyInBase => format!("{label}: in the base alone."),
+        WhyLeftOut::OnlyInNew => format!("{label}: in the new run alone."),
+        WhyLeftOut::NotInAllRuns => format!("{label}: not in all runs."),
+        WhyLeftOut::Incomparable { what, base, new } => {
+            format!("{label}: not compared, because the {what} is not the same: {base} against {new}.")
+        }
+    }
+}
+
+/// What the runs show of the machine itself.
+fn machine(comparison: &Comparison) -> Vec<String> {
+    let machine = &comparison.machine;
+    let mut all = Vec::new();
+    if let Some(change) = machine.driver_cpu_per_request.filter(|change| change.abs() >= MACHINE_CHANGED) {
+        let interval = machine.interval.map_or_else(String::new, |(low, high)| {
+            format!(" ({} to {})", format::signed(low), format::signed(high))
+        });
+        all.push(format!(
+            "The driver itself took {} %{interval} CPU for each request, though its work is the same: the machine may have been {} in the new run, whatever \
+             was changed.",
+            format::signed(change),
+            if change > 0.0 { "slower" } else { "faster" }
+        ));
+    }
+    if let (Some(base), Some(new)) = (machine.other_cores_base, machine.other_cores_new)
+        && base.max(new) >= OTHERS
+    {
+        all.push(format!(
+            "Somebody else used {} cores of this host during the base and {} during the new run.",
+            format::trimmed((base * 100.0).round() / 100.0),
+            format::trimmed((new * 100.0).round() / 100.0)
+        ));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

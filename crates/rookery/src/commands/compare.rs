@@ -1,0 +1,107 @@
+//! `rookery compare`: stored runs against each other, with an exit code for gates.
+
+use std::path::{Path, PathBuf};
+
+use rookery_judge::{
+    Run,
+    compare::{Comparison, Options, compare},
+};
+
+use crate::{
+    cli::CompareArgs,
+    commands::report,
+    exit::{Code, Failure},
+    output,
+};
+
+pub(crate) fn run(args: &CompareArgs) -> Result<Code, Failure> {
+    let (base, new) = (
+        directories(args, &args.base, &args.more_base)?,
+        directories(args, &args.new, &args.more_new)?,
+    );
+    refuse_twice(&base, &new)?;
+    let options = Options { ignore: args.ignore };
+    let comparison = compare(&read_all(&base)?, &read_all(&new)?, &options).map_err(|error| Failure::new(Code::Usage, error))?;
+    if args.json {
+        output::json(&comparison)?;
+    } else {
+        output::result(rookery_report::compare_terminal(&comparison));
+    }
+    if let Some(path) = &args.html {
+        write_html(path, &comparison)?;
+        if !args.json {
+            output::result(format!("\nPage: {}", path.display()));
+        }
+    }
+    Ok(code(&comparison, args.strict))
+}
+
+/// How the comparison ends: what cannot be said is no fault, unless asked to be strict.
+fn code(comparison: &Comparison, strict: bool) -> Code {
+    if comparison.got_worse() || (strict && comparison.leaves_open()) {
+        Code::Worse
+    } else {
+        Code::Done
+    }
+}
+
+/// The run of the argument, and all further ones of its side.
+fn directories(args: &CompareArgs, first: &str, more: &[String]) -> Result<Vec<PathBuf>, Failure> {
+    let names = std::iter::once(first).chain(more.iter().map(String::as_str));
+    names
+        .map(|name| rookery_lab::find(&args.places.runs, name).map_err(Failure::from))
+        .collect()
+}
+
+/// A run compared with itself shows no difference, whatever it is worth.
+fn refuse_twice(base: &[PathBuf], new: &[PathBuf]) -> Result<(), Failure> {
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let all: Vec<PathBuf> = base.iter().chain(new).map(real).collect();
+    match all.iter().enumerate().find(|(at, path)| all[..*at].contains(path)) {
+        Some((_, path)) => Err(Failure::new(
+            Code::Usage,
+            format!("the run {} is named twice\n  mend: name different runs", path.display()),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn read_all(directories: &[PathBuf]) -> Result<Vec<Run>, Failure> {
+    let read = |directory: &PathBuf| -> Result<Run, Failure> {
+        let store = report::open(directory)?;
+        Run::read(&store).map_err(|error| Failure::new(Code::Store, error))
+    };
+    directories.iter().map(read).collect()
+}
+
+fn write_html(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
+    rookery_lab::write_whole(path, rookery_report::compare_html(comparison).as_bytes()).map_err(|error| {
+        let mend = "name a file in a directory that exists and may be written";
+        Failure::new(Code::Store, format!("cannot write {}: {error}\n  mend: {mend}", path.display()))
+    })
+}
+
+/// `2%`, `2 %` or `2` as a share, for the command line.
+pub(crate) fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("give a percentage of at least 0 and below 100, such as 2%".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ignored_is_a_percentage() {
+        assert_eq!(
+            ["2%", " 2 % ", "2", "0.5%", "0"].map(percentage),
+            [Ok(0.02), Ok(0.02), Ok(0.02), Ok(0.005), Ok(0.0)]
+        );
+        for wrong in ["", "%", "100%", "-1%", "two", "NaN", "inf"] {
+            assert!(percentage(wrong).is_err(), "{wrong}");
+        }
+    }
+}
