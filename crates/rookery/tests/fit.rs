@@ -48,10 +48,19 @@ fn a_peak_is_found_with_its_intervals_and_rivals() {
 #[test]
 fn a_plateau_goes_to_the_queueing_model() {
     let place = Place::new();
-    let (code, out, err) = fit(&place, PLATEAU, &[]);
+    let (code, out, err) = fit(&place, PLATEAU, &["--at", "128"]);
     assert_eq!(code, 0, "{err}");
-    contains(&out, &["Chosen: closed queue", "ceiling  240.48", "knee     12.3"]);
-    assert!(!out.contains("peak "), "a plateau has no peak:\n{out}");
+    contains(
+        &out,
+        &[
+            "Chosen: closed queue",
+            "ceiling  240.48 (",
+            "knee     12.3",
+            "at 128: 240.48 rate (",
+        ],
+    );
+    contains(&out, &["USL           lambda 23.227 (", "kappa 0.00054643"]);
+    assert!(!out.contains("  peak  "), "a plateau has no peak:\n{out}");
 }
 
 #[test]
@@ -61,17 +70,113 @@ fn what_the_data_cannot_carry_is_refused_with_the_reason() {
     contains(
         &out,
         &[
-            "No law",
-            "F1",
-            "2 distinct loads",
+            "Chosen: linear",
+            "F1   Amdahl refused: 2 distinct loads; 2 parameters need 4",
             "F2",
             "the largest load is 2.00 times the smallest",
         ],
     );
+    let (code, out, _) = fit(&place, "users,rate\n10,100\n", &[]);
+    assert_eq!(code, 0);
+    contains(&out, &["No law", "F1", "1 distinct load;"]);
+    assert!(!out.contains("sigma"), "no parameters of a refused law:\n{out}");
     let (_, out, _) = fit(&place, "users,rate\n1,10\n2,20.1\n4,39.9\n8,80.2\n16,159.9\n32,320.3\n", &[]);
     contains(&out, &["Chosen: linear", "F4", "no limit can be named"]);
     let (_, out, _) = fit(&place, "users,rate\n1,10\n2,24\n4,60\n8,110\n16,190\n32,300\n", &[]);
     contains(&out, &["F8", "cache"]);
+}
+
+/// SPEC SDM91; see the tests of the models for its source.
+const SDM91: &str = "load,throughput\n1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1828.9\n144,1775.0\n216,1702.2\n";
+
+#[test]
+fn published_parameters_are_printed_by_every_method() {
+    let place = Place::new();
+    let file = place.study("sdm91.csv", SDM91);
+    let output = place
+        .rookery(&["fit", &file, "--n", "LOAD", "--x", "2"])
+        .output()
+        .expect("rookery starts");
+    let out = text(&output.stdout);
+    contains(
+        &out,
+        &[
+            "least squares, lambda free              89.995    0.027728 (0.0091217)  0.00010437 (0.000019875)",
+            "least squares, lambda = X(1)              64.9    0.012605",
+            "Gunther's transform, lambda = X(1)        64.9    0.017047 (0.0033184) 0.000078925 (0.000024918)",
+        ],
+    );
+    // A refused law shows its parameters to whoever asks, and to nobody else.
+    let straight = "users,rate\n1,10\n2,20.1\n4,39.9\n8,80.2\n16,159.9\n32,320.3\n";
+    let (_, out, _) = fit(&place, straight, &[]);
+    assert!(!out.contains("sigma"), "{out}");
+    let (_, out, _) = fit(&place, straight, &["--published"]);
+    contains(&out, &["Gunther's transform", "USL is refused below"]);
+}
+
+#[test]
+fn files_of_many_hands_give_the_same_answer() {
+    let place = Place::new();
+    let (_, plain, _) = fit(&place, PEAKED, &[]);
+    let rows: Vec<Vec<&str>> = PEAKED.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let written = |row: &dyn Fn(&str, &str) -> String, head: &str, end: &str| {
+        let rows = rows.iter().rev().map(|cells| row(cells[0], cells[2]));
+        std::iter::once(head.to_owned()).chain(rows).collect::<Vec<_>>().join(end)
+    };
+    let thousands = |x: &str, mark: char| match x.len() {
+        4.. => format!("{}{mark}{}", &x[..x.len() - 3], &x[x.len() - 3..]),
+        _ => x.to_owned(),
+    };
+    let files = [
+        written(&|n, x| format!("{n};{x},0"), "\u{feff}Users;Rate", "\r\n"),
+        written(
+            &|n, x| format!("\"{}\",{n},\"a, \"\"b\"\"\"", thousands(x, ',')),
+            "\"rate\",users,note",
+            "\n",
+        ),
+        written(
+            &|n, x| format!("{n}\t{}", thousands(x, '\u{a0}')),
+            "# measured twice\nusers\trate",
+            "\n\n",
+        ),
+        written(&|n, x| format!("  {n}   {x}e0"), "# users rate", "\n"),
+        written(&|n, x| format!("{n}|{},00", thousands(x, '.')), "users|rate", "\r"),
+    ];
+    for file in files {
+        let (code, out, err) = fit(&place, &file, &[]);
+        assert_eq!(code, 0, "{file:?}: {err}");
+        // The file's own letters are kept.
+        assert_eq!(out.to_lowercase(), plain.to_lowercase(), "{file:?}");
+    }
+    let wide: Vec<u8> = std::iter::once('\u{feff}')
+        .chain(PEAKED.chars())
+        .flat_map(|c| (c as u16).to_le_bytes())
+        .collect();
+    std::fs::write(place.dir.path().join("wide.csv"), wide).expect("written");
+    let wide = place
+        .rookery(&["fit", "wide.csv", "--n", "users", "--x", "rate"])
+        .output()
+        .expect("rookery starts");
+    assert_eq!(text(&wide.stdout), plain);
+}
+
+#[test]
+fn runs_that_do_not_count_are_left_out_and_told() {
+    let place = Place::new();
+    let marked = PEAKED.replace(",rate", ",rate,void").replace("1012\n", "1012,ok\n") + "64,b,900,driver bound\n";
+    let (code, out, err) = fit(&place, &marked, &["--exclude", "void"]);
+    assert_eq!(code, 0, "{err}");
+    contains(
+        &out,
+        &[
+            "Chosen: USL",
+            "lambda   1018.7",
+            "F11  data: 1 run does not count: driver bound (at 64)",
+        ],
+    );
+    let (code, _, err) = fit(&place, "users,rate,void\n1,2,bad\n", &["--exclude", "void"]);
+    assert_eq!(code, 2);
+    contains(&err, &["the column `void` leaves no run", "mend:"]);
 }
 
 #[test]
@@ -91,7 +196,9 @@ fn the_figure_is_one_page_that_needs_nothing_else() {
 #[test]
 fn errors_name_place_and_mend() {
     let place = Place::new();
-    let cases: [(&str, &[&str], &str); 6] = [
+    let cases: [(&str, &[&str], &str); 8] = [
+        ("users;rate\n1;1,012\n2;1,934\n", &[], "runs.csv:2: `1,012` may be 1012 or 1.012"),
+        ("users,rate\n1,\"2\n", &[], "runs.csv:2: a quote is opened and never closed"),
         ("users,rate\n1,2\n2,fast\n", &[], "runs.csv:3: `fast` in column `rate` is no number"),
         ("user,rate\n1,2\n", &[], "there is no column `users`"),
         ("users,rate\n1,-2\n", &[], "runs.csv:2: -2 in column `rate` is not above 0"),

@@ -287,7 +287,9 @@ fn refuse_curvature(candidates: &mut [Candidate], runs: usize) {
     if candidates[1..].iter().any(beats) {
         return;
     }
-    for candidate in &mut candidates[1..] {
+    // With too few loads, nobody could have seen curvature.
+    let blind = |finding: &Finding| matches!(finding.rule, Rule::FewLoads | Rule::NarrowRange);
+    for candidate in candidates[1..].iter_mut().filter(|candidate| !candidate.findings.iter().any(blind)) {
         let text = "no curvature in the range: no limit can be named".to_owned();
         candidate.findings.push(Finding::refuse(Rule::NoCurvature, text));
     }

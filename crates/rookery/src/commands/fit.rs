@@ -1,15 +1,17 @@
 //! `rookery fit`: scaling laws for anybody's measurements.
 
 mod csv;
+mod decimal;
+mod rivals;
 mod text;
 
 use std::{fs, path::Path};
 
-use rookery_model::fit::{Bootstrap, Fitted, Judgement, Observations, Options, Weights, judge};
+use rookery_model::fit::{Bootstrap, Exclusion, Fitted, Judgement, Observations, Options, Weights, judge};
 use rookery_report::{FitCurve, FitFigure, FitPoint};
 
 use crate::{
-    cli::{FitArgs, WeightsArg},
+    cli::{DecimalArg, FitArgs, WeightsArg},
     exit::{Code, Failure},
     output,
 };
@@ -30,7 +32,12 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
             format!("--z {} is no think time\n  mend: seconds, 0 or more", args.z),
         ));
     }
-    let observations = observations(args)?;
+    let (observations, names) = observations(args)?;
+    let args = &FitArgs {
+        n: names.0,
+        x: names.1,
+        ..args.clone()
+    };
     let options = Options {
         weights: match args.weights {
             WeightsArg::Equal => Weights::Equal,
@@ -76,23 +83,46 @@ fn check_options(args: &FitArgs, observations: &Observations) -> Result<(), Fail
     Ok(())
 }
 
-fn observations(args: &FitArgs) -> Result<Observations, Failure> {
+/// The runs, and what the file calls load and throughput.
+fn observations(args: &FitArgs) -> Result<(Observations, (String, String)), Failure> {
     let shown = args.file.display();
     let refuse = |reason: String| Failure::new(Code::Usage, reason);
-    let rows = csv::read(&contents(&args.file)?, &args.n, &args.x).map_err(|error| refuse(format!("{shown}:{error}")))?;
+    let columns = csv::Columns {
+        n: &args.n,
+        x: &args.x,
+        exclude: args.exclude.as_deref(),
+        decimal: args.decimal.map(|mark| match mark {
+            DecimalArg::Point => decimal::Mark::Point,
+            DecimalArg::Comma => decimal::Mark::Comma,
+        }),
+    };
+    let csv::Table { n, x, rows } = csv::read(&contents(&args.file)?, &columns).map_err(|error| refuse(format!("{shown}:{error}")))?;
     if rows.len() > MAX_RUNS {
         return Err(refuse(format!(
             "{shown} has {} runs, more than {MAX_RUNS}\n  mend: one line per run, not per request",
             rows.len()
         )));
     }
-    if let Some((line, row)) = rows.iter().find(|(_, row)| row.n > MAX_LOAD) {
+    if let Some(row) = rows.iter().find(|row| row.run.n > MAX_LOAD) {
         return Err(refuse(format!(
-            "{shown}:{line}: a load of {} is beyond {MAX_LOAD}\n  mend: is `{}` the load?",
-            row.n, args.n
+            "{shown}:{}: a load of {} is beyond {MAX_LOAD}\n  mend: is `{}` the load?",
+            row.line, row.run.n, args.n
         )));
     }
-    Observations::new(rows.into_iter().map(|(_, row)| row).collect()).map_err(|error| refuse(format!("{shown}: {error}")))
+    let (excluded, counted): (Vec<csv::Row>, Vec<csv::Row>) = rows.into_iter().partition(|row| row.excluded.is_some());
+    if counted.is_empty() {
+        return Err(refuse(format!(
+            "{shown}: the column `{}` leaves no run\n  mend: runs that count have nothing, 0, no, ok or done there",
+            args.exclude.as_deref().unwrap_or_default()
+        )));
+    }
+    let excluded = excluded.into_iter().filter_map(|row| {
+        let (run, reason) = (row.run, row.excluded?);
+        Some(Exclusion { run, reason })
+    });
+    let observations =
+        Observations::new(counted.iter().map(|row| row.run).collect()).map_err(|error| refuse(format!("{shown}: {error}")))?;
+    Ok((observations.with_excluded(excluded.collect()), (n, x)))
 }
 
 fn contents(path: &Path) -> Result<String, Failure> {
@@ -103,7 +133,18 @@ fn contents(path: &Path) -> Result<String, Failure> {
         return Err(fail(format!("it is no file, or larger than 16 MiB{mend}")));
     }
     let bytes = fs::read(path).map_err(|error| fail(format!("{error}{mend}")))?;
-    String::from_utf8(bytes).map_err(|_| fail(format!("it is not UTF-8 text{mend}")))
+    decode(bytes).ok_or_else(|| fail("it is not UTF-8 text\n  mend: save it as text in UTF-8".to_owned()))
+}
+
+/// UTF-8, or UTF-16 that says so, as spreadsheets write it.
+fn decode(bytes: Vec<u8>) -> Option<String> {
+    let wide: fn([u8; 2]) -> u16 = match bytes.get(..2) {
+        Some([0xff, 0xfe]) => u16::from_le_bytes,
+        Some([0xfe, 0xff]) => u16::from_be_bytes,
+        _ => return String::from_utf8(bytes).ok(),
+    };
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| wide([pair[0], pair[1]])).collect();
+    String::from_utf16(&units).ok()
 }
 
 /// Points, curves that were not refused, and the band of the chosen one.
@@ -122,10 +163,11 @@ fn figure(args: &FitArgs, observations: &Observations, judgement: &Judgement) ->
             points: along(&|n| Some(fitted.throughput(n))),
             chosen,
         });
-        if let (true, Fitted::Law(fit)) = (chosen, fitted) {
+        if chosen && fitted.predict(judgement.largest, observations).is_some() {
             for name in ["95 % of a run, low", "95 % of a run, high"] {
                 let points = along(&|n| {
-                    fit.predict(n, observations)
+                    fitted
+                        .predict(n, observations)
                         .map(|found| if name.ends_with("low") { found.run.low } else { found.run.high })
                 });
                 curves.push(FitCurve {

@@ -2,18 +2,17 @@
 
 use std::fmt::Write;
 
-use rookery_model::fit::{
-    Bootstrap, Candidate, ClosedFit, Fitted, Interval, Judgement, Model, Observations, Prediction, Rule, Severity, UslFit,
-};
+use rookery_model::fit::{Bootstrap, Candidate, ClosedFit, Fitted, Interval, Judgement, Model, Observations, Rule, Severity, UslFit};
 
+use super::rivals;
 use crate::cli::FitArgs;
 
 /// Everything that is printed.
 pub(super) fn render(args: &FitArgs, observations: &Observations, judgement: &Judgement, bootstrap: Option<&Bootstrap>) -> String {
     let mut out = format!(
-        "{} runs at {} loads, {} from {} to {}\n",
-        observations.runs().len(),
-        observations.loads().len(),
+        "{} at {}, {} from {} to {}\n",
+        counted(observations.runs().len(), "run"),
+        counted(observations.loads().len(), "load"),
         args.n,
         number(observations.smallest()),
         number(observations.largest())
@@ -23,13 +22,19 @@ pub(super) fn render(args: &FitArgs, observations: &Observations, judgement: &Ju
         Some(choice) => chosen(&mut out, args, observations, judgement, choice, bootstrap),
     }
     comparison(&mut out, judgement);
+    rivals::render(&mut out, judgement);
+    rivals::published(&mut out, args, observations, judgement);
     findings(&mut out, judgement);
     predictions(&mut out, args, observations, judgement);
     out
 }
 
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A line; writing to a text cannot fail.
-fn line(out: &mut String, text: &str) {
+pub(super) fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
@@ -57,7 +62,7 @@ fn chosen(
         && let Some(Fitted::Closed(fit)) = judgement
             .candidates
             .iter()
-            .find(|other| other.model == Model::Closed && !other.refused())
+            .find(|other| other.model == Model::Closed && !other.refused() && !misses(other))
             .and_then(|other| other.fitted.as_ref())
     {
         line(
@@ -85,6 +90,11 @@ fn chosen(
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         line(out, &format!("  residuals in order of load: {}{more}", shown.join(" ")));
     }
+}
+
+/// Whether the curve does not meet the runs.
+fn misses(candidate: &Candidate) -> bool {
+    candidate.findings.iter().any(|finding| finding.rule == Rule::LackOfFit)
 }
 
 fn law(out: &mut String, args: &FitArgs, observations: &Observations, choice: &Candidate, fit: &UslFit, bootstrap: Option<&Bootstrap>) {
@@ -189,11 +199,12 @@ fn closed(out: &mut String, fit: &ClosedFit) {
     line(
         out,
         &format!(
-            "  Z0       {} s: everything that does not queue, thinking included",
-            number(model.think)
+            "  Z0       {} s{}: everything that does not queue, thinking included",
+            number(model.think),
+            ends(fit.delay)
         ),
     );
-    line(out, &format!("  ceiling  {}", number(model.ceiling())));
+    line(out, &format!("  ceiling  {}{}", number(model.ceiling()), ends(fit.ceiling)));
     line(
         out,
         &format!("  knee     {}{}: queueing sets in here", number(model.knee()), ends(fit.knee)),
@@ -320,21 +331,14 @@ fn predictions(out: &mut String, args: &FitArgs, observations: &Observations, ju
         line(out, "\nPredictions");
     }
     for n in &args.at {
-        if !judgement.may_predict(*n) {
+        if let Some(finding) = judgement.refuse_prediction(*n) {
             line(
                 out,
-                &format!(
-                    "  F13  at {}: refused, it is more than twice the largest load of {}",
-                    number(*n),
-                    number(judgement.largest)
-                ),
+                &format!("  {:<4} at {}: refused, {}", finding.rule.id(), number(*n), finding.text),
             );
             continue;
         }
-        let run = match fitted {
-            Fitted::Law(fit) => fit.predict(*n, observations).map(|Prediction { run, .. }| run),
-            Fitted::Closed(_) => None,
-        };
+        let run = fitted.predict(*n, observations).map(|found| found.run);
         line(
             out,
             &format!("  at {}: {} {}{}", number(*n), number(fitted.throughput(*n)), args.x, ends(run)),
@@ -342,7 +346,7 @@ fn predictions(out: &mut String, args: &FitArgs, observations: &Observations, ju
     }
 }
 
-fn ends(interval: Option<Interval>) -> String {
+pub(super) fn ends(interval: Option<Interval>) -> String {
     interval.map_or_else(String::new, |interval| {
         format!(" ({} to {})", number(interval.low), number(interval.high))
     })
@@ -353,7 +357,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Five significant digits, without an exponent where that is readable.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     let size = value.abs();
     if size == 0.0 || !size.is_finite() {
         return format!("{value}");
