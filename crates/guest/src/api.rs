@@ -6,13 +6,17 @@ use std::{
     net::SocketAddr,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
-use rookery_host::{RunId, UsageProbe};
+use rookery_host::{RunId, UsageProbe, volume::VolumeSpec};
 use serde::{Deserialize, Serialize};
 
-use crate::template::Lease;
+use crate::{
+    storage::{InForce, Provision, Volume},
+    template::Lease,
+};
 
 /// Kinds of guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,6 +231,9 @@ pub enum GuestError {
     },
 }
 
+/// Tells the numbers of a guest's processes, as the host counts them; empty when it has none.
+pub type ProcessProbe = Box<dyn FnMut() -> Vec<u32> + Send>;
+
 /// One isolated place where a whole stack lives.
 ///
 /// Dropping a guest kills and removes it: no path out of a trial leaves one behind.
@@ -247,6 +254,14 @@ pub trait Guest: Send {
     fn state(&mut self) -> GuestState;
     /// A reader of its use of CPU and memory. Take it after the start: a bare guest that has no processes yet has nothing to read.
     fn usage_probe(&self) -> UsageProbe;
+    /// A reader of the numbers of its processes. Take it after the start.
+    fn process_probe(&self) -> ProcessProbe {
+        Box::new(Vec::new)
+    }
+    /// What was asked of its storage and memory nodes, beside what is in force; nothing where nothing was asked. A guest that runs tells all.
+    fn in_force(&self) -> Vec<InForce> {
+        Vec::new()
+    }
     /// How many of its processes the kernel has killed since its start because they wanted more memory than its limit; 0 for kinds whose
     /// limit is not in force.
     fn memory_kills(&self) -> u64 {
@@ -286,11 +301,24 @@ pub trait Lab: Send + Sync {
     /// # Errors
     /// When the recipe's own fill fails, or the disk does; [`GuestError::Stopped`] when the patience ends.
     fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError>;
-    /// Clone a template into a new guest, not yet started.
+    /// Make a volume for the data of one guest or several, named with 1 to 40 characters of `a-z`, `0-9` and `-`. It is removed with the last
+    /// guest that has it.
+    ///
+    /// # Errors
+    /// When it cannot be made; nothing is left behind.
+    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError>;
+    /// Clone a template into a new guest, not yet started, its data in the run's directory.
     ///
     /// # Errors
     /// When the clone cannot be made; nothing is left behind.
-    fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError>;
+    fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {
+        self.create_with(template, spec, &Provision::default())
+    }
+    /// Clone a template into a new guest, not yet started, with what `provision` gives it.
+    ///
+    /// # Errors
+    /// When the clone cannot be made, or this kind of guest cannot have what it is given; nothing is left behind.
+    fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError>;
     /// Remove what the guests shared.
     ///
     /// # Errors

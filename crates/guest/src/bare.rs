@@ -14,22 +14,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Host, UsageProbe, await_end};
+use rookery_host::{Host, UsageProbe, await_end, volume::VolumeSpec};
 use rustix::{
     process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid},
     thread::{CpuSet, sched_setaffinity},
 };
 
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Patience, Recipe, Site, Template,
+    Guest, GuestError, GuestSpec, GuestState, InForce, Kind, Lab, Patience, ProcessProbe, Provision, Recipe, Site, Template, Volume,
     addresses::Blocks,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
     ground::Ground,
-    group_usage::group_usage_probe,
+    group_usage::{family_probe, group_usage_probe},
     label::Label,
     log::tail,
     site::{check_spec, clone_dir, log_file, prepare, remove_tree},
+    storage::{Store, io_readings},
     sweep::kill_labelled,
     template,
 };
@@ -69,9 +70,14 @@ impl Lab for BareLab {
         self.ground.template(recipe, patience)
     }
 
-    fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {
+    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
+        self.ground.volume(name, spec)
+    }
+
+    fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
+        let store = self.store(spec, provision)?;
         let fail = |name: &'static str| move |error: io::Error| step(&spec.name, name, &error);
         let address = self
             .blocks
@@ -91,9 +97,10 @@ impl Lab for BareLab {
             host: Arc::clone(&self.ground.host),
             address,
             template: template.clone(),
-            data: clone.join("data"),
+            data: store.home.as_ref().unwrap_or(&clone).join("data"),
             log: log_file(site, &spec.name),
             clone,
+            store,
             spec: spec.clone(),
             child: None,
             ended: None,
@@ -102,14 +109,32 @@ impl Lab for BareLab {
         let copied = guest
             .host
             .step("clone data")
+            .and_then(|()| guest.store.home.as_deref().map_or(Ok(()), open_directory))
             .and_then(|()| copy_tree(&template.root.join("data"), &guest.data))
             .and_then(|()| open_directory(&guest.clone.join("run")));
         copied.map_err(fail("copying the data"))?;
+        guest.store.settle();
         Ok(Box::new(guest))
     }
 
     fn close(&mut self) -> Result<(), GuestError> {
         self.ground.close()
+    }
+}
+
+impl BareLab {
+    /// Its storage; a process has neither limits on I/O nor memory nodes nor devices of its own.
+    fn store(&self, spec: &GuestSpec, provision: &Provision) -> Result<Store, GuestError> {
+        let fail = |what: String| step(&spec.name, "preparing its storage", &io::Error::other(what));
+        if !provision.limits.is_none() || !provision.nodes.is_empty() {
+            let what = "bare guests cannot be held to limits on I/O or to memory nodes\n  mend: use containers, or leave these out";
+            return Err(fail(what.to_owned()));
+        }
+        let store = Store::of(provision, &spec.name, &self.ground.site.dir).map_err(fail)?;
+        match store.raw() {
+            Some(_) => Err(fail("bare guests keep their data in files and take no raw device".to_owned())),
+            None => Ok(store),
+        }
     }
 }
 
@@ -121,6 +146,7 @@ struct BareGuest {
     clone: PathBuf,
     data: PathBuf,
     log: PathBuf,
+    store: Store,
     spec: GuestSpec,
     /// Leader of the process group. It is reaped only after the group is killed: until then its number cannot become a stranger's.
     child: Option<Child>,
@@ -232,6 +258,17 @@ impl Guest for BareGuest {
         }
     }
 
+    fn process_probe(&self) -> ProcessProbe {
+        match &self.child {
+            Some(child) => family_probe(child.id()),
+            None => Box::new(Vec::new),
+        }
+    }
+
+    fn in_force(&self) -> Vec<InForce> {
+        io_readings(&self.store, None)
+    }
+
     fn data_dir(&self) -> &Path {
         &self.data
     }
@@ -272,7 +309,10 @@ impl Guest for BareGuest {
 
     fn remove(&mut self) -> Result<(), GuestError> {
         self.kill()?;
-        remove_tree(&self.clone).map_err(self.fail("deleting its clone"))
+        remove_tree(&self.clone).map_err(self.fail("deleting its clone"))?;
+        self.store
+            .release()
+            .map_err(|error| step(&self.spec.name, "removing its storage", &error))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
 pub struct LabelledThing {
     /// The run.
     pub run: RunId,
-    /// `registration`, `process`, `mount`, `network namespace`, `cgroup` or `runc state`.
+    /// `registration`, `process`, `mount`, `volume`, `network namespace`, `cgroup` or `runc state`.
     pub what: &'static str,
     /// Which one.
     pub name: String,
@@ -69,6 +69,7 @@ fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
             .map(|(identity, guest)| ("process", format!("{} ({guest})", identity.pid))),
     );
     named.extend(holdings.mounts.into_iter().map(|point| ("mount", point.display().to_string())));
+    named.extend(holdings.volumes.iter().map(|volume| ("volume", volume.name())));
     named.extend(holdings.namespaces.into_iter().map(|name| ("network namespace", name)));
     named.extend(holdings.cgroups.then(|| ("cgroup", run_group(run))));
     named.extend(holdings.runc_state.map(|path| ("runc state", path.display().to_string())));

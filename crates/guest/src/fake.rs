@@ -14,10 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{RealHost, Usage, UsageProbe};
+use rookery_host::{RealHost, Usage, UsageProbe, volume::VolumeSpec};
 
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Patience, Recipe, Site, Template,
+    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Patience, Provision, Recipe, Site, Template, Volume,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
     log::tail,
@@ -87,7 +87,15 @@ impl Lab for FakeLab {
         template::build(&RealHost, &self.site.templates, recipe, patience)
     }
 
-    fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {
+    fn volume(&self, name: &str, _spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
+        Err(GuestError::Step {
+            guest: name.to_owned(),
+            step: "making its volume",
+            what: "fake guests keep no data".to_owned(),
+        })
+    }
+
+    fn create_with(&self, template: &Template, spec: &GuestSpec, _provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
         let behaviour = &self.behaviour;

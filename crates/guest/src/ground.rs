@@ -6,12 +6,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rookery_host::{Cgroups, Host, Identity};
+use rookery_host::{Cgroups, Host, Identity, volume::VolumeSpec};
 
 use crate::{
     GuestError, Kind, Patience, Recipe, Site, Template,
     label::Label,
     registry::{Registration, Registry},
+    storage::Volume,
     sweep::{discover, sweep, tidy},
     template,
 };
@@ -103,6 +104,14 @@ impl Ground {
         let mut templates = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
         templates.insert(template.digest.clone(), template.clone());
         Ok(template)
+    }
+
+    /// Make a volume below the run's directory.
+    ///
+    /// # Errors
+    /// See [`Volume::make`].
+    pub(crate) fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
+        Volume::make(&*self.host, &self.label, &self.site.dir, name, spec)
     }
 
     /// Where runc keeps the state of this run's containers.

@@ -25,14 +25,22 @@ mod log;
 mod open;
 mod registry;
 mod site;
+mod storage;
 mod sweep;
 mod template;
 
-pub use api::{Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, Recipe, Site, Template, Versions, patient};
+pub use api::{
+    Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe, Recipe, Site, Template, Versions, patient,
+};
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use fake::{FakeBehaviour, FakeLab, FakeStep};
 pub use launch::{StartProgress, remove_all, start_all};
 pub use open::{check_host, open_lab, open_lab_on};
 pub use registry::Registration;
-pub use rookery_host::{Usage, UsageProbe};
+pub use rookery_host::{
+    Usage, UsageProbe,
+    io::IoLimits,
+    volume::{Atime, FileSystem, Journal, VolumeSpec},
+};
+pub use storage::{InForce, Provision, Volume, check_storage};
 pub use template::{LayerKind, TemplateChoice, TemplateInfo, TemplateRemoval, build_template, remove_templates, short_digest, templates};

@@ -18,6 +18,7 @@ use crate::{
     label::{CONTROLLER_VARIABLE, GUEST_VARIABLE, ROOT_GROUP, RUN_VARIABLE, parse_controller, run_group, run_of_name},
     registry::{Registration, Registry},
     site::{clone_of_mount, clones, remove_tree},
+    storage::{Trace, traces, volumes},
 };
 
 /// How long killed processes are waited for.
@@ -32,6 +33,8 @@ pub(crate) struct Holdings {
     pub(crate) processes: Vec<(Identity, String)>,
     /// Mount points, in mount order.
     pub(crate) mounts: Vec<PathBuf>,
+    /// Loop devices of its volumes.
+    pub(crate) volumes: Vec<Trace>,
     /// Names of network namespaces.
     pub(crate) namespaces: Vec<String>,
     /// Whether it has control groups.
@@ -49,6 +52,7 @@ impl Holdings {
         self.registration.is_some()
             || !self.processes.is_empty()
             || self.runc_state.is_some()
+            || !self.volumes.is_empty()
             || self.mounts.iter().any(|point| clone_of_mount(point).is_some())
     }
 }
@@ -64,7 +68,14 @@ pub(crate) fn discover(registry: &Registry, cgroups: &Cgroups) -> io::Result<BTr
         entry.alive |= process.controller.is_some_and(Identity::is_alive);
         entry.processes.push((process.identity, process.guest));
     }
-    for mount in mounts()? {
+    let mounts = mounts()?;
+    for trace in traces(&mounts) {
+        let entry = runs.entry(trace.run.to_string()).or_default();
+        // Below the overlays that stand on them.
+        entry.mounts.extend(trace.points.iter().cloned());
+        entry.volumes.push(trace);
+    }
+    for mount in mounts {
         if let Some(run) = run_of_name(&mount.source) {
             runs.entry(run.to_string()).or_default().mounts.push(mount.point);
         }
@@ -194,9 +205,13 @@ pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Op
         if let Some(state) = &holdings.runc_state {
             report.note(format!("runc state {}", state.display()), remove_tree(state));
         }
-        let dir = dir.map(clones).filter(|clones| clones.exists());
-        if let Some(clones) = dir {
-            report.note(format!("clones {}", clones.display()), remove_unmounted(&clones));
+        for volume in &holdings.volumes {
+            report.note(format!("volume {}", volume.name()), volume.remove());
+        }
+        for (what, below) in [("clones", dir.map(clones)), ("volumes", dir.map(volumes))] {
+            if let Some(directory) = below.filter(|directory| directory.exists()) {
+                report.note(format!("{what} {}", directory.display()), remove_unmounted(&directory));
+            }
         }
     }
     if report.failed.is_empty() {

@@ -3,7 +3,7 @@
 use rookery_host::format_cpu_list;
 use serde_json::{Value, json};
 
-use crate::GuestSpec;
+use crate::{GuestSpec, storage::Store};
 
 /// Period of the CPU quota, us. The kernel's usual 100 ms would let a guest of 0.25 vCPU run 25 ms and stand still for 75 ms: such
 /// pauses, not the server, would then decide its response times. A fifth of it keeps a pause below a think time that anyone notices.
@@ -27,6 +27,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) group: &'a str,
     /// Whether the kernel accounts for swap, so that it can be forbidden.
     pub(super) swap_limit: bool,
+    /// Its limits on I/O, its memory nodes, its raw device.
+    pub(super) store: &'a Store,
     /// Limit on open files, as hard as ours.
     pub(super) open_files: u64,
 }
@@ -54,7 +56,8 @@ pub(super) fn config(spec: &GuestSpec, around: &Surroundings<'_>) -> Value {
                 { "type": "pid" }, { "type": "ipc" }, { "type": "uts" }, { "type": "mount" }, { "type": "cgroup" },
                 { "type": "network", "path": around.network },
             ],
-            "resources": resources(spec, around.swap_limit),
+            "devices": devices(around.store),
+            "resources": resources(spec, around.store, around.swap_limit),
             "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/sched_debug", "/sys/firmware"],
             "readonlyPaths": ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"],
         },
@@ -82,11 +85,29 @@ fn mounts(conf: &str) -> Value {
     ])
 }
 
-fn resources(spec: &GuestSpec, swap_limit: bool) -> Value {
-    let mut resources = json!({ "devices": [{ "allow": false, "access": "rwm" }] });
+/// Where a guest finds its raw device.
+const RAW_DEVICE: &str = "/dev/rookery-data";
+
+/// The raw device, open to the guest's user.
+fn devices(store: &Store) -> Value {
+    let device = store
+        .raw()
+        .map(|(major, minor)| json!({ "path": RAW_DEVICE, "type": "b", "major": major, "minor": minor, "fileMode": 0o666 }));
+    device.into_iter().collect()
+}
+
+fn resources(spec: &GuestSpec, store: &Store, swap_limit: bool) -> Value {
+    let mut allowed = vec![json!({ "allow": false, "access": "rwm" })];
+    if let Some((major, minor)) = store.raw() {
+        allowed.push(json!({ "allow": true, "type": "b", "major": major, "minor": minor, "access": "rw" }));
+    }
+    let mut resources = json!({ "devices": allowed });
     let mut cpu = serde_json::Map::new();
     if !spec.cpus.is_empty() {
         cpu.insert("cpus".to_owned(), json!(format_cpu_list(spec.cpus.iter().copied())));
+    }
+    if !store.nodes.is_empty() {
+        cpu.insert("mems".to_owned(), json!(format_cpu_list(store.nodes.iter().copied())));
     }
     if let Some((quota, period)) = spec.cpu_limit.map(quota) {
         cpu.insert("quota".to_owned(), json!(quota));
@@ -105,7 +126,26 @@ fn resources(spec: &GuestSpec, swap_limit: bool) -> Value {
     if let Some(pids) = spec.pids {
         resources["pids"] = json!({ "limit": pids });
     }
+    if let Some(limits) = io_limits(store) {
+        resources["blockIO"] = limits;
+    }
     resources
+}
+
+/// Limits on I/O; runc writes them to whichever version the host has.
+fn io_limits(store: &Store) -> Option<Value> {
+    let (major, minor) = store.device?;
+    let keys = [
+        "throttleReadIOPSDevice",
+        "throttleWriteIOPSDevice",
+        "throttleReadBpsDevice",
+        "throttleWriteBpsDevice",
+    ];
+    let limit =
+        |(key, (_, rate)): (&str, (_, Option<u64>))| Some((key.to_owned(), json!([{ "major": major, "minor": minor, "rate": rate? }])));
+    Some(Value::Object(
+        keys.into_iter().zip(store.limits.named()).filter_map(limit).collect(),
+    ))
 }
 
 /// Quota and period, us, that give `cores` of CPU time.
@@ -140,7 +180,7 @@ mod tests {
 
     #[test]
     fn limits_are_written_in_the_kernels_units() {
-        insta::assert_snapshot!(resources(&spec(), true), @r#"{"cpu":{"cpus":"0-1","period":20000,"quota":5000},"devices":[{"access":"rwm","allow":false}],"memory":{"limit":167772160,"swap":167772160},"pids":{"limit":64}}"#);
+        insta::assert_snapshot!(resources(&spec(), &Store::default(), true), @r#"{"cpu":{"cpus":"0-1","period":20000,"quota":5000},"devices":[{"access":"rwm","allow":false}],"memory":{"limit":167772160,"swap":167772160},"pids":{"limit":64}}"#);
         let free = GuestSpec {
             cpus: vec![],
             cpu_limit: None,
@@ -148,7 +188,7 @@ mod tests {
             pids: None,
             ..spec()
         };
-        insta::assert_snapshot!(resources(&free, true), @r#"{"devices":[{"access":"rwm","allow":false}]}"#);
+        insta::assert_snapshot!(resources(&free, &Store::default(), true), @r#"{"devices":[{"access":"rwm","allow":false}]}"#);
     }
 
     #[test]
@@ -160,6 +200,32 @@ mod tests {
     }
 
     #[test]
+    fn storage_is_limited_and_memory_bound() {
+        let store = Store {
+            limits: rookery_host::io::IoLimits {
+                read_iops: Some(200),
+                write_bps: Some(1 << 20),
+                ..Default::default()
+            },
+            device: Some((7, 3)),
+            nodes: vec![0, 1],
+            ..Store::default()
+        };
+        let resources = resources(
+            &GuestSpec {
+                cpus: vec![],
+                cpu_limit: None,
+                ..spec()
+            },
+            &store,
+            true,
+        );
+        assert_eq!(resources["cpu"], json!({ "mems": "0-1" }));
+        insta::assert_snapshot!(resources["blockIO"], @r#"{"throttleReadIOPSDevice":[{"major":7,"minor":3,"rate":200}],"throttleWriteBpsDevice":[{"major":7,"minor":3,"rate":1048576}]}"#);
+        assert_eq!(devices(&store), json!([]), "no raw device");
+    }
+
+    #[test]
     fn a_guest_gains_no_privileges() {
         let around = Surroundings {
             args: vec!["/program".into()],
@@ -168,6 +234,7 @@ mod tests {
             network: "/run/netns/x",
             group: "rookery/r/g1",
             swap_limit: true,
+            store: &Store::default(),
             open_files: 1024,
         };
         let config = config(&spec(), &around);

@@ -21,12 +21,14 @@ use super::{
     network,
 };
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, Template,
+    Guest, GuestError, GuestSpec, GuestState, InForce, ProcessProbe, Template,
     bare::end_reason,
+    copy::copy_tree,
     files::{Places, open_directory, write_files},
     label::{Label, guest_group, guest_netns, run_name},
     log::tail,
     site::{prepare, remove_tree},
+    storage::{Store, io_readings, node_reading},
     sweep::detach,
     template::{LIBRARIES, LOADER, PROGRAM},
 };
@@ -48,7 +50,7 @@ pub(super) struct Shared {
 }
 
 /// A container and everything that belongs to it. Its bundle is `<clones>/<name>`: `config.json`, `rootfs` (the overlay's mount point),
-/// `upper` and `work`.
+/// `upper` and `work`, which lie on its volume where it has one.
 pub(super) struct ContainerGuest {
     shared: Arc<Shared>,
     spec: GuestSpec,
@@ -57,6 +59,7 @@ pub(super) struct ContainerGuest {
     data: PathBuf,
     log: PathBuf,
     loader: bool,
+    store: Store,
     /// The template's layers stay while the clone is mounted on them.
     template: Option<Template>,
     group: String,
@@ -80,6 +83,7 @@ impl ContainerGuest {
         bundle: PathBuf,
         log: PathBuf,
         site: &Path,
+        store: Store,
     ) -> io::Result<Self> {
         shared.host.step("clone directory")?;
         prepare(site, &spec.name)?;
@@ -93,6 +97,7 @@ impl ContainerGuest {
             data,
             log,
             loader: false,
+            store,
             template: None,
             group,
             attached: false,
@@ -106,11 +111,21 @@ impl ContainerGuest {
         self.template = Some(template.clone());
         self.shared.host.step("clone layers")?;
         // The mode of `upper` is that of the guest's root: every user may enter it, whatever the umask.
-        for layer in ["rootfs", "upper", "work"] {
-            open_directory(&self.bundle.join(layer))?;
+        let layers = self.store.home.clone().unwrap_or_else(|| self.bundle.clone());
+        if self.store.home.is_some() {
+            open_directory(&layers)?;
+        }
+        open_directory(&self.bundle.join("rootfs"))?;
+        for layer in ["upper", "work"] {
+            open_directory(&layers.join(layer))?;
+        }
+        if self.store.home.is_some() {
+            // A whole copy, so that reads come from the volume too, and not from the template's disk.
+            copy_tree(&template.root.join("data"), &layers.join("upper/data"))?;
+            self.store.settle();
         }
         self.shared.host.step("clone mount")?;
-        let options = overlay_options(&template.layers, &self.bundle.join("upper"), &self.bundle.join("work"))?;
+        let options = overlay_options(&template.layers, &layers.join("upper"), &layers.join("work"))?;
         let source = run_name(&self.shared.label.run);
         mount(source.as_str(), self.bundle.join("rootfs"), "overlay", MountFlags::NOSUID, Some(options.as_c_str())).map_err(|error| {
             let mend = "the run's directory must lie on a file system that can be an overlay's upper layer (ext4, xfs, btrfs, tmpfs; not an overlay itself)";
@@ -147,6 +162,7 @@ impl ContainerGuest {
             network: &network.to_string_lossy(),
             group: &self.group,
             swap_limit: swap_limit(&self.shared.cgroups),
+            store: &self.store,
             open_files: getrlimit(Resource::Nofile).maximum.unwrap_or(1 << 20),
         };
         fs::write(self.bundle.join("config.json"), serde_json::to_vec(&config(&self.spec, &around))?)
@@ -300,6 +316,17 @@ impl Guest for ContainerGuest {
         self.shared.cgroups.usage_probe(&self.group)
     }
 
+    fn process_probe(&self) -> ProcessProbe {
+        let (cgroups, group) = (self.shared.cgroups.clone(), self.group.clone());
+        Box::new(move || cgroups.processes(&group).into_iter().collect())
+    }
+
+    fn in_force(&self) -> Vec<InForce> {
+        let mut readings = io_readings(&self.store, Some((&self.shared.cgroups, &self.group)));
+        readings.extend(node_reading(&self.store, &self.shared.cgroups, &self.group));
+        readings
+    }
+
     fn memory_kills(&self) -> u64 {
         self.shared.cgroups.memory_kills(&self.group).unwrap_or(0)
     }
@@ -339,7 +366,8 @@ impl Guest for ContainerGuest {
         detach(&self.bundle.join("rootfs")).map_err(self.fail("unmounting its clone"))?;
         remove_tree(&self.bundle).map_err(self.fail("deleting its clone"))?;
         self.template = None;
-        Ok(())
+        let fail = self.fail("removing its storage");
+        self.store.release().map_err(fail)
     }
 }
 

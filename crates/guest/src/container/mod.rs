@@ -11,13 +11,14 @@ use std::{
     sync::Arc,
 };
 
-use rookery_host::{Host, netns_path};
+use rookery_host::{Host, netns_path, volume::VolumeSpec};
 
 use crate::{
-    Guest, GuestError, GuestSpec, Kind, Lab, Patience, Recipe, Site, Template,
+    Guest, GuestError, GuestSpec, Kind, Lab, Patience, Provision, Recipe, Site, Template, Volume,
     ground::Ground,
     label::run_name,
     site::{check_spec, clone_dir, log_file},
+    storage::Store,
     template,
 };
 use guest::{ContainerGuest, Shared};
@@ -69,7 +70,11 @@ impl Lab for ContainerLab {
         self.ground.template(recipe, patience)
     }
 
-    fn create(&self, template: &Template, spec: &GuestSpec) -> Result<Box<dyn Guest>, GuestError> {
+    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
+        self.ground.volume(name, spec)
+    }
+
+    fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
         let fail = |error: io::Error| GuestError::Step {
@@ -79,6 +84,7 @@ impl Lab for ContainerLab {
         };
         let address = SocketAddr::from((network::guest_address(spec.number).map_err(fail)?, spec.port));
         let site = &self.ground.site.dir;
+        let store = Store::of(provision, &spec.name, site).map_err(|what| fail(io::Error::other(what)))?;
         let guest = ContainerGuest::make(
             Arc::clone(&self.shared),
             spec,
@@ -86,6 +92,7 @@ impl Lab for ContainerLab {
             clone_dir(site, &spec.name),
             log_file(site, &spec.name),
             site,
+            store,
         );
         let mut guest = guest.map_err(fail)?;
         // From here on the guest's drop removes what was made.

@@ -1,0 +1,168 @@
+//! What was asked of a guest's storage and memory nodes, beside what is in force.
+
+use std::fs;
+
+use rookery_host::{
+    Cgroups,
+    io::limits_in_force,
+    volume::{VolumeSpec, loops},
+};
+
+use super::{Store, Volume};
+
+/// One setting of a guest's surroundings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InForce {
+    /// Its name: `storage.barriers`.
+    pub name: String,
+    /// What was asked for; empty where nobody asked.
+    pub asked: String,
+    /// What is; empty where it cannot be read.
+    pub effective: String,
+}
+
+impl InForce {
+    fn new(name: &str, asked: impl Into<String>, effective: impl Into<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            asked: asked.into(),
+            effective: effective.into(),
+        }
+    }
+}
+
+/// The readings of a guest's storage: its volume, and the limits of its control group.
+pub(crate) fn io_readings(store: &Store, cgroups: Option<(&Cgroups, &str)>) -> Vec<InForce> {
+    let mut readings: Vec<InForce> = store.volume.iter().flat_map(|volume| volume_readings(volume)).collect();
+    let (Some(device), Some((cgroups, group))) = (store.device, cgroups) else {
+        return readings;
+    };
+    let in_force = limits_in_force(cgroups, group, device).map(|limits| limits.named());
+    for (index, (name, asked)) in store.limits.named().into_iter().enumerate() {
+        let Some(asked) = asked else { continue };
+        let effective = match &in_force {
+            Some(limits) => limits[index].1.map_or_else(|| "none".to_owned(), |value| value.to_string()),
+            None => String::new(),
+        };
+        readings.push(InForce::new(&format!("storage.{name}"), asked.to_string(), effective));
+    }
+    readings
+}
+
+/// The memory nodes that a guest's control group may use, where it was bound to some.
+pub(crate) fn node_reading(store: &Store, cgroups: &Cgroups, group: &str) -> Option<InForce> {
+    if store.nodes.is_empty() {
+        return None;
+    }
+    let asked = rookery_host::format_cpu_list(store.nodes.iter().copied());
+    let directory = cgroups.directory("cpuset", group)?;
+    let files = ["cpuset.mems", "cpuset.mems.effective"];
+    let read = files.iter().find_map(|file| fs::read_to_string(directory.join(file)).ok());
+    Some(InForce::new("placement.nodes", asked, read.unwrap_or_default().trim()))
+}
+
+fn volume_readings(volume: &Volume) -> Vec<InForce> {
+    let spec = volume.spec();
+    // As the kernel has it now, not as it was when the volume was made.
+    let device = loops::loop_of(&volume.device().file);
+    let or_nothing = |text: Option<String>| text.unwrap_or_default();
+    let mut readings = vec![
+        InForce::new(
+            "storage.size",
+            format!("{}MiB", spec.size_mib),
+            or_nothing(device.as_ref().map(|device| format!("{}MiB", device.bytes >> 20))),
+        ),
+        InForce::new(
+            "storage.cache",
+            cache(spec.direct),
+            or_nothing(device.as_ref().map(|device| cache(device.direct).to_owned())),
+        ),
+    ];
+    if spec.file_system.is_some() {
+        readings.extend(mount_readings(spec, volume.in_force().as_ref()));
+    }
+    readings
+}
+
+fn mount_readings(spec: &VolumeSpec, read: Option<&rookery_host::volume::InForce>) -> Vec<InForce> {
+    let of = |value: &dyn Fn(&rookery_host::volume::InForce) -> String| read.map_or_else(String::new, value);
+    let asked = |value: Option<String>| value.unwrap_or_default();
+    vec![
+        InForce::new(
+            "storage.filesystem",
+            asked(spec.file_system.map(|file_system| file_system.name().to_owned())),
+            of(&|read| read.file_system.clone()),
+        ),
+        InForce::new("storage.atime", spec.atime.name(), of(&|read| read.atime.to_owned())),
+        InForce::new(
+            "storage.barriers",
+            asked(spec.barriers.map(|on| on_off(on).to_owned())),
+            of(&|read| on_off(read.barriers).to_owned()),
+        ),
+        InForce::new(
+            "storage.journal",
+            asked(spec.journal.map(|journal| journal.name().to_owned())),
+            of(&|read| read.journal.clone()),
+        ),
+        InForce::new("storage.discard", on_off(spec.discard), of(&|read| on_off(read.discard).to_owned())),
+        InForce::new(
+            "storage.commit",
+            asked(spec.commit_s.map(|seconds| format!("{seconds}s"))),
+            of(&|read| read.commit_s.map_or_else(String::new, |seconds| format!("{seconds}s"))),
+        ),
+        InForce::new(
+            "storage.block_size",
+            asked(spec.block_size.map(|bytes| bytes.to_string())),
+            of(&|read| read.block_size.to_string()),
+        ),
+    ]
+}
+
+fn cache(direct: bool) -> &'static str {
+    if direct { "none" } else { "host" }
+}
+
+fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_host::volume::{Atime, FileSystem, Journal};
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_stands_beside_what_is() {
+        let spec = VolumeSpec {
+            size_mib: 64,
+            file_system: Some(FileSystem::Ext4),
+            block_size: None,
+            atime: Atime::Noatime,
+            barriers: Some(false),
+            journal: Some(Journal::Writeback),
+            discard: false,
+            commit_s: None,
+            direct: true,
+        };
+        let read = rookery_host::volume::InForce {
+            file_system: "ext4".to_owned(),
+            atime: "noatime",
+            barriers: true,
+            journal: "writeback".to_owned(),
+            discard: false,
+            commit_s: Some(5),
+            block_size: 4096,
+        };
+        let readings = mount_readings(&spec, Some(&read));
+        let of = |name: &str| {
+            let reading = readings.iter().find(|reading| reading.name == name).expect("read");
+            (reading.asked.as_str(), reading.effective.as_str())
+        };
+        assert_eq!(of("storage.barriers"), ("off", "on"), "a kernel that does otherwise is seen");
+        assert_eq!(of("storage.journal"), ("writeback", "writeback"));
+        assert_eq!(of("storage.commit"), ("", "5s"), "nobody asked");
+        let gone = mount_readings(&spec, None);
+        assert!(gone.iter().all(|reading| reading.effective.is_empty()));
+    }
+}

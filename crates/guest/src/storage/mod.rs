@@ -1,0 +1,17 @@
+//! Storage of guests: volumes that Rookery makes itself, limits on I/O, memory nodes, and reading all of it back.
+//!
+//! A [`Volume`] is a file below the run's directory that a loop device makes a block device of. Its name carries the run's label, so that clean-up
+//! finds the device even when nothing else is left. A guest that is made with a [`Provision`] keeps its data there.
+
+mod in_force;
+mod provision;
+mod traces;
+mod volume;
+
+pub use in_force::InForce;
+pub(crate) use in_force::{io_readings, node_reading};
+pub(crate) use provision::Store;
+pub use provision::{Provision, check_storage};
+pub(crate) use traces::{Trace, traces};
+pub use volume::Volume;
+pub(crate) use volume::volumes;

@@ -1,0 +1,80 @@
+//! Volumes of runs as they can be found on the host, registered or not.
+
+use std::{io, path::PathBuf};
+
+use rookery_host::{
+    Mount, RunId,
+    volume::loops::{LoopDevice, loops},
+};
+
+use super::volume::{remove_image, run_of_image};
+
+/// A loop device of a run, with the file behind it and where it is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trace {
+    /// Whose it is.
+    pub(crate) run: RunId,
+    /// `/dev/loop3`
+    pub(crate) device: PathBuf,
+    /// The file.
+    pub(crate) image: PathBuf,
+    /// Mount points, in mount order.
+    pub(crate) points: Vec<PathBuf>,
+}
+
+impl Trace {
+    /// Free the device and delete the file, once nothing is mounted.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        remove_image(&self.image)
+    }
+
+    /// As it is listed.
+    pub(crate) fn name(&self) -> String {
+        format!("{} of {}", self.device.display(), self.image.display())
+    }
+}
+
+/// The volumes of all runs among the loop devices of this host.
+pub(crate) fn traces(mounts: &[Mount]) -> Vec<Trace> {
+    traces_of(loops(), mounts)
+}
+
+fn traces_of(loops: Vec<LoopDevice>, mounts: &[Mount]) -> Vec<Trace> {
+    let trace = |device: LoopDevice| {
+        let mounted = mounts.iter().filter(|mount| mount.device == device.device);
+        Some(Trace {
+            run: run_of_image(&device.file)?,
+            points: mounted.map(|mount| mount.point.clone()).collect(),
+            device: device.path,
+            image: device.file,
+        })
+    };
+    loops.into_iter().filter_map(trace).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_of_ours_is_found_with_its_mounts() {
+        let device = |number: u32, file: &str| LoopDevice {
+            path: format!("/dev/loop{number}").into(),
+            device: (7, number),
+            file: file.into(),
+            direct: true,
+            bytes: 1 << 20,
+        };
+        let mounts = rookery_host::parse_mountinfo(
+            "1 0 7:1 / /runs/r/volumes/g1 rw - ext4 /dev/loop1 rw\n2 0 7:2 / /home/iso rw - iso9660 /dev/loop2 rw\n",
+        );
+        let loops = vec![device(1, "/runs/r/volumes/rookery-ab-g1.img"), device(2, "/home/some.iso")];
+        let found = traces_of(loops, &mounts);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].run.as_str(), found[0].points.as_slice()),
+            ("ab", [PathBuf::from("/runs/r/volumes/g1")].as_slice())
+        );
+        assert_eq!(found[0].name(), "/dev/loop1 of /runs/r/volumes/rookery-ab-g1.img");
+    }
+}
