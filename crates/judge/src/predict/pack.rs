@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     Run,
     predict::{
-        forecast::{Forecast, Forecaster, Kept},
+        forecast::{Forecast, Forecaster, Kept, Place},
         interval::Ranged,
         reading::{Offer, Readings},
         scenario::{Host, shape, study_with},
@@ -233,6 +233,12 @@ pub fn predicted_knee(run: &Run, variant: u32, guests: u32, vcpus: Vcpus) -> Opt
     let (low, high) = (up_to(|limit| limit.high <= 1.0), up_to(|limit| limit.low <= 1.0));
     let reach = |end: Option<f64>| end.map_or(1.0, |end| (end / load).ln().abs());
     // From 95 % to two of three.
-    let factor = (reach(low).max(reach(high)) / 2.0).exp().clamp(1.05, 3.0);
+    // Beyond the measured loads of the layout no interval of a model is taken at its word.
+    let least = if forecaster.place(&shape, load) == Place::Between {
+        1.1
+    } else {
+        1.3
+    };
+    let factor = (reach(low).max(reach(high)) / 2.0).exp().clamp(least, 3.0);
     Some(Expected { load, factor })
 }

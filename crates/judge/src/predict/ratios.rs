@@ -11,6 +11,7 @@ use crate::predict::{
     candidates::{Candidates, Method},
     choose::over,
     reading::{PERCENTILES, Reading, Readings},
+    structure::State,
 };
 
 /// The model's percentiles may be off by this share.
@@ -21,10 +22,19 @@ const MODEL_LIMIT: f64 = 0.2;
 struct Row {
     operation: String,
     percentile: f64,
-    /// (pressure, ratio), ascending.
-    points: Vec<(f64, f64)>,
+    /// At each load, by pressure, ascending.
+    points: Vec<RatioAt>,
     /// Scatter of the ratio between trials of one load, a standard deviation of logarithms.
     scatter: f64,
+}
+
+/// The ratio at one load.
+#[derive(Clone, Copy, Debug)]
+struct RatioAt {
+    pressure: f64,
+    measured: f64,
+    /// That of the model for the whole order.
+    model: f64,
 }
 
 /// All of them.
@@ -47,27 +57,20 @@ impl Ratios {
                 keys.push((quantile.operation.clone(), quantile.percentile));
             }
         }
-        let lots: Vec<(f64, &[Reading])> = readings
+        let lots: Vec<(State, &[Reading])> = readings
             .lots()
             .into_iter()
-            .filter_map(|lot| Some((candidates.state(method, &lot[0].shape, lot[0].load)?.pressure, lot)))
+            .filter_map(|lot| Some((candidates.state(method, &lot[0].shape, lot[0].load)?, lot)))
             .collect();
         let rows = keys
             .into_iter()
             .filter_map(|(operation, percentile)| row(&lots, operation, percentile));
         let holds = |percentile: &f64| {
-            let errors: Option<Vec<f64>> = lots
-                .iter()
-                .map(|(_, lot)| {
-                    let state = candidates.state(method, &lot[0].shape, lot[0].load)?;
-                    let measured = mean(
-                        &lot.iter()
-                            .filter_map(|reading| value(reading, ORDER, *percentile))
-                            .collect::<Vec<_>>(),
-                    )?;
-                    Some((state.quantile_s(*percentile) / measured - 1.0).abs())
-                })
-                .collect();
+            let error = |(state, lot): &(State, &[Reading])| {
+                let values: Vec<f64> = lot.iter().filter_map(|reading| value(reading, ORDER, *percentile)).collect();
+                Some((state.quantile_s(*percentile) / mean(&values)? - 1.0).abs())
+            };
+            let errors: Option<Vec<f64>> = lots.iter().map(error).collect();
             errors.is_some_and(|errors| !errors.is_empty() && errors.iter().all(|error| *error <= MODEL_LIMIT))
         };
         Self {
@@ -90,16 +93,21 @@ impl Ratios {
         of.map(|row| row.operation.clone()).collect()
     }
 
-    /// The ratio at a pressure, and its scatter: on straight lines over the logarithm of pressure, as at the ends beyond them.
-    pub(crate) fn at(&self, operation: &str, percentile: f64, pressure: f64) -> Option<(f64, f64)> {
+    /// The ratio in a state, and its scatter: between measured pressures on straight lines over their logarithm. Below the smallest it is that of the
+    /// smallest; above the largest it changes as the model's does, because a full closed system answers evenly.
+    pub(crate) fn at(&self, operation: &str, percentile: f64, state: &State) -> Option<(f64, f64)> {
         let row = self
             .rows
             .iter()
             .find(|row| row.operation == operation && row.percentile == percentile)?;
-        let above = row.points.partition_point(|(known, _)| *known < pressure);
+        let above = row.points.partition_point(|known| known.pressure < state.pressure);
         let ratio = match (above.checked_sub(1).and_then(|i| row.points.get(i)), row.points.get(above)) {
-            (Some((low, a)), Some((high, b))) if high > low => a + (b - a) * (pressure / low).ln() / (high / low).ln(),
-            (Some((_, ratio)), _) | (None, Some((_, ratio))) => *ratio,
+            (Some(low), Some(high)) if high.pressure > low.pressure => {
+                let share = (state.pressure / low.pressure).ln() / (high.pressure / low.pressure).ln();
+                low.measured + share * (high.measured - low.measured)
+            }
+            (Some(last), None) => last.measured * state.quantile_s(percentile) / state.response_s / last.model,
+            (_, Some(next)) => next.measured,
             (None, None) => return None,
         };
         Some((ratio, row.scatter))
@@ -114,9 +122,9 @@ fn value(reading: &Reading, operation: &str, percentile: f64) -> Option<f64> {
     found.map(|quantile| quantile.seconds)
 }
 
-fn row(lots: &[(f64, &[Reading])], operation: String, percentile: f64) -> Option<Row> {
+fn row(lots: &[(State, &[Reading])], operation: String, percentile: f64) -> Option<Row> {
     let (mut points, mut squares, mut df) = (Vec::new(), 0.0, 0.0);
-    for (pressure, lot) in lots {
+    for (state, lot) in lots {
         let logs: Vec<f64> = lot
             .iter()
             .filter_map(|reading| Some((value(reading, &operation, percentile)? / reading.response_s).ln()))
@@ -124,11 +132,15 @@ fn row(lots: &[(f64, &[Reading])], operation: String, percentile: f64) -> Option
         let Some(centre) = mean(&logs) else { continue };
         // The mean percentile over the mean time, rather than the mean of noisy ratios.
         let values: Vec<f64> = lot.iter().filter_map(|reading| value(reading, &operation, percentile)).collect();
-        points.push((*pressure, mean(&values)? / over(lot, |reading| reading.response_s)));
+        points.push(RatioAt {
+            pressure: state.pressure,
+            measured: mean(&values)? / over(lot, |reading| reading.response_s),
+            model: state.quantile_s(percentile) / state.response_s,
+        });
         squares += logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>();
         df += logs.len() as f64 - 1.0;
     }
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.sort_by(|a: &RatioAt, b| a.pressure.total_cmp(&b.pressure));
     (!points.is_empty()).then(|| Row {
         operation,
         percentile,

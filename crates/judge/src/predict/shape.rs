@@ -110,7 +110,7 @@ mod tests {
         let group = |guests, cpus| Group { guests, cpus };
         assert_eq!(of(&[&[0], &[1], &[0]]), [group(1, 1), group(2, 1)]);
         assert_eq!(of(&[&[0, 1], &[2, 3], &[1, 2]]), [group(3, 4)]);
-        assert_eq!(of(&[&[0, 1, 2]; 4]), [group(4, 3)]);
+        assert_eq!(of(&[[0, 1, 2].as_slice(); 4]), [group(4, 3)]);
     }
 
     #[test]

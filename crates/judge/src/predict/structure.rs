@@ -151,7 +151,8 @@ impl Structure {
             stations.push(Station { demand, capacity });
         }
         if self.hidden_s > 0.0 {
-            stations.extend((0..copies).map(|_| Station::queue(self.hidden_s)));
+            // An order visits the queue of its own guest alone.
+            stations.extend((0..copies).map(|_| Station::queue(self.hidden_s / f64::from(copies))));
         }
         let of_cpu = if shared { free.min(guests * cap) } else { cap } / demand;
         let of_hidden = f64::from(copies) / self.hidden_s;
@@ -259,7 +260,7 @@ fn together(guest: &Capacity, group: Group, free: f64, inside: u32) -> Option<Ca
     }
     let stations: Vec<Station> = (0..group.guests)
         .map(|_| Station {
-            demand: 1.0,
+            demand: 1.0 / f64::from(group.guests),
             capacity: guest.clone(),
         })
         .collect();
