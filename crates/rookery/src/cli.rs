@@ -19,6 +19,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Plan, run, judge and report a study
     Run(RunArgs),
+    /// See what Rookery answers: compute a small study on a simulated host, in seconds, with nothing installed
+    DemoLab(DemoLabArgs),
     /// Say whether study files are right, with every problem, its line and the mend
     Check(CheckArgs),
     /// Show what would run: points, trials, pins, memory, disk, time
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Fit scaling laws to measurements in a CSV file, and say how far to trust them
     Fit(FitArgs),
+    /// Say what layouts and loads that were not run would do, from a stored run, and how wrong that may be; plan guests on a host
+    Predict(Box<crate::commands::predict::PredictArgs>),
     /// Show what exists of all runs: guests, networks, mounts
     Guests(GuestsArgs),
     /// Remove everything that dead runs left behind
@@ -92,6 +96,22 @@ pub(crate) struct RunArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) places: Places,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoLabArgs {
+    /// Write the study of the demonstration to this file, to edit and `rookery run` it; `-` prints it. Nothing is computed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quiet", "json"])]
+    pub(crate) study: Option<PathBuf>,
+    /// Print nothing but errors and the path of the report
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Print events as JSON lines to standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Directory that holds the runs
+    #[arg(long, value_name = "DIR", default_value = "rookery-runs", env = "ROOKERY_RUNS")]
+    pub(crate) runs: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -5,12 +5,14 @@ mod check;
 mod clean;
 pub(crate) mod compare;
 mod data;
+mod demo_lab;
 mod drive;
 mod export;
 mod fit;
 mod guests;
 mod host;
 mod plan;
+pub(crate) mod predict;
 mod rehearse;
 mod report;
 mod run;
@@ -29,6 +31,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
     match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),
+        Command::DemoLab(args) => demo_lab::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Rehearse(args) => rehearse::run(args),
         Command::Reference(args) => {
@@ -46,6 +49,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Compare(args) => compare::run(args),
         Command::Export(args) => export::run(args),
         Command::Fit(args) => fit::run(args),
+        Command::Predict(args) => predict::run(args),
         Command::Guests(args) => guests::run(args),
         Command::Clean(args) => clean::run(args),
         Command::Template(command) => template::run(command),

@@ -12,7 +12,7 @@ use rookery_store::{Outcome, Store, TrialRow, TrialStatus};
 use rookery_study::Purpose;
 
 use crate::{
-    cli::RunArgs,
+    cli::{Places, RunArgs},
     commands::{check, report},
     exit::{Code, Failure},
     output,
@@ -23,12 +23,28 @@ use crate::{
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Without --resume the command line demands one.
     let study = args.study.as_deref().unwrap_or("latest");
+    conduct(&args.places, args.quiet, args.json, |conductor| {
+        if args.resume {
+            resume(conductor, study)
+        } else {
+            start(conductor, Path::new(study), args)
+        }
+    })
+}
+
+/// Conduct a run as `work` asks for it, tell of it, and report it; its exit code.
+pub(crate) fn conduct(
+    places: &Places,
+    quiet: bool,
+    json: bool,
+    work: impl FnOnce(&Conductor<'_>) -> Result<Summary, Failure>,
+) -> Result<Code, Failure> {
     let stop = signals::stop_flag()?;
     let begun = OnceLock::new();
-    let teller = Teller::new(args.quiet, args.json);
+    let teller = Teller::new(quiet, json);
     let conductor = Conductor {
-        runs: args.places.runs.clone(),
-        templates: templates(args.places.templates.as_deref())?,
+        runs: places.runs.clone(),
+        templates: templates(places.templates.as_deref())?,
         program: env::current_exe().map_err(|error| Failure::new(Code::Internal, format!("cannot find this program itself: {error}")))?,
         stop: &stop,
         listener: &|event| {
@@ -39,21 +55,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
             teller.tell(event);
         },
     };
-    let conducted = if args.resume {
-        resume(&conductor, study)
-    } else {
-        start(&conductor, Path::new(study), args)
-    };
+    let conducted = work(&conductor);
     teller.finish();
     let summary = conducted.map_err(|failure| failure.with_resumption(begun.get()))?;
     let store = report::open(&summary.directory)?;
     let html = summary.directory.join("report.html");
     report::write_html(&store, &html)?;
-    if !args.json {
-        if !args.quiet {
+    if !json {
+        if !quiet {
             output::result(report::terminal(&store)?);
         }
-        output::result(if args.quiet {
+        output::result(if quiet {
             html.display().to_string()
         } else {
             format!("report: {}", html.display())
