@@ -178,12 +178,10 @@ impl Scale {
 fn mib_per_warehouse(dialect: Dialect) -> (f64, f64) {
     match dialect {
         Dialect::Mariadb | Dialect::Mysql => (80.0, 10.5),
-        Dialect::Sqlite => (SQLITE_MIB, 9.0),
+        Dialect::Sqlite => (71.4, 8.6),
         Dialect::Postgresql | Dialect::Db2 | Dialect::Generic => (97.0, 13.0),
     }
 }
-
-const SQLITE_MIB: f64 = 79.0;
 
 #[cfg(test)]
 mod tests {

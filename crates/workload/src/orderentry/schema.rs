@@ -218,17 +218,17 @@ impl Table {
         Self::Meta,
     ];
 
-    /// The tables of the population, in the order in which they are loaded.
+    /// The tables of the population, in the order in which they are loaded: what is referred to comes first.
     pub const LOADED: [Self; 9] = [
         Self::Item,
         Self::Warehouse,
+        Self::Stock,
         Self::District,
         Self::Customer,
         Self::History,
         Self::Orders,
         Self::NewOrders,
         Self::OrderLine,
-        Self::Stock,
     ];
 
     /// Its name: lower case, never quoted.
