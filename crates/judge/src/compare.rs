@@ -74,6 +74,8 @@ pub struct Side {
     pub void: usize,
     /// Trials that could not be carried out.
     pub failed: usize,
+    /// Why the first of these is void or failed.
+    pub such_as: Option<String>,
 }
 
 /// One point of both sides.
@@ -202,6 +204,11 @@ impl Side {
             done: run.count(TrialStatus::Done),
             void: run.count(TrialStatus::Void),
             failed: run.count(TrialStatus::Failed),
+            such_as: run
+                .trials
+                .iter()
+                .filter(|trial| matches!(trial.row.status, TrialStatus::Void | TrialStatus::Failed))
+                .find_map(|trial| Some(format!("{}: {}", trial.label(), trial.row.reasons.first()?))),
         }
     }
 }

@@ -72,6 +72,9 @@ fn runs(comparison: &Comparison) -> Vec<String> {
                 line += &format!(", {count} {word}");
             }
         }
+        if let Some(example) = &run.such_as {
+            line += &format!(" ({example})");
+        }
         line
     };
     let base = comparison.base.iter().map(|run| line("base", run));
