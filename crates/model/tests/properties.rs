@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rookery_model::{
     Usl,
     consolidation::{Claim, fair_shares},
-    fit::{Bootstrap, Family, Observation, Observations, Options, Weights, fit_usl, judge},
+    fit::{Bootstrap, Family, Observation, Observations, Options, Weights, fit_closed, fit_usl, judge},
     queue::{Capacity, Class, Repairman, Station, asymptotic, balanced, exact_classes, linearizer, mva, schweitzer, solve},
 };
 
@@ -59,6 +59,66 @@ proptest! {
         prop_assert!((chain.throughput(f64::from(users)) / exact.x - 1.0).abs() < 1e-9);
         let between = chain.throughput(f64::from(users) + 0.5);
         prop_assert!(between >= exact.x * (1.0 - 1e-12) && between <= chain.throughput(f64::from(users) + 1.0) * (1.0 + 1e-12));
+    }
+
+    #[test]
+    fn classes_obey_little_and_a_new_user_slows_the_others(
+        a in prop::collection::vec(0.01..0.5_f64, 3), b in prop::collection::vec(0.01..0.5_f64, 3),
+        n in 1_u32..10, m in 1_u32..10, think in 0.0..3.0_f64, delay in any::<bool>(),
+    ) {
+        let classes = |n: u32| [Class { users: n, think, demands: a.clone() }, Class { users: m, think: 1.0, demands: b.clone() }];
+        let delays = [false, delay, false];
+        let found = exact_classes(&classes(n), &delays).expect("valid");
+        for (c, class) in classes(n).iter().enumerate() {
+            let there: f64 = found.q[c].iter().sum::<f64>() + found.x[c] * class.think;
+            prop_assert!((there - f64::from(class.users)).abs() < 1e-9 * f64::from(class.users), "{found:?}");
+        }
+        for k in (0..3).filter(|k| !delays[*k]) {
+            prop_assert!(found.u[0][k] + found.u[1][k] <= 1.0 + 1e-12, "no server is busy for more than all the time");
+        }
+        let more = exact_classes(&classes(n + 1), &delays).expect("valid");
+        prop_assert!(more.x[0] >= found.x[0] * (1.0 - 1e-12) && more.x[1] <= found.x[1] * (1.0 + 1e-12), "{found:?} {more:?}");
+        let response = |solution: &rookery_model::queue::ClassSolution, c: usize| solution.r[c].iter().sum::<f64>();
+        prop_assert!(response(&more, 1) >= response(&found, 1) * (1.0 - 1e-12));
+    }
+
+    #[test]
+    fn single_servers_slow_down_as_users_come(demands in demands(), think in 0.0..5.0_f64, users in 1_u32..60) {
+        let stations: Vec<Station> = demands.iter().map(|d| Station::queue(*d)).collect();
+        let (few, more) = (mva(&stations, think, users).expect("valid"), mva(&stations, think, users + 1).expect("valid"));
+        prop_assert!(more.x >= few.x * (1.0 - 1e-12) && more.response_time() >= few.response_time() * (1.0 - 1e-12));
+        for (few, more) in few.q.iter().zip(&more.q) {
+            prop_assert!(*more >= few * (1.0 - 1e-12));
+        }
+    }
+
+    #[test]
+    fn closed_queues_are_found_again(demand in 0.001..0.1_f64, ratio in 2.0..40.0_f64) {
+        let truth = Repairman { demand, servers: 1, think: demand * ratio };
+        let runs = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0].map(|n| Observation { n, x: truth.throughput(n) });
+        let fit = fit_closed(&Observations::new(runs.to_vec()).expect("valid"), 0.0, 8).expect("fits");
+        prop_assert!((fit.model.demand / demand - 1.0).abs() < 1e-5 && (fit.model.think / truth.think - 1.0).abs() < 1e-5, "{fit:?} {truth:?}");
+        prop_assert_eq!(fit.model.servers, 1);
+    }
+
+    /// Whatever the data, a bounded parameter is at 0 and has an upper end, or is above 0 and has an interval.
+    #[test]
+    fn bounds_are_kept(noise in prop::collection::vec(0.9..1.1_f64, 8), sigma in 0.0..0.1_f64) {
+        let law = Usl { lambda: 10.0, sigma, kappa: 0.0 };
+        let loads = [1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0];
+        let runs = loads.iter().zip(&noise).map(|(n, e)| Observation { n: *n, x: law.throughput(*n) * e });
+        let data = Observations::new(runs.collect()).expect("valid");
+        let fit = fit_usl(&data, Family::Usl, Weights::Equal, None).expect("fits");
+        let amdahl = fit_usl(&data, Family::Amdahl, Weights::Equal, None).expect("fits");
+        prop_assert!(fit.law.lambda > 0.0 && fit.rss <= amdahl.rss * (1.0 + 1e-9), "a bigger family fits no worse");
+        for (place, value) in [(1, fit.law.sigma), (2, fit.law.kappa)] {
+            if fit.free[place] {
+                prop_assert!(value >= 0.0 && fit.interval(place).is_some() && fit.upper_bound(place, &data).is_none());
+            } else {
+                prop_assert!(value == 0.0 && fit.interval(place).is_none());
+                prop_assert!(fit.upper_bound(place, &data).is_some_and(|bound| bound > 0.0), "{fit:?}");
+            }
+        }
     }
 
     #[test]
@@ -184,4 +244,38 @@ fn runs_are_resampled_within_their_loads() {
     assert!(drawn.by_runs && drawn.draws == 500);
     assert!(drawn.lambda.low < fit.law.lambda && fit.law.lambda < drawn.lambda.high, "{drawn:?}");
     assert!(drawn.kappa.low >= 0.0);
+}
+
+#[test]
+fn intervals_of_the_closed_queue_cover_the_truth_too() {
+    let truth = Repairman {
+        demand: 0.005,
+        servers: 4,
+        think: 0.06,
+    };
+    let loads = [1.0, 4.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0];
+    let mut state = 29;
+    let (mut ceiling, mut delay, mut knee, mut means, mut new_runs) = (0, 0, 0, 0, 0);
+    for _ in 0..400 {
+        let runs = loads.map(|n| Observation {
+            n,
+            x: truth.throughput(n) * (1.0 + 0.03 * noise(&mut state)),
+        });
+        // Told the number of servers as its largest, the fit still tries the smaller ones.
+        let fit = fit_closed(&Observations::new(runs.to_vec()).expect("valid"), 0.0, 4).expect("fits");
+        let covers = |interval: Option<rookery_model::fit::Interval>, value: f64| {
+            u32::from(interval.is_some_and(|interval| interval.low <= value && value <= interval.high))
+        };
+        // The number of servers hardly shows, and the demand of one with it: the ceiling is what can be known.
+        ceiling += covers(fit.ceiling, truth.ceiling());
+        delay += u32::from(fit.delay.is_some());
+        knee += covers(fit.knee, truth.knee());
+        let found = fit.predict(40.0).expect("df");
+        means += covers(Some(found.mean), truth.throughput(40.0));
+        new_runs += covers(Some(found.run), truth.throughput(40.0) * (1.0 + 0.03 * noise(&mut state)));
+    }
+    for hits in [ceiling, knee, means, new_runs] {
+        assert!((372..=394).contains(&hits), "{ceiling} {knee} {means} {new_runs}");
+    }
+    assert!(delay > 360, "{delay}");
 }

@@ -53,6 +53,50 @@ fn the_closed_network_of_two_stations() {
     }
 }
 
+/// The oracle of driver semantics, section 1: X within 2 %, R within 5 % up to the knee.
+#[test]
+fn one_server_behind_thinking_users() {
+    for users in [1, 10, 50, 90, 100, 110, 150, 200] {
+        let exact = mva(&[Station::queue(0.01)], 1.0, users).expect("valid");
+        let network = closed(users, 1.0, vec![station(0.01, Times::Exponential, first_come())]);
+        let found = simulate(&network, 11, 0, 20_000, 400_000).expect("plays");
+        near("X", found.x, exact.x, 0.02);
+        near("R", found.response_time, exact.response_time(), 0.05);
+        // Little's law holds exactly for the time integral, up to who is on the way at the ends.
+        near("L = X R", found.q[0], found.x * found.response_time, 0.01);
+    }
+}
+
+/// Random networks: formula, convolution and simulation are three ways to one answer.
+#[test]
+fn random_networks_are_played_as_they_are_solved() {
+    let mut state = 3_u64;
+    let mut draw = |low: f64, high: f64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        low + (high - low) * (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    for _ in 0..12 {
+        let (users, think) = (draw(1.0, 40.0) as u32, draw(0.1, 2.0));
+        let parts: Vec<(f64, u32)> = (0..draw(1.0, 4.0) as usize)
+            .map(|_| (draw(0.01, 0.2), draw(1.0, 5.0) as u32))
+            .collect();
+        let stations: Vec<Station> = parts.iter().map(|(demand, servers)| Station::servers(*demand, *servers)).collect();
+        let exact = solve(&stations, think, users).expect("valid");
+        let played = parts.iter().enumerate().map(|(k, (demand, servers))| match k % 2 {
+            0 => station(*demand, Times::Exponential, Discipline::FirstCome { servers: *servers }),
+            _ => station(*demand, Times::Erlang(2), Discipline::Shared(Capacity::Servers(*servers))),
+        });
+        let found = simulate(&closed(users, think, played.collect()), 5, 0, 5_000, 100_000).expect("plays");
+        near("X", found.x, exact.x, 0.02);
+        near("R", found.response_time, exact.response_time, 0.03);
+        for (found, exact) in found.q.iter().zip(&exact.q) {
+            near("Q", *found, *exact, 0.06);
+        }
+    }
+}
+
 #[test]
 fn several_servers_and_a_limit() {
     let limited = Capacity::Limited { servers: 2, limit: 1.5 };

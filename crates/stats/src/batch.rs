@@ -210,6 +210,37 @@ mod tests {
         }
     }
 
+    /// Mean responses of a queue as a driver would see them, second by second: M/M/1, whose responses hang together for long and are far from normal.
+    #[test]
+    fn ninety_five_percent_of_intervals_hold_the_mean_response_of_a_queue() {
+        let mut stream = Stream::new(12);
+        for (rho, seconds, per_second) in [(0.3, 60, 40), (0.5, 120, 50), (0.5, 60, 200), (0.7, 120, 200)] {
+            let truth = 1.0 / (1.0 - rho);
+            let hits = (0..1_000).filter(|_| {
+                // The time in the system of an M/M/1 in steady state is exponential: a start without warm-up.
+                let mut response = -truth * stream.uniform().ln();
+                let mut second = |_| {
+                    let mut sum = 0.0;
+                    for _ in 0..per_second {
+                        let (gap, service) = (-stream.uniform().ln() / rho, -stream.uniform().ln());
+                        // Lindley, Proc. Cambridge Philosophical Society 48 (1952) 277.
+                        response = f64::max(response - gap, 0.0) + service;
+                        sum += response;
+                    }
+                    sum / f64::from(per_second)
+                };
+                let series: Vec<f64> = (0..seconds).map(&mut second).collect();
+                let found = BatchMeans::of(&series).expect("values");
+                (found.mean - truth).abs() <= found.half_width
+            });
+            let hits = hits.count();
+            assert!(
+                (920..=970).contains(&hits),
+                "rho {rho}, {seconds} s of {per_second}: {hits} of 1000"
+            );
+        }
+    }
+
     #[test]
     fn what_cannot_be_trusted_is_called_so() {
         let mut stream = Stream::new(6);

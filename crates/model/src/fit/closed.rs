@@ -35,8 +35,18 @@ pub struct ClosedFit {
     /// 95 % interval of the knee, users; `None` without degrees of freedom.
     pub knee: Option<Interval>,
     spread: Option<Spread>,
+    /// Fits with other numbers of servers that do nearly as well, and this one, with their weights; empty without degrees of freedom.
+    alike: Vec<Weighed>,
     /// The known think time, s.
     known: f64,
+}
+
+/// A fit with one number of servers among several.
+#[derive(Clone, Debug)]
+struct Weighed {
+    weight: f64,
+    model: Repairman,
+    spread: Spread,
 }
 
 /// How sure the parameters are.
@@ -69,17 +79,23 @@ impl Spread {
 }
 
 impl ClosedFit {
-    /// Expected throughput at `n` with 95 % intervals of the mean and of a new run, by the delta method; `None` without degrees of freedom. That the
-    /// number of servers was chosen too is not in them, beyond a degree of freedom.
+    /// Expected throughput at `n` with 95 % intervals of the mean and of a new run; `None` without degrees of freedom.
+    ///
+    /// By the delta method; how far fits with other numbers of servers differ there counts as variance, by how well they meet the runs: Buckland, Burnham,
+    /// Augustin, Biometrics 53 (1997) 603.
     #[must_use]
     pub fn predict(&self, n: f64) -> Option<Prediction> {
         let spread = self.spread.as_ref()?;
-        let logs = [self.model.demand.ln(), (self.model.think - self.known).ln()];
-        let logs = &logs[..spread.covariance.len()];
-        let at = |logs: &[f64]| model(logs, self.model.servers, self.known).throughput(n);
         let x = self.model.throughput(n);
-        let gradient: Vec<f64> = (0..logs.len()).map(|place| slope(logs, place, at) / x).collect();
-        let mean = spread.along(&gradient);
+        let variance = |one: &Weighed| {
+            let logs = [one.model.demand.ln(), (one.model.think - self.known).ln()];
+            let logs = &logs[..one.spread.covariance.len()];
+            let there = one.model.throughput(n);
+            let at = |logs: &[f64]| model(logs, one.model.servers, self.known).throughput(n);
+            let gradient: Vec<f64> = (0..logs.len()).map(|place| slope(logs, place, at) / there).collect();
+            one.weight * (one.spread.along(&gradient).powi(2) + (there / x).ln().powi(2))
+        };
+        let mean = self.alike.iter().map(variance).sum::<f64>().sqrt();
         let run = (mean * mean + spread.noise * spread.noise).sqrt();
         Some(Prediction {
             x,
@@ -157,32 +173,31 @@ pub fn fit_closed(observations: &Observations, think: f64, max_servers: u32) -> 
         .into_iter()
         .filter(|m| *m == 1 || *m <= max_servers && f64::from(*m) <= observations.largest())
         .collect();
-    let mut best: Option<(Curve, Minimum)> = None;
-    for &servers in &tried {
-        let curve = Curve {
-            observations,
-            servers,
-            think,
-        };
-        for minimum in minima(&curve) {
-            if best
-                .as_ref()
-                .is_none_or(|(_, known)| minimum.squares < known.squares * (1.0 - 1e-9))
-            {
-                let curve = Curve {
-                    observations,
-                    servers,
-                    think,
-                };
-                best = Some((curve, minimum));
-            }
+    // The best fit with each number of servers.
+    let found: Vec<(Curve, Minimum)> = tried
+        .iter()
+        .filter_map(|&servers| {
+            let curve = Curve {
+                observations,
+                servers,
+                think,
+            };
+            let minimum = minima(&curve).into_iter().min_by(|a, b| a.squares.total_cmp(&b.squares))?;
+            Some((curve, minimum))
+        })
+        .collect();
+    // Of equals, the fewest servers.
+    let (curve, minimum) = found.iter().reduce(|best, next| {
+        if next.1.squares < best.1.squares * (1.0 - 1e-9) {
+            next
+        } else {
+            best
         }
-    }
-    let (curve, minimum) = best?;
+    })?;
     let parameters = minimum.parameters.len() + usize::from(tried.len() > 1);
     let df = observations.runs().len().checked_sub(parameters)?;
     let model = curve.model(&minimum.parameters);
-    let spread = spread(&curve, &minimum, df);
+    let spread = spread(curve, minimum, df);
     let interval = |value: f64, gradient: &[f64]| {
         let spread = spread.as_ref()?;
         Some(spread.around(value, spread.along(&gradient[..minimum.parameters.len()])))
@@ -198,10 +213,33 @@ pub fn fit_closed(observations: &Observations, think: f64, max_servers: u32) -> 
         delay: interval(model.think, &[0.0, (model.think - think) / model.think]).filter(|_| free),
         ceiling: interval(model.ceiling(), &[-1.0, 0.0]),
         knee: interval(model.knee(), &[model.demand / cycle - 1.0, (model.think - think) / cycle]),
+        alike: alike(&found, minimum.squares, df),
         model,
         spread,
         known: think,
     })
+}
+
+/// Fits by number of servers, weighed by exp(-AIC/2): those that do much worse do not count.
+fn alike(found: &[(Curve, Minimum)], least: f64, df: usize) -> Vec<Weighed> {
+    let runs = found.first().map_or(0, |(curve, _)| curve.observations.runs().len());
+    let weight = |squares: f64| (least / squares).powf(runs as f64 / 2.0);
+    let mut alike: Vec<Weighed> = found
+        .iter()
+        // An exact fit has no rivals but those as exact.
+        .map(|(curve, minimum)| (curve, minimum, if minimum.squares <= least { 1.0 } else { weight(minimum.squares) }))
+        .filter(|(_, _, weight)| *weight > 0.01)
+        .filter_map(|(curve, minimum, weight)| {
+            Some(Weighed {
+                weight,
+                model: curve.model(&minimum.parameters),
+                spread: spread(curve, minimum, df)?,
+            })
+        })
+        .collect();
+    let sum: f64 = alike.iter().map(|one| one.weight).sum();
+    alike.iter_mut().for_each(|one| one.weight /= sum);
+    alike
 }
 
 /// Minima with the delay free, from several starts, and with the delay at its bound.

@@ -8,7 +8,7 @@ use rookery_model::{
 use crate::{CLOSED, all_close, close, example, list, number, rows};
 
 #[test]
-fn operational() {
+pub(crate) fn operational() {
     let e = example("operational");
     let value = |key: &str| number(&e[key]);
     let cpu = Usage {
@@ -32,7 +32,7 @@ fn operational() {
 }
 
 #[test]
-fn markov_drupal() {
+pub(crate) fn markov_drupal() {
     // Front page, recent posts, read node, login, add node, comment, search, log out; rows in percent, from -> to.
     let names = ["FP", "RP", "RN", "UL", "AL", "CP", "CS", "LO"];
     let to_front = [20.0, 40.0, 20.0, 15.0, 5.0, 0.0, 0.0, 0.0];
@@ -56,7 +56,7 @@ fn markov_drupal() {
 }
 
 #[test]
-fn demand_ols() {
+pub(crate) fn demand_ols() {
     let e = example("demand_ols");
     let (x, u) = (list(&e["X"]), list(&e["U"]));
     let matrix: Vec<Vec<f64>> = x.iter().map(|x| vec![*x]).collect();
@@ -78,7 +78,7 @@ fn demand_ols() {
 }
 
 #[test]
-fn demand_two_class() {
+pub(crate) fn demand_two_class() {
     let e = example("demand_two_class");
     let found = demands(&rows(&e["X"]), &list(&e["U"])).expect("found");
     for key in ["ols", "nnls"] {
@@ -88,7 +88,7 @@ fn demand_two_class() {
 }
 
 #[test]
-fn kalman_demand() {
+pub(crate) fn kalman_demand() {
     let e = example("kalman_demand");
     let mut filter = DemandFilter {
         demand: number(&e["d0"]),
@@ -103,7 +103,7 @@ fn kalman_demand() {
 }
 
 #[test]
-fn hit_ratio() {
+pub(crate) fn hit_ratio() {
     let e = example("hit_ratio");
     let found: Vec<f64> = list(&e["h"])
         .iter()

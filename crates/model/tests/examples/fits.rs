@@ -28,7 +28,7 @@ fn goodness(data: &Observations, model: Model) -> (Goodness, Fitted) {
 }
 
 #[test]
-fn usl_fit() {
+pub(crate) fn usl_fit() {
     let e = example("usl_fit");
     let data = observations(&e);
     let fit = usl(&data);
@@ -55,7 +55,7 @@ fn usl_fit() {
 }
 
 #[test]
-fn usl_fit_goodness_and_rivals() {
+pub(crate) fn usl_fit_goodness_and_rivals() {
     let e = example("usl_fit");
     let data = observations(&e);
     let (measures, _) = goodness(&data, Model::Usl);
@@ -82,7 +82,7 @@ fn usl_fit_goodness_and_rivals() {
 }
 
 #[test]
-fn usl_f_test() {
+pub(crate) fn usl_f_test() {
     let (e, fit) = (example("usl_F_test"), example("usl_fit"));
     let data = observations(&fit);
     let (small, big) = (goodness(&data, Model::Amdahl).0, goodness(&data, Model::Usl).0);
@@ -91,7 +91,7 @@ fn usl_f_test() {
 }
 
 #[test]
-fn usl_nstar_delta_and_predictions() {
+pub(crate) fn usl_nstar_delta_and_predictions() {
     let e = example("usl_nstar_delta");
     let data = observations(&example("usl_fit"));
     let fit = usl(&data);
@@ -111,7 +111,7 @@ fn usl_nstar_delta_and_predictions() {
 }
 
 #[test]
-fn usl_bootstrap() {
+pub(crate) fn usl_bootstrap() {
     let e = example("usl_bootstrap");
     let data = observations(&example("usl_fit"));
     let found = Bootstrap::of(&usl(&data), &data, 4000, 1).expect("draws");
@@ -134,7 +134,7 @@ fn usl_bootstrap() {
 }
 
 #[test]
-fn usl_fit_bound() {
+pub(crate) fn usl_fit_bound() {
     let e = example("usl_fit_bound");
     let data = observations(&e);
     let fit = usl(&data);
@@ -155,7 +155,7 @@ fn usl_fit_bound() {
 }
 
 #[test]
-fn usl_fit_relative() {
+pub(crate) fn usl_fit_relative() {
     let e = example("usl_fit_relative");
     let fit = fit_usl(&observations(&example("usl_fit")), Family::Usl, Weights::Relative, None).expect("fits");
     all_close(
@@ -167,7 +167,7 @@ fn usl_fit_relative() {
 }
 
 #[test]
-fn closed_bottleneck_fit() {
+pub(crate) fn closed_bottleneck_fit() {
     let e = example("closed_bottleneck_fit");
     let data = observations(&e);
     let fit = fit_closed(&data, 0.0, 16).expect("fits");
@@ -195,7 +195,7 @@ fn closed_bottleneck_fit() {
 }
 
 #[test]
-fn the_published_examples_are_judged_right() {
+pub(crate) fn the_published_examples_are_judged_right() {
     let chosen = |key: &str| {
         judge(&observations(&example(key)), &Options::default())
             .choice()
@@ -207,7 +207,7 @@ fn the_published_examples_are_judged_right() {
 }
 
 #[test]
-fn mape() {
+pub(crate) fn mape() {
     let e = example("mape");
     let pairs: Vec<(f64, f64)> = list(&e["measured"]).into_iter().zip(list(&e["predicted"])).collect();
     let found = PredictionError::of(&pairs).expect("pairs");

@@ -8,7 +8,7 @@ use rookery_model::{
 use crate::{CLOSED, ITERATED, all_close, close, example, list, number, rows};
 
 #[test]
-fn water_filling() {
+pub(crate) fn water_filling() {
     for key in ["water_filling", "water_filling2"] {
         let e = example(key);
         let column = |name: &str| list(&e[name]);
@@ -26,7 +26,7 @@ fn water_filling() {
 }
 
 #[test]
-fn consolidation_floating() -> Result<(), ModelError> {
+pub(crate) fn consolidation_floating() -> Result<(), ModelError> {
     let e = example("consolidation_floating");
     let (cpu, disk, think, cores) = (number(&e["D_cpu_native"]), number(&e["D_disk"]), number(&e["Z"]), 4);
     let bare = solve(&[Station::servers(cpu, cores), Station::queue(disk)], think, 200)?;
@@ -42,7 +42,7 @@ fn consolidation_floating() -> Result<(), ModelError> {
 }
 
 #[test]
-fn consolidation_pinned() -> Result<(), ModelError> {
+pub(crate) fn consolidation_pinned() -> Result<(), ModelError> {
     let e = example("consolidation_pinned");
     let classes: Vec<Class> = (0..4)
         .map(|guest| {
@@ -87,7 +87,7 @@ fn consolidation_pinned() -> Result<(), ModelError> {
 }
 
 #[test]
-fn consolidation_pinned_many() -> Result<(), ModelError> {
+pub(crate) fn consolidation_pinned_many() -> Result<(), ModelError> {
     for row in rows(&example("consolidation_pinned_many")["rows_G_Xper"]) {
         let x = symmetric_guests(row[0] as u32, 25, 1.0, &[0.03], &[0.004])?.x;
         all_close("row", &[x, x * row[0]], &row[1..], ITERATED);
@@ -96,7 +96,7 @@ fn consolidation_pinned_many() -> Result<(), ModelError> {
 }
 
 #[test]
-fn cpu_cap() -> Result<(), ModelError> {
+pub(crate) fn cpu_cap() -> Result<(), ModelError> {
     let e = example("cpu_cap");
     for row in rows(&e["rows_cap_X_R"]) {
         let station = Station {
@@ -110,7 +110,7 @@ fn cpu_cap() -> Result<(), ModelError> {
 }
 
 #[test]
-fn throttle_and_overheads() {
+pub(crate) fn throttle_and_overheads() {
     let e = example("throttle");
     let (busy, stall) = throttle(number(&e["quota_ms"]), number(&e["period_ms"]), number(&e["threads"]));
     all_close(

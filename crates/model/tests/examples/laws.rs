@@ -5,7 +5,7 @@ use rookery_model::{Usl, gustafson, karp_flatt};
 use crate::{CLOSED, all_close, close, example, list, number};
 
 #[test]
-fn amdahl() {
+pub(crate) fn amdahl() {
     let e = example("amdahl");
     let law = Usl {
         lambda: 1.0,
@@ -17,7 +17,7 @@ fn amdahl() {
 }
 
 #[test]
-fn gustafson_and_karp_flatt() {
+pub(crate) fn gustafson_and_karp_flatt() {
     let e = example("gustafson");
     close(
         "scaled",
@@ -35,7 +35,7 @@ fn gustafson_and_karp_flatt() {
 }
 
 #[test]
-fn usl_eval() {
+pub(crate) fn usl_eval() {
     let e = example("usl_eval");
     let law = Usl {
         lambda: number(&e["lambda"]),
@@ -61,7 +61,7 @@ fn usl_eval() {
 }
 
 #[test]
-fn usl_jacobian() {
+pub(crate) fn usl_jacobian() {
     let (e, j) = (example("usl_eval"), example("usl_jacobian"));
     let law = Usl {
         lambda: number(&e["lambda"]),

@@ -14,7 +14,7 @@ fn queues(demands: &[f64]) -> Vec<Station> {
 }
 
 #[test]
-fn bounds() -> Result<(), ModelError> {
+pub(crate) fn bounds() -> Result<(), ModelError> {
     let stations = queues(&[0.1, 0.15]);
     for n in [10_u32, 20, 40] {
         let e = example(&format!("bounds_{n}"));
@@ -33,7 +33,7 @@ fn bounds() -> Result<(), ModelError> {
 }
 
 #[test]
-fn mva_single_by_both_exact_ways() -> Result<(), ModelError> {
+pub(crate) fn mva_single_by_both_exact_ways() -> Result<(), ModelError> {
     let e = example("mva_single");
     let stations = queues(&list(&e["D"]));
     for row in rows(&e["rows_N_X_R1_R2_Q1_Q2"]) {
@@ -47,7 +47,7 @@ fn mva_single_by_both_exact_ways() -> Result<(), ModelError> {
 }
 
 #[test]
-fn large_populations() -> Result<(), ModelError> {
+pub(crate) fn large_populations() -> Result<(), ModelError> {
     let e = example("mva_large_N");
     let solution = mva(&queues(&list(&e["D"])), number(&e["Z"]), 8000)?;
     all_close(
@@ -66,7 +66,7 @@ fn large_populations() -> Result<(), ModelError> {
 }
 
 #[test]
-fn mva_multiserver() -> Result<(), ModelError> {
+pub(crate) fn mva_multiserver() -> Result<(), ModelError> {
     let e = example("mva_multiserver");
     let stations = [Station::servers(0.4, 4), Station::queue(0.05)];
     let solution = solve(&stations, 1.0, 20)?;
@@ -82,7 +82,7 @@ fn mva_multiserver() -> Result<(), ModelError> {
 }
 
 #[test]
-fn approximations_of_several_servers() -> Result<(), ModelError> {
+pub(crate) fn approximations_of_several_servers() -> Result<(), ModelError> {
     let stations = [Station::servers(0.4, 4), Station::queue(0.05)];
     let e = example("seidmann");
     let found = seidmann(&stations, 1.0, 20)?;
@@ -101,7 +101,7 @@ fn approximations_of_several_servers() -> Result<(), ModelError> {
 }
 
 #[test]
-fn closed_eval() -> Result<(), ModelError> {
+pub(crate) fn closed_eval() -> Result<(), ModelError> {
     let e = example("closed_eval");
     for e in [&e, &e["m4"]] {
         let servers = e["m"].as_u64().expect("m") as u32;
@@ -138,7 +138,7 @@ fn same(found: &ClassSolution, e: &Value, tolerance: f64) {
 }
 
 #[test]
-fn several_classes() -> Result<(), ModelError> {
+pub(crate) fn several_classes() -> Result<(), ModelError> {
     for prefix in ["mva_multi", "mva_multi_busy"] {
         let e = example(&format!("{prefix}_exact"));
         let classes = classes(&e);
@@ -159,7 +159,7 @@ fn several_classes() -> Result<(), ModelError> {
 }
 
 #[test]
-fn approximations_of_one_class() -> Result<(), ModelError> {
+pub(crate) fn approximations_of_one_class() -> Result<(), ModelError> {
     let class = [Class {
         users: 20,
         think: 4.0,
@@ -178,7 +178,7 @@ fn approximations_of_one_class() -> Result<(), ModelError> {
 }
 
 #[test]
-fn open_stations() -> Result<(), ModelError> {
+pub(crate) fn open_stations() -> Result<(), ModelError> {
     let e = example("mm4");
     let station = Multiserver::new(number(&e["lam"]), 1.0 / number(&e["mu"]), 4)?;
     let found = [
@@ -223,7 +223,7 @@ fn open_stations() -> Result<(), ModelError> {
 }
 
 #[test]
-fn percentiles() -> Result<(), ModelError> {
+pub(crate) fn percentiles() -> Result<(), ModelError> {
     let e = example("percentiles_closed");
     let stations = queues(&list(&e["D"]));
     for row in rows(&e["rows_N_mean_sd_p50_p95_p99_exp95"]) {
@@ -247,5 +247,38 @@ fn percentiles() -> Result<(), ModelError> {
         &[number(&e["p95"]), number(&e["p99"])],
         CLOSED,
     );
+    Ok(())
+}
+
+/// The oracle of driver semantics, section 1: one server of 10 ms behind 1 s of thinking, closed, and open at four utilisations.
+#[test]
+fn closed_and_open_loads_of_one_server() -> Result<(), ModelError> {
+    let closed = [
+        (1, 0.9901, 0.010_000),
+        (10, 9.8915, 0.010_966),
+        (50, 49.0695, 0.018_962),
+        (90, 85.3902, 0.053_985),
+        (100, 92.4300, 0.081_900),
+        (110, 97.2537, 0.131_063),
+        (150, 99.9999, 0.500_001),
+        (200, 100.0, 1.0),
+    ];
+    let station = queues(&[0.01]);
+    assert!((knee(&station, 1.0)? - 101.0).abs() < 1e-9);
+    for (users, x, r) in closed {
+        let found = mva(&station, 1.0, users)?;
+        assert!(
+            (found.x - x).abs() <= 5.1e-5 && (found.response_time() - r).abs() <= 5.1e-7,
+            "{users}: {found:?}"
+        );
+    }
+    for (rho, mean, p99) in [(0.5, 2.0, 9.21), (0.8, 5.0, 23.0), (0.9, 10.0, 46.1), (0.95, 20.0, 92.1)] {
+        let found = Multiserver::new(rho / 0.01, 0.01, 1)?.response_time();
+        let quantile = mm1_quantile(rho / 0.01, 0.01, 0.99)?;
+        assert!(
+            (found / 0.01 - mean).abs() < 1e-9 && (quantile / 0.01 / p99 - 1.0).abs() < 2e-3,
+            "{rho}: {found} {quantile}"
+        );
+    }
     Ok(())
 }
