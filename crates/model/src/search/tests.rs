@@ -101,6 +101,44 @@ fn intervals_hold_the_knee_with_sixty_percent_of_the_probes_of_a_ladder() {
     }
 }
 
+/// As [`row`] for other things that are searched: `knees` says where the knee lies for a uniform number.
+fn other_row(settings: Settings, knees: impl Fn(f64) -> f64, noise: f64) -> (u32, f64, usize) {
+    let (mut held, mut error, mut most) = (0, 0.0, 0);
+    for seed in 0..200 {
+        let mut stream = Stream::new(seed, 0x60e57);
+        let knee = knees(stream.uniform());
+        let mut server = Server {
+            table: None,
+            knee,
+            noise,
+            stream,
+        };
+        let answer = play(settings, |probe| server.run(probe.load));
+        let (low, high) = answer.interval;
+        held += u32::from(low.is_none_or(|low| low <= knee) && high.is_none_or(|high| knee <= high));
+        error += (answer.knee - knee).abs() / knee / 200.0;
+        most = most.max(answer.probes.len());
+    }
+    (held, error, most)
+}
+
+#[test]
+fn guests_and_rates_are_found_as_users_are() {
+    let budget = |settings: Settings| Settings {
+        most_probes: 18,
+        ..settings
+    };
+    for (noise, largest_error) in [(0.02, 0.03), (0.05, 0.04), (0.1, 0.06)] {
+        let guests = other_row(budget(Settings::guests(64)), |u| (1.0 + 63.0 * u).floor(), noise);
+        let rate = other_row(budget(Settings::rate()), |u| 10.0 * 1000.0_f64.powf(u), noise);
+        for (what, (held, error, most)) in [("guests", guests), ("rate", rate)] {
+            // Of ten loads with three repeats each, 60 %.
+            assert!(held >= 186 && most <= 18, "{what}, noise {noise}: {held} of 200 with {most} probes");
+            assert!(error <= largest_error, "{what}, noise {noise}: knee off by {error:.3} on average");
+        }
+    }
+}
+
 #[test]
 fn without_noise_the_load_is_found_to_the_resolution() {
     let table = table();
