@@ -266,7 +266,7 @@ impl Forecaster {
         let state = self.candidates.state(self.choice.method, shape, load);
         let (method, x, response) = self.throughput(shape, load, place, state.as_ref())?;
         let quantiles = PERCENTILES.into_iter().filter_map(|percentile| {
-            let (seconds, by_model) = self.quantile(ORDER, percentile, state.as_ref(), response?)?;
+            let (seconds, by_model) = self.quantile(shape, ORDER, percentile, state.as_ref(), response?)?;
             Some(ForecastQuantile {
                 operation: ORDER.to_owned(),
                 percentile,
@@ -276,7 +276,7 @@ impl Forecaster {
         });
         let nearest = response
             .zip(state.as_ref())
-            .and_then(|(response, state)| self.nearest_limit(response, state));
+            .and_then(|(response, state)| self.nearest_limit(shape, response, state));
         Ok(Numbers {
             orders_per_minute: x.scaled(60.0),
             response_s: response,
@@ -345,24 +345,24 @@ impl Forecaster {
         })
     }
 
-    fn quantile(&self, operation: &str, percentile: f64, state: Option<&State>, response: Ranged) -> Option<(Ranged, bool)> {
+    fn quantile(&self, shape: &Shape, operation: &str, percentile: f64, state: Option<&State>, response: Ranged) -> Option<(Ranged, bool)> {
         let state = state?;
         if operation == ORDER && self.ratios.model_holds(percentile) {
             return Some((response.times(state.quantile_s(percentile) / state.response_s, 0.0), true));
         }
-        let (ratio, scatter) = self.ratios.at(operation, percentile, state)?;
+        let (ratio, scatter) = self.ratios.at(shape, operation, percentile, state)?;
         Some((response.times(ratio, SPREAD_OF_TWO * scatter), false))
     }
 
     /// The percentile nearest to its limit, over the limit.
-    fn nearest_limit(&self, response: Ranged, state: &State) -> Option<(Ranged, String)> {
+    fn nearest_limit(&self, shape: &Shape, response: Ranged, state: &State) -> Option<(Ranged, String)> {
         let all = self.readings.limits.iter().flat_map(|limit| {
             let operations = match &limit.operation {
                 Some(name) => vec![name.clone()],
                 None => self.ratios.operations(limit.percentile),
             };
             operations.into_iter().filter_map(move |operation| {
-                let (ratio, scatter) = self.ratios.at(&operation, limit.percentile, state)?;
+                let (ratio, scatter) = self.ratios.at(shape, &operation, limit.percentile, state)?;
                 let seconds = response.times(ratio, SPREAD_OF_TWO * scatter);
                 let limit_ms = limit.limit_us as f64 / 1e3;
                 Some((
@@ -389,7 +389,7 @@ impl Forecaster {
             let inside = self.place(shape, load).inside();
             let (x, response) = self.uncertainty.around(shape, load, &state, inside);
             let (_, response) = self.with_other_disk(shape, load, x, response);
-            Some(self.nearest_limit(response, &state)?.0)
+            Some(self.nearest_limit(shape, response, &state)?.0)
         };
         let whole = matches!(self.readings.offer, Offer::Closed { .. });
         let least = if whole { f64::from(shape.guests) } else { most * 1e-3 };

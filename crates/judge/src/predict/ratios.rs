@@ -11,15 +11,17 @@ use crate::predict::{
     candidates::{Candidates, Method},
     choose::over,
     reading::{PERCENTILES, Reading, Readings},
+    shape::Shape,
     structure::State,
 };
 
 /// The model's percentiles may be off by this share.
 const MODEL_LIMIT: f64 = 0.2;
 
-/// Ratios of one percentile of one operation.
+/// Ratios of one percentile of one operation in one layout.
 #[derive(Clone, Debug)]
 struct Row {
+    shape: Shape,
     operation: String,
     percentile: f64,
     /// At each load, by pressure, ascending.
@@ -62,9 +64,10 @@ impl Ratios {
             .into_iter()
             .filter_map(|lot| Some((candidates.state(method, &lot[0].shape, lot[0].load)?, lot)))
             .collect();
+        let by_shape = || lots.chunk_by(|(_, a), (_, b)| a[0].shape.same(&b[0].shape));
         let rows = keys
-            .into_iter()
-            .filter_map(|(operation, percentile)| row(&lots, operation, percentile));
+            .iter()
+            .flat_map(|(operation, percentile)| by_shape().filter_map(|lots| row(lots, operation, *percentile)));
         let holds = |percentile: &f64| {
             let error = |(state, lot): &(State, &[Reading])| {
                 let values: Vec<f64> = lot.iter().filter_map(|reading| value(reading, ORDER, *percentile)).collect();
@@ -93,13 +96,20 @@ impl Ratios {
         of.map(|row| row.operation.clone()).collect()
     }
 
-    /// The ratio in a state, and its scatter: between measured pressures on straight lines over their logarithm. Below the smallest it is that of the
-    /// smallest; above the largest it changes as the model's does, because a full closed system answers evenly.
-    pub(crate) fn at(&self, operation: &str, percentile: f64, state: &State) -> Option<(f64, f64)> {
-        let row = self
+    /// The ratio in a state of a layout, and its scatter: as in this layout, or in the measured one of most similar guests and cores. Between measured
+    /// pressures it lies on straight lines over their logarithm. Below the smallest it is that of the smallest; above the largest it changes as the
+    /// model's does, because a full closed system answers evenly.
+    pub(crate) fn at(&self, shape: &Shape, operation: &str, percentile: f64, state: &State) -> Option<(f64, f64)> {
+        let distance = |row: &&Row| {
+            let cores = (row.shape.capacity() / shape.capacity()).ln().abs();
+            let guests = (f64::from(row.shape.guests) / f64::from(shape.guests)).ln().abs();
+            if row.shape.same(shape) { -1.0 } else { cores + guests }
+        };
+        let of = self
             .rows
             .iter()
-            .find(|row| row.operation == operation && row.percentile == percentile)?;
+            .filter(|row| row.operation == operation && row.percentile == percentile);
+        let row = of.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
         let above = row.points.partition_point(|known| known.pressure < state.pressure);
         let ratio = match (above.checked_sub(1).and_then(|i| row.points.get(i)), row.points.get(above)) {
             (Some(low), Some(high)) if high.pressure > low.pressure => {
@@ -122,16 +132,16 @@ fn value(reading: &Reading, operation: &str, percentile: f64) -> Option<f64> {
     found.map(|quantile| quantile.seconds)
 }
 
-fn row(lots: &[(State, &[Reading])], operation: String, percentile: f64) -> Option<Row> {
+fn row(lots: &[(State, &[Reading])], operation: &str, percentile: f64) -> Option<Row> {
     let (mut points, mut squares, mut df) = (Vec::new(), 0.0, 0.0);
     for (state, lot) in lots {
         let logs: Vec<f64> = lot
             .iter()
-            .filter_map(|reading| Some((value(reading, &operation, percentile)? / reading.response_s).ln()))
+            .filter_map(|reading| Some((value(reading, operation, percentile)? / reading.response_s).ln()))
             .collect();
         let Some(centre) = mean(&logs) else { continue };
         // The mean percentile over the mean time, rather than the mean of noisy ratios.
-        let values: Vec<f64> = lot.iter().filter_map(|reading| value(reading, &operation, percentile)).collect();
+        let values: Vec<f64> = lot.iter().filter_map(|reading| value(reading, operation, percentile)).collect();
         points.push(RatioAt {
             pressure: state.pressure,
             measured: mean(&values)? / over(lot, |reading| reading.response_s),
@@ -142,7 +152,8 @@ fn row(lots: &[(State, &[Reading])], operation: String, percentile: f64) -> Opti
     }
     points.sort_by(|a: &RatioAt, b| a.pressure.total_cmp(&b.pressure));
     (!points.is_empty()).then(|| Row {
-        operation,
+        shape: lots[0].1[0].shape.clone(),
+        operation: operation.to_owned(),
         percentile,
         points,
         scatter: if df > 0.0 { (squares / df).sqrt() } else { 0.0 },

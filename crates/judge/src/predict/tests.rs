@@ -24,7 +24,7 @@ fn readings(run: &Run) -> Readings {
 }
 
 fn forecaster(run: &Run) -> Forecaster {
-    Forecaster::of(readings(run), 60, SEED).expect("models fit")
+    Forecaster::of(readings(run), 20, SEED).expect("models fit")
 }
 
 #[test]

@@ -312,12 +312,16 @@ pub(crate) fn holdouts(run: &Run, all: &[HoldoutResult]) -> String {
 }
 
 fn one_holdout(out: &mut String, holdout: &Holdout) {
-    let fitted: Vec<String> = holdout
-        .fitted
-        .iter()
-        .map(|(layout, load)| format!("{layout} {}", number(*load)))
-        .collect();
-    let _ = writeln!(out, "  fitted to {} ({})", fitted.join(", "), holdout.unit);
+    let loads = || holdout.fitted.iter().map(|(_, load)| *load);
+    let (low, high) = (loads().fold(f64::INFINITY, f64::min), loads().fold(0.0, f64::max));
+    let _ = writeln!(
+        out,
+        "  fitted to {} layouts and loads of {} to {} {}",
+        holdout.fitted.len(),
+        number(low),
+        number(high),
+        holdout.unit
+    );
     let _ = writeln!(out, "  model: {}; {}", holdout.method.name(), holdout.reason);
     let head = [
         "layout",
