@@ -1,15 +1,15 @@
 //! `rookery run`: from a study file to a report.
 
 use std::{
-    collections::BTreeMap,
     env,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
+use rookery_judge::{Run, TrialData, search};
 use rookery_lab::{Conductor, Event, Summary};
-use rookery_store::{Outcome, Store, TrialRow, TrialStatus};
-use rookery_study::Purpose;
+use rookery_model::search::Ending;
+use rookery_store::{Store, TrialStatus};
 
 use crate::{
     cli::{Places, RunArgs},
@@ -109,37 +109,40 @@ fn interrupted(summary: &Summary) -> Failure {
     )
 }
 
-/// The exit code of a finished run: every point needs a valid trial, and some trial must have kept QoS.
+/// The exit code of a finished run: every point of the study needs a valid trial, no search may have been stopped by the driver, and some trial
+/// must have kept QoS.
 fn verdict(store: &Store) -> Result<Code, Failure> {
-    let failure = |error: rookery_store::StoreError| Failure::new(Code::Store, error);
-    let rows = store.trials().map_err(failure)?;
-    let plan = store.header().map_err(failure)?.plan;
-    let mut points: BTreeMap<u32, Vec<&TrialRow>> = BTreeMap::new();
-    // A search goes on where a probe fails.
-    for row in rows
-        .iter()
-        .filter(|row| row.trial.purpose == Purpose::Study || plan.study_points().count() == 0)
-    {
-        points.entry(row.trial.point).or_default().push(row);
-    }
-    let without: Vec<&Vec<&TrialRow>> = points
-        .values()
-        .filter(|rows| rows.iter().all(|row| row.status != TrialStatus::Done))
+    let run = Run::read(store).map_err(|error| Failure::new(Code::Store, error))?;
+    let status = |point: u32, status: TrialStatus| {
+        run.trials
+            .iter()
+            .any(|trial| trial.row.trial.point == point && trial.row.status == status)
+    };
+    let plan = &run.header.plan;
+    let without: Vec<u32> = plan
+        .study_points()
+        .map(|point| point.id)
+        .filter(|id| !status(*id, TrialStatus::Done))
         .collect();
     if !without.is_empty() {
-        let failed = without.iter().any(|rows| rows.iter().any(|row| row.status == TrialStatus::Failed));
+        let failed = without.iter().any(|id| status(*id, TrialStatus::Failed));
         return Ok(if failed { Code::Guest } else { Code::Driver });
     }
-    for row in &rows {
-        let Some(record) = store.record(row.trial.id).map_err(failure)? else {
-            continue;
-        };
-        let kept = record.verdict.as_ref().is_none_or(|verdict| verdict.passed);
-        if record.outcome == Outcome::Done && kept {
-            return Ok(Code::Done);
+    for search in &plan.searches {
+        let found = search::found(plan, search, &run.trials).map_err(|error| Failure::new(Code::Store, error))?;
+        if matches!(found.answer.ending, Ending::Invalid { .. }) {
+            return Ok(Code::Driver);
         }
     }
-    Ok(Code::QosNeverMet)
+    let kept = |trial: &TrialData| {
+        let record = trial.valid().map(|(record, _)| record);
+        record.is_some_and(|record| record.verdict.as_ref().is_none_or(|verdict| verdict.passed))
+    };
+    Ok(if run.trials.iter().any(kept) {
+        Code::Done
+    } else {
+        Code::QosNeverMet
+    })
 }
 
 /// Where templates are kept.
