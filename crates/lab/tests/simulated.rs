@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_judge::{Run, search::found};
 use rookery_lab::{Conductor, Event, simulated};
 use rookery_model::queue::{Station, solve};
 use rookery_stats::Measurement;
@@ -204,6 +205,40 @@ fn the_true_knee_keeps_the_limits_and_a_few_users_more_do_not() {
     };
     assert!(passes(knee) && !passes(knee + 1));
     assert_eq!(simulated::knee(&plan, point, 150..=200, long).expect("a trial"), None);
+}
+
+/// The limit is on whole orders, and 1 % of noise lies on every trial.
+fn searched(seed: u64) -> Document {
+    let text = study("noise = 0.01", "[10, 20]", ONE_BIG)
+        .text()
+        .replace("p95 = \"100ms\"", "order.p95 = \"300ms\"");
+    let text = text.replace("[qos]", "[load.search]\nto = \"120 per host\"\nresolution = 0.03\n[qos]");
+    let text = format!("seed = {seed}\n{text}")
+        .replace("settle = \"2s\"", "settle = \"1s\"")
+        .replace("steady = \"20s\"", "steady = \"8s\"");
+    Document::parse("searched.toml", &text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn searches_find_the_true_knee() {
+    let plan = plan(&searched(1));
+    let truth = simulated::knee(&plan, &plan.points[0], 1..=120, Duration::from_secs(60));
+    let knee = f64::from(truth.expect("a trial").expect("one user is served in time"));
+    for seed in 1..=2 {
+        let runs = tempfile::tempdir().expect("a directory");
+        let run = Run::read(&run(&searched(seed), runs.path())).expect("a run");
+        let found = found(&run.header.plan, &run.header.plan.searches[0], &run.trials)
+            .expect("a search")
+            .answer;
+        let (low, high) = (found.interval.0.expect("within"), found.interval.1.expect("within"));
+        // Chance leaves one interval of twenty beside the truth; none is far from it.
+        assert!(low < 1.04 * knee && high > 0.96 * knee, "seed {seed}: {low} to {high}, but {knee}");
+        assert!(
+            (found.knee / knee - 1.0).abs() < 0.1,
+            "seed {seed}: {} instead of {knee}",
+            found.knee
+        );
+    }
 }
 
 #[test]
