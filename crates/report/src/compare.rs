@@ -222,14 +222,14 @@ fn why(finding: &Finding) -> String {
     };
     match because {
         Unsaid::NoValue => "a side has no good trial".to_owned(),
-        Unsaid::TooFew { repeats } => format!("too few trials, {repeats} repeats of each point are needed"),
+        Unsaid::TooFew { repeats } => format!("too few good trials, {repeats} of each point are needed"),
         Unsaid::TooScattered { repeats } => {
             let size = match finding.metric.scale() {
                 Scale::Ratio => format!("a change of {} %", format::trimmed(100.0 * PROPOSED_FOR)),
                 Scale::Share => "a change of 5 points".to_owned(),
             };
             match repeats {
-                Some(repeats) => format!("the trials scatter too much, about {repeats} repeats would find {size}"),
+                Some(repeats) => format!("the trials scatter too much, about {repeats} good repeats would find {size}"),
                 None => format!("the trials scatter too much, 1000 repeats would not find {size}"),
             }
         }
@@ -390,7 +390,11 @@ fn left_out(left: &LeftOut) -> String {
 fn machine(comparison: &Comparison) -> Vec<String> {
     let machine = &comparison.machine;
     let mut all = Vec::new();
-    if let Some(change) = machine.driver_cpu_per_request.filter(|change| change.abs() >= MACHINE_CHANGED) {
+    let beyond_chance = machine.interval.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
+    if let Some(change) = machine
+        .driver_cpu_per_request
+        .filter(|change| beyond_chance && change.abs() >= MACHINE_CHANGED)
+    {
         let interval = machine.interval.map_or_else(String::new, |(low, high)| {
             format!(" ({} to {})", format::signed(low), format::signed(high))
         });

@@ -114,3 +114,16 @@ fn the_page_holds_the_figures_and_the_numbers_and_commands_nobody() {
     }
     assert!(!compare_terminal(&comparison).contains('\u{1b}'));
 }
+
+#[test]
+fn a_slower_machine_is_told_of_only_beyond_chance() {
+    let driver = |times: f64, scatter: f64| {
+        run("r", move |trial, record| {
+            let measured = record.measurement.as_mut().expect("measured");
+            measured.driver.cpu_us_per_request *= times * (1.0 + scatter * f64::from(trial % 3));
+        })
+    };
+    let told =
+        |scatter| compare_terminal(&compared(&driver(1.0, scatter), &driver(1.06, scatter))).contains("The driver itself took +6.0 %");
+    assert!(told(0.005) && !told(0.2));
+}
