@@ -181,6 +181,8 @@ pub(crate) struct ReferenceArgs {
 pub(crate) enum DataCommand {
     /// DVD Store 2.1 load files
     Dvdstore(DataDvdstoreArgs),
+    /// Order-entry files for the bulk loaders of databases
+    Orderentry(DataOrderentryArgs),
 }
 
 /// Word lists of titles and actors; Rookery's own by default.
@@ -236,6 +238,50 @@ pub(crate) struct DataDvdstoreArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) words: WordArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OrderentryFormat {
+    /// Comma separated, for any database
+    Csv,
+    /// For COPY of PostgreSQL
+    Copy,
+    /// For LOAD DATA of MariaDB and MySQL
+    LoadData,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataOrderentryArgs {
+    /// Number of warehouses, about 75 MB each
+    #[arg(long, default_value_t = 1)]
+    pub(crate) warehouses: u32,
+    /// Directory to write to; it is made if it does not exist [default: orderentry-WAREHOUSES]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// For which bulk loader
+    #[arg(long, value_enum, default_value_t = OrderentryFormat::Csv)]
+    pub(crate) format: OrderentryFormat,
+    /// Seed; the same seed gives the same bytes
+    #[arg(long, default_value_t = 42)]
+    pub(crate) seed: u64,
+    /// Divide the rows of each warehouse for a test database: 2, 4, 5, 10, 20, 25, 50 or 100
+    #[arg(long, default_value_t = 1)]
+    pub(crate) divisor: u32,
+    /// Time of the load in the rows [default: 2000-01-01 00:00:00]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) loaded_at: Option<String>,
+    /// Threads [default: all CPUs]
+    #[arg(long)]
+    pub(crate) threads: Option<usize>,
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// Say in JSON what was written
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

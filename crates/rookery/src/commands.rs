@@ -43,6 +43,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
             }
         }
         Command::Data(DataCommand::Dvdstore(args)) => data::run(args),
+        Command::Data(DataCommand::Orderentry(args)) => data::orderentry::run(args),
         Command::App(AppCommand::Dvdstore(args)) => app::run(args),
         Command::Drive(DriveCommand::Dvdstore(args)) => drive::run(args),
         Command::Report(args) => report::run(args),

@@ -1,4 +1,7 @@
-//! `rookery data dvdstore`: the load files.
+//! `rookery data`: the load files. Those of DVD Store are here, those of order entry in a module of their own.
+
+mod files;
+pub(crate) mod orderentry;
 
 use std::{
     fs::File,
