@@ -8,5 +8,6 @@ pub mod cpu;
 pub mod predict;
 mod run;
 pub mod search;
+pub mod trust;
 
 pub use run::{Run, TrialData};

@@ -1,16 +1,28 @@
 //! What the numbers of a run say: one summary per point over its good repeats. Pure.
 
-use rookery_stats::{Fairness, Latencies, Measurement, ORDER, Ratio, Summary};
+use rookery_stats::{Fairness, Latencies, Measurement, ORDER, Ratio, SecondSample, Summary};
 use rookery_store::{TrialRecord, TrialStatus};
-use rookery_study::Point;
+use rookery_study::{Point, Purpose};
 
-use crate::{Effects, Run, TrialData, answer, cpu};
+use crate::{
+    Effects, Run, TrialData, answer, cpu,
+    interval::{self, Estimate, Quantile},
+    scaling::{self, Scaling},
+    searches::{self, Searched},
+    trust::{self, Trust},
+};
 
 /// The whole analysis.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// One summary per point, in the order of the plan.
+    /// One summary per point of the study, in the order of the plan; points that searches tried are not among them.
     pub points: Vec<PointSummary>,
+    /// What the searches found, in the order of the plan.
+    pub searches: Vec<Searched>,
+    /// How throughput grows with users and with guests.
+    pub scaling: Vec<Scaling>,
+    /// How far to trust all this.
+    pub trust: Trust,
     /// What every level of every factor is worth; empty in a study without factors.
     pub effects: Effects,
     /// The answer in plain sentences.
@@ -37,9 +49,9 @@ pub struct PointSummary {
     /// The block of each of these trials.
     pub trial_blocks: Vec<u32>,
     /// Orders per minute of all guests.
-    pub orders_per_minute: Option<Summary>,
+    pub orders_per_minute: Option<Estimate>,
     /// Requests per second of all guests.
-    pub requests_per_second: Option<Summary>,
+    pub requests_per_second: Option<Estimate>,
     /// Every operation, with the latencies of all guests and repeats.
     pub operations: Vec<OperationSummary>,
     /// Requests started inside the windows.
@@ -75,11 +87,16 @@ pub struct OperationSummary {
     pub name: String,
     /// Response times over all guests and repeats.
     pub latencies: Latencies,
+    /// [`PERCENTILES`] with their intervals, those that the values support.
+    pub quantiles: Vec<Quantile>,
     /// Of the started ones: failed or unfinished.
     pub bad: u64,
     /// Started.
     pub started: u64,
 }
+
+/// The percentiles that are reported.
+pub const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 
 /// How the good trials of a point were judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +107,8 @@ pub struct QosCount {
     pub failed: usize,
     /// It could not be said.
     pub unjudged: usize,
+    /// Of the first two: so near a limit that chance may have decided.
+    pub marginal: usize,
 }
 
 impl QosCount {
@@ -99,9 +118,18 @@ impl QosCount {
         self.passed > 0 && self.failed == 0 && self.unjudged == 0
     }
 
-    /// In words: `held`, `broken in 1 of 3`, `not judged`.
+    /// In words: `held`, `broken in 1 of 3`, `not judged`; `held, marginal in 2` where chance may have decided.
     #[must_use]
     pub fn words(&self) -> String {
+        let total = self.passed + self.failed + self.unjudged;
+        match (self.marginal, total) {
+            (0, _) => self.plain_words(),
+            (_, 1) => format!("{}, marginal", self.plain_words()),
+            (marginal, _) => format!("{}, marginal in {marginal}", self.plain_words()),
+        }
+    }
+
+    fn plain_words(&self) -> String {
         let total = self.passed + self.failed + self.unjudged;
         match (total, self.failed) {
             (0, _) => crate::format::NONE.to_owned(),
@@ -118,20 +146,31 @@ impl Analysis {
     /// Analyse a run.
     #[must_use]
     pub fn of(run: &Run) -> Self {
-        let mut points: Vec<PointSummary> = run.header.plan.points.iter().map(|point| summarise(run, point)).collect();
-        let throughputs: Vec<(u32, Vec<f64>)> = points
+        let study_points = run.header.plan.study_points();
+        let mut points: Vec<PointSummary> = study_points.map(|point| of_point(run, point)).collect();
+        let baselines: Vec<(u32, Option<Estimate>, Vec<f64>)> = points
             .iter()
-            .map(|summary| (summary.point.id, summary.trial_orders_per_minute.clone()))
+            .map(|summary| (summary.point.id, summary.orders_per_minute, summary.trial_orders_per_minute.clone()))
             .collect();
         for summary in &mut points {
             let baseline = summary.point.baseline.filter(|baseline| *baseline != summary.point.id);
-            let of_baseline = throughputs.iter().find(|(id, _)| Some(*id) == baseline);
-            summary.efficiency = of_baseline.and_then(|(_, base)| Ratio::of(&summary.trial_orders_per_minute, base));
+            let of_baseline = baselines.iter().find(|(id, ..)| Some(*id) == baseline);
+            summary.efficiency = of_baseline.and_then(|(_, base, values)| {
+                let own = (summary.orders_per_minute.as_ref()?, &summary.trial_orders_per_minute[..]);
+                interval::ratio(own, (base.as_ref()?, values))
+            });
         }
         let effects = Effects::of(run);
-        let (answer, caveats) = (answer::answer(run, &points, &effects), answer::caveats(run, &points));
+        let searches = searches::of(run);
+        let scaling = scaling::of(run);
+        let trust = trust::of(run, &points, &searches, &scaling);
+        let answer = answer::answer(run, &points, &effects, &searches);
+        let caveats = answer::caveats(run, &points, &searches, &trust.checks);
         Self {
             points,
+            searches,
+            scaling,
+            trust,
             effects,
             answer,
             caveats,
@@ -156,6 +195,13 @@ impl PointSummary {
     #[must_use]
     pub fn order(&self) -> Option<&OperationSummary> {
         self.operation(ORDER)
+    }
+
+    /// Response times of a percentile of an operation, with their interval.
+    #[must_use]
+    pub fn quantile(&self, operation: &str, percentile: f64) -> Option<&Quantile> {
+        let quantiles = &self.operation(operation)?.quantiles;
+        quantiles.iter().find(|quantile| quantile.percentile == percentile)
     }
 
     /// The single request with the largest p95.
@@ -184,8 +230,14 @@ impl PointSummary {
 /// A trial that ended well: its record and measurement.
 type Good<'a> = (&'a TrialRecord, &'a Measurement);
 
-fn summarise(run: &Run, point: &Point) -> PointSummary {
-    let trials: Vec<&TrialData> = run.trials.iter().filter(|trial| trial.row.trial.point == point.id).collect();
+/// A point of the study over all its trials.
+fn of_point(run: &Run, point: &Point) -> PointSummary {
+    let own = |trial: &&TrialData| trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study;
+    summarise(run, point, &run.trials.iter().filter(own).collect::<Vec<_>>())
+}
+
+/// A point over some of its trials.
+pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> PointSummary {
     let count = |status| trials.iter().filter(|trial| trial.row.status == status).count();
     let good: Vec<Good<'_>> = trials.iter().filter_map(|trial| trial.valid()).collect();
     let over = |value: &dyn Fn(&Good<'_>) -> Option<f64>| {
@@ -203,7 +255,22 @@ fn summarise(run: &Run, point: &Point) -> PointSummary {
     });
     let guests = guest_rates(&good);
     let rates: Vec<f64> = guests.iter().map(|(_, rate)| *rate).collect();
-    let orders_per_minute = Summary::of(&trial_orders_per_minute);
+    // Trials of a search are repeated for an answer, not for an interval.
+    let rule = point
+        .search
+        .is_none()
+        .then(|| interval::rule(&run.header.plan.study_of(point).load))
+        .flatten();
+    let in_seconds = |of: fn(&SecondSample) -> u32, factor: f64| {
+        let series = good.first().map(|(_, measured)| {
+            interval::seconds(measured, |samples| {
+                factor * samples.iter().map(|sample| f64::from(of(sample))).sum::<f64>()
+            })
+        });
+        series.unwrap_or_default()
+    };
+    let orders_per_minute = Estimate::of(&trial_orders_per_minute, rule, || in_seconds(|sample| sample.orders, 60.0));
+    let requests: Vec<f64> = good.iter().map(|(_, measured)| measured.requests_per_second()).collect();
     PointSummary {
         done: count(TrialStatus::Done),
         void: count(TrialStatus::Void),
@@ -212,7 +279,7 @@ fn summarise(run: &Run, point: &Point) -> PointSummary {
         orders_per_minute,
         trial_orders_per_minute,
         trial_blocks,
-        requests_per_second: over(&|(_, measured)| Some(measured.requests_per_second())),
+        requests_per_second: Estimate::of(&requests, rule, || in_seconds(|sample| sample.requests, 1.0)),
         operations: operations(&good),
         started,
         bad,
@@ -231,28 +298,46 @@ fn summarise(run: &Run, point: &Point) -> PointSummary {
 }
 
 fn operations(good: &[Good<'_>]) -> Vec<OperationSummary> {
-    let mut all: Vec<OperationSummary> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     for (_, measured) in good {
-        for operation in measured.guests.iter().flat_map(|guest| &guest.operations) {
-            let latencies = operation.headline(measured.pacing);
-            let (started, bad) = (operation.started, operation.bad());
-            if let Some(known) = all.iter_mut().find(|known| known.name == operation.name) {
-                known.latencies.merge(latencies);
-                known.started = known.started.saturating_add(started);
-                known.bad = known.bad.saturating_add(bad);
-            } else {
-                let (name, latencies) = (operation.name.clone(), latencies.clone());
-                all.push(OperationSummary {
-                    name,
-                    latencies,
-                    bad,
-                    started,
-                });
-            }
-        }
+        names.extend(measured.operation_names());
     }
-    all.retain(|operation| operation.started > 0);
-    all
+    let mut known = std::collections::HashSet::new();
+    names.retain(|name| known.insert(*name));
+    let effect = match good {
+        [(_, measured)] => interval::design_effect(measured),
+        _ => 1.0,
+    };
+    names.into_iter().filter_map(|name| operation(good, name, effect)).collect()
+}
+
+/// One operation over all guests of all good trials; `None` where it was never started.
+fn operation(good: &[Good<'_>], name: &str, design_effect: f64) -> Option<OperationSummary> {
+    let (mut started, mut bad) = (0_u64, 0_u64);
+    let mut trials: Vec<(Latencies, u64)> = Vec::new();
+    for (_, measured) in good {
+        let mut unfinished = 0_u64;
+        for own in measured.guests.iter().filter_map(|guest| guest.operation(name)) {
+            started = started.saturating_add(own.started);
+            bad = bad.saturating_add(own.bad());
+            unfinished = unfinished.saturating_add(own.unfinished);
+        }
+        trials.push((measured.latencies(name), unfinished));
+    }
+    let mut latencies = Latencies::new();
+    trials.iter().for_each(|(own, _)| latencies.merge(own));
+    let quantiles = PERCENTILES
+        .iter()
+        .filter(|p| latencies.supported_percentile_us(**p).is_some())
+        .filter_map(|p| Quantile::of(&trials, *p, design_effect))
+        .collect();
+    (started > 0).then(|| OperationSummary {
+        name: name.to_owned(),
+        quantiles,
+        latencies,
+        bad,
+        started,
+    })
 }
 
 /// Mean orders per minute and user, of each guest; guests of equal names in several repeats are one.
@@ -292,6 +377,8 @@ fn qos(good: &[Good<'_>]) -> QosCount {
             (false, true) => count.passed += 1,
             (false, false) => count.unjudged += 1,
         }
+        let decided = verdict.passed || verdict.failed();
+        count.marginal += usize::from(decided && verdict.binding_rule().is_some_and(|rule| rule.marginal));
     }
     count
 }
@@ -316,7 +403,7 @@ fn drawn_per_s(good: &[Good<'_>]) -> Option<f64> {
     (seconds > 0.0).then(|| drawn / seconds)
 }
 
-fn demand_met(run: &Run, point: &Point, good: &[Good<'_>], orders_per_minute: Option<Summary>) -> Option<f64> {
+fn demand_met(run: &Run, point: &Point, good: &[Good<'_>], orders_per_minute: Option<Estimate>) -> Option<f64> {
     let study = run.header.plan.study_of(point);
     let most = match (&study.load.open, point.rate_per_s) {
         // What arrived, not the rate: of few Poisson arrivals it is another number.
@@ -325,5 +412,5 @@ fn demand_met(run: &Run, point: &Point, good: &[Good<'_>], orders_per_minute: Op
     };
     orders_per_minute
         .filter(|_| most.is_finite() && most > 0.0)
-        .map(|summary| summary.mean / most)
+        .map(|estimate| estimate.mean / most)
 }

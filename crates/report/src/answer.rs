@@ -1,16 +1,20 @@
 //! The answer in words. Every sentence follows from numbers of the run; nothing is said that was not measured.
 
-use std::collections::BTreeMap;
-
+use rookery_judge::trust::{CheckRemark, Checked};
 use rookery_stats::{
     Change, Contrast, Design, Observation, Ratio,
-    checks::{Matter, Remark, of_trial},
+    checks::Matter,
     effect,
     qos::{Limited, Qos, RuleResult},
 };
 use rookery_store::TrialStatus;
 
-use crate::{Effects, Metric, PointSummary, Run, effects::Worth, format};
+use crate::{
+    Effects, Metric, PointSummary, Run,
+    effects::Worth,
+    format,
+    searches::{self, Searched},
+};
 
 /// Throughput above this share of what the users could ask for means that the users, not the guests, set the pace.
 const UNSATURATED: f64 = 0.9;
@@ -58,16 +62,21 @@ pub(crate) fn rule_value(rule: &RuleResult) -> String {
     }
 }
 
-/// What was found: what the factors are worth, the most within the limits and what held it back, the other layouts, then the
-/// consolidation efficiencies.
-pub(crate) fn answer(run: &Run, points: &[PointSummary], effects: &Effects) -> Vec<String> {
+/// What was found: the largest loads, what the factors are worth, the most within the limits and what held it back, the other layouts, then
+/// the consolidation efficiencies.
+pub(crate) fn answer(run: &Run, points: &[PointSummary], effects: &Effects, searched: &[Searched]) -> Vec<String> {
     if run.count(TrialStatus::Done) == 0 {
         return vec!["This run gives no answer: no trial ended well.".to_owned()];
     }
     let limits = limits(&run.header.study.qos);
     let measured: Vec<&PointSummary> = points.iter().filter(|summary| summary.orders_per_minute.is_some()).collect();
-    let mut sentences = worths(effects);
-    sentences.extend(best(&measured, limits.as_deref()));
+    let mut sentences = searches::sentences(searched);
+    if points.is_empty() {
+        sentences.extend(limits.map(|limits| format!("The limits: {limits}.")));
+        return sentences;
+    }
+    sentences.extend(worths(effects));
+    sentences.extend(best(&measured, limits.as_deref(), !searched.is_empty()));
     let layouts = &run.header.study.layouts;
     for layout in layouts.iter().filter(|_| layouts.len() > 1) {
         let own = |summary: &&&PointSummary| summary.point.layouts.contains(&layout.name);
@@ -141,34 +150,38 @@ fn efficiencies(points: &[PointSummary]) -> Vec<String> {
 }
 
 /// The sentence to be read first, and what limited the point that it names.
-fn best(measured: &[&PointSummary], limits: Option<&str>) -> Vec<String> {
+///
+/// Where loads were searched too, it says that it speaks of the points alone.
+fn best(measured: &[&PointSummary], limits: Option<&str>, searched: bool) -> Vec<String> {
+    let (highest_was, most_was) = if searched {
+        (
+            "Among the points of the study the highest throughput was",
+            "Among the points of the study the most within the limits was",
+        )
+    } else {
+        ("The highest throughput was", "The most within the limits was")
+    };
     let Some(highest) = highest(measured) else { return Vec::new() };
     let Some(limits) = limits else {
         return vec![
-            format!(
-                "{} The study sets no limits.",
-                leading("The highest throughput was", highest, measured)
-            ),
+            format!("{} The study sets no limits.", leading(highest_was, highest, measured)),
             limited_by(highest),
         ];
     };
     let within: Vec<&PointSummary> = measured.iter().copied().filter(|summary| summary.qos.held()).collect();
     match self::highest(&within) {
         Some(best) => vec![
-            format!("{} The limits: {limits}.", leading("The most within the limits was", best, &within)),
+            format!("{} The limits: {limits}.", leading(most_was, best, &within)),
             limited_by(best),
         ],
         None => {
             let why = if measured.iter().any(|summary| summary.qos.failed > 0) {
                 "No point kept the limits"
             } else {
-                "No point could be judged, with too few operations in the measured window"
+                "No point could be judged, with too few operations in the window"
             };
             vec![
-                format!(
-                    "{why}. The limits: {limits}. {}",
-                    leading("The highest throughput was", highest, measured)
-                ),
+                format!("{why}. The limits: {limits}. {}", leading(highest_was, highest, measured)),
                 limited_by(highest),
             ]
         }
@@ -193,7 +206,7 @@ fn leading(words: &str, best: &PointSummary, among: &[&PointSummary]) -> String 
     format!(
         "{words} {} or {} with {}: no difference can be told between the two{more}.",
         carried(best),
-        format::or_none(next.orders_per_minute.as_ref(), format::summary),
+        format::or_none(next.orders_per_minute.as_ref(), format::mean),
         next.point.label(),
     )
 }
@@ -268,7 +281,7 @@ fn limited_by(summary: &PointSummary) -> String {
 
 fn best_of_layout(name: &str, measured: &[&PointSummary], limits: bool) -> String {
     let Some(highest) = highest(measured) else {
-        return format!("{name}: nothing was measured.");
+        return format!("{name}: no good trial.");
     };
     if !limits {
         return format!("{name}: at most {}.", carried(highest));
@@ -287,16 +300,14 @@ fn highest<'a>(points: &[&'a PointSummary]) -> Option<&'a PointSummary> {
 }
 
 fn carried(summary: &PointSummary) -> String {
-    let orders = format::or_none(summary.orders_per_minute.as_ref(), format::summary);
+    let orders = format::or_none(summary.orders_per_minute.as_ref(), format::mean);
     format!("{orders} orders/min with {}{}", summary.point.label(), repeats(summary))
 }
 
 fn repeats(summary: &PointSummary) -> String {
-    match summary.done {
-        1 => " (a single trial)".to_owned(),
-        2 => " (mean and range of 2 trials)".to_owned(),
-        n => format!(" (mean and 95 % interval of {n} trials)"),
-    }
+    summary
+        .orders_per_minute
+        .map_or_else(String::new, |orders| format!(" ({})", orders.basis.words()))
 }
 
 fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String> {
@@ -345,18 +356,32 @@ fn summed_up(points: &[PointSummary], what: impl Fn(&PointSummary) -> Option<Str
     }
 }
 
+/// Points whose intervals lie within one trial.
+fn single_trials(points: &[PointSummary]) -> Option<String> {
+    let single: Vec<String> = points
+        .iter()
+        .filter(|summary| summary.done == 1)
+        .map(|summary| summary.point.label())
+        .collect();
+    let what = match single.len() {
+        0 => return None,
+        1 => format!("{} rests on a single good trial", single[0]),
+        count if count == points.len() => "Every point rests on a single good trial".to_owned(),
+        count => format!("{count} points rest on a single good trial each"),
+    };
+    Some(format!("{what}: intervals within a trial say nothing of how trials differ."))
+}
+
 /// What did not hold, and what must be known.
-pub(crate) fn caveats(run: &Run, points: &[PointSummary]) -> Vec<String> {
-    let mut all = Vec::new();
+pub(crate) fn caveats(run: &Run, points: &[PointSummary], searched: &[Searched], checks: &[Checked]) -> Vec<String> {
+    let mut all = searches::caveats(searched);
     all.extend(summed_up(points, |summary| {
         summary
             .broken
             .as_ref()
             .map(|broken| format!("limits {}; worst: {broken}", summary.qos.words()))
     }));
-    all.extend(summed_up(points, |summary| {
-        (summary.done == 1).then(|| "a single good trial; its numbers carry no spread".to_owned())
-    }));
+    all.extend(single_trials(points));
     all.extend(summed_up(points, |summary| {
         (summary.done == 0).then(|| "no good trial, so nothing is said of it".to_owned())
     }));
@@ -386,7 +411,7 @@ pub(crate) fn caveats(run: &Run, points: &[PointSummary]) -> Vec<String> {
     let of_interruption = |text: &str| text.contains("was interrupted");
     let remarks = run.notes.iter().filter(|note| !of_interruption(&note.text));
     all.extend(remarks.map(|note| format!("{}: {}.", note.at, note.text)));
-    all.extend(warned(run));
+    all.extend(warned(checks));
     all.extend(audit_caveats(run));
     all.extend(crate::settings::caveat(run));
     all.extend(marginal_caveat(run));
@@ -403,29 +428,22 @@ fn example(run: &Run, status: TrialStatus) -> String {
 }
 
 /// What the checks remark on good trials, though it does not void them: each matter once, with its first remark as an example.
-fn warned(run: &Run) -> Vec<String> {
-    let mut of_matter: BTreeMap<Matter, Vec<(u32, String)>> = BTreeMap::new();
-    for trial in &run.trials {
-        let Some((record, measurement)) = trial.valid() else { continue };
-        for (matter, remark) in of_trial(measurement, &record.resources, &run.study_of(trial).intent()) {
-            let (id, warned) = (trial.row.trial.id, of_matter.entry(matter).or_default());
-            match remark {
-                Remark::Warning(text) if warned.last().is_none_or(|(last, _)| *last != id) => warned.push((id, text)),
-                _ => {}
-            }
-        }
-    }
-    let told = of_matter.into_iter().filter_map(|(matter, warned)| {
-        let (id, example) = warned.first()?;
-        let count = format::counted(warned.len(), "good trial");
-        let what = match matter {
+fn warned(checks: &[Checked]) -> Vec<String> {
+    let told = checks.iter().filter_map(|checked| {
+        let good: Vec<&CheckRemark> = checked.remarks.iter().filter(|remark| remark.counts).collect();
+        let first = good.first()?;
+        let count = format::counted(good.len(), "good trial");
+        let what = match checked.matter {
             Matter::Driver => format!("The driver remarks on itself in {count}"),
             Matter::Mix => format!("The mix was not quite what was asked for in {count}"),
             Matter::Memory => format!("Memory grew within the window in {count}"),
             Matter::SteadyState => format!("The steady state is in doubt in {count}"),
             Matter::Freeze => format!("Percentiles of the closed load hide a freeze in {count}"),
         };
-        Some(format!("{what}, though nothing is void by it. Trial {id}: {example}."))
+        Some(format!(
+            "{what}, though nothing is void by it. Trial {}: {}.",
+            first.trial, first.text
+        ))
     });
     told.collect()
 }

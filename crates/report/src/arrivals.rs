@@ -24,7 +24,7 @@ pub(crate) fn table(run: &Run) -> Table {
     Table {
         label: String::new(),
         heads: HEADS.map(str::to_owned).to_vec(),
-        rows: run.header.plan.points.iter().filter_map(|point| row(run, point)).collect(),
+        rows: run.header.plan.study_points().filter_map(|point| row(run, point)).collect(),
     }
 }
 

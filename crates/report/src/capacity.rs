@@ -57,6 +57,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
             crate::loop_type::loop_type(run)
         ),
         panels,
+        ..Figure::default()
     })
 }
 

@@ -1,14 +1,18 @@
 //! Figures drawn by plotly: data in, one JSON object per panel out. Colours of text and grid come from the page, which
 //! knows whether it is light or dark.
 
+mod traces;
+
 use plotly::{
-    Bar, Configuration, Layout, Plot, Scatter, Trace,
-    common::{Anchor, DashType, ErrorData, ErrorType, Font, Line, Marker, Mode, Orientation, TextAnchor, TextPosition},
-    layout::{Axis, AxisType, BarMode, CategoryOrder, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType},
+    Configuration, Layout, Plot,
+    common::{Anchor, Font, Orientation},
+    layout::{
+        Annotation, Axis, AxisType, BarMode, CategoryOrder, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType,
+    },
 };
 use serde::Serialize;
 
-use crate::figures::{Datum, Mark, Panel, Place, Row, Series};
+use crate::figure::{Mark, Panel, Place, Row, Series};
 
 /// Colours of series, readable on light and on dark ground.
 const COLOURS: [&str; 8] = [
@@ -44,9 +48,16 @@ fn plot(panel: &Panel) -> Plot {
     let mut number = 0;
     for (index, row) in panel.rows.iter().enumerate() {
         for series in &row.series {
-            let colour = COLOURS[number % COLOURS.len()];
-            plot.add_trace(trace(series, &axis_name("y", index), colour));
-            number += 1;
+            // What goes on beyond the trials has the colour of what leads there.
+            let own = if series.mark == Mark::Beyond {
+                usize::saturating_sub(number, 1)
+            } else {
+                number
+            };
+            for trace in traces::of(series, &axis_name("y", index), COLOURS[own % COLOURS.len()]) {
+                plot.add_trace(trace);
+            }
+            number += usize::from(series.mark != Mark::Beyond);
         }
     }
     plot.set_layout(layout(panel));
@@ -88,106 +99,6 @@ fn place(place: &Place) -> Coordinate {
 enum Coordinate {
     Number(f64),
     Name(String),
-}
-
-fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> {
-    let x: Vec<Coordinate> = series.data.iter().map(|datum| place(&datum.x)).collect();
-    let y: Vec<f64> = series.data.iter().map(|datum| datum.y).collect();
-    let name = text(&series.name);
-    if series.mark == Mark::Forest {
-        return forest(series, x, y, name, colour);
-    }
-    match series.mark {
-        Mark::Bars | Mark::Columns => {
-            let notes = series.data.iter().map(|datum| datum.note.clone().unwrap_or_default()).collect();
-            let mut bar = Bar::new(x, y)
-                .name(name)
-                .y_axis(y_axis)
-                .marker(marker(&series.data, colour))
-                .text_array(notes)
-                .text_position(TextPosition::Inside)
-                // At the foot: whiskers cross the top.
-                .inside_text_anchor(TextAnchor::Start)
-                .text_font(Font::new().color("#ffffff"));
-            if let Some(whiskers) = whiskers(&series.data) {
-                bar = bar.error_y(whiskers);
-            }
-            bar
-        }
-        mark => {
-            let (mode, line) = match mark {
-                Mark::Line => (Mode::Lines, Line::new().color(colour).width(1.6)),
-                Mark::Reference => (Mode::Lines, Line::new().color("#8a94a0").width(1.2).dash(DashType::Dash)),
-                Mark::Scatter => (Mode::Markers, Line::new().color(colour)),
-                _ => (Mode::LinesMarkers, Line::new().color(colour).width(2.0)),
-            };
-            let mut scatter = Scatter::new(x, y)
-                .name(name)
-                .y_axis(y_axis)
-                .mode(mode)
-                .line(line)
-                .marker(marker(&series.data, colour).size(8));
-            if let Some(whiskers) = whiskers(&series.data) {
-                scatter = scatter.error_y(whiskers);
-            }
-            scatter
-        }
-    }
-}
-
-/// Marks of one colour; those of broken limits pale.
-fn marker(data: &[Datum], colour: &'static str) -> Marker {
-    if data.iter().any(|datum| datum.broken) {
-        // 0x66 of 0xff: 40 % opaque.
-        let of = |datum: &Datum| if datum.broken { format!("{colour}66") } else { colour.to_owned() };
-        Marker::new().color_array(data.iter().map(of).collect())
-    } else {
-        Marker::new().color(colour)
-    }
-}
-
-/// Values across, names down.
-fn forest(series: &Series, names: Vec<Coordinate>, values: Vec<f64>, name: String, colour: &'static str) -> Box<dyn Trace> {
-    // Both metrics of a comparison have a line of their own.
-    let names: Vec<Coordinate> = names
-        .into_iter()
-        .map(|place| match place {
-            Coordinate::Name(place) => Coordinate::Name(format!("{place}<br>{name}")),
-            number => number,
-        })
-        .collect();
-    let notes = series
-        .data
-        .iter()
-        .map(|datum| text(&datum.note.clone().unwrap_or_default()))
-        .collect();
-    let mut scatter = Scatter::new(values, names)
-        .name(&name)
-        .mode(Mode::Markers)
-        .hover_text_array(notes)
-        .marker(Marker::new().color(colour).size(9));
-    if let Some(whiskers) = whiskers(&series.data) {
-        scatter = scatter.error_x(whiskers);
-    }
-    scatter
-}
-
-/// Error bars; `None` when no datum has ends.
-fn whiskers(data: &[Datum]) -> Option<ErrorData> {
-    data.iter().any(|datum| datum.ends.is_some()).then(|| {
-        let reach = |side: fn(f64, (f64, f64)) -> f64| {
-            data.iter()
-                .map(|datum| datum.ends.map_or(0.0, |ends| side(datum.y, ends)))
-                .collect()
-        };
-        ErrorData::new(ErrorType::Data)
-            .symmetric(false)
-            .array(reach(|y, (_, high)| high - y))
-            .array_minus(reach(|y, (low, _)| y - low))
-            .color("#7a8490")
-            .thickness(1.4)
-            .width(5)
-    })
 }
 
 /// What a legend of more than two lines needs above the figure, pixels, as far as it can be told from the lengths of the names.
@@ -287,6 +198,8 @@ fn layout(panel: &Panel) -> Layout {
         .auto_margin(true);
     x_axis = if panel.rows.iter().any(named) {
         x_axis.type_(AxisType::Category)
+    } else if panel.log.0 {
+        x_axis.type_(AxisType::Log)
     } else {
         x_axis.range_mode(if panel.window.is_some() {
             RangeMode::Normal
@@ -309,7 +222,11 @@ fn layout(panel: &Panel) -> Layout {
                 .y_anchor(Anchor::Bottom),
         )
         .x_axis(x_axis);
-    let axes = panel.rows.iter().enumerate().map(|(index, row)| y_axis(row, index, rows));
+    let axes = panel
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(index, row)| y_axis(row, index, rows, panel.log.1));
     for (index, axis) in axes.enumerate() {
         layout = match index {
             0 => layout.y_axis(axis),
@@ -318,19 +235,49 @@ fn layout(panel: &Panel) -> Layout {
             _ => layout,
         };
     }
-    match panel.window {
-        Some(window) => layout.shapes(vec![shade(window)]),
-        None => layout,
-    }
+    let shapes: Vec<Shape> = panel.window.map(shade).into_iter().chain(panel.lines.iter().map(upright)).collect();
+    let names = panel.lines.iter().map(|line| name_of(line, panel.log.0)).collect();
+    layout.shapes(shapes).annotations(names)
+}
+
+/// A line across all rows.
+fn upright((x, _): &(f64, String)) -> Shape {
+    Shape::new()
+        .shape_type(ShapeType::Line)
+        .x_ref("x")
+        .y_ref("paper")
+        .x0(*x)
+        .x1(*x)
+        .y0(0.0)
+        .y1(1.0)
+        .line(ShapeLine::new().color("#8a94a0").width(1.6))
+}
+
+/// The name of an upright line, beside its top. The place of a text is a logarithm where the axis is, that of a shape is not.
+fn name_of((x, name): &(f64, String), log: bool) -> Annotation {
+    Annotation::new()
+        .text(text(name))
+        .x(if log { x.log10() } else { *x })
+        .y(0.99)
+        .x_ref("x")
+        .y_ref("paper")
+        .x_anchor(Anchor::Left)
+        .y_anchor(Anchor::Top)
+        .x_shift(5.0)
+        .show_arrow(false)
+        .font(Font::new().size(12).color("#7a8490"))
 }
 
 /// Rows share the height, top first, with a gap between them.
-fn y_axis(row: &Row, index: usize, rows: usize) -> Axis {
+fn y_axis(row: &Row, index: usize, rows: usize, log: bool) -> Axis {
     let (share, gap) = (1.0 / rows as f64, if rows > 1 { 0.05 } else { 0.0 });
     let top = 1.0 - share * index as f64;
-    Axis::new()
-        .title(text(&row.y_title))
-        .range_mode(RangeMode::ToZero)
+    let axis = if log {
+        Axis::new().type_(AxisType::Log)
+    } else {
+        Axis::new().range_mode(RangeMode::ToZero)
+    };
+    axis.title(text(&row.y_title))
         .domain(&[f64::max(top - share + gap, 0.0), top])
         .zero_line(false)
         .anchor("x")

@@ -235,7 +235,7 @@ fn level(plan: &Plan, factor: usize, number: u32) -> Option<Level> {
 
 /// The stratum of every point: points that meet in a block differ in factor levels alone. Named by its smallest point.
 fn strata(plan: &Plan) -> BTreeMap<u32, u32> {
-    let mut strata: BTreeMap<u32, u32> = plan.points.iter().map(|point| (point.id, point.id)).collect();
+    let mut strata: BTreeMap<u32, u32> = plan.study_points().map(|point| (point.id, point.id)).collect();
     let mut blocks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for trial in &plan.trials {
         blocks.entry(trial.block).or_default().push(trial.point);
@@ -253,7 +253,7 @@ fn strata(plan: &Plan) -> BTreeMap<u32, u32> {
 
 /// The layouts that are compared on their own: strata with their names, in the order of the plan.
 fn layout_names(plan: &Plan, strata: &BTreeMap<u32, u32>) -> Vec<(u32, String)> {
-    let own = plan.points.iter().filter(|point| strata.get(&point.id) == Some(&point.id));
+    let own = plan.study_points().filter(|point| strata.get(&point.id) == Some(&point.id));
     own.map(|point| {
         let name = format!("{} x {} vCPU, {}", point.guests, point.vcpus, point.load_words());
         (point.id, name)

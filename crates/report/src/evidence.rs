@@ -56,7 +56,7 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         fact(
             "Phases",
             format!(
-                "ramp-up {}, settle {}, measured {}, ramp-down {}; unfinished operations awaited {}",
+                "ramp-up {}, settle {}, window {}, ramp-down {}; unfinished operations awaited {}",
                 time(load.ramp_up),
                 time(load.settle),
                 time(load.steady),
@@ -66,8 +66,18 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         ),
         fact(
             "Repeats, order",
-            format!("{} of each point, order {}", load.repeats, word(load.order)),
+            match load.half_width {
+                Some(target) => format!(
+                    "{} of each point, up to {} for an interval of ± {}; order {}",
+                    load.repeats,
+                    load.max_repeats,
+                    format::percent(target),
+                    word(load.order)
+                ),
+                None => format!("{} of each point, order {}", load.repeats, word(load.order)),
+            },
         ),
+        fact("Search", load.search.as_ref().map_or_else(|| "none".to_owned(), search)),
         fact("Seed", format!("{} (study); each trial's own below", study.seed)),
         fact(
             "Workload",
@@ -98,11 +108,23 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
     ]
 }
 
+/// What is searched, in words.
+fn search(asked: &rookery_study::SearchUse) -> String {
+    format!(
+        "the largest number of {} within the limits; resolution {}, up to {} trials, {} of them to confirm",
+        asked.over.unit(),
+        format::percent(asked.resolution),
+        asked.probes,
+        asked.confirm
+    )
+}
+
 /// Every trial: state, seed, times, the driver's evidence about itself.
 pub(crate) fn trials(run: &Run) -> Table {
     let heads = [
         "trial",
         "point",
+        "what for",
         "repeat",
         "seed",
         "state",
@@ -118,10 +140,18 @@ pub(crate) fn trials(run: &Run) -> Table {
         "limits",
     ];
     let mut table = table(&heads, run.trials.iter().map(trial_row).collect());
-    if !run.header.plan.factors.is_empty() {
+    let plan = &run.header.plan;
+    if plan.searches.is_empty() {
+        let purpose = table.heads.iter().position(|head| head == "what for");
+        if let Some(column) = purpose {
+            table.heads.remove(column);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+    if !plan.factors.is_empty() || !plan.searches.is_empty() {
         table.heads.insert(2, "what".to_owned());
         for (row, trial) in table.rows.iter_mut().zip(&run.trials) {
-            let point = run.header.plan.points.iter().find(|point| point.id == trial.row.trial.point);
+            let point = plan.points.iter().find(|point| point.id == trial.row.trial.point);
             row.insert(2, point.map_or_else(String::new, rookery_study::Point::label));
         }
     }
@@ -136,6 +166,7 @@ fn trial_row(trial: &TrialData) -> Vec<String> {
     vec![
         row.trial.id.to_string(),
         row.trial.point.to_string(),
+        row.trial.purpose.name().to_owned(),
         row.trial.repeat.to_string(),
         row.trial.seed.to_string(),
         format::status(row.status).to_owned(),
@@ -210,9 +241,9 @@ pub(crate) fn errors(run: &Run) -> Table {
     table(&["trial", "guest", "class", "sub-class", "count", "first example"], rows)
 }
 
-/// Points with what the plan gave them.
+/// Points of the study with what the plan gave them; those that searches tried stand in the tables of the searches.
 pub(crate) fn points(run: &Run) -> Table {
-    let rows = run.header.plan.points.iter().map(|point| {
+    let rows = run.header.plan.study_points().map(|point| {
         vec![
             point.id.to_string(),
             point.label(),

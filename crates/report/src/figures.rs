@@ -1,200 +1,21 @@
 //! The data of every figure, computed apart from any drawing, so that tests can pin them. Pure.
 
-use rookery_stats::Summary;
 use rookery_study::Level;
 
-use crate::{Analysis, PointSummary, Run, capacity, forest, format, timeline};
-
-/// One figure: one or several panels of which the reader sees one at a time.
-#[derive(Clone, Debug)]
-pub(crate) struct Figure {
-    /// Anchor in the page.
-    pub(crate) id: &'static str,
-    /// Title.
-    pub(crate) title: String,
-    /// What it shows and under which conditions.
-    pub(crate) caption: String,
-    /// At least one.
-    pub(crate) panels: Vec<Panel>,
-}
-
-/// One drawing.
-#[derive(Clone, Debug)]
-pub(crate) struct Panel {
-    /// Its name in the list of panels.
-    pub(crate) label: String,
-    /// Title of the x axis.
-    pub(crate) x_title: String,
-    /// Rows that share the x axis, top first.
-    pub(crate) rows: Vec<Row>,
-    /// A span of x to be shaded: the measured window.
-    pub(crate) window: Option<(f64, f64)>,
-}
-
-/// One system of axes.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    /// Title of the y axis, with the unit.
-    pub(crate) y_title: String,
-    /// What is drawn.
-    pub(crate) series: Vec<Series>,
-}
-
-/// How a series is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    /// Dots joined by lines.
-    Dots,
-    /// A plain line.
-    Line,
-    /// A thin dashed line: a reference, not a measurement.
-    Reference,
-    /// Bars, side by side with those of other series.
-    Bars,
-    /// Bars of which every place has only one.
-    Columns,
-    /// Dots alone.
-    Scatter,
-    /// Dots alone, values across and names down, with a line at zero.
-    Forest,
-}
-
-/// One named series.
-#[derive(Clone, Debug)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    pub(crate) mark: Mark,
-    pub(crate) data: Vec<Datum>,
-}
-
-/// Where a datum stands.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Place {
-    /// On a number line.
-    Number(f64),
-    /// At a name.
-    Name(String),
-}
-
-/// One value with its ends.
-#[derive(Clone, Debug)]
-pub(crate) struct Datum {
-    pub(crate) x: Place,
-    pub(crate) y: f64,
-    pub(crate) ends: Option<(f64, f64)>,
-    /// Printed at the mark.
-    pub(crate) note: Option<String>,
-    /// Limits were broken there.
-    pub(crate) broken: bool,
-}
-
-/// Lines of a data table: heads, then rows of cells.
-#[derive(Clone, Debug, serde::Serialize)]
-pub(crate) struct Table {
-    pub(crate) label: String,
-    pub(crate) heads: Vec<String>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
-
-impl Datum {
-    pub(crate) fn at(x: f64, y: f64) -> Self {
-        let x = Place::Number(x);
-        Self {
-            x,
-            y,
-            ends: None,
-            note: None,
-            broken: false,
-        }
-    }
-
-    pub(crate) fn named(x: &str, y: f64) -> Self {
-        let x = Place::Name(x.to_owned());
-        Self {
-            x,
-            y,
-            ends: None,
-            note: None,
-            broken: false,
-        }
-    }
-
-    pub(crate) fn of(x: Place, summary: &Summary) -> Self {
-        Self {
-            x,
-            y: summary.mean,
-            ends: summary.ends(),
-            note: None,
-            broken: false,
-        }
-    }
-}
-
-impl Panel {
-    /// The same data as a table: one row per place, one column per series.
-    pub(crate) fn table(&self) -> Table {
-        let series: Vec<(&str, &Series)> = self
-            .rows
-            .iter()
-            .flat_map(|row| row.series.iter().map(|series| (row.y_title.as_str(), series)))
-            .collect();
-        let mut places: Vec<&Place> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        for datum in series.iter().flat_map(|(_, series)| &series.data) {
-            if seen.insert(datum.x.text()) {
-                places.push(&datum.x);
-            }
-        }
-        places.sort_by(|a, b| match (a, b) {
-            (Place::Number(a), Place::Number(b)) => a.total_cmp(b),
-            _ => std::cmp::Ordering::Equal,
-        });
-        let columns: Vec<std::collections::HashMap<String, &Datum>> = series
-            .iter()
-            .map(|(_, series)| series.data.iter().map(|datum| (datum.x.text(), datum)).collect())
-            .collect();
-        let mut heads = vec![self.x_title.clone()];
-        heads.extend(series.iter().map(|(unit, series)| format!("{} ({unit})", series.name)));
-        let row = |place: &&Place| {
-            let cells = columns
-                .iter()
-                .map(|column| column.get(&place.text()).map_or_else(String::new, |datum| datum.text()));
-            std::iter::once(place.text()).chain(cells).collect()
-        };
-        Table {
-            label: self.label.clone(),
-            heads,
-            rows: places.iter().map(row).collect(),
-        }
-    }
-}
-
-impl Place {
-    fn text(&self) -> String {
-        match self {
-            Self::Number(number) => format::trimmed(*number),
-            Self::Name(name) => name.clone(),
-        }
-    }
-}
-
-impl Datum {
-    fn text(&self) -> String {
-        let value = format::number(self.y);
-        let ends = self.ends.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {})", format::number(low), format::number(high))
-        });
-        let note = self.note.as_ref().map_or_else(String::new, |note| format!(", {note}"));
-        let broken = if self.broken { ", limits broken" } else { "" };
-        format!("{value}{ends}{note}{broken}")
-    }
-}
+pub(crate) use crate::figure::{Datum, ENDS, Figure, Mark, Panel, Place, Row, Series, Table, one_panel};
+use crate::{
+    Analysis, PERCENTILES, PointSummary, Run, capacity, forest, format, interval::Estimate, scaling::Grows, scaling_figure, search_figures,
+    timeline,
+};
 
 /// Every figure that the run can carry, in the order of the page.
 pub(crate) fn all(run: &Run, analysis: &Analysis) -> Vec<Figure> {
     let figures = [
+        search_figures::capacity(run, analysis),
+        search_figures::probes(run, analysis),
         forest::figure(run, analysis),
         scale_up(run, analysis),
+        scaling_figure::figure(run, analysis),
         capacity::figure(run, analysis).or_else(|| consolidation(run, analysis)),
         percentiles(run, analysis),
         timeline::figure(run),
@@ -202,21 +23,6 @@ pub(crate) fn all(run: &Run, analysis: &Analysis) -> Vec<Figure> {
     ];
     figures.into_iter().flatten().collect()
 }
-
-pub(crate) fn one_panel(x_title: &str, y_title: &str, series: Vec<Series>) -> Vec<Panel> {
-    vec![Panel {
-        label: String::new(),
-        x_title: x_title.to_owned(),
-        rows: vec![Row {
-            y_title: y_title.to_owned(),
-            series,
-        }],
-        window: None,
-    }]
-}
-
-/// How the ends of a mean are to be read.
-pub(crate) const ENDS: &str = "Whiskers: 95 % interval of the mean for three or more repeats, range for two, none for a single trial.";
 
 /// Throughput of single guests against their vCPUs, or against users when only these vary.
 pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
@@ -228,6 +34,11 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
         values.len() > 1
     };
     let by_vcpus = varied(&|summary| summary.point.vcpus.cpus());
+    // Where laws are fitted over users, their figure shows the same trials and more.
+    let fitted = analysis.scaling.iter().any(|line| line.grows == Grows::Users);
+    if !by_vcpus && fitted {
+        return None;
+    }
     if !by_vcpus && !varied(&|summary| summary.point.load()) {
         return None;
     }
@@ -254,9 +65,9 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
             let measured = summaries
                 .iter()
                 .filter_map(|summary| Some((place(summary), summary.orders_per_minute?, summary.qos.failed > 0)));
-            let mut measured: Vec<(f64, Summary, bool)> = measured.collect();
+            let mut measured: Vec<(f64, Estimate, bool)> = measured.collect();
             measured.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let datum = |(x, orders, broken): &(f64, Summary, bool)| Datum {
+            let datum = |(x, orders, broken): &(f64, Estimate, bool)| Datum {
                 broken: *broken,
                 ..Datum::of(Place::Number(*x), orders)
             };
@@ -285,6 +96,7 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
             broken_words(&series)
         ),
         panels: one_panel(x_title, "orders/min", series),
+        ..Figure::default()
     })
 }
 
@@ -384,8 +196,13 @@ pub(crate) fn consolidation(run: &Run, analysis: &Analysis) -> Option<Figure> {
             broken_words(&series)
         ),
         panels: one_panel("point", "orders/min", series),
+        ..Figure::default()
     })
 }
+
+/// How the ends of a percentile are to be read.
+const QUANTILE_ENDS: &str =
+    "Whiskers: 95 % interval over the percentiles of three or more trials, range of two, rank bounds within a single one.";
 
 /// Response-time percentiles of each point; one panel per operation, the whole order first.
 pub(crate) fn percentiles(run: &Run, analysis: &Analysis) -> Option<Figure> {
@@ -401,21 +218,30 @@ pub(crate) fn percentiles(run: &Run, analysis: &Analysis) -> Option<Figure> {
         id: "response-times",
         title: "Response-time percentiles by point".to_owned(),
         caption: format!(
-            "{}. Nearest ranks in the merged histograms of all guests and good repeats; successful operations started in the measured \
-             window. p99.9 only with ten values beyond it. An order is the sum of its requests, without think time.",
+            "{}. Nearest ranks in the merged histograms of all guests and good repeats; successful operations started in the window. p99.9 only \
+             with ten values beyond it. An order is the sum of its requests, without think time. {QUANTILE_ENDS}",
             crate::loop_type::loop_type(run)
         ),
+        remarks: vec![crate::trust::loop_sentence(run, &analysis.trust.checks)],
         panels,
-    })
+..Figure::default()
+})
 }
 
 fn percentile_panel(analysis: &Analysis, operation: &str) -> Option<Panel> {
-    let series: Vec<Series> = [50.0, 95.0, 99.0, 99.9]
+    let series: Vec<Series> = PERCENTILES
         .iter()
         .map(|p| {
             let data = analysis.points.iter().filter_map(|summary| {
-                let us = summary.operation(operation)?.latencies.supported_percentile_us(*p)?;
-                Some(Datum::named(&point_name(summary), us as f64 / 1000.0))
+                let quantile = summary.quantile(operation, *p)?;
+                let value = quantile.value_us as f64 / 1000.0;
+                let (low, high) = quantile.ends_us;
+                let ends =
+                    (low.is_some() || high.is_some()).then(|| (low.map_or(value, |us| us / 1000.0), high.map_or(value, |us| us / 1000.0)));
+                Some(Datum {
+                    ends,
+                    ..Datum::named(&point_name(summary), value)
+                })
             });
             Series {
                 name: format!("p{p}"),
@@ -452,6 +278,7 @@ pub(crate) fn fairness(run: &Run, analysis: &Analysis) -> Option<Figure> {
             crate::loop_type::loop_type(run)
         ),
         panels: one_panel("guest", "orders/min per user", series),
+        ..Figure::default()
     })
 }
 

@@ -100,7 +100,7 @@ fn panel(figure: &FitFigure) -> Panel {
             y_title: figure.y_title.clone(),
             series,
         }],
-        window: None,
+        ..Panel::default()
     }
 }
 

@@ -15,6 +15,7 @@ use rookery_study::{
 use tempfile::TempDir;
 
 pub(crate) mod lamp;
+pub(crate) mod searched;
 
 /// A store in a directory that goes with it.
 pub(crate) struct Fixture {
@@ -301,9 +302,12 @@ fn operation(name: &str, count: u64, middle_us: f64) -> OperationMeasurement {
 }
 
 fn guest(name: &str, users: u32, vcpus: f64, loss: f64) -> GuestMeasurement {
-    let orders_per_s = 320.0 * vcpus / loss;
+    guest_at(name, users, 320.0 * vcpus / loss, 9_000.0 * loss / vcpus.sqrt())
+}
+
+/// So many orders per second, of which a typical request takes `middle_us`.
+fn guest_at(name: &str, users: u32, orders_per_s: f64, middle_us: f64) -> GuestMeasurement {
     let orders = (orders_per_s * (WINDOW.end_s - WINDOW.start_s)) as u64;
-    let middle_us = 9_000.0 * loss / vcpus.sqrt();
     let purchases = operation("purchase", orders, 2.0 * middle_us);
     let mean_ms = |operation: &OperationMeasurement| operation.service.mean_us().unwrap_or(0.0) / 1000.0;
     let (login, browse) = (

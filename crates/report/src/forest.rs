@@ -4,7 +4,7 @@ use rookery_stats::Effect;
 
 use crate::{
     Analysis, Metric, Run, Worth,
-    figures::{Datum, Figure, Mark, Panel, Place, Row, Series, Table},
+    figure::{Datum, Figure, Mark, Panel, Place, Row, Series, Symbol, Table},
     format,
 };
 
@@ -25,7 +25,8 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
             crate::loop_type::loop_type(run)
         ),
         panels,
-    })
+..Figure::default()
+})
 }
 
 /// Names of layouts in their order, each once.
@@ -57,7 +58,7 @@ fn panel<'a>(label: &str, worths: impl Iterator<Item = &'a Worth>) -> Option<Pan
             y_title: "change, %".to_owned(),
             series,
         }],
-        window: None,
+        ..Panel::default()
     })
 }
 
@@ -71,6 +72,7 @@ fn datum(worth: &Worth, metric: Metric) -> Option<Datum> {
         ends: effect.interval.map(|(low, high)| (percent(low), percent(high))),
         note: Some(compared.verdict()),
         broken: false,
+        symbol: Symbol::Dot,
     })
 }
 

@@ -3,6 +3,8 @@
 use rookery_stats::{Ratio, Spread, Summary};
 use rookery_store::TrialStatus;
 
+use crate::interval::{Basis, Estimate, Quantile};
+
 /// What stands where there is no number.
 pub(crate) const NONE: &str = "n/a";
 
@@ -55,6 +57,17 @@ pub(crate) fn ms_value(us: f64) -> String {
         format!("{ms:.1}")
     } else {
         format!("{ms:.2}")
+    }
+}
+
+/// A load without digits that nobody asked for: whole above ten.
+pub(crate) fn load(value: f64) -> String {
+    if !value.is_finite() {
+        NONE.to_owned()
+    } else if value.abs() >= 10.0 {
+        format!("{value:.0}")
+    } else {
+        trimmed((100.0 * value).round() / 100.0)
     }
 }
 
@@ -123,6 +136,58 @@ pub(crate) fn summary(summary: &Summary) -> String {
     }
 }
 
+/// A mean with the interval that its trials carry: `1234 ± 12`, `1220 to 1248`, `1234 (± 40 within)` of a single trial.
+pub(crate) fn estimate(estimate: &Estimate) -> String {
+    let mean = beside(estimate.mean, estimate.mean);
+    let reach = estimate.half_width().map(|half| beside(half, estimate.mean));
+    match (estimate.basis, estimate.ends, reach) {
+        (Basis::Range, Some((low, high)), _) => {
+            format!("{mean} ({} to {})", beside(low, estimate.mean), beside(high, estimate.mean))
+        }
+        (Basis::Within { reliable: true }, _, Some(reach)) => format!("{mean} (± {reach} within)"),
+        (Basis::Within { reliable: false }, _, Some(reach)) => format!("{mean} (± {reach} within, unreliable)"),
+        (_, _, Some(reach)) => format!("{mean} ± {reach}"),
+        _ => mean,
+    }
+}
+
+/// As [`estimate`], without the words of a single trial, for sentences that say so themselves.
+pub(crate) fn mean(estimate: &Estimate) -> String {
+    let text = self::estimate(estimate);
+    match (estimate.basis, estimate.half_width()) {
+        (Basis::Within { .. }, Some(half)) => {
+            let [mean, half] = [estimate.mean, half].map(|value| beside(value, estimate.mean));
+            format!("{mean} ± {half}")
+        }
+        _ => text,
+    }
+}
+
+/// A percentile in ms with its interval, without the unit: `99.3 (97.1 to 101)`.
+pub(crate) fn quantile(quantile: &Quantile) -> String {
+    let value = ms_value(quantile.value_us as f64);
+    let within = if matches!(quantile.basis, Basis::Within { .. }) {
+        " within"
+    } else {
+        ""
+    };
+    match quantile.ends_us {
+        (Some(low), Some(high)) => format!("{value} ({} to {}{within})", ms_value(low), ms_value(high)),
+        (Some(low), None) => format!("{value} (from {}{within})", ms_value(low)),
+        (None, Some(high)) => format!("{value} (to {}{within})", ms_value(high)),
+        (None, None) => value,
+    }
+}
+
+/// A ratio as a factor with its interval: `1.92 (1.88 to 1.97)`.
+pub(crate) fn factor(ratio: &Ratio) -> String {
+    let value = format!("{:.2}", ratio.value);
+    match ratio.interval {
+        Some((low, high)) => format!("{value} ({low:.2} to {high:.2})"),
+        None => value,
+    }
+}
+
 /// A mean share of several repeats as a percentage.
 pub(crate) fn mean_percent(summary: &Summary) -> String {
     percent(summary.mean)
@@ -180,6 +245,26 @@ mod tests {
         let shown = [0.231, -0.04, 0.0, -0.0001, 0.00049, f64::NAN].map(signed);
         assert_eq!(shown.join(" "), "+23.1 \u{2212}4.0 0.0 0.0 0.0 n/a");
         assert_eq!([3.21, 12.01, 0.456, 10.0, 0.0, 100.4].map(few).join(" "), "3.3 13 0.46 10 0 110");
+    }
+
+    #[test]
+    fn an_interval_says_what_it_rests_on() {
+        let show = |ends, basis| estimate(&Estimate { mean: 1234.4, ends, basis });
+        let ends = Some((1194.4, 1274.4));
+        assert_eq!(show(None, Basis::Nothing), "1234");
+        assert_eq!(show(ends, Basis::Within { reliable: true }), "1234 (± 40 within)");
+        assert_eq!(show(ends, Basis::Within { reliable: false }), "1234 (± 40 within, unreliable)");
+        assert_eq!(show(ends, Basis::Range), "1234 (1194 to 1274)");
+        assert_eq!(
+            [Basis::Repeats(3), Basis::Adaptive(5)].map(|basis| show(ends, basis)),
+            ["1234 ± 40", "1234 ± 40"]
+        );
+        let ratio = Ratio {
+            value: 1.923,
+            interval: Some((1.88, 1.97)),
+        };
+        assert_eq!(factor(&ratio), "1.92 (1.88 to 1.97)");
+        assert_eq!([560.4, 12.0, 2.5, 0.123].map(load).join(" "), "560 12 2.5 0.12");
     }
 
     #[test]

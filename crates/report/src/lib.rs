@@ -12,29 +12,42 @@ mod cpu;
 mod draw;
 mod effects;
 mod evidence;
+mod figure;
 mod figures;
 mod fit_figure;
 #[cfg(test)]
 mod fixture;
 mod forest;
 mod format;
+mod interval;
 mod loop_type;
 mod page;
-
+mod scaling;
+mod scaling_figure;
+mod search_figures;
+mod search_tables;
+mod searches;
 mod settings;
 mod shop;
+mod tables;
 mod terminal;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod trust;
+mod words;
 
 use rookery_store::{Store, StoreError};
 
-pub use analysis::{Analysis, OperationSummary, PointSummary, QosCount};
+pub use analysis::{Analysis, OperationSummary, PERCENTILES, PointSummary, QosCount};
 pub use compare::{compare_html, compare_terminal};
 pub use effects::{Compared, Effects, Interaction, Metric, Worth};
 pub use fit_figure::{FitCurve, FitFigure, FitPoint, fit_html};
+pub use interval::{Basis, Estimate, Quantile};
 pub use rookery_judge::{Run, TrialData};
+pub use scaling::{Grows, Scaling, Step};
+pub use searches::Searched;
+pub use trust::Trust;
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]

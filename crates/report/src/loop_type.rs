@@ -11,7 +11,7 @@ fn same_in_all_variants<T: PartialEq>(run: &Run, of: impl Fn(&Study) -> T) -> bo
 
 /// `Open loop, Poisson arrivals at 200/s, response times from the intended start`.
 fn open_loop(run: &Run, open: &OpenLoad, think: &str) -> String {
-    let mut rates: Vec<f64> = run.header.plan.points.iter().filter_map(|point| point.rate_per_s).collect();
+    let mut rates: Vec<f64> = run.header.plan.study_points().filter_map(|point| point.rate_per_s).collect();
     rates.dedup();
     let rate = match rates[..] {
         [rate] => format!("at {}/s", crate::format::trimmed(rate)),
@@ -36,8 +36,17 @@ fn open_loop(run: &Run, open: &OpenLoad, think: &str) -> String {
     format!("{kind} loop, {spacing} arrivals {rate}{course}{stay}, response times from the intended start")
 }
 
-/// Loop type and think time, as they stand beside every figure of response times.
+/// Loop type and think time, as they stand beside every figure of response times; of a simulated run that it is one.
 pub(crate) fn loop_type(run: &Run) -> String {
+    let words = of_load(run);
+    if crate::words::simulated(run) {
+        format!("SIMULATED: {}{}", words[..1].to_lowercase(), &words[1..])
+    } else {
+        words
+    }
+}
+
+fn of_load(run: &Run) -> String {
     let study = &run.header.study;
     if study.load.open.is_some() && !same_in_all_variants(run, |study| (study.load.open.clone(), study.workload.think_time)) {
         return "Open loop, arrivals as the variant says, response times from the intended start".to_owned();

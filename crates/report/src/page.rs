@@ -9,8 +9,9 @@ use crate::{
     figures::{self, Figure, Table},
     forest,
     settings::{self, Settings},
-    shop,
-    terminal::{COLUMNS, cells, trial_counts},
+    shop, tables,
+    terminal::trial_counts,
+    words,
 };
 
 const TEMPLATE: &str = include_str!("../template/report.html");
@@ -32,7 +33,14 @@ struct Page<'a> {
     effects_by_layout: Table,
     effect_remarks: Vec<String>,
     caveats: &'a [String],
+    simulated: Option<&'static str>,
+    prediction: String,
+    searches: Table,
+    confirmed: Table,
     summary: Table,
+    response: Table,
+    trust: &'a [Fact],
+    checks: Table,
     figures: Vec<Drawn>,
     arrivals: Table,
     shop: Table,
@@ -60,6 +68,9 @@ struct Drawn {
     labels: Vec<String>,
     /// A JSON list with one drawing per label.
     panels: String,
+    remarks: Vec<String>,
+    open: Vec<Table>,
+    folded: Vec<Table>,
     tables: Vec<Table>,
 }
 
@@ -79,7 +90,14 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> Result<String, ReportErr
         effects_by_layout: forest::table(&analysis.effects.by_layout),
         effect_remarks: forest::remarks(analysis),
         caveats: &analysis.caveats,
+        simulated: words::simulated(run).then_some(words::SIMULATED),
+        prediction: analysis.trust.prediction_line(run),
+        searches: tables::searches(analysis),
+        confirmed: tables::confirmed(analysis),
         summary: summary_table(analysis),
+        response: tables::response(analysis),
+        trust: &analysis.trust.facts,
+        checks: analysis.trust.table(),
         figures: figures::all(run, analysis).iter().map(drawn).collect(),
         arrivals: crate::arrivals::table(run),
         shop: shop::table(run),
@@ -103,12 +121,15 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> Result<String, ReportErr
     Ok(environment.get_template("report.html")?.render(Serde(page))?)
 }
 
+/// Throughput and costs side by side: the page is wider than a terminal.
 fn summary_table(analysis: &Analysis) -> Table {
-    Table {
-        label: String::new(),
-        heads: COLUMNS.iter().map(|head| (*head).to_owned()).collect(),
-        rows: analysis.points.iter().map(cells).collect(),
+    let mut table = tables::throughput(analysis);
+    let costs = tables::costs(analysis);
+    table.heads.extend(costs.heads.into_iter().skip(1));
+    for (row, more) in table.rows.iter_mut().zip(costs.rows) {
+        row.extend(more.into_iter().skip(1));
     }
+    table
 }
 
 fn drawn(figure: &Figure) -> Drawn {
@@ -119,6 +140,9 @@ fn drawn(figure: &Figure) -> Drawn {
         caption: figure.caption.clone(),
         labels: figure.panels.iter().map(|panel| panel.label.clone()).collect(),
         panels: format!("[{}]", panels.join(",\n")),
+        remarks: figure.remarks.clone(),
+        open: figure.tables.clone(),
+        folded: figure.folded.clone(),
         tables: figure.panels.iter().map(figures::Panel::table).collect(),
     }
 }

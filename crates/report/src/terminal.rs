@@ -2,48 +2,7 @@
 
 use rookery_store::TrialStatus;
 
-use crate::{Analysis, PointSummary, Run, forest, format};
-
-/// Heads of the summary table, shared with the page.
-pub(crate) const COLUMNS: [&str; 12] = [
-    "layout",
-    "point",
-    "orders/min",
-    "requests/s",
-    "order p95 / p99, ms",
-    "worst request p95 / p99, ms",
-    "errors",
-    "rollbacks",
-    "guest CPU cores",
-    "driver CPU",
-    "limits",
-    "share of one big",
-];
-
-/// One row of the summary table.
-pub(crate) fn cells(summary: &PointSummary) -> Vec<String> {
-    let tail = |operation: &crate::OperationSummary| {
-        let at = |p| format::or_none(operation.latencies.percentile_us(p), |us| format::ms_value(us as f64));
-        format!("{} / {}", at(95.0), at(99.0))
-    };
-    vec![
-        summary.layouts(),
-        summary.point.label(),
-        format::or_none(summary.orders_per_minute.as_ref(), format::summary),
-        format::or_none(summary.requests_per_second.as_ref(), format::summary),
-        format::or_none(summary.order().filter(|order| !order.latencies.is_empty()), tail),
-        format::or_none(summary.worst_request(), |worst| format!("{} {}", worst.name, tail(worst))),
-        format::or_none(summary.error_share(), format::percent),
-        format::or_none(summary.rollback_share, format::percent),
-        format::or_none(summary.guest_cores.as_ref(), format::summary),
-        format::or_none(summary.driver_share.as_ref(), format::mean_percent),
-        summary.qos.words(),
-        match summary.point.baseline {
-            Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
-            _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
-        },
-    ]
-}
+use crate::{Analysis, PointSummary, Run, figure::Table, forest, format, tables, trust, words};
 
 /// Counts of trials in words: `5 of 6 trials done, 1 void`.
 pub(crate) fn trial_counts(run: &Run) -> String {
@@ -68,6 +27,9 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
     if let Some(question) = &header.study.question {
         text += &format!("{}\n", plain(question));
     }
+    if words::simulated(run) {
+        text += &format!("{}\n", words::SIMULATED);
+    }
     text += &format!(
         "run {}, {}; {}; {}\n\n",
         plain(&header.run_id),
@@ -79,14 +41,27 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
         text += &format!("* {}\n", plain(sentence));
     }
     text += "\n";
-    text += &table(analysis, &THROUGHPUT);
-    text += &table(analysis, &QUALITY);
+    for table in [tables::searches(analysis), tables::confirmed(analysis)] {
+        text += &aligned(table.heads, table.rows);
+    }
+    for table in [
+        tables::throughput(analysis),
+        narrow(tables::response(analysis)),
+        tables::costs(analysis),
+    ] {
+        text += &aligned(table.heads, table.rows);
+    }
     let arrivals = crate::arrivals::table(run);
     text += &aligned(arrivals.heads, arrivals.rows);
     text += &fairness(analysis);
     text += &effects(analysis);
+    text += &growth(analysis);
+    text += "How far to trust this:\n";
+    for line in trust::lines(run, &analysis.trust) {
+        text += &format!("- {}\n", plain(&line));
+    }
     if !analysis.caveats.is_empty() {
-        text += "To be known:\n";
+        text += "\nTo be known:\n";
         for caveat in &analysis.caveats {
             text += &format!("- {}\n", plain(caveat));
         }
@@ -94,18 +69,14 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
     text
 }
 
-/// Columns of the two tables of the terminal; twelve side by side would not fit.
-const THROUGHPUT: [usize; 6] = [1, 0, 2, 3, 10, 11];
-const QUALITY: [usize; 7] = [1, 4, 5, 6, 7, 8, 9];
-
-/// Some columns of the summary, aligned.
-fn table(analysis: &Analysis, columns: &[usize]) -> String {
-    let heads = columns.iter().map(|column| COLUMNS[*column].to_owned()).collect();
-    let row = |summary: &PointSummary| {
-        let values = cells(summary);
-        columns.iter().map(|column| values[*column].clone()).collect()
-    };
-    aligned(heads, analysis.points.iter().map(row).collect())
+/// Response times without the median and the p99 of single requests, which the page has: lines are long enough.
+fn narrow(table: Table) -> Table {
+    let shown = |cells: Vec<String>| [0, 2, 3, 4, 5].iter().filter_map(|column| cells.get(*column).cloned()).collect();
+    Table {
+        label: table.label,
+        heads: shown(table.heads),
+        rows: table.rows.into_iter().map(shown).collect(),
+    }
 }
 
 /// How evenly the guests of a point were served; nothing where no point has several.
@@ -139,6 +110,16 @@ fn effects(analysis: &Analysis) -> String {
         text += "\n";
     }
     text
+}
+
+/// What the laws say of throughput against users and guests; nothing where none was fitted.
+fn growth(analysis: &Analysis) -> String {
+    if analysis.scaling.is_empty() {
+        return String::new();
+    }
+    let line = |line: &crate::scaling::Scaling| format!("- {}, {}: {}\n", line.grows.unit(), plain(&line.label), plain(&line.short()));
+    let lines: String = analysis.scaling.iter().map(line).collect();
+    format!("How throughput grows:\n{lines}\n")
 }
 
 /// A table with aligned columns and an empty line after it; nothing without rows.

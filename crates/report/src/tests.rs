@@ -1,5 +1,7 @@
 //! Tests of the report against fixture runs.
 
+mod searched;
+
 use crate::{
     Analysis, Run, figures,
     figures::Figure,

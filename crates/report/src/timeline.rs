@@ -20,10 +20,11 @@ pub(crate) fn figure(run: &Run) -> Option<Figure> {
         id: "time-series",
         title: "Each trial second by second: throughput, response time, CPU".to_owned(),
         caption: format!(
-            "{}. The measured window is shaded; only it counts. p95 is of the requests completed in that second.",
+            "{}. The window is shaded; only it counts. p95 is of the requests completed in that second.",
             crate::loop_type::loop_type(run)
         ),
         panels,
+        ..Figure::default()
     })
 }
 
@@ -37,6 +38,7 @@ fn panel(run: &Run, trial: &TrialData) -> Option<Panel> {
         x_title: "seconds since the common start".to_owned(),
         rows: rows(record, measured),
         window: (window.start_s.is_finite() && window.end_s.is_finite()).then_some((window.start_s, window.end_s)),
+        ..Panel::default()
     })
 }
 

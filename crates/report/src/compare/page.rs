@@ -6,7 +6,7 @@ use rookery_stats::Goal;
 use super::{answer, caveats, difference_table, full_table, overall_table, runs, title, verdict};
 use crate::{
     draw,
-    figures::{Datum, Mark, Panel, Place, Row, Series, Table},
+    figures::{Datum, Mark, Panel, Row, Series, Table},
     fit_figure::escaped,
 };
 
@@ -88,7 +88,7 @@ fn panel(label: &str, series: Vec<Series>) -> Panel {
             y_title: "change, %".to_owned(),
             series: series.into_iter().filter(|series| !series.data.is_empty()).collect(),
         }],
-        window: None,
+        ..Panel::default()
     }
 }
 
@@ -106,10 +106,8 @@ fn datum(name: &str, finding: &Finding) -> Option<Datum> {
         return None;
     }
     Some(Datum {
-        x: Place::Name(name.to_owned()),
-        y: 100.0 * finding.change?,
         ends: finding.interval.map(|(low, high)| (100.0 * low, 100.0 * high)),
         note: Some(verdict(finding)),
-        broken: false,
+        ..Datum::named(name, 100.0 * finding.change?)
     })
 }

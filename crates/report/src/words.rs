@@ -1,0 +1,29 @@
+//! Words that a simulated run must not use: what it computed was not measured.
+
+use rookery_study::StackKind;
+
+use crate::{Run, format};
+
+/// Whether the run was computed: no guest ran, and nothing was measured.
+pub(crate) fn simulated(run: &Run) -> bool {
+    run.header.study.stack.kind == StackKind::Simulated
+}
+
+/// What a simulated run is, for its cover.
+pub(crate) const SIMULATED: &str = "SIMULATED: no guest ran. All numbers were computed by a queueing model, in virtual time.";
+
+/// Text of others, who speak of measuring, as it stands in this report.
+pub(crate) fn own(run: &Run, text: String) -> String {
+    if simulated(run) {
+        text.replace("measured", "simulated")
+    } else {
+        text
+    }
+}
+
+/// How many trials have numbers: `12 measured trials`.
+pub(crate) fn measured_trials(run: &Run) -> String {
+    let records = run.trials.iter().filter_map(|trial| trial.record.as_ref());
+    let count = records.filter(|record| record.measurement.is_some()).count();
+    own(run, format::counted(count, "measured trial"))
+}
