@@ -19,6 +19,7 @@ use crate::{
     simulated,
     stack::Place,
     stage::{Stage, guest_kind},
+    storage,
 };
 
 /// Runs studies.
@@ -60,6 +61,7 @@ impl Conductor<'_> {
     pub fn start(&self, file: &Path, text: &str, study: &Study, plan: &Plan) -> Result<Summary, LabError> {
         // Before anything is made: a run that could never begin would only be in the way of `latest`.
         check_plan(plan, &self.templates)?;
+        storage::check_runs(plan, &self.runs)?;
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let dir = RunDir::create(&self.runs, &stem)?;
         let simulated = study.stack.kind == StackKind::Simulated;
@@ -106,6 +108,7 @@ impl Conductor<'_> {
             }
         }
         check_plan(&header.plan, &self.templates)?;
+        storage::check_runs(&header.plan, &self.runs)?;
         let dir = RunDir::reopen(directory, run)?;
         let mut store = Store::open(dir.store())?;
         // Whatever the dead controller left would hold the addresses and names that its trials need again.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use rookery_host::{Host, Invocation, RealHost, Topology};
 use rookery_store::HostDescription;
-use rookery_study::{HostFacts, Plan, StackKind};
+use rookery_study::{CpuPlace, HostFacts, Plan, StackKind};
 
-use crate::{LabError, host_settings::check_profile, stack, stage::guest_kind};
+use crate::{LabError, host_settings::check_profile, stack, stage::guest_kind, storage};
 
 /// Whether this host can run what is planned, with `templates` as far as they are built, and whether the settings that are asked of the guests
 /// make sense. Changes nothing.
@@ -23,6 +23,7 @@ pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
         let kind = guest_kind(study.guest.kind);
         rookery_guest::check_host(kind)?;
         stack.check_host(kind, templates)?;
+        storage::check(study, None)?;
         for point in plan.points.iter().filter(|point| point.variant == variant.id) {
             let asked = (0..point.users.len()).try_for_each(|index| stack.check_settings(point, index));
             asked.map_err(|what| LabError::Setting {
@@ -91,7 +92,13 @@ fn facts(topology: &Topology) -> HostFacts {
         memory_mib: topology.memory.total / (1 << 20),
         disk_free_mib: topology.disk_free / (1 << 20),
         root: topology.root,
+        places: topology.places.iter().map(place).collect(),
     }
+}
+
+fn place(place: &rookery_host::CpuPlace) -> CpuPlace {
+    let rookery_host::CpuPlace { cpu, core, socket, node } = *place;
+    CpuPlace { cpu, core, socket, node }
 }
 
 fn topology(place: &Path) -> Result<Topology, LabError> {

@@ -14,10 +14,12 @@ mod growth;
 mod host_settings;
 mod offered;
 mod rehearsal;
+mod residence;
 mod run_dir;
 pub mod simulated;
 mod stack;
 mod stage;
+mod storage;
 mod timekeeping;
 mod trial;
 

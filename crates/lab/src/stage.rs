@@ -13,7 +13,7 @@ use std::{
 
 use rookery_driver::{Config, Progress};
 use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Template, remove_all, start_all};
-use rookery_host::{RunId, Usage, UsageProbe, process_stat};
+use rookery_host::{RunId, Usage, UsageProbe, process_stat, residence::Residence};
 use rookery_monitor::{Sampler, host_probe};
 use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::{GuestLog, Outcome, TrialRecord, Tuning};
@@ -24,7 +24,9 @@ use crate::{
     driving::{Ground, config},
     fate::{Death, Starved, starved},
     host_settings::HostSettings,
+    residence::{self, Looks},
     stack::{self, Place, Reading, Stack},
+    storage,
     timekeeping::BothClocks,
     trial::{Evidence, audit, judge},
 };
@@ -109,7 +111,7 @@ impl Stage<'_> {
                 });
                 each_guest(&mut guests, |index, guest| {
                     act.stack.warm(guest)?;
-                    act.stack.settings(&self.place, guest, act.point, index)
+                    self.settings(act, guest, index)
                 })
                 .map(|settings| (ready_s, settings))
             });
@@ -141,6 +143,13 @@ impl Stage<'_> {
             .expect("a plan whose trials have points")
     }
 
+    /// All settings in force in a guest: those of its stack, of its storage and of its place.
+    fn settings(&self, act: &Act<'_>, guest: &dyn Guest, index: usize) -> Result<Vec<Reading>, String> {
+        let mut readings = act.stack.settings(&self.place, guest, act.point, index)?;
+        readings.extend(storage::readings(guest));
+        Ok(readings)
+    }
+
     pub(crate) fn clone_guests(
         &self,
         study: &Study,
@@ -150,8 +159,9 @@ impl Stage<'_> {
     ) -> Result<Vec<Box<dyn Guest>>, String> {
         let shape = &study.guest;
         let limited = shape.kind != GuestKind::Bare;
+        let provisions = storage::provisions(self.place.lab, study, point)?;
         let mut guests = Vec::with_capacity(point.guests as usize);
-        for index in 0..point.guests as usize {
+        for (index, provision) in provisions.into_iter().enumerate() {
             let service = stack.service(template, point, index)?;
             let spec = GuestSpec {
                 number: index as u16 + 1,
@@ -166,7 +176,8 @@ impl Stage<'_> {
                 files: service.files,
                 user: service.user,
             };
-            guests.push(self.place.lab.create(template, &spec).map_err(|error| error.to_string())?);
+            let guest = self.place.lab.create_with(template, &spec, &provision);
+            guests.push(guest.map_err(|error| error.to_string())?);
         }
         Ok(guests)
     }
@@ -189,7 +200,7 @@ impl Stage<'_> {
         };
         let config = config(self.plan, act.trial, act.point, &ground);
         let clocks = BothClocks::read();
-        let (measurement, resources, deaths) = self.drive(&config, act.trial, guests)?;
+        let (measurement, resources, deaths, seen) = self.drive(&config, act.trial, guests)?;
         let clock_step = clocks.check();
         let starved: Vec<Starved> = starved(guests, &deaths, act.point.memory_mib);
         // One that lacks memory may be half dead: its web server still there, its database killed.
@@ -198,7 +209,7 @@ impl Stage<'_> {
         };
         let at_end = each_guest(guests, |index, guest| {
             // The dead cannot be asked, and of a guest that is too busy to answer the orders matter more.
-            let asked = (!dead(guest)).then(|| act.stack.settings(&self.place, guest, act.point, index).ok());
+            let asked = (!dead(guest)).then(|| self.settings(act, guest, index).ok());
             Ok(asked.flatten().unwrap_or_default())
         });
         let found = each_guest(guests, |_, guest| {
@@ -211,7 +222,9 @@ impl Stage<'_> {
             .zip(found.unwrap_or_default())
             .map(|((guest, seen), found)| audit(guest.name(), seen, found, &deaths))
             .collect();
-        let tunings = tunings(guests, settings, &at_end.unwrap_or_default());
+        let mut tunings = tunings(guests, settings, &at_end.unwrap_or_default());
+        let bound = act.study.guest.kind == GuestKind::Container;
+        tunings.extend(residence::tunings(act.point, &names(guests), &seen, bound));
         Ok(judge(
             act.study,
             Evidence {
@@ -234,7 +247,7 @@ impl Stage<'_> {
         config: &Config,
         trial: &Trial,
         guests: &mut [Box<dyn Guest>],
-    ) -> Result<(Measurement, Vec<ResourceSample>, Vec<Death>), LabError> {
+    ) -> Result<(Measurement, Vec<ResourceSample>, Vec<Death>, Vec<Residence>), LabError> {
         let start = Instant::now() + START_DELAY;
         let mut probes: Vec<_> = guests.iter().map(|guest| (guest.name().to_owned(), guest.usage_probe())).collect();
         probes.push(("host".to_owned(), host_probe()));
@@ -243,16 +256,23 @@ impl Stage<'_> {
             .map_err(|error| LabError::Internal(format!("the sampler could not be started: {error}")))?;
         let (end_load, over) = (AtomicBool::new(false), AtomicBool::new(false));
         let deaths = Mutex::new(Vec::new());
-        let measured = thread::scope(|scope| {
+        let processes = guests.iter().map(|guest| guest.process_probe()).collect();
+        let looks = Looks {
+            from: start + config.phases.ramp_up + config.phases.settle,
+            steady: config.phases.steady,
+            cpus: &config.cpus,
+        };
+        let (measured, seen) = thread::scope(|scope| {
+            let seen = scope.spawn(|| looks.take(processes, &over));
             scope.spawn(|| self.watch(guests, &end_load, &over, &deaths));
             let measured = rookery_driver::run(config, start, &end_load, &|progress: Progress| {
                 self.tell(trial.id, config, &progress)
             });
             over.store(true, Ordering::Relaxed);
-            measured
+            (measured, seen.join().unwrap_or_default())
         });
         let resources = sampler.stop();
-        Ok((measured?, resources, deaths.into_inner().unwrap_or_default()))
+        Ok((measured?, resources, deaths.into_inner().unwrap_or_default(), seen))
     }
 
     fn watch(&self, guests: &mut [Box<dyn Guest>], end_load: &AtomicBool, over: &AtomicBool, deaths: &Mutex<Vec<Death>>) {
@@ -361,6 +381,10 @@ pub(crate) fn guest_kind(kind: GuestKind) -> Kind {
         GuestKind::Container => Kind::Container,
         GuestKind::Fake => Kind::Fake,
     }
+}
+
+fn names(guests: &[Box<dyn Guest>]) -> Vec<String> {
+    guests.iter().map(|guest| guest.name().to_owned()).collect()
 }
 
 fn failed(reason: &str, ready_s: f64) -> TrialRecord {

@@ -20,6 +20,7 @@ fn host() -> HostFacts {
         memory_mib: 1024,
         disk_free_mib: 1024,
         root: false,
+        places: Vec::new(),
     }
 }
 

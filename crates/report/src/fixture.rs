@@ -39,6 +39,7 @@ pub(crate) fn header(repeats: u32) -> RunHeader {
         memory_mib: 4096,
         disk_free_mib: 10_000,
         root: false,
+        places: Vec::new(),
     };
     RunHeader {
         run_id: "r0123456789".to_owned(),
@@ -121,6 +122,7 @@ fn study(repeats: u32) -> Study {
             pids: 100,
             ready_within: Duration::from_secs(10),
         },
+        storage: rookery_study::StorageUse::default(),
         host: HostUse {
             overcommit: 1.0,
             ..HostUse::default()
@@ -145,6 +147,8 @@ fn plan(repeats: u32) -> Plan {
         memory_mib: u64::from(*vcpus) * 640 / 1000,
         database: "10MB".parse().expect("a size"),
         pins: vec![vec![0]; *guests as usize],
+        nodes: Vec::new(),
+        volume_mib: 0,
         capacity_cpus: f64::from(guests * vcpus) / 1000.0,
         baseline: (guests * vcpus == 1000).then_some(3),
         search: None,

@@ -21,6 +21,7 @@ pub(crate) fn header() -> RunHeader {
         memory_mib: 4096,
         disk_free_mib: 10_000,
         root: false,
+        places: Vec::new(),
     };
     RunHeader {
         run_id: "r0123456789".to_owned(),
@@ -94,6 +95,7 @@ fn study() -> Study {
             pids: 100,
             ready_within: Duration::from_secs(10),
         },
+        storage: rookery_study::StorageUse::default(),
         host: HostUse {
             overcommit: 1.0,
             ..HostUse::default()
@@ -120,6 +122,8 @@ fn plan() -> Plan {
         memory_mib: 320,
         database: "10MB".parse().expect("a size"),
         pins: vec![vec![0]; guests as usize],
+        nodes: Vec::new(),
+        volume_mib: 0,
         capacity_cpus: 1.0,
         baseline: Some(1),
         search: None,

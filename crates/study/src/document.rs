@@ -8,7 +8,9 @@ use crate::{
     design::{Aliases, Design},
     grammar::{
         Context, Spans,
-        sections::{self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, QosSection, RootKeys, SearchKeys, StackSection, WorkloadKeys},
+        sections::{
+            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadKeys,
+        },
     },
     model::Study,
     plan::{Factor, Variant},
@@ -176,6 +178,7 @@ impl Study {
         section(sections::QOS, &|out| QosSection::of(&self.qos).write(out));
         section(sections::STACK, &|out| StackSection::of(&self.stack).write(out));
         section(sections::GUEST, &|out| GuestKeys::of(&self.guest).write(out));
+        section(sections::STORAGE, &|out| StorageKeys::of(&self.storage).write(out));
         section(sections::HOST, &|out| HostKeys::of(&self.host).write(out));
         for layout in &self.layouts {
             out.push_str(&format!("\n[[{}]]\n", sections::LAYOUT));

@@ -22,6 +22,7 @@ mod scale;
 mod schema;
 mod source;
 mod stack_use;
+mod storage_use;
 mod variants;
 
 pub use amount::{Amount, Per, Scaled, Users};
@@ -33,10 +34,11 @@ pub use model::{
     Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, OpenLoad, Order, Over, Pin, Precision,
     SearchUse, Study, Vcpus, Visit, Workload, WorkloadKind,
 };
-pub use plan::{Estimate, Expected, Factor, HostFacts, Level, Plan, Point, Purpose, Search, Trial, Variant};
+pub use plan::{CpuPlace, Estimate, Expected, Factor, HostFacts, Level, Plan, Point, Purpose, Search, Trial, Variant};
 pub use planning::CannotPlan;
 pub use problem::{Code, Problem, Problems};
 pub use reference::reference;
 pub use render::render_plan;
 pub use schema::json_schema;
 pub use stack_use::{BufferPool, LampUse, Pages, SettingValue, SimulatedUse, StackKind, StackUse, TuningProfile, WebServer};
+pub use storage_use::{AccessTimes, BlockSize, IoUse, JournalMode, StorageUse, VolumeCache, VolumeFileSystem, VolumeUse};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rookery_stats::{Pacing, checks::Intent, qos::Qos};
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, StackUse, Users};
+use crate::{Amount, StackUse, StorageUse, Users};
 
 /// One whole study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct Study {
     pub stack: StackUse,
     /// What a guest is.
     pub guest: GuestShape,
+    /// Where guests keep their data.
+    #[serde(default)]
+    pub storage: StorageUse,
     /// Which parts of this machine are used for what.
     pub host: HostUse,
     /// The layouts to compare, at least one.
@@ -330,6 +333,20 @@ pub enum Pin {
     Pack,
     /// Every guest may use all guest CPUs.
     None,
+    /// Guests fill one socket before the next.
+    Socket,
+    /// Guests are dealt over the memory nodes in turn.
+    Node,
+    /// As `Node`, and with each guest one step further along the CPUs of the node.
+    Diagonal,
+}
+
+impl Pin {
+    /// Whether guests are bound to the memory nodes of their CPUs.
+    #[must_use]
+    pub fn binds_memory(self) -> bool {
+        matches!(self, Self::Socket | Self::Node | Self::Diagonal)
+    }
 }
 
 /// CPU numbers, ascending, without duplicates.

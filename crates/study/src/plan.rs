@@ -18,6 +18,22 @@ pub struct HostFacts {
     pub disk_free_mib: u64,
     /// Whether we are root.
     pub root: bool,
+    /// Where its CPUs sit; those that are not here are cores of their own on socket 0 and node 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<CpuPlace>,
+}
+
+/// Where a CPU (a hardware thread) sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuPlace {
+    /// Its number.
+    pub cpu: u32,
+    /// The lowest number of the CPUs of its core.
+    pub core: u32,
+    /// Its socket.
+    pub socket: u32,
+    /// Its memory node.
+    pub node: u32,
 }
 
 /// A key of the study with several values that are compared.
@@ -52,6 +68,10 @@ impl Level {
     pub fn short_key(&self) -> &str {
         short(&self.key)
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Without the digits that nobody wrote.
@@ -100,6 +120,12 @@ pub struct Point {
     pub database: Size,
     /// CPUs of each guest.
     pub pins: Vec<CpuSet>,
+    /// Memory nodes that each guest is bound to; empty where guests are not bound.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<CpuSet>,
+    /// Volume of each guest, MiB (its part of a shared one); 0 where there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub volume_mib: u64,
     /// Host CPUs that all its guests together can use at most: the smaller of their vCPUs and the CPUs they are pinned to.
     pub capacity_cpus: f64,
     /// The one-big point of equal variant, capacity and total users, if the study has one (may be itself).

@@ -8,13 +8,15 @@ use crate::{
     grammar::{
         Context, Reader,
         sections::{
-            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys, StackSection, WorkloadKeys,
+            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
+            WorkloadKeys,
         },
     },
-    model::{GuestShape, HostUse, Layout, Load, LoadModel, Over, Study, Workload},
+    model::{GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Over, Study, Workload},
     problem::Code,
     source::Source,
-    stack_use::StackUse,
+    stack_use::{StackKind, StackUse},
+    storage_use::StorageUse,
 };
 
 /// Most trials of a study.
@@ -33,6 +35,7 @@ struct Sections {
     qos: Option<Qos>,
     stack: Option<StackUse>,
     guest: Option<GuestShape>,
+    storage: Option<StorageUse>,
     host: Option<HostUse>,
     layouts: Vec<LayoutKeys>,
 }
@@ -45,6 +48,7 @@ pub(crate) fn read_study(root: &DeTable<'_>, source: &Source, context: &mut Cont
     reader.finish();
     let layouts = build_layouts(&sections, source, context);
     check_search(&sections, context);
+    check_storage(&sections, context);
     let study = Study {
         title: sections.root.title?,
         question: sections.root.question,
@@ -54,6 +58,7 @@ pub(crate) fn read_study(root: &DeTable<'_>, source: &Source, context: &mut Cont
         qos: sections.qos?,
         stack: sections.stack?,
         guest: sections.guest?,
+        storage: sections.storage?,
         host: sections.host?,
         layouts: layouts?,
     };
@@ -76,6 +81,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     let qos = QosSection::read(reader.section(sections::QOS)).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
     let guest = section!(sections::GUEST, GuestKeys).build();
+    let storage = section!(sections::STORAGE, StorageKeys).build(reader.context);
     let host = section!(sections::HOST, HostKeys).build(reader.context);
     let mut layouts = Vec::new();
     reader.each(sections::LAYOUT, MOST_LAYOUTS, |mut layout| {
@@ -90,6 +96,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
         qos,
         stack,
         guest,
+        storage,
         host,
         layouts,
     }
@@ -104,6 +111,44 @@ fn check_search(sections: &Sections, context: &mut Context) {
         let span = context.spans.nearest("load.search");
         let mend = "add a limit on response times to [qos], for instance `p95 = \"500ms\"`";
         context.refuse::<()>(Code::Contradiction, span, "a search needs a limit that more load breaks", mend);
+    }
+}
+
+/// Not every guest can have every storage.
+fn check_storage(sections: &Sections, context: &mut Context) {
+    let (Some(storage), Some(guest)) = (&sections.storage, &sections.guest) else {
+        return;
+    };
+    let mut refuse = |key: &str, message: String, mend: &str| {
+        let span = context.spans.nearest(&format!("storage.{key}"));
+        context.refuse::<()>(Code::Contradiction, span, message, mend);
+    };
+    let limits = [
+        ("read_iops", storage.limits.read_iops),
+        ("write_iops", storage.limits.write_iops),
+        ("read_bps", storage.limits.read_bps),
+        ("write_bps", storage.limits.write_bps),
+    ];
+    if guest.kind != GuestKind::Container
+        && let Some((key, _)) = limits.iter().find(|(_, limit)| limit.is_some())
+    {
+        let message = format!("`storage.{key}` limits I/O, and only containers can be held to that");
+        refuse(key, message, "write `kind = \"container\"` in [guest], or remove the limit");
+    }
+    let Some(volume) = &storage.volume else { return };
+    let mend = "write `pool = \"directory\"` in [storage]";
+    if guest.kind == GuestKind::Fake {
+        let pool = if volume.raw { "raw" } else { "volume" };
+        return refuse("pool", format!("`storage.pool` is \"{pool}\", but fake guests keep no data"), mend);
+    }
+    if volume.raw {
+        let stack = match sections.stack.as_ref().map(|stack| stack.kind) {
+            Some(StackKind::Embedded) | None => "embedded",
+            Some(StackKind::Lamp) => "LAMP",
+            Some(StackKind::Simulated) => "simulated",
+        };
+        let message = format!("`storage.pool` is \"raw\", but the {stack} stack keeps its data in files");
+        refuse("pool", message, "write `pool = \"volume\"` in [storage]");
     }
 }
 

@@ -1,9 +1,9 @@
 //! The plan as plain text, for the terminal.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{collections::BTreeSet, fmt::Write as _, time::Duration};
 
 use crate::{
-    Design, GuestKind, LampUse, Order, Plan, Point, Search, Study, Trial,
+    Design, GuestKind, IoUse, LampUse, Order, Plan, Point, Search, Study, Trial, VolumeCache,
     grammar::kinds::{Named as _, cpu_list, plain_time},
     plan::thousandth,
     source::printable,
@@ -69,12 +69,70 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     if let Some(lamp) = &study.stack.lamp {
         let _ = writeln!(out, "  {}", lamp_of(lamp, plan));
     }
+    if let Some(storage) = storage_of(study, plan) {
+        let _ = writeln!(out, "  {storage}");
+    }
     let (driver, guests) = (cpu_list(&plan.driver_cpus), cpu_list(&plan.guest_cpus));
     let _ = writeln!(
         out,
         "  driver on CPU {driver}; guests on CPU {guests}, pinned: {}",
         study.guest.pin.name()
     );
+}
+
+/// Volumes and limits on I/O, but for what is a factor; nothing where there is neither.
+fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
+    let given = |key: &str| !plan.factors.iter().any(|factor| factor.key == format!("storage.{key}"));
+    let mut parts = Vec::new();
+    if let Some(volume) = study.storage.volume.as_ref().filter(|_| given("pool")) {
+        let for_whom = if volume.shared {
+            "one volume for all guests"
+        } else {
+            "a volume for each guest"
+        };
+        let barriers = volume.barriers.map(|on| format!("barriers {}", if on { "on" } else { "off" }));
+        let sizes: BTreeSet<u64> = plan.points.iter().map(|point| point.volume_mib).filter(|size| *size > 0).collect();
+        let size = match (sizes.first(), sizes.last()) {
+            (Some(least), Some(most)) if least != most => format!("{least} to {most} MiB each"),
+            (Some(one), _) => format!("{one} MiB each"),
+            (None, _) => String::new(),
+        };
+        let optional = [
+            ("per", Some(for_whom.to_owned())),
+            ("size", Some(size).filter(|size| !size.is_empty())),
+            ("filesystem", Some(volume.filesystem.name().to_owned())),
+            ("atime", Some(volume.atime.name().to_owned())),
+            ("barriers", barriers),
+            ("journal", volume.journal.map(|journal| format!("journal {}", journal.name()))),
+            ("discard", volume.discard.then(|| "discard".to_owned())),
+            ("commit", volume.commit.map(|commit| format!("commit {}", plain_time(commit)))),
+            (
+                "cache",
+                Some(format!(
+                    "host cache {}",
+                    if volume.cache == VolumeCache::None { "off" } else { "on" }
+                )),
+            ),
+        ];
+        parts.extend(optional.into_iter().filter(|(key, _)| given(key)).filter_map(|(_, text)| text));
+    }
+    let IoUse {
+        read_iops,
+        write_iops,
+        read_bps,
+        write_bps,
+    } = study.storage.limits;
+    let limits = [
+        ("read_iops", read_iops.map(|limit| format!("at most {limit} reads/s each"))),
+        ("write_iops", write_iops.map(|limit| format!("at most {limit} writes/s each"))),
+        ("read_bps", read_bps.map(|limit| format!("at most {} MiB/s read each", limit >> 20))),
+        (
+            "write_bps",
+            write_bps.map(|limit| format!("at most {} MiB/s written each", limit >> 20)),
+        ),
+    ];
+    parts.extend(limits.into_iter().filter(|(key, _)| given(key)).filter_map(|(_, text)| text));
+    (!parts.is_empty()).then(|| format!("storage: {}", parts.join(", ")))
 }
 
 /// How LAMP is set up, but for what is a factor.
@@ -233,14 +291,22 @@ fn load_of(point: &Point) -> String {
 /// Guests that are shown one by one.
 const PINS_SHOWN: usize = 4;
 
-/// `0-3`, or `0 | 1 | 0 | 1` guest by guest.
+/// `0-3`, or `0 | 1 | 0 | 1` guest by guest; with the memory nodes where guests are bound to some: `0,2 (node 0) | 1,3 (node 1)`.
 fn pins_of(point: &Point) -> String {
+    let pin_of = |guest: usize| {
+        let cpus = cpu_list(&point.pins[guest]);
+        match point.nodes.get(guest) {
+            Some(nodes) if nodes.len() == 1 => format!("{cpus} (node {})", cpu_list(nodes)),
+            Some(nodes) => format!("{cpus} (nodes {})", cpu_list(nodes)),
+            None => cpus,
+        }
+    };
     let mut different = point.pins.clone();
     different.dedup();
-    if let [all] = different.as_slice() {
-        return cpu_list(all);
+    if different.len() == 1 {
+        return pin_of(0);
     }
-    let mut shown: Vec<String> = point.pins.iter().take(PINS_SHOWN).map(|pin| cpu_list(pin)).collect();
+    let mut shown: Vec<String> = (0..point.pins.len().min(PINS_SHOWN)).map(pin_of).collect();
     if point.pins.len() > PINS_SHOWN {
         shown.push("...".to_owned());
     }

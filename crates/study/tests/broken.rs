@@ -38,6 +38,7 @@ fn host() -> HostFacts {
         memory_mib: 8192,
         disk_free_mib: 20_000,
         root: true,
+        places: Vec::new(),
     }
 }
 

@@ -11,9 +11,10 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    Amount, Arrivals, BufferPool, Course, CourseStep, Document, Expression, GuestKind, GuestShape, HostUse, LampUse, Layout, Load,
-    LoadModel, OpenLoad, Order, Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse, SettingValue, SimulatedUse, StackKind, StackUse,
-    Study, TuningProfile, Vcpus, Visit, WebServer, Workload, WorkloadKind,
+    AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, Document, Expression, GuestKind, GuestShape, HostUse, IoUse,
+    JournalMode, LampUse, Layout, Load, LoadModel, OpenLoad, Order, Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse,
+    SettingValue, SimulatedUse, StackKind, StackUse, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeFileSystem,
+    VolumeUse, WebServer, Workload, WorkloadKind,
 };
 
 fn per() -> impl Strategy<Value = Per> {
@@ -192,7 +193,7 @@ fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
 
 prop_compose! {
     fn guest(kind: GuestKind)(
-        memory in amount(300.0, 900.0, "MiB"), pin in select(vec![Pin::Spread, Pin::Pack, Pin::None]), pids in 16_u32..9999,
+        memory in amount(300.0, 900.0, "MiB"), pin in select(vec![Pin::Spread, Pin::Pack, Pin::None, Pin::Socket, Pin::Node, Pin::Diagonal]), pids in 16_u32..9999,
         ready_within in time(100_000, MINUTE),
     ) -> GuestShape {
         GuestShape { kind, memory, pin, pids, ready_within }
@@ -205,6 +206,48 @@ prop_compose! {
     ) -> HostUse {
         HostUse { guest_cpus: cpus, driver_cpus: driver.then(|| vec![5, 7]), overcommit, reserve_mib, settings }
     }
+}
+
+prop_compose! {
+    fn volume()(shared in any::<bool>(), xfs in any::<bool>(), size in option::of(amount(900.0, 2000.0, "MiB")),
+        block_size in option::of(select(vec![BlockSize::One, BlockSize::Two, BlockSize::Four])),
+        atime in select(vec![AccessTimes::Relatime, AccessTimes::Noatime, AccessTimes::Strictatime]), barriers in option::of(any::<bool>()),
+        journal in option::of(select(vec![JournalMode::Ordered, JournalMode::Writeback, JournalMode::Journal])), discard in any::<bool>(),
+        commit in option::of(1_u64..9999), host_cache in any::<bool>(),
+    ) -> VolumeUse {
+        VolumeUse {
+            raw: false,
+            shared,
+            filesystem: if xfs { VolumeFileSystem::Xfs } else { VolumeFileSystem::Ext4 },
+            size,
+            block_size,
+            atime,
+            barriers: barriers.filter(|on| *on || !xfs),
+            journal: journal.filter(|_| !xfs),
+            discard,
+            commit: commit.filter(|_| !xfs).map(Duration::from_secs),
+            cache: if host_cache { VolumeCache::Host } else { VolumeCache::None },
+        }
+    }
+}
+
+/// Limits are for containers alone, volumes for those that keep data.
+fn storage(kind: GuestKind) -> impl Strategy<Value = StorageUse> {
+    let count = || option::of(1_u64..100_000);
+    let bytes = || option::of((1_u64..4096).prop_map(|mib| mib << 20));
+    let limits = (count(), count(), bytes(), bytes()).prop_map(move |(read_iops, write_iops, read_bps, write_bps)| match kind {
+        GuestKind::Container => IoUse {
+            read_iops,
+            write_iops,
+            read_bps,
+            write_bps,
+        },
+        _ => IoUse::default(),
+    });
+    (option::of(volume()), limits).prop_map(move |(volume, limits)| StorageUse {
+        volume: volume.filter(|_| kind != GuestKind::Fake),
+        limits,
+    })
 }
 
 fn setting() -> impl Strategy<Value = (String, SettingValue)> {
@@ -277,7 +320,7 @@ fn study() -> impl Strategy<Value = Study> {
             (load(), option::of(open())),
             qos(),
         );
-        (first, stack(), guest(kind), host_use(), layouts(kind)).prop_map(|(first, stack, guest, host, layouts)| {
+        (first, stack(), guest(kind), storage(kind), host_use(), layouts(kind)).prop_map(|(first, stack, guest, storage, host, layouts)| {
             let (title, question, seed, workload, (load, open), qos) = first;
             let study = Study {
                 title,
@@ -288,6 +331,7 @@ fn study() -> impl Strategy<Value = Study> {
                 qos,
                 stack,
                 guest,
+                storage,
                 host,
                 layouts,
             };

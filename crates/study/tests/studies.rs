@@ -29,6 +29,7 @@ fn two_cpus() -> HostFacts {
         memory_mib: 3900,
         disk_free_mib: 10_000,
         root: true,
+        places: Vec::new(),
     }
 }
 
@@ -72,6 +73,7 @@ fn sixteen_cores() -> HostFacts {
         memory_mib: 72 * 1024,
         disk_free_mib: 4 << 20,
         root: true,
+        places: Vec::new(),
     }
 }
 

@@ -88,11 +88,12 @@ impl Store {
     }
 }
 
-/// Whether this host can give guests of `kind` such storage below `directory` (which need not exist). Changes nothing.
+/// Whether this host can give guests of `kind` such storage. Changes nothing. `directory` is where runs are kept, if that is known (it need not
+/// exist): its disk is that of guests without a volume.
 ///
 /// # Errors
 /// Everything that is missing, at once, each with its mend.
-pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits, directory: &Path) -> Result<(), GuestError> {
+pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits, directory: Option<&Path>) -> Result<(), GuestError> {
     let mut missing: Vec<(String, String)> = Vec::new();
     let mut lacks = |what: String, mend: &str| missing.push((what, mend.to_owned()));
     if let Some(spec) = volume {
@@ -137,11 +138,11 @@ pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits,
         let able = Cgroups::detect()
             .map_err(|error| error.to_string())
             .and_then(|cgroups| check_throttle(&cgroups));
-        let disk = match volume {
-            Some(_) => Ok((0, 0)),
-            None => disk_of(directory.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."))),
-        };
-        for why in [able.err(), disk.err()].into_iter().flatten() {
+        let directory = directory.filter(|_| volume.is_none());
+        // A relative path that does not exist lies in the working directory.
+        let existing = |path: &Path| path.ancestors().find(|path| path.exists()).unwrap_or(Path::new(".")).to_owned();
+        let disk = directory.and_then(|directory| disk_of(&existing(directory)).err());
+        for why in [able.err(), disk].into_iter().flatten() {
             let (what, mend) = why.split_once("\n  mend: ").map_or((why.as_str(), ""), |parts| parts);
             lacks(what.to_owned(), mend);
         }
@@ -189,7 +190,7 @@ mod tests {
             read_iops: Some(100),
             ..IoLimits::default()
         };
-        let text = check_storage(Kind::Bare, None, &limits, Path::new("/proc/self"))
+        let text = check_storage(Kind::Bare, None, &limits, Some(Path::new("/proc/self")))
             .expect_err("bare")
             .to_string();
         assert!(text.contains("only containers can be held to limits"), "{text}");
@@ -197,7 +198,7 @@ mod tests {
             text.contains("without a device of its own") && text.contains("pool = \"volume\""),
             "{text}"
         );
-        check_storage(Kind::Bare, None, &IoLimits::default(), Path::new("/proc/self")).expect("nothing asked");
+        check_storage(Kind::Bare, None, &IoLimits::default(), Some(Path::new("/proc/self"))).expect("nothing asked");
     }
 
     #[test]

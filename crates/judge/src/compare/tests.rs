@@ -53,6 +53,7 @@ fn run(like: &Like<'_>) -> Run {
         memory_mib: 4096,
         disk_free_mib: 10_000,
         root: false,
+        places: Vec::new(),
     };
     let document = Document::parse("compared.toml", like.study).expect("a valid study");
     let plan = Plan::of(&document, &facts).expect("it fits");

@@ -121,6 +121,7 @@ pub(crate) fn run(text: &str, world: &World, seed: u64) -> Run {
         memory_mib: 4096,
         disk_free_mib: 10_000,
         root: true,
+        places: Vec::new(),
     };
     let document = Document::parse("ladder.toml", text).expect("a valid study");
     let plan = Plan::of(&document, &facts).expect("it fits on the host");

@@ -119,6 +119,7 @@ mod tests {
             memory_mib: 1024,
             disk_free_mib: 1024,
             root: false,
+            places: Vec::new(),
         };
         let mut context = Context::default();
         match divide(&asked, &host, &mut context) {

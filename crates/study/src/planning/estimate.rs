@@ -89,8 +89,14 @@ pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searche
     let load_s = databases.iter().map(|(_, mb)| mb).sum::<u64>() as f64 / LOAD_MB_PER_S;
     let build: Duration = roots.iter().filter(|(_, mib)| *mib >= LAMP_ROOT_MIB).map(|_| LAMP_BUILD).sum();
     let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>() + databases.iter().map(|(_, mb)| on_disk_mib(*mb)).sum::<u64>();
-    let clones =
-        |(point, study): &(&Point, &Study)| u64::from(point.guests) * (on_disk_mib(point.database.megabytes()) + guest_files_mib(study));
+    // A volume takes all of its blocks when it is made, however much of it the clone fills.
+    let clones = |(point, study): &(&Point, &Study)| {
+        let clone = match point.volume_mib {
+            0 => on_disk_mib(point.database.megabytes()),
+            volume => volume,
+        };
+        u64::from(point.guests) * (clone + guest_files_mib(study))
+    };
     Estimate {
         duration: trials + searching + build + Duration::from_secs_f64(load_s),
         memory_mib: all
@@ -113,7 +119,7 @@ fn root(study: &Study) -> (&'static str, u64) {
     }
 }
 
-fn guest_files_mib(study: &Study) -> u64 {
+pub(super) fn guest_files_mib(study: &Study) -> u64 {
     match study.stack.kind {
         StackKind::Embedded => GUEST_FILES_MIB,
         StackKind::Lamp => LAMP_GUEST_FILES_MIB,
@@ -121,7 +127,7 @@ fn guest_files_mib(study: &Study) -> u64 {
     }
 }
 
-fn on_disk_mib(mb: u64) -> u64 {
+pub(super) fn on_disk_mib(mb: u64) -> u64 {
     (mb as f64 * USED_MIB_PER_MB).ceil() as u64
 }
 

@@ -127,6 +127,7 @@ mod tests {
             memory_mib: 8192,
             disk_free_mib: 8192,
             root: true,
+            places: Vec::new(),
         }
     }
 

@@ -5,9 +5,11 @@ mod estimate;
 mod growth;
 mod notes;
 mod pins;
+mod placement;
 mod points;
 mod searches;
 mod simulated;
+mod storage;
 mod trials;
 
 pub use growth::CannotPlan;
@@ -129,6 +131,11 @@ fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
         let span = context.spans.nearest("guest.kind");
         let mend = "run as root, or write `kind = \"bare\"` in [guest]";
         context.refuse::<()>(Code::NeedsRoot, span, "containers need root, and this is not root", mend);
+    }
+    if study.storage.volume.is_some() && !host.root {
+        let span = context.spans.nearest("storage.pool");
+        let mend = "run as root, or write `pool = \"directory\"` in [storage]";
+        context.refuse::<()>(Code::NeedsRoot, span, "volumes need root, and this is not root", mend);
     }
 }
 

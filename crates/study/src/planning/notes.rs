@@ -139,6 +139,7 @@ mod tests {
             memory_mib: 4096,
             disk_free_mib: 4096,
             root: true,
+            places: Vec::new(),
         };
         let document = Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
         let plan = Plan::of(&document, &host).unwrap_or_else(|problems| panic!("{problems}"));

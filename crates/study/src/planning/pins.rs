@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use super::placement;
 use super::thousandths;
-use crate::{CpuSet, Pin, Vcpus};
+use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
 
 /// The CPUs of each of `guests` guests of `vcpus` vCPUs. `cpus` must hold at least as many CPUs as one guest is wide.
 ///
 /// * `spread`: guests are dealt over the CPUs in turn; each takes as many CPUs as it has vCPUs, rounded up.
 /// * `pack`: each guest takes the first CPUs that carry it within `overcommit` vCPUs each, or the emptiest where none do.
 /// * `none`: each guest has all CPUs.
-pub(super) fn lay(pin: Pin, guests: u32, vcpus: Vcpus, cpus: &CpuSet, overcommit: f64) -> Vec<CpuSet> {
+/// * all others look at where the CPUs sit: see [`placement::lay`].
+pub(super) fn lay(pin: Pin, guests: u32, vcpus: Vcpus, cpus: &CpuSet, places: &[CpuPlace], overcommit: f64) -> Vec<CpuSet> {
     let width = (vcpus.whole_cpus() as usize).min(cpus.len());
     match pin {
         Pin::None => vec![cpus.clone(); guests as usize],
         Pin::Spread => (0..guests as usize).map(|guest| run_of(cpus, guest * width, width)).collect(),
         Pin::Pack => pack(guests, vcpus, cpus, width, overcommit),
+        Pin::Socket | Pin::Node | Pin::Diagonal => placement::lay(pin, guests, vcpus, cpus, places, overcommit),
     }
 }
 
@@ -141,7 +144,7 @@ mod tests {
     use super::*;
 
     fn pins(pin: Pin, guests: u32, vcpus: u32, cpus: u32, overcommit: f64) -> Vec<CpuSet> {
-        lay(pin, guests, Vcpus(vcpus), &(0..cpus).collect(), overcommit)
+        lay(pin, guests, Vcpus(vcpus), &(0..cpus).collect(), &[], overcommit)
     }
 
     #[test]

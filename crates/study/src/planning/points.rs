@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use rookery_workload::dvdstore::Size;
 
-use super::{cpus::Division, pins, thousandths};
+use super::{cpus::Division, pins, placement, storage, thousandths};
 use crate::{
     Amount, HostFacts, Per, Point, Study, Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS, NOMINAL_MEGABYTES},
@@ -100,7 +100,9 @@ pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, c
             }
             Entry::Vacant(place) => {
                 place.insert(points.len());
-                points.push(point(variant, &combination, offered, memory_mib, database, division));
+                let mut point = point(variant, &combination, offered, memory_mib, database, division, host);
+                point.volume_mib = storage::volume_mib(study, &point, users, context);
+                points.push(point);
             }
         }
     }
@@ -114,9 +116,17 @@ fn point(
     memory_mib: u64,
     database: Size,
     division: &Division,
+    host: &HostFacts,
 ) -> Point {
     let (guests, vcpus, study) = (combination.guests, combination.vcpus, &variant.study);
-    let pins = pins::lay(study.guest.pin, guests, vcpus, &division.guests, study.host.overcommit);
+    let pins = pins::lay(
+        study.guest.pin,
+        guests,
+        vcpus,
+        &division.guests,
+        &host.places,
+        study.host.overcommit,
+    );
     Point {
         id: 0,
         variant: variant.id,
@@ -129,7 +139,9 @@ fn point(
         memory_mib,
         database,
         capacity_cpus: pins::capacity(&pins, vcpus),
+        nodes: placement::nodes(study.guest.pin, &pins, &host.places),
         pins,
+        volume_mib: 0,
         baseline: None,
         search: None,
     }
@@ -164,7 +176,9 @@ pub(super) fn single(variant: &Variant, asked: &Single<'_>, division: &Division,
     let users = combination.users_each(offered);
     let memory_mib = memory(&combination, users, study, host, context)?;
     let database = database(&combination, users, memory_mib, study, context)?;
-    (context.findings.len() == before).then(|| point(variant, &combination, offered, memory_mib, database, division))
+    let mut point = point(variant, &combination, offered, memory_mib, database, division, host);
+    point.volume_mib = storage::volume_mib(study, &point, combination.users_each(offered), context);
+    (context.findings.len() == before).then_some(point)
 }
 
 /// Load on all guests of a combination: users, or arrivals per second.

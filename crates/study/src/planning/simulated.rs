@@ -14,6 +14,7 @@ impl SimulatedUse {
             memory_mib: PLENTY_MIB,
             disk_free_mib: PLENTY_MIB,
             root: true,
+            places: Vec::new(),
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) fn host() -> HostFacts {
         memory_mib: 1 << 20,
         disk_free_mib: 1 << 30,
         root: true,
+        places: Vec::new(),
     }
 }
 

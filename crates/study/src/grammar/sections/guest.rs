@@ -35,6 +35,21 @@ impl Named for Pin {
         ("spread", Self::Spread, "guests are dealt over the guest CPUs in turn"),
         ("pack", Self::Pack, "guests fill one CPU before the next"),
         ("none", Self::None, "every guest may use all guest CPUs"),
+        (
+            "socket",
+            Self::Socket,
+            "guests fill one socket before the next, and the first threads of its cores before the second ones; memory is bound to the nodes of the CPUs",
+        ),
+        (
+            "node",
+            Self::Node,
+            "guests are dealt over the memory nodes in turn, each within one node, first threads of cores first; memory is bound to the node",
+        ),
+        (
+            "diagonal",
+            Self::Diagonal,
+            "as node, and each guest one step further along the node's CPUs, so that neighbours in number are taken last",
+        ),
     ];
 }
 

@@ -9,6 +9,7 @@ mod root;
 pub(crate) mod search;
 pub(crate) mod settings;
 mod stack;
+mod storage;
 mod workload;
 
 use super::SectionInfo;
@@ -21,18 +22,20 @@ pub(crate) use qos::QosSection;
 pub(crate) use root::RootKeys;
 pub(crate) use search::SearchKeys;
 pub(crate) use stack::StackSection;
+pub(crate) use storage::StorageKeys;
 pub(crate) use workload::WorkloadKeys;
 
 pub(crate) use layout::{MOST_GUESTS, MOST_LAYOUTS};
 
 /// All sections in the order of a well-written file; the first has no name, it is the top of the file.
-pub(crate) const ALL: [SectionInfo; 8] = [
+pub(crate) const ALL: [SectionInfo; 9] = [
     root::SECTION,
     workload::SECTION,
     load::SECTION,
     qos::SECTION,
     stack::SECTION,
     guest::SECTION,
+    storage::SECTION,
     host::SECTION,
     layout::SECTION,
 ];
@@ -42,6 +45,7 @@ pub(crate) const LOAD: &str = load::SECTION.name;
 pub(crate) const QOS: &str = qos::SECTION.name;
 pub(crate) const STACK: &str = stack::SECTION.name;
 pub(crate) const GUEST: &str = guest::SECTION.name;
+pub(crate) const STORAGE: &str = storage::SECTION.name;
 pub(crate) const HOST: &str = host::SECTION.name;
 pub(crate) const LAYOUT: &str = layout::SECTION.name;
 

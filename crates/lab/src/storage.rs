@@ -1,0 +1,146 @@
+//! From what a study says of storage and memory nodes to what guests are given; whether this host can give it.
+
+use std::{path::Path, sync::Arc};
+
+use rookery_guest::{Atime, FileSystem, Guest, IoLimits, Journal, Lab, Provision, Volume, VolumeSpec, check_storage};
+use rookery_study::{AccessTimes, JournalMode, Plan, Point, StorageUse, Study, VolumeCache, VolumeFileSystem, VolumeUse};
+
+use crate::{LabError, stack::Reading, stage::guest_kind};
+
+/// Name of the volume that all guests of a trial share.
+const SHARED: &str = "shared";
+
+/// Whether this host can give guests what a study asks for. `runs` is where runs are kept, where that is known.
+///
+/// # Errors
+/// Everything that is missing, each with its mend.
+pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> {
+    let StorageUse { volume, limits } = &study.storage;
+    // The size was checked by the plan.
+    let volume = volume.as_ref().map(|volume| spec(volume, u64::MAX >> 20));
+    let runs = runs.filter(|_| !limits.is_none());
+    Ok(check_storage(
+        guest_kind(study.guest.kind),
+        volume.as_ref(),
+        &io_limits(study),
+        runs,
+    )?)
+}
+
+/// Whether the directory of runs can be limited where the study asks for it.
+///
+/// # Errors
+/// See [`check`].
+pub(crate) fn check_runs(plan: &Plan, runs: &Path) -> Result<(), LabError> {
+    plan.variants.iter().try_for_each(|variant| check(&variant.study, Some(runs)))
+}
+
+/// What each guest of a point is given; the volumes are made.
+///
+/// # Errors
+/// When a volume cannot be made; those before it are removed.
+pub(crate) fn provisions(lab: &dyn Lab, study: &Study, point: &Point) -> Result<Vec<Provision>, String> {
+    let volume = study.storage.volume.as_ref();
+    let made = |name: &str, mib: u64| -> Result<Option<Arc<Volume>>, String> {
+        let made = volume.map(|volume| lab.volume(name, &spec(volume, mib))).transpose();
+        made.map_err(|error| error.to_string())
+    };
+    let shared = match volume.filter(|volume| volume.shared) {
+        Some(_) => made(SHARED, point.volume_mib.saturating_mul(point.guests.into()))?,
+        None => None,
+    };
+    (0..point.guests as usize)
+        .map(|index| {
+            Ok(Provision {
+                nodes: nodes_of(study, point, index),
+                volume: match &shared {
+                    Some(shared) => Some(Arc::clone(shared)),
+                    None => made(&format!("g{}", index + 1), point.volume_mib)?,
+                },
+                limits: io_limits(study),
+            })
+        })
+        .collect()
+}
+
+/// The memory nodes that a guest is bound to: bare guests are not.
+fn nodes_of(study: &Study, point: &Point, guest: usize) -> Vec<u32> {
+    let nodes = point.nodes.get(guest).cloned().unwrap_or_default();
+    if study.guest.kind == rookery_study::GuestKind::Container {
+        nodes
+    } else {
+        Vec::new()
+    }
+}
+
+/// The limits of each guest.
+pub(crate) fn io_limits(study: &Study) -> IoLimits {
+    let limits = &study.storage.limits;
+    IoLimits {
+        read_iops: limits.read_iops,
+        write_iops: limits.write_iops,
+        read_bps: limits.read_bps,
+        write_bps: limits.write_bps,
+    }
+}
+
+/// A volume of `size_mib` in the words of the guest crate.
+pub(crate) fn spec(volume: &VolumeUse, size_mib: u64) -> VolumeSpec {
+    VolumeSpec {
+        size_mib,
+        file_system: (!volume.raw).then_some(match volume.filesystem {
+            VolumeFileSystem::Ext4 => FileSystem::Ext4,
+            VolumeFileSystem::Xfs => FileSystem::Xfs,
+        }),
+        block_size: volume.block_size.map(rookery_study::BlockSize::bytes),
+        atime: match volume.atime {
+            AccessTimes::Relatime => Atime::Relatime,
+            AccessTimes::Noatime => Atime::Noatime,
+            AccessTimes::Strictatime => Atime::Strictatime,
+        },
+        barriers: volume.barriers,
+        journal: volume.journal.map(|journal| match journal {
+            JournalMode::Ordered => Journal::Ordered,
+            JournalMode::Writeback => Journal::Writeback,
+            JournalMode::Journal => Journal::Journal,
+        }),
+        discard: volume.discard,
+        commit_s: volume.commit.map(|commit| u32::try_from(commit.as_secs()).unwrap_or(u32::MAX)),
+        direct: volume.cache == VolumeCache::None,
+    }
+}
+
+/// What is in force of a guest's storage and memory nodes, in the shape of all other settings.
+pub(crate) fn readings(guest: &dyn Guest) -> impl Iterator<Item = Reading> {
+    guest.in_force().into_iter().map(|found| Reading {
+        name: found.name,
+        asked: found.asked,
+        in_force: found.effective,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_the_study_reaches_the_volume() {
+        let text = "title = \"t\"\nworkload = { kind = \"dvdstore\" }\nload = { users = 1 }\nguest = { kind = \"container\" }\nlayout = [{ name = \"a\" }]\n\
+                    [storage]\npool = \"volume\"\natime = \"noatime\"\nbarriers = \"off\"\njournal = \"writeback\"\ndiscard = \"on\"\ncommit = \"30s\"\n\
+                    cache = \"host\"\nblock_size = \"1KiB\"\nwrite_iops = 7\n";
+        let study = Study::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        let expected = VolumeSpec {
+            size_mib: 64,
+            file_system: Some(FileSystem::Ext4),
+            block_size: Some(1024),
+            atime: Atime::Noatime,
+            barriers: Some(false),
+            journal: Some(Journal::Writeback),
+            discard: true,
+            commit_s: Some(30),
+            direct: false,
+        };
+        assert_eq!(spec(study.storage.volume.as_ref().expect("a volume"), 64), expected);
+        assert_eq!(io_limits(&study).write_iops, Some(7));
+    }
+}

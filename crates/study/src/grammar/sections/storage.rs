@@ -1,0 +1,371 @@
+//! `[storage]`: where guests keep their data, and how much I/O they may do.
+
+use std::time::Duration;
+
+use crate::{
+    grammar::{
+        Context, SectionInfo, keys,
+        kinds::{Choice, Memory, Named, PerSecond, Time},
+    },
+    problem::Code,
+    storage_use::{AccessTimes, BlockSize, IoUse, JournalMode, StorageUse, VolumeCache, VolumeFileSystem, VolumeUse},
+};
+
+pub(super) const SECTION: SectionInfo = SectionInfo {
+    name: "storage",
+    many: false,
+    meaning: "Where guests keep their data, and how much I/O they may do.",
+    keys: StorageKeys::keys,
+    below: None,
+};
+
+/// Where data are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pool {
+    Directory,
+    Volume,
+    Raw,
+}
+
+/// For whom there is a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PoolPer {
+    Guest,
+    Host,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switch(bool);
+
+impl Named for Pool {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("directory", Self::Directory, "the run's directory"),
+        (
+            "volume",
+            Self::Volume,
+            "a file system of its own on a loop device, made for each trial and deleted after it; needs root",
+        ),
+        (
+            "raw",
+            Self::Raw,
+            "the loop device itself, for stacks that keep their data on a device",
+        ),
+    ];
+}
+
+impl Named for PoolPer {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("guest", Self::Guest, "one for each guest"),
+        ("host", Self::Host, "one that all guests share"),
+    ];
+}
+
+impl Named for VolumeFileSystem {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("ext4", Self::Ext4, "16 MiB or more"),
+        ("xfs", Self::Xfs, "300 MiB or more; its barriers cannot be turned off"),
+    ];
+}
+
+impl Named for BlockSize {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("1KiB", Self::One, "1024 bytes"),
+        ("2KiB", Self::Two, "2048 bytes"),
+        ("4KiB", Self::Four, "4096 bytes"),
+    ];
+}
+
+impl Named for AccessTimes {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("relatime", Self::Relatime, "changed once a day, and after changes"),
+        ("noatime", Self::Noatime, "never changed by reading"),
+        ("strictatime", Self::Strictatime, "changed by every read"),
+    ];
+}
+
+impl Named for JournalMode {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("ordered", Self::Ordered, "data are written before the metadata that tell of them"),
+        ("writeback", Self::Writeback, "data may be written later"),
+        ("journal", Self::Journal, "all data too"),
+    ];
+}
+
+impl Named for VolumeCache {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("none", Self::None, "direct I/O on the file behind the device"),
+        ("host", Self::Host, "through the page cache of the host"),
+    ];
+}
+
+impl Named for Switch {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[("on", Self(true), "yes"), ("off", Self(false), "no")];
+}
+
+/// A day; longer is never.
+const LONGEST_COMMIT: Duration = Duration::from_secs(86_400);
+
+keys! {
+    /// Keys of `[storage]`.
+    StorageKeys {
+        /// Where guests keep their data.
+        pool: Choice<Pool> = Choice::NEW, Default("\"directory\"");
+        /// For whom there is a volume (this and all keys down to `cache`: volumes only).
+        per: Choice<PoolPer> = Choice::NEW, Optional("\"guest\"");
+        /// Size; of a shared volume the parts of all guests together.
+        size: Memory = Memory, Optional("three times the nominal database, and 256MiB for logs");
+        /// Its file system.
+        filesystem: Choice<VolumeFileSystem> = Choice::NEW, Optional("\"ext4\"");
+        /// Block size of the file system.
+        block_size: Choice<BlockSize> = Choice::NEW, Optional("as mkfs chooses");
+        /// What reading does to access times.
+        atime: Choice<AccessTimes> = Choice::NEW, Optional("\"relatime\"");
+        /// Write barriers; without them a power cut can destroy the file system (ext4 only).
+        barriers: Choice<Switch> = Choice::NEW, Optional("on");
+        /// Journal mode (ext4 only).
+        journal: Choice<JournalMode> = Choice::NEW, Optional("\"ordered\"");
+        /// Tell the device at once which blocks are free.
+        discard: Choice<Switch> = Choice::NEW, Optional("\"off\"");
+        /// Time between two commits of the journal, in whole seconds (ext4 only).
+        commit: Time = Time { min: Duration::from_secs(1), max: LONGEST_COMMIT, example: "5s" }, Optional("5 s");
+        /// Whether the host caches the volume a second time.
+        cache: Choice<VolumeCache> = Choice::NEW, Optional("\"none\"");
+        /// Most reads per second of a guest (this and all keys below: containers only).
+        read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
+        /// Most writes per second of a guest.
+        write_iops: PerSecond = PerSecond::Count, Default("\"none\"");
+        /// Most bytes that a guest reads per second.
+        read_bps: PerSecond = PerSecond::Bytes, Default("\"none\"");
+        /// Most bytes that a guest writes per second.
+        write_bps: PerSecond = PerSecond::Bytes, Default("\"none\"");
+    }
+}
+
+/// What only volumes have.
+const VOLUME_KEYS: [&str; 10] = [
+    "per",
+    "size",
+    "filesystem",
+    "block_size",
+    "atime",
+    "barriers",
+    "journal",
+    "discard",
+    "commit",
+    "cache",
+];
+/// What only volumes with a file system have.
+const FILE_SYSTEM_KEYS: [&str; 7] = ["filesystem", "block_size", "atime", "barriers", "journal", "discard", "commit"];
+/// What XFS does not have.
+const EXT4_KEYS: [&str; 2] = ["journal", "commit"];
+
+impl StorageKeys {
+    pub(crate) fn build(self, context: &mut Context) -> Option<StorageUse> {
+        let pool = self.pool?;
+        let limits = IoUse {
+            read_iops: self.read_iops?,
+            write_iops: self.write_iops?,
+            read_bps: self.read_bps?,
+            write_bps: self.write_bps?,
+        };
+        let volume = match pool {
+            Pool::Directory => {
+                let mend = "write `pool = \"volume\"` in [storage], or remove it";
+                refuse_all(
+                    &VOLUME_KEYS,
+                    "belongs to volumes, but `storage.pool` is \"directory\"",
+                    mend,
+                    context,
+                )?;
+                None
+            }
+            Pool::Raw => {
+                refuse_all(
+                    &FILE_SYSTEM_KEYS,
+                    "belongs to a file system, and a raw device has none",
+                    "remove it",
+                    context,
+                )?;
+                Some(self.volume(true, context)?)
+            }
+            Pool::Volume => Some(self.volume(false, context)?),
+        };
+        Some(StorageUse { volume, limits })
+    }
+
+    fn volume(self, raw: bool, context: &mut Context) -> Option<VolumeUse> {
+        let given = [
+            self.per.is_some(),
+            self.size.is_some(),
+            self.filesystem.is_some(),
+            self.block_size.is_some(),
+            self.atime.is_some(),
+            self.barriers.is_some(),
+            self.journal.is_some(),
+            self.discard.is_some(),
+            self.commit.is_some(),
+            self.cache.is_some(),
+        ];
+        // What is in the file but was refused has its problem already.
+        let refused = |(key, read): (&&str, bool)| !read && context.spans.has(&path_of(key));
+        if VOLUME_KEYS.iter().zip(given).any(refused) {
+            return None;
+        }
+        let filesystem = self.filesystem.unwrap_or(VolumeFileSystem::Ext4);
+        if filesystem == VolumeFileSystem::Xfs {
+            let mend = "write `filesystem = \"ext4\"`, or remove it";
+            refuse_all(&EXT4_KEYS, "belongs to ext4, but `storage.filesystem` is \"xfs\"", mend, context)?;
+            if self.barriers == Some(Switch(false)) {
+                let span = context.spans.nearest("storage.barriers");
+                let message = "xfs always has write barriers: Linux 4.19 took the option away";
+                return context.refuse(Code::Contradiction, span, message, mend);
+            }
+        }
+        if let Some(odd) = self.commit.filter(|commit| commit.subsec_nanos() > 0) {
+            let span = context.spans.nearest("storage.commit");
+            let message = format!("`storage.commit` is {odd:?}, and file systems count whole seconds");
+            return context.refuse(Code::OutOfRange, span, message, "write for instance `commit = \"5s\"`");
+        }
+        Some(VolumeUse {
+            raw,
+            shared: self.per == Some(PoolPer::Host),
+            filesystem,
+            size: self.size,
+            block_size: self.block_size,
+            atime: self.atime.unwrap_or(AccessTimes::Relatime),
+            barriers: self.barriers.map(|switch| switch.0),
+            journal: self.journal,
+            discard: self.discard == Some(Switch(true)),
+            commit: self.commit,
+            cache: self.cache.unwrap_or(VolumeCache::None),
+        })
+    }
+
+    pub(crate) fn of(storage: &StorageUse) -> Self {
+        let volume = storage.volume.as_ref();
+        let filed = volume.filter(|volume| !volume.raw);
+        Self {
+            pool: Some(match volume {
+                None => Pool::Directory,
+                Some(volume) if volume.raw => Pool::Raw,
+                Some(_) => Pool::Volume,
+            }),
+            per: volume.map(|volume| if volume.shared { PoolPer::Host } else { PoolPer::Guest }),
+            size: volume.and_then(|volume| volume.size.clone()),
+            filesystem: filed.map(|volume| volume.filesystem),
+            block_size: filed.and_then(|volume| volume.block_size),
+            atime: filed.map(|volume| volume.atime),
+            barriers: filed.and_then(|volume| volume.barriers).map(Switch),
+            journal: filed.and_then(|volume| volume.journal),
+            discard: filed.map(|volume| Switch(volume.discard)),
+            commit: filed.and_then(|volume| volume.commit),
+            cache: volume.map(|volume| volume.cache),
+            read_iops: Some(storage.limits.read_iops),
+            write_iops: Some(storage.limits.write_iops),
+            read_bps: Some(storage.limits.read_bps),
+            write_bps: Some(storage.limits.write_bps),
+        }
+    }
+}
+
+fn path_of(key: &str) -> String {
+    format!("{}.{key}", SECTION.name)
+}
+
+/// Refuses each of these keys that is in the file; nothing where there is one.
+fn refuse_all(keys: &[&str], why: &str, mend: &str, context: &mut Context) -> Option<()> {
+    let there: Vec<String> = keys.iter().map(|key| path_of(key)).filter(|path| context.spans.has(path)).collect();
+    for path in &there {
+        let span = context.spans.nearest(path);
+        context.refuse::<()>(Code::Contradiction, span, format!("`{path}` {why}"), mend);
+    }
+    there.is_empty().then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::*, *};
+
+    const CONTAINER: &str = "[guest]\nkind = \"container\"\n";
+
+    #[test]
+    fn guests_keep_their_data_in_the_runs_directory_unless_said() {
+        assert_eq!(with("").expect("valid").storage, StorageUse::default());
+    }
+
+    #[test]
+    fn the_file_system_of_the_rhev_study() {
+        let text = "[storage]\npool = \"volume\"\nsize = \"1GiB per vcpu\"\natime = \"noatime\"\njournal = \"writeback\"\nbarriers = \"off\"\nread_iops = 500\nread_bps = \"20MiB\"\n";
+        let study = with(&format!("{CONTAINER}{text}")).expect("valid");
+        let volume = study.storage.volume.as_ref().expect("a volume");
+        assert_eq!(
+            (
+                volume.filesystem,
+                volume.atime,
+                volume.journal,
+                volume.barriers,
+                volume.shared,
+                volume.cache
+            ),
+            (
+                VolumeFileSystem::Ext4,
+                AccessTimes::Noatime,
+                Some(JournalMode::Writeback),
+                Some(false),
+                false,
+                VolumeCache::None
+            )
+        );
+        let limits = study.storage.limits;
+        assert_eq!(
+            (limits.read_iops, limits.read_bps, limits.write_iops),
+            (Some(500), Some(20 << 20), None)
+        );
+        assert_eq!(crate::Study::parse("again", &study.to_toml()).expect("valid"), study);
+    }
+
+    #[test]
+    fn keys_of_volumes_have_no_meaning_in_a_directory() {
+        assert_eq!(
+            refusal("[storage]\nbarriers = \"off\"\natime = \"noatime\"\n"),
+            "study::contradiction: `storage.barriers` belongs to volumes, but `storage.pool` is \"directory\"\n\
+             study::contradiction: `storage.atime` belongs to volumes, but `storage.pool` is \"directory\""
+        );
+    }
+
+    #[test]
+    fn xfs_has_neither_journal_modes_nor_a_life_without_barriers() {
+        assert_eq!(
+            refusal("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\njournal = \"writeback\"\n"),
+            "study::contradiction: `storage.journal` belongs to ext4, but `storage.filesystem` is \"xfs\""
+        );
+        assert_eq!(
+            refusal("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"off\"\n"),
+            "study::contradiction: xfs always has write barriers: Linux 4.19 took the option away"
+        );
+        assert!(with("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"on\"\n").is_ok());
+    }
+
+    #[test]
+    fn a_wrong_value_has_one_problem() {
+        assert!(refusal("[storage]\npool = \"volume\"\natime = \"never\"\n").starts_with("study::unknown-choice: `storage.atime`"));
+        assert!(refusal("[storage]\npool = \"volume\"\ncommit = \"1500ms\"\n").starts_with("study::out-of-range: `storage.commit`"));
+    }
+
+    #[test]
+    fn what_a_kind_of_guest_cannot_have_is_refused() {
+        assert_eq!(
+            refusal("[storage]\nread_iops = 100\n"),
+            "study::contradiction: `storage.read_iops` limits I/O, and only containers can be held to that"
+        );
+        assert_eq!(
+            refusal("[guest]\nkind = \"fake\"\n[storage]\npool = \"volume\"\n"),
+            "study::contradiction: `storage.pool` is \"volume\", but fake guests keep no data"
+        );
+        assert_eq!(
+            refusal("[guest]\nkind = \"container\"\n[storage]\npool = \"raw\"\n"),
+            "study::contradiction: `storage.pool` is \"raw\", but the embedded stack keeps its data in files"
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! How large the volumes of guests are.
+
+use super::estimate::{guest_files_mib, on_disk_mib};
+use crate::{Amount, Point, Scaled, Study, Variables, VolumeFileSystem, VolumeUse, expression::BYTES, grammar::Context, problem::Code};
+
+const MIB: f64 = 1_048_576.0;
+
+/// Room for logs and what the file system itself takes, MiB.
+const SPARE_MIB: u64 = 256;
+
+/// The volume of each guest of a point, or its part of a shared one, MiB; 0 where there is none. One that is too small is refused.
+pub(super) fn volume_mib(study: &Study, point: &Point, users: f64, context: &mut Context) -> u64 {
+    let Some(volume) = &study.storage.volume else { return 0 };
+    let wanted = on_disk_mib(point.database.megabytes()) + guest_files_mib(study);
+    let Some(size) = &volume.size else {
+        return (3 * point.database.megabytes() + SPARE_MIB)
+            .max(wanted)
+            .max(least_mib(volume, point.guests));
+    };
+    let span = context.spans.nearest("storage.size");
+    let each = match each_mib(size, point, users) {
+        Ok(each) => each,
+        Err(why) => {
+            let message = format!("the volumes of {} guests: {why}", point.guests);
+            context.refuse::<()>(Code::Disk, span, message, "change the rule");
+            return 0;
+        }
+    };
+    let least = wanted.max(least_mib(volume, point.guests));
+    if each < least {
+        let message = format!(
+            "a guest would have {each} MiB of volume: a database of {} and its file system need about {least} MiB",
+            point.database
+        );
+        let mend = format!("write `size = \"{least}MiB per guest\"` or more, or remove the key");
+        context.refuse::<()>(Code::Disk, span, message, mend);
+    }
+    each
+}
+
+/// In whole MiB, rounded up.
+fn each_mib(size: &Amount, point: &Point, users: f64) -> Result<u64, String> {
+    let variables = Variables {
+        vcpus: point.vcpus.cpus(),
+        memory_bytes: point.memory_mib as f64 * MIB,
+        users,
+        guests: f64::from(point.guests),
+    };
+    let each = match size {
+        Amount::Rule(_) => size.each(&variables, &BYTES).map(|bytes| bytes / MIB),
+        Amount::Scaled(Scaled { .. }) => size.each(&variables, &BYTES),
+    };
+    // What floats add beyond a millionth is not another MiB.
+    each.map(|each| (each - 1e-6).ceil() as u64).map_err(|error| error.to_string())
+}
+
+/// What the file system needs to be made at all, of each guest's part.
+fn least_mib(volume: &VolumeUse, guests: u32) -> u64 {
+    let whole = match (volume.raw, volume.filesystem) {
+        (true, _) => 1,
+        (false, VolumeFileSystem::Ext4) => 16_u64,
+        (false, VolumeFileSystem::Xfs) => 300,
+    };
+    if volume.shared { whole.div_ceil(u64::from(guests)) } else { whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Document, HostFacts, Plan};
+
+    fn planned(storage: &str, root: bool) -> Result<Plan, String> {
+        let text = format!(
+            "title = \"t\"\nworkload = {{ kind = \"dvdstore\", database = \"10MB per guest\" }}\nload = {{ users = 9 }}\n\
+             guest = {{ kind = \"container\", memory = \"256MiB\" }}\nhost = {{ guest_cpus = 0, driver_cpus = 1, overcommit = 4 }}\n\
+             layout = [{{ name = \"a\", guests = [1, 3], vcpus = 1 }}]\n[storage]\npool = \"volume\"\n{storage}"
+        );
+        let host = HostFacts {
+            cpus: vec![0, 1],
+            memory_mib: 4096,
+            disk_free_mib: 100_000,
+            root,
+            places: Vec::new(),
+        };
+        let document = Document::parse("s.toml", &text).map_err(|problems| problems.to_string())?;
+        Plan::of(&document, &host).map_err(|problems| problems.to_string())
+    }
+
+    fn sizes(storage: &str) -> Vec<u64> {
+        let plan = planned(storage, true).unwrap_or_else(|problems| panic!("{problems}"));
+        plan.points.iter().map(|point| point.volume_mib).collect()
+    }
+
+    #[test]
+    fn volumes_are_as_large_as_asked_or_as_the_database_needs() {
+        assert_eq!(sizes(""), [286, 286]);
+        assert_eq!(sizes("filesystem = \"xfs\"\n"), [300, 300]);
+        assert_eq!(sizes("size = \"300MiB\"\n"), [300, 300]);
+        assert_eq!(sizes("size = \"600MiB per host\"\nper = \"host\"\n"), [600, 200]);
+        assert_eq!(sizes("size = \"max(100MiB, 64MiB * vcpus)\"\n"), [100, 100]);
+    }
+
+    #[test]
+    fn a_volume_that_is_too_small_is_refused() {
+        let text = planned("size = \"20MiB\"\n", true).expect_err("too small");
+        assert!(text.contains("plan::disk") && text.contains("need about 27 MiB"), "{text}");
+        assert!(text.contains("size = \"27MiB per guest\""), "{text}");
+        assert!(planned("size = \"200MiB\"\nfilesystem = \"xfs\"\n", true).is_err());
+    }
+
+    #[test]
+    fn volumes_count_on_disk_and_need_root() {
+        let plan = planned("size = \"1GiB\"\n", true).unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(plan.estimate.disk_mib > 3 * 1024, "{}", plan.estimate.disk_mib);
+        let text = planned("", false).expect_err("no root");
+        assert!(text.contains("volumes need root"), "{text}");
+    }
+}

@@ -1,0 +1,134 @@
+//! The storage section: where guests keep their data, and how much I/O they may do.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Amount;
+
+/// The storage section.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StorageUse {
+    /// The volume that holds the data of guests; `None` = the run's directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<VolumeUse>,
+    /// Most I/O of each guest on the device of its data.
+    #[serde(default, skip_serializing_if = "IoUse::is_none")]
+    pub limits: IoUse,
+}
+
+/// Volumes that are made for each trial: a file, a loop device, a file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VolumeUse {
+    /// The device itself, without a file system.
+    pub raw: bool,
+    /// One volume for all guests of a trial, instead of one for each.
+    pub shared: bool,
+    /// The file system.
+    pub filesystem: VolumeFileSystem,
+    /// Size, MiB; `None` = after the database.
+    pub size: Option<Amount>,
+    /// Block size of the file system.
+    pub block_size: Option<BlockSize>,
+    /// Whether reading a file changes its access time.
+    pub atime: AccessTimes,
+    /// Write barriers; `None` = as the file system does.
+    pub barriers: Option<bool>,
+    /// Journal mode; `None` = as the file system does.
+    pub journal: Option<JournalMode>,
+    /// Free blocks are told to the device at once.
+    pub discard: bool,
+    /// Time between two commits of the journal, whole seconds; `None` = as the file system does.
+    pub commit: Option<Duration>,
+    /// Whether the file behind the device passes the host's page cache.
+    pub cache: VolumeCache,
+}
+
+/// File systems of volumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeFileSystem {
+    /// ext4.
+    Ext4,
+    /// XFS.
+    Xfs,
+}
+
+/// Block sizes of file systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockSize {
+    /// 1024 bytes.
+    One,
+    /// 2048 bytes.
+    Two,
+    /// 4096 bytes.
+    Four,
+}
+
+impl BlockSize {
+    /// In bytes.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::One => 1024,
+            Self::Two => 2048,
+            Self::Four => 4096,
+        }
+    }
+}
+
+/// Whether reading a file changes its access time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessTimes {
+    /// Once a day, and after changes.
+    Relatime,
+    /// Never.
+    Noatime,
+    /// Always.
+    Strictatime,
+}
+
+/// What of the data passes the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JournalMode {
+    /// Data are written before the metadata that tell of them.
+    Ordered,
+    /// Data may be written later.
+    Writeback,
+    /// All data too.
+    Journal,
+}
+
+/// Caching of volumes by the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeCache {
+    /// None: direct I/O on the file.
+    None,
+    /// The host's page cache.
+    Host,
+}
+
+/// Most I/O of a guest each second; `None` = no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoUse {
+    /// Reads per second.
+    pub read_iops: Option<u64>,
+    /// Writes per second.
+    pub write_iops: Option<u64>,
+    /// Bytes read per second.
+    pub read_bps: Option<u64>,
+    /// Bytes written per second.
+    pub write_bps: Option<u64>,
+}
+
+impl IoUse {
+    /// Whether nothing is limited.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
