@@ -230,6 +230,33 @@ pub fn bend(throughputs: &[f64], busy: &[f64]) -> Option<Bend> {
     })
 }
 
+/// A demand with the work of waking up: an order that finds its server idle costs more than one that finds it busy.
+///
+/// u = X/cap (D + W (1 - u)), so that u = X (D + W)/(cap + X W): busy servers grow ever more slowly with throughput, up to cap/D.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wakeups {
+    /// Demand of a transaction at a busy server, s, > 0.
+    pub demand: f64,
+    /// What it costs more at an idle one, s, > 0.
+    pub wakeup: f64,
+    /// Sum of squared residuals, busy servers.
+    pub rss: f64,
+}
+
+/// Find them by least squares of busy servers on X and X (1 - u); `idle` is 1 - u of each row. `None` when shapes differ, the two cannot be told apart, or one
+/// would not be above 0.
+#[must_use]
+pub fn wakeups(throughputs: &[f64], busy: &[f64], idle: &[f64]) -> Option<Wakeups> {
+    if throughputs.len() != busy.len() || busy.len() != idle.len() || busy.len() < 3 {
+        return None;
+    }
+    let rows: Rows = throughputs.iter().zip(idle).map(|(x, idle)| vec![*x, x * idle]).collect();
+    let solution = least_squares(&rows, busy, 2)?;
+    let rss = rows.iter().zip(busy).map(|(row, u)| (u - dot(row, &solution)).powi(2)).sum();
+    let (demand, wakeup) = (solution[0], solution[1]);
+    (demand > 0.0 && wakeup > 0.0).then_some(Wakeups { demand, wakeup, rss })
+}
+
 /// Demand of a disk behind a cache: reads (1 - hit ratio) S, s.
 #[must_use]
 pub fn disk_demand(logical_reads: f64, hit_ratio: f64, service: f64) -> f64 {
@@ -272,5 +299,17 @@ mod tests {
         assert!(falling.p < 0.01 && (falling.change + 5.0 / 19.0).abs() < 0.04, "{falling:?}");
         assert_eq!(bend(&x[..3], &x[..3]), None);
         assert_eq!(bend(&[5.0; 6], &x), None);
+    }
+
+    #[test]
+    fn the_work_of_waking_up_is_found() {
+        let (demand, wakeup) = (0.6e-3, 0.9e-3);
+        let x = [200.0, 400.0, 800.0, 1200.0];
+        let busy = x.map(|x| x * (demand + wakeup) / (1.0 + x * wakeup));
+        let found = wakeups(&x, &busy, &busy.map(|u| 1.0 - u)).expect("enough");
+        assert!((found.demand / demand - 1.0).abs() < 1e-9 && (found.wakeup / wakeup - 1.0).abs() < 1e-9 && found.rss < 1e-18);
+        // Without it there is none to find.
+        let straight = x.map(|x| x * demand);
+        assert_eq!(wakeups(&x, &straight, &[0.0; 4]), None);
     }
 }

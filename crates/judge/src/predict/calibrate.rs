@@ -1,6 +1,6 @@
 //! Service demands from stored trials: what an order costs in core-seconds, and how that changes with load and with the number of guests.
 
-use rookery_model::demand::{bend, demands};
+use rookery_model::demand::{bend, demands, wakeups};
 use serde::Serialize;
 
 use crate::predict::reading::Reading;
@@ -9,6 +9,8 @@ use crate::predict::reading::Reading;
 const BEND_P: f64 = 0.01;
 /// A smaller change of the demand over the measured loads is not worth a word.
 const BEND_CHANGE: f64 = 0.1;
+/// Waking up explains a bend when it makes the sum of squares smaller by this factor.
+const WAKEUP_WORTH: f64 = 0.5;
 /// Throughputs of a regression must differ by this factor.
 const SPREAD: f64 = 1.2;
 
@@ -17,8 +19,10 @@ const SPREAD: f64 = 1.2;
 pub struct DemandOf {
     /// Guests.
     pub guests: u32,
-    /// Core-seconds of an order that are used for prediction.
+    /// Core-seconds of an order that are used for prediction: at busy cores, where waking up counts.
     pub demand_s: f64,
+    /// What an order costs more at idle cores, s: waking up. 0 where busy cores grow in proportion to throughput.
+    pub wakeup_s: f64,
     /// 95 % interval of the regression's demand, s; `None` when it rests on one load, or the scatter is unknown.
     pub interval_s: Option<(f64, f64)>,
     /// Standard error, s; `None` as for the interval.
@@ -27,7 +31,8 @@ pub struct DemandOf {
     pub background_cores: Option<f64>,
     /// Condition number of the regression; above 30 background and demand can hardly be told apart.
     pub condition: Option<f64>,
-    /// By how much the demand changes from the smallest to the largest throughput, as a share; `None` when no change was seen.
+    /// By how much the slope of busy cores changes from the smallest to the largest throughput, as a share, where waking up does not explain it; `None`
+    /// when no change was seen.
     pub changes_by: Option<f64>,
     /// Trials behind it.
     pub trials: usize,
@@ -69,9 +74,11 @@ impl Calibration {
         let regressed: Vec<DemandOf> = numbers.iter().filter_map(|guests| regress(*guests, &rows_of(*guests))).collect();
         let backgrounds: Vec<f64> = regressed.iter().filter_map(|demand| demand.background_cores).collect();
         let background_cores = mean(&backgrounds).unwrap_or(0.0);
+        let shares: Vec<f64> = regressed.iter().map(|demand| demand.wakeup_s / demand.demand_s).collect();
+        let wakeup_share = mean(&shares).unwrap_or(0.0);
         let demand = |guests: u32| {
             let known = regressed.iter().find(|known| known.guests == guests).cloned();
-            known.or_else(|| single(guests, &rows_of(guests), background_cores))
+            known.or_else(|| single(guests, &rows_of(guests), background_cores, wakeup_share))
         };
         let demands: Vec<DemandOf> = numbers.iter().filter_map(|guests| demand(*guests)).collect();
         if demands.is_empty() {
@@ -95,6 +102,13 @@ impl Calibration {
         )
     }
 
+    /// What waking up costs over the demand at busy cores, with so many guests.
+    #[must_use]
+    pub fn wakeup_share(&self, guests: u32) -> f64 {
+        let known = self.demands.iter().find(|known| known.guests == guests).unwrap_or(&self.demands[0]);
+        known.wakeup_s / known.demand_s
+    }
+
     /// D(G)/D(smallest G), measured.
     #[must_use]
     pub fn ratios(&self) -> Vec<(u32, f64)> {
@@ -115,6 +129,8 @@ struct Row {
     load: f64,
     x: f64,
     cores: f64,
+    /// Share of the layout's cores that are idle.
+    idle: f64,
 }
 
 impl Row {
@@ -124,6 +140,7 @@ impl Row {
             load: reading.load,
             x: reading.x / guests,
             cores: reading.cores? / guests,
+            idle: (1.0 - reading.cores? / reading.shape.capacity()).max(0.0),
         })
     }
 }
@@ -140,6 +157,25 @@ fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
     let columns: Vec<Vec<f64>> = x.iter().map(|x| vec![*x]).collect();
     let found = demands(&columns, &cores).ok().filter(|found| found.demands[0] > 0.0)?;
     let bent = bend(&x, &cores).filter(|bend| bend.p < BEND_P && bend.change.abs() > BEND_CHANGE);
+    let idle: Vec<f64> = rows.iter().map(|row| row.idle).collect();
+    let straight: f64 = found.residuals.iter().map(|residual| residual * residual).sum();
+    let waking = bent
+        .filter(|bend| bend.change < 0.0)
+        .and_then(|_| wakeups(&x, &cores, &idle))
+        .filter(|waking| waking.rss < WAKEUP_WORTH * straight);
+    if let Some(waking) = waking {
+        return Some(DemandOf {
+            guests,
+            demand_s: waking.demand,
+            wakeup_s: waking.wakeup,
+            interval_s: None,
+            standard_error_s: None,
+            background_cores: Some(0.0),
+            condition: None,
+            changes_by: None,
+            trials: rows.len(),
+        });
+    }
     let at_largest = || {
         let top = rows.iter().map(|row| row.load).fold(0.0, f64::max);
         let of = rows
@@ -151,6 +187,7 @@ fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
     Some(DemandOf {
         guests,
         demand_s: bent.and_then(|_| at_largest()).unwrap_or(found.demands[0]),
+        wakeup_s: 0.0,
         interval_s: found.intervals[0].map(|interval| (interval.low, interval.high)),
         standard_error_s: Some(found.standard_errors[1]),
         background_cores: Some(found.background),
@@ -160,13 +197,15 @@ fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
     })
 }
 
-/// The demand from one load, with the background of other numbers of guests.
-fn single(guests: u32, rows: &[Row], background: f64) -> Option<DemandOf> {
-    let each: Vec<f64> = rows.iter().map(|row| (row.cores - background) / row.x).collect();
+/// The demand from one load, with background and waking up as with other numbers of guests.
+fn single(guests: u32, rows: &[Row], background: f64, wakeup_share: f64) -> Option<DemandOf> {
+    let of = |row: &Row| (row.cores - background) / row.x / (1.0 + wakeup_share * row.idle);
+    let each: Vec<f64> = rows.iter().map(of).collect();
     let demand_s = mean(&each).filter(|demand| *demand > 0.0)?;
     Some(DemandOf {
         guests,
         demand_s,
+        wakeup_s: wakeup_share * demand_s,
         interval_s: None,
         standard_error_s: None,
         background_cores: None,

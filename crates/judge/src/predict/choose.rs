@@ -86,9 +86,16 @@ impl Choice {
             .iter()
             .filter_map(|method| Trialled::of(*method, &below, &split.held))
             .collect();
-        let best = trialled.iter().map(Trialled::mape).fold(f64::INFINITY, f64::min);
+        // A straight line knows no ceiling, and below the knee nothing tells that it is wrong.
+        let bent = |trialled: &&Trialled| trialled.method != Method::Linear;
+        let open: Vec<&Trialled> = if trialled.iter().any(|t| bent(&t)) {
+            trialled.iter().filter(bent).collect()
+        } else {
+            trialled.iter().collect()
+        };
+        let best = open.iter().map(|trialled| trialled.mape()).fold(f64::INFINITY, f64::min);
         let noise = readings.variation().unwrap_or(NOISE).max(NOISE);
-        let Some(chosen) = trialled.iter().find(|trialled| trialled.mape() <= best + noise) else {
+        let Some(chosen) = open.iter().copied().find(|trialled| trialled.mape() <= best + noise) else {
             return Ok(Self {
                 method: first,
                 reason: "no model could be fitted below the held-out loads; this one knows most of the mechanism".to_owned(),
@@ -99,7 +106,7 @@ impl Choice {
             "it missed the {} largest loads by {:.1} % when fitted to the others; the best of {} models by {:.1} %",
             split.held.lots().len(),
             100.0 * chosen.mape(),
-            trialled.len(),
+            open.len(),
             100.0 * best
         );
         Ok(Self {

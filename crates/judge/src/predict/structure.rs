@@ -96,6 +96,13 @@ impl Structure {
         self.scale * self.calibration.as_ref().map_or(1.0, |calibration| calibration.demand_s(guests))
     }
 
+    /// What waking up costs over the demand at busy cores.
+    fn wakeup_share(&self, guests: u32) -> f64 {
+        self.calibration
+            .as_ref()
+            .map_or(0.0, |calibration| calibration.wakeup_share(guests))
+    }
+
     fn background(&self) -> f64 {
         self.calibration.as_ref().map_or(0.0, |calibration| calibration.background_cores)
     }
@@ -171,7 +178,8 @@ impl Structure {
 
     fn state(&self, shape: &Shape, parts: &[(Part, f64)], load: f64) -> Option<State> {
         let demand = self.demand_s(shape.guests);
-        let alone = self.residual_s + demand + self.hidden_s;
+        let wakeup = demand * self.wakeup_share(shape.guests);
+        let alone = self.residual_s + demand + wakeup + self.hidden_s;
         let (mut x, mut time, mut square, mut dropped) = (0.0, 0.0, 0.0, 0.0);
         let (mut busiest, mut limit, mut ceiling) = (0.0, Limit::Load, 0.0);
         for (part, count) in parts {
@@ -196,12 +204,13 @@ impl Structure {
             Offer::Closed { think_s, cycle } => load / (ceiling * if cycle { think_s.max(alone) } else { think_s + alone }),
             Offer::Open { .. } => load * acts / ceiling,
         };
-        let cores = x * demand + self.background() * f64::from(shape.guests);
+        let capacity = shape.capacity();
+        let cores = x * (demand + wakeup) / (1.0 + x * wakeup / capacity) + self.background() * f64::from(shape.guests);
         Some(State {
             x,
             response_s: time / x,
             deviation_s: (square / x).sqrt(),
-            utilisation: (cores / shape.capacity()).min(1.0),
+            utilisation: (cores / capacity).min(1.0),
             pressure,
             limit,
             dropped: dropped / (load * acts),
@@ -249,21 +258,26 @@ struct Part {
     limit: Limit,
 }
 
+/// Speeds of `servers` cores of which no more than `limit` may be used, in orders' demands at busy cores. An order that finds an idle core also wakes it up.
+///
+/// With one core and Poisson arrivals the busy share is that of [`rookery_model::demand::Wakeups`].
+fn cores(servers: u32, limit: f64, wakeup_share: f64) -> Capacity {
+    if wakeup_share <= 0.0 {
+        return Capacity::Limited { servers, limit };
+    }
+    let slow = |present: u32| (f64::from(present) / (1.0 + wakeup_share)).min(limit);
+    let full = f64::from(servers).min(limit);
+    Capacity::Measured((1..=servers).map(slow).chain([full]).collect())
+}
+
 /// Cores at work with so many orders under way in guests that share `free` cores: orders spread over the guests as over stations of a product form, and
 /// together they get no more than there is.
 fn together(guest: &Capacity, group: Group, free: f64, inside: u32) -> Option<Capacity> {
-    if guest.top() >= f64::from(group.cpus) - 1e-9 || group.guests == 1 {
-        return Some(Capacity::Limited {
-            servers: group.cpus,
-            limit: free,
-        });
-    }
-    let stations: Vec<Station> = (0..group.guests)
-        .map(|_| Station {
-            demand: 1.0 / f64::from(group.guests),
-            capacity: guest.clone(),
-        })
-        .collect();
+    let station = Station {
+        demand: 1.0 / f64::from(group.guests),
+        capacity: guest.clone(),
+    };
+    let stations = vec![station; group.guests as usize];
     let flow = Flow::of(&stations, inside).ok()?.limited(free);
     Some(Capacity::Measured(flow.rates().to_vec()))
 }

@@ -51,11 +51,39 @@ fn a_demand_that_changes_with_load_is_told() {
     let mut readings = readings(&ladder(&World::PLAIN, 3));
     for reading in &mut readings.all {
         let x = reading.x;
-        reading.cores = Some(0.005 * x - 4e-6 * x * x);
+        reading.cores = Some(0.002 * x + 8e-6 * x * x);
     }
     let found = Calibration::of(&readings.all).expect("counters");
     let change = found.demands[0].changes_by.expect("a bend");
-    assert!((-0.5..-0.2).contains(&change), "{change}");
+    assert!((0.5..3.0).contains(&change), "{change}");
+    let top = readings.all.iter().map(|reading| reading.x).fold(0.0, f64::max);
+    assert!(found.demands[0].demand_s > 0.9 * (0.002 + 8e-6 * top), "{found:?}");
+}
+
+#[test]
+fn waking_up_bends_the_line_and_leaves_the_ceiling() {
+    // 5 ms at a busy core and 8 ms at an idle one: what a server that sleeps between requests shows.
+    let mut readings = readings(&ladder(&World::PLAIN, 3));
+    for reading in &mut readings.all {
+        let x = reading.x;
+        reading.cores = Some((0.008 * x / (1.0 + 0.003 * x)).min(1.0));
+    }
+    let below = Split::by_load(&readings, 0.5).expect("eight loads").fitted;
+    let candidates = Candidates::of(&below);
+    let structure = candidates.structure(Method::Counters).expect("counters");
+    let demand = &structure.calibration.as_ref().expect("counters").demands[0];
+    assert!(
+        (demand.demand_s / 0.005 - 1.0).abs() < 0.02 && (demand.wakeup_s / 0.003 - 1.0).abs() < 0.05,
+        "{demand:?}"
+    );
+    let shape = &readings.shapes()[0];
+    let (low, full) = (
+        structure.at(shape, 16.0).expect("solvable"),
+        structure.at(shape, 150.0).expect("solvable"),
+    );
+    assert!((full.x / 200.0 - 1.0).abs() < 0.03, "{full:?}");
+    let busy = 0.008 * low.x / (1.0 + 0.003 * low.x);
+    assert!((low.utilisation / busy - 1.0).abs() < 0.03, "{low:?} {busy}");
 }
 
 #[test]

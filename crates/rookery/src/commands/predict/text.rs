@@ -102,8 +102,9 @@ fn demands(out: &mut String, calibration: &Calibration) {
         } else {
             format!("{} guests", demand.guests)
         };
+        let few = if demand.background_cores.is_none() { ", from one load" } else { "" };
         let ends = demand.interval_s.map_or_else(
-            || ", from one load".to_owned(),
+            || few.to_owned(),
             |(low, high)| format!(" ({} to {})", number(low * 1e3), number(high * 1e3)),
         );
         let changes = demand.changes_by.map_or_else(String::new, |change| {
@@ -117,6 +118,13 @@ fn demands(out: &mut String, calibration: &Calibration) {
             "  an order takes {} ms of CPU{ends} with {guests}{changes}",
             number(demand.demand_s * 1e3)
         );
+        if demand.wakeup_s > 0.0 {
+            let _ = writeln!(
+                out,
+                "    at busy cores; at idle ones {} ms more, for waking up: busy cores grow ever more slowly with throughput",
+                number(demand.wakeup_s * 1e3)
+            );
+        }
         if demand.condition.is_some_and(|condition| condition > 30.0) {
             out.push_str("  the loads are too alike to tell demand and background apart\n");
         }
