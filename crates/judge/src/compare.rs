@@ -6,8 +6,8 @@
 //!
 //! **Families.** Four comparisons are named beforehand, the primary ones: throughput, p95 of the order, guest CPU per order, and errors, each
 //! over all points. They decide how a comparison ends, and are guarded by Holm's method among themselves, so that two runs between which nothing
-//! changed are called worse in fewer than one of twenty comparisons. All other metrics, and every single point, are a second family with its
-//! own guard.
+//! changed are called worse in fewer than one of twenty comparisons. The other metrics over all points are a second family with its own guard,
+//! and all metrics of all single points a third.
 //!
 //! **What may be ignored.** A change counts as better or worse when chance is excluded *and* its size exceeds what is ignored (2 % by default): with
 //! enough repeats every difference would be "significant".
@@ -171,14 +171,13 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
             .map(|(metric, sides)| draft(*metric, sides, points, base, new, &matched))
             .collect()
     };
-    let (primary, mut rest): (Vec<Draft>, Vec<Draft>) = draft(&all).into_iter().partition(|draft| draft.metric.is_primary());
-    let overall_rest = rest.len();
-    rest.extend(all.iter().flat_map(|point| draft(&[*point])));
-    let mut rest = verdict::family(&rest, options.ignore).into_iter();
+    let (primary, secondary): (Vec<Draft>, Vec<Draft>) = draft(&all).into_iter().partition(|draft| draft.metric.is_primary());
     let mut overall = verdict::family(&primary, options.ignore);
-    overall.extend(rest.by_ref().take(overall_rest));
+    overall.extend(verdict::family(&secondary, options.ignore));
+    let single: Vec<Draft> = all.iter().flat_map(|point| draft(&[*point])).collect();
+    let mut single = verdict::family(&single, options.ignore).into_iter();
     let points = matched.iter().map(|point| {
-        let findings = rest.by_ref().take(Metric::ALL.len()).collect();
+        let findings = single.by_ref().take(Metric::ALL.len()).collect();
         point_comparison(point, findings, base, new)
     });
     Ok(Comparison {

@@ -366,8 +366,8 @@ fn caveats(comparison: &Comparison) -> Vec<String> {
         all.push("All runs of one side are older than those of the other: what the machine did meanwhile looks like a change. Run the sides in turn.".to_owned());
     }
     all.push(format!(
-        "Intervals: 95 %, on the logarithm of ratios; the unit is the round of repeats, or the run where there are three a side. Changes up to {} % are \
-         ignored (of errors, {} points). Detectable: found in four of five cases.",
+        "Intervals: 95 %, on the logarithm of ratios; one number per trial, trials of a round of repeats not being independent, or one per run where \
+         there are three a side. Changes up to {} % are ignored (of errors, {} points). Detectable: found in four of five cases.",
         format::trimmed(100.0 * comparison.ignore),
         format::trimmed(100.0 * rookery_judge::compare::ERRORS_THAT_MATTER)
     ));

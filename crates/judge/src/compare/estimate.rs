@@ -2,26 +2,26 @@
 //!
 //! The sample is one number per trial, on a scale where changes add up: the logarithm of a throughput or a time, percentage points of errors.
 //! Trials of a run are repeats of its points, and a *round* is the n-th repeat of every point: trials of one round ran within minutes of each
-//! other and share what the machine did then. The unit is therefore the round, not the trial, and never the single response:
+//! other and share what the machine did then. The unit is the trial, never the single response, and trials of a round are not independent:
 //!
 //! * change = mean over points of (mean of the repeats in the new run - mean of the repeats in the base);
-//! * standard error: the scatter of the rounds within each run (clustered by round, Liang, Zeger, Biometrika 73 (1986) 13, with the factor
-//!   n/(n-1) for n repeats), both sides added, degrees of freedom after Welch (Biometrika 34 (1947) 28). With every point in every round this
-//!   is exactly Welch's t between the means of rounds.
+//! * its variance has two parts: the scatter of the trials of each point about their mean, as if they were independent, and what all points of
+//!   a round share. Degrees of freedom after Satterthwaite and Welch (Biometrika 34 (1947) 28), but over several points no more than the
+//!   rounds have. At a single point this is Welch's t.
 //!
-//! **What two runs cannot show.** A machine may be slower this afternoon than it was this morning, and then all rounds of a run agree on a
+//! **What two runs cannot show.** A machine may be slower this afternoon than it was this morning, and then all trials of a run agree on a
 //! change that has nothing to do with what was changed. With one run a side this variance cannot be measured, only inferred from what is seen
 //! *within* the runs: swings that all points of a round share. Slow noise of machines is nearer to 1/f than to independence, and of 1/f noise
 //! the difference of two neighbouring averages has the same variance however long the averages are (Allan, Proc. IEEE 54 (1966) 221). So the
-//! shared swing is taken not to average out over the rounds of a run: its variance, estimated by the covariance between points of a round, is
-//! added for each side as if the run held a single round. Scatter that points do not share does average out. With a single point the two
+//! shared swing is taken not to average out over the rounds of a run: its variance, estimated by the mean covariance between points of a round,
+//! counts for each run as if it held a single round. Scatter that points do not share does average out. In a run of a single point the two
 //! cannot be told apart, and nothing is added.
 //!
 //! **Several runs a side** show it directly. With four degrees of freedom or more between runs (three runs a side) the unit is the run and
 //! nothing else counts; below, the larger of both variances is taken.
 //!
-//! **One point** is treated alike, its trials being its rounds. Where it has too few repeats of its own (less than four degrees of
-//! freedom) its variance is at least that pooled over all points.
+//! **One point** of several is treated alike, with the swings seen at all of them. Where it has too few repeats of its own (less than four
+//! degrees of freedom) its variance is at least that pooled over all points.
 //!
 //! The simulations in the tests hold these choices to their promises.
 
@@ -141,7 +141,7 @@ fn between_df(df: f64, of: impl Fn(u32) -> Option<f64>) -> Option<f64> {
 }
 
 /// The variance of the change and its degrees of freedom; `None` when the repeats show none.
-fn variance(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
+fn variance(sides: &Sides, points: &[usize]) -> Option<Part> {
     let within = within_runs(sides, points);
     match (between_runs(sides, points), within) {
         (Some((between, df)), _) if df >= TRUSTED_DF => Some((between, df)),
@@ -159,7 +159,7 @@ fn variance(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
 }
 
 /// From the scatter of whole runs on each side, pooled.
-fn between_runs(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
+fn between_runs(sides: &Sides, points: &[usize]) -> Option<Part> {
     let (mut squares, mut df, mut weight) = (0.0, 0.0, 0.0);
     for side in [&sides.base, &sides.new] {
         let means: Vec<f64> = side.iter().filter_map(|lot| mean_of_points(lot, points)).collect();
@@ -170,39 +170,65 @@ fn between_runs(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
     (df > 0.0).then(|| (squares / df * weight, df))
 }
 
-/// From the scatter of rounds within the runs, and the swings that points share.
-fn within_runs(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
+/// A variance with its degrees of freedom.
+type Part = (f64, f64);
+
+/// From the scatter of trials within the runs, and the swings that points share.
+fn within_runs(sides: &Sides, points: &[usize]) -> Option<Part> {
     let own = own_scatter(sides, points);
-    let (variance, df) = match own {
+    let single = match own {
         Some((_, df)) if df >= TRUSTED_DF || points.len() > 1 => own?,
         _ => at_least_pooled(own, pooled(sides, points))?,
     };
-    Some((variance + swing_between_runs(sides, points), df))
+    let parts = [single, shared_part(sides, points)];
+    let df = welch_df(&parts);
+    // Of a mean over points, what they share is the larger part, known no better than the rounds are many even where it seems to be nothing.
+    let most = if points.len() > 1 { parts[1].1 } else { df };
+    Some((parts[0].0 + parts[1].0, df.min(most)))
 }
 
-/// From the scatter of rounds within the runs alone; `None` when a run repeats nothing.
-fn own_scatter(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
+/// From the scatter of every point about its own mean, as if nothing were shared; `None` when a run repeats nothing.
+fn own_scatter(sides: &Sides, points: &[usize]) -> Option<Part> {
     let alone = deviation(sides, points).powi(2);
     let mut parts = Vec::new();
-    for side in [&sides.base, &sides.new] {
-        let runs = side.len() as f64;
-        for lot in side {
-            let (variance, df) = scatter(lot, points, alone)?;
-            parts.push((variance / (runs * runs), df));
+    for (lot, weight) in weighted_runs(sides) {
+        let before = parts.len();
+        let mut unrepeated = 0.0;
+        for values in by_point(lot, Some(points)).values() {
+            let (count, weight) = (values.len() as f64, weight / (points.len() as f64).powi(2));
+            if values.len() > 1 {
+                parts.push((weight * squares_about_mean(values) / (count - 1.0) / count, count - 1.0));
+            } else {
+                // Taken to scatter as those that were repeated.
+                unrepeated += weight * alone;
+            }
         }
+        let repeated = parts.get_mut(before..).filter(|repeated| !repeated.is_empty())?;
+        let share = unrepeated / repeated.len() as f64;
+        repeated.iter_mut().for_each(|part| part.0 += share);
     }
     Some((parts.iter().map(|(variance, _)| variance).sum(), welch_df(&parts)))
 }
 
-/// What the swings that all points of a round share add to the variance of the change: their whole variance for each side, less what the
-/// scatter of the rounds holds of it.
-fn swing_between_runs(sides: &Sides, points: &[usize]) -> f64 {
+/// What the swings that all points of a round share add to the variance of the change: their whole variance for each run, less what the scatter
+/// of single points holds of it.
+fn shared_part(sides: &Sides, points: &[usize]) -> Part {
     let swing = shared_swing(sides);
-    let left = |side: &[Lot]| {
-        let parts = side.iter().map(|lot| 1.0 - 1.0 / effective_rounds(lot, points));
-        parts.sum::<f64>() / (side.len() as f64).powi(2)
-    };
-    swing * (left(&sides.base) + left(&sides.new))
+    let (mut weights, mut df) = (0.0, 0.0);
+    for (lot, weight) in weighted_runs(sides) {
+        let held: f64 = counts(lot, points).values().map(|count| 1.0 / *count as f64).sum();
+        weights += weight * (1.0 - held / (points.len() as f64).powi(2));
+        df += residuals(lot, None).len() as f64 - 1.0;
+    }
+    (swing * weights, df.max(1.0))
+}
+
+/// Every run with the weight of its variance in that of the change: 1 / (runs of its side)^2.
+fn weighted_runs(sides: &Sides) -> impl Iterator<Item = (&Lot, f64)> {
+    let weighted = |side: &'_ [Lot]| 1.0 / (side.len() as f64).powi(2);
+    let (base, new) = (weighted(&sides.base), weighted(&sides.new));
+    let of_base = sides.base.iter().map(move |lot| (lot, base));
+    of_base.chain(sides.new.iter().map(move |lot| (lot, new)))
 }
 
 /// Variance of what all points of a round have in common: the mean covariance between points of one round, over all runs; never negative.
@@ -223,30 +249,8 @@ fn shared_swing(sides: &Sides) -> f64 {
     if pairs > 0.0 { (products / pairs).max(0.0) } else { 0.0 }
 }
 
-/// The scatter of the rounds of one run: the variance of its mean over points, and its degrees of freedom. `alone` is the variance that is
-/// taken for a trial of a point that was not repeated. `None` when nothing was repeated.
-fn scatter(lot: &Lot, points: &[usize], alone: f64) -> Option<(f64, f64)> {
-    let counts = counts(lot, points);
-    let all = points.len() as f64;
-    let share = |round: &Vec<(usize, f64)>| round.iter().map(|(point, value)| value / counts[point] as f64).sum::<f64>() / all;
-    let squares: f64 = residuals(lot, Some(points)).values().map(|round| share(round).powi(2)).sum();
-    let single = counts.values().filter(|count| **count == 1).count() as f64;
-    let df = effective_rounds(lot, points) - 1.0;
-    (single < all && df > 0.0).then(|| (squares + alone * single / (all * all), df))
-}
-
-/// How many rounds the mean over points rests on: 1 / (sum of the squared shares of the rounds); the rounds themselves where all are whole.
-fn effective_rounds(lot: &Lot, points: &[usize]) -> f64 {
-    let counts = counts(lot, points);
-    let mut shares: BTreeMap<u32, f64> = BTreeMap::new();
-    for sample in lot.iter().filter(|sample| chosen(sample, Some(points))) {
-        *shares.entry(sample.round).or_default() += 1.0 / (counts[&sample.point] * counts.len()) as f64;
-    }
-    1.0 / shares.values().map(|share| share * share).sum::<f64>()
-}
-
 /// Variance and degrees of freedom of a point's change from the scatter of all points, as if they scattered alike.
-fn pooled(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
+fn pooled(sides: &Sides, points: &[usize]) -> Option<Part> {
     let (mut squares, mut df) = (0.0, 0.0);
     for lot in sides.base.iter().chain(&sides.new) {
         for values in by_point(lot, None).values() {
@@ -254,18 +258,16 @@ fn pooled(sides: &Sides, points: &[usize]) -> Option<(f64, f64)> {
             df += values.len() as f64 - 1.0;
         }
     }
-    let weight = |side: &[Lot]| {
-        let of_run = |lot: &Lot| {
-            let counts = counts(lot, points);
-            counts.values().map(|count| 1.0 / *count as f64).sum::<f64>() / (points.len() as f64).powi(2)
-        };
-        side.iter().map(of_run).sum::<f64>() / (side.len() as f64).powi(2)
-    };
-    (df >= TRUSTED_DF).then(|| (squares / df * (weight(&sides.base) + weight(&sides.new)), df))
+    let mut weights = 0.0;
+    for (lot, weight) in weighted_runs(sides) {
+        let of_run: f64 = counts(lot, points).values().map(|count| 1.0 / *count as f64).sum();
+        weights += weight * of_run / (points.len() as f64).powi(2);
+    }
+    (df >= TRUSTED_DF).then(|| (squares / df * weights, df))
 }
 
 /// The larger of both variances, with its own degrees of freedom.
-fn at_least_pooled(own: Option<(f64, f64)>, pooled: Option<(f64, f64)>) -> Option<(f64, f64)> {
+fn at_least_pooled(own: Option<Part>, pooled: Option<Part>) -> Option<Part> {
     match (own, pooled) {
         (Some(own), Some(pooled)) if own.0 > pooled.0 => Some(own),
         (own, pooled) => pooled.or(own),
@@ -273,7 +275,7 @@ fn at_least_pooled(own: Option<(f64, f64)>, pooled: Option<(f64, f64)>) -> Optio
 }
 
 /// Degrees of freedom of a sum of variances, each with its own (Satterthwaite, Welch); the sum of all where nothing scatters.
-fn welch_df(parts: &[(f64, f64)]) -> f64 {
+fn welch_df(parts: &[Part]) -> f64 {
     let sum: f64 = parts.iter().map(|(variance, _)| variance).sum();
     let below: f64 = parts.iter().map(|(variance, df)| variance * variance / df).sum();
     if below > 0.0 {

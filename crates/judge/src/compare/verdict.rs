@@ -84,7 +84,7 @@ pub struct Finding {
     pub interval: Option<(f64, f64)>,
     /// Probability of a change at least so large by chance alone.
     pub p: Option<f64>,
-    /// The same after Holm over its family: the primary comparisons, or all others.
+    /// The same after Holm over its family: the primary comparisons, the others over all points, or those of single points.
     pub adjusted_p: Option<f64>,
     /// The smallest change, up or down, that this comparison finds in four of five cases.
     pub detectable: Option<f64>,
