@@ -90,6 +90,27 @@ pub fn check_throttle(cgroups: &Cgroups) -> Result<(), String> {
     Err(format!("{which}, so I/O cannot be limited ({})\n  mend: {mend}", cgroups.layout()))
 }
 
+/// Make a group whose I/O can be limited. Version 2 wants the controller enabled in every group above.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_group(cgroups: &Cgroups, group: &str) -> io::Result<PathBuf> {
+    let named = |path: &Path, error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let root = cgroups
+        .directory("blkio", "")
+        .ok_or_else(|| io::Error::other("no control groups are mounted"))?;
+    let mut directory = root;
+    for part in Path::new(group).components() {
+        if !cgroups.is_v1("blkio") {
+            // Enabled already, or not to be had: the limit then says so.
+            let _ = fs::write(directory.join("cgroup.subtree_control"), "+io");
+        }
+        directory.push(part);
+        fs::create_dir_all(&directory).map_err(|error| named(&directory, error))?;
+    }
+    Ok(directory)
+}
+
 /// Put a group under limits on one device.
 ///
 /// # Errors

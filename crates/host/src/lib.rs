@@ -8,6 +8,7 @@ mod cgroup;
 mod command;
 mod cpu_places;
 mod cpulist;
+pub mod fio;
 
 pub mod io;
 mod mounts;

@@ -55,6 +55,15 @@ struct Act<'a> {
     stack: Box<dyn Stack>,
 }
 
+/// What was seen while the load was on.
+struct Driven {
+    measurement: Measurement,
+    resources: Vec<ResourceSample>,
+    deaths: Vec<Death>,
+    /// Where the threads of each guest ran.
+    seen: Vec<Residence>,
+}
+
 impl Stage<'_> {
     /// Perform one trial from clone to removal. `None` = the user stopped it.
     ///
@@ -200,7 +209,12 @@ impl Stage<'_> {
         };
         let config = config(self.plan, act.trial, act.point, &ground);
         let clocks = BothClocks::read();
-        let (measurement, resources, deaths, seen) = self.drive(&config, act.trial, guests)?;
+        let Driven {
+            measurement,
+            resources,
+            deaths,
+            seen,
+        } = self.drive(&config, act.trial, guests)?;
         let clock_step = clocks.check();
         let starved: Vec<Starved> = starved(guests, &deaths, act.point.memory_mib);
         // One that lacks memory may be half dead: its web server still there, its database killed.
@@ -242,12 +256,7 @@ impl Stage<'_> {
     }
 
     /// Put the load on while watching the guests: one that dies ends the load.
-    fn drive(
-        &self,
-        config: &Config,
-        trial: &Trial,
-        guests: &mut [Box<dyn Guest>],
-    ) -> Result<(Measurement, Vec<ResourceSample>, Vec<Death>, Vec<Residence>), LabError> {
+    fn drive(&self, config: &Config, trial: &Trial, guests: &mut [Box<dyn Guest>]) -> Result<Driven, LabError> {
         let start = Instant::now() + START_DELAY;
         let mut probes: Vec<_> = guests.iter().map(|guest| (guest.name().to_owned(), guest.usage_probe())).collect();
         probes.push(("host".to_owned(), host_probe()));
@@ -272,7 +281,12 @@ impl Stage<'_> {
             (measured, seen.join().unwrap_or_default())
         });
         let resources = sampler.stop();
-        Ok((measured?, resources, deaths.into_inner().unwrap_or_default(), seen))
+        Ok(Driven {
+            measurement: measured?,
+            resources,
+            deaths: deaths.into_inner().unwrap_or_default(),
+            seen,
+        })
     }
 
     fn watch(&self, guests: &mut [Box<dyn Guest>], end_load: &AtomicBool, over: &AtomicBool, deaths: &Mutex<Vec<Death>>) {
