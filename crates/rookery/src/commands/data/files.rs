@@ -18,7 +18,7 @@ use std::{
 
 use rookery_workload::orderentry::{
     Population,
-    population::{Part, TextFormat, TextSink},
+    population::{Part, TextFormat},
 };
 
 /// Bytes that are made before they are written.
@@ -156,9 +156,8 @@ impl Writer<'_> {
         for part in &job.parts {
             let mut rows = part.rows(self.plan.population);
             loop {
-                let mut sink = TextSink::new(&mut piece, self.plan.format, PIECE);
-                let more = rows.fill(&mut sink);
-                self.rows.fetch_add(sink.rows(), Ordering::Relaxed);
+                let (filled, more) = rows.fill_text(&mut piece, self.plan.format, PIECE);
+                self.rows.fetch_add(filled, Ordering::Relaxed);
                 if !more {
                     break;
                 }

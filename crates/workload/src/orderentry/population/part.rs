@@ -1,6 +1,8 @@
 //! One table of one warehouse: the unit of a loader's work.
 
-use super::{Customers, Districts, Histories, Items, NewOrders, OrderLines, Orders, Population, RowSink, Stocks, Warehouse};
+use super::{
+    Customers, Districts, Histories, Items, NewOrders, OrderLines, Orders, Population, RowSink, Stocks, TextFormat, TextSink, Warehouse,
+};
 use crate::orderentry::schema::Table;
 
 /// One table of one warehouse, or the items.
@@ -79,6 +81,14 @@ enum Rows {
 }
 
 impl PartRows {
+    /// Appends rows as text of `format` to `out` until that holds `target` bytes or more, or there are none. Gives the number of rows, and
+    /// whether more follow.
+    pub fn fill_text(&mut self, out: &mut Vec<u8>, format: TextFormat, target: usize) -> (u64, bool) {
+        let mut sink = TextSink::new(out, format, target);
+        let more = self.fill(&mut sink);
+        (sink.rows(), more)
+    }
+
     /// Hands rows to `sink` until it wants no more, or there are none. Says whether more rows follow.
     pub fn fill(&mut self, sink: &mut impl RowSink) -> bool {
         match &mut self.0 {

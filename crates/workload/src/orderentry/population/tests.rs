@@ -18,9 +18,8 @@ fn text(part: Part, population: &Population, target: usize) -> (Vec<u8>, u64) {
     let mut source = part.rows(population);
     loop {
         let mut piece = Vec::new();
-        let mut sink = TextSink::new(&mut piece, TextFormat::Copy, target);
-        let more = source.fill(&mut sink);
-        rows += sink.rows();
+        let (more_rows, more) = source.fill_text(&mut piece, TextFormat::Copy, target);
+        rows += more_rows;
         all.extend(piece);
         if !more {
             return (all, rows);
