@@ -10,7 +10,7 @@ const BEND_P: f64 = 0.01;
 /// A smaller change of the demand over the measured loads is not worth a word.
 const BEND_CHANGE: f64 = 0.1;
 /// Waking up explains a bend when it makes the sum of squares smaller by this factor.
-const WAKEUP_WORTH: f64 = 0.5;
+const WAKEUP_WORTH: f64 = 0.8;
 /// Throughputs of a regression must differ by this factor.
 const SPREAD: f64 = 1.2;
 
@@ -176,12 +176,10 @@ fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
             trials: rows.len(),
         });
     }
+    // Of a bent line the intercept is no background.
     let at_largest = || {
         let top = rows.iter().map(|row| row.load).fold(0.0, f64::max);
-        let of = rows
-            .iter()
-            .filter(|row| row.load == top)
-            .map(|row| (row.cores - found.background) / row.x);
+        let of = rows.iter().filter(|row| row.load == top).map(|row| row.cores / row.x);
         mean(&of.collect::<Vec<_>>()).filter(|demand| *demand > 0.0)
     };
     Some(DemandOf {
@@ -190,7 +188,7 @@ fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
         wakeup_s: 0.0,
         interval_s: found.intervals[0].map(|interval| (interval.low, interval.high)),
         standard_error_s: Some(found.standard_errors[1]),
-        background_cores: Some(found.background),
+        background_cores: Some(if bent.is_some() { 0.0 } else { found.background }),
         condition: Some(found.condition),
         changes_by: bent.map(|bend| bend.change),
         trials: rows.len(),
