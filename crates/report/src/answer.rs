@@ -78,7 +78,8 @@ pub(crate) fn answer(run: &Run, points: &[PointSummary], effects: &Effects, sear
     sentences.extend(worths(effects));
     sentences.extend(best(&measured, limits.as_deref(), !searched.is_empty()));
     let layouts = &run.header.study.layouts;
-    for layout in layouts.iter().filter(|_| layouts.len() > 1) {
+    // What a layout carries at most, its search says better than its points.
+    for layout in layouts.iter().filter(|_| layouts.len() > 1 && searched.is_empty()) {
         let own = |summary: &&&PointSummary| summary.point.layouts.contains(&layout.name);
         let own: Vec<&PointSummary> = measured.iter().filter(own).copied().collect();
         sentences.push(best_of_layout(&layout.name, &own, limits.is_some()));

@@ -8,6 +8,8 @@ use crate::{Run, TrialData, cpu, figures::levels_after, format};
 
 /// With fewer different loads there is nothing to be fitted.
 const FEWEST_LOADS: usize = 3;
+/// Largest over smallest load that a law which bends needs (rule F2 of the fits).
+const WIDE_ENOUGH: f64 = 4.0;
 
 /// What grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub enum Grows {
     Users,
     /// Guests of one shape, each with its own users.
     Guests,
+    /// vCPUs of a single guest, with users in proportion.
+    Vcpus,
 }
 
 /// Throughput against users or guests, and the law that it follows.
@@ -53,6 +57,7 @@ impl Grows {
         match self {
             Self::Users => "users",
             Self::Guests => "guests",
+            Self::Vcpus => "vCPUs",
         }
     }
 }
@@ -64,7 +69,7 @@ struct Good<'a> {
     busy: Option<f64>,
 }
 
-/// Every line of the run: first those against users, then those against guests.
+/// Every line of the run: first those against users, then those against guests, then those against vCPUs.
 pub(crate) fn of(run: &Run) -> Vec<Scaling> {
     let plan = &run.header.plan;
     let good: Vec<Good<'_>> = run.trials.iter().filter_map(|trial| good(run, trial)).collect();
@@ -76,8 +81,11 @@ pub(crate) fn of(run: &Run) -> Vec<Scaling> {
         lines.extend(shapes.iter().filter_map(|lot| line(variant, Grows::Users, lot)));
         let each = grouped(&own, |point| (point.vcpus.0, users_each(point).to_bits()));
         lines.extend(each.iter().filter_map(|lot| line(variant, Grows::Guests, lot)));
+        let single: Vec<&Good<'_>> = own.iter().filter(|good| good.point.guests == 1).copied().collect();
+        let dense = grouped(&single, |point| users_per_vcpu(point).to_bits());
+        lines.extend(dense.iter().filter_map(|lot| line(variant, Grows::Vcpus, lot)));
     }
-    lines.sort_by_key(|line| line.grows == Grows::Guests);
+    lines.sort_by_key(|line| line.grows as u8);
     lines
 }
 
@@ -98,6 +106,10 @@ fn users_each(point: &Point) -> f64 {
     f64::from(point.total_users()) / f64::from(point.guests)
 }
 
+fn users_per_vcpu(point: &Point) -> f64 {
+    f64::from(point.total_users()) / point.vcpus.cpus()
+}
+
 /// Lots of equal key, in the order of their first point.
 fn grouped<'a, K: PartialEq>(good: &[&'a Good<'a>], key: impl Fn(&Point) -> K) -> Vec<Vec<&'a Good<'a>>> {
     let mut lots: Vec<(K, Vec<&'a Good<'a>>)> = Vec::new();
@@ -116,13 +128,17 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
     let load = |point: &Point| match grows {
         Grows::Users => f64::from(point.total_users()),
         Grows::Guests => f64::from(point.guests),
+        Grows::Vcpus => point.vcpus.cpus(),
     };
     let runs = lot.iter().map(|good| Observation {
         n: load(good.point),
         x: good.orders_per_s,
     });
     let observations = Observations::new(runs.collect()).ok()?;
-    if observations.loads().len() < FEWEST_LOADS {
+    let of_searches = lot.iter().filter(|good| good.point.search.is_some()).count();
+    // A search stays near its answer: from there no law can be told.
+    let narrow = of_searches > 0 && observations.largest() < WIDE_ENOUGH * observations.smallest();
+    if observations.loads().len() < FEWEST_LOADS || narrow {
         return None;
     }
     let at_largest: Vec<f64> = lot
@@ -148,13 +164,14 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
             first.vcpus,
             format::trimmed(users_each(first))
         ),
+        Grows::Vcpus => format!("1 guest with {} users per vCPU", format::trimmed(users_per_vcpu(first))),
     };
     Some(Scaling {
         label: levels_after(&shape, &variant.levels),
         grows,
         judgement: judge(&observations, &options),
         steps: steps(&observations),
-        of_searches: lot.iter().filter(|good| good.point.search.is_some()).count(),
+        of_searches,
         observations,
     })
 }

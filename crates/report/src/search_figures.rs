@@ -189,17 +189,20 @@ fn by_size(found: &[&Searched]) -> (&'static str, Vec<Series>) {
     let mut series: Vec<Series> = Vec::new();
     for searched in found {
         let search = searched.search();
-        let name = levels_after(&search.layouts.join(", "), &search.levels);
-        let Some(datum) = datum(searched, Place::Number(place(searched))) else {
-            continue;
-        };
-        match series.iter_mut().find(|known| known.name == name) {
-            Some(known) => known.data.push(datum),
-            None => series.push(Series {
-                name,
-                mark: Mark::Dots,
-                data: vec![datum],
-            }),
+        // One that stands in several layouts is part of each of their lines.
+        for layout in &search.layouts {
+            let name = levels_after(layout, &search.levels);
+            let Some(datum) = datum(searched, Place::Number(place(searched))) else {
+                continue;
+            };
+            match series.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.data.push(datum),
+                None => series.push(Series {
+                    name,
+                    mark: Mark::Dots,
+                    data: vec![datum],
+                }),
+            }
         }
     }
     for known in &mut series {

@@ -42,7 +42,10 @@ fn answer_row(analysis: &Analysis, searched: &Searched) -> Vec<String> {
     };
     let of_big = searches::against_one_big(&analysis.searches);
     let of_big = of_big.iter().find(|against| against.one.search().id == search.id);
-    let per_vcpu = answer.load.zip(searched.vcpus()).map(|(load, vcpus)| format::load(load / vcpus));
+    let per_vcpu = answer
+        .load
+        .zip(searched.vcpus())
+        .map(|(load, vcpus)| format::trimmed((10.0 * load / vcpus).round() / 10.0));
     let void = match searched.invalid() {
         0 => String::new(),
         count => format!(", {count} void"),

@@ -258,7 +258,7 @@ pub(crate) fn sentences(all: &[Searched]) -> Vec<String> {
     if sentences.len() > MOST_SENTENCES {
         let more = sentences.len() - MOST_SENTENCES;
         sentences.truncate(MOST_SENTENCES);
-        sentences.push(format!("{more} more searches stand in the table."));
+        sentences.push(format!("The table has {more} more."));
     }
     for against in across_variants(all).iter().take(MOST_SENTENCES) {
         sentences.push(format!(
@@ -282,7 +282,7 @@ pub(crate) fn sentences(all: &[Searched]) -> Vec<String> {
 }
 
 /// More sentences of a kind than this stand in the tables alone.
-const MOST_SENTENCES: usize = 6;
+const MOST_SENTENCES: usize = 8;
 
 /// What must be known of searches: contradictions, and answers that nothing confirms.
 pub(crate) fn caveats(all: &[Searched]) -> Vec<String> {

@@ -207,27 +207,25 @@ fn marginal(points: &[PointSummary]) -> Option<String> {
     })
 }
 
-/// How noisy the edges are.
+/// How noisy the edges are; of many searches the range alone.
 fn blur(searches: &[Searched]) -> Option<String> {
-    let known = searches.iter().filter(|searched| !searched.found.answer.probes.is_empty());
-    let parts: Vec<String> = known
-        .map(|searched| {
-            let answer = &searched.found.answer;
-            format!(
-                "{}: {} after {}, {} of the load",
-                searched.search().label(),
-                if answer.confirmed { "confirmed" } else { "not confirmed" },
-                format::counted(answer.probes.len(), "trial"),
-                format::percent(answer.blur)
-            )
-        })
+    let known: Vec<&Searched> = searches
+        .iter()
+        .filter(|searched| !searched.found.answer.probes.is_empty())
         .collect();
-    (!parts.is_empty()).then(|| {
-        format!(
-            "{}. The last number is the blur of the edge: from the load that nine of ten trials keep to the one that one of ten keeps.",
-            parts.join("; ")
-        )
-    })
+    let blurs = || known.iter().map(|searched| searched.found.answer.blur);
+    let (least, most) = (blurs().reduce(f64::min)?, blurs().reduce(f64::max)?);
+    let confirmed = known.iter().filter(|searched| searched.found.answer.confirmed).count();
+    let range = if known.len() == 1 {
+        format::percent(least)
+    } else {
+        format!("{} to {}", format::percent(least), format::percent(most))
+    };
+    Some(format!(
+        "{confirmed} of {} confirmed by fresh trials. Blur of the edge, from the load that nine of ten trials keep to the one that one of ten keeps: {range} \
+         of the load.",
+        format::counted(known.len(), "largest load")
+    ))
 }
 
 fn laws(scaling: &[Scaling]) -> Option<String> {
