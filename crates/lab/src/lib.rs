@@ -4,6 +4,7 @@
 //! one; both end with a [`Summary`]. What happens on the way is told as [`Event`]s.
 
 mod ask;
+mod ceiling;
 mod conduct;
 mod driving;
 mod error;
@@ -23,6 +24,7 @@ mod storage;
 mod timekeeping;
 mod trial;
 
+pub use ceiling::{CEILINGS, Gauge, Hear};
 pub use conduct::{Conductor, Summary};
 pub use error::LabError;
 pub use event::{Event, Listener};

@@ -16,6 +16,7 @@ pub(crate) mod predict;
 mod rehearse;
 mod report;
 mod run;
+mod storage;
 mod supervise;
 mod template;
 mod words;

@@ -24,6 +24,7 @@ pub(crate) fn run(args: &HostArgs) -> Result<Code, Failure> {
         Some(HostCommand::Audit(args)) => run_audit(args),
         Some(HostCommand::Apply(args)) => apply(args),
         Some(HostCommand::Revert(args)) => revert(args.json),
+        Some(HostCommand::Storage(args)) => super::storage::run(args),
     }
 }
 

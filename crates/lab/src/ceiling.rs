@@ -1,0 +1,220 @@
+//! What the storage of a study can do: each different pool is made as for a trial, and measured with fio under the limits of a guest.
+
+use std::{
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use rookery_guest::{IoLimits, Kind, Lab, Site, open_lab};
+use rookery_host::{
+    Cgroups, RealHost, RunId,
+    fio::{Ceiling, CeilingPoint, FioError, Sweep, sweep},
+    io::{check_throttle, disk_of, limit, make_group},
+};
+use rookery_study::{Plan, StorageUse, Study};
+
+use crate::{LabError, RunDir, storage};
+
+/// Name of the file beside a run's store that tells what its storage can do: a list of [`Ceiling`]s as JSON.
+pub const CEILINGS: &str = "storage.json";
+
+/// How storage is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Gauge {
+    /// Size of the file that is read and written, MiB.
+    pub file_mib: u64,
+    /// Seconds at each of the 28 points.
+    pub seconds: u32,
+}
+
+/// Hears of every point as it is measured; breaks to stop.
+pub type Hear<'a> = dyn FnMut(&CeilingPoint) -> ControlFlow<()> + 'a;
+
+impl Gauge {
+    /// Measure the storage below a directory.
+    ///
+    /// # Errors
+    /// When fio is missing or fails, or nothing can be written there.
+    pub fn directory(&self, directory: &Path, hear: &mut Hear<'_>) -> Result<Ceiling, LabError> {
+        let words = format!("the directory {}", directory.display());
+        self.measure(directory, None, &words, hear)
+    }
+
+    /// Measure each different pool that a plan asks for, in its order. What is made for it lies below `runs`, and goes.
+    ///
+    /// # Errors
+    /// When a pool cannot be made, I/O not be limited, or fio fails.
+    pub fn pools(&self, plan: &Plan, runs: &Path, hear: &mut Hear<'_>) -> Result<Vec<Ceiling>, LabError> {
+        for variant in &plan.variants {
+            storage::check(&variant.study, Some(runs))?;
+        }
+        let dir = RunDir::create(runs, "storage")?;
+        let measured = self.pools_in(&dir, plan, hear);
+        let removed = fs::remove_dir_all(dir.path()).map_err(|error| LabError::file("remove the directory", dir.path(), &error));
+        let measured = measured?;
+        removed.map(|()| measured)
+    }
+
+    fn pools_in(&self, dir: &RunDir, plan: &Plan, hear: &mut Hear<'_>) -> Result<Vec<Ceiling>, LabError> {
+        let site = Site {
+            run: dir.run().clone(),
+            dir: dir.guests(),
+            templates: dir.path().join("templates"),
+        };
+        // The kind of guest does not matter: none is made.
+        let mut lab = open_lab(Kind::Bare, site)?;
+        let measured: Result<Vec<Ceiling>, LabError> = pools(plan)
+            .into_iter()
+            .enumerate()
+            .map(|(index, pool)| self.pool(lab.as_ref(), dir, index, &pool, hear))
+            .collect();
+        let closed = lab.close();
+        let measured = measured?;
+        closed?;
+        Ok(measured)
+    }
+
+    fn pool(&self, lab: &dyn Lab, dir: &RunDir, index: usize, pool: &Pool<'_>, hear: &mut Hear<'_>) -> Result<Ceiling, LabError> {
+        let limits = storage::io_limits(pool.study);
+        let Some(volume) = pool.storage.volume.as_ref().filter(|volume| !volume.raw) else {
+            let words = format!("the directory of runs{}", limit_words(&limits));
+            let disk = || disk_of(dir.path()).map_err(LabError::HostNotReady);
+            let device = if limits.is_none() { None } else { Some(disk()?) };
+            let group = Group::make(dir.run(), device.map(|device| (device, limits)))?;
+            return self.measure(dir.path(), group.path(), &words, hear);
+        };
+        // Room for the file and for what the file system keeps to itself.
+        let size = pool.size_mib.max(2 * self.file_mib + 64);
+        let volume = lab.volume(&format!("pool{}", index + 1), &storage::spec(volume, size))?;
+        let (Some(point), Some(in_force)) = (volume.point(), volume.in_force()) else {
+            return Err(LabError::Internal("a volume that was made is not mounted".to_owned()));
+        };
+        let words = format!("a volume with {in_force}{}", limit_words(&limits));
+        let device = (!limits.is_none()).then_some((volume.device().device, limits));
+        let group = Group::make(dir.run(), device)?;
+        self.measure(point, group.path(), &words, hear)
+    }
+
+    fn measure(&self, directory: &Path, group: Option<&Path>, words: &str, hear: &mut Hear<'_>) -> Result<Ceiling, LabError> {
+        let asked = Sweep {
+            directory,
+            file_mib: self.file_mib,
+            seconds: self.seconds,
+            group,
+        };
+        sweep(&RealHost, &asked, words, hear).map_err(|error| match error {
+            FioError::Missing | FioError::File { .. } | FioError::Failed(_) | FioError::Report(_) => {
+                LabError::HostNotReady(error.to_string())
+            }
+            FioError::Stopped => LabError::Internal(error.to_string()),
+        })
+    }
+}
+
+/// One pool of a plan, as large as its largest volume.
+struct Pool<'a> {
+    study: &'a Study,
+    storage: &'a StorageUse,
+    size_mib: u64,
+}
+
+/// The different pools of a plan.
+fn pools(plan: &Plan) -> Vec<Pool<'_>> {
+    let mut found: Vec<Pool<'_>> = Vec::new();
+    for variant in &plan.variants {
+        let storage = &variant.study.storage;
+        let points = plan.points.iter().filter(|point| point.variant == variant.id);
+        let size_mib = points.map(|point| point.volume_mib).max().unwrap_or(0);
+        match found.iter_mut().find(|pool| pool.storage == storage) {
+            Some(pool) => pool.size_mib = pool.size_mib.max(size_mib),
+            None => found.push(Pool {
+                study: &variant.study,
+                storage,
+                size_mib,
+            }),
+        }
+    }
+    found
+}
+
+/// The control group in which fio runs, where something is limited.
+struct Group(Option<(Cgroups, String, PathBuf)>);
+
+impl Group {
+    fn make(run: &RunId, limited: Option<((u32, u32), IoLimits)>) -> Result<Self, LabError> {
+        let Some((device, limits)) = limited else { return Ok(Self(None)) };
+        let fail = |error: std::io::Error| LabError::HostNotReady(format!("I/O cannot be limited: {error}"));
+        let cgroups = Cgroups::detect().map_err(fail)?;
+        check_throttle(&cgroups).map_err(LabError::HostNotReady)?;
+        // Below the run's own group, which clean-up knows.
+        let name = format!("rookery/{run}/fio");
+        let path = make_group(&cgroups, &name).map_err(fail)?;
+        let made = Self(Some((cgroups, name, path)));
+        if let Some((cgroups, name, _)) = &made.0 {
+            limit(cgroups, name, device, &limits).map_err(fail)?;
+        }
+        Ok(made)
+    }
+
+    fn path(&self) -> Option<&Path> {
+        self.0.as_ref().map(|(_, _, path)| path.as_path())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some((cgroups, name, _)) = &self.0 {
+            // What stays goes with the run's group when the lab closes.
+            let _ = cgroups.remove(name);
+        }
+    }
+}
+
+/// `; at most 200 reads/s`
+fn limit_words(limits: &IoLimits) -> String {
+    let words = limits.named().into_iter().filter_map(|(name, value)| {
+        let value = value?;
+        Some(match name {
+            "read_iops" => format!("{value} reads/s"),
+            "write_iops" => format!("{value} writes/s"),
+            "read_bps" => format!("{} MiB/s read", value >> 20),
+            _ => format!("{} MiB/s written", value >> 20),
+        })
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!("; at most {}", words.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_pools_are_measured_once_at_their_largest() {
+        let text = "title = \"t\"\nworkload = { kind = \"dvdstore\", new_customers = [0.0, 0.2] }\nload = { users = 9 }\nguest = { kind = \"container\", memory = \"256MiB\" }\n\
+                    host = { overcommit = 4 }\nlayout = [{ name = \"a\", guests = [1, 2] }]\n[storage]\npool = \"volume\"\nsize = \"600MiB per host\"\n\
+                    atime = [\"relatime\", \"noatime\"]\nread_iops = 100\n";
+        let document = rookery_study::Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        let facts = rookery_study::HostFacts {
+            cpus: vec![0, 1],
+            memory_mib: 8192,
+            disk_free_mib: 80_192,
+            root: true,
+            places: Vec::new(),
+        };
+        let plan = Plan::of(&document, &facts).unwrap_or_else(|problems| panic!("{problems}"));
+        let pools = pools(&plan);
+        assert_eq!(
+            pools.iter().map(|pool| pool.size_mib).collect::<Vec<_>>(),
+            [600, 600],
+            "two of four variants"
+        );
+        assert_eq!(limit_words(&storage::io_limits(pools[0].study)), "; at most 100 reads/s");
+        assert_eq!(limit_words(&IoLimits::default()), "");
+    }
+}
