@@ -105,6 +105,61 @@ fn runs_of_one_study_do_not_differ_and_a_planted_slow_down_is_found() {
     panic!("three attempts do not show what was planted: {seen:#?}");
 }
 
+/// A host of the simulated lab, where nothing but chance and what was planted makes runs differ.
+fn simulated(seed: u32, cpu_demand: &str) -> String {
+    format!(
+        r#"
+title = "simulated"
+seed = {seed}
+
+[workload]
+kind = "dvdstore"
+think_time = "250ms"
+
+[load]
+users = ["5 per host", "20 per host", "40 per host"]
+ramp_up = "1s"
+settle = "4s"
+steady = "20s"
+repeats = 5
+
+[stack]
+kind = "simulated"
+host_cpus = 3
+cpu_demand = "{cpu_demand}"
+lock_demand = "4ms"
+disk_demand = "2ms"
+noise = 0.01
+
+[guest]
+kind = "fake"
+
+[[layout]]
+name = "one"
+guests = 1
+vcpus = 2
+"#
+    )
+}
+
+#[test]
+fn on_a_simulated_host_ten_percent_are_ten_percent() {
+    let place = Place::new();
+    let (base, again) = (
+        run(&place, "base.toml", &simulated(1, "40ms")),
+        run(&place, "again.toml", &simulated(2, "40ms")),
+    );
+    let slow = run(&place, "slow.toml", &simulated(3, "44ms"));
+    let (ended, told) = compare(&place, &[&base, &again]);
+    assert_eq!(ended, 0, "{}", told["overall"]);
+    let (ended, told) = compare(&place, &[&base, &slow]);
+    let (verdict, change) = overall(&told, "cpu-per-order");
+    assert_eq!((ended, verdict), (9, "worse"), "{}", told["overall"]);
+    assert!((change - 0.1).abs() < 0.03, "{change}");
+    let (ended, told) = compare(&place, &[&slow, &base]);
+    assert_eq!((ended, overall(&told, "cpu-per-order").0), (0, "better"), "{}", told["overall"]);
+}
+
 #[test]
 fn what_cannot_be_said_fails_only_where_that_is_asked_for() {
     let _alone = HOST.lock().unwrap_or_else(PoisonError::into_inner);
