@@ -239,22 +239,39 @@ pub struct Wakeups {
     pub demand: f64,
     /// What it costs more at an idle one, s, > 0.
     pub wakeup: f64,
-    /// Sum of squared residuals, busy servers.
-    pub rss: f64,
+    /// Sum of absolute residuals, busy servers.
+    pub deviation: f64,
 }
 
-/// Find them by least squares of busy servers on X and X (1 - u); `idle` is 1 - u of each row. `None` when shapes differ, the two cannot be told apart, or one
-/// would not be above 0.
+/// Find them by least absolute deviations of busy servers on X and X (1 - u), so that one disturbed run bends nothing; `idle` is 1 - u of each row. `None` when
+/// shapes differ, the two cannot be told apart, or one would not be above 0.
 #[must_use]
 pub fn wakeups(throughputs: &[f64], busy: &[f64], idle: &[f64]) -> Option<Wakeups> {
+    const ROUNDS: usize = 60;
+    const LEAST: f64 = 1e-4;
     if throughputs.len() != busy.len() || busy.len() != idle.len() || busy.len() < 3 {
         return None;
     }
     let rows: Rows = throughputs.iter().zip(idle).map(|(x, idle)| vec![*x, x * idle]).collect();
-    let solution = least_squares(&rows, busy, 2)?;
-    let rss = rows.iter().zip(busy).map(|(row, u)| (u - dot(row, &solution)).powi(2)).sum();
+    let mut solution = least_squares(&rows, busy, 2)?;
+    // Weights 1/|residual| turn squares into absolute values: Schlossmacher, JASA 68 (1973) 857.
+    for _ in 0..ROUNDS {
+        let roots: Vec<f64> = rows
+            .iter()
+            .zip(busy)
+            .map(|(row, u)| (u - dot(row, &solution)).abs().max(LEAST).sqrt().recip())
+            .collect();
+        let weighted: Rows = rows
+            .iter()
+            .zip(&roots)
+            .map(|(row, root)| row.iter().map(|cell| cell * root).collect())
+            .collect();
+        let right: Vec<f64> = busy.iter().zip(&roots).map(|(u, root)| u * root).collect();
+        solution = least_squares(&weighted, &right, 2)?;
+    }
+    let deviation = rows.iter().zip(busy).map(|(row, u)| (u - dot(row, &solution)).abs()).sum();
     let (demand, wakeup) = (solution[0], solution[1]);
-    (demand > 0.0 && wakeup > 0.0).then_some(Wakeups { demand, wakeup, rss })
+    (demand > 0.0 && wakeup > 0.0).then_some(Wakeups { demand, wakeup, deviation })
 }
 
 /// Demand of a disk behind a cache: reads (1 - hit ratio) S, s.
@@ -307,7 +324,18 @@ mod tests {
         let x = [200.0, 400.0, 800.0, 1200.0];
         let busy = x.map(|x| x * (demand + wakeup) / (1.0 + x * wakeup));
         let found = wakeups(&x, &busy, &busy.map(|u| 1.0 - u)).expect("enough");
-        assert!((found.demand / demand - 1.0).abs() < 1e-9 && (found.wakeup / wakeup - 1.0).abs() < 1e-9 && found.rss < 1e-18);
+        assert!((found.demand / demand - 1.0).abs() < 1e-9 && (found.wakeup / wakeup - 1.0).abs() < 1e-9 && found.deviation < 1e-9);
+        let mut disturbed = busy;
+        disturbed[0] += 0.1;
+        let robust = wakeups(
+            &[x.as_slice(), &x].concat(),
+            &[busy, disturbed].concat(),
+            &[busy, disturbed].concat().iter().map(|u| 1.0 - u).collect::<Vec<_>>(),
+        );
+        assert!(
+            robust.is_some_and(|robust| (robust.demand / demand - 1.0).abs() < 0.02),
+            "{robust:?}"
+        );
         // Without it there is none to find.
         let straight = x.map(|x| x * demand);
         assert_eq!(wakeups(&x, &straight, &[0.0; 4]), None);

@@ -9,8 +9,9 @@ use crate::predict::reading::Reading;
 const BEND_P: f64 = 0.01;
 /// A smaller change of the demand over the measured loads is not worth a word.
 const BEND_CHANGE: f64 = 0.1;
-/// Waking up explains a bend when it makes the sum of squares smaller by this factor.
-const WAKEUP_WORTH: f64 = 0.8;
+/// Cores that a line finds at no load may be background or waking up, which looks alike over a few loads but leads to other ceilings. A guest that waits for
+/// requests uses next to nothing: background is believed when the line's deviations are below this share of those of waking up.
+const BACKGROUND_WORTH: f64 = 0.5;
 /// Throughputs of a regression must differ by this factor.
 const SPREAD: f64 = 1.2;
 
@@ -158,11 +159,9 @@ fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
     let found = demands(&columns, &cores).ok().filter(|found| found.demands[0] > 0.0)?;
     let bent = bend(&x, &cores).filter(|bend| bend.p < BEND_P && bend.change.abs() > BEND_CHANGE);
     let idle: Vec<f64> = rows.iter().map(|row| row.idle).collect();
-    let straight: f64 = found.residuals.iter().map(|residual| residual * residual).sum();
-    let waking = bent
-        .filter(|bend| bend.change < 0.0)
-        .and_then(|_| wakeups(&x, &cores, &idle))
-        .filter(|waking| waking.rss < WAKEUP_WORTH * straight);
+    let straight: f64 = found.residuals.iter().map(|residual| residual.abs()).sum();
+    let intercept = found.background > 2.0 * found.standard_errors[0];
+    let waking = wakeups(&x, &cores, &idle).filter(|waking| intercept && straight > BACKGROUND_WORTH * waking.deviation);
     if let Some(waking) = waking {
         return Some(DemandOf {
             guests,
