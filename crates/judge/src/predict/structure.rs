@@ -147,11 +147,13 @@ impl Structure {
         };
         let inside = (1.0..1e6).contains(&inside).then_some(inside as u32)?;
         let servers = if shared { shape.servers.min(group.cpus) } else { shape.servers };
-        let limited = Capacity::Limited { servers, limit: cap };
-        let capacity = if shared {
-            together(&limited, group, free, inside)?
+        let wakeup = self.wakeup_share(shape.guests);
+        let capacity = if shared && cap >= cpus - 1e-9 {
+            cores(group.cpus, free, wakeup)
+        } else if shared {
+            together(&cores(servers, cap, wakeup), group, free, inside)?
         } else {
-            limited
+            cores(servers, cap, wakeup)
         };
         let mut stations = Vec::new();
         if demand > 0.0 {

@@ -82,6 +82,9 @@ fn waking_up_bends_the_line_and_leaves_the_ceiling() {
         structure.at(shape, 150.0).expect("solvable"),
     );
     assert!((full.x / 200.0 - 1.0).abs() < 0.03, "{full:?}");
+    // Alone, an order takes 8 ms of CPU; the rest of the lowest response time does not queue.
+    let rest = (structure.residual_s, readings.all[0].response_s - 0.0085);
+    assert!((rest.0 - rest.1.max(0.0)).abs() < 0.001, "{rest:?}");
     let busy = 0.008 * low.x / (1.0 + 0.003 * low.x);
     assert!((low.utilisation / busy - 1.0).abs() < 0.03, "{low:?} {busy}");
 }
