@@ -77,6 +77,12 @@ pub fn replay(plan: &Plan, search: &Search, trials: &[TrialData]) -> Result<(Mac
     Ok((machine, tried))
 }
 
+/// Whether two loads are one: a plan rounds rates to millionths.
+#[must_use]
+pub fn same(load: f64, other: f64) -> bool {
+    (load - other).abs() <= 1e-6 * load.abs().max(1.0)
+}
+
 /// What a search has found so far.
 ///
 /// # Errors

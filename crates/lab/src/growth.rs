@@ -16,6 +16,9 @@ use rookery_study::{HostFacts, Plan, Purpose, Search, Study};
 
 use crate::{Event, LabError, Listener, facts::now};
 
+/// More trials of one load than the largest budget of a search has are a fault of ours.
+const MOST_ATTEMPTS: u32 = 200;
+
 /// The growth of one run.
 pub(crate) struct Growth<'a> {
     listener: &'a Listener<'a>,
@@ -130,6 +133,9 @@ impl<'a> Growth<'a> {
             return Ok(());
         };
         let attempt = attempt(&tried, &probe);
+        if attempt > MOST_ATTEMPTS {
+            return Err(LabError::Internal(format!("search {id} asks for the load {} without end", probe.load)));
+        }
         if let Err(error) = plan.add_probe(id, probe.load, purpose(probe.purpose), attempt, host) {
             // The ends of the range fit; a rule of the study that has no value between them is the study's own fault.
             let text = format!("search {id} ({}) ends early: {error}", planned.label());
@@ -144,7 +150,7 @@ impl<'a> Growth<'a> {
 
 /// How often the search has tried this load itself.
 fn attempt(tried: &[Tried], probe: &Probe) -> u32 {
-    let same = |tried: &&Tried| tried.purpose != Purpose::Study && tried.load == probe.load;
+    let same = |tried: &&Tried| tried.purpose != Purpose::Study && search::same(tried.load, probe.load);
     tried.iter().filter(same).count() as u32
 }
 

@@ -7,7 +7,7 @@
 //! MSER-5: White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69 (1997) 323; White, Cobb,
 //! Spratt, WSC 2000.
 
-use crate::t_975;
+use crate::{effective_count, t_975};
 
 /// Values per group of MSER-5.
 const GROUP: usize = 5;
@@ -22,7 +22,7 @@ const FEWEST_OF_HALF: usize = 4;
 /// Standard errors beyond which the means of two halves differ.
 const HALVES_ERRORS: f64 = 2.0;
 /// What lies before a cut that MSER-5 chose differs beyond so many half-widths of a 95 % interval: the choice itself seeks out a difference.
-const CUT_HALF_WIDTHS: f64 = 1.5;
+const CUT_HALF_WIDTHS: f64 = 2.0;
 /// A drift over the window that matters, as a share of the mean.
 const DRIFT_LIMIT: f64 = 0.05;
 /// Seconds of one point of the drift test.
@@ -215,7 +215,7 @@ impl Quantity {
 /// Judge one series of seconds, of which the first `settle` lie before the window. Empty = nothing found, or too short to judge.
 ///
 /// A flat but noisy series has its smallest MSER anywhere: a cut counts only where what lies before it differs from what lies after by more than
-/// 2 % and by more than 1.5 half-widths of a 95 % interval. Seconds without a value of the quantity (no answer came) do not belong in the series.
+/// 2 % and by more than two half-widths of a 95 % interval, neighbours' likeness taken into account. Seconds without a value of the quantity (no answer came) do not belong in the series.
 #[must_use]
 pub fn judge(quantity: Quantity, series: &[f64], settle: usize) -> Vec<Finding> {
     let window = series.get(settle..).unwrap_or_default();
@@ -247,8 +247,25 @@ fn cut_matters(before: &[f64], after: &[f64]) -> Option<f64> {
     let (before, after) = (group_means(before, GROUP)?, group_means(after, GROUP)?);
     let (a, (b, variance)) = (moments(&before)?.0, moments(&after)?);
     let weight = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
-    let t = t_975(u32::try_from(after.len()).ok()?.checked_sub(1)?)?;
+    // Neighbouring groups of a system near saturation are alike: there are fewer independent ones than counted.
+    let independent = effective_count(&level(&after)).clamp(2.0, after.len() as f64);
+    let weight = weight * after.len() as f64 / independent;
+    let t = t_975(independent as u32 - 1)?;
     differs(a, b, CUT_HALF_WIDTHS * t * (variance? * weight).sqrt())
+}
+
+/// What is left of values when their straight line is taken away: a climb must not pass for the likeness of neighbours.
+fn level(values: &[f64]) -> Vec<f64> {
+    let n = values.len() as f64;
+    let (mean, middle) = (values.iter().sum::<f64>() / n, (n - 1.0) / 2.0);
+    let place = |index: usize| index as f64 - middle;
+    let spread: f64 = (0..values.len()).map(|index| place(index).powi(2)).sum();
+    let slope = values.iter().enumerate().map(|(index, value)| place(index) * value).sum::<f64>() / spread;
+    values
+        .iter()
+        .enumerate()
+        .map(|(index, value)| value - mean - slope * place(index))
+        .collect()
 }
 
 /// The relative change from `first` to `second`, where it exceeds 2 % and `reach`.

@@ -79,6 +79,8 @@ pub struct Search {
     stage: Stage,
     /// The largest load that is confirmed.
     confirmed: Option<f64>,
+    /// The smallest load that was to be confirmed and was not; infinite while there is none.
+    refused: f64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +105,7 @@ impl Search {
             probes: Vec::new(),
             stage: Stage::Approach,
             confirmed: None,
+            refused: f64::INFINITY,
         })
     }
 
@@ -274,11 +277,12 @@ impl Search {
         match failed {
             0 | 1 if passed >= wanted + failed => {
                 self.confirmed = Some(load);
-                self.above(load)
+                self.larger(load).map_or_else(|| self.above(load), |larger| self.confirm(larger))
             }
             0 | 1 => Stage::Confirm { load, passed, failed },
             _ if load <= self.settings.lowest => Stage::Done(Ending::NothingPasses),
             _ => {
+                self.refused = self.refused.min(load);
                 let lower = self.settings.lower(load);
                 let next = self.kept(lower).unwrap_or(self.settings.lowest);
                 // Back at a load that is confirmed already: what passed above it passed by luck.
@@ -288,6 +292,14 @@ impl Search {
                 self.confirm(next)
             }
         }
+    }
+
+    /// A larger load that most runs should keep, now that they kept this one: worth confirming, if the budget carries it and what is above.
+    fn larger(&self, load: f64) -> Option<f64> {
+        let worth = |larger: &f64| *larger > load && *larger < self.refused;
+        self.kept(self.settings.highest)
+            .filter(worth)
+            .filter(|_| self.left() > self.settings.confirm)
     }
 
     fn above(&self, load: f64) -> Stage {

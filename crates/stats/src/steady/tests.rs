@@ -103,6 +103,43 @@ fn a_slow_start_is_found_and_a_flat_series_seldom_accused() {
     );
 }
 
+/// Series of one system in steady state, each with its own noise: its share of serious findings.
+fn accused(deviation: f64, likeness: f64, length: usize) -> f64 {
+    let mut stream = Stream::new(17);
+    let runs = 1_000;
+    let serious = (0..runs).filter(|_| {
+        let mut state = stream.normal();
+        let series: Vec<f64> = (0..length)
+            .map(|_| {
+                state = likeness * state + (1.0 - likeness * likeness).sqrt() * stream.normal();
+                (100.0 * (1.0 + deviation * state)).max(0.0)
+            })
+            .collect();
+        judge(Quantity::Throughput, &series, 10).iter().any(Finding::serious)
+    });
+    serious.count() as f64 / f64::from(runs)
+}
+
+#[test]
+fn noise_is_no_warm_up() {
+    // Deviation of a second, correlation with the second before, seconds, and the largest share that may be accused.
+    let cases = [
+        (0.03, 0.0, 70, 0.01),
+        (0.3, 0.0, 70, 0.02),
+        (0.3, 0.5, 70, 0.02),
+        (0.3, 0.8, 70, 0.05),
+        (0.1, 0.9, 130, 0.15),
+        (0.5, 0.0, 310, 0.01),
+    ];
+    for (deviation, likeness, length, most) in cases {
+        let share = accused(deviation, likeness, length);
+        assert!(
+            share <= most,
+            "deviation {deviation}, likeness {likeness}, {length} s: {share} accused"
+        );
+    }
+}
+
 #[test]
 fn findings_say_how_to_mend_it() {
     let step: Vec<f64> = (0..100).map(|i| if i < 30 { 50.0 } else { 100.0 + f64::from(i % 3) }).collect();
