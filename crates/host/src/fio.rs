@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandError, Host, Invocation};
 
-/// Requests under way at once.
+/// Requests under way at once, unless others are asked for.
 pub const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Block sizes, KiB: pages of file systems, and those of databases.
 pub const BLOCKS_KIB: [u32; 2] = [4, 16];
@@ -99,6 +99,8 @@ pub struct Sweep<'a> {
     pub file_mib: u64,
     /// Seconds at each point, 1 to 600.
     pub seconds: u32,
+    /// Requests under way at once, each 1 to 1024.
+    pub depths: &'a [u32],
     /// Directory of a control group in which fio runs, with its limits.
     pub group: Option<&'a Path>,
 }
@@ -140,10 +142,10 @@ pub fn sweep(
 ) -> Result<Ceiling, FioError> {
     let tool = host.run(Invocation::new("fio").arg("--version")).map_err(failed)?;
     let file = DataFile::make(&asked.directory.join(FILE), asked.file_mib)?;
-    let mut points = Vec::with_capacity(PATTERNS.len() * BLOCKS_KIB.len() * DEPTHS.len());
+    let mut points = Vec::with_capacity(PATTERNS.len() * BLOCKS_KIB.len() * asked.depths.len());
     for pattern in PATTERNS {
         for block_kib in BLOCKS_KIB {
-            for depth in DEPTHS {
+            for &depth in asked.depths {
                 let said = host.run(invocation(asked, &file.0, pattern, block_kib, depth)).map_err(failed)?;
                 let point = parse(&said, pattern, block_kib, depth).map_err(FioError::Report)?;
                 points.push(point);
@@ -395,6 +397,7 @@ mod tests {
             directory: directory.path(),
             file_mib: 1,
             seconds: 2,
+            depths: &DEPTHS,
             group: Some(Path::new("/group")),
         };
         let mut told = 0;
@@ -425,6 +428,7 @@ mod tests {
             directory: directory.path(),
             file_mib: 1,
             seconds: 1,
+            depths: &DEPTHS,
             group: None,
         };
         let host = |missing| Told {

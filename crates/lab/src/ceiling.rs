@@ -20,12 +20,14 @@ use crate::{LabError, RunDir, storage};
 pub const CEILINGS: &str = "storage.json";
 
 /// How storage is measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Gauge {
     /// Size of the file that is read and written, MiB.
     pub file_mib: u64,
-    /// Seconds at each of the 28 points.
+    /// Seconds at each point.
     pub seconds: u32,
+    /// Requests under way at once.
+    pub depths: Vec<u32>,
 }
 
 /// Hears of every point as it is measured; breaks to stop.
@@ -101,6 +103,7 @@ impl Gauge {
             directory,
             file_mib: self.file_mib,
             seconds: self.seconds,
+            depths: &self.depths,
             group,
         };
         sweep(&RealHost, &asked, words, hear).map_err(|error| match error {

@@ -92,7 +92,7 @@ pub(crate) fn spec(volume: &VolumeUse, size_mib: u64) -> VolumeSpec {
             VolumeFileSystem::Ext4 => FileSystem::Ext4,
             VolumeFileSystem::Xfs => FileSystem::Xfs,
         }),
-        block_size: volume.block_size.map(rookery_study::BlockSize::bytes),
+        block_size: Some(volume.block_size.bytes()),
         atime: match volume.atime {
             AccessTimes::Relatime => Atime::Relatime,
             AccessTimes::Noatime => Atime::Noatime,

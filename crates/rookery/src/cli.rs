@@ -653,9 +653,13 @@ pub(crate) struct HostStorageArgs {
     /// Measure the storage of a stored run, and keep the result beside it for its report
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// Seconds at each of the 28 points
+    /// Seconds at each point: reads and writes of two sizes at each depth
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
     pub(crate) seconds: u32,
+    /// Queue depths, separated by commas
+    #[arg(long, value_name = "N,...", value_delimiter = ',', num_args = 1..=32, default_values_t = rookery_host::fio::DEPTHS,
+        value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) depths: Vec<u32>,
     /// Size of the file that is read and written, MiB
     #[arg(long, default_value_t = 128, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub(crate) size: u64,

@@ -29,7 +29,7 @@ pub struct VolumeUse {
     /// Size, MiB; `None` = after the database.
     pub size: Option<Amount>,
     /// Block size of the file system.
-    pub block_size: Option<BlockSize>,
+    pub block_size: BlockSize,
     /// Whether reading a file changes its access time.
     pub atime: AccessTimes,
     /// Write barriers; `None` = as the file system does.

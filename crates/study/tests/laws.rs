@@ -210,7 +210,7 @@ prop_compose! {
 
 prop_compose! {
     fn volume()(shared in any::<bool>(), xfs in any::<bool>(), size in option::of(amount(900.0, 2000.0, "MiB")),
-        block_size in option::of(select(vec![BlockSize::One, BlockSize::Two, BlockSize::Four])),
+        block_size in select(vec![BlockSize::One, BlockSize::Two, BlockSize::Four]),
         atime in select(vec![AccessTimes::Relatime, AccessTimes::Noatime, AccessTimes::Strictatime]), barriers in option::of(any::<bool>()),
         journal in option::of(select(vec![JournalMode::Ordered, JournalMode::Writeback, JournalMode::Journal])), discard in any::<bool>(),
         commit in option::of(1_u64..9999), host_cache in any::<bool>(),

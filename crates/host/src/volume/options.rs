@@ -144,13 +144,23 @@ impl VolumeSpec {
         Ok(())
     }
 
-    /// The command that makes the file system on `device`; `None` for a raw one. Nothing is left to be done in the background later.
+    /// The command that makes the file system on `device`; `None` for a raw one. Nothing is left to be done in the background later,
+    /// and a small volume has the layout of a large one.
     #[must_use]
     pub fn mkfs(&self, device: &Path) -> Option<Invocation> {
         let file_system = self.file_system?;
         let mut invocation = Invocation::new(file_system.maker().0);
         invocation = match file_system {
-            FileSystem::Ext4 => invocation.args(["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"]),
+            FileSystem::Ext4 => invocation.args([
+                "-q",
+                "-F",
+                "-T",
+                "default",
+                "-m",
+                "0",
+                "-E",
+                "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
+            ]),
             FileSystem::Xfs => invocation.args(["-q", "-f", "-K"]),
         };
         if let Some(bytes) = self.block_size {
@@ -311,7 +321,7 @@ mod tests {
                 ..spec()
             })
             .as_deref(),
-            Some("mkfs.ext4 -q -F -m 0 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -b 1024 /dev/loop9")
+            Some("mkfs.ext4 -q -F -T default -m 0 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -b 1024 /dev/loop9")
         );
         let xfs = VolumeSpec {
             file_system: Some(FileSystem::Xfs),

@@ -118,7 +118,7 @@ keys! {
         /// Its file system.
         filesystem: Choice<VolumeFileSystem> = Choice::NEW, Optional("\"ext4\"");
         /// Block size of the file system.
-        block_size: Choice<BlockSize> = Choice::NEW, Optional("as mkfs chooses");
+        block_size: Choice<BlockSize> = Choice::NEW, Optional("\"4KiB\"");
         /// What reading does to access times.
         atime: Choice<AccessTimes> = Choice::NEW, Optional("\"relatime\"");
         /// Write barriers; without them a power cut can destroy the file system (ext4 only).
@@ -232,7 +232,7 @@ impl StorageKeys {
             shared: self.per == Some(PoolPer::Host),
             filesystem,
             size: self.size,
-            block_size: self.block_size,
+            block_size: self.block_size.unwrap_or(BlockSize::Four),
             atime: self.atime.unwrap_or(AccessTimes::Relatime),
             barriers: self.barriers.map(|switch| switch.0),
             journal: self.journal,
@@ -254,7 +254,7 @@ impl StorageKeys {
             per: volume.map(|volume| if volume.shared { PoolPer::Host } else { PoolPer::Guest }),
             size: volume.and_then(|volume| volume.size.clone()),
             filesystem: filed.map(|volume| volume.filesystem),
-            block_size: filed.and_then(|volume| volume.block_size),
+            block_size: filed.map(|volume| volume.block_size),
             atime: filed.map(|volume| volume.atime),
             barriers: filed.and_then(|volume| volume.barriers).map(Switch),
             journal: filed.and_then(|volume| volume.journal),
