@@ -68,7 +68,7 @@ pub fn replay(plan: &Plan, search: &Search, trials: &[TrialData]) -> Result<(Mac
         let (load, passed) = (step.load, step.outcome.passed());
         match (step.purpose, machine.next_probe()) {
             // A trial that the machine asks for; in any other order it is knowledge all the same.
-            (Purpose::Approach | Purpose::Confirm | Purpose::Above, Some(probe)) if probe.load == load => {
+            (Purpose::Approach | Purpose::Confirm | Purpose::Above, Some(probe)) if same(probe.load, load) => {
                 machine.observe(step.outcome.clone())
             }
             _ => passed.into_iter().for_each(|passed| machine.learn(load, passed)),

@@ -16,8 +16,8 @@ use rookery_study::{HostFacts, Plan, Purpose, Search, Study};
 
 use crate::{Event, LabError, Listener, facts::now};
 
-/// More trials of one load than the largest budget of a search has are a fault of ours.
-const MOST_ATTEMPTS: u32 = 200;
+/// No search has so large a budget: one that asks for more is a fault of ours.
+const MOST_PROBES: usize = 400;
 
 /// The growth of one run.
 pub(crate) struct Growth<'a> {
@@ -133,8 +133,12 @@ impl<'a> Growth<'a> {
             return Ok(());
         };
         let attempt = attempt(&tried, &probe);
-        if attempt > MOST_ATTEMPTS {
-            return Err(LabError::Internal(format!("search {id} asks for the load {} without end", probe.load)));
+        let probes = tried.iter().filter(|tried| tried.purpose != Purpose::Study).count();
+        if probes > MOST_PROBES {
+            return Err(LabError::Internal(format!(
+                "search {id} asks for the load {} without end",
+                probe.load
+            )));
         }
         if let Err(error) = plan.add_probe(id, probe.load, purpose(probe.purpose), attempt, host) {
             // The ends of the range fit; a rule of the study that has no value between them is the study's own fault.

@@ -80,7 +80,8 @@ fn a_noisy_search_finds_the_load_that_a_quiet_one_finds() {
     let noisy = confirmed(&run(&study(search, 0.03)));
     // 8 ms of CPU are 125 orders/s at most; with 1 s of think time and 0.5 s of response time that is less than 190 users.
     assert!((150.0..190.0).contains(&quiet), "{quiet}");
-    assert!((noisy / quiet - 1.0).abs() < 0.08, "{noisy} instead of {quiet}");
+    // What most noisy trials keep is less than what a quiet one does.
+    assert!((0.85..1.05).contains(&(noisy / quiet)), "{noisy} instead of {quiet}");
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn guests_and_rates_are_searched_too() {
     assert!(loads.iter().all(|users| users % 60.0 == 0.0), "whole guests of 60 users: {loads:?}");
     assert!(loads.len() > 4);
 
-    let rate = "model = \"open\"\n[load.search]\nto = 200";
+    let rate = "model = \"open\"\n[load.search]\nto = 200\nresolution = 0.05";
     let per_s = confirmed(&run(&study(rate, 0.0)));
     assert!((90.0..125.0).contains(&per_s), "{per_s}");
 }
