@@ -3,7 +3,7 @@
 //! The state of a search is nowhere stored: it follows from the plan (range, hint, ladder) and the outcomes of its trials. Whoever conducts a run and
 //! whoever reports it replay the same outcomes and so agree.
 
-use rookery_model::search::{Answer, Hint, Outcome, Search as Machine, Settings, SettingsError};
+use rookery_model::search::{Answer, Ending, Hint, Outcome, Search as Machine, Settings, SettingsError};
 use rookery_stats::{
     Measurement,
     faults::{driver_bound, overload},
@@ -111,7 +111,9 @@ pub fn expected(plan: &Plan, search: u32, trials: &[TrialData]) -> Result<Option
     };
     let mut best: Option<(bool, Expected)> = None;
     for other in plan.searches.iter().filter(|other| other.id != search && other.over == own.over) {
-        let Some(load) = found(plan, other, trials)?.answer.load else {
+        // A search that has only its ladder yet has found nothing.
+        let answer = found(plan, other, trials)?.answer;
+        let Some(load) = answer.load.filter(|_| answer.confirmed || answer.ending == Ending::Found) else {
             continue;
         };
         let same = other.guests == own.guests && other.vcpus == own.vcpus;

@@ -7,12 +7,13 @@ use std::collections::HashSet;
 
 use rookery_judge::{
     Run, TrialData,
+    predict::predicted_knee,
     search::{self, Tried},
 };
 use rookery_model::search::{Probe, Purpose as ProbePurpose};
 use rookery_stats::adaptive::{Decision, Rule};
 use rookery_store::{RunHeader, Store, TrialStatus};
-use rookery_study::{HostFacts, Plan, Purpose, Search, Study};
+use rookery_study::{Expected, HostFacts, Over, Plan, Purpose, Search, Study};
 
 use crate::{Event, LabError, Listener, facts::now};
 
@@ -47,11 +48,11 @@ impl<'a> Growth<'a> {
             return Ok(false);
         }
         self.read(store)?;
-        let mut plan = header.plan;
+        let mut plan = header.plan.clone();
         let before = plan.trials.len();
         add_repeats(&mut plan, &header.study, &self.known);
         if plan.trials.len() == before {
-            self.add_probes(&mut plan, &header.host.facts, store)?;
+            self.add_probes(&header, &mut plan, store)?;
         }
         let grown = plan.trials.len() > before;
         if grown {
@@ -76,7 +77,7 @@ impl<'a> Growth<'a> {
     }
 
     /// One probe for each search of the first layout whose searches have not all ended: its variants take turns, so that what drifts does so for all.
-    fn add_probes(&mut self, plan: &mut Plan, host: &HostFacts, store: &Store) -> Result<(), LabError> {
+    fn add_probes(&mut self, header: &RunHeader, plan: &mut Plan, store: &Store) -> Result<(), LabError> {
         let same = |a: &Search, b: &Search| a.guests == b.guests && a.vcpus == b.vcpus && a.load == b.load;
         let groups: Vec<Vec<u32>> = plan
             .searches
@@ -84,10 +85,10 @@ impl<'a> Growth<'a> {
             .map(|group| group.iter().map(|search| search.id).collect())
             .collect();
         for group in groups {
-            self.expect(plan, &group)?;
+            self.expect(header, plan, &group)?;
             let before = plan.trials.len();
             for id in group {
-                self.add_probe(plan, id, host, store)?;
+                self.add_probe(plan, id, &header.host.facts, store)?;
             }
             if plan.trials.len() > before {
                 return Ok(());
@@ -97,7 +98,7 @@ impl<'a> Growth<'a> {
     }
 
     /// What is expected of searches that are about to begin.
-    fn expect(&self, plan: &mut Plan, group: &[u32]) -> Result<(), LabError> {
+    fn expect(&self, header: &RunHeader, plan: &mut Plan, group: &[u32]) -> Result<(), LabError> {
         let begun = |plan: &Plan| {
             plan.points
                 .iter()
@@ -107,12 +108,30 @@ impl<'a> Growth<'a> {
             return Ok(());
         }
         for id in group {
-            let hint = search::expected(plan, *id, &self.known).map_err(|error| LabError::Internal(error.to_string()))?;
+            let neighbours = search::expected(plan, *id, &self.known).map_err(|error| LabError::Internal(error.to_string()))?;
+            let hint = neighbours.or_else(|| self.predicted(header, plan, *id));
             if let Some(search) = plan.searches.iter_mut().find(|search| search.id == *id) {
                 search.hint = hint;
             }
         }
         Ok(())
+    }
+
+    /// What the queueing model, calibrated by the trials so far, expects of a layout that has no neighbour.
+    fn predicted(&self, header: &RunHeader, plan: &Plan, id: u32) -> Option<Expected> {
+        let search = plan.searches.iter().find(|search| search.id == id)?;
+        if search.over == Over::Guests || self.known.is_empty() {
+            return None;
+        }
+        let run = Run {
+            header: header.clone(),
+            trials: self.known.clone(),
+            attempts: Vec::new(),
+            notes: Vec::new(),
+        };
+        let expected = predicted_knee(&run, search.variant, search.guests, search.vcpus)?;
+        let load = expected.load.clamp(search.lowest, search.highest);
+        Some(Expected { load, ..expected })
     }
 
     fn add_probe(&mut self, plan: &mut Plan, id: u32, host: &HostFacts, store: &Store) -> Result<(), LabError> {
