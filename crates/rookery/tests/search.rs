@@ -129,7 +129,7 @@ fn an_interrupted_search_goes_on_as_if_nothing_had_been() {
 
 #[test]
 fn guests_and_rates_are_searched_too() {
-    let guests = "users = 60\nrepeats = 1\n[load.search]\nover = \"guests\"";
+    let guests = "users = 60\nrepeats = 3\n[load.search]\nover = \"guests\"";
     let text_of_study = study(guests, 0.0).replace("noise = 0", "host_cpus = 4, guest_overhead = 0.05, noise = 0");
     let text_of_study = format!("{text_of_study}\n[host]\novercommit = 4\n");
     let loads: Vec<f64> = trials(&run(&text_of_study)).iter().map(|trial| trial.1).collect();
