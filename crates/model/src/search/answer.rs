@@ -35,7 +35,7 @@ pub enum Ending {
     NothingPasses,
     /// Even the highest load passes.
     EverythingPasses,
-    /// Probes were invalid twice running: the driver or the environment, not the system under test, is the limit.
+    /// Probes were invalid three times running: the driver or the environment, not the system under test, is the limit.
     Invalid {
         /// At which load.
         load: f64,

@@ -63,6 +63,8 @@ const KEPT: f64 = 0.85;
 const BROKEN: f64 = 0.2;
 /// What each end of the interval of the knee leaves out. A little less than 2.5 %: the belief thinks in a few degrees of noise, not in all.
 const TAIL: f64 = 0.02;
+/// So many invalid probes running end the search. Near saturation chance alone makes a tenth of them invalid, where a steady state is asked for.
+const MOST_INVALID: usize = 3;
 /// On the way to the knee, probes go in turn to where it lies below, and above, with this probability.
 const ASIDE: f64 = 0.35;
 /// The knee is outside the range when that is so likely.
@@ -141,8 +143,10 @@ impl Search {
     pub fn observe(&mut self, outcome: Outcome) {
         let Some(probe) = self.next_probe() else { return };
         let passed = outcome.passed();
-        let repeated = self.probes.last().is_some_and(|(_, last)| last.passed().is_none());
-        if let (Outcome::Invalid { reason }, true) = (&outcome, repeated) {
+        let before = self.probes.iter().rev().take_while(|(_, last)| last.passed().is_none()).count();
+        if let Outcome::Invalid { reason } = &outcome
+            && before + 1 >= MOST_INVALID
+        {
             self.stage = Stage::Done(Ending::Invalid {
                 load: probe.load,
                 reason: reason.clone(),
