@@ -18,16 +18,12 @@ impl Split {
     /// Hold out the largest loads: a `share` of all loads, rounded down, but at least one; loads of layouts are put in order per core.
     ///
     /// # Errors
-    /// In words, when fewer than two loads would remain to fit.
+    /// In a clause of words, when fewer than two loads would remain to fit.
     pub fn by_load(readings: &Readings, share: f64) -> Result<Self, String> {
         let levels = levels(&readings.all);
         let held = ((levels.len() as f64 * share + 1e-9).floor() as usize).max(1);
         if levels.len() < held + 2 {
-            return Err(format!(
-                "{} different loads: to hold out {held}, {} are needed",
-                levels.len(),
-                held + 2
-            ));
+            return Err(too_few(levels.len(), held));
         }
         let border = levels[levels.len() - held] / SAME.sqrt();
         Ok(Self::parted(readings, |reading| reading.load_per_core() > border))
@@ -62,6 +58,15 @@ impl Split {
             fitted: readings.with(below),
             held: readings.with(above),
         }
+    }
+}
+
+fn too_few(levels: usize, held: usize) -> String {
+    let needed = held + 2;
+    match levels {
+        0 => "no trial is good enough to fit".to_owned(),
+        1 => format!("only one load per core was measured, and a curve needs {needed} different ones or more"),
+        count => format!("only {count} different loads per core were measured, and {needed} are needed to hold out {held}"),
     }
 }
 

@@ -218,10 +218,15 @@ fn numbers_are_refused_far_from_what_was_measured() {
 #[test]
 fn too_few_loads_have_no_held_out_error() {
     let refused = HeldOutError::of(&run(&study("1", &[16, 64], 3), &World::PLAIN, 1)).expect_err("two loads");
-    assert_eq!(refused, "2 different loads: to hold out 1, 3 are needed");
+    assert_eq!(refused, "only 2 different loads per core were measured, and 3 are needed to hold out 1");
+    let refused = HeldOutError::of(&run(&study("1", &[16], 3), &World::PLAIN, 1)).expect_err("one load");
+    assert_eq!(
+        refused,
+        "only one load per core was measured, and a curve needs 3 different ones or more"
+    );
     let mut empty = ladder(&World::PLAIN, 1);
     empty.trials.clear();
-    assert!(HeldOutError::of(&empty).is_err());
+    assert_eq!(HeldOutError::of(&empty).expect_err("no trial"), "no trial is good enough to fit");
 }
 
 #[test]
