@@ -242,3 +242,6 @@ fn rule_words(rule: &RuleResult) -> String {
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,7 +54,7 @@ impl Study {
     #[must_use]
     pub fn intent(&self) -> Intent {
         Intent {
-            settle_s: self.steady_rate().then(|| self.load.settle.as_secs_f64()),
+            settle_s: self.steady_rate().then_some(self.load.settle.as_secs_f64()),
             new_customers: Some(self.workload.new_customers),
         }
     }

@@ -8,7 +8,7 @@ mod candidates;
 mod choose;
 mod estimate;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod forecast;
 mod holdout;
 mod interval;
