@@ -208,7 +208,7 @@ fn layout(panel: &Panel) -> Layout {
         })
     };
     let mut layout = Layout::new()
-        .height(if rows == 1 { HEIGHT } else { ROW_HEIGHT * rows + 90 } + legend_height(panel))
+        .height(height(panel, rows) + legend_height(panel))
         .auto_size(true)
         .margin(Margin::new().left(70).right(20).top(50).bottom(70))
         .bar_mode(if columns { BarMode::Overlay } else { BarMode::Group })
@@ -222,11 +222,7 @@ fn layout(panel: &Panel) -> Layout {
                 .y_anchor(Anchor::Bottom),
         )
         .x_axis(x_axis);
-    let axes = panel
-        .rows
-        .iter()
-        .enumerate()
-        .map(|(index, row)| y_axis(row, index, rows, panel.log.1));
+    let axes = panel.rows.iter().enumerate().map(|(index, row)| y_axis(row, index, rows, panel));
     for (index, axis) in axes.enumerate() {
         layout = match index {
             0 => layout.y_axis(axis),
@@ -238,6 +234,11 @@ fn layout(panel: &Panel) -> Layout {
     let shapes: Vec<Shape> = panel.window.map(shade).into_iter().chain(panel.lines.iter().map(upright)).collect();
     let names = panel.lines.iter().map(|line| name_of(line, panel.log.0)).collect();
     layout.shapes(shapes).annotations(names)
+}
+
+fn height(panel: &Panel, rows: usize) -> usize {
+    let by_rows = if rows == 1 { HEIGHT } else { ROW_HEIGHT * rows + 90 };
+    panel.height.unwrap_or(by_rows)
 }
 
 /// A line across all rows.
@@ -269,13 +270,13 @@ fn name_of((x, name): &(f64, String), log: bool) -> Annotation {
 }
 
 /// Rows share the height, top first, with a gap between them.
-fn y_axis(row: &Row, index: usize, rows: usize, log: bool) -> Axis {
+fn y_axis(row: &Row, index: usize, rows: usize, panel: &Panel) -> Axis {
     let (share, gap) = (1.0 / rows as f64, if rows > 1 { 0.05 } else { 0.0 });
     let top = 1.0 - share * index as f64;
-    let axis = if log {
-        Axis::new().type_(AxisType::Log)
-    } else {
-        Axis::new().range_mode(RangeMode::ToZero)
+    let axis = match panel.top {
+        _ if panel.log.1 => Axis::new().type_(AxisType::Log),
+        Some(top) => Axis::new().range(vec![0.0, top]),
+        None => Axis::new().range_mode(RangeMode::ToZero),
     };
     axis.title(text(&row.y_title))
         .domain(&[f64::max(top - share + gap, 0.0), top])

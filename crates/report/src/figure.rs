@@ -36,6 +36,10 @@ pub(crate) struct Panel {
     pub(crate) lines: Vec<(f64, String)>,
     /// Whether x and y are on logarithmic scales.
     pub(crate) log: (bool, bool),
+    /// Where the y axis of every row ends; `None` = above all data.
+    pub(crate) top: Option<f64>,
+    /// Height in pixels; `None` = by the number of rows.
+    pub(crate) height: Option<usize>,
 }
 
 /// One system of axes.
@@ -68,6 +72,8 @@ pub(crate) enum Mark {
     Fit,
     /// The same, dashed: where nothing was tried.
     Beyond,
+    /// A line that was not chosen, the n-th of them: each has dashes of its own.
+    Rival(usize),
 }
 
 /// The symbol of a single dot.

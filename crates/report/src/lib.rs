@@ -42,7 +42,7 @@ use rookery_store::{Store, StoreError};
 pub use analysis::{Analysis, OperationSummary, PERCENTILES, PointSummary, QosCount};
 pub use compare::{compare_html, compare_terminal};
 pub use effects::{Compared, Effects, Interaction, Metric, Worth};
-pub use fit_figure::{FitCurve, FitFigure, FitPoint, fit_html};
+pub use fit_figure::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, fit_html};
 pub use interval::{Basis, Estimate, Quantile};
 pub use rookery_judge::{Run, TrialData};
 pub use scaling::{Grows, Scaling, Step};

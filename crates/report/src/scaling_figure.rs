@@ -83,7 +83,7 @@ fn panel(line: &Scaling) -> Panel {
             .map(|(name, n, _)| (n, format!("{name} {}", format::load(n))))
             .into_iter()
             .collect(),
-        log: (false, false),
+        ..Panel::default()
     }
 }
 

@@ -90,6 +90,7 @@ fn probe_panel(run: &Run, searched: &Searched) -> Option<Panel> {
         window: bounded.then(|| (edge_low.unwrap_or(least), edge_high.unwrap_or(most).min(most))),
         lines: line.into_iter().collect(),
         log: (high > 4.0 * low, true),
+        ..Panel::default()
     })
 }
 

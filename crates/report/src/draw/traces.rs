@@ -8,6 +8,9 @@ use plotly::{
 use super::{Coordinate, place, text};
 use crate::figure::{Datum, Mark, Series, Symbol};
 
+/// Dashes of lines that were not chosen.
+const DASHES: [DashType; 4] = [DashType::Dot, DashType::DashDot, DashType::LongDash, DashType::LongDashDot];
+
 /// The traces of a series; several where it has a band, or symbols of several kinds.
 pub(super) fn of(series: &Series, y_axis: &str, colour: &'static str) -> Vec<Box<dyn Trace>> {
     match series.mark {
@@ -115,6 +118,10 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
         mark => {
             let (mode, line) = match mark {
                 Mark::Line => (Mode::Lines, Line::new().color(colour).width(1.6)),
+                Mark::Rival(number) => (
+                    Mode::Lines,
+                    Line::new().color(colour).width(1.6).dash(DASHES[number % DASHES.len()].clone()),
+                ),
                 Mark::Reference => (Mode::Lines, Line::new().color("#8a94a0").width(1.2).dash(DashType::Dash)),
                 _ => (Mode::LinesMarkers, Line::new().color(colour).width(2.0)),
             };

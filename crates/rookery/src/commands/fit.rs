@@ -8,7 +8,7 @@ mod text;
 use std::{fs, path::Path};
 
 use rookery_model::fit::{Bootstrap, Exclusion, Fitted, Judgement, Observations, Options, Weights, judge};
-use rookery_report::{FitCurve, FitFigure, FitPoint};
+use rookery_report::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint};
 
 use crate::{
     cli::{DecimalArg, FitArgs, WeightsArg},
@@ -150,40 +150,39 @@ fn decode(bytes: Vec<u8>) -> Option<String> {
 /// Points, curves that were not refused, and the band of the chosen one.
 fn figure(args: &FitArgs, observations: &Observations, judgement: &Judgement) -> FitFigure {
     let end = judgement.largest * 1.5;
-    let places: Vec<f64> = (1..=CURVE_POINTS).map(|i| end * i as f64 / CURVE_POINTS as f64).collect();
-    let mut curves = Vec::new();
-    for (place, candidate) in judgement.candidates.iter().enumerate() {
-        let Some(fitted) = candidate.fitted.as_ref().filter(|_| !candidate.refused()) else {
-            continue;
-        };
+    let mut places: Vec<f64> = (1..=CURVE_POINTS).map(|i| end * i as f64 / CURVE_POINTS as f64).collect();
+    // Where the answer turns from solid to dashed.
+    places.push(judgement.largest);
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let curves = judgement.candidates.iter().enumerate().filter_map(|(place, candidate)| {
+        let fitted = candidate.fitted.as_ref().filter(|_| !candidate.refused())?;
         let chosen = judgement.chosen == Some(place);
-        let along = |value: &dyn Fn(f64) -> Option<f64>| places.iter().filter_map(|n| Some((*n, value(*n)?))).collect();
-        curves.push(FitCurve {
+        let point = |n: &f64| CurvePoint {
+            n: *n,
+            x: fitted.throughput(*n),
+            run: band(fitted, *n, observations).filter(|_| chosen),
+        };
+        Some(FitCurve {
             name: format!("{}{}", candidate.model.name(), if chosen { " (chosen)" } else { "" }),
-            points: along(&|n| Some(fitted.throughput(n))),
+            points: places.iter().map(point).collect(),
             chosen,
-        });
-        if chosen && fitted.predict(judgement.largest, observations).is_some() {
-            for name in ["95 % of a run, low", "95 % of a run, high"] {
-                let points = along(&|n| {
-                    fitted
-                        .predict(n, observations)
-                        .map(|found| if name.ends_with("low") { found.run.low } else { found.run.high })
-                });
-                curves.push(FitCurve {
-                    name: name.to_owned(),
-                    points,
-                    chosen: false,
-                });
-            }
-        }
-    }
+        })
+    });
     FitFigure {
         title: format!("Throughput against {}: {}", args.n, args.file.display()),
         x_title: args.n.clone(),
         y_title: args.x.clone(),
-        points: observations.runs().iter().map(|run| FitPoint { n: run.n, x: run.x }).collect(),
-        curves,
-        largest: judgement.largest,
+        panels: vec![FitPanel {
+            label: String::new(),
+            points: observations.runs().iter().map(|run| FitPoint { n: run.n, x: run.x }).collect(),
+            curves: curves.collect(),
+        }],
     }
+}
+
+/// The 95 % interval of a single run; a throughput is never below 0.
+fn band(fitted: &Fitted, n: f64, observations: &Observations) -> Option<(f64, f64)> {
+    let run = fitted.predict(n, observations)?.run;
+    Some((run.low.max(0.0), run.high))
 }
