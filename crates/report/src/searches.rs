@@ -252,6 +252,10 @@ pub(crate) fn against_one_big(all: &[Searched]) -> Vec<Against<'_>> {
     found
 }
 
+/// What load and edge are: a load may lie below the whole interval of its edge.
+pub(crate) const LOAD_AND_EDGE: &str =
+    "The largest load is one that nearly all trials keep. The edge, which half of the trials keep, mostly lies a little higher.";
+
 /// The sentences that open the answer: what carries how much, what variants and splits change.
 pub(crate) fn sentences(all: &[Searched]) -> Vec<String> {
     let mut sentences: Vec<String> = all.iter().map(Searched::sentence).collect();

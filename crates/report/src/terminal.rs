@@ -2,7 +2,7 @@
 
 use rookery_store::TrialStatus;
 
-use crate::{Analysis, PointSummary, Run, figure::Table, forest, format, tables, trust, words};
+use crate::{Analysis, PointSummary, Run, figure::Table, forest, format, searches, tables, trust, words};
 
 /// Counts of trials in words: `5 of 6 trials done, 1 void`.
 pub(crate) fn trial_counts(run: &Run) -> String {
@@ -43,6 +43,9 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
     text += "\n";
     for table in [tables::searches(analysis), tables::confirmed(analysis)] {
         text += &aligned(table.heads, table.rows);
+    }
+    if !analysis.searches.is_empty() {
+        text += &format!("{}\n\n", searches::LOAD_AND_EDGE);
     }
     for table in [
         tables::throughput(analysis),
