@@ -17,25 +17,28 @@ use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
 ///
 /// Where no group carries a guest alone, it takes the least loaded CPUs of all.
 pub(super) fn lay(pin: Pin, guests: u32, vcpus: Vcpus, cpus: &CpuSet, places: &[CpuPlace], overcommit: f64) -> Vec<CpuSet> {
-    let ground = Ground::of(pin, cpus, places);
     let width = (vcpus.whole_cpus() as usize).min(cpus.len());
-    let mut loads = Loads {
-        share: vcpus.0.div_ceil(width.max(1) as u32).into(),
-        most: (overcommit * 1000.0).round() as u64,
-        width,
-        of: BTreeMap::new(),
-    };
-    let slots = ground.groups.iter().map(|group| group.len() / width.max(1)).min().unwrap_or(0);
+    let mut groups = groups(pin, cpus, places);
+    let (share, most) = (vcpus.0.div_ceil(width.max(1) as u32).into(), (overcommit * 1000.0).round() as u64);
+    let slots = groups.iter().map(|group| group.cpus.len() / width.max(1)).min().unwrap_or(0);
+    let carried = |chosen: &[Seat]| chosen.len() == width && chosen.iter().all(|seat| seat.load + share <= most);
     (0..guests as usize)
         .map(|guest| {
-            let on_diagonal = (pin == Pin::Diagonal).then(|| ground.diagonal(guest, slots, width)).flatten();
-            let mut chosen = on_diagonal
-                .filter(|chosen| loads.carry(chosen))
-                .or_else(|| ground.search(pin, guest).find_map(|group| loads.fit(group)))
-                .unwrap_or_else(|| loads.lightest(&ground.all));
-            loads.add(&chosen);
-            chosen.sort_unstable();
-            chosen
+            let on_diagonal = (pin == Pin::Diagonal).then(|| diagonal(&groups, guest, slots, width)).flatten();
+            let first = if pin == Pin::Socket { 0 } else { guest % groups.len().max(1) };
+            let round = (first..groups.len()).chain(0..first);
+            let chosen = on_diagonal
+                .filter(|chosen| carried(chosen))
+                .or_else(|| {
+                    round
+                        .map(|group| groups[group].lightest(group, width))
+                        .find(|chosen| carried(chosen))
+                })
+                .unwrap_or_else(|| lightest_of_all(&groups, width));
+            let mut pins: CpuSet = chosen.iter().map(|seat| groups[seat.group].cpus[seat.rank]).collect();
+            chosen.iter().for_each(|seat| groups[seat.group].add(*seat, share));
+            pins.sort_unstable();
+            pins
         })
         .collect()
 }
@@ -62,94 +65,92 @@ fn place_of(cpu: u32, places: &[CpuPlace]) -> CpuPlace {
     })
 }
 
-/// The guest CPUs in groups, each in the order in which it is filled.
-struct Ground {
-    groups: Vec<Vec<u32>>,
-    all: Vec<u32>,
+/// A socket or a node.
+struct Group {
+    /// Its guest CPUs in the order in which they are filled.
+    cpus: Vec<u32>,
+    /// Thousandths of vCPUs on each, by rank in that order.
+    loads: Vec<u64>,
+    /// Load and rank, the least loaded first: searches lay thousands of guests again and again.
+    order: BTreeSet<(u64, usize)>,
 }
 
-impl Ground {
-    fn of(pin: Pin, cpus: &CpuSet, places: &[CpuPlace]) -> Self {
-        // Which thread of its core a CPU is: the others of the core may belong to the driver.
-        let thread = |place: &CpuPlace| {
-            places
-                .iter()
-                .filter(|other| other.core == place.core && other.cpu < place.cpu)
-                .count()
-        };
-        let mut groups: BTreeMap<u32, Vec<(usize, u32)>> = BTreeMap::new();
-        for cpu in cpus {
-            let place = place_of(*cpu, places);
-            let group = if pin == Pin::Socket { place.socket } else { place.node };
-            groups.entry(group).or_default().push((thread(&place), *cpu));
-        }
-        let ordered = |mut group: Vec<(usize, u32)>| {
-            group.sort_unstable();
-            group.into_iter().map(|(_, cpu)| cpu).collect::<Vec<u32>>()
-        };
-        let groups: Vec<Vec<u32>> = groups.into_values().map(ordered).collect();
+/// A CPU of a group that a guest may take. Sorts by load, then in the order in which CPUs are filled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Seat {
+    load: u64,
+    group: usize,
+    rank: usize,
+}
+
+impl Group {
+    fn of(cpus: Vec<u32>) -> Self {
         Self {
-            all: groups.concat(),
-            groups,
+            loads: vec![0; cpus.len()],
+            order: (0..cpus.len()).map(|rank| (0, rank)).collect(),
+            cpus,
         }
     }
 
-    /// The groups in the order in which a guest tries them.
-    fn search(&self, pin: Pin, guest: usize) -> impl Iterator<Item = &[u32]> {
-        let first = if pin == Pin::Socket { 0 } else { guest % self.groups.len().max(1) };
-        let round = self.groups.iter().cycle().skip(first).take(self.groups.len());
-        round.map(Vec::as_slice)
+    /// Its least loaded CPUs, as many as a guest takes or as there are; of equal ones the first. It is group number `group`.
+    fn lightest(&self, group: usize, width: usize) -> Vec<Seat> {
+        let seats = self.order.iter().take(width);
+        seats
+            .map(|(load, rank)| Seat {
+                load: *load,
+                group,
+                rank: *rank,
+            })
+            .collect()
     }
 
-    fn diagonal(&self, guest: usize, slots: usize, width: usize) -> Option<Vec<u32>> {
-        let slot = guest.checked_rem(slots)?;
-        let round = guest / slots;
-        if round >= self.groups.len() {
-            return None;
-        }
-        let group = &self.groups[(slot + round) % self.groups.len()];
-        group.get(slot * width..(slot + 1) * width).map(<[u32]>::to_vec)
+    fn add(&mut self, seat: Seat, share: u64) {
+        self.order.remove(&(seat.load, seat.rank));
+        self.loads[seat.rank] += share;
+        self.order.insert((self.loads[seat.rank], seat.rank));
     }
 }
 
-/// Thousandths of vCPUs on each CPU.
-struct Loads {
-    /// What a guest adds to each of its CPUs.
-    share: u64,
-    /// What a CPU may carry.
-    most: u64,
-    /// CPUs of a guest.
-    width: usize,
-    of: BTreeMap<u32, u64>,
+/// The guest CPUs by socket or node.
+fn groups(pin: Pin, cpus: &CpuSet, places: &[CpuPlace]) -> Vec<Group> {
+    // Which thread of its core a CPU is: the others of the core may belong to the driver.
+    let thread = |place: &CpuPlace| {
+        let siblings = places.iter().filter(|other| other.core == place.core);
+        siblings.filter(|other| other.cpu < place.cpu).count()
+    };
+    let mut found: BTreeMap<u32, Vec<(usize, u32)>> = BTreeMap::new();
+    for cpu in cpus {
+        let place = place_of(*cpu, places);
+        let group = if pin == Pin::Socket { place.socket } else { place.node };
+        found.entry(group).or_default().push((thread(&place), *cpu));
+    }
+    let ordered = |mut group: Vec<(usize, u32)>| {
+        group.sort_unstable();
+        Group::of(group.into_iter().map(|(_, cpu)| cpu).collect())
+    };
+    found.into_values().map(ordered).collect()
 }
 
-impl Loads {
-    fn load(&self, cpu: u32) -> u64 {
-        self.of.get(&cpu).copied().unwrap_or(0)
+/// The slot of a guest on the diagonal; nothing when all are taken.
+fn diagonal(groups: &[Group], guest: usize, slots: usize, width: usize) -> Option<Vec<Seat>> {
+    let slot = guest.checked_rem(slots)?;
+    let round = guest / slots;
+    if round >= groups.len() {
+        return None;
     }
+    let group = (slot + round) % groups.len();
+    let seat = |rank: usize| {
+        let load = *groups[group].loads.get(rank)?;
+        Some(Seat { load, group, rank })
+    };
+    (slot * width..(slot + 1) * width).map(seat).collect()
+}
 
-    /// Whether these CPUs carry one more guest.
-    fn carry(&self, cpus: &[u32]) -> bool {
-        cpus.len() == self.width && cpus.iter().all(|cpu| self.load(*cpu) + self.share <= self.most)
-    }
-
-    /// The least loaded CPUs of a group, of equal ones the first.
-    fn lightest(&self, group: &[u32]) -> Vec<u32> {
-        let mut order = group.to_vec();
-        order.sort_by_key(|cpu| self.load(*cpu));
-        order.truncate(self.width);
-        order
-    }
-
-    fn fit(&self, group: &[u32]) -> Option<Vec<u32>> {
-        Some(self.lightest(group)).filter(|chosen| self.carry(chosen))
-    }
-
-    fn add(&mut self, cpus: &[u32]) {
-        for cpu in cpus {
-            *self.of.entry(*cpu).or_default() += self.share;
-        }
-    }
+fn lightest_of_all(groups: &[Group], width: usize) -> Vec<Seat> {
+    let mut seats: Vec<Seat> = (0..groups.len()).flat_map(|group| groups[group].lightest(group, width)).collect();
+    seats.sort_unstable();
+    seats.truncate(width);
+    seats
 }
 
 #[cfg(test)]
