@@ -150,3 +150,24 @@ fn points_are_repeated_until_their_intervals_are_narrow_but_no_longer_than_allow
     assert_eq!(count(50.0), 3, "{all:?}");
     assert!((4..=7).contains(&count(400.0)), "{all:?}");
 }
+
+#[test]
+fn real_guests_are_searched_as_simulated_ones_are() {
+    let place = Place::new();
+    let search = "\n[load.search]\nto = \"30 per host\"\nresolution = 0.3\nprobes = 8\nconfirm = 2\n";
+    let text_of_study = common::tiny_study("bare", "1", "")
+        .replace("users = \"6 per guest\"\n", "")
+        .replace("guests = [1, 2]", "guests = 2");
+    let text_of_study = text_of_study.replace("\n[qos]", &format!("{search}\n[qos]"));
+    let path = place.study("search.toml", &text_of_study);
+    let output = place.rookery(&["run", &path, "-q"]).output().expect("rookery starts");
+    assert!(common::went_to_its_end(&output), "{}", text(&output.stderr));
+    let all = trials(&place.export());
+    // Two guests that are allowed 5 s carry 30 users with ease; on a busy machine some trials are void.
+    let largest = all.iter().map(|trial| trial.1).fold(0.0, f64::max);
+    assert!(all.len() <= 8 && all.iter().all(|trial| trial.0 != "study"), "{all:?}");
+    assert!(
+        (2.0..=30.0).contains(&largest) && all.iter().all(|trial| trial.3 != "failed"),
+        "{all:?}"
+    );
+}
