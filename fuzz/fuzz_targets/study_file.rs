@@ -19,6 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         memory_mib: 65_536,
         disk_free_mib: 1 << 20,
         root: true,
+        places: Vec::new(),
     };
     let (plan, problems) = Plan::anyway(&document, &host);
     assert!(!render_plan(&plan, document.study()).is_empty());
