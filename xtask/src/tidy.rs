@@ -15,6 +15,7 @@ const LAYERS: &[&[&str]] = &[
         "rookery-guest",
         "rookery-stack",
         "rookery-driver",
+        "rookery-oltp",
         "rookery-monitor",
         "rookery-store",
     ],

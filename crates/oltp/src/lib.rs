@@ -1,0 +1,31 @@
+//! The order-entry workload on real databases: MariaDB, MySQL and PostgreSQL.
+//!
+//! A [`Target`] says where a database is. [`load`] fills it from a population, [`verify`] checks the consistency conditions, and [`drive`]
+//! puts terminals on it and gives the figures with the ledger check. [`DbSession`] is a terminal's connection.
+//! The functions block; each brings its own runtime, and its threads end with it.
+
+mod database;
+mod drive;
+mod error;
+mod load;
+mod mysql;
+mod postgres;
+mod session;
+mod target;
+mod verify;
+
+pub use database::Database;
+pub use drive::{DriveOptions, Latencies, Report, drive};
+pub use error::{ClientError, OltpError};
+pub use load::{LoadOptions, Loaded, Progress, load};
+pub use session::{DbSession, SessionOptions};
+pub use target::Target;
+pub use verify::{Check, Verification, verify};
+
+/// A runtime of one thread.
+fn runtime() -> Result<tokio::runtime::Runtime, OltpError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(OltpError::Runtime)
+}

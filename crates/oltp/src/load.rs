@@ -1,0 +1,270 @@
+//! Loading: the rows of a population are streamed into the database over several connections, one table of one warehouse at a time.
+//!
+//! Memory stays bounded: a connection holds a few chunks of text, whatever the size of the database. The schema comes before the rows; keys,
+//! indexes, procedures and statistics behind them; `oe_meta` last, so that a load that was cut off is never taken for a whole one.
+
+mod bulk;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rookery_workload::orderentry::{
+    Dialect, Moment, Population, SchemaOptions, Table, after_load, create_tables, drop_tables,
+    population::{Part, meta_rows},
+    sql::{create_procedures, drop_procedures},
+};
+
+use crate::{Database, OltpError, Target, runtime, verify};
+
+/// What is loaded, and how.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// The rows.
+    pub population: Population,
+    /// The schema.
+    pub schema: SchemaOptions,
+    /// Connections that load at once, at least 1.
+    pub connections: usize,
+    /// Whether tables of the workload that exist are dropped first.
+    pub overwrite: bool,
+    /// Whether rows are counted and conditions checked at the end.
+    pub check: bool,
+}
+
+impl LoadOptions {
+    /// Everything as usual, over `connections`.
+    #[must_use]
+    pub fn new(population: Population, connections: usize) -> Self {
+        Self {
+            population,
+            schema: SchemaOptions::default(),
+            connections,
+            overwrite: false,
+            check: true,
+        }
+    }
+}
+
+/// How far a load is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Rows that were sent.
+    pub rows: u64,
+    /// Bytes of text that were sent.
+    pub bytes: u64,
+}
+
+/// What was loaded.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The server's version, in its own words.
+    pub version: String,
+    /// Rows, without those of `oe_meta`.
+    pub rows: u64,
+    /// Bytes of text.
+    pub bytes: u64,
+    /// How long the rows took.
+    pub streaming: Duration,
+    /// How long keys, indexes, procedures and statistics took.
+    pub indexing: Duration,
+    /// How long the checks took; nothing where they were left out.
+    pub checking: Option<Duration>,
+    /// Conditions that are broken; a right load has none.
+    pub broken: Vec<verify::Check>,
+}
+
+/// Loads a population. Blocks; `progress` is called from several threads, a few times per megabyte; `stop` ends the load soon.
+///
+/// # Errors
+/// When there is no way to the database, it already holds such tables, or rows do not arrive. What was loaded until then stays there, without
+/// its `oe_meta`, and is refused by everything but another load with `overwrite`.
+pub fn load(target: &Target, options: &LoadOptions, stop: &AtomicBool, progress: &(dyn Fn(Progress) + Sync)) -> Result<Loaded, OltpError> {
+    let runtime = runtime()?;
+    runtime.block_on(prepare(target, options))?;
+    let began = Instant::now();
+    let work = Work {
+        parts: Mutex::new(Box::new(Part::all(&options.population))),
+        failed: AtomicBool::new(false),
+        stop,
+        progress,
+        total: Mutex::new(BTreeMap::new()),
+    };
+    stream(target, options, &work)?;
+    let streaming = began.elapsed();
+    let sent = work.total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    runtime.block_on(async {
+        let mut database = Database::connect(target).await?;
+        let began = Instant::now();
+        finish(&mut database, options).await?;
+        let indexing = began.elapsed();
+        let began = Instant::now();
+        let mut broken = Vec::new();
+        if options.check {
+            for (&table, sent) in &sent {
+                verify::check_rows(&mut database, table, sent.rows).await?;
+            }
+            let found = verify::verify_on(&mut database, target, Moment::AfterLoad).await?;
+            broken = found.checks.into_iter().filter(|check| !check.offenders.is_empty()).collect();
+        }
+        Ok(Loaded {
+            version: database.version().to_owned(),
+            rows: sent.values().map(|sent| sent.rows).sum(),
+            bytes: sent.values().map(|sent| sent.bytes).sum(),
+            streaming,
+            indexing,
+            checking: options.check.then(|| began.elapsed()),
+            broken,
+        })
+    })
+}
+
+/// What the loading threads share.
+struct Work<'a> {
+    parts: Mutex<Box<dyn Iterator<Item = Part> + Send>>,
+    failed: AtomicBool,
+    stop: &'a AtomicBool,
+    progress: &'a (dyn Fn(Progress) + Sync),
+    total: Mutex<BTreeMap<Table, Progress>>,
+}
+
+impl Work<'_> {
+    fn next(&self) -> Option<Part> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).next()
+    }
+
+    fn ends(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, table: Table, sent: Progress) {
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = total.entry(table).or_default();
+        entry.rows += sent.rows;
+        entry.bytes += sent.bytes;
+    }
+}
+
+async fn prepare(target: &Target, options: &LoadOptions) -> Result<(), OltpError> {
+    let mut database = Database::connect(target).await?;
+    let dialect = database.dialect();
+    if options.overwrite {
+        for statement in drop_procedures(dialect).iter().chain(&drop_tables(dialect)) {
+            database.execute(statement).await?;
+        }
+    } else if let Some(table) = first_table(&mut database).await? {
+        return Err(OltpError::Exists {
+            target: target.to_string(),
+            table,
+        });
+    }
+    for statement in create_tables(dialect, options.schema) {
+        database.execute(&statement).await?;
+    }
+    Ok(())
+}
+
+async fn first_table(database: &mut Database) -> Result<Option<&'static str>, OltpError> {
+    let schema = if database.dialect().is_mysql_like() {
+        "DATABASE()"
+    } else {
+        "current_schema()"
+    };
+    let query = format!("SELECT table_name FROM information_schema.tables WHERE table_schema = {schema}");
+    let rows = database.rows(&query).await?;
+    let names: Vec<String> = rows.into_iter().flatten().flatten().collect();
+    Ok(Table::ALL
+        .into_iter()
+        .map(Table::name)
+        .find(|name| names.iter().any(|found| found == name)))
+}
+
+/// Runs the loading threads, and gives the first error.
+fn stream(target: &Target, options: &LoadOptions, work: &Work<'_>) -> Result<(), OltpError> {
+    let threads = options.connections.max(1);
+    let ends: Vec<Result<(), OltpError>> = thread::scope(|scope| {
+        let spawned: Vec<_> = (0..threads)
+            .map(|number| {
+                thread::Builder::new()
+                    .name(format!("load-{number}"))
+                    .spawn_scoped(scope, || {
+                        let end = runtime().and_then(|runtime| runtime.block_on(load_parts(target, options, work)));
+                        if end.is_err() {
+                            work.failed.store(true, Ordering::Relaxed);
+                        }
+                        end
+                    })
+                    .map_err(OltpError::Runtime)
+            })
+            .collect();
+        let joined = spawned.into_iter().map(|thread| match thread?.join() {
+            Ok(end) => end,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect()
+    });
+    // The others were only told to stop.
+    let (stopped, failed): (Vec<OltpError>, Vec<OltpError>) = ends
+        .into_iter()
+        .filter_map(Result::err)
+        .partition(|error| matches!(error, OltpError::Stopped));
+    match failed.into_iter().chain(stopped).next() {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+async fn load_parts(target: &Target, options: &LoadOptions, work: &Work<'_>) -> Result<(), OltpError> {
+    let mut database = Database::connect(target).await?;
+    for statement in session_settings(database.dialect()) {
+        database.execute(statement).await?;
+    }
+    while let Some(part) = work.next() {
+        if work.ends() {
+            return Err(OltpError::Stopped);
+        }
+        let sent = bulk::load_part(&mut database, target, &options.population, part, work).await?;
+        work.add(part.table, sent);
+    }
+    Ok(())
+}
+
+fn session_settings(dialect: Dialect) -> &'static [&'static str] {
+    if dialect.is_mysql_like() {
+        // An empty table is filled without an undo log, which locks it: others wait as long as that takes.
+        &["SET SESSION unique_checks = 0, foreign_key_checks = 0, innodb_lock_wait_timeout = 86400"]
+    } else {
+        // Nothing has to survive before the load has ended, and a checkpoint ends it.
+        &["SET synchronous_commit = off"]
+    }
+}
+
+/// Keys, indexes, statistics, procedures, and at the very end the word that all is there.
+async fn finish(database: &mut Database, options: &LoadOptions) -> Result<(), OltpError> {
+    let dialect = database.dialect();
+    for statement in after_load(dialect, options.schema) {
+        match database.execute(&statement).await {
+            // Not every user may ask for a checkpoint; the server makes one in its own time.
+            Err(OltpError::Statement { why, .. }) if statement == "CHECKPOINT" && why.code().is_some_and(|(state, _)| state == "42501") => {
+            }
+            done => done?,
+        }
+    }
+    for statement in create_procedures(dialect) {
+        database.execute(&statement).await?;
+    }
+    let mut rows = meta_rows(&options.population);
+    rows.push(("foreign_keys", options.schema.foreign_keys.to_string()));
+    rows.push(("history_pk", options.schema.history_key.to_string()));
+    rows.push(("loader_version", env!("CARGO_PKG_VERSION").to_owned()));
+    let values: Vec<String> = rows.iter().map(|(key, value)| format!("('{key}', '{value}')")).collect();
+    database
+        .execute(&format!("INSERT INTO oe_meta (k, v) VALUES {}", values.join(", ")))
+        .await
+}

@@ -1,0 +1,68 @@
+//! A terminal's connection to any of the databases.
+
+use std::future::Future;
+
+use rookery_workload::orderentry::{
+    Dialect, Isolation,
+    sql::Style,
+    transaction::{Answers, ErrorClass, Flight, Session},
+};
+
+use crate::{ClientError, OltpError, Target, mysql::MysqlSession, postgres::PostgresSession, target::Protocol};
+
+/// What a session is opened with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// Whose statements are prepared.
+    pub style: Style,
+    /// The isolation level that is asked for.
+    pub isolation: Isolation,
+}
+
+/// A connection with the prepared statements of one style.
+#[derive(Debug)]
+pub struct DbSession(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    Mysql(MysqlSession),
+    Postgres(PostgresSession),
+}
+
+impl DbSession {
+    /// Connects and prepares. Within a tokio runtime, in which the session stays.
+    ///
+    /// # Errors
+    /// When there is no way to the database, it refuses a statement, or the style is not possible there.
+    pub async fn open(target: &Target, options: SessionOptions) -> Result<Self, OltpError> {
+        match target.protocol {
+            Protocol::Mysql if options.style == Style::Pipelined => Err(OltpError::NoPipeline),
+            Protocol::Mysql => Ok(Self(Inner::Mysql(MysqlSession::open(target, options).await?))),
+            Protocol::Postgresql => Ok(Self(Inner::Postgres(PostgresSession::open(target, options).await?))),
+        }
+    }
+}
+
+impl Session for DbSession {
+    type Error = ClientError;
+
+    fn dialect(&self) -> Dialect {
+        match &self.0 {
+            Inner::Mysql(session) => session.dialect,
+            Inner::Postgres(_) => Dialect::Postgresql,
+        }
+    }
+
+    fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> impl Future<Output = Result<(), ClientError>> {
+        async move {
+            match &mut self.0 {
+                Inner::Mysql(session) => session.fly(flight, answers).await,
+                Inner::Postgres(session) => session.fly(flight, answers).await,
+            }
+        }
+    }
+
+    fn classify(&self, error: &ClientError) -> ErrorClass {
+        error.class(self.dialect())
+    }
+}

@@ -1,0 +1,247 @@
+//! Where a database is: a URL, taken apart, and whether load may go there.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
+
+use crate::OltpError;
+
+/// Whose protocol is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Mysql,
+    Postgresql,
+}
+
+impl Protocol {
+    fn default_port(self) -> u16 {
+        match self {
+            Self::Mysql => 3306,
+            Self::Postgresql => 5432,
+        }
+    }
+}
+
+/// The way to the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Tcp(SocketAddr),
+    /// MariaDB and MySQL: the socket itself.
+    Socket(PathBuf),
+    /// PostgreSQL: the directory of the socket, and the port that is part of its name.
+    SocketDirectory(PathBuf, u16),
+}
+
+/// A database on a server. It prints itself without the password.
+///
+/// ```
+/// use rookery_oltp::Target;
+/// let target: Target = "mysql://oe:secret@127.0.0.1:3307/shop".parse()?;
+/// assert_eq!(target.to_string(), "mysql://oe@127.0.0.1:3307/shop");
+/// let target: Target = "postgresql://oe@/shop?host=/run/postgresql".parse()?;
+/// assert_eq!(target.to_string(), "postgresql://oe@/shop?host=/run/postgresql&port=5432");
+/// # Ok::<(), rookery_oltp::OltpError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    pub(crate) protocol: Protocol,
+    pub(crate) place: Place,
+    pub(crate) user: String,
+    pub(crate) password: Option<String>,
+    pub(crate) database: String,
+}
+
+impl Target {
+    /// Refuses an address that is neither loopback nor in `confirmed`. Unix sockets are always local.
+    ///
+    /// # Errors
+    /// [`OltpError::Foreign`].
+    pub fn refuse_foreign(&self, confirmed: &[IpAddr]) -> Result<(), OltpError> {
+        match self.place {
+            Place::Tcp(address) if !address.ip().to_canonical().is_loopback() && !confirmed.contains(&address.ip()) => {
+                Err(OltpError::Foreign {
+                    target: self.to_string(),
+                    address: address.ip(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.protocol {
+            Protocol::Mysql => "mysql",
+            Protocol::Postgresql => "postgresql",
+        };
+        let (user, database) = (&self.user, &self.database);
+        match &self.place {
+            Place::Tcp(address) => write!(f, "{scheme}://{user}@{address}/{database}"),
+            Place::Socket(path) => write!(f, "{scheme}://{user}@/{database}?socket={}", path.display()),
+            Place::SocketDirectory(path, port) => write!(f, "{scheme}://{user}@/{database}?host={}&port={port}", path.display()),
+        }
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({self})")
+    }
+}
+
+impl std::str::FromStr for Target {
+    type Err = OltpError;
+
+    fn from_str(url: &str) -> Result<Self, OltpError> {
+        parse(url).map_err(|why| OltpError::BadTarget { why })
+    }
+}
+
+fn parse(url: &str) -> Result<Target, String> {
+    let (scheme, rest) = url.split_once("://").ok_or("there is no `://`")?;
+    let protocol = match scheme {
+        "mysql" | "mariadb" | "mysql+unix" | "mariadb+unix" => Protocol::Mysql,
+        "postgresql" | "postgres" => Protocol::Postgresql,
+        _ => return Err(format!("the scheme `{scheme}` is not known")),
+    };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    // A password may hold an @ that nobody has written as %40.
+    let (account, host) = authority
+        .rsplit_once('@')
+        .ok_or("there is no user; write USER:PASSWORD@ before the host")?;
+    let (user, password) = match account.split_once(':') {
+        Some((user, password)) => (user, Some(decoded(password)?)),
+        None => (account, None),
+    };
+    if database.is_empty() || database.contains('/') {
+        return Err("there is no database; write /NAME behind the host".to_owned());
+    }
+    if user.is_empty() {
+        return Err("the user is empty".to_owned());
+    }
+    Ok(Target {
+        protocol,
+        place: place(protocol, host, query)?,
+        user: decoded(user)?,
+        password,
+        database: decoded(database)?,
+    })
+}
+
+fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
+    let mut socket = None;
+    let mut port = protocol.default_port();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is no KEY=VALUE"))?;
+        match (key, protocol) {
+            ("socket", Protocol::Mysql) | ("host", Protocol::Postgresql) => socket = Some(PathBuf::from(decoded(value)?)),
+            ("port", Protocol::Postgresql) => port = value.parse().map_err(|_| format!("`{value}` is no port"))?,
+            _ => return Err(format!("the parameter `{key}` is not known")),
+        }
+    }
+    match (host.is_empty(), socket) {
+        (true, Some(path)) if path.is_absolute() => Ok(match protocol {
+            Protocol::Mysql => Place::Socket(path),
+            Protocol::Postgresql => Place::SocketDirectory(path, port),
+        }),
+        (true, Some(path)) => Err(format!("the path {} is not absolute", path.display())),
+        (true, None) => Err("there is neither a host nor a socket".to_owned()),
+        (false, Some(_)) => Err("there is a host and a socket; name one of them".to_owned()),
+        (false, None) => address(host, port).map(Place::Tcp),
+    }
+}
+
+/// Addresses alone: where load goes must not depend on a name server.
+fn address(host: &str, port: u16) -> Result<SocketAddr, String> {
+    let wrong = || format!("`{host}` is no address; write 127.0.0.1, 127.0.0.1:PORT, [::1]:PORT or localhost");
+    if let Ok(address) = host.parse::<SocketAddr>() {
+        return Ok(address);
+    }
+    if let Ok(ip) = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, port));
+    }
+    let (name, port) = match host.split_once(':') {
+        Some((name, port)) => (name, port.parse().map_err(|_| wrong())?),
+        None => (host, port),
+    };
+    if name == "localhost" {
+        Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))
+    } else {
+        Err(wrong())
+    }
+}
+
+/// `%40` and the like.
+fn decoded(text: &str) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte == b'%' {
+            let hex = rest.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+            let value = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+            bytes.push(value.ok_or("a `%` is not followed by two hexadecimal digits; write %25 for the sign itself")?);
+            rest = &rest[2..];
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| "the text is not UTF-8".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let target: Target = "mysql://o%65:p%40:w@127.0.0.1/shop".parse().expect("valid");
+        assert_eq!(target.password.as_deref(), Some("p@:w"));
+        assert_eq!(target.to_string(), "mysql://oe@127.0.0.1:3306/shop");
+        assert!(!format!("{target:?}").contains("p@"), "the password stays out of messages");
+        for (url, printed) in [
+            ("postgres://u@localhost:5433/d", "postgresql://u@127.0.0.1:5433/d"),
+            ("postgresql://u@[::1]/d", "postgresql://u@[::1]:5432/d"),
+            ("postgresql://u@[::1]:7/d", "postgresql://u@[::1]:7/d"),
+            ("mysql+unix://root@/d?socket=/run/my.sock", "mysql://root@/d?socket=/run/my.sock"),
+            ("postgresql://u@/d?host=/run/pg&port=7", "postgresql://u@/d?host=/run/pg&port=7"),
+        ] {
+            assert_eq!(url.parse::<Target>().expect(url).to_string(), printed);
+        }
+    }
+
+    #[test]
+    fn bad_urls_are_refused_with_a_word() {
+        for (url, word) in [
+            ("127.0.0.1/d", "://"),
+            ("oracle://u@127.0.0.1/d", "oracle"),
+            ("mysql://127.0.0.1/d", "user"),
+            ("mysql://@127.0.0.1/d", "user is empty"),
+            ("mysql://u@127.0.0.1", "database"),
+            ("mysql://u@db.example/d", "no address"),
+            ("mysql://u@/d", "neither a host nor a socket"),
+            ("mysql://u@127.0.0.1/d?socket=/s", "name one"),
+            ("mysql://u@/d?socket=s", "not absolute"),
+            ("mysql://u@/d?host=/s", "`host` is not known"),
+            ("mysql://u:%4@127.0.0.1/d", "hexadecimal"),
+            ("postgresql://u@/d?host=/s&port=x", "no port"),
+        ] {
+            let error = url.parse::<Target>().expect_err(url).to_string();
+            assert!(error.contains(word), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn foreign_addresses_need_a_word() {
+        let target = |host: &str| format!("mysql://u@{host}/d").parse::<Target>().expect(host);
+        assert!(target("127.0.0.9").refuse_foreign(&[]).is_ok());
+        assert!(target("[::ffff:127.0.0.1]").refuse_foreign(&[]).is_ok());
+        let foreign = target("192.0.2.1");
+        assert!(matches!(foreign.refuse_foreign(&[]), Err(OltpError::Foreign { .. })));
+        assert!(foreign.refuse_foreign(&["192.0.2.1".parse().expect("an address")]).is_ok());
+    }
+}
