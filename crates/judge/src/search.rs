@@ -206,7 +206,7 @@ fn overloaded(measurement: &Measurement, verdict: Option<&Verdict>) -> Option<St
         return None;
     }
     if overload(measurement).is_some() {
-        return Some("arrivals were dropped".to_owned());
+        return Some("every arrival is served".to_owned());
     }
     let rule = verdict?.binding_rule()?;
     (rule.load()? >= FAR_BEYOND).then(|| rule_words(rule))

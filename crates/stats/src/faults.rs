@@ -49,10 +49,15 @@ pub fn driver_bound(measurement: &Measurement) -> Vec<String> {
     rules.into_iter().filter_map(|rule| rule(measurement)).collect()
 }
 
-/// Arrivals that were dropped because the system did not keep up with them.
+/// Why an open load was more than the system carries: arrivals were dropped, or more and more of them waited.
 #[must_use]
 pub fn overload(measurement: &Measurement) -> Option<String> {
-    arrivals::dropped(measurement)
+    arrivals::dropped(measurement).or_else(|| arrivals::unserved(measurement))
+}
+
+/// More arrived than was served; see [`overload`].
+pub(crate) fn unstable(measurement: &Measurement) -> Option<String> {
+    arrivals::unserved(measurement)
 }
 
 /// What a reader should know although it does not void the trial.

@@ -119,12 +119,6 @@ impl Drift {
     pub fn matters(&self) -> bool {
         self.change.abs() > DRIFT_LIMIT && (self.interval.0 > 0.0 || self.interval.1 < 0.0)
     }
-
-    /// For the number outstanding of an open load: whether it grows, that is, more arrives than is served and no steady state exists.
-    #[must_use]
-    pub fn grows(&self) -> bool {
-        self.change > DRIFT_LIMIT && self.interval.0 > 0.0
-    }
 }
 
 /// The relative change from the first half of a series to the second, where it is more than 2 % and more than two standard errors (from

@@ -44,7 +44,13 @@ pub fn of_trial(measurement: &Measurement, resources: &[ResourceSample], intent:
     }
     remarks.extend(growth(measurement, resources).map(about(Matter::Memory)));
     if let Some(settle_s) = intent.settle_s {
-        remarks.extend(steadiness(measurement, settle_s).into_iter().map(about(Matter::SteadyState)));
+        let unstable = faults::unstable(measurement).map(Remark::Fault);
+        remarks.extend(
+            unstable
+                .into_iter()
+                .chain(steadiness(measurement, settle_s))
+                .map(about(Matter::SteadyState)),
+        );
     }
     let freezes = hidden_freezes(measurement).into_iter();
     remarks.extend(freezes.map(|freeze| (Matter::Freeze, Remark::Warning(freeze.sentence()))));

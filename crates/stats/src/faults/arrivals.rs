@@ -1,6 +1,6 @@
 //! Faults of open loads: arrivals that never came.
 
-use crate::Measurement;
+use crate::{Measurement, Mode, ORDER};
 
 /// Largest share of arrivals that may be dropped.
 const DROPPED_LIMIT: f64 = 0.001;
@@ -17,6 +17,30 @@ pub(super) fn dropped(measurement: &Measurement) -> Option<String> {
             arrivals.drawn,
             100.0 * share
         )
+    })
+}
+
+/// Share of the orders that began in the window by which those that ended in it may fall short.
+const UNSERVED_LIMIT: f64 = 0.05;
+
+/// More arrives than is served: the number outstanding grows over the window, so that no steady state exists and response times are those of its
+/// length. In steady state as many orders end in a window as begin in it, but for chance (three deviations of a count).
+pub(super) fn unserved(measurement: &Measurement) -> Option<String> {
+    if measurement.mode == Mode::Closed {
+        return None;
+    }
+    let orders = measurement
+        .guests
+        .iter()
+        .flat_map(|guest| &guest.operations)
+        .filter(|operation| operation.name == ORDER);
+    let (begun, ended) = orders.fold((0_u64, 0_u64), |(begun, ended), order| {
+        (begun + order.started, ended + order.completed + order.failed)
+    });
+    let short = begun.saturating_sub(ended) as f64;
+    let chance = 3.0 * (begun as f64).sqrt();
+    (short > chance && short > UNSERVED_LIMIT * begun as f64).then(|| {
+        format!("unstable: {begun} orders began in the window and {ended} ended, so that more and more waited: the system does not keep up with this load")
     })
 }
 
@@ -69,6 +93,22 @@ mod tests {
         let faults = with(6_000, 5_999, 0);
         assert!(faults.len() == 1 && faults[0].contains("5999 started or dropped"), "{faults:?}");
         assert_eq!(with(0, 0, 0), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_backlog_that_grows_is_overload_and_chance_is_not() {
+        let with = |ended: u64, failed: u64| {
+            let mut open = open();
+            let order = &mut open.guests[0].operations[0];
+            (order.completed, order.failed) = (ended, failed);
+            crate::faults::overload(&open)
+        };
+        assert_eq!((with(6_000, 0), with(5_800, 0), with(5_500, 400)), (None, None, None));
+        assert!(
+            with(5_600, 0)
+                .expect("a growing backlog")
+                .contains("6000 orders began in the window and 5600 ended")
+        );
     }
 
     #[test]
