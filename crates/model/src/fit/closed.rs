@@ -143,7 +143,11 @@ impl Problem for Curve<'_> {
     fn residuals(&self, parameters: &[f64], into: &mut Vec<f64>) -> bool {
         let model = self.model(parameters);
         into.clear();
-        into.extend(self.observations.runs().iter().map(|run| model.throughput(run.n) / run.x - 1.0));
+        // Runs are in order of their loads: the repeats of one share its throughput, which is the dear part.
+        for repeats in self.observations.runs().chunk_by(|a, b| a.n == b.n) {
+            let expected = model.throughput(repeats[0].n);
+            into.extend(repeats.iter().map(|run| expected / run.x - 1.0));
+        }
         parameters.iter().all(|log| log.abs() < 100.0) && into.iter().all(|residual| residual.is_finite())
     }
 

@@ -211,7 +211,10 @@ fn loads(forecaster: &Forecaster, shape: &Shape, args: &PredictArgs) -> Vec<f64>
         .map(|reading| reading.load_per_core())
         .fold(0.0, f64::max);
     let largest = loads.iter().copied().reduce(f64::max).unwrap_or(per_core * shape.capacity());
-    loads.extend(beyond.iter().map(|factor| (factor * largest).floor().max(1.0)));
+    // Users are whole; of arrivals there may be less than one a second.
+    let whole = matches!(forecaster.readings.offer, Offer::Closed { .. });
+    let loads_beyond = beyond.iter().map(|factor| factor * largest);
+    loads.extend(loads_beyond.map(|load| if whole { load.floor().max(1.0) } else { load }));
     loads.sort_by(f64::total_cmp);
     loads.dedup();
     loads

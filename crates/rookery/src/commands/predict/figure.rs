@@ -2,7 +2,7 @@
 
 use rookery_judge::{
     Run,
-    predict::{Forecaster, Shape},
+    predict::{Forecaster, Offer, Shape},
 };
 use rookery_report::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint};
 
@@ -46,8 +46,11 @@ fn panel(forecaster: &Forecaster, shape: &Shape) -> FitPanel {
 /// The forecast up to twice the largest measured load, and at every measured one; `None` where there is no forecast.
 fn curve(forecaster: &Forecaster, shape: &Shape) -> Option<FitCurve> {
     let largest = forecaster.readings.largest(shape)?;
+    let step = 2.0 * largest / POINTS as f64;
+    let whole = matches!(forecaster.readings.offer, Offer::Closed { .. });
     let mut places: Vec<f64> = (1..=POINTS)
-        .map(|i| (2.0 * largest * i as f64 / POINTS as f64).floor().max(1.0))
+        .map(|i| step * i as f64)
+        .map(|load| if whole { load.floor().max(1.0) } else { load })
         .chain(forecaster.readings.of_shape(shape).map(|reading| reading.load))
         .collect();
     places.sort_by(f64::total_cmp);
