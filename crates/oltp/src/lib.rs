@@ -20,7 +20,7 @@ pub use error::{ClientError, OltpError};
 pub use load::{LoadOptions, Loaded, Progress, load};
 pub use session::{DbSession, SessionOptions};
 pub use target::Target;
-pub use verify::{Check, Verification, verify};
+pub use verify::{Check, Verification, loaded, verify};
 
 /// A runtime of one thread.
 fn runtime() -> Result<tokio::runtime::Runtime, OltpError> {

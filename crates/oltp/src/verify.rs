@@ -56,6 +56,17 @@ pub fn verify(target: &Target, moment: Moment) -> Result<Verification, OltpError
     })
 }
 
+/// What `target` was loaded with.
+///
+/// # Errors
+/// When there is no way to the database, or it was not loaded or not by this version.
+pub fn loaded(target: &Target) -> Result<Population, OltpError> {
+    crate::runtime()?.block_on(async {
+        let mut database = Database::connect(target).await?;
+        Ok(read_meta(&mut database, target).await?.0)
+    })
+}
+
 pub(crate) async fn verify_on(database: &mut Database, target: &Target, moment: Moment) -> Result<Verification, OltpError> {
     let (population, schema) = read_meta(database, target).await?;
     begin_snapshot(database).await?;

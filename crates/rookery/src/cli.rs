@@ -36,6 +36,12 @@ pub(crate) enum Command {
     /// Generate the data of a workload
     #[command(subcommand)]
     Data(DataCommand),
+    /// Load the data of a workload into a database that runs
+    #[command(subcommand)]
+    Load(LoadCommand),
+    /// Check the consistency of a workload's database; exit code 10 if it is broken
+    #[command(subcommand)]
+    Verify(VerifyCommand),
     /// Serve an application of the embedded stack
     #[command(subcommand)]
     App(AppCommand),
@@ -333,6 +339,20 @@ pub(crate) struct AppDvdstoreArgs {
 pub(crate) enum DriveCommand {
     /// Emulated DVD Store users
     Dvdstore(Box<DriveDvdstoreArgs>),
+    /// Terminals of the order-entry workload on a database
+    Orderentry(Box<crate::commands::orderentry::drive::DriveOrderentryArgs>),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LoadCommand {
+    /// The order-entry workload
+    Orderentry(crate::commands::orderentry::load::LoadOrderentryArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum VerifyCommand {
+    /// The order-entry workload
+    Orderentry(crate::commands::orderentry::verify::VerifyOrderentryArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

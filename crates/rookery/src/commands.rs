@@ -11,6 +11,7 @@ mod export;
 mod fit;
 mod guests;
 mod host;
+pub(crate) mod orderentry;
 mod plan;
 pub(crate) mod predict;
 mod rehearse;
@@ -22,7 +23,7 @@ mod template;
 mod words;
 
 use crate::{
-    cli::{AppCommand, Cli, Command, DataCommand, DriveCommand},
+    cli::{AppCommand, Cli, Command, DataCommand, DriveCommand, LoadCommand, VerifyCommand},
     exit::{Code, Failure},
     output,
 };
@@ -47,6 +48,9 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Data(DataCommand::Orderentry(args)) => data::orderentry::run(args),
         Command::App(AppCommand::Dvdstore(args)) => app::run(args),
         Command::Drive(DriveCommand::Dvdstore(args)) => drive::run(args),
+        Command::Drive(DriveCommand::Orderentry(args)) => orderentry::drive::run(args),
+        Command::Load(LoadCommand::Orderentry(args)) => orderentry::load::run(args),
+        Command::Verify(VerifyCommand::Orderentry(args)) => orderentry::verify::run(args),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Export(args) => export::run(args),

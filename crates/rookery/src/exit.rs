@@ -26,6 +26,8 @@ pub(crate) enum Code {
     Store = 8,
     /// A comparison found that something got worse, or with `--strict` could not say.
     Worse = 9,
+    /// A database is not consistent, or does not hold what it said it had committed.
+    Inconsistent = 10,
     /// A fault of Rookery itself.
     Internal = 70,
     /// Stopped by Ctrl-C or a termination signal; a run can be resumed.
@@ -39,7 +41,8 @@ Exit codes:
   2  usage                      6  the driver was at fault
   3  study not valid            7  QoS was never met
   4  this host is not ready     8  a run cannot be read or written
-  9  a comparison found worse   70 internal fault
+  9  a comparison found worse   10 a database is not consistent
+  70 internal fault
   130 interrupted (`rookery run --resume` goes on)";
 
 impl From<Code> for ExitCode {

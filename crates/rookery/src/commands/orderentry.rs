@@ -1,0 +1,103 @@
+//! `rookery load|verify|drive orderentry`: the order-entry workload on a database that already runs.
+
+pub(crate) mod drive;
+pub(crate) mod load;
+pub(crate) mod verify;
+
+use std::net::IpAddr;
+
+use clap::Args;
+use rookery_oltp::{Check, OltpError, Target};
+use serde::Serialize;
+
+use crate::exit::{Code, Failure};
+
+/// The database, as typed.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// Database: `mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE` or `postgresql://...`; over a socket `mysql://USER@/DATABASE?socket=/PATH` or
+    /// `postgresql://USER@/DATABASE?host=/DIRECTORY`. In the environment a password stays out of process lists
+    #[arg(long = "target", value_name = "URL", env = "ROOKERY_TARGET", hide_env_values = true)]
+    url: String,
+    /// Allow this address although it is not this machine
+    #[arg(long, value_name = "ADDRESS")]
+    confirm_target: Vec<IpAddr>,
+}
+
+impl TargetArgs {
+    fn target(&self) -> Result<Target, Failure> {
+        let target: Target = self.url.parse()?;
+        target.refuse_foreign(&self.confirm_target)?;
+        Ok(target)
+    }
+}
+
+impl From<OltpError> for Failure {
+    fn from(error: OltpError) -> Self {
+        let code = match &error {
+            OltpError::BadTarget { .. }
+            | OltpError::Foreign { .. }
+            | OltpError::Setting(_)
+            | OltpError::Style(_)
+            | OltpError::NoPipeline
+            | OltpError::Exists { .. } => Code::Usage,
+            OltpError::Stopped => Code::Interrupted,
+            OltpError::Runtime(_) => Code::Host,
+            OltpError::Bug { .. } | OltpError::Incomplete { .. } => Code::Inconsistent,
+            _ => Code::Guest,
+        };
+        Self::new(code, error)
+    }
+}
+
+/// A condition, for `--json`.
+#[derive(Debug, Serialize)]
+struct CheckJson<'a> {
+    condition: u8,
+    text: &'static str,
+    holds: bool,
+    /// The columns that name an offender; what disagrees follows them in each offender.
+    key: &'static [&'static str],
+    offenders: &'a [String],
+    seconds: f64,
+}
+
+impl<'a> CheckJson<'a> {
+    fn of(check: &'a Check) -> Self {
+        Self {
+            condition: check.condition.number(),
+            text: check.condition.text(),
+            holds: check.offenders.is_empty(),
+            key: check.condition.key(),
+            offenders: &check.offenders,
+            seconds: check.elapsed.as_secs_f64(),
+        }
+    }
+}
+
+/// The table of conditions, with the offenders of those that are broken.
+fn table(checks: &[Check]) -> String {
+    let mut text = String::from("   #  holds  seconds  condition\n");
+    for check in checks {
+        let holds = if check.offenders.is_empty() { "yes" } else { "NO" };
+        text += &format!(
+            "  {:>2}  {holds:<5}  {:>7.3}  {}\n",
+            check.condition.number(),
+            check.elapsed.as_secs_f64(),
+            check.condition.text()
+        );
+        for offender in &check.offenders {
+            text += &format!("      {}: {offender}\n", check.condition.key().join(", "));
+        }
+    }
+    text
+}
+
+fn inconsistent(target: &Target, broken: usize) -> Failure {
+    Failure::new(
+        Code::Inconsistent,
+        format!(
+            "{target} is not consistent: {broken} conditions are broken\n  mend: do not trust figures from it; load it again with --overwrite"
+        ),
+    )
+}
