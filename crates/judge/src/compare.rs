@@ -114,6 +114,8 @@ pub struct Comparison {
     pub points: Vec<PointComparison>,
     /// Points that are not compared.
     pub left_out: Vec<LeftOut>,
+    /// Points that searches tried, in all runs: a search measures where its answers lead it, so that they are left aside.
+    pub searched_points: usize,
     /// All runs of one side were made before all runs of the other, although a side has several: slow swings of the machine then look like
     /// changes.
     pub not_alternating: bool,
@@ -190,6 +192,7 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
         overall,
         overall_points,
         left_out,
+        searched_points: base.iter().chain(new).map(searched_points).sum(),
         not_alternating: not_alternating(base, new),
     })
 }
@@ -210,6 +213,10 @@ impl Side {
                 .find_map(|trial| Some(format!("{}: {}", trial.label(), trial.row.reasons.first()?))),
         }
     }
+}
+
+fn searched_points(run: &Run) -> usize {
+    run.header.plan.points.len() - run.header.plan.study_points().count()
 }
 
 fn of_point(run: &Run, id: u32) -> impl Iterator<Item = &TrialData> {

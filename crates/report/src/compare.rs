@@ -86,6 +86,9 @@ fn answer(comparison: &Comparison) -> Vec<String> {
     let mut all = Vec::new();
     if comparison.points.is_empty() {
         all.push("Nothing can be said: the runs have no point in common that could be compared.".to_owned());
+        if comparison.searched_points > 0 {
+            all.push("Add loads to the study, in `users` or `rate`: they are points of their own beside the search.".to_owned());
+        }
         return all;
     }
     let lost: Vec<&str> = comparison
@@ -351,7 +354,16 @@ fn caveats(comparison: &Comparison) -> Vec<String> {
             "{what} without a good trial in every run: left out of what is said of all points together."
         ));
     }
+    if comparison.searched_points > 0 {
+        all.push(format!(
+            "{} that searches tried, in all runs together: not compared, because a search measures where its answers lead it.",
+            format::counted(comparison.searched_points, "point")
+        ));
+    }
     all.extend(machine(comparison));
+    if comparison.points.is_empty() {
+        return all;
+    }
     let (base, new) = (comparison.base.len(), comparison.new.len());
     if (base, new) == (1, 1) {
         let how = if comparison.overall_points > 1 {

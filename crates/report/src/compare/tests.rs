@@ -79,6 +79,21 @@ fn what_cannot_be_said_is_said() {
         "{nothing}"
     );
 
+    let searched = |mut run: Run| {
+        run.header.plan.points.iter_mut().for_each(|point| point.search = Some(1));
+        run
+    };
+    let count = base.header.plan.points.len();
+    let text = compare_terminal(&compared(&searched(base.clone()), &searched(new.clone())));
+    for words in [
+        "* Nothing can be said",
+        "* Add loads to the study",
+        &format!("- {} points that searches tried", 2 * count),
+    ] {
+        assert!(text.contains(words), "`{words}` is missing in:\n{text}");
+    }
+    assert!(!text.contains("two runs of a single point"), "nothing was compared:\n{text}");
+
     let lost = run("r3", |trial, record| {
         if trial % 5 == 1 {
             failed(record);
