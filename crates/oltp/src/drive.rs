@@ -19,7 +19,6 @@ use rookery_workload::orderentry::{
     Counts, Dialect, Ledger, PerKind, Population, RunConstants,
     terminal::{Arrivals, Binding, Mix, Pacing, TerminalPlan},
 };
-use tokio::task::LocalSet;
 
 use crate::{
     Database, OltpError, SessionOptions, Target, runtime,
@@ -293,16 +292,13 @@ fn carry_on_thread(shared: &Shared<'_>, thread: usize, threads: usize, barrier: 
         return Err(OltpError::Stopped);
     };
     let workers = connected?;
-    let local = LocalSet::new();
-    let ends = runtime.block_on(local.run_until(async {
-        let working = workers.into_iter().map(|worker| async move {
-            let end = worker.work(shared).await;
-            if end.is_err() {
-                shared.failed.store(true, Ordering::Relaxed);
-            }
-            end
-        });
-        futures_util::future::join_all(working).await
-    }));
+    let working = workers.into_iter().map(|worker| async move {
+        let end = worker.work(shared).await;
+        if end.is_err() {
+            shared.failed.store(true, Ordering::Relaxed);
+        }
+        end
+    });
+    let ends = runtime.block_on(futures_util::future::join_all(working));
     added(ends)
 }

@@ -1,7 +1,5 @@
 //! A terminal's connection to any of the databases.
 
-use std::future::Future;
-
 use rookery_workload::orderentry::{
     Dialect, Isolation,
     sql::Style,
@@ -53,12 +51,10 @@ impl Session for DbSession {
         }
     }
 
-    fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> impl Future<Output = Result<(), ClientError>> {
-        async move {
-            match &mut self.0 {
-                Inner::Mysql(session) => session.fly(flight, answers).await,
-                Inner::Postgres(session) => session.fly(flight, answers).await,
-            }
+    async fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> Result<(), ClientError> {
+        match &mut self.0 {
+            Inner::Mysql(session) => session.fly(flight, answers).await,
+            Inner::Postgres(session) => session.fly(flight, answers).await,
         }
     }
 

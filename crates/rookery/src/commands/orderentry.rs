@@ -97,7 +97,7 @@ fn inconsistent(target: &Target, broken: usize) -> Failure {
     Failure::new(
         Code::Inconsistent,
         format!(
-            "{target} is not consistent: {broken} conditions are broken\n  mend: do not trust figures from it; load it again with --overwrite"
+            "{target} is not consistent, broken conditions: {broken}\n  mend: do not trust figures from it; load it again with --overwrite"
         ),
     )
 }
