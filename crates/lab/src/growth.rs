@@ -59,6 +59,8 @@ impl<'a> Growth<'a> {
             (self.listener)(&Event::Grown {
                 trials: plan.trials.len() as u32,
             });
+        }
+        if plan != header.plan {
             store.grow_plan(plan)?;
         }
         Ok(grown)
@@ -139,6 +141,9 @@ impl<'a> Growth<'a> {
         let Some(planned) = plan.searches.iter().find(|search| search.id == id).cloned() else {
             return Ok(());
         };
+        if planned.stuck.is_some() {
+            return Ok(());
+        }
         let (machine, tried) = search::replay(plan, &planned, &self.known).map_err(internal)?;
         let Some(probe) = machine.next_probe() else {
             if self.told.insert(id) {
@@ -162,10 +167,11 @@ impl<'a> Growth<'a> {
         if let Err(error) = plan.add_probe(id, probe.load, purpose(probe.purpose), attempt, host) {
             // The ends of the range fit; a rule of the study that has no value between them is the study's own fault.
             let text = format!("search {id} ({}) ends early: {error}", planned.label());
-            if self.told.insert(id) {
-                store.note(&now(), &text)?;
-                (self.listener)(&Event::Remark { text });
+            if let Some(search) = plan.searches.iter_mut().find(|search| search.id == id) {
+                search.stuck = Some(error.to_string());
             }
+            store.note(&now(), &text)?;
+            (self.listener)(&Event::Remark { text });
         }
         Ok(())
     }
@@ -234,6 +240,7 @@ pub(crate) fn complete(store: &Store) -> Result<bool, LabError> {
     let mut plan = run.header.plan.clone();
     let before = plan.trials.len();
     add_repeats(&mut plan, &run.header.study, &run.trials);
-    let ended = |search: &Search| search::replay(&plan, search, &run.trials).is_ok_and(|(machine, _)| machine.next_probe().is_none());
+    let asks = |search: &Search| search::replay(&plan, search, &run.trials).is_ok_and(|(machine, _)| machine.next_probe().is_some());
+    let ended = |search: &Search| search.stuck.is_some() || !asks(search);
     Ok(plan.trials.len() == before && plan.searches.iter().all(ended))
 }

@@ -171,3 +171,29 @@ fn real_guests_are_searched_as_simulated_ones_are() {
         "{all:?}"
     );
 }
+
+#[test]
+fn a_search_that_cannot_plan_its_next_load_ends_with_a_note() {
+    let place = Place::new();
+    // Around 37 users the rule leaves less memory than a guest needs.
+    let text_of_study = study("[load.search]\nto = 63", 0.0)
+        .replace("8ms", "60ms")
+        .replace("300ms", "900ms")
+        .replace(
+            "kind = \"fake\"",
+            "kind = \"fake\", memory = \"1MiB * (users - 37) * (users - 37)\"",
+        );
+    let path = place.study("search.toml", &text_of_study);
+    let output = place.rookery(&["run", &path, "-q"]).output().expect("rookery starts");
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let told = |run: &Value| run.to_string().matches("ends early").count();
+    let before = place.export();
+    assert_eq!(told(&before), 1, "{before}");
+    let resumed = place
+        .rookery(&["run", "--resume", "latest", "-q"])
+        .output()
+        .expect("rookery starts");
+    assert_eq!(code(&resumed), 0, "{}", text(&resumed.stderr));
+    let again = place.export();
+    assert_eq!((trials(&again), told(&again)), (trials(&before), 1));
+}

@@ -243,6 +243,9 @@ pub struct Search {
     /// What was expected when it began; nothing before, and where nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<Expected>,
+    /// Why it could not go on: the study has no point at the load that it asked for. Nothing otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<String>,
 }
 
 /// An expectation of what a search will find.

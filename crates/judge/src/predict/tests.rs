@@ -218,7 +218,10 @@ fn numbers_are_refused_far_from_what_was_measured() {
 #[test]
 fn too_few_loads_have_no_held_out_error() {
     let refused = HeldOutError::of(&run(&study("1", &[16, 64], 3), &World::PLAIN, 1)).expect_err("two loads");
-    assert_eq!(refused, "only 2 different loads per core were measured, and 3 are needed to hold out 1");
+    assert_eq!(
+        refused,
+        "only 2 different loads per core were measured, and 3 are needed to hold out 1"
+    );
     let refused = HeldOutError::of(&run(&study("1", &[16], 3), &World::PLAIN, 1)).expect_err("one load");
     assert_eq!(
         refused,

@@ -95,6 +95,7 @@ fn one(
         highest,
         ladder: Vec::new(),
         hint: None,
+        stuck: None,
     };
     if !division.sound {
         return Some(planned);
