@@ -1,6 +1,15 @@
 //! Everything that must hold before a change lands, cheapest check first.
 
-use std::{process::Command, time::Instant};
+use std::{
+    process::{Child, Command, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Longest time of one check, far above what it takes: what hangs must be told from what is slow, with its name.
+const LIMIT: Duration = Duration::from_secs(30 * 60);
+/// How long before the limit it is written down what runs.
+const TELL: Duration = Duration::from_secs(5);
 
 /// Run every check; the first failure ends it.
 pub(crate) fn run() -> Result<(), String> {
@@ -25,14 +34,39 @@ pub(crate) fn run() -> Result<(), String> {
 fn step(name: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
     println!("== {name}: {program} {}", args.join(" "));
     let started = Instant::now();
-    let status = Command::new(program)
+    // `timeout` ends the whole group, so that no test outlives its check.
+    let mut child = Command::new("timeout")
+        .args(["--kill-after=60", &LIMIT.as_secs().to_string(), program])
         .args(args)
         .envs(env.iter().copied())
-        .status()
+        .spawn()
         .map_err(|error| format!("cannot start {program}: {error}"))?;
+    let status = wait(&mut child, started).map_err(|error| format!("cannot wait for {program}: {error}"))?;
+    if status.code() == Some(124) {
+        return Err(format!(
+            "{name} did not end within {} minutes; what ran at last is listed above",
+            LIMIT.as_secs() / 60
+        ));
+    }
     if !status.success() {
         return Err(format!("{name} failed ({status}); repeat it with: {program} {}", args.join(" ")));
     }
     println!("== {name}: done in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Wait for the end of a check; shortly before it would be ended, list what runs.
+fn wait(child: &mut Child, started: Instant) -> std::io::Result<ExitStatus> {
+    let mut told = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if !told && started.elapsed() + TELL >= LIMIT {
+            told = true;
+            println!("== about to be ended; what runs:");
+            let _ = Command::new("ps").args(["-eo", "pid,ppid,etimes,stat,args", "--forest"]).status();
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
 }

@@ -177,19 +177,7 @@ pub fn fit_closed(observations: &Observations, think: f64, max_servers: u32) -> 
         .into_iter()
         .filter(|m| *m == 1 || *m <= max_servers && f64::from(*m) <= observations.largest())
         .collect();
-    // The best fit with each number of servers.
-    let found: Vec<(Curve, Minimum)> = tried
-        .iter()
-        .filter_map(|&servers| {
-            let curve = Curve {
-                observations,
-                servers,
-                think,
-            };
-            let minimum = minima(&curve).into_iter().min_by(|a, b| a.squares.total_cmp(&b.squares))?;
-            Some((curve, minimum))
-        })
-        .collect();
+    let found = by_servers(observations, think, &tried);
     // Of equals, the fewest servers.
     let (curve, minimum) = found.iter().reduce(|best, next| {
         if next.1.squares < best.1.squares * (1.0 - 1e-9) {
@@ -222,6 +210,38 @@ pub fn fit_closed(observations: &Observations, think: f64, max_servers: u32) -> 
         spread,
         known: think,
     })
+}
+
+/// Of many loads so few are enough to tell how many servers there may be, and where to start.
+const SCOUTS: usize = 24;
+/// Numbers of servers whose sum of squares over the scouts is so many times the least are not looked at further.
+const SCOUT_SLACK: f64 = 4.0;
+
+/// The best fit with each number of servers that comes into question. Every evaluation costs a queue for each load, so that of many loads a few are
+/// asked first.
+fn by_servers<'a>(observations: &'a Observations, think: f64, tried: &[u32]) -> Vec<(Curve<'a>, Minimum)> {
+    let curve = |servers| Curve {
+        observations,
+        servers,
+        think,
+    };
+    let Some(few) = observations.thinned(SCOUTS) else {
+        return tried.iter().filter_map(|m| Some((curve(*m), best(&curve(*m))?))).collect();
+    };
+    let scout = |servers| Curve {
+        observations: &few,
+        servers,
+        think,
+    };
+    let scouted: Vec<(u32, Minimum)> = tried.iter().filter_map(|m| Some((*m, best(&scout(*m))?))).collect();
+    let least = scouted.iter().map(|(_, minimum)| minimum.squares).fold(f64::INFINITY, f64::min);
+    let near = scouted.into_iter().filter(|(_, minimum)| minimum.squares <= SCOUT_SLACK * least);
+    near.filter_map(|(m, minimum)| Some((curve(m), minimise(&curve(m), &minimum.parameters)?)))
+        .collect()
+}
+
+fn best(curve: &Curve) -> Option<Minimum> {
+    minima(curve).into_iter().min_by(|a, b| a.squares.total_cmp(&b.squares))
 }
 
 /// Fits by number of servers, weighed by exp(-AIC/2): those that do much worse do not count.
@@ -271,4 +291,32 @@ fn spread(curve: &Curve, minimum: &Minimum, df: usize) -> Option<Spread> {
         noise: variance.sqrt(),
         t,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Observation;
+
+    #[test]
+    fn scouts_lead_to_the_fit_that_all_loads_lead_to() {
+        let truth = model(&[0.04_f64.ln(), 1.0_f64.ln()], 4, 0.0);
+        let wave = |n: u32| 1.0 + 0.01 * f64::from(n * 7919 % 101) / 50.0 - 0.01;
+        let run = |n: u32| Observation {
+            n: f64::from(n),
+            x: truth.throughput(f64::from(n)) * wave(n),
+        };
+        let observations = Observations::new((1..=60).map(|k| run(5 * k)).collect()).expect("good runs");
+        let every = SERVERS.into_iter().filter_map(|servers| {
+            best(&Curve {
+                observations: &observations,
+                servers,
+                think: 0.0,
+            })
+        });
+        let least = every.map(|minimum| minimum.squares).fold(f64::INFINITY, f64::min);
+        let fit = fit_closed(&observations, 0.0, 64).expect("a fit");
+        assert!(observations.thinned(SCOUTS).is_some(), "so many loads are scouted");
+        assert!((fit.rss / least - 1.0).abs() < 1e-6, "{} instead of {least}", fit.rss);
+    }
 }

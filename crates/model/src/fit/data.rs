@@ -156,6 +156,20 @@ impl Observations {
         (!variations.is_empty()).then(|| variations.iter().sum::<f64>() / variations.len() as f64)
     }
 
+    /// The runs at `count` loads, evenly spaced by their place, the smallest and the largest among them; `None` when there are not twice as many.
+    pub(crate) fn thinned(&self, count: usize) -> Option<Self> {
+        let loads = self.loads();
+        if count < 2 || loads.len() < 2 * count {
+            return None;
+        }
+        let kept = (0..count).map(|place| &loads[place * (loads.len() - 1) / (count - 1)]);
+        let runs = kept.flat_map(|load| load.runs.iter().map(|x| Observation { n: load.n, x: *x }));
+        Some(Self {
+            runs: runs.collect(),
+            excluded: Vec::new(),
+        })
+    }
+
     /// The runs below and the runs at the largest loads, parted as the prediction protocol asks: at least two loads and a quarter of all loads
     /// are held out. `None` when fewer than two loads would remain.
     #[must_use]

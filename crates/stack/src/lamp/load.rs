@@ -34,8 +34,11 @@ use crate::embedded::{LoadProgress, LoadSummary};
 
 mod rows;
 
-/// Longest wait for one statement: an index of the largest databases takes hours.
-const PATIENCE: Duration = Duration::from_secs(12 * 3600);
+/// Longest wait for one statement: an index of the largest databases takes hours, one of the smallest a moment. A server that hangs is told
+/// from a slow one by it.
+fn patience(size: Size) -> Duration {
+    Duration::from_secs(300 + size.megabytes())
+}
 
 /// What ended a load. The database is then of no use and must be thrown away.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +90,7 @@ pub fn load(
     progress: &dyn Fn(LoadProgress) -> ControlFlow<()>,
 ) -> Result<LoadSummary, LoadError> {
     let start = Instant::now();
-    database.set_patience(PATIENCE);
+    database.set_patience(patience(size));
     check_settings(database)?;
     database.execute_script(schema::TABLES)?;
     database.execute(schema::NEW_CUSTOMER)?;

@@ -37,8 +37,6 @@ innodb_flush_log_at_trx_commit = 0
 innodb_doublewrite = OFF
 max_allowed_packet = 67108864
 innodb_undo_tablespaces = 3
-innodb_undo_log_truncate = ON
-innodb_max_undo_log_size = 10485760
 ";
 
 /// For the making of the system tables. The redo log is of the least size: each guest makes its own of the size it is tuned to.
