@@ -126,6 +126,8 @@ fn bootstrap(software: &Software, datadir: &Path) -> io::Result<()> {
     statements += AFTER;
     let mut command = Command::new(&software.mariadbd);
     command.arg("--no-defaults").arg("--datadir").arg(datadir).args(BOOTSTRAP_OPTIONS);
+    // A server that starts removes the temporary tables of all others in the directory.
+    command.arg("--tmpdir").arg(datadir);
     if geteuid().is_root() {
         command.arg("--user=root");
     }
