@@ -327,6 +327,7 @@ fn guest_at(name: &str, users: u32, orders_per_s: f64, middle_us: f64) -> GuestM
         users,
         series: (0..26).map(|second| sample(second, orders_per_s, middle_us)).collect(),
         errors: Vec::new(),
+        orderentry: None,
         shop: ShopCounters {
             n_overall: orders,
             opm: 60.0 * orders as f64 / (WINDOW.end_s - WINDOW.start_s),

@@ -283,6 +283,7 @@ pub(crate) mod tests {
             operations: vec![order],
             series: Vec::new(),
             errors: Vec::new(),
+            orderentry: None,
             shop: ShopCounters::default(),
             busy_s: 150.0,
             idle_s: 450.0,

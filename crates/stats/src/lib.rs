@@ -19,6 +19,7 @@ mod histogram;
 mod measurement;
 mod multiple;
 mod omission;
+mod orderentry;
 pub mod qos;
 mod random;
 mod rank;
@@ -40,6 +41,10 @@ pub use measurement::{
 };
 pub use multiple::benjamini_hochberg;
 pub use omission::{HiddenFreeze, hidden_freezes};
+pub use orderentry::{
+    DatabaseReadings, DeferredDeliveries, LedgerCounts, NEW_ORDER, OrderEntryCounters, RetryTally, TRANSACTIONS, TransactionCounters,
+    main_operation,
+};
 pub use rank::{PercentilePoint, RankBounds, fewest_for_upper_bound};
 pub use shift::Shift;
 pub use student::{t_975, two_sided_p};

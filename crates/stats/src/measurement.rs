@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Latencies};
+use crate::{ErrorClass, Latencies, OrderEntryCounters};
 
 /// The measured window, in seconds since the common start of all users.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,8 +67,11 @@ pub struct GuestMeasurement {
     pub series: Vec<SecondSample>,
     /// Failures by class and sub-class over the whole trial.
     pub errors: Vec<ErrorTally>,
-    /// The original driver's counters.
+    /// The original driver's counters; of order entry `opm` alone, which is its nopm.
     pub shop: ShopCounters,
+    /// The counters of order entry; `None` of every other workload.
+    #[serde(default)]
+    pub orderentry: Option<OrderEntryCounters>,
     /// Sum over users of time spent in operations inside the window, s.
     pub busy_s: f64,
     /// Sum over users of time spent thinking (or waiting for the cycle) inside the window, s.
@@ -83,7 +86,7 @@ pub struct GuestMeasurement {
 /// One operation of one guest. Histograms travel apart as HDR blobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationMeasurement {
-    /// Operation name: `login`, `new-customer`, `browse`, `purchase`, `order`.
+    /// Operation name: `login`, `new-customer`, `browse`, `purchase`, `order`; of order entry see [`TRANSACTIONS`](crate::TRANSACTIONS).
     pub name: String,
     /// Operations started inside the window.
     pub started: u64,
@@ -110,7 +113,7 @@ pub struct SecondSample {
     pub second: u32,
     /// Successful requests completed in it.
     pub requests: u32,
-    /// Orders completed in it.
+    /// Orders completed in it; of order entry the committed New-Orders.
     pub orders: u32,
     /// Failed requests.
     pub errors: u32,

@@ -64,9 +64,12 @@ impl GuestMeasurement {
         self.operations.iter().filter(|operation| !operation.is_order())
     }
 
-    /// Orders completed in the window per minute; 0 for an empty window.
+    /// Orders completed in the window per minute, of order entry its nopm; 0 for an empty window.
     #[must_use]
     pub fn orders_per_minute(&self, window: &Window) -> f64 {
+        if let Some(counters) = &self.orderentry {
+            return counters.nopm;
+        }
         60.0 * per_second(self.operation(ORDER).map_or(0, |order| order.completed), window)
     }
 

@@ -257,6 +257,7 @@ fn guest(number: u32, pace: u64) -> GuestMeasurement {
             count: 3,
             examples: vec![example],
         }],
+        orderentry: None,
         shop: ShopCounters {
             n_overall: 150,
             opm: 3000.0,

@@ -137,6 +137,7 @@ fn guest(cells: &Cells<'_>) -> Result<GuestMeasurement, String> {
         operations: Vec::new(),
         series: Vec::new(),
         errors: Vec::new(),
+        orderentry: None,
         shop: shop(cells)?,
         busy_s: cells.real("busy_s")?,
         idle_s: cells.real("idle_s")?,

@@ -36,16 +36,21 @@ pub(crate) fn guest(
     if pacing == Pacing::Think {
         waits.merge(delays);
     }
-    let act = if always.contains(&Operation::Order) {
-        Operation::Order
-    } else {
-        Operation::Page
+    // What users go through again and again: whole orders, else each operation that the script names.
+    let is_act = |operation: &Operation| {
+        let has_orders = always.contains(&Operation::Order);
+        if has_orders { *operation == Operation::Order } else { always.contains(operation) }
     };
-    let act = &operations[act as usize];
+    let acts: Vec<&OperationRecord> = Operation::ALL
+        .iter()
+        .zip(&operations)
+        .filter(|(operation, _)| is_act(operation))
+        .map(|(_, record)| record)
+        .collect();
     let population = if pacing == Pacing::Arrivals {
-        Population::of_acts(window, act, busy)
+        Population::of_acts(window, &acts, busy)
     } else {
-        Population::of_users(window, act, waits, active)
+        Population::of_users(window, &acts, waits, active)
     };
     let listed = Operation::ALL.into_iter().zip(operations);
     let measurement = GuestMeasurement {
@@ -57,6 +62,7 @@ pub(crate) fn guest(
             .collect(),
         series: Series::merge(series),
         errors: Tallies::merge(tallies),
+        orderentry: None,
         shop: ShopRecord::counters(shops, window),
         busy_s: seconds(busy),
         idle_s: seconds(idle),

@@ -145,6 +145,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
                 ],
                 series: Vec::new(),
                 errors: Vec::new(),
+                orderentry: None,
                 shop: ShopCounters::default(),
                 busy_s: 0.0,
                 idle_s: 0.0,

@@ -226,6 +226,7 @@ fn guest(name: &str, users: u32, guests: u32, outcome: &Outcome) -> GuestMeasure
         operations: vec![operation("purchase", 0.9), operation("order", 1.0)],
         series: Vec::new(),
         errors: Vec::new(),
+        orderentry: None,
         shop: ShopCounters::default(),
         busy_s: 0.0,
         idle_s: 0.0,

@@ -23,6 +23,7 @@ fn guest(name: &str, operations: Vec<OperationMeasurement>) -> GuestMeasurement 
         operations,
         series: Vec::new(),
         errors: Vec::new(),
+        orderentry: None,
         shop: ShopCounters::default(),
         busy_s: 0.0,
         idle_s: 0.0,

@@ -249,6 +249,7 @@ mod tests {
             operations: Vec::new(),
             series: Vec::new(),
             errors: Vec::new(),
+            orderentry: None,
             shop: *shop,
             busy_s: 0.0,
             idle_s: 0.0,
