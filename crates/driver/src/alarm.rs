@@ -15,6 +15,8 @@ use std::{
 
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
 
+use tokio::io::{Interest, unix::AsyncFd};
+
 use crate::clock::{Clock, Nanos};
 
 /// Users are woken at multiples of this: those of one millisecond share one awakening. A user is late by half of it on average; waking
@@ -29,9 +31,41 @@ pub(crate) fn timer() -> io::Result<OwnedFd> {
     )?)
 }
 
+/// The kernel's timer of one thread, watched by its runtime.
+#[derive(Debug)]
+pub struct AlarmClock(AsyncFd<Rc<OwnedFd>>);
+
+impl AlarmClock {
+    /// A timer that is not set. Within the runtime of its thread.
+    ///
+    /// # Errors
+    /// When the kernel or the runtime refuses.
+    pub fn new() -> io::Result<Self> {
+        let timer = Rc::new(timer()?);
+        // SAFETY: the descriptor is owned by what is registered: it is open, and the same, for as long as the registration lasts.
+        let registered = unsafe { AsyncFd::register_with_interest(timer, Interest::READABLE) };
+        Ok(Self(registered.map_err(io::Error::from)?))
+    }
+
+    /// The timer itself, for [`Alarms::new`].
+    #[must_use]
+    pub fn timer(&self) -> Rc<OwnedFd> {
+        Rc::clone(self.0.get_ref())
+    }
+
+    /// Call `ring` whenever the timer fires, until the runtime ends.
+    pub async fn ring(self, ring: impl Fn()) {
+        while let Ok(mut fired) = self.0.readable().await {
+            // Setting the timer anew makes it fire anew: there is no need to read it.
+            fired.clear_ready();
+            ring();
+        }
+    }
+}
+
 /// Who is to be woken when.
 #[derive(Debug)]
-pub(crate) struct Alarms {
+pub struct Alarms {
     clock: Clock,
     timer: Rc<OwnedFd>,
     /// (moment, row), the earliest on top.
@@ -41,7 +75,9 @@ pub(crate) struct Alarms {
 }
 
 impl Alarms {
-    pub(crate) fn new(clock: Clock, timer: Rc<OwnedFd>) -> Self {
+    /// Nobody is to be woken yet.
+    #[must_use]
+    pub fn new(clock: Clock, timer: Rc<OwnedFd>) -> Self {
         Self {
             clock,
             timer,
@@ -50,13 +86,13 @@ impl Alarms {
         }
     }
 
-    /// Wake `row` at `at`, or up to [`GRID`] later, once.
-    pub(crate) fn set(&self, at: Nanos, row: u32) {
+    /// Wake `row` at `at`, or up to a millisecond later, once.
+    pub fn set(&self, at: Nanos, row: u32) {
         self.set_exact(at.checked_next_multiple_of(GRID).unwrap_or(at), row);
     }
 
     /// Wake `row` at `at`, once.
-    pub(crate) fn set_exact(&self, at: Nanos, row: u32) {
+    pub fn set_exact(&self, at: Nanos, row: u32) {
         self.queue.borrow_mut().push(Reverse((at, row)));
         if at < self.set_for.get() {
             self.arm(at);
@@ -64,7 +100,7 @@ impl Alarms {
     }
 
     /// The timer fired: hand every row whose time has come to `wake`, and set the timer for the next.
-    pub(crate) fn ring(&self, mut wake: impl FnMut(u32)) {
+    pub fn ring(&self, mut wake: impl FnMut(u32)) {
         let mut queue = self.queue.borrow_mut();
         self.set_for.set(Nanos::MAX);
         while let Some(&Reverse((at, row))) = queue.peek() {

@@ -3,66 +3,83 @@
 use std::time::{Duration, Instant};
 
 /// Nanoseconds since the common start.
-pub(crate) type Nanos = u64;
+pub type Nanos = u64;
 
 /// A duration in nanoseconds; anything beyond 500 years is clamped.
-pub(crate) fn nanos(duration: Duration) -> Nanos {
+#[must_use]
+pub fn nanos(duration: Duration) -> Nanos {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Nanoseconds as seconds.
-pub(crate) fn seconds(nanos: Nanos) -> f64 {
+#[must_use]
+pub fn seconds(nanos: Nanos) -> f64 {
     nanos as f64 / 1e9
 }
 
 /// The monotonic clock, counted from the common start. Before the start it reads 0.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     start: Instant,
 }
 
 impl Clock {
-    pub(crate) fn new(start: Instant) -> Self {
+    /// A clock that counts from `start`.
+    #[must_use]
+    pub fn new(start: Instant) -> Self {
         Self { start }
     }
 
-    pub(crate) fn now(self) -> Nanos {
+    /// Since the common start; 0 before it.
+    #[must_use]
+    pub fn now(self) -> Nanos {
         nanos(self.start.elapsed())
     }
 
-    pub(crate) fn instant(self, at: Nanos) -> Instant {
+    /// The moment `at`.
+    #[must_use]
+    pub fn instant(self, at: Nanos) -> Instant {
         self.start + Duration::from_nanos(at)
     }
 
     /// Whether it is `at` or later. Unlike [`Clock::now`] it tells the start from the time before.
-    pub(crate) fn reached(self, at: Nanos) -> bool {
+    #[must_use]
+    pub fn reached(self, at: Nanos) -> bool {
         Instant::now() >= self.instant(at)
     }
 
     /// How long it is until `at`.
-    pub(crate) fn until(self, at: Nanos) -> Duration {
+    #[must_use]
+    pub fn until(self, at: Nanos) -> Duration {
         self.instant(at).saturating_duration_since(Instant::now())
     }
 }
 
 /// A span of time, begin included, end not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) start: Nanos,
-    pub(crate) end: Nanos,
+pub struct Span {
+    /// Its begin.
+    pub start: Nanos,
+    /// Its end.
+    pub end: Nanos,
 }
 
 impl Span {
-    pub(crate) fn contains(self, at: Nanos) -> bool {
+    /// Whether `at` is inside.
+    #[must_use]
+    pub fn contains(self, at: Nanos) -> bool {
         self.start <= at && at < self.end
     }
 
     /// How much of `[from, to)` lies inside.
-    pub(crate) fn overlap(self, from: Nanos, to: Nanos) -> Nanos {
+    #[must_use]
+    pub fn overlap(self, from: Nanos, to: Nanos) -> Nanos {
         to.min(self.end).saturating_sub(from.max(self.start))
     }
 
-    pub(crate) fn length(self) -> Nanos {
+    /// How long it is.
+    #[must_use]
+    pub fn length(self) -> Nanos {
         self.end.saturating_sub(self.start)
     }
 }

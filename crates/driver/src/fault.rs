@@ -6,7 +6,7 @@ use rookery_stats::ErrorClass;
 
 /// The sub-class of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SubClass {
+pub enum SubClass {
     /// In words.
     Text(&'static str),
     /// A status code.
@@ -14,7 +14,9 @@ pub(crate) enum SubClass {
 }
 
 impl SubClass {
-    pub(crate) fn text(self) -> Cow<'static, str> {
+    /// As it is printed.
+    #[must_use]
+    pub fn text(self) -> Cow<'static, str> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
             Self::Code(code) => Cow::Owned(code.to_string()),
@@ -24,13 +26,17 @@ impl SubClass {
 
 /// One failure: exactly one class and sub-class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub(crate) class: ErrorClass,
-    pub(crate) sub_class: SubClass,
+pub struct Fault {
+    /// Its class.
+    pub class: ErrorClass,
+    /// Its sub-class.
+    pub sub_class: SubClass,
 }
 
 impl Fault {
-    pub(crate) const fn new(class: ErrorClass, sub_class: &'static str) -> Self {
+    /// A fault whose sub-class is a word.
+    #[must_use]
+    pub const fn new(class: ErrorClass, sub_class: &'static str) -> Self {
         Self {
             class,
             sub_class: SubClass::Text(sub_class),
@@ -49,15 +55,17 @@ impl Fault {
     }
 
     /// The operation was still under way at the drain deadline.
-    pub(crate) const UNFINISHED: Self = Self::new(ErrorClass::Overload, "unfinished");
+    pub const UNFINISHED: Self = Self::new(ErrorClass::Overload, "unfinished");
     /// An arrival that found as many visitors as allowed, or a driver that never came to it.
-    pub(crate) const DROPPED: Self = Self::new(ErrorClass::Overload, "dropped");
+    pub const DROPPED: Self = Self::new(ErrorClass::Overload, "dropped");
     /// An idle connection had been closed by the server before any byte of the answer.
     pub(crate) const IDLE_CLOSED: Self = Self::new(ErrorClass::Io, "idle-connection-closed");
     /// The server closed in the middle of the answer, or gave none.
     pub(crate) const TRUNCATED: Self = Self::new(ErrorClass::Io, "truncated");
 
-    pub(crate) fn connecting(error: &io::Error) -> Self {
+    /// No connection.
+    #[must_use]
+    pub fn connecting(error: &io::Error) -> Self {
         use rustix::io::Errno;
         let sub_class = match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::CONNREFUSED) => "refused",

@@ -12,6 +12,7 @@ mod arrival;
 mod check;
 mod clock;
 mod config;
+pub mod crew;
 mod desk;
 mod error;
 mod fault;

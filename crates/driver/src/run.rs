@@ -2,11 +2,7 @@
 
 use std::{
     fmt,
-    sync::{
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
-    },
-    thread,
+    sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
 
@@ -14,19 +10,17 @@ use rookery_stats::{ArrivalCounts, DriverQuality, GuestMeasurement, Latencies, M
 
 use crate::{
     check,
-    clock::{Clock, Nanos, Span, nanos, seconds},
+    clock::{Clock, Nanos, Span, seconds},
     config::{Config, Script},
+    crew::{Board, Control, Posts, Watch, together, window},
     error::DriverError,
-    load::{Load, Visit},
+    load::{Load, OpenLoad, Visit},
     record::{self, ArrivalRecord, Operation, OrderTally, Population, Recorder, little_error},
-    thread::{Board, Control, Harvest, Part, window},
+    thread::{Harvest, Parts},
 };
 
-/// How often the trial is looked at from outside.
-const LOOK: Duration = Duration::from_millis(50);
 /// When every user's last request failed for so long, the trial is ended.
 const ALL_FAILING: Nanos = 10_000_000_000;
-const SECOND: Nanos = 1_000_000_000;
 
 /// A phase of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,183 +104,106 @@ fn perform(
     check::descriptors(check::connections(config))?;
     let (clock, control) = (Clock::new(start), Control::new(tallies));
     let boards: Vec<Board> = config.cpus.iter().map(|_| Board::default()).collect();
-    let (harvests, aborted) = thread::scope(|scope| {
-        let (ready, prepared) = mpsc::channel();
-        let mut threads = Vec::new();
-        for (index, board) in boards.iter().enumerate() {
-            let part = Part {
-                config,
-                clock,
-                index,
-                control: &control,
-                board,
-            };
-            let (go, word) = mpsc::channel();
-            let ready = ready.clone();
-            let spawned = thread::Builder::new()
-                .name(format!("driver-{}", config.cpus[index]))
-                .spawn_scoped(scope, move || part.run(&ready, &word))
-                .map_err(DriverError::Start)?;
-            threads.push((spawned, go));
-        }
-        // Leaving early drops every `go`: no thread sends a packet unless all are ready.
-        for _ in &threads {
-            prepared.recv().map_err(|_| DriverError::Panicked)??;
-        }
-        let threads: Vec<_> = threads
-            .into_iter()
-            .map(|(thread, go)| {
-                let _ = go.send(());
-                thread
-            })
-            .collect();
-        let watcher = Watcher {
-            config,
-            clock,
-            control: &control,
-            boards: &boards,
-        };
-        let aborted = watcher.watch(stop, progress, || threads.iter().all(thread::ScopedJoinHandle::is_finished));
-        let harvests: Option<Vec<Harvest>> = threads.into_iter().map(|thread| thread.join().ok().flatten()).collect();
-        Ok::<_, DriverError>((harvests.ok_or(DriverError::Panicked)?, aborted))
-    })?;
-    let mut span = window(&config.phases);
-    if let Some(cut) = control.ended() {
-        span.end = span.end.min(cut.max(span.start));
-    }
+    let cpus: Vec<Option<u32>> = config.cpus.iter().copied().map(Some).collect();
+    let posts = Posts {
+        cpus: &cpus,
+        network: config.network.as_deref(),
+    };
+    let parts = Parts {
+        config,
+        control: &control,
+        boards: &boards,
+    };
+    let watch = Watch {
+        phases: &config.phases,
+        clock,
+        control: &control,
+        boards: &boards,
+        all_failing: ALL_FAILING,
+        guests: config.assignments.len(),
+    };
+    let (harvests, aborted) = together(posts, &parts, |_| Ok(clock), |_, done| watch.look(stop, progress, done))?;
+    let span = control.measured(window(&config.phases));
     Ok(measurement(config, span, harvests, aborted))
 }
 
-/// Watches a trial from the calling thread.
-struct Watcher<'a> {
-    config: &'a Config,
-    clock: Clock,
-    control: &'a Control,
-    boards: &'a [Board],
+/// What was driven, as far as the measurement says it.
+#[derive(Debug)]
+pub struct Outline<'a> {
+    /// Loop type.
+    pub mode: Mode,
+    /// Pacing of the users.
+    pub pacing: Pacing,
+    /// CPUs of the driver threads.
+    pub cpus: &'a [u32],
+    /// The arrivals of an open load.
+    pub open: Option<&'a OpenLoad>,
+    /// The guests.
+    pub guests: Vec<OutlinedGuest<'a>>,
 }
 
-impl Watcher<'_> {
-    /// Look until all threads are done; the reason if the load was ended early.
-    fn watch(&self, stop: &AtomicBool, progress: &(dyn Fn(Progress, &[OrderTally]) + Sync), done: impl Fn() -> bool) -> Option<String> {
-        let mut aborted = None;
-        let mut failing_since = None;
-        let (mut reported, mut requests, mut errors) = (0, 0, 0);
-        while !done() {
-            thread::sleep(LOOK);
-            let now = self.clock.now();
-            if aborted.is_none() {
-                aborted = self.reason_to_stop(stop, now, &mut failing_since);
-                if aborted.is_some() {
-                    self.control.end(now);
-                }
-            }
-            if now / SECOND > reported {
-                let passed = seconds(now - reported * SECOND);
-                let (all_requests, all_errors) = (
-                    self.sum(|board| board.requests.load(Relaxed)),
-                    self.sum(|board| board.errors.load(Relaxed)),
-                );
-                let present = Progress {
-                    elapsed: Duration::from_nanos(now),
-                    phase: self.phase(now),
-                    requests_per_s: (all_requests - requests) as f64 / passed,
-                    errors_per_s: (all_errors - errors) as f64 / passed,
-                    active_users: self.sum(|board| board.started.load(Relaxed).into()) as u32,
-                };
-                progress(present, &self.tallies());
-                (reported, requests, errors) = (now / SECOND, all_requests, all_errors);
-            }
-        }
-        if self.control.tallies {
-            let now = self.clock.now();
-            let last = Progress {
-                elapsed: Duration::from_nanos(now),
-                phase: self.phase(now),
-                requests_per_s: 0.0,
-                errors_per_s: 0.0,
-                active_users: 0,
-            };
-            progress(last, &self.tallies());
-        }
-        aborted
-    }
-
-    /// The orders of every guest, all threads together; empty where nobody wants to know.
-    fn tallies(&self) -> Vec<OrderTally> {
-        let mut all = Vec::new();
-        if self.control.tallies {
-            all.resize(self.config.assignments.len(), OrderTally::default());
-        }
-        for board in self.boards {
-            all.iter_mut().zip(board.tallies()).for_each(|(tally, part)| tally.merge(&part));
-        }
-        all
-    }
-
-    fn reason_to_stop(&self, stop: &AtomicBool, now: Nanos, failing_since: &mut Option<Nanos>) -> Option<String> {
-        if stop.load(Relaxed) {
-            return Some("stopped on request".to_owned());
-        }
-        let started = self.sum(|board| board.started.load(Relaxed).into());
-        let failing = self.sum(|board| board.failing.load(Relaxed).into());
-        if started == 0 || failing < started {
-            *failing_since = None;
-            return None;
-        }
-        let since = *failing_since.get_or_insert(now);
-        (now - since >= ALL_FAILING).then(|| format!("all {started} users failed for 10 s"))
-    }
-
-    fn sum(&self, of: impl Fn(&Board) -> u64) -> u64 {
-        self.boards.iter().map(of).sum()
-    }
-
-    fn phase(&self, now: Nanos) -> Phase {
-        let phases = &self.config.phases;
-        if self.control.ended().is_some() {
-            return Phase::Drain;
-        }
-        let ends = [
-            (Duration::from_nanos(1), Phase::Waiting),
-            (phases.ramp_up, Phase::RampUp),
-            (phases.window_start(), Phase::Settle),
-            (phases.window_end(), Phase::Steady),
-            (phases.load_end(), Phase::RampDown),
-        ];
-        ends.into_iter()
-            .find(|(end, _)| now < nanos(*end))
-            .map_or(Phase::Drain, |(_, phase)| phase)
-    }
+/// A guest that was driven.
+#[derive(Clone, Copy, Debug)]
+pub struct OutlinedGuest<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its users; 0 in an open load.
+    pub users: u32,
+    /// The operations that are reported even when none was started.
+    pub operations: &'static [Operation],
 }
 
 /// Merge the harvests of all threads.
 pub(crate) fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>, aborted: Option<String>) -> Measurement {
     let (mode, pacing) = mode(config);
-    let mut driver = quality(config, &harvests);
-    driver.arrivals = arrivals(config, &harvests);
-    let mut by_guest: Vec<Vec<Recorder>> = config.assignments.iter().map(|_| Vec::new()).collect();
-    for harvest in harvests {
-        for (parts, recorder) in by_guest.iter_mut().zip(harvest.recorders) {
-            parts.push(recorder);
-        }
-    }
-    let merged = config.assignments.iter().zip(by_guest).map(|(assignment, parts)| {
-        let always = operations(&assignment.script);
-        let users = if mode == Mode::Closed { assignment.users } else { 0 };
-        record::guest(&assignment.guest, users, always, window, pacing, parts)
+    let guests = config.assignments.iter().map(|assignment| OutlinedGuest {
+        name: &assignment.guest,
+        users: if mode == Mode::Closed { assignment.users } else { 0 },
+        operations: operations(&assignment.script),
     });
-    let (guests, populations): (Vec<GuestMeasurement>, Vec<Population>) = merged.unzip();
-    driver.little_error = little_error(&populations);
-    Measurement {
+    let outline = Outline {
         mode,
         pacing,
-        window: Window {
-            start_s: seconds(window.start),
-            end_s: seconds(window.end),
+        cpus: &config.cpus,
+        open: match &config.load {
+            Load::Open(load) => Some(load),
+            Load::Closed => None,
         },
-        guests,
-        driver,
-        aborted,
+        guests: guests.collect(),
+    };
+    outline.measurement(window, harvests, aborted)
+}
+
+impl Outline<'_> {
+    /// Merge the harvests of all threads.
+    #[must_use]
+    pub fn measurement(&self, window: Span, harvests: Vec<Harvest>, aborted: Option<String>) -> Measurement {
+        let mut driver = quality(self.cpus, &harvests);
+        driver.arrivals = self.open.map(|load| arrivals(load, &harvests));
+        let mut by_guest: Vec<Vec<Recorder>> = self.guests.iter().map(|_| Vec::new()).collect();
+        for harvest in harvests {
+            for (parts, recorder) in by_guest.iter_mut().zip(harvest.recorders) {
+                parts.push(recorder);
+            }
+        }
+        let merged = self
+            .guests
+            .iter()
+            .zip(by_guest)
+            .map(|(guest, parts)| record::guest(guest.name, guest.users, guest.operations, window, self.pacing, parts));
+        let (guests, populations): (Vec<GuestMeasurement>, Vec<Population>) = merged.unzip();
+        driver.little_error = little_error(&populations);
+        Measurement {
+            mode: self.mode,
+            pacing: self.pacing,
+            window: Window {
+                start_s: seconds(window.start),
+                end_s: seconds(window.end),
+            },
+            guests,
+            driver,
+            aborted,
+        }
     }
 }
 
@@ -298,21 +215,18 @@ fn mode(config: &Config) -> (Mode, Pacing) {
     }
 }
 
-/// What became of the arrivals of all guests; `None` in a closed load.
-fn arrivals(config: &Config, harvests: &[Harvest]) -> Option<ArrivalCounts> {
-    let Load::Open(load) = &config.load else {
-        return None;
-    };
+/// What became of the arrivals of all guests.
+fn arrivals(load: &OpenLoad, harvests: &[Harvest]) -> ArrivalCounts {
     let mut all = ArrivalRecord::default();
     let recorders = harvests.iter().flat_map(|harvest| &harvest.recorders);
     recorders.for_each(|recorder| all.merge(recorder.arrivals));
-    Some(ArrivalCounts {
+    ArrivalCounts {
         spacing: load.arrivals.name().to_owned(),
         precision: load.precision.name().to_owned(),
         drawn: all.drawn,
         started: all.started,
         dropped: all.dropped,
-    })
+    }
 }
 
 /// The operations that a script reports even when none was started.
@@ -329,7 +243,7 @@ fn operations(script: &Script) -> &'static [Operation] {
     }
 }
 
-fn quality(config: &Config, harvests: &[Harvest]) -> DriverQuality {
+fn quality(cpus: &[u32], harvests: &[Harvest]) -> DriverQuality {
     let mut lag = Latencies::new();
     harvests.iter().for_each(|harvest| lag.merge(&harvest.lag));
     let sum = |of: fn(&Harvest) -> u64| harvests.iter().map(of).sum::<u64>();
@@ -342,7 +256,7 @@ fn quality(config: &Config, harvests: &[Harvest]) -> DriverQuality {
         .min();
     let last = harvests.iter().filter_map(|harvest| harvest.connecting).map(|(_, last)| last).max();
     DriverQuality {
-        cpus: config.cpus.clone(),
+        cpus: cpus.to_vec(),
         cpu_share: ratio(ran, sum(|harvest| harvest.cpu.wall)),
         cpu_us_per_request: ratio(ran, sum(|harvest| harvest.requests_in_window)) / 1e3,
         run_queue_share: ratio(sum(|harvest| harvest.cpu.waited), ran),
@@ -356,61 +270,5 @@ fn quality(config: &Config, harvests: &[Harvest]) -> DriverQuality {
         connections: sum(|harvest| harvest.connections),
         idle_retries: sum(|harvest| harvest.idle_retries),
         arrivals: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Feed (second, started, failing) to a watcher; the second at which it stops the trial.
-    fn stops_at(course: &[(u64, u32, u32)]) -> Option<u64> {
-        let config = check::tests::config_for("127.0.0.1:80", "/");
-        let (control, boards) = (Control::new(false), [Board::default(), Board::default()]);
-        let watcher = Watcher {
-            config: &config,
-            clock: Clock::new(Instant::now()),
-            control: &control,
-            boards: &boards,
-        };
-        let stop = AtomicBool::new(false);
-        let mut since = None;
-        course.iter().find_map(|&(second, started, failing)| {
-            boards[0].started.store(started - started / 2, Relaxed);
-            boards[1].started.store(started / 2, Relaxed);
-            boards[0].failing.store(failing - failing / 2, Relaxed);
-            boards[1].failing.store(failing / 2, Relaxed);
-            watcher.reason_to_stop(&stop, second * SECOND, &mut since).map(|_| second)
-        })
-    }
-
-    #[test]
-    fn ten_seconds_of_failure_of_all_users_end_a_trial() {
-        assert_eq!(stops_at(&[(0, 0, 0), (100, 0, 0)]), None, "nobody has begun");
-        assert_eq!(stops_at(&[(1, 5, 5), (10, 5, 5), (11, 5, 5)]), Some(11));
-        assert_eq!(
-            stops_at(&[(1, 5, 5), (20, 6, 5), (21, 6, 6), (30, 6, 6)]),
-            None,
-            "one success begins the count anew"
-        );
-        assert_eq!(stops_at(&[(1, 5, 4), (100, 5, 4)]), None, "one user still gets through");
-    }
-
-    #[test]
-    fn every_moment_has_its_phase() {
-        let config = check::tests::config_for("127.0.0.1:80", "/");
-        let (control, boards) = (Control::new(false), []);
-        let watcher = Watcher {
-            config: &config,
-            clock: Clock::new(Instant::now()),
-            control: &control,
-            boards: &boards,
-        };
-        assert_eq!(
-            (watcher.phase(0), watcher.phase(5), watcher.phase(SECOND)),
-            (Phase::Waiting, Phase::Steady, Phase::Drain)
-        );
-        control.end(5);
-        assert_eq!(watcher.phase(10), Phase::Drain);
     }
 }

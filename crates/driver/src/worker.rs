@@ -6,8 +6,8 @@ use std::{
     future::poll_fn,
     os::fd::OwnedFd,
     rc::Rc,
+    sync::atomic::Ordering::Relaxed,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use rookery_stats::Latencies;
@@ -18,6 +18,7 @@ use crate::{
     arrival::Arrival,
     clock::{Clock, Nanos, nanos},
     config::{Assignment, Config, Limits, Script},
+    crew::{Board, Standing, Station, window},
     desk::Desk,
     fault::Fault,
     http::decode::Pool,
@@ -26,11 +27,8 @@ use crate::{
     register::{Open, Row},
     script::CONFLICT,
     site::Pace,
-    thread::window,
 };
 
-/// How often the register is swept for overdue requests.
-pub(crate) const SWEEP: Duration = Duration::from_millis(50);
 /// The row of the desk among the alarms; no user has it.
 const DESK: u32 = u32::MAX;
 /// One receive takes at most so much; larger than nearly every answer, so that the kernel is asked once.
@@ -80,15 +78,6 @@ pub(crate) struct Worker {
     failing: Cell<bool>,
     /// No user begins another request.
     pub(crate) stopping: Cell<bool>,
-}
-
-/// How the users of one thread stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub(crate) started: u32,
-    pub(crate) busy: u32,
-    pub(crate) failing: u32,
-    pub(crate) unconnected: u32,
 }
 
 impl Worker {
@@ -329,31 +318,6 @@ impl Worker {
         self.alarms.set(at, DESK);
     }
 
-    /// Wake overdue users and count how all stand.
-    pub(crate) fn sweep(&self, now: Nanos) -> Standing {
-        let mut standing = Standing::default();
-        for row in self.register.borrow_mut().iter_mut() {
-            row.sweep(now);
-            standing.started += u32::from(row.started);
-            standing.busy += u32::from(row.busy || row.request.is_some());
-            standing.failing += u32::from(row.started && row.failing);
-            standing.unconnected += u32::from(!row.connected && !self.is_open);
-        }
-        if self.is_open {
-            // Places are taken in turn: what matters is whether any visitor succeeds, and who has a place waits for its turn.
-            standing.started = standing.started.max(u32::from(self.totals.requests.get() > 0));
-            standing.failing = if self.failing.get() { standing.started } else { 0 };
-            standing.busy += self.desk.unserved();
-        }
-        standing
-    }
-
-    /// The load ends early, at `at`.
-    pub(crate) fn cut(&self, at: Nanos) {
-        self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
-        self.desk.cut(at);
-    }
-
     /// The orders of every guest as they stand at `now`.
     pub(crate) fn tallies(&self, now: Nanos) -> Vec<OrderTally> {
         let recorders = self.recorders.borrow();
@@ -378,6 +342,50 @@ impl Worker {
             close(row, &mut recorders[row.guest as usize], now);
         }
         (recorders, self.lag.take())
+    }
+}
+
+impl Station for Worker {
+    fn cut(&self, at: Nanos) {
+        self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
+        self.desk.cut(at);
+    }
+
+    fn set_stopping(&self, stopping: bool) {
+        self.stopping.set(stopping);
+    }
+
+    /// Wake overdue users and count how all stand.
+    fn sweep(&self, now: Nanos) -> Standing {
+        let mut standing = Standing::default();
+        for row in self.register.borrow_mut().iter_mut() {
+            row.sweep(now);
+            standing.started += u32::from(row.started);
+            standing.busy += u32::from(row.busy || row.request.is_some());
+            standing.failing += u32::from(row.started && row.failing);
+            standing.unconnected += u32::from(!row.connected && !self.is_open);
+        }
+        if self.is_open {
+            // Places are taken in turn: what matters is whether any visitor succeeds, and who has a place waits for its turn.
+            standing.started = standing.started.max(u32::from(self.totals.requests.get() > 0));
+            standing.failing = if self.failing.get() { standing.started } else { 0 };
+            standing.busy += self.desk.unserved();
+        }
+        standing
+    }
+
+    fn publish(&self, board: &Board, standing: Standing, now: Nanos, tallies: bool) {
+        board.requests.store(self.totals.requests.get(), Relaxed);
+        board.errors.store(self.totals.errors.get(), Relaxed);
+        board.started.store(standing.started, Relaxed);
+        board.failing.store(standing.failing, Relaxed);
+        if tallies {
+            board.set_tallies(self.tallies(now));
+        }
+    }
+
+    fn expects(&self) -> bool {
+        self.desk.next_at().is_some()
     }
 }
 

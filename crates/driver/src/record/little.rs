@@ -14,25 +14,29 @@ pub(crate) struct Population {
 
 impl Population {
     /// X (R + Z), where X = acts that ended inside the window, well or not, over its length; R = mean time of the acts that were started in
-    /// it; Z = mean time from the end of an act to the start of the next. `active` = time that users were active inside the window.
+    /// it; Z = mean time from the end of an act to the start of the next; acts of several kinds are summed. `active` = time that users were
+    /// active inside the window.
     ///
     /// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations Research 9 (1961), in its closed form.
-    pub(crate) fn of_users(window: Span, act: &OperationRecord, waits: Waits, active: Nanos) -> Self {
+    pub(crate) fn of_users(window: Span, acts: &[&OperationRecord], waits: Waits, active: Nanos) -> Self {
         let window_s = seconds(window.length());
         if window_s <= 0.0 {
             return Self::default();
         }
-        let rate = act.ended() as f64 / window_s;
-        let cycle_s = act.mean_s().unwrap_or(0.0) + waits.actual_mean_s().unwrap_or(0.0);
+        let wait_s = waits.actual_mean_s().unwrap_or(0.0);
+        let users = acts.iter().map(|act| {
+            let rate = act.ended() as f64 / window_s;
+            rate * (act.mean_s().unwrap_or(0.0) + wait_s)
+        });
         Self {
-            expected: rate * cycle_s,
+            expected: users.sum(),
             active: seconds(active) / window_s,
         }
     }
 
     /// X R and the acts that were under way on average, of an open load; `busy` = time that visitors spent in acts inside the window.
-    pub(crate) fn of_acts(window: Span, act: &OperationRecord, busy: Nanos) -> Self {
-        Self::of_users(window, act, Waits::default(), busy)
+    pub(crate) fn of_acts(window: Span, acts: &[&OperationRecord], busy: Nanos) -> Self {
+        Self::of_users(window, acts, Waits::default(), busy)
     }
 }
 
@@ -73,7 +77,7 @@ mod tests {
             }
             waits.add(WINDOW, 449 * MS, timing.done, timing.done + 450 * MS);
         }
-        Population::of_users(WINDOW, &act, waits, WINDOW.length())
+        Population::of_users(WINDOW, &[&act], waits, WINDOW.length())
     }
 
     #[test]
@@ -92,9 +96,6 @@ mod tests {
     fn nobody_is_no_error() {
         assert_eq!(little_error(&[]), 0.0);
         let empty = Span { start: 5, end: 5 };
-        assert_eq!(
-            Population::of_users(empty, &OperationRecord::default(), Waits::default(), 0),
-            Population::default()
-        );
+        assert_eq!(Population::of_users(empty, &[], Waits::default(), 0), Population::default());
     }
 }

@@ -39,7 +39,11 @@ pub(crate) fn guest(
     // What users go through again and again: whole orders, else each operation that the script names.
     let is_act = |operation: &Operation| {
         let has_orders = always.contains(&Operation::Order);
-        if has_orders { *operation == Operation::Order } else { always.contains(operation) }
+        if has_orders {
+            *operation == Operation::Order
+        } else {
+            always.contains(operation)
+        }
     };
     let acts: Vec<&OperationRecord> = Operation::ALL
         .iter()

@@ -13,13 +13,13 @@ mod shop;
 mod tally;
 mod wait;
 
-pub(crate) use arrivals::ArrivalRecord;
+pub use arrivals::ArrivalRecord;
 pub(crate) use little::{Population, little_error};
 pub(crate) use merge::guest;
-pub(crate) use operation::{Operation, Outcome, Timing};
+pub use operation::{Operation, Outcome, Timing};
 pub(crate) use shop::OrderBook;
 pub use shop::OrderTally;
-pub(crate) use wait::Pause;
+pub use wait::Pause;
 
 use self::{operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies, wait::Waits};
 use crate::{
@@ -29,11 +29,12 @@ use crate::{
 
 /// One guest, as one thread saw it.
 #[derive(Debug)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     window: Span,
     /// Starts follow a schedule: the intended start decides what began inside the window, and stands for the start in the series.
     scheduled: bool,
-    pub(crate) arrivals: ArrivalRecord,
+    /// What became of arrivals.
+    pub arrivals: ArrivalRecord,
     operations: [OperationRecord; Operation::COUNT],
     series: Series,
     tallies: Tallies,
@@ -51,7 +52,9 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(window: Span, scheduled: bool) -> Self {
+    /// Nothing was seen yet. `scheduled` = starts follow a schedule that does not wait for answers.
+    #[must_use]
+    pub fn new(window: Span, scheduled: bool) -> Self {
         Self {
             window,
             scheduled,
@@ -69,17 +72,19 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn window(&self) -> Span {
+    /// The measured window.
+    #[must_use]
+    pub fn window(&self) -> Span {
         self.window
     }
 
     /// The load ended early: nothing after `at` is inside the window.
-    pub(crate) fn cut(&mut self, at: Nanos) {
+    pub fn cut(&mut self, at: Nanos) {
         self.window.end = self.window.end.min(at.max(self.window.start));
     }
 
     /// One request ended.
-    pub(crate) fn request(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
+    pub fn request(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
         self.operation(operation, timing, outcome);
         let shown = if self.scheduled {
             timing.done.saturating_sub(timing.intended)
@@ -98,15 +103,21 @@ impl Recorder {
         }
     }
 
+    /// An order was committed at `done`: the series counts it.
+    pub fn committed(&mut self, done: Nanos) {
+        self.series.order(done);
+    }
+
     /// An operation that was still under way at the end.
-    pub(crate) fn unfinished(&mut self, operation: Operation, sent: Nanos, intended: Nanos, now: Nanos) {
+    pub fn unfinished(&mut self, operation: Operation, sent: Nanos, intended: Nanos, now: Nanos) {
         if self.began_inside(sent, intended) {
             self.operations[operation as usize].unfinished(sent, intended, now);
         }
     }
 
     /// Whether an operation counts as started inside the window.
-    pub(crate) fn began_inside(&self, sent: Nanos, intended: Nanos) -> bool {
+    #[must_use]
+    pub fn began_inside(&self, sent: Nanos, intended: Nanos) -> bool {
         self.window.contains(if self.scheduled { intended } else { sent })
     }
 
@@ -116,12 +127,12 @@ impl Recorder {
     }
 
     /// Count a failure, with its evidence when it is one of the first of its class.
-    pub(crate) fn failure(&mut self, fault: Fault, at: Nanos, operation: Operation, evidence: &[u8]) {
+    pub fn failure(&mut self, fault: Fault, at: Nanos, operation: Operation, evidence: &[u8]) {
         self.tallies.count(fault, at, operation, evidence);
     }
 
     /// A user ended an act at `done` and began the next at `next`; `pause` was the delay that it had drawn.
-    pub(crate) fn waited(&mut self, done: Nanos, next: Nanos, pause: Option<Pause>) {
+    pub fn waited(&mut self, done: Nanos, next: Nanos, pause: Option<Pause>) {
         if let Some(pause) = pause {
             self.delays.add(self.window, pause.drawn, pause.from, next);
         }
@@ -131,12 +142,12 @@ impl Recorder {
     }
 
     /// A user went from act to act from `from` to `to`.
-    pub(crate) fn active(&mut self, from: Nanos, to: Nanos) {
+    pub fn active(&mut self, from: Nanos, to: Nanos) {
         self.active += self.window.overlap(from, to);
     }
 
     /// A user was busy or idle from `from` to `to`.
-    pub(crate) fn occupied(&mut self, busy: bool, from: Nanos, to: Nanos) {
+    pub fn occupied(&mut self, busy: bool, from: Nanos, to: Nanos) {
         let inside = self.window.overlap(from, to);
         if busy {
             self.busy += inside;
@@ -145,7 +156,9 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn requests_in_window(&self) -> u64 {
+    /// Requests that ended inside the window, well or not.
+    #[must_use]
+    pub fn requests_in_window(&self) -> u64 {
         self.requests_in_window
     }
 }
@@ -235,6 +248,33 @@ mod tests {
             recorder.request(Operation::Page, timing(at, at + S / 20), Outcome::Success);
         }
         assert_eq!(page(vec![recorder]).operations[0].completed, 100);
+    }
+
+    #[test]
+    fn what_left_nothing_behind_is_a_success_without_throughput() {
+        let mut recorder = recorder();
+        recorder.request(Operation::NewOrder, timing(11 * S, 12 * S), Outcome::Success);
+        recorder.committed(12 * S);
+        recorder.request(Operation::NewOrder, timing(12 * S, 13 * S), Outcome::Void);
+        let window = recorder.window();
+        recorder.active(10 * S, 20 * S);
+        recorder.waited(10 * S, 11 * S, None);
+        let (guest, population) = guest("g", 1, &Operation::TRANSACTIONS, window, Pacing::Think, vec![recorder]);
+        let names: Vec<_> = guest.operations.iter().map(|operation| operation.name.as_str()).collect();
+        assert_eq!(names, rookery_stats::TRANSACTIONS);
+        let order = &guest.operations[0];
+        assert_eq!(
+            (order.started, order.completed, order.succeeded, order.service.count()),
+            (2, 1, 2, 2)
+        );
+        assert_eq!(
+            (guest.series[12].orders, guest.series[13].orders, guest.series[13].requests),
+            (1, 0, 1)
+        );
+        assert!(
+            (population.expected - 0.4).abs() < 1e-3,
+            "two of 1 s and 1 s between: {population:?}"
+        );
     }
 
     #[test]

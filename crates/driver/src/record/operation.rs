@@ -6,22 +6,35 @@ use crate::clock::{Nanos, Span, seconds};
 
 /// What a user does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub enum Operation {
     /// The first page of a DVD Store user.
     Index,
+    /// The login page.
     Login,
     /// One attempt to register; a taken name makes the user try again.
     NewCustomer,
+    /// A search.
     Browse,
+    /// A purchase.
     Purchase,
     /// The page of a page script.
     Page,
     /// A whole order.
     Order,
+    /// The transactions of order entry.
+    NewOrder,
+    /// See [`Operation::NewOrder`].
+    Payment,
+    /// See [`Operation::NewOrder`].
+    OrderStatus,
+    /// See [`Operation::NewOrder`].
+    Delivery,
+    /// See [`Operation::NewOrder`].
+    StockLevel,
 }
 
 impl Operation {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Index,
         Self::Login,
         Self::NewCustomer,
@@ -29,10 +42,19 @@ impl Operation {
         Self::Purchase,
         Self::Page,
         Self::Order,
+        Self::NewOrder,
+        Self::Payment,
+        Self::OrderStatus,
+        Self::Delivery,
+        Self::StockLevel,
     ];
+    /// The transactions of order entry, in the order of its kinds.
+    pub const TRANSACTIONS: [Self; 5] = [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
     pub(crate) const COUNT: usize = Self::ALL.len();
 
-    pub(crate) fn name(self) -> &'static str {
+    /// The name in measurements.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Index => "index",
             Self::Login => "login",
@@ -41,28 +63,37 @@ impl Operation {
             Self::Purchase => "purchase",
             Self::Page => "page",
             Self::Order => ORDER,
+            Self::NewOrder => "new-order",
+            Self::Payment => "payment",
+            Self::OrderStatus => "order-status",
+            Self::Delivery => "delivery",
+            Self::StockLevel => "stock-level",
         }
     }
 }
 
 /// Whether an operation ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
+    /// It did.
     Success,
+    /// It ended as it must, but left nothing behind: it is no throughput.
+    Void,
+    /// It did not.
     Failure,
 }
 
 /// The moments of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Timing {
+pub struct Timing {
     /// When it should have begun.
-    pub(crate) intended: Nanos,
+    pub intended: Nanos,
     /// When its first request began.
-    pub(crate) sent: Nanos,
+    pub sent: Nanos,
     /// When the last byte of its last answer was read.
-    pub(crate) done: Nanos,
+    pub done: Nanos,
     /// Time spent in its requests.
-    pub(crate) service: Nanos,
+    pub service: Nanos,
 }
 
 /// To the nearest microsecond: always rounding down would shorten a mean of 50 us by 1 %.
@@ -80,8 +111,8 @@ pub(crate) struct OperationRecord {
     unfinished: u64,
     service: Latencies,
     response: Latencies,
-    /// Failures that ended inside the window.
-    failed_inside: u64,
+    /// Failures, and successes without throughput, that ended inside the window.
+    others_inside: u64,
     /// Wall time of the failures that were started inside it.
     failed_time: Nanos,
     /// By how much the values of `response` began after their intended start, together.
@@ -94,15 +125,20 @@ impl OperationRecord {
         let started_inside = window.contains(began);
         self.started += u64::from(started_inside);
         match outcome {
-            Outcome::Success => {
-                self.completed += u64::from(window.contains(timing.done));
+            Outcome::Success | Outcome::Void => {
+                let inside = u64::from(window.contains(timing.done));
+                if outcome == Outcome::Success {
+                    self.completed += inside;
+                } else {
+                    self.others_inside += inside;
+                }
                 if started_inside {
                     self.succeeded += 1;
                     self.record(timing.service, timing);
                 }
             }
             Outcome::Failure => {
-                self.failed_inside += u64::from(window.contains(timing.done));
+                self.others_inside += u64::from(window.contains(timing.done));
                 if started_inside {
                     self.failed += 1;
                     self.failed_time += timing.done.saturating_sub(timing.sent);
@@ -133,7 +169,7 @@ impl OperationRecord {
 
     /// How many ended inside the window, well or not.
     pub(crate) fn ended(&self) -> u64 {
-        self.completed + self.failed_inside
+        self.completed + self.others_inside
     }
 
     /// Mean time from the first byte sent to the last byte read, failures included, of those started inside the window, s.
@@ -154,7 +190,7 @@ impl OperationRecord {
         self.unfinished += other.unfinished;
         self.service.merge(&other.service);
         self.response.merge(&other.response);
-        self.failed_inside += other.failed_inside;
+        self.others_inside += other.others_inside;
         self.failed_time += other.failed_time;
         self.late += other.late;
     }

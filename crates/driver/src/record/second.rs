@@ -46,7 +46,7 @@ impl Series {
     pub(crate) fn request(&mut self, done: Nanos, time: Nanos, outcome: Outcome) {
         self.turn_to(done);
         match outcome {
-            Outcome::Success => {
+            Outcome::Success | Outcome::Void => {
                 let us = time / 1_000;
                 let index = bucket(us);
                 if self.counts[index] == 0 {

@@ -4,9 +4,11 @@ use crate::clock::{Nanos, Span, seconds};
 
 /// A drawn delay that is being waited: from `from` (the end of the act before, or its start with cycle pacing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pause {
-    pub(crate) drawn: Nanos,
-    pub(crate) from: Nanos,
+pub struct Pause {
+    /// How long it shall be.
+    pub drawn: Nanos,
+    /// When it began.
+    pub from: Nanos,
 }
 
 /// How many waits one stands for that is seen to lie wholly inside a window; `None` when it does not lie inside.

@@ -10,8 +10,9 @@ use crate::{
     check::tests::config_for,
     clock::Clock,
     config::{Config, Script},
+    crew::{Attended, CpuUse, Station as _, life, window},
     run::measurement,
-    thread::{CpuUse, harvest, life, window},
+    thread::harvest,
 };
 
 const MS: Nanos = 1_000_000;
@@ -79,7 +80,14 @@ impl Trial {
             .collect();
         let end = nanos(config.phases.load_end()) + 3_600_000 * MS;
         let standing = worker.sweep(end);
-        let harvest = harvest(&worker, end, CpuUse::default(), standing);
+        let harvest = harvest(
+            &worker,
+            Attended {
+                now: end,
+                cpu: CpuUse::default(),
+                standing,
+            },
+        );
         (measurement(config, span, vec![harvest], None), acts)
     }
 

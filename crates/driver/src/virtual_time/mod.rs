@@ -18,11 +18,12 @@ use crate::{
     check,
     clock::{Nanos, nanos},
     config::{Config, Script},
+    crew::{CpuUse, window},
     error::DriverError,
     load::Load,
     record::Recorder,
     run::measurement,
-    thread::{CpuUse, Harvest, window},
+    thread::Harvest,
     virtual_time::shop::Shop,
 };
 

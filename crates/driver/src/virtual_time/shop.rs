@@ -13,11 +13,11 @@ use crate::{
     arrival::{Arrival, Stream, persistence},
     clock::{Nanos, nanos},
     config::{Config, Script},
+    crew::{life, window},
     fault::Fault,
     load::{Load, OpenLoad},
     record::{Operation, OrderBook, Outcome, Pause, Recorder, Timing},
     register::Open,
-    thread::{life, window},
     user::{BACK_OFF, LONGEST_INITIAL_DELAY, MOST_BACK_OFFS},
 };
 
@@ -327,7 +327,7 @@ impl<'a> Shop<'a> {
             Operation::NewCustomer => Page::NewCustomer,
             Operation::Browse => Page::Browse,
             Operation::Purchase => Page::Purchase,
-            Operation::Index | Operation::Page | Operation::Order => Page::Index,
+            _ => Page::Index,
         };
         self.serial += 1;
         let fresh = Job {
@@ -388,7 +388,7 @@ impl<'a> Shop<'a> {
                 book.searches += 1;
                 book.searching += timing.service;
             }
-            Operation::Purchase | Operation::Page | Operation::Order => {
+            _ => {
                 book.purchase = timing.service;
                 recorder.shop.purchased(false);
                 let span = recorder.window();
@@ -425,7 +425,7 @@ impl<'a> Shop<'a> {
         };
         self.recorders[player.guest].order(timing, outcome);
         player.failures = match outcome {
-            Outcome::Success => 0,
+            Outcome::Success | Outcome::Void => 0,
             Outcome::Failure => player.failures.saturating_add(1).min(MOST_BACK_OFFS),
         };
         if player.acts_left == Some(0) {
