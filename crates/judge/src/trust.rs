@@ -63,7 +63,14 @@ pub struct Repeats {
 }
 
 /// Every kind of check, in the order in which they are told.
-const MATTERS: [Matter; 5] = [Matter::Driver, Matter::SteadyState, Matter::Mix, Matter::Memory, Matter::Freeze];
+const MATTERS: [Matter; 6] = [
+    Matter::Driver,
+    Matter::SteadyState,
+    Matter::Mix,
+    Matter::Transactions,
+    Matter::Memory,
+    Matter::Freeze,
+];
 
 /// What the checks of every kind found, over all trials that were measured, void ones included.
 #[must_use]
@@ -130,6 +137,7 @@ impl Checked {
         match self.matter {
             Matter::Driver => "driver: lag, CPU, Little's law, pacing",
             Matter::Mix => "mix of operations",
+            Matter::Transactions => "transactions: failures, empty districts, the database's own count, hit ratio",
             Matter::Memory => "memory that grows",
             Matter::SteadyState => "steady state: MSER-5, drift, halves",
             Matter::Freeze => "freezes that a closed load hides",
@@ -142,7 +150,8 @@ fn asked(matter: Matter, measured: &Measurement, intent: &Intent) -> bool {
     let whole = measured.aborted.is_none();
     match matter {
         Matter::Driver => true,
-        Matter::Mix => whole && intent.new_customers.is_some(),
+        Matter::Mix => whole && (intent.new_customers.is_some() || intent.transactions.is_some()),
+        Matter::Transactions => whole && measured.is_order_entry(),
         Matter::Memory => whole,
         Matter::SteadyState => whole && intent.settle_s.is_some(),
         Matter::Freeze => whole && measured.mode == Mode::Closed,

@@ -437,6 +437,7 @@ fn warned(checks: &[Checked]) -> Vec<String> {
         let what = match checked.matter {
             Matter::Driver => format!("The driver remarks on itself in {count}"),
             Matter::Mix => format!("The mix was not quite what was asked for in {count}"),
+            Matter::Transactions => format!("Transactions were not quite what they should be in {count}"),
             Matter::Memory => format!("Memory grew within the window in {count}"),
             Matter::SteadyState => format!("The steady state is in doubt in {count}"),
             Matter::Freeze => format!("Percentiles of the closed load hide a freeze in {count}"),

@@ -6,6 +6,7 @@
 //! Limits are those of established drivers: mix within 2 percentage points of its target (Faban), clocks of nodes within 10 ms (Faban), buffers
 //! that grow by less than 10 %.
 
+mod orderentry;
 mod trial;
 
 pub use trial::{Intent, Matter, of_trial};

@@ -1,6 +1,6 @@
 //! All checks of one trial, in one place: whoever conducts it applies them, and whoever reads it later finds the same again.
 
-use super::{Remark, memory_growth, mix, steadiness};
+use super::{Remark, memory_growth, mix, orderentry, steadiness};
 use crate::{Measurement, ResourceSample, faults, hidden_freezes};
 
 /// What a trial was meant to be, as far as checks ask.
@@ -10,6 +10,8 @@ pub struct Intent {
     pub settle_s: Option<f64>,
     /// Share of orders that begin with a new customer, 0 to 1; `None` where nobody shops.
     pub new_customers: Option<f64>,
+    /// Shares of the transactions of order entry, in the order of [`TRANSACTIONS`](crate::TRANSACTIONS); `None` of other workloads.
+    pub transactions: Option<[f64; 5]>,
 }
 
 /// What a remark is about.
@@ -19,6 +21,8 @@ pub enum Matter {
     Driver,
     /// Shares of operations.
     Mix,
+    /// What transactions of order entry came to: failures, empty districts, the database's own numbers, its hit ratio.
+    Transactions,
     /// Memory that grew.
     Memory,
     /// Whether there was a steady state.
@@ -42,6 +46,10 @@ pub fn of_trial(measurement: &Measurement, resources: &[ResourceSample], intent:
     if let Some(share) = intent.new_customers {
         remarks.extend(openings(measurement, share).into_iter().map(about(Matter::Mix)));
     }
+    if let Some(shares) = &intent.transactions {
+        remarks.extend(orderentry::transactions(measurement, shares).into_iter().map(about(Matter::Mix)));
+    }
+    remarks.extend(orderentry::counters(measurement).into_iter().map(about(Matter::Transactions)));
     remarks.extend(growth(measurement, resources).map(about(Matter::Memory)));
     if let Some(settle_s) = intent.settle_s {
         let unstable = faults::unstable(measurement).map(Remark::Fault);
@@ -90,6 +98,7 @@ mod tests {
     const INTENT: Intent = Intent {
         settle_s: Some(0.0),
         new_customers: Some(0.2),
+        transactions: None,
     };
 
     fn operation(name: &str, started: u64) -> OperationMeasurement {

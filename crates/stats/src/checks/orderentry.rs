@@ -1,0 +1,227 @@
+//! Checks of order entry: what failed, what rolled back, what deliveries found, and whether the database tells the same.
+
+use super::{Remark, Z_999, mix};
+use crate::{DatabaseReadings, GuestMeasurement, Measurement, OrderEntryCounters, TRANSACTIONS, orderentry::NEW_ORDER};
+
+/// Largest share of transactions that may fail, or end in the dark.
+const LOST_LIMIT: f64 = 0.001;
+/// Share of New-Orders that ask for an unused item and roll back.
+const ROLLED_BACK: f64 = 0.01;
+/// Largest distance of their share from it.
+const ROLLED_BACK_LIMIT: f64 = 0.005;
+/// Largest share of deliveries that may find a district without an undelivered order.
+const SHORT_LIMIT: f64 = 0.01;
+/// Share of deferred deliveries that must be executed in time.
+const IN_TIME: f64 = 0.9;
+/// Largest distance of the hit ratio from the one that was asked for.
+const HIT_LIMIT: f64 = 0.02;
+/// Orders per minute of terminals and of the database may differ by this share, and by the orders of so many seconds: the window and the readings
+/// of the database do not begin and end together.
+const RATE_LIMIT: f64 = 0.02;
+const RATE_SLACK_S: f64 = 1.0;
+
+/// Whether transactions were started in the right shares, `targets` in the order of [`TRANSACTIONS`], over all guests.
+pub(super) fn transactions(measurement: &Measurement, targets: &[f64; 5]) -> Vec<Remark> {
+    let started = TRANSACTIONS.map(|name| {
+        let operations = measurement.guests.iter().filter_map(|guest| guest.operation(name));
+        (name, operations.map(|operation| operation.started).fold(0, u64::saturating_add))
+    });
+    let mut remarks = mix(&started, targets);
+    remarks.extend(rolled_back(measurement));
+    remarks
+}
+
+/// One New-Order in a hundred rolls back: far from it the work is another one.
+fn rolled_back(measurement: &Measurement) -> Option<Remark> {
+    let (mut rolled, mut all) = (0, 0);
+    for counters in measurement.order_entry() {
+        rolled += counters.rolled_back;
+        all += counters.rolled_back + counters.transaction(NEW_ORDER).map_or(0, |new_orders| new_orders.completed);
+    }
+    let (expected, share) = (ROLLED_BACK * all as f64, rolled as f64 / all as f64);
+    let chance = Z_999 * (expected * (1.0 - ROLLED_BACK)).sqrt() + 1.0;
+    let off = (rolled as f64 - expected).abs() > chance && (share - ROLLED_BACK).abs() > ROLLED_BACK_LIMIT;
+    off.then(|| {
+        Remark::Fault(format!(
+            "{:.2} % of the New-Orders rolled back instead of 1 % (limit 0.5 points)",
+            100.0 * share
+        ))
+    })
+}
+
+/// What voids a trial of order entry whatever its times are, and what a reader should know of it.
+pub(super) fn counters(measurement: &Measurement) -> Vec<Remark> {
+    let mut remarks: Vec<Remark> = lost(measurement).into_iter().collect();
+    remarks.extend(short(measurement));
+    remarks.extend(late(measurement));
+    let seconds = measurement.window.seconds();
+    for guest in &measurement.guests {
+        let Some(counters) = &guest.orderentry else { continue };
+        let Some(readings) = &counters.database else { continue };
+        remarks.extend(orders_differ(guest, counters, readings).filter(|_| seconds > 0.0));
+        remarks.extend(hit_missed(guest, readings));
+    }
+    remarks
+}
+
+/// More transactions failed, or ended in the dark, than a valid run may have.
+fn lost(measurement: &Measurement) -> Option<Remark> {
+    let sum = |of: fn(&OrderEntryCounters) -> u64| measurement.order_entry().map(of).fold(0, u64::saturating_add);
+    let (lost, attempts) = (sum(OrderEntryCounters::lost), sum(OrderEntryCounters::attempts));
+    (lost as f64 > LOST_LIMIT * attempts as f64).then(|| {
+        Remark::Fault(format!(
+            "{lost} of {attempts} transactions failed or ended without an answer ({:.2} %, limit 0.1 %)",
+            100.0 * lost as f64 / attempts as f64
+        ))
+    })
+}
+
+/// Deliveries that ran out of orders: the mix drained the queue.
+fn short(measurement: &Measurement) -> Option<Remark> {
+    let (mut short, mut all) = (0, 0);
+    for counters in measurement.order_entry() {
+        short += counters.short_deliveries;
+        all += counters.transaction("delivery").map_or(0, |deliveries| deliveries.completed);
+    }
+    (short as f64 > SHORT_LIMIT * all as f64).then(|| {
+        Remark::Warning(format!(
+            "{short} of {all} deliveries skipped a district that had no order left (above 1 %): the mix drained the queue of orders"
+        ))
+    })
+}
+
+/// Deferred deliveries that were executed too late, or not at all.
+fn late(measurement: &Measurement) -> Option<Remark> {
+    let (mut queued, mut in_time) = (0, 0);
+    for deferred in measurement.order_entry().filter_map(|counters| counters.deferred) {
+        queued += deferred.queued;
+        in_time += deferred.in_time;
+    }
+    ((in_time as f64) < IN_TIME * queued as f64).then(|| {
+        Remark::Warning(format!(
+            "{:.1} % of the deferred deliveries were executed within 80 s (below 90 %)",
+            100.0 * in_time as f64 / queued as f64
+        ))
+    })
+}
+
+/// The database counts orders itself: what terminals count may differ by what is under way, and by the moments of reading.
+fn orders_differ(guest: &GuestMeasurement, counters: &OrderEntryCounters, readings: &DatabaseReadings) -> Option<Remark> {
+    let of_database = readings.nopm()?;
+    let expected = counters.nopm * readings.seconds / 60.0;
+    let slack = f64::from(guest.users) + RATE_SLACK_S * counters.nopm / 60.0 + RATE_LIMIT * expected;
+    let off = (of_database * readings.seconds / 60.0 - expected).abs() > slack;
+    off.then(|| {
+        Remark::Fault(format!(
+            "{}: terminals saw {:.0} committed New-Orders per minute, the database {of_database:.0}: others worked on it, or orders were lost",
+            guest.guest, counters.nopm
+        ))
+    })
+}
+
+fn hit_missed(guest: &GuestMeasurement, readings: &DatabaseReadings) -> Option<Remark> {
+    let (target, ratio) = (readings.hit_target?, readings.hit_ratio()?);
+    ((ratio - target).abs() > HIT_LIMIT).then(|| {
+        Remark::Warning(format!(
+            "{}: the buffer hit ratio was {:.1} % instead of {:.1} % (above 2 points)",
+            guest.guest,
+            100.0 * ratio,
+            100.0 * target
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DeferredDeliveries, OperationMeasurement, TransactionCounters, faults::tests::healthy};
+
+    /// 2300 transactions of the deck, 10 of 1000 New-Orders rolled back.
+    fn deck() -> Measurement {
+        let counts = [1_000, 1_000, 100, 100, 100];
+        let mut measurement = healthy();
+        let guest = &mut measurement.guests[0];
+        guest.operations = TRANSACTIONS
+            .iter()
+            .zip(counts)
+            .map(|(name, started)| OperationMeasurement {
+                started,
+                ..OperationMeasurement::empty(name)
+            })
+            .collect();
+        let completed = |(name, count): (&&str, u64)| TransactionCounters {
+            name: (*name).to_owned(),
+            completed: count - if *name == NEW_ORDER { 10 } else { 0 },
+            ..TransactionCounters::default()
+        };
+        guest.orderentry = Some(OrderEntryCounters {
+            nopm: 990.0,
+            tpm: 2_300.0,
+            transactions: TRANSACTIONS.iter().zip(counts).map(completed).collect(),
+            rolled_back: 10,
+            short_deliveries: 1,
+            deferred: Some(DeferredDeliveries {
+                queued: 100,
+                executed: 100,
+                in_time: 90,
+            }),
+            database: Some(DatabaseReadings {
+                seconds: 61.0,
+                logical_reads: 100_000,
+                misses: 20_000,
+                new_orders: Some(1_012),
+                hit_target: Some(0.82),
+                ..DatabaseReadings::default()
+            }),
+            ..OrderEntryCounters::default()
+        });
+        measurement
+    }
+
+    const SHARES: [f64; 5] = [10.0, 10.0, 1.0, 1.0, 1.0];
+
+    fn told(change: impl FnOnce(&mut OrderEntryCounters)) -> String {
+        let mut measurement = deck();
+        change(measurement.guests[0].orderentry.as_mut().expect("order entry"));
+        let remarks = [transactions(&measurement, &SHARES), counters(&measurement)].concat();
+        remarks.iter().map(|remark| format!("{remark:?}\n")).collect()
+    }
+
+    #[test]
+    fn each_limit_is_kept_or_told() {
+        assert_eq!(told(|_| {}), "");
+        assert_eq!(told(|counters| counters.transactions[1].failed = 2), "", "2 of 2302");
+        assert_eq!(told(|counters| counters.rolled_back = 19), "", "chance");
+        assert_eq!(told(|counters| counters.rolled_back = 0), "", "so few may all be absent");
+        let texts = [
+            told(|counters| counters.transactions[1].unknown = 3),
+            told(|counters| counters.rolled_back = 40),
+            told(|counters| counters.short_deliveries = 2),
+            told(|counters| counters.deferred = counters.deferred.map(|deferred| DeferredDeliveries { in_time: 89, ..deferred })),
+            told(|counters| counters.database.as_mut().expect("readings").new_orders = Some(1_100)),
+            told(|counters| counters.database.as_mut().expect("readings").hit_target = Some(0.9)),
+        ];
+        insta::assert_snapshot!(texts.concat(), @r#"
+        Fault("3 of 2303 transactions failed or ended without an answer (0.13 %, limit 0.1 %)")
+        Fault("3.88 % of the New-Orders rolled back instead of 1 % (limit 0.5 points)")
+        Warning("2 of 100 deliveries skipped a district that had no order left (above 1 %): the mix drained the queue of orders")
+        Warning("89.0 % of the deferred deliveries were executed within 80 s (below 90 %)")
+        Fault("g1: terminals saw 990 committed New-Orders per minute, the database 1082: others worked on it, or orders were lost")
+        Warning("g1: the buffer hit ratio was 80.0 % instead of 90.0 % (above 2 points)")
+        "#);
+    }
+
+    #[test]
+    fn a_mix_without_its_deck_is_told() {
+        let mut measurement = deck();
+        assert_eq!(transactions(&measurement, &SHARES), Vec::new());
+        measurement.guests[0].operations[0].started = 1_400;
+        assert!(matches!(&transactions(&measurement, &SHARES)[..], [Remark::Fault(text)] if text.contains("`new-order`")));
+    }
+
+    #[test]
+    fn nothing_is_said_of_other_workloads() {
+        assert_eq!(counters(&healthy()), Vec::new());
+        assert_eq!(transactions(&healthy(), &SHARES), Vec::new());
+    }
+}
