@@ -14,6 +14,7 @@ use rookery_host::{RunId, UsageProbe, volume::VolumeSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    health::Health,
     storage::{InForce, Provision, Volume},
     template::Lease,
 };
@@ -162,8 +163,8 @@ pub struct GuestSpec {
     pub args: Vec<String>,
     /// Port of the service.
     pub port: u16,
-    /// Path that answers 200 when the service is healthy.
-    pub health_path: String,
+    /// How the service is seen to be healthy.
+    pub health: Health,
     /// Files that are written before each start, in place of those of the start before.
     pub files: Vec<GuestFile>,
     /// User and group number of a container's first process, which then has no capability; `None` = root, with the least set. `/tmp`, `/run`
@@ -242,8 +243,8 @@ pub trait Guest: Send {
     fn name(&self) -> &str;
     /// Where its service listens, as the driver reaches it (inside the lab's network, see [`Lab::network`]).
     fn address(&self) -> SocketAddr;
-    /// Path that answers 200 when its service is healthy.
-    fn health_path(&self) -> &str;
+    /// How its service is seen to be healthy.
+    fn health(&self) -> &Health;
     /// Start it; returns when its processes run, not when it is healthy. A guest that was stopped or killed, or that ended by itself, starts
     /// again at the same address, with its data as they were left.
     ///

@@ -21,7 +21,8 @@ use rustix::{
 };
 
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, InForce, Kind, Lab, Patience, ProcessProbe, Provision, Recipe, Site, Template, Volume,
+    Guest, GuestError, GuestSpec, GuestState, Health, InForce, Kind, Lab, Patience, ProcessProbe, Provision, Recipe, Site, Template,
+    Volume,
     addresses::Blocks,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
@@ -212,8 +213,8 @@ impl Guest for BareGuest {
         self.address
     }
 
-    fn health_path(&self) -> &str {
-        &self.spec.health_path
+    fn health(&self) -> &Health {
+        &self.spec.health
     }
 
     fn start(&mut self) -> Result<(), GuestError> {

@@ -17,7 +17,7 @@ use std::{
 use rookery_host::{RealHost, Usage, UsageProbe, volume::VolumeSpec};
 
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Patience, Provision, Recipe, Site, Template, Volume,
+    Guest, GuestError, GuestSpec, GuestState, Health, Kind, Lab, Patience, Provision, Recipe, Site, Template, Volume,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
     log::tail,
@@ -230,8 +230,8 @@ impl Guest for FakeGuest {
         self.address
     }
 
-    fn health_path(&self) -> &str {
-        &self.spec.health_path
+    fn health(&self) -> &Health {
+        &self.spec.health
     }
 
     fn start(&mut self) -> Result<(), GuestError> {

@@ -13,7 +13,7 @@ use std::{
 
 use rookery_host::in_netns;
 
-use crate::{Guest, GuestError, GuestState, Lab, health, log::indented};
+use crate::{Guest, GuestError, GuestState, Lab, log::indented};
 
 /// Guests that are being started at the same time. More would only queue for CPUs: starting is work for runc and the kernel.
 const STARTERS: usize = 4;
@@ -43,7 +43,7 @@ impl fmt::Display for StartProgress {
     }
 }
 
-/// Start all guests, a few at a time, and wait until every one answers 200 on its health page, asked from inside the lab's network.
+/// Start all guests, a few at a time, and wait until every one answers as a healthy one does (see [`crate::Health`]), asked from inside the lab's network.
 ///
 /// `deadline` is the time for all of them together. Gives the time that it took. On an error the guests stay as they are: the caller
 /// removes (or drops) them.
@@ -134,7 +134,7 @@ impl<'a> Launch<'a> {
     }
 
     fn ask(&self, guest: &'a mut Box<dyn Guest>) {
-        let answer = health::ask(guest.address(), guest.health_path(), ASK_LIMIT);
+        let answer = guest.health().ask(guest.address(), ASK_LIMIT);
         let Err(refusal) = answer else {
             let healthy = self.healthy.fetch_add(1, Ordering::Relaxed) + 1;
             return (self.progress)(StartProgress {
@@ -251,7 +251,7 @@ mod tests {
             pids: None,
             args: vec![],
             port: 80,
-            health_path: "/health".into(),
+            health: crate::Health::Http("/health".into()),
             files: vec![],
             user: None,
         };

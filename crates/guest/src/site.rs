@@ -72,9 +72,10 @@ pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
     if let Some(limit) = spec.cpu_limit.filter(|limit| !(limit.is_finite() && *limit >= 0.01)) {
         problems.push(format!("a limit of {limit} CPUs is below 0.01"));
     }
-    if spec.port == 0 || !spec.health_path.starts_with('/') || spec.health_path.contains(char::is_whitespace) {
-        problems.push(format!("`{}:{}` is no port and path of a health page", spec.port, spec.health_path));
+    if spec.port == 0 {
+        problems.push("a service has a port above 0".to_owned());
     }
+    problems.extend(spec.health.problem());
     problems.extend(file_problems(spec));
     if problems.is_empty() {
         return Ok(());
@@ -89,6 +90,7 @@ pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::Health;
 
     pub(crate) fn spec(name: &str) -> GuestSpec {
         GuestSpec {
@@ -100,7 +102,7 @@ pub(crate) mod tests {
             pids: None,
             args: vec![],
             port: 80,
-            health_path: "/health".into(),
+            health: Health::Http("/health".into()),
             files: vec![],
             user: None,
         }

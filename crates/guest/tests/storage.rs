@@ -13,7 +13,7 @@ use std::{
 };
 
 use rookery_guest::{
-    Atime, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, IoLimits, Journal, Kind, Lab, Provision, Recipe, Site, Template,
+    Atime, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits, Journal, Kind, Lab, Provision, Recipe, Site, Template,
     VolumeSpec, open_lab, open_lab_on, patient,
 };
 use rookery_host::{CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops};
@@ -96,7 +96,7 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
         pids: None,
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         port: 80,
-        health_path: "/".to_owned(),
+        health: Health::Http("/".to_owned()),
         files: vec![],
         user: None,
     }

@@ -10,8 +10,10 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{Guest, GuestError, GuestFile, Kind, Lab, Recipe, Template};
-use rookery_study::{Point, Study};
+use rookery_guest::{Guest, GuestError, GuestFile, Health, Kind, Lab, Recipe, Template};
+use rookery_oltp::Target;
+use rookery_stats::LedgerCounts;
+use rookery_study::{Point, PointData, Study};
 use rookery_workload::dvdstore::Size;
 
 use crate::{Event, LabError, Listener, rehearsal::page};
@@ -70,13 +72,15 @@ pub(crate) struct Service {
     /// User of a container's first process.
     pub(crate) user: Option<u32>,
     pub(crate) port: u16,
-    pub(crate) health_path: String,
+    pub(crate) health: Health,
 }
 
 /// What the load left in a guest's database.
 pub(crate) struct Found {
     /// Orders beyond the loaded ones.
     pub(crate) orders: u64,
+    /// Of an order-entry database, all that came beyond the loaded rows.
+    pub(crate) ledger: Option<LedgerCounts>,
     /// What does not fit together, in words.
     pub(crate) faults: Vec<String>,
 }
@@ -107,11 +111,11 @@ pub(crate) trait Stack: Sync {
     /// The setting, what is wrong with it, and the mend.
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), String>;
 
-    /// The template with a database of `size`, built or found.
+    /// The template with a database of `data`, built or found.
     ///
     /// # Errors
-    /// When it cannot be built.
-    fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError>;
+    /// When it cannot be built, or the stack does not carry such data.
+    fn template(&self, place: &Place<'_>, data: PointData) -> Result<Template, LabError>;
 
     /// What guest `index` of `point` runs.
     ///
@@ -143,7 +147,61 @@ pub(crate) trait Stack: Sync {
     ///
     /// # Errors
     /// When the database cannot be read.
-    fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, size: Size, dead: bool) -> Result<Found, String>;
+    fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, data: PointData, dead: bool) -> Result<Found, String>;
+
+    /// What order entry needs of its database; nothing where the stack carries something else.
+    fn order_entry(&self) -> Option<&dyn OrderEntry> {
+        None
+    }
+}
+
+/// A stack whose guests are databases of order entry.
+pub(crate) trait OrderEntry: Sync {
+    /// The way that terminals take, over TCP from inside the lab's network.
+    fn clients(&self, guest: &dyn Guest) -> Target;
+
+    /// The way from the host into a living guest, outside the load.
+    fn inside(&self, guest: &dyn Guest) -> Target;
+
+    /// The counters of the server's buffers since its start.
+    ///
+    /// # Errors
+    /// When the server does not tell.
+    fn counters(&self, guest: &dyn Guest) -> Result<BufferCounters, String>;
+
+    /// Give a living guest a buffer pool of about `bytes`; the size that is then in force.
+    ///
+    /// # Errors
+    /// When the server refuses it, or does not come back.
+    fn set_pool(&self, place: &Place<'_>, guest: &mut dyn Guest, bytes: u64) -> Result<u64, String>;
+
+    /// Start a guest again whose server has died, and wait until it has recovered.
+    ///
+    /// # Errors
+    /// When it does not come back.
+    fn revive(&self, place: &Place<'_>, guest: &mut dyn Guest) -> Result<(), String>;
+}
+
+/// What a database server counts of its buffers since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BufferCounters {
+    /// Pages that were asked for.
+    pub(crate) logical: u64,
+    /// Pages of these that were not in the buffer pool.
+    pub(crate) misses: u64,
+    /// Pages that were read ahead, unasked; nothing where the server does not count them.
+    pub(crate) read_ahead: Option<u64>,
+    /// Bytes that the server read from files; nothing where it does not count them.
+    pub(crate) read_bytes: Option<u64>,
+    /// Size of the buffer pool, bytes.
+    pub(crate) pool_bytes: Option<u64>,
+    /// Size of the database, bytes.
+    pub(crate) database_bytes: Option<u64>,
+}
+
+/// The size of a DVD Store, for stacks that carry nothing else.
+fn dvdstore(data: PointData) -> Result<Size, String> {
+    data.dvdstore().ok_or_else(|| format!("the stack carries no order-entry database ({data})"))
 }
 
 /// The stack of a study's variant without its database, where it can do without.

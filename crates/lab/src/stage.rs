@@ -181,7 +181,7 @@ impl Stage<'_> {
                 pids: limited.then_some(shape.pids),
                 args: service.args,
                 port: service.port,
-                health_path: service.health_path,
+                health: service.health,
                 files: service.files,
                 user: service.user,
             };

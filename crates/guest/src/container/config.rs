@@ -172,7 +172,7 @@ mod tests {
             pids: Some(64),
             args: vec![],
             port: 80,
-            health_path: "/".into(),
+            health: crate::Health::Http("/".into()),
             files: vec![],
             user: None,
         }

@@ -21,7 +21,7 @@ use super::{
     network,
 };
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, InForce, ProcessProbe, Template,
+    Guest, GuestError, GuestSpec, GuestState, Health, InForce, ProcessProbe, Template,
     bare::end_reason,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
@@ -269,8 +269,8 @@ impl Guest for ContainerGuest {
         self.address
     }
 
-    fn health_path(&self) -> &str {
-        &self.spec.health_path
+    fn health(&self) -> &Health {
+        &self.spec.health
     }
 
     fn start(&mut self) -> Result<(), GuestError> {

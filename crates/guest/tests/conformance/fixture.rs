@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, Guest, GuestSpec, GuestState, Kind, Lab, Recipe, Site, Template, Versions, open_lab_on, patient, start_all};
+use rookery_guest::{Fill, Guest, GuestSpec, GuestState, Health, Kind, Lab, Recipe, Site, Template, Versions, open_lab_on, patient, start_all};
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
 /// Generous: a loaded machine is slow, not wrong.
@@ -138,7 +138,7 @@ pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
         pids: Some(64),
         args,
         port: 18099,
-        health_path: "/health".into(),
+        health: Health::Http("/health".into()),
         files: vec![],
         user: None,
     }

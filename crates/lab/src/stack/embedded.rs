@@ -5,12 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, Guest, Kind, Recipe, Template};
+use rookery_guest::{Fill, Guest, Health, Kind, Recipe, Template};
 use rookery_stack::embedded::{self, Behaviour};
-use rookery_study::{Pages, Point, Study};
-use rookery_workload::dvdstore::{Size, WordLists};
+use rookery_study::{Pages, Point, PointData, Study};
+use rookery_workload::dvdstore::WordLists;
 
-use super::{Found, Place, Reading, STOP_GRACE, Service, Stack};
+use super::{Found, Place, Reading, STOP_GRACE, Service, Stack, dvdstore};
 use crate::{Event, LabError};
 
 /// The embedded stack.
@@ -46,7 +46,8 @@ impl Stack for Embedded {
         Ok(())
     }
 
-    fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError> {
+    fn template(&self, place: &Place<'_>, data: PointData) -> Result<Template, LabError> {
+        let size = dvdstore(data).map_err(LabError::Internal)?;
         let began = Instant::now();
         let words = WordLists::own();
         let recipe = Recipe {
@@ -73,7 +74,7 @@ impl Stack for Embedded {
             files: Vec::new(),
             user: None,
             port: embedded::PORT,
-            health_path: embedded::HEALTH_PATH.to_owned(),
+            health: Health::Http(embedded::HEALTH_PATH.to_owned()),
         })
     }
 
@@ -87,12 +88,13 @@ impl Stack for Embedded {
         Ok(Vec::new())
     }
 
-    fn audit(&self, _place: &Place<'_>, guest: &mut dyn Guest, _size: Size, _dead: bool) -> Result<Found, String> {
+    fn audit(&self, _place: &Place<'_>, guest: &mut dyn Guest, _data: PointData, _dead: bool) -> Result<Found, String> {
         // A guest that does not end is killed with its removal; its data are audited all the same.
         let _ = guest.stop(STOP_GRACE);
         let found = embedded::audit(&guest.data_dir().join(embedded::DATABASE_FILE)).map_err(|error| error.to_string())?;
         Ok(Found {
             orders: found.orders,
+            ledger: None,
             faults: found.faults(self.behaviour),
         })
     }

@@ -5,7 +5,7 @@ mod copy;
 
 use std::{collections::BTreeMap, path::Path, sync::OnceLock, time::Instant};
 
-use rookery_guest::{Fill, Guest, GuestFile, Kind, LayerKind, Recipe, Template};
+use rookery_guest::{Fill, Guest, GuestFile, Health, Kind, LayerKind, Recipe, Template};
 use rookery_stack::{
     embedded::Behaviour,
     lamp::{
@@ -14,10 +14,9 @@ use rookery_stack::{
         sql::{Account, Database},
     },
 };
-use rookery_study::{BufferPool, LampUse, Pages, Point, Study, Variables, WebServer};
-use rookery_workload::dvdstore::Size;
+use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, Variables, WebServer};
 
-use super::{Found, PURCHASE, Place, Reading, STOP_GRACE, Service, Stack};
+use super::{Found, PURCHASE, Place, Reading, STOP_GRACE, Service, Stack, dvdstore};
 use crate::{Event, LabError, ask::ask, rehearsal::page};
 
 /// The user of everything in a container: Debian's `www-data`.
@@ -120,7 +119,8 @@ impl Stack for Lamp {
         self.tuned(point, index).map(drop)
     }
 
-    fn template(&self, place: &Place<'_>, size: Size) -> Result<Template, LabError> {
+    fn template(&self, place: &Place<'_>, data: PointData) -> Result<Template, LabError> {
+        let size = dvdstore(data).map_err(LabError::Internal)?;
         let began = Instant::now();
         let root = root(place)?;
         let software = self.software(root.as_ref().map_or(Path::new("/"), |root| root.root.as_path()))?;
@@ -144,7 +144,7 @@ impl Stack for Lamp {
             files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
             user: Some(USER),
             port: lamp::PORT,
-            health_path: lamp::HEALTH_PATH.to_owned(),
+            health: Health::Http(lamp::HEALTH_PATH.to_owned()),
         })
     }
 
@@ -181,7 +181,8 @@ impl Stack for Lamp {
         page(place, guest, &format!("/{}/dslogin.php", lamp::DIRECTORY), "DVD Store")
     }
 
-    fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, size: Size, dead: bool) -> Result<Found, String> {
+    fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, data: PointData, dead: bool) -> Result<Found, String> {
+        let size = dvdstore(data)?;
         if dead {
             // Started again, MariaDB recovers what was committed: that is what the users were told of.
             guest.kill().map_err(|error| error.to_string())?;
@@ -192,6 +193,7 @@ impl Stack for Lamp {
         let found = found?;
         Ok(Found {
             orders: found.orders,
+            ledger: None,
             faults: found.faults(self.behaviour()),
         })
     }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, Guest, GuestFile, GuestSpec, GuestState, Recipe, Template};
+use rookery_guest::{Fill, Guest, GuestFile, GuestSpec, GuestState, Health, Recipe, Template};
 use rookery_stack::lamp::{self, Software, sql::Database};
 use rookery_workload::dvdstore::{Size, WordLists};
 use rustix::fs::{Gid, Uid, chown};
@@ -78,7 +78,7 @@ fn fill(place: &Place<'_>, empty: &Template, software: &Software, size: Size, da
         pids: None,
         args: service.args,
         port: lamp::PORT,
-        health_path: lamp::HEALTH_PATH.to_owned(),
+        health: Health::Http(lamp::HEALTH_PATH.to_owned()),
         files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
         user: Some(USER),
     };

@@ -1,0 +1,400 @@
+//! The libvirt domain of a guest: a document made from data, and from nothing else.
+
+use std::path::Path;
+
+use rookery_host::{format_cpu_list, io::IoLimits};
+
+use super::{
+    accel::Accelerator,
+    shape::{CpuModel, Network, VmShape},
+    xml::Element,
+};
+
+/// What the emulator may keep of translated code, MiB. Its own default is a share of the host's memory for each guest.
+const TRANSLATIONS_MIB: u32 = 128;
+/// Names of the guest's ports, as both sides know them.
+pub(crate) const LOG_PORT: &str = "rookery.log.0";
+/// Events of the guest's service.
+pub(crate) const EVENT_PORT: &str = "rookery.event.0";
+/// Requests to the guest's service.
+pub(crate) const CONTROL_PORT: &str = "rookery.control.0";
+
+/// How a domain comes up.
+#[derive(Clone, Debug)]
+pub(super) enum Boot<'a> {
+    /// Kernel and initial file system are given to it.
+    Direct {
+        kernel: &'a Path,
+        initrd: &'a Path,
+        command_line: String,
+        /// The image of the system, which all guests read and none writes.
+        system: &'a Path,
+    },
+    /// From its own disk.
+    #[expect(dead_code, reason = "constructed by tests until cloud images are wired")]
+    Disk,
+}
+
+/// All that a domain is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Domain<'a> {
+    pub(super) name: &'a str,
+    pub(super) uuid: String,
+    pub(super) accelerator: Accelerator,
+    pub(super) shape: &'a VmShape,
+    pub(super) vcpus: u32,
+    pub(super) memory_mib: u64,
+    /// CPUs of the host that it may use; empty = all.
+    pub(super) cpus: &'a [u32],
+    /// Memory nodes that hold its memory; empty = any.
+    pub(super) nodes: &'a [u32],
+    pub(super) limits: IoLimits,
+    pub(super) boot: Boot<'a>,
+    pub(super) disk: &'a Path,
+    pub(super) seed: &'a Path,
+    pub(super) mac: String,
+    /// Name of its interface on the host's side.
+    pub(super) link: String,
+    pub(super) console: &'a Path,
+    pub(super) log: &'a Path,
+    pub(super) events: &'a Path,
+    /// Socket of requests to the guest's service.
+    pub(super) control: &'a Path,
+    /// Environment of the emulator: the labels by which it is found.
+    pub(super) labels: Vec<(String, String)>,
+}
+
+impl Domain<'_> {
+    /// The document.
+    pub(super) fn xml(&self) -> String {
+        let kind = match self.accelerator {
+            Accelerator::Kvm => "kvm",
+            Accelerator::Tcg => "qemu",
+        };
+        let mut domain = Element::new("domain")
+            .with("type", kind)
+            .with("xmlns:qemu", "http://libvirt.org/schemas/domain/qemu/1.0")
+            .child(Element::new("name").text(self.name))
+            .child(Element::new("uuid").text(&self.uuid))
+            .child(Element::new("memory").with("unit", "MiB").text(self.memory_mib))
+            .children(self.memory_backing())
+            .child(self.vcpu())
+            .children((self.shape.iothreads > 0).then(|| Element::new("iothreads").text(self.shape.iothreads)))
+            .children(self.pins())
+            .children(self.nodes())
+            .child(self.os())
+            .child(self.features())
+            .child(self.cpu());
+        for (event, action) in [("on_poweroff", "destroy"), ("on_reboot", "destroy"), ("on_crash", "destroy")] {
+            domain = domain.child(Element::new(event).text(action));
+        }
+        let environment = self
+            .labels
+            .iter()
+            .map(|(name, value)| Element::new("qemu:env").with("name", name).with("value", value));
+        domain
+            .child(self.devices())
+            .child(Element::new("qemu:commandline").children(environment))
+            .render()
+    }
+
+    fn memory_backing(&self) -> Option<Element> {
+        let memory = &self.shape.memory;
+        let children: Vec<Element> = [
+            memory.hugepages.then(|| Element::new("hugepages")),
+            (!memory.merged).then(|| Element::new("nosharepages")),
+            memory.locked.then(|| Element::new("locked")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        (!children.is_empty()).then(|| Element::new("memoryBacking").children(children))
+    }
+
+    fn vcpu(&self) -> Element {
+        let cpus = (!self.cpus.is_empty()).then(|| list(self.cpus));
+        Element::new("vcpu").with("placement", "static").with_some("cpuset", cpus).text(self.vcpus)
+    }
+
+    fn pins(&self) -> Option<Element> {
+        let pins = &self.shape.pins;
+        let vcpus = pins.vcpus.iter().take(self.vcpus as usize).enumerate().filter(|(_, cpus)| !cpus.is_empty());
+        let mut children: Vec<Element> = vcpus
+            .map(|(vcpu, cpus)| Element::new("vcpupin").with("vcpu", vcpu).with("cpuset", list(cpus)))
+            .collect();
+        if !pins.emulator.is_empty() {
+            children.push(Element::new("emulatorpin").with("cpuset", list(&pins.emulator)));
+        }
+        if !pins.iothreads.is_empty() {
+            children.extend((1..=self.shape.iothreads).map(|thread| {
+                Element::new("iothreadpin")
+                    .with("iothread", thread)
+                    .with("cpuset", list(&pins.iothreads))
+            }));
+        }
+        (!children.is_empty()).then(|| Element::new("cputune").children(children))
+    }
+
+    fn nodes(&self) -> Option<Element> {
+        (!self.nodes.is_empty()).then(|| {
+            let memory = Element::new("memory").with("mode", "strict").with("nodeset", list(self.nodes));
+            Element::new("numatune").child(memory)
+        })
+    }
+
+    fn os(&self) -> Element {
+        let os = Element::new("os").child(Element::new("type").with("arch", "x86_64").with("machine", "pc").text("hvm"));
+        match &self.boot {
+            Boot::Direct {
+                kernel,
+                initrd,
+                command_line,
+                ..
+            } => os
+                .child(Element::new("kernel").text(kernel.display()))
+                .child(Element::new("initrd").text(initrd.display()))
+                .child(Element::new("cmdline").text(command_line)),
+            Boot::Disk => os.child(Element::new("boot").with("dev", "hd")),
+        }
+    }
+
+    fn features(&self) -> Element {
+        let features = Element::new("features").child(Element::new("acpi")).child(Element::new("apic"));
+        match self.accelerator {
+            Accelerator::Kvm => features,
+            Accelerator::Tcg => {
+                let cache = Element::new("tb-cache").with("unit", "MiB").text(TRANSLATIONS_MIB);
+                features.child(Element::new("tcg").child(cache))
+            }
+        }
+    }
+
+    fn cpu(&self) -> Element {
+        match (&self.shape.cpu, self.accelerator) {
+            (CpuModel::Host, Accelerator::Kvm) => Element::new("cpu").with("mode", "host-passthrough"),
+            (CpuModel::Host | CpuModel::Maximum, _) => Element::new("cpu").with("mode", "maximum"),
+            (CpuModel::Named(name), _) => Element::new("cpu")
+                .with("mode", "custom")
+                .with("match", "exact")
+                .child(Element::new("model").with("fallback", "forbid").text(name)),
+        }
+    }
+
+    fn devices(&self) -> Element {
+        let balloon = if self.shape.memory.balloon { "virtio" } else { "none" };
+        let mut devices = Element::new("devices");
+        let first = if let Boot::Direct { system, .. } = &self.boot {
+            devices = devices.child(plain_disk(system, "vda"));
+            "vdb"
+        } else {
+            "vda"
+        };
+        let seed = if first == "vda" { "vdb" } else { "vdc" };
+        devices
+            .child(self.main_disk(first))
+            .child(plain_disk(self.seed, seed))
+            .child(Element::new("controller").with("type", "usb").with("model", "none"))
+            .child(self.interface())
+            .child(file_port("serial", self.console, Element::new("target").with("type", "isa-serial").with("port", 0)))
+            .child(file_port("channel", self.log, port(LOG_PORT)))
+            .child(file_port("channel", self.events, port(EVENT_PORT)))
+            .child(
+                Element::new("channel")
+                    .with("type", "unix")
+                    .child(Element::new("source").with("mode", "bind").with("path", self.control.display()))
+                    .child(port(CONTROL_PORT)),
+            )
+            .child(Element::new("memballoon").with("model", balloon))
+            .child(Element::new("rng").with("model", "virtio").child(
+                Element::new("backend").with("model", "random").text("/dev/urandom"),
+            ))
+            .child(Element::new("panic").with("model", "isa"))
+    }
+
+    fn main_disk(&self, target: &str) -> Element {
+        let disk = &self.shape.disk;
+        let format = match disk.clone {
+            super::shape::DiskClone::Overlay => "qcow2",
+            _ => "raw",
+        };
+        let driver = Element::new("driver")
+            .with("name", "qemu")
+            .with("type", format)
+            .with("cache", disk.cache.word())
+            .with("io", disk.io.word())
+            .with("discard", "unmap")
+            .with_some("queues", disk.queues)
+            .with_some("iothread", (self.shape.iothreads > 0).then_some(1));
+        let tune: Vec<Element> = [
+            ("read_bytes_sec", self.limits.read_bps),
+            ("write_bytes_sec", self.limits.write_bps),
+            ("read_iops_sec", self.limits.read_iops),
+            ("write_iops_sec", self.limits.write_iops),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some(Element::new(name).text(value?)))
+        .collect();
+        Element::new("disk")
+            .with("type", "file")
+            .with("device", "disk")
+            .child(driver)
+            .child(Element::new("source").with("file", self.disk.display()))
+            .child(Element::new("target").with("dev", target).with("bus", "virtio"))
+            .children((!tune.is_empty()).then(|| Element::new("iotune").children(tune)))
+    }
+
+    fn interface(&self) -> Element {
+        let nic = &self.shape.nic;
+        let interface = match &nic.network {
+            Network::Lab => bridged("br0"),
+            Network::HostBridge(name) => bridged(name),
+            Network::User => Element::new("interface").with("type", "user"),
+        };
+        let interface = interface
+            .child(Element::new("mac").with("address", &self.mac))
+            .child(Element::new("model").with("type", "virtio"));
+        if nic.network == Network::User {
+            return interface;
+        }
+        let vhost = nic.vhost.map(|vhost| if vhost { "vhost" } else { "qemu" });
+        let queues = (nic.queues > 1).then_some(nic.queues);
+        let driver = (vhost.is_some() || queues.is_some())
+            .then(|| Element::new("driver").with_some("name", vhost).with_some("queues", queues));
+        interface
+            .child(Element::new("target").with("dev", &self.link))
+            .children(driver)
+            .child(Element::new("mtu").with("size", nic.mtu))
+    }
+}
+
+fn bridged(bridge: &str) -> Element {
+    Element::new("interface")
+        .with("type", "bridge")
+        .child(Element::new("source").with("bridge", bridge))
+}
+
+/// A disk that is only read.
+fn plain_disk(image: &Path, target: &str) -> Element {
+    Element::new("disk")
+        .with("type", "file")
+        .with("device", "disk")
+        .child(Element::new("driver").with("name", "qemu").with("type", "raw"))
+        .child(Element::new("source").with("file", image.display()))
+        .child(Element::new("target").with("dev", target).with("bus", "virtio"))
+        .child(Element::new("readonly"))
+}
+
+fn port(name: &str) -> Element {
+    Element::new("target").with("type", "virtio").with("name", name)
+}
+
+/// A port whose output goes to the end of a file.
+fn file_port(kind: &'static str, path: &Path, target: Element) -> Element {
+    Element::new(kind)
+        .with("type", "file")
+        .child(Element::new("source").with("path", path.display()).with("append", "on"))
+        .child(target)
+}
+
+fn list(cpus: &[u32]) -> String {
+    format_cpu_list(cpus.iter().copied())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::vm::shape::{DiskShape, MemoryShape, NetworkShape, Pins};
+
+    /// A domain of a shape.
+    pub(crate) fn domain(shape: &VmShape, accelerator: Accelerator) -> Domain<'_> {
+        Domain {
+            name: "rookery-ab12-g1",
+            uuid: "6d1f2a9c-0f3e-5b77-9a41-3c5d8e7f9012".to_owned(),
+            accelerator,
+            shape,
+            vcpus: shape.vcpus.unwrap_or(1),
+            memory_mib: shape.memory_mib,
+            cpus: &[],
+            nodes: &[],
+            limits: IoLimits::default(),
+            boot: Boot::Direct {
+                kernel: Path::new("/t/vmlinuz"),
+                initrd: Path::new("/t/initrd.img"),
+                command_line: "root=/dev/vda ro".to_owned(),
+                system: Path::new("/t/system.img"),
+            },
+            disk: Path::new("/r/clones/g1/disk.qcow2"),
+            seed: Path::new("/r/clones/g1/seed"),
+            mac: "52:54:00:4d:00:01".to_owned(),
+            link: "v1".to_owned(),
+            console: Path::new("/r/logs/g1.console.log"),
+            log: Path::new("/r/logs/g1.log"),
+            events: Path::new("/r/clones/g1/events"),
+            control: Path::new("/s/g1"),
+            labels: vec![("ROOKERY_RUN".to_owned(), "ab12".to_owned())],
+        }
+    }
+
+    #[test]
+    fn the_default_is_written_out() {
+        let shape = VmShape::default();
+        insta::assert_snapshot!(domain(&shape, Accelerator::Tcg).xml());
+    }
+
+    #[test]
+    fn everything_that_can_be_set_is_written_out() {
+        let shape = VmShape {
+            vcpus: Some(2),
+            cpu: CpuModel::Named("Westmere".into()),
+            disk: DiskShape {
+                queues: Some(2),
+                ..VmShape::pureflex().disk
+            },
+            iothreads: 1,
+            nic: NetworkShape {
+                network: Network::HostBridge("br0".into()),
+                vhost: Some(true),
+                queues: 2,
+                mtu: 9000,
+            },
+            memory: MemoryShape {
+                hugepages: true,
+                locked: true,
+                balloon: true,
+                merged: false,
+            },
+            pins: Pins {
+                vcpus: vec![vec![5], vec![7]],
+                emulator: vec![0, 1],
+                iothreads: vec![2],
+            },
+            ..VmShape::pureflex()
+        };
+        let domain = Domain {
+            cpus: &[5, 7],
+            nodes: &[1],
+            limits: IoLimits {
+                read_iops: Some(200),
+                write_bps: Some(1 << 20),
+                ..IoLimits::default()
+            },
+            boot: Boot::Disk,
+            ..domain(&shape, Accelerator::Kvm)
+        };
+        insta::assert_snapshot!(domain.xml());
+    }
+
+    #[test]
+    fn a_name_cannot_bring_elements_along() {
+        let shape = VmShape::default();
+        let evil = Path::new("/r/'/><devices><disk/></devices>&");
+        let domain = Domain {
+            disk: evil,
+            labels: vec![("X".into(), "'/><qemu:arg value='-s'/>".into())],
+            ..domain(&shape, Accelerator::Tcg)
+        };
+        let text = domain.xml();
+        assert_eq!(text.matches("<devices>").count(), 1);
+        assert!(!text.contains("<qemu:arg") && text.contains("&lt;qemu:arg value=&apos;-s&apos;/&gt;"));
+    }
+}
