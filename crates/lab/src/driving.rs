@@ -4,7 +4,7 @@ use std::{borrow::Cow, net::SocketAddr, path::Path, time::Duration};
 
 use rookery_driver::{Assignment, Config, Limits, Phases, Script};
 use rookery_study::{Plan, Point, Purpose, Trial};
-use rookery_workload::dvdstore::{ShopperParams, WordLists};
+use rookery_workload::dvdstore::{ShopperParams, Size, WordLists};
 
 use crate::offered::driver_load;
 
@@ -17,12 +17,12 @@ pub(crate) struct Ground<'a> {
     pub(crate) guests: Vec<(String, SocketAddr)>,
 }
 
-/// The load of one trial of `point`.
-pub(crate) fn config(plan: &Plan, trial: &Trial, point: &Point, ground: &Ground<'_>) -> Config {
+/// The load of one trial of `point`, whose guests have a DVD Store of `size`.
+pub(crate) fn config(plan: &Plan, trial: &Trial, point: &Point, size: Size, ground: &Ground<'_>) -> Config {
     let study = plan.study_of(point);
     let (workload, load) = (&study.workload, &study.load);
     let shopper = ShopperParams {
-        size: point.database,
+        size,
         new_customers: workload.new_customers,
         searches: workload.searches,
         search_batch: workload.search_batch,

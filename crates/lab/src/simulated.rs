@@ -18,6 +18,7 @@ use rookery_driver::{Config, play};
 use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::{HostDescription, TrialRecord};
 use rookery_study::{GuestKind, Plan, Point, SimulatedUse, Study, Trial};
+use rookery_workload::dvdstore::Size;
 
 use self::{
     random::Stream,
@@ -68,7 +69,9 @@ fn load(plan: &Plan, trial: &Trial, point: &Point) -> Config {
         network: None,
         guests: (1..=point.guests).map(|number| (format!("g{number}"), nowhere)).collect(),
     };
-    config(plan, trial, point, &ground)
+    // The grammar gives simulated systems no other workload; a stored plan may come from anywhere.
+    let size = point.database.dvdstore().unwrap_or(Size::Mb(1));
+    config(plan, trial, point, size, &ground)
 }
 
 fn compute(config: &Config, study: &Study, point: &Point, model: &Model<'_>, stop: &AtomicBool) -> Result<Outcome, LabError> {
@@ -143,6 +146,7 @@ impl Stage<'_> {
         let audits = outcome.measurement.guests.iter().zip(&outcome.orders).map(|(seen, orders)| {
             let found = Found {
                 orders: *orders,
+                ledger: None,
                 faults: Vec::new(),
             };
             audit(&seen.guest, seen, Ok(found), &[])

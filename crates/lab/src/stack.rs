@@ -4,6 +4,7 @@ mod embedded;
 mod lamp;
 
 use std::{
+    net::SocketAddr,
     ops::ControlFlow,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
@@ -158,16 +159,16 @@ pub(crate) trait Stack: Sync {
 /// A stack whose guests are databases of order entry.
 pub(crate) trait OrderEntry: Sync {
     /// The way that terminals take, over TCP from inside the lab's network.
-    fn clients(&self, guest: &dyn Guest) -> Target;
+    fn clients(&self, address: SocketAddr) -> Target;
 
-    /// The way from the host into a living guest, outside the load.
-    fn inside(&self, guest: &dyn Guest) -> Target;
+    /// The way from the host into a living guest with this data directory, outside the load.
+    fn inside(&self, data: &Path) -> Target;
 
-    /// The counters of the server's buffers since its start.
+    /// The counters of the server's buffers since its start, of the guest with this data directory.
     ///
     /// # Errors
     /// When the server does not tell.
-    fn counters(&self, guest: &dyn Guest) -> Result<BufferCounters, String>;
+    fn counters(&self, data: &Path) -> Result<BufferCounters, String>;
 
     /// Give a living guest a buffer pool of about `bytes`; the size that is then in force.
     ///
@@ -200,8 +201,9 @@ pub(crate) struct BufferCounters {
 }
 
 /// The size of a DVD Store, for stacks that carry nothing else.
-fn dvdstore(data: PointData) -> Result<Size, String> {
-    data.dvdstore().ok_or_else(|| format!("the stack carries no order-entry database ({data})"))
+pub(crate) fn dvdstore(data: PointData) -> Result<Size, String> {
+    data.dvdstore()
+        .ok_or_else(|| format!("the stack carries no order-entry database ({data})"))
 }
 
 /// The stack of a study's variant without its database, where it can do without.

@@ -207,7 +207,8 @@ impl Stage<'_> {
             network: self.place.lab.network(),
             guests: guests.iter().map(|guest| (guest.name().to_owned(), guest.address())).collect(),
         };
-        let config = config(self.plan, act.trial, act.point, &ground);
+        let size = stack::dvdstore(act.point.database).map_err(LabError::Internal)?;
+        let config = config(self.plan, act.trial, act.point, size, &ground);
         let clocks = BothClocks::read();
         let Driven {
             measurement,

@@ -109,7 +109,7 @@ pub(crate) fn audit(guest: &str, seen: &GuestMeasurement, found: Result<Found, S
     let acknowledged = seen.shop.n_purchase_from_start.saturating_sub(seen.shop.n_rollbacks_from_start);
     let unanswered = seen.shop.n_purchase_unanswered;
     let (orders, faults) = match found {
-        Ok(Found { orders, mut faults }) => {
+        Ok(Found { orders, mut faults, .. }) => {
             if !(acknowledged..=acknowledged + unanswered).contains(&orders) {
                 faults.insert(
                     0,

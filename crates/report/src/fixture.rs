@@ -84,6 +84,7 @@ fn study(repeats: u32) -> Study {
             searches: 3,
             search_batch: 5,
             line_items: 5,
+            orderentry: None,
         },
         load: Load {
             model: LoadModel::Closed,
@@ -145,7 +146,7 @@ fn plan(repeats: u32) -> Plan {
         users: vec![vcpus / 5; *guests as usize],
         rate_per_s: None,
         memory_mib: u64::from(*vcpus) * 640 / 1000,
-        database: "10MB".parse().expect("a size"),
+        database: rookery_study::PointData::Dvdstore("10MB".parse().expect("a size")),
         pins: vec![vec![0]; *guests as usize],
         nodes: Vec::new(),
         volume_mib: 0,

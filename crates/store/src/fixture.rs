@@ -57,6 +57,7 @@ fn study() -> Study {
             searches: 3,
             search_batch: 5,
             line_items: 5,
+            orderentry: None,
         },
         load: Load {
             model: LoadModel::Closed,
@@ -120,7 +121,7 @@ fn plan() -> Plan {
         users: vec![40 / guests; guests as usize],
         rate_per_s: None,
         memory_mib: 320,
-        database: "10MB".parse().expect("a size"),
+        database: rookery_study::PointData::Dvdstore("10MB".parse().expect("a size")),
         pins: vec![vec![0]; guests as usize],
         nodes: Vec::new(),
         volume_mib: 0,

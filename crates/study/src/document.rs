@@ -9,7 +9,7 @@ use crate::{
     grammar::{
         Context, Spans,
         sections::{
-            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadKeys,
+            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadSection,
         },
     },
     model::Study,
@@ -170,7 +170,7 @@ impl Study {
             out.push_str(&format!("\n[{name}]\n"));
             write(&mut out);
         };
-        section(sections::WORKLOAD, &|out| WorkloadKeys::of(&self.workload).write(out));
+        section(sections::WORKLOAD, &|out| WorkloadSection::of(&self.workload).write(out));
         section(sections::LOAD, &|out| {
             LoadKeys::of(&self.load).write(out);
             SearchKeys::write_below(self.load.search.as_ref(), out);

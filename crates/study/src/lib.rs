@@ -12,6 +12,7 @@ mod expression;
 mod factors;
 mod grammar;
 mod model;
+mod orderentry_use;
 mod plan;
 mod planning;
 mod problem;
@@ -34,6 +35,7 @@ pub use model::{
     Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, OpenLoad, Order, Over, Pin, Precision,
     SearchUse, Study, Vcpus, Visit, Workload, WorkloadKind,
 };
+pub use orderentry_use::{DatabaseSize, DatabaseUse, OrderentryData, OrderentryUse, PointData};
 pub use plan::{CpuPlace, Estimate, Expected, Factor, HostFacts, Level, Plan, Point, Purpose, Search, Trial, Variant};
 pub use planning::CannotPlan;
 pub use problem::{Code, Problem, Problems};

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use rookery_stats::{Pacing, checks::Intent, qos::Qos};
+use rookery_workload::orderentry::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, StackUse, StorageUse, Users};
+use crate::{Amount, OrderentryUse, StackUse, StorageUse, Users};
 
 /// One whole study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,8 +56,12 @@ impl Study {
     pub fn intent(&self) -> Intent {
         Intent {
             settle_s: self.steady_rate().then_some(self.load.settle.as_secs_f64()),
-            new_customers: Some(self.workload.new_customers),
-            transactions: None,
+            new_customers: (self.workload.kind == WorkloadKind::Dvdstore).then_some(self.workload.new_customers),
+            transactions: self
+                .workload
+                .orderentry
+                .as_ref()
+                .map(|wanted| Kind::ALL.map(|kind| wanted.mix.share(kind))),
         }
     }
 }
@@ -80,6 +85,10 @@ pub struct Workload {
     pub search_batch: u32,
     /// Mean items per order.
     pub line_items: u32,
+    /// What only order entry has; there exactly when `kind` is [`WorkloadKind::Orderentry`]. All that is above but for the kind is then as a DVD
+    /// Store has it by default, and without meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orderentry: Option<OrderentryUse>,
 }
 
 /// Workloads.
@@ -88,6 +97,8 @@ pub struct Workload {
 pub enum WorkloadKind {
     /// DVD Store 2.1 over HTTP.
     Dvdstore,
+    /// Five transactions of a wholesale company on a database.
+    Orderentry,
 }
 
 /// The load section.

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use rookery_workload::dvdstore::Size;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, CpuSet, Design, Over, Study, Vcpus};
+use crate::{Amount, CpuSet, Design, Over, PointData, Study, Vcpus};
 
 /// What the plan must know of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,7 +108,7 @@ pub struct Point {
     pub guests: u32,
     /// vCPUs of each guest.
     pub vcpus: Vcpus,
-    /// Users of each guest (they differ by at most one); none of an open load.
+    /// Users (order entry: terminals) of each guest, which differ by at most one; none of an open load.
     pub users: Vec<u32>,
     /// Visitors that arrive per second at all guests together, in equal parts; `None` of a closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,7 +116,7 @@ pub struct Point {
     /// Memory limit of each guest, MiB.
     pub memory_mib: u64,
     /// Database of each guest.
-    pub database: Size,
+    pub database: PointData,
     /// CPUs of each guest.
     pub pins: Vec<CpuSet>,
     /// Memory nodes that each guest is bound to; empty where guests are not bound.

@@ -1,5 +1,7 @@
 //! From the tables of a parsed file to one [`Study`].
 
+mod orderentry;
+
 use rookery_stats::qos::Qos;
 use toml::de::DeTable;
 
@@ -9,7 +11,7 @@ use crate::{
         Context, Reader,
         sections::{
             self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
-            WorkloadKeys,
+            WorkloadSection,
         },
     },
     model::{GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Over, Study, Workload},
@@ -43,9 +45,11 @@ struct Sections {
 /// Reads a study without factors; every problem is told to the context.
 pub(crate) fn read_study(root: &DeTable<'_>, source: &Source, context: &mut Context) -> Option<(Study, Design)> {
     let mut reader = Reader::new(Some(root), "", source.end(), context);
-    let sections = read_sections(&mut reader);
+    let mut sections = read_sections(&mut reader);
     reader.knows(crate::scale::SECTION);
     reader.finish();
+    orderentry::check(&sections, context);
+    orderentry::fill_in(&mut sections, context);
     let layouts = build_layouts(&sections, source, context);
     check_search(&sections, context);
     check_storage(&sections, context);
@@ -76,7 +80,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
             keys
         }};
     }
-    let workload = section!(sections::WORKLOAD, WorkloadKeys).build(reader.context);
+    let workload = section!(sections::WORKLOAD, WorkloadSection).build(reader.context);
     let (model, load) = read_load(reader.section(sections::LOAD));
     let qos = QosSection::read(reader.section(sections::QOS)).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
@@ -146,6 +150,9 @@ fn check_storage(sections: &Sections, context: &mut Context) {
             Some(StackKind::Embedded) | None => "embedded",
             Some(StackKind::Lamp) => "LAMP",
             Some(StackKind::Simulated) => "simulated",
+            Some(StackKind::Mariadb) => "MariaDB",
+            Some(StackKind::Postgresql) => "PostgreSQL",
+            Some(StackKind::Sqlite) => "SQLite",
         };
         let message = format!("`storage.pool` is \"raw\", but the {stack} stack keeps its data in files");
         refuse("pool", message, "write `pool = \"volume\"` in [storage]");
@@ -194,9 +201,11 @@ fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) ->
         .as_ref()
         .and_then(|load| load.search.as_ref())
         .map(|search| search.over);
+    let filled_in = sections.load.as_ref().is_some_and(|load| !load.users.is_empty());
     // What is in the file but was refused has its problem already.
     let lacks = |index: &usize| !context.spans.has(&format!("layout[{index}].users"));
     if !context.spans.has("load.users")
+        && !filled_in
         && over != Some(Over::Users)
         && (over.is_some() || !context.spans.has("load.search"))
         && let Some(index) = (0..sections.layouts.len()).find(lacks)

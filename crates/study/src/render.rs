@@ -1,9 +1,15 @@
 //! The plan as plain text, for the terminal.
 
-use std::{collections::BTreeSet, fmt::Write as _, time::Duration};
+mod orderentry;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    time::Duration,
+};
 
 use crate::{
-    Design, GuestKind, IoUse, LampUse, Order, Plan, Point, Search, Study, Trial, VolumeCache,
+    DatabaseUse, Design, GuestKind, IoUse, LampUse, Order, Plan, Point, Search, SettingValue, Study, Trial, VolumeCache, WorkloadKind,
     grammar::kinds::{Named as _, cpu_list, plain_time},
     plan::thousandth,
     source::printable,
@@ -20,7 +26,7 @@ pub fn render_plan(plan: &Plan, study: &Study) -> String {
         out.push('\n');
     }
     if !plan.points.is_empty() {
-        write_points(&mut out, &plan.points);
+        write_points(&mut out, &plan.points, study.workload.kind);
         out.push('\n');
         write_trials(&mut out, plan, study);
         out.push('\n');
@@ -54,13 +60,19 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
         study.stack.kind.name(),
         study.seed
     );
+    let pace = match &workload.orderentry {
+        Some(wanted) => orderentry::pace(wanted),
+        None => format!(
+            "{} time {} ({} pacing)",
+            workload.pacing.name(),
+            plain_time(workload.think_time),
+            workload.pacing.name()
+        ),
+    };
     let _ = writeln!(
         out,
-        "  {} model, {} time {} ({} pacing); ramp-up {}, settle {}, steady {}, ramp-down {}",
+        "  {} model, {pace}; ramp-up {}, settle {}, steady {}, ramp-down {}",
         load.model.name(),
-        workload.pacing.name(),
-        plain_time(workload.think_time),
-        workload.pacing.name(),
         plain_time(load.ramp_up),
         plain_time(load.settle),
         plain_time(load.steady),
@@ -68,6 +80,12 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     );
     if let Some(lamp) = &study.stack.lamp {
         let _ = writeln!(out, "  {}", lamp_of(lamp, plan));
+    }
+    if let Some(wanted) = &study.workload.orderentry {
+        let _ = writeln!(out, "  {}", orderentry::workload_of(wanted, plan));
+    }
+    if let Some(database) = &study.stack.database {
+        let _ = writeln!(out, "  {}", database_of(database, plan));
     }
     if let Some(storage) = storage_of(study, plan) {
         let _ = writeln!(out, "  {storage}");
@@ -137,18 +155,28 @@ fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
 
 /// How LAMP is set up, but for what is a factor.
 fn lamp_of(lamp: &LampUse, plan: &Plan) -> String {
-    let factor = |key: &str| plan.factors.iter().any(|factor| factor.key == key);
-    let mut parts = Vec::new();
-    for (key, text) in [
+    let words = [
         ("stack.server", format!("Apache {}", lamp.server.name())),
         ("stack.tuning", format!("tuning {}", lamp.tuning.name())),
         ("stack.buffer_pool", format!("buffer pool {}", lamp.buffer_pool.name())),
-    ] {
-        if !factor(key) {
-            parts.push(text);
-        }
-    }
-    for (name, value) in lamp.settings.iter().filter(|(name, _)| !factor(name)) {
+    ];
+    without_factors(&words, &lamp.settings, plan)
+}
+
+/// How a database server is set up, but for what is a factor.
+fn database_of(database: &DatabaseUse, plan: &Plan) -> String {
+    let words = [
+        ("stack.tuning", format!("tuning {}", database.tuning.name())),
+        ("stack.buffer_pool", format!("buffer pool {}", database.buffer_pool.name())),
+    ];
+    without_factors(&words, &database.settings, plan)
+}
+
+/// Keys and their words, then single settings, but for what is a factor.
+fn without_factors(words: &[(&str, String)], settings: &BTreeMap<String, SettingValue>, plan: &Plan) -> String {
+    let factor = |key: &str| plan.factors.iter().any(|factor| factor.key == key);
+    let mut parts: Vec<String> = words.iter().filter(|(key, _)| !factor(key)).map(|(_, text)| text.clone()).collect();
+    for (name, value) in settings.iter().filter(|(name, _)| !factor(name)) {
         parts.push(format!("{name} = {}", printable(&value.to_string(), 60)));
     }
     parts.join(", ")
@@ -212,11 +240,11 @@ fn write_more(out: &mut String, count: usize, shown: usize, noun: &str) {
 }
 
 /// One row for each combination; where variants differ in what is shown, one for each of them.
-fn write_points(out: &mut String, points: &[Point]) {
-    let load = if points.iter().any(|point| point.rate_per_s.is_some()) {
-        "arrivals/s"
-    } else {
-        "users"
+fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind) {
+    let load = match workload {
+        _ if points.iter().any(|point| point.rate_per_s.is_some()) => "arrivals/s",
+        WorkloadKind::Dvdstore => "users",
+        WorkloadKind::Orderentry => "terminals",
     };
     let head = [
         "point", "layouts", "guests", "vCPU", load, "memory", "database", "pins", "capacity", "baseline",

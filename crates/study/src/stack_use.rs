@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Expression, ExpressionError};
+use crate::{DatabaseUse, Expression, ExpressionError};
 
 /// The stack section.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,9 @@ pub struct StackUse {
     /// What only LAMP has; there exactly when `kind` is [`StackKind::Lamp`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lamp: Option<LampUse>,
+    /// What only database servers have; there exactly when `kind` is [`StackKind::Mariadb`] or [`StackKind::Postgresql`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<DatabaseUse>,
     /// CPU time that the embedded server burns in every page on purpose; zero unless a study wants a slow-down of known size.
     #[serde(default, skip_serializing_if = "Duration::is_zero")]
     pub extra_cpu: Duration,
@@ -33,6 +36,12 @@ pub enum StackKind {
     Embedded,
     /// Apache, PHP and MariaDB of the distribution.
     Lamp,
+    /// MariaDB of the distribution alone, for order entry.
+    Mariadb,
+    /// PostgreSQL of the distribution alone, for order entry.
+    Postgresql,
+    /// SQLite behind Rookery's own small server, for order entry.
+    Sqlite,
     /// No stack at all: trials are computed from a queueing model, in virtual time.
     Simulated,
 }
@@ -104,6 +113,8 @@ pub enum TuningProfile {
     Stock,
     /// The formulas of the PureFlex study.
     Pureflex,
+    /// The database settings of the Red Hat Enterprise Virtualization study.
+    Rhev,
     /// What a good administrator does today.
     Modern,
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crate::{Estimate, GuestKind, Point, Search, StackKind, Study, Variant};
+use crate::{Estimate, GuestKind, Point, PointData, Search, StackKind, Study, Variant};
 
 /// Start, health check and removal of a trial's guests, whatever their number.
 const TRIAL_OVERHEAD: Duration = Duration::from_secs(1);
@@ -46,6 +46,24 @@ const LAMP_GUEST_START: Duration = Duration::from_millis(800);
 /// Redo log, undo and temporary tablespaces, logs and sockets of a LAMP guest, MiB.
 const LAMP_GUEST_FILES_MIB: u64 = 100;
 
+/// Root file system of a container template with MariaDB or PostgreSQL alone, MiB.
+const DATABASE_ROOT_MIB: u64 = 230;
+
+/// Redo or write-ahead log, undo, catalogue and temporary files of a database guest, MiB.
+const DATABASE_GUEST_FILES_MIB: u64 = 160;
+
+/// Loading an order-entry database with its indexes, MiB/s.
+const ORDERENTRY_LOAD_MIB_PER_S: f64 = 20.0;
+
+/// MiB on disk per MiB of an order-entry database under load: new orders at full speed over some minutes.
+const ORDERENTRY_USED: f64 = 1.5;
+
+/// Checking the consistency conditions of an order-entry database after a trial, MiB/s.
+const VERIFY_MIB_PER_S: f64 = 40.0;
+
+/// Most rounds of a search for a buffer hit ratio, of which about half are needed.
+const CALIBRATION_ROUNDS: u32 = 3;
+
 /// Logs and sockets of a guest, MiB.
 const GUEST_FILES_MIB: u64 = 2;
 
@@ -78,21 +96,23 @@ pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searche
     let all: Vec<(&Point, &Study)> = points.iter().chain(largest).filter_map(with_study).collect();
     let trials: Duration = planned
         .iter()
-        .map(|(point, study)| trial_time(study, point) * study.load.repeats)
+        .map(|(point, study)| trial_time(study, point) * (study.load.repeats + calibration(study)))
         .sum();
     let searching: Duration = searches.iter().filter_map(|search| search_time(variants, search)).sum();
     let roots: BTreeSet<(&str, u64)> = all.iter().map(|(_, study)| root(study)).collect();
-    let databases: BTreeSet<(&str, u64)> = all
-        .iter()
-        .map(|(point, study)| (root(study).0, point.database.megabytes()))
-        .collect();
-    let load_s = databases.iter().map(|(_, mb)| mb).sum::<u64>() as f64 / LOAD_MB_PER_S;
-    let build: Duration = roots.iter().filter(|(_, mib)| *mib >= LAMP_ROOT_MIB).map(|_| LAMP_BUILD).sum();
-    let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>() + databases.iter().map(|(_, mb)| on_disk_mib(*mb)).sum::<u64>();
+    let mut databases: Vec<(&str, PointData)> = Vec::new();
+    for database in all.iter().map(|(point, study)| (root(study).0, point.database)) {
+        if !databases.contains(&database) {
+            databases.push(database);
+        }
+    }
+    let load_s: f64 = databases.iter().map(|(_, data)| load_s(*data)).sum();
+    let build: Duration = roots.iter().filter(|(_, mib)| *mib >= DATABASE_ROOT_MIB).map(|_| LAMP_BUILD).sum();
+    let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>() + databases.iter().map(|(_, data)| on_disk_mib(*data)).sum::<u64>();
     // A volume takes all of its blocks when it is made, however much of it the clone fills.
     let clones = |(point, study): &(&Point, &Study)| {
         let clone = match point.volume_mib {
-            0 => on_disk_mib(point.database.megabytes()),
+            0 => on_disk_mib(point.database),
             volume => volume,
         };
         u64::from(point.guests) * (clone + guest_files_mib(study))
@@ -115,6 +135,12 @@ fn root(study: &Study) -> (&'static str, u64) {
         (StackKind::Embedded, GuestKind::Bare | GuestKind::Fake) => ("embedded", 0),
         (StackKind::Lamp, GuestKind::Container) => ("lamp", LAMP_ROOT_MIB),
         (StackKind::Lamp, GuestKind::Bare | GuestKind::Fake) => ("lamp", 0),
+        (StackKind::Mariadb, GuestKind::Container) => ("mariadb", DATABASE_ROOT_MIB),
+        (StackKind::Mariadb, GuestKind::Bare | GuestKind::Fake) => ("mariadb", 0),
+        (StackKind::Postgresql, GuestKind::Container) => ("postgresql", DATABASE_ROOT_MIB),
+        (StackKind::Postgresql, GuestKind::Bare | GuestKind::Fake) => ("postgresql", 0),
+        (StackKind::Sqlite, GuestKind::Container) => ("sqlite", CONTAINER_ROOT_MIB),
+        (StackKind::Sqlite, GuestKind::Bare | GuestKind::Fake) => ("sqlite", 0),
         (StackKind::Simulated, _) => ("simulated", 0),
     }
 }
@@ -123,12 +149,27 @@ pub(super) fn guest_files_mib(study: &Study) -> u64 {
     match study.stack.kind {
         StackKind::Embedded => GUEST_FILES_MIB,
         StackKind::Lamp => LAMP_GUEST_FILES_MIB,
+        StackKind::Mariadb | StackKind::Postgresql => DATABASE_GUEST_FILES_MIB,
+        StackKind::Sqlite => GUEST_FILES_MIB,
         StackKind::Simulated => 0,
     }
 }
 
-pub(super) fn on_disk_mib(mb: u64) -> u64 {
-    (mb as f64 * USED_MIB_PER_MB).ceil() as u64
+/// MiB on disk of a database under load.
+pub(super) fn on_disk_mib(database: PointData) -> u64 {
+    let used = match database {
+        PointData::Dvdstore(_) => USED_MIB_PER_MB,
+        PointData::Orderentry(_) => ORDERENTRY_USED,
+    };
+    (database.megabytes() as f64 * used).ceil() as u64
+}
+
+fn load_s(database: PointData) -> f64 {
+    let per_s = match database {
+        PointData::Dvdstore(_) => LOAD_MB_PER_S,
+        PointData::Orderentry(_) => ORDERENTRY_LOAD_MIB_PER_S,
+    };
+    database.megabytes() as f64 / per_s
 }
 
 /// A search approaches with about half of the trials that it may make, and makes what confirms.
@@ -149,14 +190,24 @@ fn trial_phases(study: &Study) -> Duration {
 
 fn guests_start(study: &Study, guests: u32) -> Duration {
     let (start, each) = match study.stack.kind {
-        StackKind::Lamp => (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START),
+        StackKind::Lamp | StackKind::Mariadb | StackKind::Postgresql => (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START),
         _ => (TRIAL_OVERHEAD, guest_overhead(study.guest.kind)),
     };
     start + each * guests
 }
 
+/// Trials of a point that size its buffer pool.
+fn calibration(study: &Study) -> u32 {
+    let wanted = study.workload.orderentry.as_ref().and_then(|wanted| wanted.hit_target);
+    wanted.map_or(0, |_| CALIBRATION_ROUNDS)
+}
+
 /// Phases, overhead, and copying the databases. The drain is not counted: it only lasts while something hangs.
 fn trial_time(study: &Study, point: &Point) -> Duration {
-    let copy_s = f64::from(point.guests) * point.database.megabytes() as f64 * LOADED_MIB_PER_MB / COPY_MIB_PER_S;
+    let mb = f64::from(point.guests) * point.database.megabytes() as f64;
+    let copy_s = match &study.workload.orderentry {
+        None => mb * LOADED_MIB_PER_MB / COPY_MIB_PER_S,
+        Some(wanted) => mb / COPY_MIB_PER_S + if wanted.verify { mb / VERIFY_MIB_PER_S } else { 0.0 },
+    };
     trial_phases(study) + guests_start(study, point.guests) + Duration::from_secs_f64(copy_s)
 }

@@ -4,6 +4,7 @@ mod cpus;
 mod estimate;
 mod growth;
 mod notes;
+mod orderentry;
 mod pins;
 mod placement;
 mod points;
@@ -17,7 +18,7 @@ pub use growth::CannotPlan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Vcpus,
+    DatabaseSize, Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Vcpus,
     grammar::Context,
     problem::{Code, Finding},
 };
@@ -146,10 +147,19 @@ fn disk_finding(document: &Document, host: &HostFacts, disk_mib: u64) -> Option<
     );
     (disk_mib > host.disk_free_mib).then(|| Finding {
         code: Code::Disk,
-        span: document.spans(0).nearest("workload.database"),
+        span: document.spans(0).nearest(database_key(document.study())),
         message,
         mend: "make the database smaller, use fewer guests, or free disk space".to_owned(),
     })
+}
+
+/// The key that says how large databases are.
+fn database_key(study: &Study) -> &'static str {
+    match study.workload.orderentry.as_ref().map(|wanted| &wanted.size) {
+        None => "workload.database",
+        Some(DatabaseSize::Warehouses(_)) => "workload.warehouses",
+        Some(DatabaseSize::Mib(_)) => "workload.db_size",
+    }
 }
 
 /// The baseline of a point is the one guest of its variant that could use the same CPUs and serves the same users.

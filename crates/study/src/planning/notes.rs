@@ -43,7 +43,7 @@ fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
         let exact = exact_mb(variants, point)?;
         ((exact - point.database.megabytes() as f64).abs() > 1e-6).then_some((exact, point))
     });
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = super::orderentry::notes(variants, points);
     if let Some((exact, point)) = odd {
         let exact = (exact * 1000.0).round() / 1000.0;
         notes.push(format!(
@@ -66,6 +66,7 @@ fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
 /// Megabytes of each guest's database before they became a size.
 fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
     let variant = variants.iter().find(|variant| variant.id == point.variant)?;
+    point.database.dvdstore()?;
     let guest = Variables {
         vcpus: point.vcpus.cpus(),
         memory_bytes: point.memory_mib as f64,

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use rookery_workload::dvdstore::Size;
 
-use super::{cpus::Division, pins, placement, storage, thousandths};
+use super::{cpus::Division, orderentry, pins, placement, storage, thousandths};
 use crate::{
-    Amount, HostFacts, Per, Point, Study, Variables, Variant, Vcpus,
+    Amount, HostFacts, Per, Point, PointData, Study, Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS, NOMINAL_MEGABYTES},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS},
@@ -114,7 +114,7 @@ fn point(
     combination: &Combination<'_>,
     offered: Offered,
     memory_mib: u64,
-    database: Size,
+    database: PointData,
     division: &Division,
     host: &HostFacts,
 ) -> Point {
@@ -401,7 +401,11 @@ fn memory(combination: &Combination<'_>, users: f64, study: &Study, host: &HostF
 }
 
 /// Database of one guest: whole megabytes, at least one; beyond 1023 whole gigabytes.
-fn database(combination: &Combination<'_>, users: f64, memory_mib: u64, study: &Study, context: &mut Context) -> Option<Size> {
+fn database(combination: &Combination<'_>, users: f64, memory_mib: u64, study: &Study, context: &mut Context) -> Option<PointData> {
+    if let Some(wanted) = &study.workload.orderentry {
+        let guest = combination.variables(memory_mib as f64 * MIB, users);
+        return orderentry::data(study, wanted, &guest, &combination.describe(), context).map(PointData::Orderentry);
+    }
     // In rules over databases memory is counted in their unit.
     let variables = combination.variables(memory_mib as f64, users);
     let each = match study.workload.database.each(&variables, &NOMINAL_MEGABYTES) {
@@ -419,10 +423,10 @@ fn database(combination: &Combination<'_>, users: f64, memory_mib: u64, study: &
     };
     let mb = nominal_mb(each);
     if mb <= 1023 {
-        return Some(Size::Mb(mb as u32));
+        return Some(Size::Mb(mb as u32).into());
     }
     match mb.div_ceil(1024) {
-        gb @ ..=1023 => Some(Size::Gb(gb as u32)),
+        gb @ ..=1023 => Some(Size::Gb(gb as u32).into()),
         gb => {
             let span = context.spans.nearest("workload.database");
             let message = format!(

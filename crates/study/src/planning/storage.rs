@@ -11,7 +11,7 @@ const SPARE_MIB: u64 = 256;
 /// The volume of each guest of a point, or its part of a shared one, MiB; 0 where there is none. One that is too small is refused.
 pub(super) fn volume_mib(study: &Study, point: &Point, users: f64, context: &mut Context) -> u64 {
     let Some(volume) = &study.storage.volume else { return 0 };
-    let wanted = on_disk_mib(point.database.megabytes()) + guest_files_mib(study);
+    let wanted = on_disk_mib(point.database) + guest_files_mib(study);
     let Some(size) = &volume.size else {
         return (3 * point.database.megabytes() + SPARE_MIB)
             .max(wanted)

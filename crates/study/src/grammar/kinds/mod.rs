@@ -6,6 +6,7 @@ mod cpus;
 mod list;
 mod memory;
 pub(crate) mod number;
+mod orderentry;
 mod per_second;
 mod profile;
 mod quantity;
@@ -13,6 +14,7 @@ mod rule;
 mod scaled;
 mod text;
 mod time;
+mod truth;
 mod vcpus;
 
 pub(crate) use choice::{Choice, Named};
@@ -21,12 +23,14 @@ pub(crate) use cpus::{Cpus, plain as cpu_list};
 pub(crate) use list::ListOf;
 pub(crate) use memory::{Memory, WholeMemory};
 pub(crate) use number::{Factor, Whole};
+pub(crate) use orderentry::{HitRatio, Weights};
 pub(crate) use per_second::PerSecond;
 pub(crate) use profile::ProfileName;
 pub(crate) use scaled::{Count, Database, MOST_RATE, MOST_USERS};
 pub(crate) use text::Text;
 pub use time::parse_duration;
 pub(crate) use time::{Time, plain as plain_time};
+pub(crate) use truth::Truth;
 pub(crate) use vcpus::VcpuCount;
 
 #[cfg(test)]

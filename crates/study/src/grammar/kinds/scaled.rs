@@ -1,5 +1,6 @@
 //! Users and database sizes: `50 per vcpu`, `10MB per vcpu`.
 
+use rookery_workload::orderentry::MAX_WAREHOUSES;
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
@@ -68,6 +69,13 @@ impl Count {
         what: "arrivals per second",
         most: MOST_RATE,
         example: "\"20 per vcpu\"",
+    };
+
+    pub(crate) const WAREHOUSES: Self = Self {
+        noun: "warehouses",
+        what: "number of warehouses",
+        most: MAX_WAREHOUSES as f64,
+        example: "\"2 per guest\"",
     };
 
     /// Whatever grows in a search.

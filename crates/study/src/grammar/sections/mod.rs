@@ -4,6 +4,7 @@ mod guest;
 mod host;
 mod layout;
 mod load;
+mod orderentry;
 mod qos;
 mod root;
 pub(crate) mod search;
@@ -18,12 +19,12 @@ pub(crate) use guest::GuestKeys;
 pub(crate) use host::HostKeys;
 pub(crate) use layout::LayoutKeys;
 pub(crate) use load::LoadKeys;
-pub(crate) use qos::QosSection;
+pub(crate) use qos::{QosSection, check_operations, profile_limits};
 pub(crate) use root::RootKeys;
 pub(crate) use search::SearchKeys;
 pub(crate) use stack::StackSection;
 pub(crate) use storage::StorageKeys;
-pub(crate) use workload::WorkloadKeys;
+pub(crate) use workload::WorkloadSection;
 
 pub(crate) use layout::{MOST_GUESTS, MOST_LAYOUTS};
 

@@ -3,30 +3,86 @@
 use std::time::Duration;
 
 use rookery_stats::qos::{PercentileLimit, Qos};
+use rookery_workload::orderentry::Profile;
 
 use crate::{
     grammar::{
         Below, Context, Reader, SectionInfo, keys,
-        kinds::{Factor, Time, Whole},
+        kinds::{Factor, Named as _, Time, Whole},
     },
+    model::WorkloadKind,
     problem::Code,
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
     name: "qos",
     many: false,
-    meaning: "Limits that a good trial keeps. The percentiles here hold for every operation but the whole order.",
+    meaning: "Limits that a good trial keeps. The percentiles here hold for every operation but the whole order of a DVD Store.",
     keys: all_keys,
     below: Some(Below {
         names: &OPERATIONS,
-        meaning: "Limits for one operation, besides those for all; `order` is the whole order, from login to purchase.",
+        meaning: "Limits for one operation, besides those for all. DVD Store: `order` is the whole order, from login to purchase, the four before it \
+                  are its pages. Order entry: the five after it. Where a study of profile \"spec\", \"seed001\" or \"seed003\" gives no limit at all, \
+                  those of its profile hold for the 90th percentiles.",
         keys: LimitKeys::keys,
         any: None,
     }),
 };
 
-/// The operations that can have limits of their own, under the names of the results.
-const OPERATIONS: [&str; 5] = ["login", "new-customer", "browse", "purchase", "order"];
+/// The operations that can have limits of their own, under the names of the results: those of the DVD Store, then those of order entry in the order of
+/// its transactions.
+const OPERATIONS: [&str; 10] = [
+    "login",
+    "new-customer",
+    "browse",
+    "purchase",
+    "order",
+    "new-order",
+    "payment",
+    "order-status",
+    "delivery",
+    "stock-level",
+];
+
+/// The operations of a workload.
+fn operations(kind: WorkloadKind) -> &'static [&'static str] {
+    match kind {
+        WorkloadKind::Dvdstore => &OPERATIONS[..5],
+        WorkloadKind::Orderentry => &OPERATIONS[5..],
+    }
+}
+
+/// Refuse limits on operations that the workload does not have.
+pub(crate) fn check_operations(qos: &Qos, kind: WorkloadKind, context: &mut Context) {
+    let known = operations(kind);
+    let named = qos.percentiles.iter().filter_map(|limit| limit.operation.as_deref());
+    let mut strange: Vec<&str> = named.filter(|operation| !known.contains(operation)).collect();
+    strange.dedup();
+    for operation in strange {
+        let span = context.spans.nearest(&format!("qos.{operation}"));
+        let message = format!(
+            "`qos.{operation}` limits an operation that `workload.kind` = \"{}\" does not have",
+            kind.name()
+        );
+        let mend = format!("it has {}", known.join(", "));
+        context.refuse::<()>(Code::Contradiction, span, message, mend);
+    }
+}
+
+/// The limits of an order-entry profile, where a study gives none; profiles without a paper behind them have none.
+pub(crate) fn profile_limits(profile: Profile) -> Vec<PercentileLimit> {
+    if matches!(profile, Profile::Nothink | Profile::Mini) {
+        return Vec::new();
+    }
+    let limits = profile.settings().qos_p90_ms;
+    let names = operations(WorkloadKind::Orderentry).iter();
+    let limit = |(name, limit_ms): (&&str, u64)| PercentileLimit {
+        operation: Some((*name).to_owned()),
+        percentile: 90.0,
+        limit_us: 1000 * limit_ms,
+    };
+    names.zip(limits.0).map(limit).collect()
+}
 
 const TIMES: Time = Time {
     min: Duration::from_micros(1),

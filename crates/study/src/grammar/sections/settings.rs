@@ -21,7 +21,7 @@ pub(super) const MEANING: &str = "Single settings of the servers on top of the t
      component before the first dot. Which settings exist is known to the servers, not to the study.";
 
 /// Components that have settings.
-pub(crate) const COMPONENTS: [&str; 4] = ["mariadb", "apache", "php", "pages"];
+pub(crate) const COMPONENTS: [&str; 5] = ["mariadb", "postgresql", "apache", "php", "pages"];
 
 /// Most settings of a study.
 const MOST_SETTINGS: usize = 64;
@@ -39,7 +39,7 @@ pub(super) type Settings = BTreeMap<String, SettingValue>;
 pub(super) const INFO: FreeInfo = FreeInfo {
     name: "COMPONENT.NAME",
     describe: "boolean, number, text of up to 200 characters, or a rule over vcpus, memory, users and guests, such as \"64 * vcpus\"; \
-               components are mariadb, apache, php, pages",
+               components are mariadb, postgresql, apache, php, pages",
     example: "\"mariadb.innodb_buffer_pool_size\" = \"80% * memory\"",
     schema,
 };

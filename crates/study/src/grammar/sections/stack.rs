@@ -8,6 +8,7 @@ use crate::{
         Below, Context, Reader, SectionInfo, keys,
         kinds::{Choice, Factor, Named, Time, Whole},
     },
+    orderentry_use::DatabaseUse,
     problem::Code,
     stack_use::{BufferPool, LampUse, Pages, SimulatedUse, StackKind, StackUse, TuningProfile, WebServer},
 };
@@ -29,6 +30,9 @@ impl Named for StackKind {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("embedded", Self::Embedded, "Rookery's own application server on SQLite"),
         ("lamp", Self::Lamp, "Apache, PHP and MariaDB of the distribution"),
+        ("mariadb", Self::Mariadb, "MariaDB of the distribution, for order entry"),
+        ("postgresql", Self::Postgresql, "PostgreSQL of the distribution, for order entry"),
+        ("sqlite", Self::Sqlite, "SQLite behind Rookery's own small server, for order entry"),
         (
             "simulated",
             Self::Simulated,
@@ -54,7 +58,12 @@ impl Named for WebServer {
 impl Named for TuningProfile {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("stock", Self::Stock, "what the distribution ships"),
-        ("pureflex", Self::Pureflex, "the formulas of the PureFlex study"),
+        ("pureflex", Self::Pureflex, "lamp only: the formulas of the PureFlex study"),
+        (
+            "rhev",
+            Self::Rhev,
+            "mariadb and postgresql only: the database settings of the RHEV study",
+        ),
         ("modern", Self::Modern, "what a good administrator does today"),
     ];
 }
@@ -75,9 +84,9 @@ keys! {
         pages: Choice<Pages> = Choice::NEW, Default("\"corrected\"");
         /// How Apache serves (lamp only).
         server: Choice<WebServer> = Choice::NEW, Optional("\"prefork\"");
-        /// Set of tunings to begin with (lamp only).
+        /// Set of tunings to begin with (lamp, mariadb and postgresql).
         tuning: Choice<TuningProfile> = Choice::NEW, Optional("\"stock\"");
-        /// State of the database's memory when the load begins (lamp only).
+        /// State of the database's memory when the load begins (lamp, mariadb and postgresql).
         buffer_pool: Choice<BufferPool> = Choice::NEW, Optional("\"warm\"");
         /// CPU time that the server burns in every page on purpose, to prove that a slow-down of known size is found (embedded only).
         extra_cpu: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "200us" }, Optional("\"0s\"");
@@ -120,6 +129,13 @@ impl StackSection {
     pub(crate) fn build(self, context: &mut Context) -> Option<StackUse> {
         let (kind, pages) = (self.keys.kind?, self.keys.pages?);
         refuse_foreign_keys(kind, context);
+        if kind == StackKind::Sqlite {
+            return Some(StackUse {
+                kind,
+                pages,
+                ..StackUse::default()
+            });
+        }
         if kind == StackKind::Simulated {
             return Some(StackUse {
                 kind,
@@ -150,30 +166,47 @@ impl StackSection {
         if given.into_iter().any(|(key, read)| refused(key, read, context)) {
             return None;
         }
-        let lamp = LampUse {
-            server: server.unwrap_or(WebServer::Prefork),
-            tuning: tuning.unwrap_or(TuningProfile::Stock),
-            buffer_pool: buffer_pool.unwrap_or(BufferPool::Warm),
-            settings: self.settings?,
-        };
-        Some(StackUse {
+        let (tuning, buffer_pool) = (tuning.unwrap_or(TuningProfile::Stock), buffer_pool.unwrap_or(BufferPool::Warm));
+        check_tuning(kind, tuning, context)?;
+        let settings = self.settings?;
+        check_components(kind, &settings, context)?;
+        let used = StackUse {
             kind,
             pages,
-            lamp: Some(lamp),
             ..StackUse::default()
+        };
+        Some(if kind == StackKind::Lamp {
+            let lamp = LampUse {
+                server: server.unwrap_or(WebServer::Prefork),
+                tuning,
+                buffer_pool,
+                settings,
+            };
+            StackUse { lamp: Some(lamp), ..used }
+        } else {
+            let database = DatabaseUse {
+                tuning,
+                buffer_pool,
+                settings,
+            };
+            StackUse {
+                database: Some(database),
+                ..used
+            }
         })
     }
 
     pub(crate) fn of(stack: &StackUse) -> Self {
         let lamp = stack.lamp.as_ref();
+        let database = stack.database.as_ref();
         let simulated = stack.simulated.as_ref();
         Self {
             keys: StackKeys {
                 kind: Some(stack.kind),
-                pages: Some(stack.pages),
+                pages: stack.kind.dialect().is_none().then_some(stack.pages),
                 server: lamp.map(|lamp| lamp.server),
-                tuning: lamp.map(|lamp| lamp.tuning),
-                buffer_pool: lamp.map(|lamp| lamp.buffer_pool),
+                tuning: lamp.map(|lamp| lamp.tuning).or(database.map(|database| database.tuning)),
+                buffer_pool: lamp.map(|lamp| lamp.buffer_pool).or(database.map(|database| database.buffer_pool)),
                 extra_cpu: (!stack.extra_cpu.is_zero()).then_some(stack.extra_cpu),
                 cpu_demand: simulated.map(|system| system.cpu_demand),
                 disk_demand: simulated.map(|system| system.disk_demand),
@@ -184,7 +217,9 @@ impl StackSection {
                 freeze_every: simulated.map(|system| system.freeze_every),
                 host_cpus: simulated.map(|system| system.host_cpus),
             },
-            settings: lamp.map(|lamp| lamp.settings.clone()),
+            settings: lamp
+                .map(|lamp| lamp.settings.clone())
+                .or(database.map(|database| database.settings.clone())),
         }
     }
 
@@ -199,16 +234,66 @@ impl StackSection {
     }
 }
 
-/// What only one kind of stack has, and how messages name it.
-const OWN_KEYS: [(StackKind, &str, &[&str]); 3] = [
+/// What only some kinds of stack have, how messages name them, and whose key it is.
+const OWN_KEYS: [(&[StackKind], &str, &[&str]); 5] = [
+    (&[StackKind::Lamp], "the LAMP stack", &["server"]),
     (
-        StackKind::Lamp,
-        "the LAMP stack",
-        &["server", "tuning", "buffer_pool", settings::NAME],
+        &[StackKind::Lamp, StackKind::Mariadb, StackKind::Postgresql],
+        "the LAMP stack and the databases",
+        &["tuning", "buffer_pool", settings::NAME],
     ),
-    (StackKind::Embedded, "the embedded stack", &["extra_cpu"]),
-    (StackKind::Simulated, "the simulated stack", &SIMULATED_KEYS),
+    (
+        &[StackKind::Embedded, StackKind::Lamp, StackKind::Simulated],
+        "the stacks of the DVD Store",
+        &["pages"],
+    ),
+    (&[StackKind::Embedded], "the embedded stack", &["extra_cpu"]),
+    (&[StackKind::Simulated], "the simulated stack", &SIMULATED_KEYS),
 ];
+
+/// A tuning that the stack does not have.
+fn check_tuning(kind: StackKind, tuning: TuningProfile, context: &mut Context) -> Option<()> {
+    let foreign = match kind {
+        StackKind::Lamp => TuningProfile::Rhev,
+        _ => TuningProfile::Pureflex,
+    };
+    if tuning != foreign {
+        return Some(());
+    }
+    let span = context.spans.nearest("stack.tuning");
+    let message = format!("the stack \"{}\" has no tuning \"{}\"", kind.name(), foreign.name());
+    let names: Vec<String> = TuningProfile::NAMES
+        .iter()
+        .filter(|(_, tuning, _)| *tuning != foreign)
+        .map(|(name, ..)| format!("\"{name}\""))
+        .collect();
+    context.refuse(Code::Contradiction, span, message, format!("write one of {}", names.join(", ")))
+}
+
+/// Components whose settings a stack has.
+fn components(kind: StackKind) -> &'static [&'static str] {
+    match kind {
+        StackKind::Mariadb => &["mariadb"],
+        StackKind::Postgresql => &["postgresql"],
+        _ => &["mariadb", "apache", "php", "pages"],
+    }
+}
+
+/// Settings of what the stack does not run.
+fn check_components(kind: StackKind, settings: &Settings, context: &mut Context) -> Option<()> {
+    let known = components(kind);
+    let foreign = |name: &&String| name.split_once('.').is_some_and(|(component, _)| !known.contains(&component));
+    let Some(name) = settings.keys().find(foreign) else {
+        return Some(());
+    };
+    let span = context.spans.nearest(&format!("stack.settings.{name}"));
+    let message = format!("the setting `{name}` is not one of the stack \"{}\"", kind.name());
+    let mend = format!(
+        "its settings begin with {}",
+        known.iter().map(|one| format!("`{one}.`")).collect::<Vec<_>>().join(", ")
+    );
+    context.refuse(Code::Contradiction, span, message, mend)
+}
 
 const SIMULATED_KEYS: [&str; 8] = [
     "cpu_demand",
@@ -228,13 +313,14 @@ fn refused(key: &str, read: bool, context: &Context) -> bool {
 
 /// Refuse the keys of other kinds of stack than `kind`.
 fn refuse_foreign_keys(kind: StackKind, context: &mut Context) {
-    let foreign = OWN_KEYS.iter().filter(|(owner, ..)| *owner != kind);
-    for (owner, named, key) in foreign.flat_map(|(owner, named, keys)| keys.iter().map(move |key| (owner, named, key))) {
+    let foreign = OWN_KEYS.iter().filter(|(owners, ..)| !owners.contains(&kind));
+    for (owners, named, key) in foreign.flat_map(|(owners, named, keys)| keys.iter().map(move |key| (owners, named, key))) {
         let path = format!("{}.{key}", SECTION.name);
         if context.spans.has(&path) {
             let span = context.spans.nearest(&path);
             let message = format!("`{path}` belongs to {named}, but `stack.kind` is \"{}\"", kind.name());
-            let mend = format!("write `kind = \"{}\"` in [stack], or remove it", owner.name());
+            let kinds: Vec<String> = owners.iter().map(|owner| format!("`kind = \"{}\"`", owner.name())).collect();
+            let mend = format!("write {} in [stack], or remove it", kinds.join(" or "));
             context.refuse::<()>(Code::Contradiction, span, message, mend);
         }
     }
@@ -297,8 +383,8 @@ mod tests {
     fn keys_of_lamp_have_no_meaning_for_the_embedded_stack() {
         assert_eq!(
             refusal("[stack]\ntuning = \"stock\"\n[stack.settings]\n\"php.memory_limit\" = \"64M\"\n"),
-            "study::contradiction: `stack.tuning` belongs to the LAMP stack, but `stack.kind` is \"embedded\"\n\
-             study::contradiction: `stack.settings` belongs to the LAMP stack, but `stack.kind` is \"embedded\""
+            "study::contradiction: `stack.tuning` belongs to the LAMP stack and the databases, but `stack.kind` is \"embedded\"\n\
+             study::contradiction: `stack.settings` belongs to the LAMP stack and the databases, but `stack.kind` is \"embedded\""
         );
     }
 
