@@ -134,11 +134,6 @@ pub enum OltpError {
     /// A style that the database has not.
     #[error(transparent)]
     Style(#[from] StyleError),
-    /// A style that the client cannot do.
-    #[error(
-        "the client of MariaDB and MySQL sends one statement at a time, so statements = pipelined would be plain with another name\n  mend: use plain, batched or procs"
-    )]
-    NoPipeline,
     /// A transaction met something that it must not meet.
     #[error(
         "a {transaction} met something that no loaded database has: {why}\n  mend: rookery verify orderentry says what is broken; load the database again"
@@ -177,12 +172,32 @@ pub enum ClientError {
     /// PostgreSQL.
     #[error("{}", in_words_postgres(.0))]
     Postgres(#[from] tokio_postgres::Error),
+    /// A server refused a statement of a terminal's session.
+    #[error("{message} ({})", numbers(state, *code))]
+    Server {
+        /// The server's words.
+        message: String,
+        /// SQLSTATE.
+        state: String,
+        /// The server's own number, 0 where it has none.
+        code: i64,
+    },
+    /// The way to the server is lost.
+    #[error("{0}")]
+    Io(#[from] io::Error),
     /// The server did not answer in time.
     #[error("no answer within {0} s")]
     Timeout(u64),
     /// The session was asked for a statement that it has not prepared, or the server answered in a type that is not known.
     #[error("{0}")]
     Session(String),
+}
+
+fn numbers(state: &str, code: i64) -> String {
+    match code {
+        0 => format!("SQLSTATE {state}"),
+        code => format!("error {code}, SQLSTATE {state}"),
+    }
 }
 
 fn in_words_mysql(error: &mysql_async::Error) -> String {
@@ -206,6 +221,7 @@ impl ClientError {
         match self {
             Self::Mysql(mysql_async::Error::Server(server)) => Some((&server.state, i64::from(server.code))),
             Self::Postgres(error) => error.code().map(|code| (code.code(), 0)),
+            Self::Server { state, code, .. } => Some((state, *code)),
             _ => None,
         }
     }
@@ -225,8 +241,8 @@ impl ClientError {
                 _ => false,
             },
             Self::Postgres(error) => error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>()),
-            Self::Timeout(_) => true,
-            Self::Session(_) => false,
+            Self::Io(_) | Self::Timeout(_) => true,
+            Self::Server { .. } | Self::Session(_) => false,
         };
         if lost { ErrorClass::ConnectionLost } else { ErrorClass::Bug }
     }

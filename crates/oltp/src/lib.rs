@@ -11,6 +11,8 @@ mod load;
 mod mysql;
 mod postgres;
 mod session;
+mod socket;
+mod statements;
 mod target;
 mod verify;
 
@@ -19,6 +21,7 @@ pub use drive::{DriveOptions, Latencies, Report, drive};
 pub use error::{ClientError, OltpError};
 pub use load::{LoadOptions, Loaded, Progress, load};
 pub use session::{DbSession, SessionOptions};
+pub use statements::Statements;
 pub use target::Target;
 pub use verify::{Check, Verification, loaded, verify};
 

@@ -1,16 +1,23 @@
-//! MariaDB and MySQL: the connection, and a terminal's session of prepared statements in the binary protocol.
+//! MariaDB and MySQL: the connection for everything else, and a terminal's session of prepared statements over a client of our own, which
+//! costs less per statement and sends several at once.
+
+mod client;
+mod handshake;
+mod packet;
+mod value;
 
 use std::time::Duration;
 
-use mysql_async::{Conn, OptsBuilder, Params, Statement as Prepared, prelude::Queryable as _};
+use mysql_async::{Conn, OptsBuilder, prelude::Queryable as _};
 use rookery_workload::orderentry::{
     Dialect,
-    sql::Statement,
-    transaction::{Answers, Arguments, Flight, Value},
+    sql::{Statement, Style},
+    transaction::{Answers, Flight},
 };
 use tokio::time::timeout;
 
 use crate::{ClientError, OltpError, SessionOptions, Target, error::shortened, target::Place};
+pub(crate) use client::MysqlClient;
 
 /// Longest wait for a connection.
 pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
@@ -35,7 +42,7 @@ pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), 
     let connected = timeout(CONNECT_PATIENCE, Conn::new(builder)).await;
     let mut conn = match connected {
         Ok(Ok(conn)) => conn,
-        Ok(Err(error)) => return Err(refusal(target, error)),
+        Ok(Err(error)) => return Err(refusal(target, error.into())),
         Err(_) => {
             return Err(OltpError::Connect {
                 target: target.to_string(),
@@ -56,122 +63,103 @@ pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), 
     Ok((conn, dialect, version))
 }
 
-fn refusal(target: &Target, error: mysql_async::Error) -> OltpError {
+fn refusal(target: &Target, why: ClientError) -> OltpError {
     let place = target.to_string();
-    match &error {
-        mysql_async::Error::Server(server) => match server.code {
-            1049 => OltpError::NoDatabase {
-                target: place,
-                database: target.database.clone(),
-                why: server.message.clone(),
-            },
-            1044 | 1045 | 1698 => OltpError::Account {
-                target: place,
-                why: server.message.clone(),
-            },
-            _ => OltpError::Connect {
-                target: place,
-                why: error.into(),
-            },
-        },
-        mysql_async::Error::Io(io) => OltpError::NoServer {
+    let code = why.code().map(|(_, code)| code);
+    let is_io = matches!(&why, ClientError::Mysql(mysql_async::Error::Io(_)) | ClientError::Io(_));
+    let words = match &why {
+        ClientError::Mysql(mysql_async::Error::Server(server)) => server.message.clone(),
+        ClientError::Server { message, .. } => message.clone(),
+        other => other.to_string(),
+    };
+    match code {
+        Some(1049) => OltpError::NoDatabase {
             target: place,
-            why: io.to_string(),
+            database: target.database.clone(),
+            why: words,
         },
-        _ => OltpError::Connect {
-            target: place,
-            why: error.into(),
-        },
+        Some(1044 | 1045 | 1698) => OltpError::Account { target: place, why: words },
+        None if is_io => OltpError::NoServer { target: place, why: words },
+        _ => OltpError::Connect { target: place, why },
     }
+}
+
+/// Connects the client that terminals use.
+pub(crate) async fn connect_client(target: &Target) -> Result<MysqlClient, OltpError> {
+    MysqlClient::connect(target, CONNECT_PATIENCE)
+        .await
+        .map_err(|why| refusal(target, why))
 }
 
 /// A terminal's session.
 #[derive(Debug)]
 pub(crate) struct MysqlSession {
-    conn: Conn,
-    pub(crate) dialect: Dialect,
+    client: MysqlClient,
+    /// Whether all calls of a flight go out at once.
+    pipelined: bool,
     /// By [`Statement::index`].
-    prepared: Vec<Option<Prepared>>,
+    prepared: Vec<Option<usize>>,
+    /// Texts of the statements that are not prepared: begin, commit, roll back.
+    control: Vec<String>,
 }
 
 impl MysqlSession {
     pub(crate) async fn open(target: &Target, options: SessionOptions) -> Result<Self, OltpError> {
-        let (mut conn, dialect, _) = connect(target).await?;
-        let refused = |statement: &str, why: mysql_async::Error| OltpError::Statement {
+        let mut client = connect_client(target).await?;
+        let dialect = client.dialect();
+        let refused = |statement: &str, why: ClientError| OltpError::Statement {
             statement: shortened(statement),
-            why: why.into(),
+            why,
         };
         options.style.on(dialect)?;
-        if let Some(statement) = dialect.set_isolation(options.isolation) {
-            conn.query_drop(statement.as_ref()).await.map_err(|why| refused(&statement, why))?;
+        let pipelined = options.style == Style::Pipelined;
+        // After a deadlock the server goes on with what is behind it in the pipe: it must not be committed by itself. It stays open until
+        // the transaction is rolled back, which follows each error.
+        let no_autocommit = pipelined.then(|| "SET autocommit = 0".into());
+        for statement in no_autocommit.into_iter().chain(dialect.set_isolation(options.isolation)) {
+            client.text(&statement);
+            client.fly(&mut Answers::default()).await.map_err(|why| refused(&statement, why))?;
         }
-        let mut prepared: Vec<Option<Prepared>> = vec![None; Statement::COUNT];
+        let mut prepared: Vec<Option<usize>> = vec![None; Statement::COUNT];
+        let mut control = vec![String::new(); Statement::COUNT];
         for statement in Statement::used(options.style, dialect) {
-            // MySQL prepares no BEGIN.
-            if !statement.is_control() {
-                let text = statement.sql(dialect);
-                prepared[statement.index()] = Some(conn.prep(text.as_str()).await.map_err(|why| refused(&text, why))?);
+            let text = statement.sql(dialect);
+            if statement.is_control() {
+                // MySQL prepares no BEGIN.
+                control[statement.index()] = text;
+            } else {
+                prepared[statement.index()] = Some(client.prepare(&text).await.map_err(|why| refused(&text, why))?);
             }
         }
-        Ok(Self { conn, dialect, prepared })
+        Ok(Self {
+            client,
+            pipelined,
+            prepared,
+            control,
+        })
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.client.dialect()
     }
 
     pub(crate) async fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> Result<(), ClientError> {
         for (statement, arguments) in flight.calls() {
             if statement.is_control() {
-                self.conn.query_drop(statement.sql(self.dialect)).await?;
-                answers.end_answer(0);
-                continue;
-            }
-            let Some(Some(prepared)) = self.prepared.get(statement.index()) else {
+                self.client.text(&self.control[statement.index()]);
+            } else if let Some(Some(prepared)) = self.prepared.get(statement.index()) {
+                self.client.call(*prepared, arguments)?;
+            } else {
+                self.client.forget();
                 return Err(ClientError::Session(format!("{statement:?} was not prepared")));
-            };
-            let mut result = self.conn.exec_iter(prepared, parameters(arguments)).await?;
-            let affected = result.affected_rows();
-            // A procedure answers with an empty result behind its rows: the first result is the answer.
-            while let Some(row) = result.next().await? {
-                for index in 0..row.len() {
-                    push(row.as_ref(index), answers)?;
-                }
-                answers.end_row();
             }
-            result.drop_result().await?;
-            answers.end_answer(affected);
+            if !self.pipelined {
+                self.client.fly(answers).await?;
+            }
+        }
+        if self.pipelined {
+            self.client.fly(answers).await?;
         }
         Ok(())
     }
-}
-
-fn parameters(arguments: Arguments<'_>) -> Params {
-    if arguments.len() == 0 {
-        return Params::Empty;
-    }
-    let values = arguments.map(|value| match value {
-        Value::Null => mysql_async::Value::NULL,
-        Value::Int(number) => mysql_async::Value::Int(number),
-        Value::Decimal(decimal) => {
-            let mut text = Vec::with_capacity(16);
-            decimal.write(&mut text);
-            mysql_async::Value::Bytes(text)
-        }
-        Value::Time(time) => mysql_async::Value::Bytes(time.to_string().into_bytes()),
-        Value::Text(text) => mysql_async::Value::Bytes(text.to_vec()),
-    });
-    Params::Positional(values.collect())
-}
-
-/// Decimals come as text. Of dates the transactions only ask whether they are there.
-fn push(value: Option<&mysql_async::Value>, answers: &mut Answers) -> Result<(), ClientError> {
-    use mysql_async::Value;
-    match value {
-        None | Some(Value::NULL) => answers.push_null(),
-        Some(Value::Bytes(text)) => answers.push_text(text),
-        Some(Value::Int(number)) => answers.push_int(*number),
-        Some(Value::UInt(number)) => answers.push_int(i64::try_from(*number).unwrap_or(i64::MAX)),
-        Some(date @ (Value::Date(..) | Value::Time(..))) => answers.push_text(date.as_sql(true).as_bytes()),
-        Some(float @ (Value::Float(_) | Value::Double(_))) => {
-            return Err(ClientError::Session(format!("a column is the float {}", float.as_sql(true))));
-        }
-    }
-    Ok(())
 }

@@ -34,7 +34,6 @@ impl DbSession {
     /// When there is no way to the database, it refuses a statement, or the style is not possible there.
     pub async fn open(target: &Target, options: SessionOptions) -> Result<Self, OltpError> {
         match target.protocol {
-            Protocol::Mysql if options.style == Style::Pipelined => Err(OltpError::NoPipeline),
             Protocol::Mysql => Ok(Self(Inner::Mysql(MysqlSession::open(target, options).await?))),
             Protocol::Postgresql => Ok(Self(Inner::Postgres(PostgresSession::open(target, options).await?))),
         }
@@ -46,7 +45,7 @@ impl Session for DbSession {
 
     fn dialect(&self) -> Dialect {
         match &self.0 {
-            Inner::Mysql(session) => session.dialect,
+            Inner::Mysql(session) => session.dialect(),
             Inner::Postgres(_) => Dialect::Postgresql,
         }
     }

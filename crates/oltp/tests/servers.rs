@@ -114,7 +114,7 @@ fn mariadb_from_load_to_ledger() {
     if skipped() {
         return;
     }
-    whole_road(ServerKind::MariaDb, &[Style::Plain, Style::Batched, Style::Procs]);
+    whole_road(ServerKind::MariaDb, &[Style::Plain, Style::Batched, Style::Pipelined, Style::Procs]);
 }
 
 #[test]

@@ -39,7 +39,6 @@ impl From<OltpError> for Failure {
             | OltpError::Foreign { .. }
             | OltpError::Setting(_)
             | OltpError::Style(_)
-            | OltpError::NoPipeline
             | OltpError::Exists { .. } => Code::Usage,
             OltpError::Stopped => Code::Interrupted,
             OltpError::Runtime(_) => Code::Host,

@@ -32,7 +32,7 @@ pub(crate) struct DriveOrderentryArgs {
     /// Threads that carry the terminals
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
-    /// `plain`, `batched`, `procs`, or `pipelined` on PostgreSQL [default: the profile's]
+    /// `plain`, `batched`, `pipelined` or `procs` [default: the profile's]
     #[arg(long)]
     statements: Option<Style>,
     /// `default`, `read_committed`, `repeatable_read` or `serializable`

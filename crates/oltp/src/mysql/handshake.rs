@@ -1,0 +1,202 @@
+//! How a session introduces itself to MariaDB or MySQL: capabilities, user, password.
+
+use std::io;
+
+use mysql_common::{
+    constants::{CapabilityFlags, MariadbCapabilities},
+    crypto,
+    io::ParseBuf,
+    packets::{AuthPlugin, AuthPluginData, AuthSwitchRequest, HandshakePacket, HandshakeResponse},
+    proto::MySerialize as _,
+};
+use rookery_workload::orderentry::Dialect;
+
+use super::packet;
+use crate::{
+    ClientError, Target,
+    socket::{Incoming, Socket},
+    target::Place,
+};
+
+/// A connection whose server knows who we are.
+pub(super) struct Greeted {
+    pub(super) socket: Socket,
+    pub(super) incoming: Incoming,
+    pub(super) dialect: Dialect,
+    /// Whether the server leaves out the descriptions of columns that have not changed.
+    pub(super) keeps_columns: bool,
+}
+
+struct Handshake<'a> {
+    socket: Socket,
+    incoming: Incoming,
+    target: &'a Target,
+    nonce: Vec<u8>,
+    /// Number of the next packet.
+    number: u8,
+}
+
+/// Introduces the target's user on `socket`.
+pub(super) async fn greet(socket: Socket, target: &Target) -> Result<Greeted, ClientError> {
+    let mut handshake = Handshake {
+        socket,
+        incoming: Incoming::default(),
+        target,
+        nonce: Vec::new(),
+        number: 0,
+    };
+    let hello = handshake.read().await?;
+    let hello: HandshakePacket<'_> = ParseBuf(&hello).parse(())?;
+    let offered = hello.capabilities();
+    let is_mariadb = hello.server_version_ref().windows(7).any(|word| word == b"MariaDB");
+    let needed = CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_DEPRECATE_EOF | CapabilityFlags::CLIENT_PLUGIN_AUTH;
+    if !offered.contains(needed) {
+        return Err(ClientError::Session(
+            "the server is too old\n  mend: use MariaDB 10.2, MySQL 5.7 or a later one".to_owned(),
+        ));
+    }
+    // MariaDB keeps extensions of its own where the lowest bit is clear.
+    let keeps_columns = is_mariadb
+        && !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD)
+        && hello
+            .mariadb_ext_capabilities()
+            .contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA);
+    handshake.nonce = [hello.scramble_1_ref(), hello.scramble_2_ref().unwrap_or_default()].concat();
+    handshake.nonce.resize(20, 0);
+    let plugin = match hello.auth_plugin() {
+        Some(AuthPlugin::CachingSha2Password) => AuthPlugin::CachingSha2Password,
+        _ => AuthPlugin::MysqlNativePassword,
+    };
+    handshake.introduce(&plugin, is_mariadb, keeps_columns, offered).await?;
+    handshake.prove(plugin).await?;
+    Ok(Greeted {
+        socket: handshake.socket,
+        incoming: handshake.incoming,
+        dialect: if is_mariadb { Dialect::Mariadb } else { Dialect::Mysql },
+        keeps_columns,
+    })
+}
+
+impl Handshake<'_> {
+    async fn read(&mut self) -> Result<Vec<u8>, ClientError> {
+        let (packet, number) = packet::read(&mut self.socket, &mut self.incoming).await?;
+        self.number = number.wrapping_add(1);
+        let packet = self.incoming.taken(packet);
+        match packet.first() {
+            None => Err(packet::cut()),
+            Some(0xff) => Err(packet::error(packet)),
+            Some(_) => Ok(packet.to_vec()),
+        }
+    }
+
+    async fn write(&mut self, content: &[u8]) -> Result<(), ClientError> {
+        let mut out = Vec::new();
+        packet::write(&mut out, self.number, |out| out.extend_from_slice(content));
+        Ok(self.socket.send(&out).await?)
+    }
+
+    async fn introduce(
+        &mut self,
+        plugin: &AuthPlugin<'_>,
+        is_mariadb: bool,
+        keeps_columns: bool,
+        offered: CapabilityFlags,
+    ) -> Result<(), ClientError> {
+        let mut wanted = CapabilityFlags::CLIENT_PROTOCOL_41
+            | CapabilityFlags::CLIENT_SECURE_CONNECTION
+            | CapabilityFlags::CLIENT_PLUGIN_AUTH
+            | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+            | CapabilityFlags::CLIENT_TRANSACTIONS
+            | CapabilityFlags::CLIENT_MULTI_RESULTS
+            | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
+            | CapabilityFlags::CLIENT_DEPRECATE_EOF
+            // An UPDATE answers with the rows that it found, also when it writes what was there.
+            | CapabilityFlags::CLIENT_FOUND_ROWS;
+        let mut extensions = MariadbCapabilities::empty();
+        if keeps_columns {
+            extensions = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
+        } else if !is_mariadb {
+            wanted |= CapabilityFlags::CLIENT_LONG_PASSWORD;
+        }
+        let proof = plugin.gen_data(self.target.password.as_deref(), &self.nonce);
+        let response = HandshakeResponse::new(
+            proof.as_deref(),
+            (5, 7, 0),
+            Some(self.target.user.as_bytes()),
+            Some(self.target.database.as_bytes()),
+            Some(plugin.borrow()),
+            (wanted & offered) | CapabilityFlags::CLIENT_CONNECT_WITH_DB,
+            None,
+            16 * 1024 * 1024,
+        )
+        .with_mariadb_ext_capabilities(extensions);
+        let mut content = Vec::new();
+        response.serialize(&mut content);
+        self.write(&content).await
+    }
+
+    /// Answers what the server asks until it agrees. It may ask for another proof once.
+    async fn prove(&mut self, mut plugin: AuthPlugin<'static>) -> Result<(), ClientError> {
+        // A change of the proof, a key, an encrypted password and the agreement are four.
+        for _ in 0..6 {
+            let packet = self.read().await?;
+            match packet[..] {
+                [0x00, ..] => return Ok(()),
+                [0xfe, _, ..] => {
+                    let asked: AuthSwitchRequest<'_> = ParseBuf(&packet).parse(())?;
+                    plugin = asked.auth_plugin().clone().into_owned();
+                    self.nonce = asked.plugin_data().to_vec();
+                    let proof = self.proof(&plugin)?;
+                    self.write(&proof).await?;
+                }
+                // The server knows the password from before.
+                [0x01, 0x03] if plugin == AuthPlugin::CachingSha2Password => {}
+                [0x01, 0x04] if plugin == AuthPlugin::CachingSha2Password => self.tell_password().await?,
+                _ => break,
+            }
+        }
+        Err(ClientError::Session(format!(
+            "the server asks for a proof that is not understood ({})",
+            String::from_utf8_lossy(plugin.as_bytes())
+        )))
+    }
+
+    fn proof(&self, plugin: &AuthPlugin<'_>) -> Result<Vec<u8>, ClientError> {
+        let password = self.target.password.as_deref();
+        match plugin {
+            AuthPlugin::MysqlNativePassword | AuthPlugin::CachingSha2Password => {
+                let proof: Option<AuthPluginData<'_>> = plugin.gen_data(password, &self.nonce);
+                Ok(proof.as_deref().unwrap_or_default().to_vec())
+            }
+            // The socket itself says who we are.
+            AuthPlugin::Other(name) if matches!(&name[..], b"unix_socket" | b"auth_socket") => Ok(Vec::new()),
+            other => Err(ClientError::Session(format!(
+                "the user is known by `{}`, which this client does not speak\n  mend: give the user a password by mysql_native_password or caching_sha2_password",
+                String::from_utf8_lossy(other.as_bytes())
+            ))),
+        }
+    }
+
+    /// MySQL does not know the password yet: it gets the password itself, over TCP encrypted with its own key.
+    async fn tell_password(&mut self) -> Result<(), ClientError> {
+        let mut password = self.target.password.clone().unwrap_or_default().into_bytes();
+        password.push(0);
+        if !matches!(self.target.place, Place::Tcp(_)) {
+            return self.write(&password).await;
+        }
+        self.write(&[2]).await?;
+        let key = self.read().await?;
+        let key = key.strip_prefix(b"\x01").unwrap_or(&key);
+        if !key.starts_with(b"-----BEGIN PUBLIC KEY-----") {
+            return Err(ClientError::Io(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the server sent no key for the password",
+            )));
+        }
+        for (byte, mask) in password.iter_mut().zip(self.nonce.iter().cycle()) {
+            *byte ^= mask;
+        }
+        let encrypted = crypto::encrypt(&password, key);
+        self.write(&encrypted).await
+    }
+}

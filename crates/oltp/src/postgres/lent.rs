@@ -1,0 +1,64 @@
+//! A socket that is lent to the well-kept client for the introduction, and comes back.
+//!
+//! Passwords, SCRAM and start-up messages are its business; what terminals do afterwards is ours, because a statement costs less without its
+//! channel and task.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::{Config, NoTls};
+
+use crate::{ClientError, socket::Socket};
+
+struct Lent(Arc<Mutex<Socket>>);
+
+impl Lent {
+    fn socket(&self) -> MutexGuard<'_, Socket> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AsyncRead for Lent {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match &mut *self.socket() {
+            Socket::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
+            Socket::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Lent {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match &mut *self.socket() {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Socket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut *self.socket() {
+            Socket::Tcp(stream) => Pin::new(stream).poll_flush(context),
+            Socket::Unix(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    /// The end of the loan is not the end of the connection.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Introduces `config`'s user on `socket`, and gives the socket back.
+pub(super) async fn introduce(config: &Config, socket: Socket) -> Result<Socket, ClientError> {
+    let owner = Arc::new(Mutex::new(socket));
+    // The server says nothing unasked after its last word, so nothing is left behind in the client's buffers; and as the connection is never
+    // polled, it says nothing either.
+    drop(config.connect_raw(Lent(Arc::clone(&owner)), NoTls).await?);
+    let socket = Arc::into_inner(owner).ok_or_else(|| ClientError::Session("the connection did not come back".to_owned()))?;
+    Ok(socket.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
