@@ -267,6 +267,7 @@ impl Guest for FakeGuest {
         let mut usage = Usage {
             cpu_us: 0,
             memory_bytes: 1 << 20,
+            io: None,
         };
         Box::new(move || {
             usage.cpu_us += 1000;

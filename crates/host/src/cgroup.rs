@@ -15,6 +15,7 @@ use std::{
 use rustix::process::Signal;
 
 use crate::{
+    io_usage::IoReader,
     mounts::{Mount, mounts},
     process::Identity,
     usage::{Usage, UsageProbe},
@@ -113,7 +114,7 @@ impl Cgroups {
         self.v1.contains_key(controller)
     }
 
-    /// A reader of a group's CPU time and memory. It gives `None` when the group is gone.
+    /// A reader of a group's CPU time, memory and I/O. It gives `None` when the group is gone.
     #[must_use]
     pub fn usage_probe(&self, group: &str) -> UsageProbe {
         let file = |controller: &str, v1_name: &str, v2_name: &str| {
@@ -122,10 +123,12 @@ impl Cgroups {
         };
         let mut cpu = file("cpuacct", "cpuacct.usage", "cpu.stat");
         let mut memory = file("memory", "memory.usage_in_bytes", "memory.current");
+        let io = IoReader::of(self, group);
         Box::new(move || {
             Some(Usage {
                 cpu_us: parse_cpu_us(&cpu.read()?)?,
                 memory_bytes: memory.read()?.trim().parse().ok()?,
+                io: io.read(),
             })
         })
     }
@@ -343,7 +346,8 @@ mod tests {
             probe(),
             Some(Usage {
                 cpu_us: 1234,
-                memory_bytes: 4096
+                memory_bytes: 4096,
+                io: None
             })
         );
     }
@@ -359,11 +363,18 @@ mod tests {
             probe(),
             Some(Usage {
                 cpu_us: 77,
-                memory_bytes: 8192
+                memory_bytes: 8192,
+                io: None
             })
         );
         tree.put("rookery/r/g1/cpu.stat", "usage_usec 99\nuser_usec 70\n");
-        assert_eq!(probe().map(|usage| usage.cpu_us), Some(99), "read anew each time");
+        tree.put("rookery/r/g1/io.stat", "254:0 rbytes=4096 wbytes=0 rios=1 wios=0\n");
+        let usage = probe().expect("a group");
+        assert_eq!(
+            (usage.cpu_us, usage.io.map(|io| io.reads)),
+            (99, Some(1)),
+            "read anew each time"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod cpulist;
 pub mod fio;
 
 pub mod io;
+mod io_usage;
 mod mounts;
 mod netns;
 mod process;
@@ -33,4 +34,4 @@ pub use process::{Identity, await_end, environ, process_numbers, process_stat};
 pub use run_id::RunId;
 pub use state_dir::{StateDir, StateLock};
 pub use topology::{Topology, TopologyError};
-pub use usage::{Usage, UsageProbe};
+pub use usage::{IoUsage, Usage, UsageProbe};

@@ -104,6 +104,7 @@ fn samples(measurement: &Measurement, usage: &[Vec<f64>], point: &Point) -> Vec<
                 at_s,
                 cpu_cores,
                 memory_bytes,
+                io: None,
             });
         };
         let (mut cores, mut bytes) = (0.0, HOST_BYTES + DRIVER_BYTES);

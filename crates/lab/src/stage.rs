@@ -4,35 +4,38 @@ use std::{
     fs::File,
     path::Path,
     sync::{
-        Mutex,
+        Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use rookery_driver::{Config, Progress};
-use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Template, remove_all, start_all};
+use rookery_driver::Progress;
+use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, ProcessProbe, Template, remove_all, start_all};
 use rookery_host::{RunId, Usage, UsageProbe, process_stat, residence::Residence};
 use rookery_monitor::{Sampler, host_probe};
-use rookery_stats::{Measurement, ResourceSample};
+use rookery_stats::{DatabaseReadings, Measurement, ResourceSample};
 use rookery_store::{GuestLog, Outcome, TrialRecord, Tuning};
 use rookery_study::{GuestKind, Plan, Point, Study, Trial};
+use rookery_workload::orderentry::{HitTarget, Isolation};
 
 use crate::{
     Event, LabError,
-    driving::{Ground, config},
+    driving::Ground,
     fate::{Death, Starved, starved},
     host_settings::HostSettings,
+    readings::{self, Databases},
     residence::{self, Looks},
     stack::{self, Place, Reading, Stack},
     storage,
     timekeeping::BothClocks,
+    traffic::Traffic,
     trial::{Evidence, audit, judge},
 };
 
-/// From the decision to start until the first user: every driver thread must be up by then.
-const START_DELAY: Duration = Duration::from_millis(200);
+/// How often the common start and the end of the load are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// How often the living guests are looked at during load.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
@@ -155,6 +158,7 @@ impl Stage<'_> {
     /// All settings in force in a guest: those of its stack, of its storage and of its place.
     fn settings(&self, act: &Act<'_>, guest: &dyn Guest, index: usize) -> Result<Vec<Reading>, String> {
         let mut readings = act.stack.settings(&self.place, guest, act.point, index)?;
+        readings.extend(act.speech(guest)?);
         readings.extend(storage::readings(guest));
         Ok(readings)
     }
@@ -207,15 +211,24 @@ impl Stage<'_> {
             network: self.place.lab.network(),
             guests: guests.iter().map(|guest| (guest.name().to_owned(), guest.address())).collect(),
         };
-        let size = stack::dvdstore(act.point.database).map_err(LabError::Internal)?;
-        let config = config(self.plan, act.trial, act.point, size, &ground);
+        let traffic = Traffic::of(self.plan, act.trial, act.point, act.stack.as_ref(), &ground)?;
         let clocks = BothClocks::read();
         let Driven {
             measurement,
             resources,
             deaths,
             seen,
-        } = self.drive(&config, act.trial, guests)?;
+        } = match self.drive(&traffic, act, guests) {
+            // What databases refuse is the matter of this trial, unless they were never to be asked.
+            Err(LabError::Terminals(error)) if !self.stopped() => {
+                return Ok(TrialRecord {
+                    logs: logs(guests),
+                    ..failed(&error.to_string(), ready_s)
+                });
+            }
+            Err(LabError::Terminals(_)) => return Ok(failed("stopped before the load began", ready_s)),
+            driven => driven?,
+        };
         let clock_step = clocks.check();
         let starved: Vec<Starved> = starved(guests, &deaths, act.point.memory_mib);
         // One that lacks memory may be half dead: its web server still there, its database killed.
@@ -257,34 +270,39 @@ impl Stage<'_> {
     }
 
     /// Put the load on while watching the guests: one that dies ends the load.
-    fn drive(&self, config: &Config, trial: &Trial, guests: &mut [Box<dyn Guest>]) -> Result<Driven, LabError> {
-        let start = Instant::now() + START_DELAY;
+    fn drive(&self, traffic: &Traffic, act: &Act<'_>, guests: &mut [Box<dyn Guest>]) -> Result<Driven, LabError> {
         let mut probes: Vec<_> = guests.iter().map(|guest| (guest.name().to_owned(), guest.usage_probe())).collect();
         probes.push(("host".to_owned(), host_probe()));
         probes.push(("driver".to_owned(), own_probe()));
-        let sampler = Sampler::start(probes, start, Duration::from_secs(1), &config.cpus)
-            .map_err(|error| LabError::Internal(format!("the sampler could not be started: {error}")))?;
-        let (end_load, over) = (AtomicBool::new(false), AtomicBool::new(false));
-        let deaths = Mutex::new(Vec::new());
+        let databases = act.databases(guests);
         let processes = guests.iter().map(|guest| guest.process_probe()).collect();
-        let looks = Looks {
-            from: start + config.phases.ramp_up + config.phases.settle,
-            steady: config.phases.steady,
-            cpus: &config.cpus,
-        };
-        let (measured, seen) = thread::scope(|scope| {
-            let seen = scope.spawn(|| looks.take(processes, &over));
-            scope.spawn(|| self.watch(guests, &end_load, &over, &deaths));
-            let measured = rookery_driver::run(config, start, &end_load, &|progress: Progress| {
-                self.tell(trial.id, config, &progress)
+        let (end_load, beside) = (AtomicBool::new(false), Beside::default());
+        let deaths = Mutex::new(Vec::new());
+        let (measured, resources, seen, told) = thread::scope(|scope| {
+            let sampled = scope.spawn(|| beside.sample(probes, traffic));
+            let seen = scope.spawn(|| beside.look(processes, traffic));
+            let told = databases.as_ref().map(|databases| scope.spawn(|| beside.ask(databases, traffic)));
+            scope.spawn(|| self.watch(guests, &end_load, &beside.over, &deaths));
+            let begun = |start: Instant| {
+                let _ = beside.begun.set(start);
+            };
+            let measured = traffic.run(&begun, &end_load, &|progress: Progress| {
+                self.tell(act.trial.id, traffic, &progress);
             });
-            over.store(true, Ordering::Relaxed);
-            (measured, seen.join().unwrap_or_default())
+            beside.over.store(true, Ordering::Relaxed);
+            let panicked = || Err(LabError::Internal("the sampler panicked".to_owned()));
+            (
+                measured,
+                sampled.join().unwrap_or_else(|_| panicked()),
+                seen.join().unwrap_or_default(),
+                told.map(|told| told.join().unwrap_or_default()),
+            )
         });
-        let resources = sampler.stop();
+        let mut measurement = measured?;
+        readings::attach(&mut measurement, told.unwrap_or_default());
         Ok(Driven {
-            measurement: measured?,
-            resources,
+            measurement,
+            resources: resources?,
             deaths: deaths.into_inner().unwrap_or_default(),
             seen,
         })
@@ -316,15 +334,107 @@ impl Stage<'_> {
         }
     }
 
-    fn tell(&self, trial: u32, config: &Config, progress: &Progress) {
+    fn tell(&self, trial: u32, traffic: &Traffic, progress: &Progress) {
         (self.place.listener)(&Event::Load {
             trial,
             phase: progress.phase.to_string(),
             elapsed_s: progress.elapsed.as_secs_f64(),
-            total_s: config.phases.load_end().as_secs_f64(),
+            total_s: traffic.phases().load_end().as_secs_f64(),
             requests_per_s: progress.requests_per_s,
             errors_per_s: progress.errors_per_s,
         });
+    }
+}
+
+/// What goes on beside the load: from the common start, which is known when everybody is ready, to the end.
+#[derive(Default)]
+struct Beside {
+    begun: OnceLock<Instant>,
+    over: AtomicBool,
+}
+
+impl Beside {
+    /// The common start; nothing where the load ended before it.
+    fn start(&self) -> Option<Instant> {
+        loop {
+            if let Some(start) = self.begun.get() {
+                return Some(*start);
+            }
+            if self.over.load(Ordering::Relaxed) {
+                return None;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn sample(&self, probes: Vec<(String, UsageProbe)>, traffic: &Traffic) -> Result<Vec<ResourceSample>, LabError> {
+        let Some(start) = self.start() else { return Ok(Vec::new()) };
+        let sampler = Sampler::start(probes, start, Duration::from_secs(1), traffic.cpus())
+            .map_err(|error| LabError::Internal(format!("the sampler could not be started: {error}")))?;
+        while !self.over.load(Ordering::Relaxed) {
+            thread::sleep(LOOK_EVERY);
+        }
+        Ok(sampler.stop())
+    }
+
+    fn look(&self, processes: Vec<ProcessProbe>, traffic: &Traffic) -> Vec<Residence> {
+        let Some((from, steady)) = self.window(traffic) else {
+            return Vec::new();
+        };
+        let looks = Looks {
+            from,
+            steady,
+            cpus: traffic.cpus(),
+        };
+        looks.take(processes, &self.over)
+    }
+
+    fn ask(&self, databases: &Databases<'_>, traffic: &Traffic) -> Vec<Option<DatabaseReadings>> {
+        let Some((from, steady)) = self.window(traffic) else {
+            return Vec::new();
+        };
+        databases.watch(from, steady, &self.over)
+    }
+
+    fn window(&self, traffic: &Traffic) -> Option<(Instant, Duration)> {
+        let phases = traffic.phases();
+        Some((self.start()? + phases.ramp_up + phases.settle, phases.steady))
+    }
+}
+
+impl Act<'_> {
+    /// The databases behind the guests, where they are asked about themselves.
+    fn databases(&self, guests: &[Box<dyn Guest>]) -> Option<Databases<'_>> {
+        let stack = self.stack.order_entry()?;
+        let wanted = self.study.workload.orderentry.as_ref()?;
+        Some(Databases {
+            stack,
+            places: guests.iter().map(|guest| guest.data_dir().to_owned()).collect(),
+            hit_target: wanted.hit_target.map(HitTarget::ratio),
+        })
+    }
+
+    /// How the database is spoken to, as it answers.
+    fn speech(&self, guest: &dyn Guest) -> Result<Vec<Reading>, String> {
+        let (Some(stack), Some(wanted)) = (self.stack.order_entry(), &self.study.workload.orderentry) else {
+            return Ok(Vec::new());
+        };
+        let server = rookery_oltp::server(&stack.inside(guest.data_dir()), wanted.isolation).map_err(|error| error.to_string())?;
+        let reading = |name: &str, asked: String, in_force: String| Reading {
+            name: format!("orderentry.{name}"),
+            asked,
+            in_force,
+        };
+        let isolation = match wanted.isolation {
+            Isolation::Default => String::new(),
+            level => level.name().to_owned(),
+        };
+        let style = wanted.statements.name().to_owned();
+        Ok(vec![
+            reading("server", String::new(), server.version),
+            reading("isolation", isolation, server.isolation.unwrap_or_default()),
+            reading("statements", style.clone(), style),
+        ])
     }
 }
 
@@ -336,6 +446,7 @@ fn own_probe() -> UsageProbe {
         Some(Usage {
             cpu_us: stat.cpu_us,
             memory_bytes: stat.resident_pages.saturating_mul(page),
+            io: None,
         })
     })
 }

@@ -25,6 +25,7 @@ pub fn host_probe() -> UsageProbe {
         Some(Usage {
             cpu_us: cpu.busy_us,
             memory_bytes: memory.total.saturating_sub(memory.available),
+            io: None,
         })
     })
 }

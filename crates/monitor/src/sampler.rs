@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Usage, UsageProbe};
-use rookery_stats::ResourceSample;
+use rookery_host::{IoUsage, Usage, UsageProbe};
+use rookery_stats::{IoRates, ResourceSample};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// Most samples that are kept (about 100 bytes each); a day of 20 subjects at one a second. Sampling ends there.
@@ -89,7 +89,19 @@ impl Subject {
             at_s,
             cpu_cores: cpu_s / span.as_secs_f64(),
             memory_bytes: usage.memory_bytes,
+            io: before.io.zip(usage.io).map(|(before, now)| rates(before, now, span.as_secs_f64())),
         })
+    }
+}
+
+/// Counters of two readings as rates.
+fn rates(before: IoUsage, now: IoUsage, seconds: f64) -> IoRates {
+    let rate = |of: fn(IoUsage) -> u64| of(now).saturating_sub(of(before)) as f64 / seconds;
+    IoRates {
+        reads_per_s: rate(|usage| usage.reads),
+        writes_per_s: rate(|usage| usage.writes),
+        read_bytes_per_s: rate(|usage| usage.read_bytes),
+        written_bytes_per_s: rate(|usage| usage.written_bytes),
     }
 }
 
@@ -160,6 +172,10 @@ mod tests {
             (n < 3).then_some(Usage {
                 cpu_us: n * 1_000_000,
                 memory_bytes: 7,
+                io: Some(IoUsage {
+                    reads: 10 * n,
+                    ..IoUsage::default()
+                }),
             })
         });
         let origin = Instant::now() + Duration::from_secs(3600);
@@ -174,6 +190,9 @@ mod tests {
                 .iter()
                 .all(|sample| sample.subject == "g1" && sample.memory_bytes == 7 && sample.cpu_cores > 0.0 && sample.at_s < 0.0)
         );
+        // Ten reads for each second of CPU time.
+        let io = |sample: &ResourceSample| sample.io.expect("counted").reads_per_s / sample.cpu_cores;
+        assert!(samples.iter().all(|sample| (io(sample) - 10.0).abs() < 1e-6), "{samples:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the numbers of a run say: one summary per point over its good repeats. Pure.
 
-use rookery_stats::{Fairness, Latencies, Measurement, ORDER, Ratio, SecondSample, Summary};
+use rookery_stats::{Fairness, Latencies, Measurement, NEW_ORDER, ORDER, Ratio, SecondSample, Summary, main_operation};
 use rookery_store::{TrialRecord, TrialStatus};
 use rookery_study::{Point, Purpose};
 
@@ -191,10 +191,16 @@ impl PointSummary {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// The whole order.
+    /// Name of the operation that the workload is known by: the whole order, or the New-Order.
+    #[must_use]
+    pub fn main_operation(&self) -> &'static str {
+        main_operation(self.operations.iter().map(|operation| operation.name.as_str()))
+    }
+
+    /// The whole order, or the New-Order.
     #[must_use]
     pub fn order(&self) -> Option<&OperationSummary> {
-        self.operation(ORDER)
+        self.operation(self.main_operation())
     }
 
     /// Response times of a percentile of an operation, with their interval.
@@ -356,11 +362,14 @@ fn guest_rates(good: &[Good<'_>]) -> Vec<(String, f64)> {
 }
 
 fn rollback_share(good: &[Good<'_>]) -> Option<f64> {
-    let shops = good
-        .iter()
-        .flat_map(|(_, measured)| measured.guests.iter().map(|guest| &guest.shop));
-    let (rolled, all) = shops.fold((0u64, 0u64), |(rolled, all), shop| {
-        (rolled.saturating_add(shop.n_rollbacks_overall), all.saturating_add(shop.n_overall))
+    let guests = good.iter().flat_map(|(_, measured)| &measured.guests);
+    let (rolled, all) = guests.fold((0u64, 0u64), |(rolled, all), guest| {
+        let of_shop = (guest.shop.n_rollbacks_overall, guest.shop.n_overall);
+        let of_guest = guest.orderentry.as_ref().map_or(of_shop, |counters| {
+            let committed = counters.transaction(NEW_ORDER).map_or(0, |new_orders| new_orders.completed);
+            (counters.rolled_back, counters.rolled_back.saturating_add(committed))
+        });
+        (rolled.saturating_add(of_guest.0), all.saturating_add(of_guest.1))
     });
     (all > 0).then(|| rolled as f64 / all as f64)
 }
@@ -403,11 +412,26 @@ fn drawn_per_s(good: &[Good<'_>]) -> Option<f64> {
     (seconds > 0.0).then(|| drawn / seconds)
 }
 
+fn mean_of(good: &[Good<'_>], of: fn(&Measurement) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = good.iter().filter_map(|(_, measured)| of(measured)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Transactions of order entry for each committed New-Order.
+fn per_order(good: &[Good<'_>]) -> Option<f64> {
+    mean_of(good, Measurement::transactions_per_order)
+}
+
 fn demand_met(run: &Run, point: &Point, good: &[Good<'_>], orders_per_minute: Option<Estimate>) -> Option<f64> {
     let study = run.header.plan.study_of(point);
     let most = match (&study.load.open, point.rate_per_s) {
         // What arrived, not the rate: of few Poisson arrivals it is another number.
+        (Some(_), Some(_)) if study.workload.orderentry.is_some() => 60.0 * drawn_per_s(good)? / per_order(good)?,
         (Some(open), Some(_)) => 60.0 * drawn_per_s(good)? * open.visit.mean_acts(),
+        _ if study.workload.orderentry.is_some() => {
+            let pauses = mean_of(good, Measurement::pause_per_order_s).filter(|pause_s| *pause_s > 0.0)?;
+            60.0 * f64::from(point.total_users()) / pauses
+        }
         _ => 60.0 * f64::from(point.total_users()) / study.workload.think_time.as_secs_f64(),
     };
     orders_per_minute

@@ -38,7 +38,7 @@ fn row(run: &Run, point: &Point) -> Option<Vec<String>> {
     let orders = measured
         .iter()
         .flat_map(|measured| &measured.guests)
-        .filter_map(|guest| guest.operation(rookery_stats::ORDER));
+        .filter_map(|guest| guest.operation(guest.main_operation()));
     for order in orders {
         response.merge(&order.response);
         service.merge(&order.service);

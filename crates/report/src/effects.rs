@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rookery_stats::{Basis, Change, Contrast, Design, Effect, Goal, Measurement, ORDER, Observation, effect, holm, interaction};
+use rookery_stats::{Basis, Change, Contrast, Design, Effect, Goal, Measurement, Observation, effect, holm, interaction};
 use rookery_study::{Factor, Level, Plan};
 
 use crate::{Run, format};
@@ -17,7 +17,7 @@ const ALIAS: f64 = 0.3;
 pub enum Metric {
     /// Orders per minute of all guests.
     Throughput,
-    /// The 95th percentile of the time of a whole order, over all guests of the trial.
+    /// The 95th percentile of the time of a whole order, or of a New-Order, over all guests of the trial.
     OrderP95,
 }
 
@@ -44,7 +44,7 @@ impl Metric {
     fn of(self, measured: &Measurement) -> Option<f64> {
         match self {
             Self::Throughput => Some(measured.orders_per_minute()),
-            Self::OrderP95 => measured.latencies(ORDER).percentile_us(PERCENTILE).map(|us| us as f64),
+            Self::OrderP95 => measured.latencies(measured.main_operation()).percentile_us(PERCENTILE).map(|us| us as f64),
         }
     }
 }

@@ -212,7 +212,8 @@ pub(crate) fn percentiles(run: &Run, analysis: &Analysis) -> Option<Figure> {
             names.push(&operation.name);
         }
     }
-    names.sort_by_key(|name| *name != rookery_stats::ORDER);
+    let main = rookery_stats::main_operation(names.iter().copied());
+    names.sort_by_key(|name| *name != main);
     let panels: Vec<Panel> = names.iter().filter_map(|name| percentile_panel(analysis, name)).collect();
     (!panels.is_empty()).then(|| Figure {
         id: "response-times",

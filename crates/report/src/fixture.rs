@@ -382,6 +382,7 @@ fn resources(guests: &[String], capacity: f64) -> Vec<ResourceSample> {
                 at_s,
                 cpu_cores,
                 memory_bytes: memory_mib << 20,
+                io: None,
             });
         };
         guests

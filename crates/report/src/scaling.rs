@@ -66,6 +66,8 @@ impl Grows {
 struct Good<'a> {
     point: &'a Point,
     orders_per_s: f64,
+    /// Of order entry: the pauses that go with an order, s.
+    pause_s: Option<f64>,
     busy: Option<f64>,
 }
 
@@ -89,6 +91,15 @@ pub(crate) fn of(run: &Run) -> Vec<Scaling> {
     lines
 }
 
+/// Mean pause of a user for each order, s.
+fn pause_s(variant: &Variant, lot: &[&Good<'_>]) -> f64 {
+    if variant.study.workload.orderentry.is_none() {
+        return variant.study.workload.think_time.as_secs_f64();
+    }
+    let pauses: Vec<f64> = lot.iter().filter_map(|good| good.pause_s).collect();
+    pauses.iter().sum::<f64>() / pauses.len().max(1) as f64
+}
+
 fn good<'a>(run: &'a Run, trial: &'a TrialData) -> Option<Good<'a>> {
     let (record, measured) = trial.valid()?;
     let point = run.header.plan.points.iter().find(|point| point.id == trial.row.trial.point)?;
@@ -98,6 +109,7 @@ fn good<'a>(run: &'a Run, trial: &'a TrialData) -> Option<Good<'a>> {
     usable.then_some(Good {
         point,
         orders_per_s,
+        pause_s: measured.pause_per_order_s(),
         busy: busy.filter(|busy| busy.is_finite()),
     })
 }
@@ -149,7 +161,7 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
     let options = Options {
         // Guests do not think, their users do: to the closed model they are units of work without a pause.
         think: if grows == Grows::Users {
-            variant.study.workload.think_time.as_secs_f64()
+            pause_s(variant, lot)
         } else {
             0.0
         },

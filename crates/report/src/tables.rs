@@ -1,7 +1,5 @@
 //! The tables of the summary, shared by terminal and page: points and searches, throughput and response times.
 
-use rookery_stats::ORDER;
-
 use crate::{Analysis, PointSummary, figure::Table, format, search_tables};
 
 fn table(heads: &[&str], rows: Vec<Vec<String>>) -> Table {
@@ -46,9 +44,9 @@ fn at(summary: &PointSummary, operation: &str, percentile: f64) -> String {
     format::or_none(summary.quantile(operation, percentile), format::quantile)
 }
 
-/// The whole order at a percentile, ms.
+/// The whole order, or the New-Order, at a percentile, ms.
 pub(crate) fn order(summary: &PointSummary, percentile: f64) -> String {
-    at(summary, ORDER, percentile)
+    at(summary, summary.main_operation(), percentile)
 }
 
 /// Response times of the whole order and of the slowest request.

@@ -291,6 +291,7 @@ mod tests {
                 at_s: f64::from(second),
                 cpu_cores: 1.0,
                 memory_bytes: (200 << 20) + u64::from(second) * (slope << 20),
+                io: None,
             };
             (0..70).map(sample).collect()
         };

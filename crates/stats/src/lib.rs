@@ -36,7 +36,7 @@ pub use effect::{Alias, Basis, Change, Contrast, Design, Effect, Goal, Observati
 pub use error_class::ErrorClass;
 pub use histogram::{BlobError, Latencies};
 pub use measurement::{
-    ArrivalCounts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing,
+    ArrivalCounts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Measurement, Mode, OperationMeasurement, Pacing,
     ResourceSample, SecondSample, ShopCounters, Window,
 };
 pub use multiple::benjamini_hochberg;

@@ -252,4 +252,20 @@ pub struct ResourceSample {
     pub cpu_cores: f64,
     /// Resident memory, bytes.
     pub memory_bytes: u64,
+    /// Requests to block devices since the previous sample; `None` where nobody counts them.
+    #[serde(default)]
+    pub io: Option<IoRates>,
+}
+
+/// Requests to block devices, each second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct IoRates {
+    /// Reads per second.
+    pub reads_per_s: f64,
+    /// Writes per second.
+    pub writes_per_s: f64,
+    /// Bytes read per second.
+    pub read_bytes_per_s: f64,
+    /// Bytes written per second.
+    pub written_bytes_per_s: f64,
 }

@@ -189,6 +189,41 @@ impl Measurement {
         main_operation(operations.map(|operation| operation.name.as_str()))
     }
 
+    /// Transactions of all types for each committed New-Order, over all guests; `None` of other workloads, and where none was committed.
+    #[must_use]
+    pub fn transactions_per_order(&self) -> Option<f64> {
+        let sum = |of: fn(&OrderEntryCounters) -> f64| self.order_entry().map(of).sum::<f64>();
+        let (nopm, tpm) = (sum(|counters| counters.nopm), sum(|counters| counters.tpm));
+        (nopm > 0.0 && tpm.is_finite()).then(|| tpm / nopm)
+    }
+
+    /// Mean time of what the workload's users wait for, s: the whole order, or of order entry all transactions that go with one committed New-Order.
+    /// `None` without any.
+    #[must_use]
+    pub fn mean_order_s(&self) -> Option<f64> {
+        let Some(per_order) = self.transactions_per_order() else {
+            return self.latencies(self.main_operation()).mean_us().map(|us| us / 1e6);
+        };
+        let mut all = crate::Latencies::new();
+        for operation in self.guests.iter().flat_map(GuestMeasurement::requests) {
+            all.merge(operation.headline(self.pacing));
+        }
+        Some(per_order * all.mean_us()? / 1e6)
+    }
+
+    /// Mean time that terminals of order entry were meant to pause for each committed New-Order, s: 0 without pauses; `None` of other workloads.
+    #[must_use]
+    pub fn pause_per_order_s(&self) -> Option<f64> {
+        let per_order = self.transactions_per_order()?;
+        let (mut weight, mut sum) = (0.0, 0.0);
+        for guest in &self.guests {
+            let completed = guest.orderentry.as_ref().map_or(0, OrderEntryCounters::completed) as f64;
+            weight += completed;
+            sum += completed * guest.drawn_delay_mean_s.unwrap_or(0.0);
+        }
+        (weight > 0.0).then(|| per_order * sum / weight)
+    }
+
     /// Whether any guest ran order entry.
     #[must_use]
     pub fn is_order_entry(&self) -> bool {

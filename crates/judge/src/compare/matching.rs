@@ -1,6 +1,6 @@
 //! Which points of several runs are the same, and which of these must not be compared.
 
-use rookery_study::{GuestKind, Level, OpenLoad, Point, Study, Vcpus};
+use rookery_study::{GuestKind, Level, OpenLoad, OrderentryUse, Point, Study, Vcpus};
 use serde::Serialize;
 
 use crate::Run;
@@ -125,15 +125,32 @@ fn meaning(study: &Study) -> [(&'static str, String); 4] {
     [
         ("loop type", format!("{:?}", study.load.model)),
         ("arrivals", open.map_or_else(|| "none".to_owned(), |open| format!("{open:?}"))),
-        ("think time", format!("{} ({:?})", seconds(workload.think_time), workload.pacing)),
+        (
+            "think time",
+            match &workload.orderentry {
+                Some(wanted) => format!("{:?}", wanted.pacing),
+                None => format!("{} ({:?})", seconds(workload.think_time), workload.pacing),
+            },
+        ),
         (
             "order",
-            format!(
-                "{:?}, {} searches of {} rows, {} items, {} new customers",
-                workload.kind, workload.searches, workload.search_batch, workload.line_items, workload.new_customers
-            ),
+            match &workload.orderentry {
+                Some(wanted) => order_entry(wanted),
+                None => format!(
+                    "{:?}, {} searches of {} rows, {} items, {} new customers",
+                    workload.kind, workload.searches, workload.search_batch, workload.line_items, workload.new_customers
+                ),
+            },
         ),
     ]
+}
+
+/// What decides the work of a transaction and its round trips. Isolation levels may be what a comparison is about.
+fn order_entry(wanted: &OrderentryUse) -> String {
+    format!(
+        "order entry, {:?} statements, {:?} mix, warehouses {:?}, deliveries {:?}",
+        wanted.statements, wanted.mix, wanted.binding, wanted.delivery
+    )
 }
 
 fn incomparable(runs: &[&Run], points: &[&Point]) -> Option<WhyLeftOut> {

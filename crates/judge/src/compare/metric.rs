@@ -12,7 +12,7 @@ use crate::cpu;
 pub enum Metric {
     /// Orders per minute of all guests.
     Throughput,
-    /// Mean response time of a whole order, ms.
+    /// Mean response time of a whole order, or of a New-Order, ms.
     OrderMean,
     /// Median of it.
     OrderP50,
@@ -86,10 +86,11 @@ impl Metric {
 
     /// Its value in a trial; `None` where nothing was measured that could be compared.
     pub(super) fn of(self, record: &TrialRecord, measured: &Measurement) -> Option<f64> {
-        let percentile = |p: f64| Some(measured.latencies(ORDER).percentile_us(p)? as f64 / 1000.0);
+        let order = measured.main_operation();
+        let percentile = |p: f64| Some(measured.latencies(order).percentile_us(p)? as f64 / 1000.0);
         let value = match self {
             Self::Throughput => Some(measured.orders_per_minute()),
-            Self::OrderMean => measured.latencies(ORDER).mean_us().map(|us| us / 1000.0),
+            Self::OrderMean => measured.latencies(order).mean_us().map(|us| us / 1000.0),
             Self::OrderP50 => percentile(50.0),
             Self::OrderP95 => percentile(95.0),
             Self::OrderP99 => percentile(99.0),

@@ -123,6 +123,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
         at_s,
         cpu_cores,
         memory_bytes: 1 << 26,
+        io: None,
     };
     let samples = (0..14).flat_map(|second| {
         let at = f64::from(second);

@@ -189,6 +189,7 @@ fn record(point: &Point, document: &Document, world: &World, seed: u64) -> Trial
         at_s,
         cpu_cores: busy,
         memory_bytes: 1 << 26,
+        io: None,
     };
     TrialRecord {
         outcome: Ended::Done,

@@ -4,7 +4,10 @@ use rookery_stats::{Measurement, ORDER, Pacing, ResourceSample, qos::PercentileL
 use rookery_study::{Load, Point, Study};
 use serde::Serialize;
 
-use crate::{Run, cpu, predict::shape::Shape};
+use crate::{
+    Run, cpu,
+    predict::{calibrate, shape::Shape},
+};
 
 /// A trial with a larger share of failed requests says nothing on how fast good ones are.
 const MOST_ERRORS: f64 = 0.01;
@@ -24,7 +27,7 @@ pub enum Offer {
     },
     /// Arrivals that do not wait.
     Open {
-        /// Orders of each visitor.
+        /// Orders of each visitor, or of each arriving transaction.
         acts: f64,
         /// Visitors for whom there is room at each guest.
         room: u32,
@@ -41,6 +44,33 @@ impl Offer {
             None => Self::Closed {
                 think_s: study.workload.think_time.as_secs_f64(),
                 cycle: study.workload.pacing == Pacing::Cycle,
+            },
+        }
+    }
+
+    /// Of order entry by what good trials show: pauses belong to transactions, of which several go with an order.
+    fn as_measured(self, run: &Run, variant: u32) -> Self {
+        let good: Vec<&Measurement> = run
+            .trials
+            .iter()
+            .filter(|trial| {
+                run.header
+                    .plan
+                    .points
+                    .iter()
+                    .any(|point| point.id == trial.row.trial.point && point.variant == variant)
+            })
+            .filter_map(|trial| Some(trial.valid()?.1))
+            .collect();
+        let mean = |of: fn(&Measurement) -> Option<f64>| calibrate::mean(&good.iter().filter_map(|measured| of(measured)).collect::<Vec<_>>());
+        match self {
+            Self::Closed { think_s, cycle } => match mean(Measurement::pause_per_order_s) {
+                Some(think_s) => Self::Closed { think_s, cycle: false },
+                None => Self::Closed { think_s, cycle },
+            },
+            Self::Open { acts, room } => Self::Open {
+                acts: mean(|measured| Some(1.0 / measured.transactions_per_order()?)).unwrap_or(acts),
+                room,
             },
         }
     }
@@ -77,11 +107,11 @@ pub struct Reading {
     pub load: f64,
     /// Orders per second of all guests.
     pub x: f64,
-    /// Mean time of an order without thinking, s.
+    /// Mean time of an order without thinking, s; of order entry that of all transactions that go with a New-Order.
     pub response_s: f64,
     /// Cores that all guests used; `None` without counters.
     pub cores: Option<f64>,
-    /// Percentiles of the order and of every operation that a limit is set on.
+    /// Percentiles of the order (of order entry those of the New-Order) and of every operation that a limit is set on.
     pub quantiles: Vec<Quantile>,
 }
 
@@ -137,7 +167,7 @@ impl Readings {
         let mut readings = Self {
             variant,
             levels,
-            offer: Offer::of(&study.load, study),
+            offer: Offer::of(&study.load, study).as_measured(run, variant),
             limits: study.qos.percentiles.clone(),
             all: Vec::new(),
             left_out: Vec::new(),
@@ -216,28 +246,30 @@ fn reading(trial: u32, point: &Point, study: &Study, resources: &[ResourceSample
         return Err(format!("{:.1} % of its requests failed", 100.0 * bad as f64 / started as f64));
     }
     let x = measured.orders_per_minute() / 60.0;
-    let orders = measured.latencies(ORDER);
-    let response_s = orders.mean_us().unwrap_or(0.0) / 1e6;
+    let response_s = measured.mean_order_s().unwrap_or(0.0);
     let load = point.load();
     if !(x.is_finite() && x > 0.0 && response_s > 0.0 && load > 0.0) {
         return Err("no order ended within its window".to_owned());
     }
     let mut quantiles: Vec<Quantile> = Vec::new();
-    let mut add = |operation: &str, percentile: f64| {
-        let known = quantiles.iter().any(|q| q.operation == operation && q.percentile == percentile);
+    let mut add = |operation: &str, name: &str, percentile: f64| {
+        let known = quantiles.iter().any(|q| q.operation == name && q.percentile == percentile);
         let value = measured.latencies(operation).supported_percentile_us(percentile);
         if let (false, Some(us)) = (known, value) {
             quantiles.push(Quantile {
-                operation: operation.to_owned(),
+                operation: name.to_owned(),
                 percentile,
                 seconds: us as f64 / 1e6,
             });
         }
     };
-    PERCENTILES.into_iter().for_each(|percentile| add(ORDER, percentile));
+    // The main operation stands under one name, so that nothing behind this needs to know the workload.
+    PERCENTILES
+        .into_iter()
+        .for_each(|percentile| add(measured.main_operation(), ORDER, percentile));
     for limit in &study.qos.percentiles {
         for operation in limited(measured, limit) {
-            add(operation, limit.percentile);
+            add(operation, operation, limit.percentile);
         }
     }
     Ok(Reading {

@@ -164,6 +164,7 @@ mod tests {
             at_s: f64::from(second),
             cpu_cores: 0.1,
             memory_bytes: u64::from(100 + second) << 20,
+            io: None,
         };
         let resources: Vec<ResourceSample> = (0..80).map(memory).collect();
         let matters = |intent: &Intent, measurement: &Measurement| {

@@ -1,6 +1,6 @@
 //! Faults of open loads: arrivals that never came.
 
-use crate::{Measurement, Mode, ORDER};
+use crate::{Measurement, Mode};
 
 /// Largest share of arrivals that may be dropped.
 const DROPPED_LIMIT: f64 = 0.001;
@@ -29,11 +29,8 @@ pub(super) fn unserved(measurement: &Measurement) -> Option<String> {
     if measurement.mode == Mode::Closed {
         return None;
     }
-    let orders = measurement
-        .guests
-        .iter()
-        .flat_map(|guest| &guest.operations)
-        .filter(|operation| operation.name == ORDER);
+    let main = measurement.main_operation();
+    let orders = measurement.guests.iter().filter_map(|guest| guest.operation(main));
     let (begun, ended) = orders.fold((0_u64, 0_u64), |(begun, ended), order| {
         (begun + order.started, ended + order.completed + order.failed)
     });
