@@ -44,7 +44,7 @@ pub(crate) fn config(config: &Config) -> Result<(), DriverError> {
         );
     }
     if let Load::Open(load) = &config.load {
-        check_open(config, load)?;
+        open_load(load, config.assignments.len(), config.cpus.len())?;
     }
     config
         .assignments
@@ -60,7 +60,11 @@ pub(crate) fn connections(config: &Config) -> u64 {
     }
 }
 
-fn check_open(config: &Config, load: &OpenLoad) -> Result<(), DriverError> {
+/// Refuses an open load that cannot be put on so many guests by so many driver threads.
+///
+/// # Errors
+/// [`DriverError::Config`].
+pub fn open_load(load: &OpenLoad, guests: usize, threads: usize) -> Result<(), DriverError> {
     let refuse = |what: String, mend| Err(DriverError::Config { what, mend });
     if let Some(rate) = rates(&load.profile).into_iter().find(|rate| !(0.0..=MOST_RATE).contains(rate)) {
         return refuse(
@@ -74,19 +78,15 @@ fn check_open(config: &Config, load: &OpenLoad) -> Result<(), DriverError> {
         let what = format!("a rate cannot swing by {amplitude} of its mean in {period:?}");
         return refuse(what, "let it swing by 0 to 1 of its mean, with a period above zero");
     }
-    if !load.weights.is_empty() && load.weights.len() != config.assignments.len() {
-        let what = format!("{} weights for {} guests", load.weights.len(), config.assignments.len());
+    if !load.weights.is_empty() && load.weights.len() != guests {
+        let what = format!("{} weights for {guests} guests", load.weights.len());
         return refuse(what, "give one weight for each guest, or none");
     }
     if let Some(weight) = load.weights.iter().find(|weight| !(weight.is_finite() && **weight > 0.0)) {
         return refuse(format!("{weight} is no weight"), "write a number above zero");
     }
-    if (load.max_in_flight as usize) < config.cpus.len() {
-        let what = format!(
-            "at most {} visitors at a guest, by {} driver CPUs",
-            load.max_in_flight,
-            config.cpus.len()
-        );
+    if (load.max_in_flight as usize) < threads {
+        let what = format!("at most {} visitors at a guest, by {threads} driver CPUs", load.max_in_flight);
         return refuse(what, "allow at least one visitor for each driver CPU");
     }
     match load.visit {
@@ -138,7 +138,10 @@ fn is_loopback(target: SocketAddr) -> bool {
 }
 
 /// Make room for one connection per user or visitor: raises the soft limit on open files of this process, never the hard one.
-pub(crate) fn descriptors(users: u64) -> Result<(), DriverError> {
+///
+/// # Errors
+/// [`DriverError::Descriptors`] when that is not enough.
+pub fn descriptors(users: u64) -> Result<(), DriverError> {
     let limits = getrlimit(Resource::Nofile);
     let needed = users + OTHER_DESCRIPTORS;
     // `None` = unlimited.

@@ -24,6 +24,7 @@ use rustix::{
 
 pub use crate::{
     alarm::{AlarmClock, Alarms},
+    check::{descriptors, open_load},
     clock::{Clock, Nanos, Span, nanos, seconds},
     fault::Fault,
     record::{ArrivalRecord, Operation, Outcome, Pause, Recorder, Timing},

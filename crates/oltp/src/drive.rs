@@ -1,31 +1,33 @@
-//! Driving: terminals on a database for a given time, the figures of the steady window, and the ledger check behind them.
-//!
-//! One thread carries all terminals unless more are asked for; each terminal has one connection and never spins. A connection that is lost is
-//! made again, and the transaction that was under way is executed again with the same input, unless it was committing.
+//! Driving: one trial on one database that runs, the figures of the steady window, and the ledger check behind them.
 
-mod tally;
-mod terminal;
+mod latencies;
 
 use std::{
-    sync::{
-        Barrier, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+    sync::atomic::{AtomicBool, Ordering},
+    thread::sleep,
     time::{Duration, Instant},
 };
 
+use rookery_driver::Visit;
+use rookery_stats::Measurement;
 use rookery_workload::orderentry::{
-    Counts, Dialect, Ledger, PerKind, Population, RunConstants,
-    terminal::{Arrivals, Binding, Mix, Pacing, TerminalPlan},
+    Counts, DeliveryMode, Dialect, Ledger, PerKind, Population,
+    terminal::{Binding, Mix, Pacing},
 };
 
 use crate::{
     Database, OltpError, SessionOptions, Target, runtime,
+    trial::{self, Load, OpenLoad, Phases, Progress, Threads, TrialConfig, TrialGuest},
     verify::{read_ledger, read_meta},
 };
-pub use tally::Latencies;
-use tally::Tally;
+pub use latencies::Latencies;
+
+/// How long a transaction may go on behind the end of the run. Its outcome is then unknown.
+const LAST_PATIENCE: Duration = Duration::from_secs(60);
+/// Pause between two attempts to read the ledger of a server that is starting up.
+const AGAIN: Duration = Duration::from_millis(100);
+/// Arrivals of an open load that may wait for a terminal, for each terminal; more are dropped.
+const WAITING_PER_TERMINAL: u32 = 1_000;
 
 /// What is driven.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,13 +42,13 @@ pub struct DriveOptions {
     pub binding: Binding,
     /// How often each transaction comes.
     pub mix: Mix,
-    /// How terminals pause.
+    /// How terminals pause. A rate is an open load.
     pub pacing: Pacing,
     /// Retries of a transaction at most.
     pub max_retries: u32,
     /// Seed of all choices.
     pub seed: u64,
-    /// Time before the window.
+    /// Time before the window; all terminals work.
     pub ramp_up: Duration,
     /// The window.
     pub steady: Duration,
@@ -69,7 +71,7 @@ pub struct Report {
     pub window: Duration,
     /// What ended within the window.
     pub counts: Counts,
-    /// Response times within the window, retries included.
+    /// Response times of what was begun within the window, retries included; of an open load from the scheduled arrival.
     pub latencies: PerKind<Latencies>,
     /// Retries within the whole run by cause, in the order of `Cause::ALL`.
     pub retries: [u64; 5],
@@ -81,6 +83,8 @@ pub struct Report {
     pub unknown: Ledger,
     /// What the database says was committed in the run.
     pub found: Ledger,
+    /// Everything that was measured.
+    pub measurement: Measurement,
 }
 
 impl Report {
@@ -96,31 +100,45 @@ impl Report {
 /// # Errors
 /// When there is no way to the database or none back, it is not loaded, or a transaction meets what it must not meet.
 pub fn drive(target: &Target, options: &DriveOptions, stop: &AtomicBool) -> Result<Report, OltpError> {
-    if options.terminals == 0 || options.threads == 0 {
-        return Err(OltpError::Setting("there must be at least one terminal and one thread".to_owned()));
-    }
-    if options.steady.is_zero() {
-        return Err(OltpError::Setting("the steady window must be longer than 0 s".to_owned()));
-    }
+    drive_and_tell(target, options, stop, &|_| {})
+}
+
+/// Like [`drive`], and tells `progress` once per second how it goes.
+///
+/// # Errors
+/// As [`drive`].
+pub fn drive_and_tell(
+    target: &Target,
+    options: &DriveOptions,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Report, OltpError> {
     options.pacing.checked().map_err(|error| OltpError::Setting(error.to_string()))?;
     let runtime = runtime()?;
     let before = runtime.block_on(look(target, options))?;
-    let shared = Shared::new(target, options, before.population, stop);
-    let tally = carry(&shared)?;
-    let after = runtime.block_on(async {
-        let mut database = terminal::connect_again(&shared, || Database::connect(target)).await?;
-        read_ledger(&mut database, before.population.scale).await
+    let config = options.trial(target, before.population);
+    let driven = trial::drive(&config, &Instant::now, stop, progress)?;
+    if let Some(error) = driven.fatal {
+        return Err(error);
+    }
+    let tally = driven.tallies.into_iter().next().unwrap_or_default();
+    let after = again(options.patience, stop, || {
+        runtime.block_on(async {
+            let mut database = Database::connect(target).await?;
+            read_ledger(&mut database, before.population.scale).await
+        })
     })?;
     let began = before.ledger;
+    let window = driven.measurement.window;
     Ok(Report {
         version: before.version,
         dialect: before.dialect,
         population: before.population,
         isolation: before.isolation,
-        window: shared.measured(),
+        window: Duration::from_secs_f64(window.seconds()),
         counts: tally.counts,
-        latencies: PerKind(std::array::from_fn(|kind| Latencies::of(&tally.histograms[kind]))),
-        retries: tally.retries,
+        latencies: latencies(&driven.measurement),
+        retries: tally.causes,
         reconnections: tally.reconnections,
         told: tally.told,
         unknown: tally.unknown,
@@ -129,7 +147,76 @@ pub fn drive(target: &Target, options: &DriveOptions, stop: &AtomicBool) -> Resu
             payments: after.payments - began.payments,
             delivered: after.delivered - began.delivered,
         },
+        measurement: driven.measurement,
     })
+}
+
+impl DriveOptions {
+    /// The trial of one guest that this is.
+    fn trial(&self, target: &Target, population: Population) -> TrialConfig {
+        let load = match self.pacing {
+            Pacing::Rate(rate) => Load::Open(OpenLoad {
+                arrivals: rookery_driver::Arrivals::Poisson,
+                profile: rookery_driver::Profile::Constant(rate),
+                weights: Vec::new(),
+                max_in_flight: self.terminals.saturating_mul(WAITING_PER_TERMINAL),
+                precision: rookery_driver::Precision::Batched,
+                visit: Visit::Single,
+            }),
+            _ => Load::Closed,
+        };
+        TrialConfig {
+            guests: vec![TrialGuest {
+                name: "database".to_owned(),
+                target: target.clone(),
+                terminals: self.terminals,
+                population,
+            }],
+            threads: Threads::Free(self.threads.min(self.terminals as usize)),
+            network: None,
+            pacing: if load == Load::Closed { self.pacing } else { Pacing::None },
+            load,
+            phases: Phases {
+                ramp_up: Duration::ZERO,
+                settle: self.ramp_up,
+                steady: self.steady,
+                ramp_down: Duration::ZERO,
+                drain: LAST_PATIENCE,
+            },
+            session: self.session,
+            binding: self.binding,
+            mix: self.mix,
+            delivery: DeliveryMode::Inline,
+            max_retries: self.max_retries,
+            patience: Some(self.patience),
+            seed: self.seed,
+            // Whoever made the target confirmed it.
+            confirmed: target.address().into_iter().collect(),
+        }
+    }
+}
+
+/// Asks again while no server answers or it is only starting up, as long as the patience lasts.
+fn again<T>(patience: Duration, stop: &AtomicBool, mut ask: impl FnMut() -> Result<T, OltpError>) -> Result<T, OltpError> {
+    let until = Instant::now() + patience;
+    loop {
+        match ask() {
+            Err(OltpError::NoServer { .. } | OltpError::Connect { .. } | OltpError::Statement { .. })
+                if Instant::now() < until && !stop.load(Ordering::Relaxed) =>
+            {
+                sleep(AGAIN);
+            }
+            other => return other,
+        }
+    }
+}
+
+fn latencies(measurement: &Measurement) -> PerKind<Latencies> {
+    let of = |index: usize| {
+        let name = rookery_stats::TRANSACTIONS[index];
+        Latencies::of(&measurement.latencies(name))
+    };
+    PerKind(std::array::from_fn(of))
 }
 
 /// A database before the run.
@@ -159,146 +246,4 @@ async fn look(target: &Target, options: &DriveOptions) -> Result<Before, OltpErr
         isolation,
         ledger: read_ledger(&mut database, population.scale).await?,
     })
-}
-
-/// What all terminals share.
-struct Shared<'a> {
-    target: &'a Target,
-    options: &'a DriveOptions,
-    plan: TerminalPlan,
-    stop: &'a AtomicBool,
-    failed: AtomicBool,
-    start: Mutex<Option<Instant>>,
-    /// When a stop was seen first.
-    stopped: Mutex<Option<Instant>>,
-    /// The next arrival of an open load, after the start.
-    arrivals: Option<Mutex<(Arrivals, Duration)>>,
-}
-
-impl<'a> Shared<'a> {
-    fn new(target: &'a Target, options: &'a DriveOptions, population: Population, stop: &'a AtomicBool) -> Self {
-        let arrivals = match options.pacing {
-            Pacing::Rate(rate) => Some(Mutex::new((Arrivals::new(rate, options.seed), Duration::ZERO))),
-            _ => None,
-        };
-        Self {
-            target,
-            options,
-            plan: TerminalPlan {
-                scale: population.scale,
-                constants: RunConstants::new(options.seed, population.load_constant()),
-                terminals: options.terminals,
-                binding: options.binding,
-                mix: options.mix,
-                pacing: options.pacing,
-                seed: options.seed,
-            },
-            stop,
-            failed: AtomicBool::new(false),
-            start: Mutex::new(None),
-            stopped: Mutex::new(None),
-            arrivals,
-        }
-    }
-
-    /// The start is the moment at which the first terminal asks for it, when all are connected.
-    fn start(&self) -> Instant {
-        *locked(&self.start).get_or_insert_with(Instant::now)
-    }
-
-    fn window(&self) -> (Instant, Instant) {
-        let begin = self.start() + self.options.ramp_up;
-        (begin, begin + self.options.steady)
-    }
-
-    fn ends(&self) -> bool {
-        let stopped = self.stop.load(Ordering::Relaxed);
-        if stopped {
-            locked(&self.stopped).get_or_insert_with(Instant::now);
-        }
-        stopped || self.failed.load(Ordering::Relaxed)
-    }
-
-    fn arrival(&self) -> Option<Instant> {
-        let mut arrivals = locked(self.arrivals.as_ref()?);
-        let step = arrivals.0.next().unwrap_or_default();
-        arrivals.1 += step;
-        Some(self.start() + arrivals.1)
-    }
-
-    /// How much of the window was measured.
-    fn measured(&self) -> Duration {
-        let (begin, end) = self.window();
-        let last = locked(&self.stopped).map_or(end, |stopped| stopped.min(end));
-        last.saturating_duration_since(begin)
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs the threads, and adds up what their terminals did.
-fn carry(shared: &Shared<'_>) -> Result<Tally, OltpError> {
-    let threads = shared.options.threads.min(shared.options.terminals as usize);
-    let barrier = Barrier::new(threads);
-    let ends: Vec<Result<Tally, OltpError>> = thread::scope(|scope| {
-        let barrier = &barrier;
-        let spawned: Vec<_> = (0..threads)
-            .map(|thread| scope.spawn(move || carry_on_thread(shared, thread, threads, barrier)))
-            .collect();
-        let joined = spawned.into_iter().map(|thread| match thread.join() {
-            Ok(end) => end,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        joined.collect()
-    });
-    added(ends)
-}
-
-/// The sum, or the first error that is more than a word to stop.
-fn added(ends: Vec<Result<Tally, OltpError>>) -> Result<Tally, OltpError> {
-    let mut total = Tally::new();
-    let mut first = None;
-    for end in ends {
-        match end {
-            Ok(tally) => total.add(&tally),
-            Err(error) if first.is_none() || matches!(first, Some(OltpError::Stopped)) => first = Some(error),
-            Err(_) => {}
-        }
-    }
-    first.map_or(Ok(total), Err)
-}
-
-fn carry_on_thread(shared: &Shared<'_>, thread: usize, threads: usize, barrier: &Barrier) -> Result<Tally, OltpError> {
-    let numbers = (0..shared.options.terminals).filter(|&number| number as usize % threads == thread);
-    let runtime = runtime();
-    let connected = runtime.as_ref().map_err(|_| ()).map(|runtime| {
-        runtime.block_on(async {
-            let mut terminals = Vec::new();
-            for number in numbers {
-                terminals.push(terminal::Worker::open(shared, number).await?);
-            }
-            Ok::<_, OltpError>(terminals)
-        })
-    });
-    if !matches!(connected, Ok(Ok(_))) {
-        shared.failed.store(true, Ordering::Relaxed);
-    }
-    // All threads begin together, or none does.
-    barrier.wait();
-    let runtime = runtime?;
-    let Ok(connected) = connected else {
-        return Err(OltpError::Stopped);
-    };
-    let workers = connected?;
-    let working = workers.into_iter().map(|worker| async move {
-        let end = worker.work(shared).await;
-        if end.is_err() {
-            shared.failed.store(true, Ordering::Relaxed);
-        }
-        end
-    });
-    let ends = runtime.block_on(futures_util::future::join_all(working));
-    added(ends)
 }

@@ -158,6 +158,9 @@ pub enum OltpError {
     /// Stopped on request.
     #[error("stopped on request")]
     Stopped,
+    /// The driver could not run.
+    #[error(transparent)]
+    Driver(#[from] rookery_driver::DriverError),
     /// The system gave no runtime or no thread.
     #[error("cannot start threads: {0}")]
     Runtime(io::Error),

@@ -14,10 +14,11 @@ mod session;
 mod socket;
 mod statements;
 mod target;
+pub mod trial;
 mod verify;
 
 pub use database::Database;
-pub use drive::{DriveOptions, Latencies, Report, drive};
+pub use drive::{DriveOptions, Latencies, Report, drive, drive_and_tell};
 pub use error::{ClientError, OltpError};
 pub use load::{LoadOptions, Loaded, Progress, load};
 pub use session::{DbSession, SessionOptions};

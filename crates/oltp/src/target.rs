@@ -54,6 +54,15 @@ pub struct Target {
 }
 
 impl Target {
+    /// The address of its server; nothing of a socket, which is always local.
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.place {
+            Place::Tcp(address) => Some(address.ip()),
+            _ => None,
+        }
+    }
+
     /// Refuses an address that is neither loopback nor in `confirmed`. Unix sockets are always local.
     ///
     /// # Errors

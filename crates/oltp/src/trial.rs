@@ -1,0 +1,320 @@
+//! Trials: terminals on the databases of several guests at once, and what they measured.
+//!
+//! [`run`] is to databases what the driver of web shops is to these, and shares its threads, clocks, phases and recorders: one thread for each
+//! driver CPU carries its share of the terminals of all guests, each with one connection. All connect before the common start. A terminal
+//! whose connection is lost connects again, as long as the load lasts, and repeats the transaction that was under way with the same input,
+//! unless it was committing: then nobody knows its outcome, and the ledger has to tell.
+
+mod arrivals;
+mod client;
+mod deferred;
+mod fault;
+mod tally;
+mod terminal;
+mod thread;
+mod worker;
+
+use std::{
+    net::IpAddr,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+pub use rookery_driver::{Load, OpenLoad, Phase, Phases, Progress};
+use rookery_driver::{
+    Visit,
+    crew::{self, Board, Clock, Control, Operation, Outline, OutlinedGuest, Posts, Watch, nanos, together},
+};
+use rookery_stats::{Measurement, Mode, Pacing as Spacing};
+use rookery_workload::orderentry::{
+    DeliveryMode, Population, RunConstants,
+    terminal::{Binding, Mix, Pacing, TerminalPlan},
+};
+
+use crate::{OltpError, SessionOptions, Target};
+use deferred::Queue;
+pub(crate) use tally::Tally;
+use thread::{Brought, Crew};
+
+/// When no terminal of any guest has had a usable database for so long, the trial is ended. A server that was killed needs its time to recover.
+const ALL_FAILING: Duration = Duration::from_secs(60);
+
+/// A guest of a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialGuest {
+    /// Its name in results.
+    pub name: String,
+    /// Its database.
+    pub target: Target,
+    /// Its terminals, at least 1; of an open load the connections that serve its arrivals, at least one for each driver thread.
+    pub terminals: u32,
+    /// What is loaded there.
+    pub population: Population,
+}
+
+/// Threads of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// One on each of these CPUs.
+    Pinned(Vec<u32>),
+    /// So many, wherever the kernel puts them.
+    Free(usize),
+}
+
+impl Threads {
+    fn posts(&self) -> Vec<Option<u32>> {
+        match self {
+            Self::Pinned(cpus) => cpus.iter().copied().map(Some).collect(),
+            Self::Free(count) => vec![None; *count],
+        }
+    }
+
+    fn cpus(&self) -> &[u32] {
+        match self {
+            Self::Pinned(cpus) => cpus,
+            Self::Free(_) => &[],
+        }
+    }
+}
+
+/// One trial.
+#[derive(Clone, Debug)]
+pub struct TrialConfig {
+    /// The guests.
+    pub guests: Vec<TrialGuest>,
+    /// Threads that carry the terminals.
+    pub threads: Threads,
+    /// Network namespace that the threads enter, as a path such as `/run/netns/NAME`; `None` = stay.
+    pub network: Option<PathBuf>,
+    /// Loop type. Arrivals of an open load are transactions; each waits for a connection of its guest, in order, and
+    /// [`max_in_flight`](OpenLoad::max_in_flight) counts those that wait too. Visits are single.
+    pub load: Load,
+    /// Phases. Terminals start evenly over ramp-up.
+    pub phases: Phases,
+    /// Statements and isolation level.
+    pub session: SessionOptions,
+    /// Which warehouses a terminal works for.
+    pub binding: Binding,
+    /// How often each transaction comes.
+    pub mix: Mix,
+    /// How terminals of a closed load pause; not [`Pacing::Rate`], which is an open load.
+    pub pacing: Pacing,
+    /// Who executes deliveries.
+    pub delivery: DeliveryMode,
+    /// Retries of a transaction at most.
+    pub max_retries: u32,
+    /// How long a terminal without a connection tries to get one before the whole trial is given up; `None` = until its load ends.
+    pub patience: Option<Duration>,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Foreign addresses that the user named and confirmed; loopback is always allowed, and any address inside `network`.
+    pub confirmed: Vec<IpAddr>,
+}
+
+impl TrialConfig {
+    fn check(&self) -> Result<(), OltpError> {
+        let refuse = |what: &str| Err(OltpError::Setting(what.to_owned()));
+        let threads = self.threads.posts().len();
+        if threads == 0 || self.guests.is_empty() || self.guests.iter().any(|guest| guest.terminals == 0) {
+            return refuse("there must be at least one thread and one guest, and at least one terminal at each guest");
+        }
+        if self.phases.steady.is_zero() {
+            return refuse("the steady window must be longer than 0 s");
+        }
+        self.pacing.checked().map_err(|error| OltpError::Setting(error.to_string()))?;
+        match &self.load {
+            Load::Closed if matches!(self.pacing, Pacing::Rate(_)) => {
+                return refuse("a rate is an open load: give it as the load of the trial, not as the pacing of its terminals");
+            }
+            Load::Closed => {}
+            Load::Open(load) => {
+                crew::open_load(load, self.guests.len(), threads)?;
+                if load.visit != Visit::Single {
+                    return refuse("an arrival at a database is one transaction: visits of several acts are not possible");
+                }
+                if self.guests.iter().any(|guest| (guest.terminals as usize) < threads) {
+                    return refuse("an open load needs at least one connection at each guest for each thread of the driver");
+                }
+            }
+        }
+        if self.network.is_none() {
+            self.guests
+                .iter()
+                .try_for_each(|guest| guest.target.refuse_foreign(&self.confirmed))?;
+        }
+        Ok(crew::descriptors(self.connections())?)
+    }
+
+    fn connections(&self) -> u64 {
+        let workers = if self.delivery == DeliveryMode::Deferred { 1 } else { 0 };
+        self.guests.iter().map(|guest| u64::from(guest.terminals) + workers).sum()
+    }
+
+    fn plan(&self, guest: usize) -> TerminalPlan {
+        const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+        let of = &self.guests[guest];
+        // Guests do not work in step; the first has the seed itself, so that a trial of one is what `drive` does.
+        let seed = self.seed ^ (guest as u64).wrapping_mul(STRIDE);
+        TerminalPlan {
+            scale: of.population.scale,
+            constants: RunConstants::new(seed, of.population.load_constant()),
+            terminals: of.terminals,
+            binding: self.binding,
+            mix: self.mix,
+            pacing: match self.load {
+                Load::Closed => self.pacing,
+                Load::Open(_) => Pacing::None,
+            },
+            seed,
+        }
+    }
+
+    fn outline(&self) -> Outline<'_> {
+        let guests = self.guests.iter().map(|guest| OutlinedGuest {
+            name: &guest.name,
+            users: if self.load == Load::Closed { guest.terminals } else { 0 },
+            operations: &Operation::TRANSACTIONS,
+        });
+        let (mode, pacing, open) = match &self.load {
+            Load::Closed => (Mode::Closed, Spacing::Think, None),
+            Load::Open(load) => (Mode::Open, Spacing::Arrivals, Some(load)),
+        };
+        Outline {
+            mode,
+            pacing,
+            cpus: self.threads.cpus(),
+            open,
+            guests: guests.collect(),
+        }
+    }
+}
+
+/// What all threads of a trial share.
+#[derive(Debug)]
+struct Shared {
+    config: TrialConfig,
+    control: Control,
+    boards: Vec<Board>,
+    /// By guest, where deliveries are deferred.
+    queues: Vec<Queue>,
+    /// What ended the trial, and at which guest.
+    fatal: Mutex<Option<(usize, OltpError)>>,
+}
+
+impl Shared {
+    /// Something happened that must not happen: the trial ends.
+    fn give_up(&self, now: u64, guest: usize, error: OltpError) {
+        self.fatal
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert((guest, error));
+        self.control.end(now);
+    }
+}
+
+/// A trial as it went, with what the measurement does not say.
+#[derive(Debug)]
+pub(crate) struct Driven {
+    pub(crate) measurement: Measurement,
+    /// By guest.
+    pub(crate) tallies: Vec<Tally>,
+    /// The error that ended it.
+    pub(crate) fatal: Option<OltpError>,
+}
+
+/// Runs one trial: connects all terminals, asks `start` for the common start, and drives to the end of the phases. Blocks.
+///
+/// `start` is called once, when all terminals are connected; the moment that it gives may lie in the future. Setting `stop` ends the load
+/// within about a second; the measurement then covers what was measured and says that it was aborted. `progress` is called once per second
+/// from the calling thread. When the terminals need more open files than the soft limit of this process allows, the soft limit is raised.
+///
+/// # Errors
+/// When no load was put on: settings that cannot be, a foreign target, a CPU or network namespace that cannot be had, a database that refuses
+/// the user, no database at all that answers, or a stop before the start. What goes wrong later is no error: it is counted in the
+/// measurement, and what must not happen, such as a constraint that was violated, ends it with the reason.
+pub fn run(
+    config: &TrialConfig,
+    start: &dyn Fn() -> Instant,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Measurement, OltpError> {
+    drive(config, start, stop, progress).map(|driven| driven.measurement)
+}
+
+pub(crate) fn drive(
+    config: &TrialConfig,
+    start: &dyn Fn() -> Instant,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Driven, OltpError> {
+    config.check()?;
+    let posts = config.threads.posts();
+    let shared = Arc::new(Shared {
+        config: config.clone(),
+        control: Control::new(false),
+        boards: posts.iter().map(|_| Board::default()).collect(),
+        queues: Queue::all(config),
+        fatal: Mutex::new(None),
+    });
+    let crew = Crew {
+        shared: &shared,
+        threads: posts.len(),
+        stop,
+    };
+    let network = config.network.as_deref();
+    let at = |reports| {
+        thread::judge(reports)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(OltpError::Stopped);
+        }
+        Ok(Clock::new(start()))
+    };
+    let watch = |clock, done: &dyn Fn() -> bool| {
+        let watch = Watch {
+            phases: &config.phases,
+            clock,
+            control: &shared.control,
+            boards: &shared.boards,
+            all_failing: nanos(ALL_FAILING),
+            guests: config.guests.len(),
+        };
+        watch.look(stop, &|now, _| progress(now), done)
+    };
+    let (brought, aborted) = together(Posts { cpus: &posts, network }, &crew, at, watch)?;
+    Ok(merged(&shared, brought, aborted))
+}
+
+fn merged(shared: &Shared, brought: Vec<Brought>, aborted: Option<String>) -> Driven {
+    let config = &shared.config;
+    let window = shared.control.measured(crew::window(&config.phases));
+    let mut tallies: Vec<Tally> = config.guests.iter().map(|_| Tally::default()).collect();
+    let mut harvests = Vec::new();
+    for thread in brought {
+        for (sum, tally) in tallies.iter_mut().zip(&thread.tallies) {
+            sum.add(tally);
+        }
+        harvests.push(thread.harvest);
+    }
+    let fatal = shared.fatal.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let reason = fatal
+        .as_ref()
+        .map(|(guest, error)| format!("guest `{}`: {error}", config.guests[*guest].name));
+    let mut measurement = config.outline().measurement(window, harvests, reason.or(aborted));
+    for (guest, tally) in measurement.guests.iter_mut().zip(&tallies) {
+        let counters = tally.counters(window, config.delivery);
+        guest.shop.opm = counters.nopm;
+        guest.orderentry = Some(counters);
+    }
+    Driven {
+        measurement,
+        tallies,
+        fatal: fatal.map(|(_, error)| error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! One terminal of a closed load: appears, keys, executes, thinks, and stops in its turn.
+
+use rookery_driver::crew::{Nanos, Pause, nanos};
+use rookery_workload::orderentry::{
+    terminal::{Input, Terminal},
+    transaction::Outcome,
+};
+
+use super::{
+    client::{Client, Finished},
+    deferred::Queue,
+    worker::Begun,
+};
+
+/// A terminal and its connection.
+#[derive(Debug)]
+pub(super) struct Operator {
+    pub(super) client: Client,
+    pub(super) terminal: Terminal,
+    pub(super) starts: Nanos,
+    /// It begins nothing at or after.
+    pub(super) stops: Nanos,
+}
+
+impl Operator {
+    /// The whole life of a terminal.
+    pub(super) async fn live(mut self) {
+        let (row, worker) = (self.client.row, std::rc::Rc::clone(&self.client.worker));
+        worker.sleep_until(row, self.starts).await;
+        let appeared = worker.now();
+        worker.appear(row, appeared);
+        let (mut ended, mut think, mut is_first) = (appeared, 0, true);
+        loop {
+            let thought = ended + think;
+            if think > 0 && thought < self.stops {
+                worker.sleep_until(row, thought).await;
+            }
+            let input = self.terminal.next_input(worker.wall(thought));
+            let pauses = self.terminal.pauses(input.kind());
+            let keying = nanos(pauses.keying);
+            let due = thought + keying;
+            if due >= self.stops || worker.stopping() {
+                return;
+            }
+            if keying > 0 {
+                worker.sleep_until(row, due).await;
+                if worker.stopping() {
+                    return;
+                }
+            }
+            let sent = worker.now();
+            if sent >= self.stops {
+                return;
+            }
+            let drawn = think + keying;
+            if !is_first {
+                let pause = (drawn > 0).then_some(Pause { drawn, from: ended });
+                worker.recorder(self.client.guest).waited(ended, sent, pause);
+            }
+            if drawn > 0 {
+                worker.lagged(row, due, sent);
+            }
+            let begun = Begun {
+                kind: input.kind(),
+                intended: if drawn > 0 { due } else { sent },
+                sent,
+            };
+            let finished = self.client.act(&input, begun).await;
+            if finished.is_last {
+                return;
+            }
+            (ended, think, is_first) = (finished.done, nanos(pauses.think), false);
+        }
+    }
+}
+
+impl Client {
+    /// Executes a transaction and books it; a delivery that is deferred is only queued.
+    pub(super) async fn act(&mut self, input: &Input, begun: Begun) -> Finished {
+        let worker = std::rc::Rc::clone(&self.worker);
+        worker.begin(self.row, begun);
+        let finished = match (input, worker.shared.queues.get(self.guest)) {
+            (Input::Delivery(delivery), Some(queue)) => self.defer(queue, delivery.clone()),
+            _ => self.transact(input).await,
+        };
+        worker.end(self.row, begun, finished.done, finished.end, &finished.evidence);
+        finished
+    }
+
+    fn defer(&self, queue: &Queue, delivery: rookery_workload::orderentry::terminal::DeliveryInput) -> Finished {
+        let done = self.worker.now();
+        let within = self.worker.within(self.guest, done);
+        queue.push(delivery, done, within);
+        if within {
+            self.worker.tally(self.guest).queued();
+        }
+        Finished {
+            done,
+            end: Ok(Outcome::Delivery { delivered: 0, skipped: 0 }),
+            evidence: String::new(),
+            is_last: false,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! One driver thread: its share of all connections, made before the start, and a runtime that carries them.
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures_util::{StreamExt as _, stream};
+use rookery_driver::{
+    Load,
+    crew::{AlarmClock, Clock, Harvest, Nanos, Work, attend, life, nanos},
+};
+use rookery_workload::orderentry::{DeliveryMode, Kind, terminal::Terminal};
+use tokio::{
+    runtime::{Builder, LocalOptions, LocalRuntime},
+    time::timeout,
+};
+
+use super::{
+    Shared, TrialConfig,
+    arrivals::{self, Lobby, Visited},
+    client::Client,
+    deferred, fault,
+    tally::Tally,
+    terminal::Operator,
+    worker::Worker,
+};
+use crate::{ClientError, DbSession, OltpError};
+
+/// Connections that one thread makes at a time: each prepares some forty statements, and a server has other clients too.
+const CONNECTING: usize = 8;
+/// Longest wait for a connection with all its prepared statements.
+const OPEN_PATIENCE: Duration = Duration::from_secs(30);
+/// How many events one look at the kernel's queue may bring.
+const EVENTS: usize = 1024;
+
+/// The threads of a trial.
+pub(super) struct Crew<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) threads: usize,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// A connection of this thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seat {
+    guest: usize,
+    /// The terminal's number at its guest; behind the last is the worker of deferred deliveries.
+    number: u32,
+}
+
+/// What a thread needs before it says that it is ready.
+pub(super) struct Ready {
+    runtime: LocalRuntime,
+    timer: AlarmClock,
+    seats: Vec<(Seat, Option<DbSession>)>,
+    /// Guests that did not answer, with the words of the first attempt.
+    troubles: Vec<(usize, OltpError)>,
+    took: Nanos,
+}
+
+/// How connecting went.
+pub(super) struct Report {
+    connected: usize,
+    refusal: Option<OltpError>,
+}
+
+/// Refuses a trial without any database.
+pub(super) fn judge(reports: Vec<Report>) -> Result<(), OltpError> {
+    if reports.iter().any(|report| report.connected > 0) {
+        return Ok(());
+    }
+    let refusal = reports.into_iter().find_map(|report| report.refusal);
+    Err(refusal.unwrap_or(OltpError::Stopped))
+}
+
+/// What a thread brings home.
+pub(super) struct Brought {
+    pub(super) harvest: Harvest,
+    /// By guest.
+    pub(super) tallies: Vec<Tally>,
+}
+
+/// Connects and prepares, within a deadline.
+pub(super) async fn open(config: &TrialConfig, guest: usize) -> Result<DbSession, OltpError> {
+    let target = &config.guests[guest].target;
+    match timeout(OPEN_PATIENCE, DbSession::open(target, config.session)).await {
+        Ok(opened) => opened,
+        Err(_) => Err(OltpError::Connect {
+            target: target.to_string(),
+            why: ClientError::Timeout(OPEN_PATIENCE.as_secs()),
+        }),
+    }
+}
+
+/// The connections of one thread: all terminals of all guests are dealt out like cards, and the workers behind them.
+fn seats(config: &TrialConfig, thread: usize, threads: usize) -> Vec<Seat> {
+    let guests = || config.guests.iter().enumerate();
+    let terminals = guests().flat_map(|(guest, of)| (0..of.terminals).map(move |number| Seat { guest, number }));
+    let mut dealt: Vec<Seat> = terminals.skip(thread).step_by(threads).collect();
+    if config.delivery == DeliveryMode::Deferred {
+        let workers = guests().skip(thread).step_by(threads);
+        dealt.extend(workers.map(|(guest, of)| Seat {
+            guest,
+            number: of.terminals,
+        }));
+    }
+    dealt
+}
+
+impl Crew<'_> {
+    /// Makes the connections, a few at a time. A guest that does not answer once is left to its terminals.
+    async fn connect(&self, seats: Vec<Seat>) -> Result<Connected, OltpError> {
+        let config = &self.shared.config;
+        let troubles = RefCell::new(Vec::new());
+        let attempts = seats.into_iter().map(|seat| {
+            let troubles = &troubles;
+            async move {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(OltpError::Stopped);
+                }
+                let is_dead = || troubles.borrow().iter().any(|(guest, _)| *guest == seat.guest);
+                if is_dead() {
+                    return Ok((seat, None));
+                }
+                match open(config, seat.guest).await {
+                    Ok(session) => Ok((seat, Some(session))),
+                    Err(error) if fault::may_pass(&error) => {
+                        if !is_dead() {
+                            troubles.borrow_mut().push((seat.guest, error));
+                        }
+                        Ok((seat, None))
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+        });
+        let made: Vec<Result<(Seat, Option<DbSession>), OltpError>> = stream::iter(attempts).buffered(CONNECTING).collect().await;
+        let seats = made.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok((seats, troubles.into_inner()))
+    }
+}
+
+type Connected = (Vec<(Seat, Option<DbSession>)>, Vec<(usize, OltpError)>);
+
+impl Work for Crew<'_> {
+    type Ready = Ready;
+    type Report = Report;
+    type Harvest = Brought;
+    type Error = OltpError;
+
+    fn prepare(&self, index: usize) -> Result<(Ready, Report), OltpError> {
+        let runtime = Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_io_events_per_tick(EVENTS)
+            .build_local(LocalOptions::default())
+            .map_err(OltpError::Runtime)?;
+        let timer = {
+            let _context = runtime.enter();
+            AlarmClock::new().map_err(OltpError::Runtime)?
+        };
+        let began = Instant::now();
+        let (seats, mut troubles) = runtime.block_on(self.connect(seats(&self.shared.config, index, self.threads)))?;
+        let connected = seats.iter().filter(|(_, session)| session.is_some()).count();
+        let report = Report {
+            connected,
+            refusal: (connected == 0).then(|| troubles.pop()).flatten().map(|(_, error)| error),
+        };
+        let ready = Ready {
+            runtime,
+            timer,
+            seats,
+            troubles,
+            took: nanos(began.elapsed()),
+        };
+        Ok((ready, report))
+    }
+
+    fn work(&self, index: usize, ready: Ready, clock: Clock) -> Brought {
+        let Ready {
+            runtime,
+            timer,
+            seats,
+            troubles,
+            took,
+        } = ready;
+        let config = &self.shared.config;
+        let lobby = Lobby::new(config, index, self.threads);
+        let worker = Rc::new(Worker::new(self.shared, clock, timer.timer(), lobby, took));
+        for (guest, error) in troubles {
+            worker.failure(guest, Kind::NewOrder, fault::not_connected(&error), &error.to_string());
+        }
+        let (harvest, tallies) = runtime.block_on(async {
+            let ringing = Rc::clone(&worker);
+            tokio::task::spawn_local(timer.ring(move || ringing.ring()));
+            for (seat, session) in seats {
+                spawn(config, &worker, seat, session);
+            }
+            if config.load != Load::Closed {
+                tokio::task::spawn_local(arrivals::receive(Rc::clone(&worker)));
+            }
+            let end = attend(&*worker, &config.phases, clock, &self.shared.control, &self.shared.boards[index]).await;
+            worker.finish(end)
+        });
+        Brought { harvest, tallies }
+    }
+}
+
+fn spawn(config: &TrialConfig, worker: &Rc<Worker>, seat: Seat, session: Option<DbSession>) {
+    let Seat { guest, number } = seat;
+    let of = config.guests[guest].terminals;
+    let is_background = number == of;
+    let row = worker.add_row(guest, session.is_some(), is_background);
+    let load_end = nanos(config.phases.load_end());
+    let client = |stops| Client::new(worker, row, guest, session, number, stops);
+    if is_background {
+        let client = client(load_end.saturating_add(nanos(config.phases.drain)));
+        tokio::task::spawn_local(deferred::execute(client));
+        return;
+    }
+    let terminal = Terminal::new(&config.plan(guest), number);
+    match &config.load {
+        Load::Closed => {
+            let (starts, stops) = life(&config.phases, number, of);
+            let operator = Operator {
+                client: client(stops),
+                terminal,
+                starts,
+                stops,
+            };
+            tokio::task::spawn_local(operator.live());
+        }
+        Load::Open(_) => {
+            let visited = Visited {
+                client: client(load_end.saturating_add(nanos(config.phases.drain))),
+                terminal,
+            };
+            tokio::task::spawn_local(visited.serve());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,395 @@
+//! What all terminals of one thread share: clock, alarms, register and recorders. Nothing on the way of a transaction is shared with another
+//! thread.
+
+use std::{
+    cell::{Cell, RefCell, RefMut},
+    future::poll_fn,
+    os::fd::OwnedFd,
+    rc::Rc,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    task::{Poll, Waker},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use rookery_driver::{
+    Load,
+    crew::{self, Alarms, Board, Clock, Fault, Harvest, Nanos, Operation, Outcome as End, Recorder, Standing, Station, Timing},
+};
+use rookery_stats::Latencies;
+use rookery_workload::orderentry::{Kind, Timestamp, transaction::Outcome};
+
+use super::{Shared, arrivals::Lobby, fault, tally::Tally};
+use crate::OltpError;
+
+/// A transaction that was begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    pub(super) kind: Kind,
+    /// When it should have begun.
+    pub(super) intended: Nanos,
+    pub(super) sent: Nanos,
+}
+
+impl Begun {
+    fn operation(self) -> Operation {
+        Operation::TRANSACTIONS[self.kind as usize]
+    }
+}
+
+/// One connection's line in the register.
+#[derive(Debug, Default)]
+struct Row {
+    guest: usize,
+    /// Executes what terminals deferred: no user.
+    background: bool,
+    started: bool,
+    /// Since when it is busy or idle.
+    since: Nanos,
+    active_since: Option<Nanos>,
+    failing: bool,
+    /// Whether it ever had a connection, and has one now.
+    ever: bool,
+    linked: bool,
+    /// A deferred delivery under way.
+    working: bool,
+    begun: Option<Begun>,
+    waker: Option<Waker>,
+}
+
+/// Plain counters of one thread.
+#[derive(Debug, Default)]
+struct Totals {
+    ended: Cell<u64>,
+    errors: Cell<u64>,
+    connections: Cell<u64>,
+}
+
+/// One thread.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) shared: Arc<Shared>,
+    clock: Clock,
+    /// Seconds since the epoch at the common start.
+    epoch_s: i64,
+    alarms: Alarms,
+    rows: RefCell<Vec<Row>>,
+    recorders: RefCell<Vec<Recorder>>,
+    tallies: RefCell<Vec<Tally>>,
+    lag: RefCell<Latencies>,
+    totals: Totals,
+    stopping: Cell<bool>,
+    /// Where the arrivals of an open load wait.
+    pub(super) lobby: Lobby,
+    /// How long the terminals took to connect before the start.
+    connecting: Nanos,
+}
+
+impl Worker {
+    pub(super) fn new(shared: &Arc<Shared>, clock: Clock, timer: Rc<OwnedFd>, lobby: Lobby, connecting: Nanos) -> Self {
+        let config = &shared.config;
+        let window = crew::window(&config.phases);
+        let is_open = config.load != Load::Closed;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let epoch_s = i64::try_from(since.as_secs()).unwrap_or(i64::MAX / 2);
+        Self {
+            shared: Arc::clone(shared),
+            clock,
+            epoch_s,
+            alarms: Alarms::new(clock, timer),
+            rows: RefCell::default(),
+            recorders: RefCell::new(config.guests.iter().map(|_| Recorder::new(window, is_open)).collect()),
+            tallies: RefCell::new(config.guests.iter().map(|_| Tally::default()).collect()),
+            lag: RefCell::default(),
+            totals: Totals::default(),
+            stopping: Cell::new(false),
+            lobby,
+            connecting,
+        }
+    }
+
+    /// A new connection's line.
+    pub(super) fn add_row(&self, guest: usize, linked: bool, background: bool) -> usize {
+        let mut rows = self.rows.borrow_mut();
+        rows.push(Row {
+            guest,
+            background,
+            ever: linked,
+            linked,
+            ..Row::default()
+        });
+        self.totals.connections.set(self.totals.connections.get() + u64::from(linked));
+        rows.len() - 1
+    }
+
+    pub(super) fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub(super) fn alarms(&self) -> &Alarms {
+        &self.alarms
+    }
+
+    pub(super) fn stopping(&self) -> bool {
+        self.stopping.get()
+    }
+
+    /// The wall clock at `at`, for the times in rows, without asking the system.
+    pub(super) fn wall(&self, at: Nanos) -> Timestamp {
+        Timestamp(self.epoch_s + i64::try_from(at / 1_000_000_000).unwrap_or(0))
+    }
+
+    fn row(&self, row: usize) -> RefMut<'_, Row> {
+        RefMut::map(self.rows.borrow_mut(), |rows| &mut rows[row])
+    }
+
+    fn guest(&self, row: usize) -> usize {
+        self.row(row).guest
+    }
+
+    pub(super) fn recorder(&self, guest: usize) -> RefMut<'_, Recorder> {
+        RefMut::map(self.recorders.borrow_mut(), |recorders| &mut recorders[guest])
+    }
+
+    pub(super) fn tally(&self, guest: usize) -> RefMut<'_, Tally> {
+        RefMut::map(self.tallies.borrow_mut(), |tallies| &mut tallies[guest])
+    }
+
+    pub(super) fn within(&self, guest: usize, at: Nanos) -> bool {
+        self.recorder(guest).window().contains(at)
+    }
+
+    pub(super) async fn sleep_until(&self, row: usize, at: Nanos) {
+        if self.clock.reached(at) {
+            return;
+        }
+        self.alarms.set(at, row as u32);
+        poll_fn(|context| {
+            if self.clock.reached(at) {
+                return Poll::Ready(());
+            }
+            self.wake_by(row, context.waker());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    pub(super) fn wake_by(&self, row: usize, waker: &Waker) {
+        let mut row = self.row(row);
+        if !row.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            row.waker = Some(waker.clone());
+        }
+    }
+
+    pub(super) fn wake(&self, row: usize) {
+        if let Some(waker) = self.rows.borrow().get(row).and_then(|row| row.waker.as_ref()) {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// The timer fired: wake those whose time has come.
+    pub(super) fn ring(&self) {
+        self.alarms.ring(|row| match row {
+            Lobby::ROW => self.lobby.ring(),
+            row => self.wake(row as usize),
+        });
+    }
+
+    /// A terminal begins to live.
+    pub(super) fn appear(&self, row: usize, now: Nanos) {
+        let mut row = self.row(row);
+        (row.started, row.since) = (true, now);
+        row.active_since.get_or_insert(now);
+    }
+
+    /// A visitor has gone; the time until the next comes is nobody's.
+    pub(super) fn disappear(&self, row: usize, now: Nanos) {
+        let (guest, active_since) = {
+            let mut row = self.row(row);
+            row.started = false;
+            (row.guest, row.active_since.take())
+        };
+        if let Some(since) = active_since {
+            self.recorder(guest).active(since, now);
+        }
+    }
+
+    /// A terminal stopped waiting at `due` and begins a transaction.
+    pub(super) fn begin(&self, row: usize, begun: Begun) {
+        let mut row = self.row(row);
+        let since = std::mem::replace(&mut row.since, begun.sent);
+        row.begun = Some(begun);
+        let guest = row.guest;
+        drop(row);
+        self.recorder(guest).occupied(false, since, begun.sent);
+    }
+
+    /// A terminal that had been waiting in time began at `sent` instead of `due`.
+    pub(super) fn lagged(&self, row: usize, due: Nanos, sent: Nanos) {
+        if self.within(self.guest(row), sent) {
+            self.lag.borrow_mut().record_us(sent.saturating_sub(due) / 1_000);
+        }
+    }
+
+    /// The transaction of a row ended; `fault` = it failed.
+    pub(super) fn end(&self, row: usize, begun: Begun, done: Nanos, end: Result<Outcome, Fault>, evidence: &str) {
+        let guest = {
+            let mut row = self.row(row);
+            (row.begun, row.since, row.failing) = (None, done, end.is_err());
+            row.guest
+        };
+        self.totals.ended.set(self.totals.ended.get() + 1);
+        let mut recorder = self.recorder(guest);
+        recorder.occupied(true, begun.sent, done);
+        let timing = Timing {
+            intended: begun.intended,
+            sent: begun.sent,
+            done,
+            service: done.saturating_sub(begun.sent),
+        };
+        let outcome = match end {
+            Ok(Outcome::RolledBack) => End::Void,
+            Ok(_) => End::Success,
+            Err(_) => End::Failure,
+        };
+        recorder.request(begun.operation(), timing, outcome);
+        match end {
+            Ok(Outcome::NewOrder { .. }) => recorder.committed(done),
+            Ok(_) => {}
+            Err(fault) => {
+                recorder.failure(fault, done, begun.operation(), evidence.as_bytes());
+                self.totals.errors.set(self.totals.errors.get() + 1);
+            }
+        }
+    }
+
+    /// Something failed on the way of a transaction that is not over: a connection was lost or not made.
+    pub(super) fn trouble(&self, row: usize, kind: Kind, fault: Fault, evidence: &str) {
+        let guest = {
+            let mut row = self.row(row);
+            (row.failing, row.linked) = (true, false);
+            row.guest
+        };
+        self.totals.errors.set(self.totals.errors.get() + 1);
+        self.failure(guest, kind, fault, evidence);
+    }
+
+    /// A failure that is no transaction's end.
+    pub(super) fn failure(&self, guest: usize, kind: Kind, fault: Fault, evidence: &str) {
+        let operation = Operation::TRANSACTIONS[kind as usize];
+        self.recorder(guest).failure(fault, self.now(), operation, evidence.as_bytes());
+    }
+
+    /// A row lost its connection.
+    pub(super) fn unlinked(&self, row: usize) {
+        self.row(row).linked = false;
+    }
+
+    /// A row has a connection.
+    pub(super) fn linked(&self, row: usize) {
+        let (guest, again) = {
+            let mut row = self.row(row);
+            row.linked = true;
+            (row.guest, std::mem::replace(&mut row.ever, true))
+        };
+        self.totals.connections.set(self.totals.connections.get() + 1);
+        self.tally(guest).reconnections += u64::from(again);
+    }
+
+    /// A background row begins or ends a deferred delivery.
+    pub(super) fn set_working(&self, row: usize, working: bool) {
+        let mut row = self.row(row);
+        row.working = working;
+        row.failing &= working;
+    }
+
+    /// Something happened that must not happen: the trial ends.
+    pub(super) fn give_up(&self, row: usize, error: OltpError) {
+        self.shared.give_up(self.now(), self.guest(row), error);
+    }
+
+    /// What all rows were doing when the trial ended; the harvest of the thread.
+    pub(super) fn finish(&self, end: crew::Attended) -> (Harvest, Vec<Tally>) {
+        let requests_in_window = self.recorders.borrow().iter().map(Recorder::requests_in_window).sum();
+        self.lobby.close(self);
+        let mut recorders = self.recorders.take();
+        let mut tallies = self.tallies.take();
+        for row in self.rows.borrow_mut().iter_mut() {
+            close(row, &mut recorders[row.guest], &mut tallies[row.guest], end.now);
+        }
+        let harvest = Harvest {
+            recorders,
+            lag: self.lag.take(),
+            cpu: end.cpu,
+            requests_in_window,
+            connections: self.totals.connections.get(),
+            idle_retries: 0,
+            connecting: Some((0, self.connecting)),
+            unconnected: end.standing.unconnected,
+        };
+        (harvest, tallies)
+    }
+}
+
+/// Book what a row was doing when the trial ended.
+fn close(row: &mut Row, recorder: &mut Recorder, tally: &mut Tally, now: Nanos) {
+    if row.started {
+        recorder.occupied(row.begun.is_some(), row.since, now);
+    }
+    if let Some(since) = row.active_since.take() {
+        recorder.active(since, now);
+    }
+    if row.working && row.linked {
+        tally.doubtful(Kind::Delivery);
+    }
+    let Some(begun) = row.begun.take() else { return };
+    // Without a connection nothing was changed; with one the server may yet commit.
+    if row.linked {
+        tally.doubtful(begun.kind);
+    }
+    recorder.unfinished(begun.operation(), begun.sent, begun.intended, now);
+    if recorder.began_inside(begun.sent, begun.intended) {
+        let fault = if row.linked { Fault::UNFINISHED } else { fault::NO_CONNECTION };
+        recorder.failure(fault, now, begun.operation(), b"");
+    }
+}
+
+impl Station for Worker {
+    fn cut(&self, at: Nanos) {
+        self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
+        self.lobby.cut(at);
+    }
+
+    fn set_stopping(&self, stopping: bool) {
+        self.stopping.set(stopping);
+    }
+
+    fn sweep(&self, _: Nanos) -> Standing {
+        let mut standing = Standing::default();
+        let is_open = self.shared.config.load != Load::Closed;
+        for row in self.rows.borrow().iter() {
+            standing.busy += u32::from(row.begun.is_some() || row.working);
+            standing.unconnected += u32::from(!row.ever);
+            if !row.background {
+                // A connection of an open load that waits for its next arrival works as far as anybody knows.
+                standing.started += u32::from(row.started || is_open);
+                standing.failing += u32::from(row.failing);
+            }
+        }
+        standing
+    }
+
+    fn publish(&self, board: &Board, standing: Standing, _: Nanos, _: bool) {
+        board.requests.store(self.totals.ended.get(), Relaxed);
+        board.errors.store(self.totals.errors.get(), Relaxed);
+        board.started.store(standing.started, Relaxed);
+        board.failing.store(standing.failing, Relaxed);
+    }
+
+    fn expects(&self) -> bool {
+        self.lobby.expects() || self.shared.queues.iter().any(super::Queue::is_waiting)
+    }
+}
