@@ -146,7 +146,7 @@ fn spec(number: u16) -> GuestSpec {
         pids: Some(64),
         args: embedded::guest_args(1, Behaviour::Corrected, Duration::ZERO),
         port: embedded::PORT,
-        health_path: embedded::HEALTH_PATH.to_owned(),
+        health: rookery_guest::Health::Http(embedded::HEALTH_PATH.to_owned()),
         files: Vec::new(),
         user: None,
     }
