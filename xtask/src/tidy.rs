@@ -13,9 +13,9 @@ const LAYERS: &[&[&str]] = &[
     &[
         "rookery-host",
         "rookery-guest",
-        "rookery-stack",
         "rookery-driver",
         "rookery-oltp",
+        "rookery-stack",
         "rookery-monitor",
         "rookery-store",
     ],

@@ -16,6 +16,7 @@
 //! ```toml
 //! [guest]
 //! user_namespace = true      # started by root: enter a user namespace first, so that no service believes to be root
+//! ipc_namespace = true       # shared memory of its own, where that is allowed: none is left behind
 //!
 //! [[service]]
 //! name = "initialise"
@@ -103,6 +104,10 @@ pub fn run(path: &Path) -> Result<(), SuperviseError> {
     let services = Services::read(path)?;
     if services.guest.user_namespace {
         namespace::leave_root().map_err(|reason| SuperviseError::Namespace { reason })?;
+    }
+    if services.guest.ipc_namespace {
+        // Who may not have one shares the host's, as every other process does.
+        let _ = namespace::own_ipc();
     }
     conductor::Conductor::new(&services)?.run()
 }

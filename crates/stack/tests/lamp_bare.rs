@@ -17,10 +17,11 @@ use std::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use rookery_stack::{
     lamp::{
-        self, Effective, HEALTH_PATH, Options, READ_BACK_PATHS, ReadBack, Server, Service, Software, Tuned,
+        self, HEALTH_PATH, Options, READ_BACK_PATHS, ReadBack, Server, Service, Software,
         sql::{Account, Database},
     },
     supervise,
+    tuning::{Effective, Family, Tuned},
 };
 use rookery_study::Variables;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
@@ -193,7 +194,7 @@ fn tuned(name: &str, overrides: &[(&str, &str)]) -> Tuned {
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect();
-    Tuned::of(name, &overrides, &guest).expect("a tuning")
+    Tuned::of(Family::Lamp, name, &overrides, &guest).expect("a tuning")
 }
 
 /// A database with what the health page asks for, made by the builder; gives its directory.
@@ -298,7 +299,7 @@ fn killed_group(software: &Software) {
 
 fn every_tuning_is_in_force(software: &Software) {
     let (data, _) = template(software);
-    for name in Tuned::names() {
+    for name in Family::Lamp.names() {
         for server in [Server::Prefork, Server::Event] {
             let tuned = tuned(name, &[("php.memory_limit", "64MiB"), ("mariadb.sort_buffer_size", "1MiB")]);
             let options = Options {

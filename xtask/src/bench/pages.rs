@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use rookery_stack::lamp::{self, HEALTH_PATH, Options, Tuned, load, settle};
+use rookery_stack::{
+    lamp::{self, HEALTH_PATH, Options, load, settle},
+    tuning::{Family, Tuned},
+};
 use rookery_study::Variables;
 use rookery_workload::dvdstore::{PageSite, Search, Size, WordLists};
 
@@ -49,7 +52,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         users: f64::from(CONNECTIONS),
         guests: 1.0,
     };
-    let tuned = Tuned::of("modern", &[], &variables).map_err(|error| error.to_string())?;
+    let tuned = Tuned::of(Family::Lamp, "modern", &[], &variables).map_err(|error| error.to_string())?;
     for (_, minimal, text) in PAGES {
         place.write(&format!("htdocs/bench/{minimal}"), text)?;
     }

@@ -9,10 +9,11 @@ use rookery_guest::{Fill, Guest, GuestFile, Health, Kind, LayerKind, Recipe, Tem
 use rookery_stack::{
     embedded::Behaviour,
     lamp::{
-        self, Options, ReadBack, Server, Software, Tuned,
-        root::{RootRecipe, build_root, check_host as check_builder},
+        self, Options, ReadBack, Server, Software,
         sql::{Account, Database},
     },
+    root::{RootKind, RootRecipe, build_root, check_host as check_builder},
+    tuning::{Family, Tuned},
 };
 use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, Variables, WebServer};
 
@@ -89,7 +90,7 @@ impl Lamp {
             users: f64::from(self.max_in_flight.unwrap_or(point.users[index])),
             guests: f64::from(point.guests),
         };
-        Tuned::of(self.wanted.tuning.name(), &settings, &variables).map_err(|error| error.to_string())
+        Tuned::of(Family::Lamp, self.wanted.tuning.name(), &settings, &variables).map_err(|error| error.to_string())
     }
 }
 
@@ -105,7 +106,7 @@ impl Stack for Lamp {
                 .map(drop)
                 .map_err(|error| not_ready(error.to_string()));
         }
-        let description = RootRecipe::of_host().description();
+        let description = RootRecipe::of_host(RootKind::Lamp).description();
         let built = rookery_guest::templates(templates)?
             .iter()
             .any(|template| template.kind == Some(LayerKind::Root) && template.description == description);
@@ -209,7 +210,7 @@ fn root(place: &Place<'_>) -> Result<Option<Template>, LabError> {
     if place.lab.kind() != Kind::Container {
         return Ok(None);
     }
-    let recipe = RootRecipe::of_host();
+    let recipe = RootRecipe::of_host(RootKind::Lamp);
     let fill = |root: &Path| {
         build_root(
             root,

@@ -13,8 +13,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Component, Software, Tuned, pages};
+use crate::tuning::is_on;
 
 pub use mariadb::initialise;
+pub(crate) use mariadb::{BUILDING, PLACES, bootstrap_script};
+pub(crate) use services::{HEAD, initialising, mariadb as mariadb_service};
 
 /// Port of the web server.
 pub const PORT: u16 = 8080;
@@ -125,7 +128,10 @@ pub fn builder(software: &Software) -> Service {
         args: args(),
         files: vec![
             ("services.toml".to_owned(), services::building(software)),
-            ("initialise.sh".to_owned(), mariadb::bootstrap_script(software)),
+            (
+                "initialise.sh".to_owned(),
+                mariadb::bootstrap_script(&software.mariadbd, &software.mariadb_share),
+            ),
             ("mariadb.cnf".to_owned(), mariadb::builder_config()),
         ],
     }
@@ -133,11 +139,6 @@ pub fn builder(software: &Software) -> Service {
 
 fn args() -> Vec<String> {
     ["supervise", "{conf}/services.toml"].map(str::to_owned).to_vec()
-}
-
-/// Whether a value switches on, in any of the words that the servers know.
-pub(super) fn is_on(value: &str) -> bool {
-    ["1", "on", "yes", "true"].iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Component, Server, Setting, Tuned, config::is_on};
+use super::{Component, Server, Setting, Tuned};
+use crate::tuning::{Effective, row};
 
 /// Apache's directives as it read them.
 const CONFIG: &str = "/server-info?config";
@@ -37,19 +37,6 @@ const ALWAYS: [&str; 12] = [
     "query_cache_size",
     "performance_schema",
 ];
-
-/// One setting: asked, and in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Effective {
-    /// `component.name`.
-    pub name: String,
-    /// What was asked for, if anything.
-    pub asked: Option<String>,
-    /// What is in force; `None` where the server does not tell.
-    pub effective: Option<String>,
-    /// The server says another value than was asked, or does not know the setting.
-    pub differs: bool,
-}
 
 /// The settings in force in one guest, by component and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,49 +95,17 @@ impl ReadBack {
             Component::Mariadb => self.mariadb.as_ref(),
             Component::Apache => self.apache.as_ref(),
             Component::Php | Component::Pages => self.php.as_ref(),
+            Component::Postgresql => None,
         };
         let key = match setting.component {
             Component::Apache => setting.name.to_lowercase(),
             Component::Pages => setting.key(),
-            Component::Mariadb | Component::Php => setting.name.clone(),
+            Component::Mariadb | Component::Postgresql | Component::Php => setting.name.clone(),
         };
         let effective = known.and_then(|known| known.get(&key)).cloned();
         // PHP's pool does not tell its limits; every other component tells all that it knows.
         let silent = known.is_none() || setting.name.starts_with("pm");
-        Effective {
-            name: setting.key(),
-            differs: effective.as_ref().map_or(!silent, |effective| !same(&setting.value, effective)),
-            asked: Some(setting.value.clone()),
-            effective,
-        }
-    }
-}
-
-/// Whether two ways of writing mean the same value.
-fn same(asked: &str, effective: &str) -> bool {
-    canonical(asked) == canonical(effective)
-}
-
-/// One way of writing a value: switches as 1 and 0, sizes in bytes, numbers without trailing zeros, words in small letters.
-fn canonical(value: &str) -> String {
-    let value = value.trim().to_lowercase();
-    if is_on(&value) {
-        return "1".to_owned();
-    }
-    if ["", "off", "no", "false", "none"].contains(&value.as_str()) {
-        return "0".to_owned();
-    }
-    let unit = |letter: char| match letter {
-        'k' => Some(1024.0),
-        'm' => Some(1_048_576.0),
-        'g' => Some(1_073_741_824.0),
-        _ => None,
-    };
-    let factor = value.chars().last().and_then(unit);
-    let digits = if factor.is_some() { &value[..value.len() - 1] } else { &value };
-    match digits.parse::<f64>() {
-        Ok(number) if number.is_finite() => (number * factor.unwrap_or(1.0)).to_string(),
-        _ => value,
+        row(setting, effective, silent)
     }
 }
 

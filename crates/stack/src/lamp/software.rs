@@ -12,9 +12,9 @@ use std::{
 use serde::Serialize;
 
 /// Where MariaDB keeps its messages and the SQL of its system tables.
-const MARIADB_SHARE: &str = "/usr/share/mysql";
+pub(crate) const MARIADB_SHARE: &str = "/usr/share/mysql";
 /// What of it a new database needs.
-const BOOTSTRAP: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_tables_data.sql"];
+pub(crate) const BOOTSTRAP: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_tables_data.sql"];
 /// Where the packages put Apache's modules.
 const APACHE_MODULES: &str = "/usr/lib/apache2/modules";
 /// Where the packages put PHP's extensions, one directory for each interface version.
@@ -260,7 +260,7 @@ fn versions(root: &Path, software: &Software) -> BTreeMap<String, String> {
 }
 
 /// Debian named the package by version until release 11: `mariadb-server-core-10.5`.
-fn is_package(name: &str, wanted: &str) -> bool {
+pub(crate) fn is_package(name: &str, wanted: &str) -> bool {
     let rest = name.strip_prefix(wanted);
     rest.is_some_and(|rest| {
         rest.is_empty()
@@ -271,7 +271,7 @@ fn is_package(name: &str, wanted: &str) -> bool {
 }
 
 /// Installed packages and their versions from dpkg's status file; empty where there is none.
-fn package_versions(status: &Path) -> Vec<(String, String)> {
+pub(crate) fn package_versions(status: &Path) -> Vec<(String, String)> {
     let Ok(file) = File::open(status) else { return Vec::new() };
     let mut packages = Vec::new();
     let (mut package, mut installed) = (String::new(), false);

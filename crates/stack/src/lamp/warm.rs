@@ -21,12 +21,17 @@ pub struct Warmed {
 /// # Errors
 /// When the server refuses a query.
 pub fn warm(database: &mut Database) -> Result<Warmed, SqlError> {
+    warm_schema(database, DATABASE)
+}
+
+/// The same for the tables of any schema.
+pub(crate) fn warm_schema(database: &mut Database, schema: &str) -> Result<Warmed, SqlError> {
     let indexes: Vec<(String, String, bool, String)> = database.query(&format!(
         "SELECT DISTINCT TABLE_NAME, INDEX_NAME, NON_UNIQUE, IF(INDEX_TYPE = 'FULLTEXT', COLUMN_NAME, '') FROM information_schema.STATISTICS \
-         WHERE TABLE_SCHEMA = '{DATABASE}' ORDER BY 1, 2"
+         WHERE TABLE_SCHEMA = '{schema}' ORDER BY 1, 2"
     ))?;
     let tables: Vec<(String,)> = database.query(&format!(
-        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{DATABASE}' AND TABLE_TYPE = 'BASE TABLE' ORDER BY 1"
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{schema}' AND TABLE_TYPE = 'BASE TABLE' ORDER BY 1"
     ))?;
     let mut warmed = Warmed::default();
     let mut read = |statement: &str| -> Result<(), SqlError> {
@@ -37,18 +42,18 @@ pub fn warm(database: &mut Database) -> Result<Warmed, SqlError> {
     };
     for (table, index, _, searched) in &indexes {
         if searched.is_empty() {
-            read(&format!("SELECT COUNT(*) FROM {DATABASE}.{table} FORCE INDEX (`{index}`)"))?;
+            read(&format!("SELECT COUNT(*) FROM {schema}.{table} FORCE INDEX (`{index}`)"))?;
         } else {
             read(&format!(
-                "SELECT COUNT(*) FROM {DATABASE}.{table} WHERE MATCH({searched}) AGAINST('rookerywarmsup')"
+                "SELECT COUNT(*) FROM {schema}.{table} WHERE MATCH({searched}) AGAINST('rookerywarmsup')"
             ))?;
         }
     }
-    // The rows of a table without a unique key are in no index: to count a column that none holds reads them.
+    // The rows of a table without a unique key are in no index: to count without any reads them.
     for (table,) in &tables {
         let keyed = indexes.iter().any(|(of, _, repeats, _)| of == table && !repeats);
         if !keyed {
-            read(&format!("SELECT COUNT(NULLIF(PROD_ID, -1)) FROM {DATABASE}.{table}"))?;
+            read(&format!("SELECT COUNT(*) FROM {schema}.{table} USE INDEX ()"))?;
         }
     }
     Ok(warmed)

@@ -18,11 +18,27 @@ pub(super) fn leave_root() -> io::Result<()> {
     if !geteuid().is_root() {
         return Ok(());
     }
+    enter_user_namespace(INNER_ID, INNER_ID)
+}
+
+/// Enter a namespace of shared memory of our own; a plain user gets it together with a user namespace in which he is himself.
+pub(super) fn own_ipc() -> io::Result<()> {
+    // SAFETY: file descriptors stay shared (no `FILES`), and we hold no shared memory.
+    if unsafe { unshare_unsafe(UnshareFlags::NEWIPC) }.is_ok() {
+        return Ok(());
+    }
+    enter_user_namespace(geteuid().as_raw(), getegid().as_raw())?;
+    // SAFETY: as above.
+    unsafe { unshare_unsafe(UnshareFlags::NEWIPC) }.map_err(io::Error::from)
+}
+
+/// Enter a user namespace in which the caller has these numbers.
+fn enter_user_namespace(inner_user: u32, inner_group: u32) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     // SAFETY: file descriptors stay shared (no `FILES`); the kernel itself refuses a new user namespace to a process of several threads.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }?;
     // Without this the kernel does not let a process write its own group map.
     fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{INNER_ID} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{INNER_ID} {group} 1"))
+    fs::write("/proc/self/uid_map", format!("{inner_user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{inner_group} {group} 1"))
 }

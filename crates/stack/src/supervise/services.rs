@@ -38,6 +38,9 @@ pub struct GuestSection {
     /// Started by root: enter a user namespace first.
     #[serde(default)]
     pub user_namespace: bool,
+    /// Enter a namespace of shared memory and semaphores of its own, where that is allowed: what a killed service leaves there ends with it.
+    #[serde(default)]
+    pub ipc_namespace: bool,
 }
 
 /// One service.

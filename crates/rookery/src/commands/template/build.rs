@@ -13,7 +13,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rookery_guest::{Fill, GuestError, Recipe, Template, TemplateInfo, build_template, short_digest, templates};
-use rookery_stack::lamp::root::{RootError, RootProgress, RootRecipe, RootStep, build_root};
+use rookery_stack::root::{RootError, RootKind, RootProgress, RootRecipe, RootStep, build_root};
 use serde_json::json;
 
 use super::size;
@@ -26,7 +26,7 @@ use crate::{
 
 pub(crate) fn run(args: &TemplateLampArgs) -> Result<Code, Failure> {
     let directory = super::directory(&args.place)?;
-    let recipe = RootRecipe::of_host()
+    let recipe = RootRecipe::of_host(RootKind::Lamp)
         .with(args.suite.clone(), args.mirror.clone())
         .map_err(|error| failure(&error))?;
     let stop = stop_flag()?;

@@ -15,13 +15,12 @@ use crate::lamp::{LampError, SCHEMA_SETTINGS};
 
 /// Where the server lives. The socket is named from the data directory, in which the server stands: so its path is short however long the
 /// guest's is. The buffer pool is neither stored nor filled: a trial begins cold, or warmed by the lab's own procedure.
-const PLACES: &str = "\
+pub(crate) const PLACES: &str = "\
 [mariadbd]
 datadir = {data}/mysql
 socket = ../mysql.sock
 pid_file = {run}/mariadbd.pid
 tmpdir = {data}
-skip_networking
 skip_name_resolve
 innodb_buffer_pool_load_at_startup = OFF
 innodb_buffer_pool_dump_at_shutdown = OFF
@@ -29,7 +28,7 @@ innodb_buffer_pool_dump_at_shutdown = OFF
 
 /// For a database that is being made: a log that holds a load's writes, and no waits for the disk, since a load that is cut off is thrown away.
 /// The log's buffer is small because the log cannot be made smaller than it at the end.
-const BUILDING: &str = "\
+pub(crate) const BUILDING: &str = "\
 innodb_buffer_pool_size = 268435456
 innodb_log_file_size = 268435456
 innodb_log_buffer_size = 4194304
@@ -64,7 +63,7 @@ pub(super) fn builder_config() -> String {
 /// Places, and what the schema needs.
 fn base() -> String {
     let schema = SCHEMA_SETTINGS.map(|(name, value)| format!("{name} = {value}\n"));
-    PLACES.to_owned() + &schema.concat()
+    format!("{PLACES}skip_networking\n{}", schema.concat())
 }
 
 /// SQL before the distribution's own: no account that uses a socket's owner.
@@ -73,14 +72,14 @@ const BEFORE: &str = "create database mysql;\nuse mysql;\nset @auth_root_socket 
 const AFTER: &str = "delete from mysql.global_priv where User = 'root' and Host <> 'localhost';\ndelete from mysql.proxies_priv where Host <> 'localhost';\n";
 
 /// The files of the distribution that make the system tables.
-fn bootstrap_files(software: &Software) -> [String; 2] {
-    ["mysql_system_tables.sql", "mysql_system_tables_data.sql"].map(|name| software.mariadb_share.join(name).display().to_string())
+fn bootstrap_files(share: &Path) -> [String; 2] {
+    ["mysql_system_tables.sql", "mysql_system_tables_data.sql"].map(|name| share.join(name).display().to_string())
 }
 
 /// The script that makes the system tables inside a guest. What is unfinished keeps another name, so that it is not taken for done.
-pub(super) fn bootstrap_script(software: &Software) -> String {
+pub(crate) fn bootstrap_script(mariadbd: &Path, share: &Path) -> String {
     let options = BOOTSTRAP_OPTIONS.join(" ");
-    let files = bootstrap_files(software).join(" ");
+    let files = bootstrap_files(share).join(" ");
     format!(
         r#"set -eu
 rm -rf "{{data}}/mysql.part"
@@ -93,7 +92,7 @@ cat <<'END'
 }} | {} "--defaults-file={{conf}}/mariadb.cnf" "--datadir={{data}}/mysql.part" {options}
 mv "{{data}}/mysql.part" "{{data}}/mysql"
 "#,
-        software.mariadbd.display()
+        mariadbd.display()
     )
 }
 
@@ -120,7 +119,7 @@ pub fn initialise(software: &Software, datadir: &Path) -> Result<(), LampError> 
 
 fn bootstrap(software: &Software, datadir: &Path) -> io::Result<()> {
     let mut statements = BEFORE.to_owned();
-    for file in bootstrap_files(software) {
+    for file in bootstrap_files(&software.mariadb_share) {
         statements += &fs::read_to_string(&file).map_err(|error| io::Error::other(format!("{file}: {error}")))?;
     }
     statements += AFTER;

@@ -1,7 +1,7 @@
 //! Configuration of PHP, of its FastCGI server and of the pages.
 
 use super::{Component, Server, Software, Tuned};
-use crate::lamp::tuning::Setting;
+use crate::tuning::Setting;
 
 /// What prints the settings in force, for the lab to read back.
 pub(super) const SETTINGS_PAGE: &str = include_str!("../../../../../stacks/lamp/conf/rookery-settings.php");

@@ -1,15 +1,17 @@
 //! The services files of LAMP guests.
 
+use std::path::Path;
+
 use super::{Server, Software};
 
 /// Times are generous: a guest of a twentieth of a CPU takes twenty times as long as one of its own CPU.
-const HEAD: &str = "[guest]\nuser_namespace = true\n";
+pub(crate) const HEAD: &str = "[guest]\nuser_namespace = true\n";
 
 /// MariaDB, then PHP, then Apache; stopped the other way round.
 pub(super) fn serving(software: &Software, options: &super::Options) -> String {
     let mut text = HEAD.to_owned();
     if options.database {
-        text += &mariadb(software);
+        text += &mariadb(&software.mariadbd);
     }
     if options.server == Server::Event {
         text += &format!(
@@ -45,19 +47,25 @@ grace_ms = 20000
 
 /// The system tables of an empty database, then MariaDB alone.
 pub(super) fn building(software: &Software) -> String {
-    let initialise = r#"
+    format!("{HEAD}{}{}", initialising("mysql"), mariadb(&software.mariadbd))
+}
+
+/// Makes an empty database in this directory of the data.
+pub(crate) fn initialising(directory: &str) -> String {
+    format!(
+        r#"
 [[service]]
 name = "initialise"
-command = ["/bin/sh", "{conf}/initialise.sh"]
+command = ["/bin/sh", "{{conf}}/initialise.sh"]
 oneshot = true
-creates = "{data}/mysql"
+creates = "{{data}}/{directory}"
 ready_within_ms = 300000
-"#;
-    format!("{HEAD}{initialise}{}", mariadb(software))
+"#
+    )
 }
 
 /// MariaDB must be allowed to write its pages before it is killed: an orderly stop is part of a template.
-fn mariadb(software: &Software) -> String {
+pub(crate) fn mariadb(mariadbd: &Path) -> String {
     format!(
         r#"
 [[service]]
@@ -68,6 +76,6 @@ ready_within_ms = 300000
 stop_signal = "TERM"
 grace_ms = 120000
 "#,
-        software.mariadbd.display()
+        mariadbd.display()
     )
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use rookery_study::Variables;
 
 use super::*;
-use crate::lamp::PhpVersion;
+use crate::{lamp::PhpVersion, tuning::Family};
 
 /// Debian 12, as it is found.
 fn software() -> Software {
@@ -30,7 +30,7 @@ fn tuned(name: &str) -> Tuned {
         users: 20.0,
         guests: 1.0,
     };
-    Tuned::of(name, &[], &guest).expect("valid")
+    Tuned::of(Family::Lamp, name, &[], &guest).expect("valid")
 }
 
 fn file(service: &Service, path: &str) -> String {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use rookery_study::Variables;
 
 use super::*;
+use crate::tuning::Family;
 
 const CONFIG_PAGE: &str = r#"<dl><dt><strong>Configuration:</strong>
 <dd><tt><strong>In file: /conf/apache.conf</strong></tt></dd>
@@ -42,7 +43,7 @@ fn tuned(overrides: &[(&str, &str)]) -> Tuned {
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect();
-    let mut tuned = Tuned::of("stock", &overrides, &guest).expect("valid");
+    let mut tuned = Tuned::of(Family::Lamp, "stock", &overrides, &guest).expect("valid");
     let own = tuned.settings.len() - overrides.len();
     tuned.settings.drain(..own);
     tuned
@@ -144,24 +145,6 @@ fn a_static_pool_tells_its_size_and_a_dynamic_one_is_silent() {
     };
     assert_eq!(children("static").as_deref(), Some("7"));
     assert_eq!(children("dynamic"), None);
-}
-
-#[test]
-fn one_value_in_many_ways() {
-    for (left, right) in [
-        ("8M", "8388608"),
-        ("ON", "1"),
-        ("off", "0"),
-        ("", "0"),
-        ("0.5", "0.500000"),
-        ("O_DIRECT", "o_direct"),
-        ("True", "YES"),
-    ] {
-        assert!(same(left, right), "{left} {right}");
-    }
-    for (left, right) in [("1", "2"), ("ON", "OFF"), ("8M", "8"), ("a", "b"), ("10", "1")] {
-        assert!(!same(left, right), "{left} {right}");
-    }
 }
 
 proptest! {

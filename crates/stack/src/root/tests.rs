@@ -54,6 +54,7 @@ impl StandIn {
 
 fn recipe() -> RootRecipe {
     RootRecipe {
+        kind: RootKind::Lamp,
         packages: vec!["apache2-bin".into(), "php-fpm".into()],
         suite: "bookworm".into(),
         mirror: Some("http://127.0.0.1:9/debian".into()),

@@ -1,8 +1,11 @@
-//! Tunings of the LAMP stack as data: named sets of settings, each with its reason.
+//! Tunings of servers as data: named sets of settings, each with its reason.
 //!
-//! The sets are the files of `stacks/lamp/tunings`. [`Tuned::of`] evaluates one for the shape of a guest and lays single settings of a study over it.
+//! The sets are the files of `stacks/lamp/tunings` and `stacks/database`, a [`Family`] for each stack. [`Tuned::of`] evaluates one for the shape
+//! of a guest and lays single settings of a study over it.
 
+mod family;
 mod file;
+mod in_force;
 mod retired;
 mod value;
 
@@ -16,14 +19,20 @@ use self::{
     retired::retired,
     value::{Value, render},
 };
-use super::Server;
+use crate::lamp::Server;
+
+pub use family::Family;
+pub use in_force::Effective;
+pub(crate) use in_force::{is_on, row};
 
 /// What a setting belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Component {
-    /// The database server.
+    /// The database server of LAMP, and of order entry.
     Mariadb,
+    /// The database server of order entry.
+    Postgresql,
     /// The web server.
     Apache,
     /// PHP, and with names that begin with `pm` its FastCGI server.
@@ -33,13 +42,14 @@ pub enum Component {
 }
 
 impl Component {
-    const ALL: [Self; 4] = [Self::Mariadb, Self::Apache, Self::Php, Self::Pages];
+    const ALL: [Self; 5] = [Self::Mariadb, Self::Postgresql, Self::Apache, Self::Php, Self::Pages];
 
     /// As it is written in keys.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Mariadb => "mariadb",
+            Self::Postgresql => "postgresql",
             Self::Apache => "apache",
             Self::Php => "php",
             Self::Pages => "pages",
@@ -52,7 +62,7 @@ impl Component {
         match self {
             Self::Mariadb => all(&|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'),
             Self::Apache => all(&|c| c.is_ascii_alphanumeric()),
-            Self::Php => all(&|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.')),
+            Self::Php | Self::Postgresql => all(&|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.')),
             Self::Pages => name == "persistent",
         }
     }
@@ -79,6 +89,22 @@ impl Component {
                 "socket",
                 "tmpdir",
                 "user",
+            ],
+            Self::Postgresql => &[
+                "config_file",
+                "data_directory",
+                "dynamic_shared_memory_type",
+                "external_pid_file",
+                "hba_file",
+                "ident_file",
+                "listen_addresses",
+                "log_destination",
+                "log_directory",
+                "logging_collector",
+                "port",
+                "ssl",
+                "unix_socket_directories",
+                "unix_socket_permissions",
             ],
             Self::Apache => &[
                 "defaultruntimedir",
@@ -191,7 +217,7 @@ pub enum TuningError {
         mend: String,
     },
     /// A file of tunings is wrong; those that come with Rookery never are.
-    #[error("tuning `{name}` cannot be read: {what}\n  mend: see stacks/lamp/tunings for the form")]
+    #[error("tuning `{name}` cannot be read: {what}\n  mend: see the other files of stacks/lamp/tunings and stacks/database for the form")]
     File {
         /// Its name.
         name: String,
@@ -201,23 +227,17 @@ pub enum TuningError {
 }
 
 impl Tuned {
-    /// Names of the tunings that come with Rookery.
-    #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        file::FILES.map(|(name, _)| name).to_vec()
-    }
-
-    /// The tuning `name` for a guest, with the single settings of a study (`mariadb.innodb_buffer_pool_size`, `8MiB`) laid over it.
+    /// The tuning `name` of a family for a guest, with the single settings of a study (`mariadb.innodb_buffer_pool_size`, `8MiB`) laid over it.
     ///
     /// A value is a formula where it reads as one; a single word otherwise; or any text between single quotes.
     ///
     /// # Errors
     /// When the tuning does not exist, or a setting of the study is malformed, reserved or no value for this guest.
-    pub fn of(name: &str, overrides: &[(String, String)], variables: &Variables) -> Result<Self, TuningError> {
-        let file = TuningFile::named(name)?;
+    pub fn of(family: Family, name: &str, overrides: &[(String, String)], variables: &Variables) -> Result<Self, TuningError> {
+        let file = TuningFile::named(family, name)?;
         let (mut settings, mut gone) = (Vec::new(), Vec::new());
         for entry in file.settings {
-            match entry.evaluated(variables)? {
+            match entry.evaluated(family, variables)? {
                 Entry::Setting(setting) => settings.push(setting),
                 Entry::Gone(knob) => gone.push(knob),
             }
@@ -229,9 +249,14 @@ impl Tuned {
             gone,
         };
         for (key, value) in overrides {
-            tuned.lay_over(own_setting(key, value, variables)?);
+            tuned.lay_over(own_setting(family, key, value, variables)?);
         }
         Ok(tuned)
+    }
+
+    /// Settings of one component, where there is no web server.
+    pub fn component(&self, component: Component) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().filter(move |setting| setting.component == component)
     }
 
     /// Settings of one component for one web server.
@@ -273,8 +298,8 @@ pub fn describe(tuned: &Tuned) -> Vec<[String; 3]> {
 }
 
 /// A single setting of a study.
-fn own_setting(key: &str, text: &str, variables: &Variables) -> Result<Setting, TuningError> {
-    let (component, asked) = parse_key(key)?;
+fn own_setting(family: Family, key: &str, text: &str, variables: &Variables) -> Result<Setting, TuningError> {
+    let (component, asked) = parse_key(family, key)?;
     let old = retired(component, &asked);
     let (name, former) = match old.map(|old| (old.successor, old.story)) {
         None => (asked, None),
@@ -304,8 +329,15 @@ fn malformed(key: &str, what: impl Into<String>, mend: impl Into<String>) -> Tun
 }
 
 /// Component and name of a key such as `mariadb.innodb_buffer_pool_size`.
-fn parse_key(key: &str) -> Result<(Component, String), TuningError> {
-    let known = || Component::ALL.map(Component::name).join(", ");
+fn parse_key(family: Family, key: &str) -> Result<(Component, String), TuningError> {
+    let known = || {
+        family
+            .components()
+            .iter()
+            .map(|component| component.name())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let Some((component, name)) = key.split_once('.') else {
         return Err(malformed(
             key,
@@ -313,10 +345,14 @@ fn parse_key(key: &str) -> Result<(Component, String), TuningError> {
             format!("write COMPONENT.NAME, with a component of {}", known()),
         ));
     };
-    let Some(component) = Component::ALL.into_iter().find(|known| known.name() == component) else {
+    let Some(component) = family.components().iter().copied().find(|known| known.name() == component) else {
+        let elsewhere = Component::ALL.iter().any(|known| known.name() == component);
         return Err(malformed(
             key,
-            format!("there is no component `{component}`"),
+            format!(
+                "{} no component `{component}`",
+                if elsewhere { "this stack has" } else { "there is" }
+            ),
             format!("use one of {}", known()),
         ));
     };
@@ -327,6 +363,7 @@ fn parse_key(key: &str) -> Result<(Component, String), TuningError> {
     if !component.takes(&name) {
         let example = match component {
             Component::Mariadb => "a system variable, such as mariadb.innodb_buffer_pool_size",
+            Component::Postgresql => "a parameter, such as postgresql.shared_buffers",
             Component::Apache => "a directive, such as apache.MaxRequestWorkers",
             Component::Php => "a directive, such as php.opcache.enable or php.pm.max_children",
             Component::Pages => "pages.persistent",

@@ -61,8 +61,13 @@ fn versions(archives: &str) -> BTreeMap<String, String> {
         "mariadb-server-core" => Some("mariadb"),
         "apache2-bin" => Some("apache"),
         other => {
-            let version = other.strip_prefix("php")?.strip_suffix("-common")?;
-            version.starts_with(|c: char| c.is_ascii_digit()).then_some("php")
+            let php = other
+                .strip_prefix("php")
+                .and_then(|rest| rest.strip_suffix("-common"))
+                .map(|version| ("php", version));
+            let (name, version) = php.or_else(|| Some(("postgresql", other.strip_prefix("postgresql-")?)))?;
+            let digits_and_points = version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains('-');
+            digits_and_points.then_some(name)
         }
     };
     let named = archives.lines().filter_map(|line| {

@@ -6,6 +6,38 @@ use super::Component;
 
 /// Sizes that a server takes in certain steps only: it would round them itself, and what is in force would differ from what was asked.
 const STEPS: [(&str, f64); 2] = [("innodb_buffer_pool_size", 1_048_576.0), ("innodb_log_file_size", 1_048_576.0)];
+/// PostgreSQL's sizes, with their steps in bytes. A number without a unit means steps to it, and bytes to us: so sizes are written in kB.
+const POSTGRESQL_SIZES: [(&str, f64); 27] = [
+    ("autovacuum_work_mem", KIB),
+    ("backend_flush_after", 8.0 * KIB),
+    ("bgwriter_flush_after", 8.0 * KIB),
+    ("checkpoint_flush_after", 8.0 * KIB),
+    ("effective_cache_size", 8.0 * KIB),
+    ("gin_pending_list_limit", KIB),
+    ("huge_page_size", KIB),
+    ("log_temp_files", KIB),
+    ("logical_decoding_work_mem", KIB),
+    ("maintenance_work_mem", KIB),
+    ("max_slot_wal_keep_size", MIB),
+    ("max_stack_depth", KIB),
+    ("max_wal_size", MIB),
+    ("min_dynamic_shared_memory", MIB),
+    ("min_parallel_index_scan_size", 8.0 * KIB),
+    ("min_parallel_table_scan_size", 8.0 * KIB),
+    ("min_wal_size", MIB),
+    ("shared_buffers", 8.0 * KIB),
+    ("temp_buffers", 8.0 * KIB),
+    ("temp_file_limit", KIB),
+    ("vacuum_buffer_usage_limit", KIB),
+    ("wal_buffers", 8.0 * KIB),
+    ("wal_decode_buffer_size", KIB),
+    ("wal_keep_size", MIB),
+    ("wal_skip_threshold", KIB),
+    ("wal_writer_flush_after", 8.0 * KIB),
+    ("work_mem", KIB),
+];
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1_048_576.0;
 /// Characters that would end a value, or begin something else, in one of the configuration files.
 const FORBIDDEN: [char; 9] = ['"', '\'', '\\', '#', ';', '{', '}', '<', '>'];
 /// Longest text of a value, bytes.
@@ -72,6 +104,12 @@ pub(super) fn render(component: Component, name: &str, value: &Value, variables:
     let number = formula
         .evaluate(variables)
         .map_err(|error| (error.to_string(), "write a formula that has a value for this guest".to_owned()))?;
+    let postgresql = POSTGRESQL_SIZES
+        .iter()
+        .find(|(known, _)| component == Component::Postgresql && *known == name);
+    if let Some((_, step)) = postgresql {
+        return kilobytes(formula, number, *step);
+    }
     // A number that stands alone is meant as it is; what a formula gives is a size or a count.
     let literal: Option<f64> = formula.to_string().parse().ok();
     if let Some(literal) = literal.filter(|literal| literal.fract() != 0.0) {
@@ -84,4 +122,25 @@ pub(super) fn render(component: Component, name: &str, value: &Value, variables:
         return Err((format!("{number} is too large for a setting"), "write a smaller one".to_owned()));
     }
     Ok(format!("{whole:.0}"))
+}
+
+/// A size of PostgreSQL: 0 and -1 have meanings of their own, every other number needs a unit.
+fn kilobytes(formula: &Expression, bytes: f64, step: f64) -> Result<String, Refusal> {
+    let literal: Option<f64> = formula.to_string().parse().ok();
+    match literal {
+        Some(special) if special == 0.0 || special == -1.0 => return Ok(format!("{special:.0}")),
+        Some(number) => {
+            let mend = "write it with a unit, such as 64MiB: without one PostgreSQL would count pages or kilobytes";
+            return Err((format!("{number} has no unit"), mend.to_owned()));
+        }
+        None => {}
+    }
+    let whole = (bytes / step).floor() * step;
+    if !(0.0..9.0e15).contains(&whole) {
+        return Err((
+            format!("{bytes} bytes are no size for a setting"),
+            "write a size between 0 and 8 PB".to_owned(),
+        ));
+    }
+    Ok(format!("{:.0}kB", whole / KIB))
 }

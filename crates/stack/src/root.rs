@@ -1,4 +1,4 @@
-//! The root file system of LAMP guests, from distribution packages.
+//! The root file systems of container guests, from distribution packages.
 //!
 //! [`build_root`] lets mmdebstrap fetch and unpack the packages. It does not configure them: nothing in a guest reads `/etc/apache2` or
 //! `/etc/php`, no maintainer script runs on this host, and half of the time is saved. A guest's configuration is all Rookery's own.
@@ -15,18 +15,39 @@ pub use error::RootError;
 /// Raised when the same packages give another root.
 const VERSION: u32 = 1;
 
-/// What guests run, and a shell with its tools: it makes the system tables, and serves whoever looks into a guest. The names without versions lead to the release's own PHP.
-pub const PACKAGES: [&str; 9] = [
-    "mariadb-server-core",
-    "apache2-bin",
-    "libapache2-mod-php",
-    "php-fpm",
-    "php-mysql",
-    "base-files",
-    "base-passwd",
-    "coreutils",
-    "dash",
-];
+/// What every root has: a shell with its tools. It makes the system tables, and serves whoever looks into a guest.
+const BASE: [&str; 4] = ["base-files", "base-passwd", "coreutils", "dash"];
+
+/// For which stack a root is. The names of packages without versions lead to the release's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RootKind {
+    /// MariaDB, Apache and PHP.
+    Lamp,
+    /// MariaDB alone.
+    Mariadb,
+    /// PostgreSQL alone.
+    Postgresql,
+}
+
+impl RootKind {
+    /// As templates are called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lamp => "lamp",
+            Self::Mariadb => "mariadb",
+            Self::Postgresql => "postgresql",
+        }
+    }
+
+    fn packages(self) -> &'static [&'static str] {
+        match self {
+            Self::Lamp => &["mariadb-server-core", "apache2-bin", "libapache2-mod-php", "php-fpm", "php-mysql"],
+            Self::Mariadb => &["mariadb-server-core"],
+            Self::Postgresql => &["postgresql"],
+        }
+    }
+}
 
 /// The release that is taken where this host is no Debian.
 const SUITE: &str = "bookworm";
@@ -38,6 +59,8 @@ const MAX_SUITE: usize = 40;
 /// What a root is built from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootRecipe {
+    /// For which stack it is.
+    pub kind: RootKind,
     /// Names of packages; what they need comes with them.
     pub packages: Vec<String>,
     /// Release, such as `bookworm`.
@@ -47,16 +70,17 @@ pub struct RootRecipe {
 }
 
 impl RootRecipe {
-    /// The LAMP packages of this host's own release from this host's own sources, if it is a Debian; else of Debian 12.
+    /// The packages of a stack, of this host's own release from this host's own sources, if it is a Debian; else of Debian 12.
     #[must_use]
-    pub fn of_host() -> Self {
+    pub fn of_host(kind: RootKind) -> Self {
         let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
         let own = debian_codename(&release);
         let suite = own.clone().unwrap_or_else(|| SUITE.to_owned());
         let sources = HOST_SOURCES.into_iter().filter(|_| own.is_some());
         let sources = sources.filter(|path| fs::read_to_string(path).is_ok_and(|text| serves(&text, &suite)));
         Self {
-            packages: PACKAGES.map(str::to_owned).into(),
+            kind,
+            packages: kind.packages().iter().chain(&BASE).map(|&package| package.to_owned()).collect(),
             mirror: sources.map(str::to_owned).next(),
             suite,
         }
@@ -83,7 +107,7 @@ impl RootRecipe {
     /// of the packages: a root is built once and stays as it is until it is removed.
     #[must_use]
     pub fn description(&self) -> String {
-        format!("lamp root {VERSION}, {}: {}", self.suite, self.packages.join(" "))
+        format!("{} root {VERSION}, {}: {}", self.kind.name(), self.suite, self.packages.join(" "))
     }
 
     fn check(&self) -> Result<(), RootError> {
@@ -155,7 +179,7 @@ pub fn check_host() -> Result<(), RootError> {
     Finder::Path.find().map(drop)
 }
 
-/// Build the root in the empty directory `root`; gives the versions of `mariadb`, `apache` and `php`, and the release.
+/// Build the root in the empty directory `root`; gives the versions of the servers in it (`mariadb`, `apache`, `php`, `postgresql`), and the release.
 ///
 /// # Errors
 /// See [`RootError`]; what is in `root` then is of no use. When `stop` is set, mmdebstrap is ended and the error is

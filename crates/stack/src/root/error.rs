@@ -9,10 +9,10 @@ const FULL_MIB: u64 = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The program that does it is missing.
-    #[error("there is no mmdebstrap on this host, which builds the root file system of LAMP guests\n  mend: apt-get install mmdebstrap")]
+    #[error("there is no mmdebstrap on this host, which builds the root file systems of container guests\n  mend: apt-get install mmdebstrap")]
     Missing,
     /// Only root may.
-    #[error("only root can build the root file system of LAMP guests\n  mend: run as root (sudo)")]
+    #[error("only root can build the root file systems of container guests\n  mend: run as root (sudo)")]
     NotRoot,
     /// No name of a release.
     #[error("`{0}` is no name of a release\n  mend: name one as Debian does, for example --suite bookworm")]
@@ -47,7 +47,7 @@ pub enum RootError {
     },
     /// The release has no such package.
     #[error(
-        "{suite} lacks a package:\n{words}\n  mend: choose a release that has MariaDB, Apache and PHP as packages, for example --suite bookworm"
+        "{suite} lacks a package:\n{words}\n  mend: choose a release that has all of them, for example --suite bookworm"
     )]
     NoPackage {
         /// Release.
@@ -57,7 +57,7 @@ pub enum RootError {
     },
     /// The disk is full.
     #[error(
-        "the disk is full: {free_mib} MiB are free at {path}, a LAMP root takes about 500\n  mend: free some (`rookery template list` shows what \
+        "the disk is full: {free_mib} MiB are free at {path}, a root takes up to 500\n  mend: free some (`rookery template list` shows what \
          templates take), or name a directory on another disk with --templates DIR"
     )]
     DiskFull {

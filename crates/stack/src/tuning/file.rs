@@ -3,14 +3,7 @@
 use rookery_study::{Expression, Variables};
 use serde::Deserialize;
 
-use super::{Component, Gone, Server, Setting, Tuned, TuningError, malformed, parse_key, value::Value, value::render};
-
-/// The tunings that come with Rookery.
-pub(super) const FILES: [(&str, &str); 3] = [
-    ("stock", include_str!("../../../../../stacks/lamp/tunings/stock.toml")),
-    ("pureflex", include_str!("../../../../../stacks/lamp/tunings/pureflex.toml")),
-    ("modern", include_str!("../../../../../stacks/lamp/tunings/modern.toml")),
-];
+use super::{Component, Family, Gone, Server, Setting, TuningError, malformed, parse_key, value::Value, value::render};
 
 /// One file.
 #[derive(Debug, Deserialize)]
@@ -42,11 +35,11 @@ pub(super) enum Entry {
 }
 
 impl TuningFile {
-    pub(super) fn named(name: &str) -> Result<Self, TuningError> {
-        let Some((_, text)) = FILES.iter().find(|(known, _)| *known == name) else {
+    pub(super) fn named(family: Family, name: &str) -> Result<Self, TuningError> {
+        let Some((_, text)) = family.files().iter().find(|(known, _)| *known == name) else {
             return Err(TuningError::Unknown {
                 name: name.to_owned(),
-                known: Tuned::names(),
+                known: family.names(),
             });
         };
         toml::from_str(text).map_err(|error| TuningError::File {
@@ -57,7 +50,7 @@ impl TuningFile {
 }
 
 impl Line {
-    pub(super) fn evaluated(self, variables: &Variables) -> Result<Entry, TuningError> {
+    pub(super) fn evaluated(self, family: Family, variables: &Variables) -> Result<Entry, TuningError> {
         let label = self.name.as_ref().or(self.former.as_ref()).cloned().unwrap_or_default();
         let key = format!("{}.{label}", self.component);
         let Some(name) = self.name else {
@@ -70,7 +63,7 @@ impl Line {
                 _ => Err(malformed(&key, "needs `name`, or `former` alone", "see the other settings")),
             };
         };
-        let (component, name) = parse_key(&format!("{}.{name}", self.component))?;
+        let (component, name) = parse_key(family, &format!("{}.{name}", self.component))?;
         let value = match (&self.value, &self.formula) {
             (Some(text), None) => Value::text(text),
             (None, Some(formula)) => Expression::parse(formula)

@@ -1,0 +1,75 @@
+//! Configuration of MariaDB as a guest of its own.
+
+use super::{Service, Software};
+use crate::{
+    lamp::config::{BUILDING, HEAD, PLACES, bootstrap_script, initialising, mariadb_service},
+    tuning::{Component, Tuned},
+};
+
+/// MariaDB's socket in the data directory.
+pub(in crate::database) const SOCKET: &str = "mysql.sock";
+
+/// The network of the guest, and room for the prepared statements of a thousand terminals: the usual 16382 are used up by 390.
+const SERVING: &str = "\
+bind_address = {address}
+port = {port}
+max_prepared_stmt_count = 1048576
+";
+
+/// Servers before these take sizes of the pool in steps of their chunks, 128 MiB usually.
+const FINE_STEPS: [(u32, u32, u32); 3] = [(10, 11, 12), (11, 4, 6), (11, 8, 2)];
+
+pub(super) fn guest(software: &Software, tuned: &Tuned) -> Service {
+    let mut text = format!("{PLACES}{SERVING}");
+    if takes_chunks(&software.version) {
+        text += "innodb_buffer_pool_chunk_size = 1048576\n";
+    }
+    for setting in tuned.component(Component::Mariadb) {
+        text += &format!("{} = {}\n", setting.name, setting.value);
+    }
+    Service::of([
+        ("services.toml", format!("{HEAD}{}", mariadb_service(&software.server))),
+        ("mariadb.cnf", text),
+    ])
+}
+
+pub(super) fn builder(software: &Software) -> Service {
+    Service::of([
+        (
+            "services.toml",
+            format!("{HEAD}{}{}", initialising("mysql"), mariadb_service(&software.server)),
+        ),
+        ("initialise.sh", bootstrap_script(&software.server, &software.initial)),
+        ("mariadb.cnf", format!("{PLACES}skip_networking\nlocal_infile = ON\n{BUILDING}")),
+    ])
+}
+
+/// Whether the version, such as `1:10.11.6-0+deb12u1`, is known to be one of those.
+fn takes_chunks(version: &str) -> bool {
+    let version = version.split_once(':').map_or(version, |(_, rest)| rest);
+    let mut numbers = version
+        .split(|c: char| !c.is_ascii_digit())
+        .map_while(|part| part.parse::<u32>().ok());
+    let (Some(major), Some(minor), Some(patch)) = (numbers.next(), numbers.next(), numbers.next()) else {
+        return false;
+    };
+    let first = FINE_STEPS
+        .iter()
+        .find(|(fine_major, fine_minor, _)| (major, minor) <= (*fine_major, *fine_minor));
+    first.is_some_and(|fine| (major, minor, patch) < *fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_servers_get_small_chunks() {
+        for old in ["1:10.11.6-0+deb12u1", "10.5.2", "1:11.4.5-1", "11.8.1", "11.0.3"] {
+            assert!(takes_chunks(old), "{old}");
+        }
+        for new in ["1:10.11.19-0+deb12u1", "11.4.6", "11.8.2", "12.0.1", "", "of its own"] {
+            assert!(!takes_chunks(new), "{new}");
+        }
+    }
+}

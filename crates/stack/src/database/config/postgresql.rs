@@ -1,0 +1,106 @@
+//! Configuration of PostgreSQL as a guest of its own.
+
+use super::{Service, Software};
+use crate::{
+    database::{DATABASE, SUPERUSER, USER},
+    lamp::config::{HEAD, initialising},
+    tuning::{Component, Tuned},
+};
+
+/// Where the server lives. The directory of the socket is named from the data directory, in which the server stands: so its path is short however
+/// long the guest's is. Memory of parallel workers is in files of the data: what is killed leaves nothing on the host.
+const PLACES: &str = "\
+hba_file = '{conf}/pg_hba.conf'
+ident_file = '{conf}/pg_ident.conf'
+unix_socket_directories = '..'
+unix_socket_permissions = 0700
+dynamic_shared_memory_type = mmap
+logging_collector = off
+log_destination = stderr
+log_timezone = 'UTC'
+timezone = 'UTC'
+lc_messages = 'C'
+ssl = off
+";
+
+/// Even with its buffers elsewhere PostgreSQL keeps a few bytes of System V shared memory, which would outlive a killed server.
+const IPC: &str = "ipc_namespace = true\n";
+
+/// The network of the guest.
+const SERVING: &str = "\
+listen_addresses = '{address}'
+port = {port}
+";
+
+/// For a database that is being made: no waits for the disk, since a load that is cut off is thrown away, and no vacuum beside the load.
+const BUILDING: &str = "\
+listen_addresses = ''
+port = {port}
+fsync = off
+full_page_writes = off
+synchronous_commit = off
+wal_level = minimal
+max_wal_senders = 0
+shared_buffers = 256MB
+max_wal_size = 128MB
+min_wal_size = 32MB
+checkpoint_timeout = 1h
+maintenance_work_mem = 256MB
+autovacuum = off
+";
+
+pub(super) fn guest(software: &Software, tuned: &Tuned) -> Service {
+    let mut text = format!("{PLACES}{SERVING}");
+    for setting in tuned.component(Component::Postgresql) {
+        text += &format!("{} = '{}'\n", setting.name, setting.value);
+    }
+    let hba = format!("local all all trust\nhost {DATABASE} {USER} samenet trust\n");
+    service(format!("{HEAD}{IPC}{}", postgres(software)), text, hba)
+}
+
+pub(super) fn builder(software: &Software) -> Service {
+    let services = format!("{HEAD}{IPC}{}{}", initialising("postgresql"), postgres(software));
+    let text = format!("{PLACES}{BUILDING}");
+    let mut service = service(services, text, "local all all trust\n".to_owned());
+    service.files.push(("initialise.sh".to_owned(), initialise(software)));
+    service
+}
+
+fn service(services: String, config: String, hba: String) -> Service {
+    // The file of user names must be there, and has none.
+    Service::of([
+        ("services.toml", services),
+        ("postgresql.conf", config),
+        ("pg_hba.conf", hba),
+        ("pg_ident.conf", "\n".to_owned()),
+    ])
+}
+
+/// The script that makes an empty cluster inside a guest. What is unfinished keeps another name, so that it is not taken for done.
+fn initialise(software: &Software) -> String {
+    format!(
+        r#"set -eu
+rm -rf "{{data}}/postgresql.part"
+"{}" --pgdata="{{data}}/postgresql.part" --username={SUPERUSER} --auth=trust --encoding=UTF8 --locale=C --no-sync
+mv "{{data}}/postgresql.part" "{{data}}/postgresql"
+"#,
+        software.initial.display()
+    )
+}
+
+/// PostgreSQL ends its clients' sessions and writes everything out on SIGINT; on SIGTERM it would wait for them.
+fn postgres(software: &Software) -> String {
+    format!(
+        r#"
+[[service]]
+name = "postgresql"
+command = ["{}", "-D", "{{data}}/postgresql", "-c", "config_file={{conf}}/postgresql.conf"]
+keep_group = true
+ready = "log:database system is ready to accept connections"
+ready_within_ms = 300000
+stop_signal = "INT"
+grace_ms = 120000
+"#,
+        software.server.display()
+    )
+}
