@@ -4,7 +4,7 @@ use mysql_async::{Conn, prelude::Queryable as _};
 use rookery_workload::orderentry::Dialect;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use crate::{ClientError, OltpError, Target, error::shortened, mysql, postgres, target::Protocol};
+use crate::{ClientError, OltpError, Target, error::shortened, mysql, postgres, sqlite, target::Protocol};
 
 /// A row as text; `None` is null.
 pub(crate) type TextRow = Vec<Option<String>>;
@@ -19,6 +19,7 @@ pub struct Database {
 pub(crate) enum AnyClient {
     Mysql(Box<Conn>),
     Postgres(Client),
+    Sqlite(Box<sqlite::Connection>),
 }
 
 impl std::fmt::Debug for Database {
@@ -56,6 +57,14 @@ impl Database {
                 database.version = format!("PostgreSQL {version}");
                 Ok(database)
             }
+            Protocol::Sqlite => {
+                let connection = sqlite::Connection::open(target, None).await?;
+                Ok(Self {
+                    version: connection.version().to_owned(),
+                    client: AnyClient::Sqlite(Box::new(connection)),
+                    dialect: Dialect::Sqlite,
+                })
+            }
         }
     }
 
@@ -79,6 +88,7 @@ impl Database {
         let done = match &mut self.client {
             AnyClient::Mysql(conn) => conn.query_drop(statement).await.map_err(ClientError::from),
             AnyClient::Postgres(client) => client.batch_execute(statement).await.map_err(ClientError::from),
+            AnyClient::Sqlite(connection) => connection.rows(statement).await.map(drop),
         };
         done.map_err(|why| refused(statement, why))
     }
@@ -91,6 +101,7 @@ impl Database {
         let rows = match &mut self.client {
             AnyClient::Mysql(conn) => mysql_rows(conn, query).await,
             AnyClient::Postgres(client) => postgres_rows(client, query).await,
+            AnyClient::Sqlite(connection) => connection.rows(query).await,
         };
         rows.map_err(|why| refused(query, why))
     }

@@ -15,7 +15,7 @@ use thiserror::Error;
 pub enum OltpError {
     /// A URL that says no database.
     #[error(
-        "the target is not valid: {why}\n  mend: write mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE, mysql://USER@/DATABASE?socket=/PATH, postgresql://USER:PASSWORD@127.0.0.1:5432/DATABASE or postgresql://USER@/DATABASE?host=/SOCKET-DIRECTORY"
+        "the target is not valid: {why}\n  mend: write mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE, mysql://USER@/DATABASE?socket=/PATH, postgresql://USER:PASSWORD@127.0.0.1:5432/DATABASE, postgresql://USER@/DATABASE?host=/SOCKET-DIRECTORY, sqlite+oe://127.0.0.1:5655/ or sqlite+oe:///?socket=/DIRECTORY/orderentry.sock"
     )]
     BadTarget {
         /// What is wrong with it. The URL itself stays out, it may hold a password.
@@ -188,6 +188,12 @@ pub enum ClientError {
     /// The way to the server is lost.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// Rookery's own server of SQLite.
+    #[error("{0}")]
+    Sqlite(crate::sqlite::ServerError),
+    /// What came over the line is not understood.
+    #[error(transparent)]
+    Wire(#[from] crate::sqlite::WireError),
     /// The server did not answer in time.
     #[error("no answer within {0} s")]
     Timeout(u64),
@@ -224,8 +230,17 @@ impl ClientError {
         match self {
             Self::Mysql(mysql_async::Error::Server(server)) => Some((&server.state, i64::from(server.code))),
             Self::Postgres(error) => error.code().map(|code| (code.code(), 0)),
+            Self::Sqlite(error) => error.code().map(|code| ("", code)),
             Self::Server { state, code, .. } => Some((state, *code)),
             _ => None,
+        }
+    }
+
+    /// Whether a statement names a table that is not there.
+    pub(crate) fn has_no_table(&self) -> bool {
+        match self {
+            Self::Sqlite(error) => error.has_no_table(),
+            _ => matches!(self.code(), Some((_, 1146) | ("42P01", _))),
         }
     }
 
@@ -246,6 +261,7 @@ impl ClientError {
             Self::Postgres(error) => error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>()),
             Self::Io(_) | Self::Timeout(_) => true,
             Self::Server { .. } | Self::Session(_) => false,
+            Self::Sqlite(_) | Self::Wire(_) => false,
         };
         if lost { ErrorClass::ConnectionLost } else { ErrorClass::Bug }
     }

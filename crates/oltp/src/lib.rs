@@ -1,4 +1,4 @@
-//! The order-entry workload on real databases: MariaDB, MySQL and PostgreSQL.
+//! The order-entry workload on real databases: MariaDB, MySQL, PostgreSQL, and SQLite behind a server of our own.
 //!
 //! A [`Target`] says where a database is. [`load`] fills it from a population, [`verify`] checks the consistency conditions, and [`drive`]
 //! puts terminals on it and gives the figures with the ledger check. [`DbSession`] is a terminal's connection.
@@ -12,6 +12,7 @@ mod mysql;
 mod postgres;
 mod session;
 mod socket;
+pub mod sqlite;
 mod statements;
 mod target;
 pub mod trial;

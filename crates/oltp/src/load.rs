@@ -21,7 +21,7 @@ use rookery_workload::orderentry::{
     sql::{create_procedures, drop_procedures},
 };
 
-use crate::{Database, OltpError, Target, runtime, verify};
+use crate::{Database, OltpError, Target, runtime, sqlite, target::Protocol, verify};
 
 /// What is loaded, and how.
 #[derive(Clone, Debug)]
@@ -87,8 +87,6 @@ pub struct Loaded {
 /// its `oe_meta`, and is refused by everything but another load with `overwrite`.
 pub fn load(target: &Target, options: &LoadOptions, stop: &AtomicBool, progress: &(dyn Fn(Progress) + Sync)) -> Result<Loaded, OltpError> {
     let runtime = runtime()?;
-    runtime.block_on(prepare(target, options))?;
-    let began = Instant::now();
     let work = Work {
         parts: Mutex::new(Box::new(Part::all(&options.population))),
         failed: AtomicBool::new(false),
@@ -96,14 +94,20 @@ pub fn load(target: &Target, options: &LoadOptions, stop: &AtomicBool, progress:
         progress,
         total: Mutex::new(BTreeMap::new()),
     };
-    stream(target, options, &work)?;
-    let streaming = began.elapsed();
+    let (streaming, indexing) = if target.protocol == Protocol::Sqlite {
+        fill_sqlite(&runtime, target, options, &work)?
+    } else {
+        runtime.block_on(prepare(target, options))?;
+        let began = Instant::now();
+        stream(target, options, &work)?;
+        let streaming = began.elapsed();
+        let began = Instant::now();
+        runtime.block_on(async { finish(&mut Database::connect(target).await?, options).await })?;
+        (streaming, began.elapsed())
+    };
     let sent = work.total.into_inner().unwrap_or_else(PoisonError::into_inner);
     runtime.block_on(async {
         let mut database = Database::connect(target).await?;
-        let began = Instant::now();
-        finish(&mut database, options).await?;
-        let indexing = began.elapsed();
         let began = Instant::now();
         let mut broken = Vec::new();
         if options.check {
@@ -149,6 +153,32 @@ impl Work<'_> {
         entry.rows += sent.rows;
         entry.bytes += sent.bytes;
     }
+}
+
+/// The server of SQLite makes the rows itself. Gives how long rows took, and the rest.
+fn fill_sqlite(
+    runtime: &tokio::runtime::Runtime,
+    target: &Target,
+    options: &LoadOptions,
+    work: &Work<'_>,
+) -> Result<(Duration, Duration), OltpError> {
+    let sum = Mutex::new(Progress::default());
+    let progress = |step: Progress| {
+        let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+        sum.rows += step.rows;
+        sum.bytes += step.bytes;
+        (work.progress)(step);
+    };
+    let times = runtime.block_on(sqlite::load(target, options, work.stop, &progress))?;
+    let mut left = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // All but the number of order lines is known; they are the rest.
+    for table in Table::LOADED.into_iter().filter(|&table| table != Table::OrderLine) {
+        let rows = options.population.scale.rows(table);
+        left.rows = left.rows.saturating_sub(rows);
+        work.add(table, Progress { rows, bytes: 0 });
+    }
+    work.add(Table::OrderLine, left);
+    Ok((times.streaming, times.indexing))
 }
 
 async fn prepare(target: &Target, options: &LoadOptions) -> Result<(), OltpError> {
@@ -245,6 +275,15 @@ fn session_settings(dialect: Dialect) -> &'static [&'static str] {
     }
 }
 
+/// The rows of `oe_meta`.
+pub(crate) fn meta_of(population: &Population, schema: SchemaOptions) -> Vec<(&'static str, String)> {
+    let mut rows = meta_rows(population);
+    rows.push(("foreign_keys", schema.foreign_keys.to_string()));
+    rows.push(("history_pk", schema.history_key.to_string()));
+    rows.push(("loader_version", env!("CARGO_PKG_VERSION").to_owned()));
+    rows
+}
+
 /// Keys, indexes, statistics, procedures, and at the very end the word that all is there.
 async fn finish(database: &mut Database, options: &LoadOptions) -> Result<(), OltpError> {
     let dialect = database.dialect();
@@ -259,10 +298,7 @@ async fn finish(database: &mut Database, options: &LoadOptions) -> Result<(), Ol
     for statement in create_procedures(dialect) {
         database.execute(&statement).await?;
     }
-    let mut rows = meta_rows(&options.population);
-    rows.push(("foreign_keys", options.schema.foreign_keys.to_string()));
-    rows.push(("history_pk", options.schema.history_key.to_string()));
-    rows.push(("loader_version", env!("CARGO_PKG_VERSION").to_owned()));
+    let rows = meta_of(&options.population, options.schema);
     let values: Vec<String> = rows.iter().map(|(key, value)| format!("('{key}', '{value}')")).collect();
     database
         .execute(&format!("INSERT INTO oe_meta (k, v) VALUES {}", values.join(", ")))

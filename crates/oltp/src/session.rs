@@ -6,7 +6,7 @@ use rookery_workload::orderentry::{
     transaction::{Answers, ErrorClass, Flight, Session},
 };
 
-use crate::{ClientError, OltpError, Target, mysql::MysqlSession, postgres::PostgresSession, target::Protocol};
+use crate::{ClientError, OltpError, Target, mysql::MysqlSession, postgres::PostgresSession, sqlite::SqliteSession, target::Protocol};
 
 /// What a session is opened with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub struct DbSession(Inner);
 enum Inner {
     Mysql(MysqlSession),
     Postgres(PostgresSession),
+    Sqlite(SqliteSession),
 }
 
 impl DbSession {
@@ -36,6 +37,7 @@ impl DbSession {
         match target.protocol {
             Protocol::Mysql => Ok(Self(Inner::Mysql(MysqlSession::open(target, options).await?))),
             Protocol::Postgresql => Ok(Self(Inner::Postgres(PostgresSession::open(target, options).await?))),
+            Protocol::Sqlite => Ok(Self(Inner::Sqlite(SqliteSession::open(target, options).await?))),
         }
     }
 }
@@ -47,6 +49,7 @@ impl Session for DbSession {
         match &self.0 {
             Inner::Mysql(session) => session.dialect(),
             Inner::Postgres(_) => Dialect::Postgresql,
+            Inner::Sqlite(_) => Dialect::Sqlite,
         }
     }
 
@@ -54,6 +57,7 @@ impl Session for DbSession {
         match &mut self.0 {
             Inner::Mysql(session) => session.fly(flight, answers).await,
             Inner::Postgres(session) => session.fly(flight, answers).await,
+            Inner::Sqlite(session) => session.fly(flight, answers).await,
         }
     }
 

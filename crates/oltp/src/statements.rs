@@ -36,6 +36,9 @@ impl Statements {
                 statements: Vec::new(),
             },
             Protocol::Postgresql => Inner::Postgres(postgres::connect_client(target).await?),
+            Protocol::Sqlite => {
+                return Err(OltpError::Setting(format!("{target} takes the statements of the workload alone")));
+            }
         }))
     }
 

@@ -13,6 +13,8 @@ use crate::OltpError;
 pub(crate) enum Protocol {
     Mysql,
     Postgresql,
+    /// Of Rookery's own server of SQLite.
+    Sqlite,
 }
 
 impl Protocol {
@@ -20,6 +22,7 @@ impl Protocol {
         match self {
             Self::Mysql => 3306,
             Self::Postgresql => 5432,
+            Self::Sqlite => crate::sqlite::PORT,
         }
     }
 }
@@ -28,7 +31,7 @@ impl Protocol {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Tcp(SocketAddr),
-    /// MariaDB and MySQL: the socket itself.
+    /// MariaDB, MySQL and SQLite: the socket itself.
     Socket(PathBuf),
     /// PostgreSQL: the directory of the socket, and the port that is part of its name.
     SocketDirectory(PathBuf, u16),
@@ -80,11 +83,35 @@ impl Target {
     }
 }
 
+impl Target {
+    /// The server of SQLite behind this socket.
+    pub(crate) fn of_socket(path: PathBuf) -> Self {
+        Self::of_sqlite(Place::Socket(path))
+    }
+
+    /// The server has one database and asks nobody's name.
+    fn of_sqlite(place: Place) -> Self {
+        Self {
+            protocol: Protocol::Sqlite,
+            place,
+            user: String::new(),
+            password: None,
+            database: String::new(),
+        }
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match self.protocol {
             Protocol::Mysql => "mysql",
             Protocol::Postgresql => "postgresql",
+            Protocol::Sqlite => {
+                return match &self.place {
+                    Place::Tcp(address) => write!(f, "sqlite+oe://{address}/"),
+                    Place::Socket(path) | Place::SocketDirectory(path, _) => write!(f, "sqlite+oe:///?socket={}", path.display()),
+                };
+            }
         };
         let (user, database) = (&self.user, &self.database);
         match &self.place {
@@ -114,10 +141,21 @@ fn parse(url: &str) -> Result<Target, String> {
     let protocol = match scheme {
         "mysql" | "mariadb" | "mysql+unix" | "mariadb+unix" => Protocol::Mysql,
         "postgresql" | "postgres" => Protocol::Postgresql,
+        "sqlite+oe" => Protocol::Sqlite,
+        "sqlite" | "sqlite3" => {
+            return Err("SQLite is reached through Rookery's own server: start it with `rookery app orderentry --data DIRECTORY`, and write sqlite+oe://127.0.0.1:PORT/".to_owned());
+        }
         _ => return Err(format!("the scheme `{scheme}` is not known")),
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    if protocol == Protocol::Sqlite {
+        return if authority.contains('@') || !database.is_empty() {
+            Err("the server of SQLite has one database and no users; write sqlite+oe://127.0.0.1:PORT/".to_owned())
+        } else {
+            Ok(Target::of_sqlite(place(protocol, authority, query)?))
+        };
+    }
     // A password may hold an @ that nobody has written as %40.
     let (account, host) = authority
         .rsplit_once('@')
@@ -147,14 +185,14 @@ fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is no KEY=VALUE"))?;
         match (key, protocol) {
-            ("socket", Protocol::Mysql) | ("host", Protocol::Postgresql) => socket = Some(PathBuf::from(decoded(value)?)),
+            ("socket", Protocol::Mysql | Protocol::Sqlite) | ("host", Protocol::Postgresql) => socket = Some(PathBuf::from(decoded(value)?)),
             ("port", Protocol::Postgresql) => port = value.parse().map_err(|_| format!("`{value}` is no port"))?,
             _ => return Err(format!("the parameter `{key}` is not known")),
         }
     }
     match (host.is_empty(), socket) {
         (true, Some(path)) if path.is_absolute() => Ok(match protocol {
-            Protocol::Mysql => Place::Socket(path),
+            Protocol::Mysql | Protocol::Sqlite => Place::Socket(path),
             Protocol::Postgresql => Place::SocketDirectory(path, port),
         }),
         (true, Some(path)) => Err(format!("the path {} is not absolute", path.display())),
@@ -218,6 +256,9 @@ mod tests {
             ("postgresql://u@[::1]:7/d", "postgresql://u@[::1]:7/d"),
             ("mysql+unix://root@/d?socket=/run/my.sock", "mysql://root@/d?socket=/run/my.sock"),
             ("postgresql://u@/d?host=/run/pg&port=7", "postgresql://u@/d?host=/run/pg&port=7"),
+            ("sqlite+oe://localhost", "sqlite+oe://127.0.0.1:5655/"),
+            ("sqlite+oe://[::1]:7/", "sqlite+oe://[::1]:7/"),
+            ("sqlite+oe:///?socket=/s/oe.sock", "sqlite+oe:///?socket=/s/oe.sock"),
         ] {
             assert_eq!(url.parse::<Target>().expect(url).to_string(), printed);
         }
@@ -237,6 +278,9 @@ mod tests {
             ("mysql://u@/d?socket=s", "not absolute"),
             ("mysql://u@/d?host=/s", "`host` is not known"),
             ("mysql://u:%4@127.0.0.1/d", "hexadecimal"),
+            ("sqlite:///data/shop.sqlite", "rookery app orderentry"),
+            ("sqlite+oe://u@127.0.0.1/", "no users"),
+            ("sqlite+oe://", "neither a host nor a socket"),
             ("postgresql://u@/d?host=/s&port=x", "no port"),
         ] {
             let error = url.parse::<Target>().expect_err(url).to_string();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use rookery_workload::orderentry::{
-    Condition, Ledger, Moment, Population, Scale, SchemaOptions, Table, ledger_query, population::check_meta,
+    Condition, Dialect, Ledger, Moment, Population, Scale, SchemaOptions, Table, ledger_query, population::check_meta,
 };
 
 use crate::{Database, OltpError, Target, error::shortened};
@@ -105,6 +105,8 @@ async fn begin_snapshot(database: &mut Database) -> Result<(), OltpError> {
     if database.dialect().is_mysql_like() {
         database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
         database.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await
+    } else if database.dialect() == Dialect::Sqlite {
+        database.execute("BEGIN").await
     } else {
         database.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
     }
@@ -113,7 +115,7 @@ async fn begin_snapshot(database: &mut Database) -> Result<(), OltpError> {
 /// Reads `oe_meta`: what was loaded, and how.
 pub(crate) async fn read_meta(database: &mut Database, target: &Target) -> Result<(Population, SchemaOptions), OltpError> {
     let rows = match database.rows("SELECT k, v FROM oe_meta").await {
-        Err(OltpError::Statement { why, .. }) if matches!(why.code(), Some((_, 1146)) | Some(("42P01", _))) => {
+        Err(OltpError::Statement { why, .. }) if why.has_no_table() => {
             return Err(OltpError::NotLoaded {
                 target: target.to_string(),
             });

@@ -33,6 +33,7 @@ pub(super) async fn load_part(
     let rows = part.rows(population);
     let arrived = match &mut database.client {
         AnyClient::Postgres(client) => copy(client, part.table, rows, work).await?,
+        AnyClient::Sqlite(_) => return Err(OltpError::Setting("the server of SQLite loads by itself".to_owned())),
         AnyClient::Mysql(conn) => load_data(conn, target, part.table, rows, work).await?,
     };
     if arrived.sent.rows == arrived.stored && arrived.warnings == 0 {

@@ -153,7 +153,9 @@ impl Dialect {
             Self::Mysql => Some("SELECT @@SESSION.transaction_isolation"),
             Self::Postgresql => Some("SHOW default_transaction_isolation"),
             Self::Db2 => Some("SELECT CURRENT ISOLATION FROM SYSIBM.SYSDUMMY1"),
-            Self::Sqlite | Self::Generic => None,
+            // It has no other.
+            Self::Sqlite => Some("SELECT 'serializable'"),
+            Self::Generic => None,
         }
     }
 }
