@@ -24,6 +24,7 @@ use rustix::{
 
 pub use crate::{
     alarm::{AlarmClock, Alarms},
+    arrival::{Arrival, Schedule, Share},
     check::{descriptors, open_load},
     clock::{Clock, Nanos, Span, nanos, seconds},
     fault::Fault,

@@ -5,24 +5,23 @@
 
 use std::{
     cell::{Cell, RefCell},
-    cmp::Reverse,
-    collections::BinaryHeap,
-    future::poll_fn,
     rc::Rc,
-    task::{Poll, Waker},
 };
 
 use rookery_workload::dvdstore::Shopper;
 
 use crate::{
-    arrival::{Arrival, Course, Share, Stream},
-    clock::{Nanos, nanos},
+    arrival::{Arrival, Schedule, Share},
+    clock::Nanos,
     config::Config,
-    load::{Load, OpenLoad, Precision},
+    load::{Load, OpenLoad},
     site::Site,
     user::User,
     worker::Worker,
 };
+
+/// The row of the desk among the alarms; no user has it.
+pub(crate) const DESK: u32 = u32::MAX;
 
 /// The places at one guest.
 #[derive(Clone, Debug, Default)]
@@ -46,45 +45,13 @@ enum Place {
 /// The desk of one thread. Nobody ever comes to that of a closed load.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    streams: RefCell<Vec<Stream>>,
-    /// The next arrival of every stream, the earliest on top.
-    next: RefCell<BinaryHeap<Reverse<Arrival>>>,
+    pub(crate) schedule: Schedule,
     /// By guest.
     places: RefCell<Vec<Places>>,
     /// By row: a visitor that has been given the place and did not act yet.
     seated: RefCell<Vec<Option<Arrival>>>,
     /// How many these are.
     unserved: Cell<u32>,
-    /// Nobody is received at or after.
-    ends: Cell<Nanos>,
-    /// How much earlier than a visitor the desk is awake; `None` = visitors are received in batches.
-    early: Option<Early>,
-    waker: RefCell<Option<Waker>>,
-}
-
-/// How long the kernel takes to wake a thread that sleeps, learned from awakening to awakening.
-///
-/// A thread that asks to be woken so much earlier is there in time, and waits the rest awake. That rest is the price of punctuality, and
-/// learning keeps it small.
-#[derive(Debug, Default)]
-struct Early(Cell<Nanos>);
-
-impl Early {
-    /// The most that is waited awake.
-    const MOST: Nanos = 50_000;
-    /// One step of learning.
-    const STEP: Nanos = 500;
-
-    /// The thread was awake so much later than it had asked to be. Rising thrice as fast as falling ends where three of four awakenings
-    /// are in time.
-    fn learn(&self, late: Nanos) {
-        let present = self.0.get();
-        self.0.set(if late > present {
-            (present + 3 * Self::STEP).min(Self::MOST)
-        } else {
-            present.saturating_sub(Self::STEP)
-        });
-    }
 }
 
 impl Desk {
@@ -94,40 +61,17 @@ impl Desk {
             return Self::default();
         };
         let guests = config.assignments.len();
-        let course = Rc::new(Course::new(&load.profile, &config.phases));
-        let mut streams: Vec<Stream> = (0..guests)
-            .map(|guest| Stream::new(load, Rc::clone(&course), guest, guests, share, config.seed))
-            .collect();
         let (thread, threads) = (share.thread as u32, share.of as u32);
         let places = Places {
             most: load.max_in_flight / threads + u32::from(thread < load.max_in_flight % threads),
             ..Places::default()
         };
         Self {
-            next: RefCell::new(streams.iter_mut().filter_map(Iterator::next).map(Reverse).collect()),
-            streams: RefCell::new(streams),
+            schedule: Schedule::new(load, &config.phases, guests, share, config.seed),
             places: RefCell::new(vec![places; guests]),
             seated: RefCell::default(),
             unserved: Cell::new(0),
-            ends: Cell::new(nanos(config.phases.load_end())),
-            early: (load.precision == Precision::Exact).then(Early::default),
-            waker: RefCell::default(),
         }
-    }
-
-    /// When the next visitor is due; `None` when no more will come.
-    pub(crate) fn next_at(&self) -> Option<Nanos> {
-        let next = self.next.borrow().peek().map(|Reverse(arrival)| arrival.at);
-        next.filter(|&at| at < self.ends.get())
-    }
-
-    /// The next visitor that is due at `now`.
-    fn due(&self, now: Nanos) -> Option<Arrival> {
-        self.next_at().filter(|&at| at <= now)?;
-        let mut next = self.next.borrow_mut();
-        let Reverse(arrival) = next.pop()?;
-        next.extend(self.streams.borrow_mut()[arrival.guest].next().map(Reverse));
-        Some(arrival)
     }
 
     fn place(&self, guest: usize) -> Place {
@@ -169,44 +113,17 @@ impl Desk {
         self.unserved.get()
     }
 
-    /// When the last visitor may act.
-    pub(crate) fn ends(&self) -> Nanos {
-        self.ends.get()
-    }
-
-    /// The load ends early.
-    pub(crate) fn cut(&self, at: Nanos) {
-        self.ends.set(self.ends.get().min(at));
-    }
-
-    /// Somebody is due.
-    pub(crate) fn ring(&self) {
-        if let Some(waker) = self.waker.borrow().as_ref() {
-            waker.wake_by_ref();
-        }
-    }
-
     /// The trial is over: whoever was due and never acted. The first list was never received, the second waits at its place.
     pub(crate) fn close(&self) -> (Vec<Arrival>, Vec<Arrival>) {
-        let mut late = Vec::new();
-        while let Some(arrival) = self.due(Nanos::MAX) {
-            late.push(arrival);
-        }
-        (late, self.seated.take().into_iter().flatten().collect())
+        (self.schedule.rest(), self.seated.take().into_iter().flatten().collect())
     }
 }
 
 /// Receive visitors until the last.
 pub(crate) async fn receive(worker: Rc<Worker>, sites: Vec<Rc<Site>>, load: OpenLoad, seed: u64) {
-    while let Some(at) = worker.desk.next_at() {
-        match &worker.desk.early {
-            Some(early) => wait_exactly(&worker, at, early).await,
-            None => {
-                worker.ring_desk_on_grid(at);
-                wait(&worker, at).await;
-            }
-        }
-        while let Some(arrival) = worker.desk.due(worker.clock().now()) {
+    let schedule = &worker.desk.schedule;
+    while schedule.wait(worker.clock(), worker.alarms(), DESK).await {
+        while let Some(arrival) = schedule.due(worker.clock().now()) {
             worker.drawn(arrival);
             match worker.desk.place(arrival.guest) {
                 Place::Free(row) => {
@@ -218,7 +135,7 @@ pub(crate) async fn receive(worker: Rc<Worker>, sites: Vec<Rc<Site>>, load: Open
                     worker.desk.seat(row as u32, arrival);
                     let nobody = Shopper::new(seed, arrival.guest as u32, 0);
                     let site = Rc::clone(&sites[arrival.guest]);
-                    let visitors = User::new(Rc::clone(&worker), site, row, nobody, at, Nanos::MAX);
+                    let visitors = User::new(Rc::clone(&worker), site, row, nobody, arrival.at, Nanos::MAX);
                     tokio::task::spawn_local(visitors.receive(seed, load.visit));
                 }
                 Place::None => worker.turn_away(arrival),
@@ -227,43 +144,17 @@ pub(crate) async fn receive(worker: Rc<Worker>, sites: Vec<Rc<Site>>, load: Open
     }
 }
 
-/// Sleep until a little before `at`, and wait for the rest awake; meanwhile answers are read.
-async fn wait_exactly(worker: &Worker, at: Nanos, early: &Early) {
-    let asked = at.saturating_sub(early.0.get());
-    if !worker.clock().reached(asked) {
-        worker.ring_desk(asked);
-        wait(worker, asked).await;
-        early.learn(worker.clock().now().saturating_sub(asked));
-    }
-    while !worker.clock().reached(at) {
-        tokio::task::yield_now().await;
-    }
-}
-
-/// Sleep until the desk is rung.
-async fn wait(worker: &Worker, at: Nanos) {
-    poll_fn(|context| {
-        if worker.clock().reached(at) {
-            return Poll::Ready(());
-        }
-        let mut waker = worker.desk.waker.borrow_mut();
-        if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
-            *waker = Some(context.waker().clone());
-        }
-        Poll::Pending
-    })
-    .await;
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use std::{cmp::Reverse, collections::BinaryHeap};
 
     use super::*;
     use crate::{
         arrival::tests::{phases, profile},
         check::tests::config_for,
-        load::{Arrivals, Profile, Visit},
+        load::{Arrivals, Precision, Profile, Visit},
     };
 
     fn config(profile: Profile, arrivals: Arrivals, max_in_flight: u32, seed: u64) -> Config {
@@ -280,20 +171,6 @@ mod tests {
         });
         config.assignments.push(config.assignments[0].clone());
         config
-    }
-
-    #[test]
-    fn the_desk_learns_to_be_early_in_three_of_four_cases() {
-        let early = Early::default();
-        // Awakenings late by 0 to 39 us, in an order of no account.
-        for n in 0..10_000u64 {
-            early.learn(1_000 * (n * 17 % 40));
-        }
-        assert!((25_000..35_000).contains(&early.0.get()), "{early:?}");
-        (0..1_000).for_each(|_| early.learn(5_000_000));
-        assert_eq!(early.0.get(), Early::MOST, "a busy machine does not make it spin for long");
-        (0..1_000).for_each(|_| early.learn(0));
-        assert_eq!(early.0.get(), 0);
     }
 
     #[test]
@@ -323,10 +200,10 @@ mod tests {
             &config(Profile::Constant(10.0), Arrivals::Uniform, 2, 1),
             Share { thread: 0, of: 1 },
         );
-        assert!(desk.next_at().is_some());
-        desk.cut(0);
-        assert_eq!((desk.next_at(), desk.close()), (None, (Vec::new(), Vec::new())));
-        assert_eq!(Desk::default().next_at(), None, "nobody comes to a closed load");
+        assert!(desk.schedule.next_at().is_some());
+        desk.schedule.cut(0);
+        assert_eq!((desk.schedule.next_at(), desk.close()), (None, (Vec::new(), Vec::new())));
+        assert_eq!(Desk::default().schedule.next_at(), None, "nobody comes to a closed load");
     }
 
     proptest! {
@@ -342,7 +219,7 @@ mod tests {
             let desk = Desk::new(&config, Share { thread: 0, of: 1 });
             let schedule = Desk::new(&config, Share { thread: 0, of: 1 }).close().0;
             let drawn = schedule.iter().filter(|arrival| arrival.at < stop).count();
-            desk.cut(stop);
+            desk.schedule.cut(stop);
             let (mut served, mut turned_away, mut rows, mut leaving) = (0, 0, 0, BinaryHeap::new());
             let mut before = 0;
             // The thread looks every millisecond, and stops looking a little early.
@@ -352,7 +229,7 @@ mod tests {
                     leaving.pop();
                     desk.leave(row as usize, guest);
                 }
-                while let Some(arrival) = desk.due(now) {
+                while let Some(arrival) = desk.schedule.due(now) {
                     prop_assert!(arrival.at >= before && arrival.at <= now);
                     before = arrival.at;
                     let row = match desk.place(arrival.guest) {

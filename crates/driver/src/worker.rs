@@ -19,7 +19,7 @@ use crate::{
     clock::{Clock, Nanos, nanos},
     config::{Assignment, Config, Limits, Script},
     crew::{Board, Standing, Station, window},
-    desk::Desk,
+    desk::{DESK, Desk},
     fault::Fault,
     http::decode::Pool,
     load::Load,
@@ -29,8 +29,6 @@ use crate::{
     site::Pace,
 };
 
-/// The row of the desk among the alarms; no user has it.
-const DESK: u32 = u32::MAX;
 /// One receive takes at most so much; larger than nearly every answer, so that the kernel is asked once.
 const RECEIVE_BYTES: usize = 64 * 1024;
 
@@ -121,6 +119,10 @@ impl Worker {
         self.clock
     }
 
+    pub(crate) fn alarms(&self) -> &Alarms {
+        &self.alarms
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         self.limits
     }
@@ -170,7 +172,7 @@ impl Worker {
     pub(crate) fn ring(&self) {
         let register = self.register.borrow();
         self.alarms.ring(|row| match row {
-            DESK => self.desk.ring(),
+            DESK => self.desk.schedule.ring(),
             row => register[row as usize].wake(),
         });
     }
@@ -308,16 +310,6 @@ impl Worker {
         recorder.failure(Fault::DROPPED, arrival.at, self.acts[arrival.guest], b"");
     }
 
-    /// Ring the desk at `at`.
-    pub(crate) fn ring_desk(&self, at: Nanos) {
-        self.alarms.set_exact(at, DESK);
-    }
-
-    /// Ring the desk at `at` or up to a millisecond later, together with others.
-    pub(crate) fn ring_desk_on_grid(&self, at: Nanos) {
-        self.alarms.set(at, DESK);
-    }
-
     /// The orders of every guest as they stand at `now`.
     pub(crate) fn tallies(&self, now: Nanos) -> Vec<OrderTally> {
         let recorders = self.recorders.borrow();
@@ -348,7 +340,7 @@ impl Worker {
 impl Station for Worker {
     fn cut(&self, at: Nanos) {
         self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
-        self.desk.cut(at);
+        self.desk.schedule.cut(at);
     }
 
     fn set_stopping(&self, stopping: bool) {
@@ -385,7 +377,7 @@ impl Station for Worker {
     }
 
     fn expects(&self) -> bool {
-        self.desk.next_at().is_some()
+        self.desk.schedule.next_at().is_some()
     }
 }
 

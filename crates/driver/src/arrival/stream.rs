@@ -10,20 +10,22 @@ use crate::{
 
 /// One arrival; ordered by its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Arrival {
+pub struct Arrival {
     /// When its first request should begin.
-    pub(crate) at: Nanos,
+    pub at: Nanos,
     /// Index of the guest.
-    pub(crate) guest: usize,
+    pub guest: usize,
     /// Which visitor of the guest it is, from 0: the same number is the same visitor whatever the number of threads.
-    pub(crate) number: u64,
+    pub number: u64,
 }
 
 /// Which thread of how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
-    pub(crate) thread: usize,
-    pub(crate) of: usize,
+pub struct Share {
+    /// The thread.
+    pub thread: usize,
+    /// Of so many.
+    pub of: usize,
 }
 
 impl Share {

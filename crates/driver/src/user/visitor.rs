@@ -43,7 +43,7 @@ impl User {
                 return;
             }
             (due, pause) = self.next(sent, done);
-            if due >= self.worker.desk.ends() {
+            if due >= self.worker.desk.schedule.ends() {
                 return;
             }
             in_time = self.now() < due;

@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{
     Shared, TrialConfig,
-    arrivals::{self, Lobby, Visited},
+    arrivals::{self, Lobby, Server},
     client::Client,
     deferred, fault,
     tally::Tally,
@@ -237,11 +237,11 @@ fn spawn(config: &TrialConfig, worker: &Rc<Worker>, seat: Seat, session: Option<
             tokio::task::spawn_local(operator.live());
         }
         Load::Open(_) => {
-            let visited = Visited {
+            let server = Server {
                 client: client(load_end.saturating_add(nanos(config.phases.drain))),
                 terminal,
             };
-            tokio::task::spawn_local(visited.serve());
+            tokio::task::spawn_local(server.serve());
         }
     }
 }
