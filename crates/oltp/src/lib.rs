@@ -4,6 +4,7 @@
 //! puts terminals on it and gives the figures with the ledger check. [`DbSession`] is a terminal's connection.
 //! The functions block; each brings its own runtime, and its threads end with it.
 
+mod acid;
 mod database;
 mod drive;
 mod error;
@@ -18,6 +19,7 @@ mod target;
 pub mod trial;
 mod verify;
 
+pub use acid::{Acid, AcidRow, Seen, acid};
 pub use database::Database;
 pub use drive::{DriveOptions, Latencies, Report, drive, drive_and_tell};
 pub use error::{ClientError, OltpError};

@@ -71,6 +71,10 @@ impl Server {
         // The server's account must be able to enter the directory and to write there.
         std::os::unix::fs::chown(server.dir.path(), Some(server.account.0.as_raw()), Some(server.account.1.as_raw()))
             .expect("a directory of its own");
+        // A server that starts removes the temporary tables of others from a directory that it shares.
+        let tmp = server.tmp();
+        fs::create_dir(&tmp).expect("a directory for temporary tables");
+        std::os::unix::fs::chown(&tmp, Some(server.account.0.as_raw()), Some(server.account.1.as_raw())).expect("a directory of its own");
         server.initialise();
         server.run();
         let create = "CREATE DATABASE shop";
@@ -84,6 +88,7 @@ impl Server {
             Kind::MariaDb => {
                 let mut command = self.command(&program("mariadb-install-db", &[]));
                 command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+                command.arg(format!("--tmpdir={}", self.tmp().display()));
                 command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
                 command
             }
@@ -135,7 +140,7 @@ impl Server {
                     format!("--datadir={}", data.display()),
                     format!("--socket={dir}/my.sock"),
                     format!("--pid-file={dir}/my.pid"),
-                    format!("--tmpdir={dir}"),
+                    format!("--tmpdir={}", self.tmp().display()),
                 ]);
                 command.args([
                     "--skip-networking",
@@ -212,6 +217,10 @@ impl Server {
         assert_eq!(self.kind, Kind::Postgres);
         fs::write(self.data().join("pg_hba.conf"), "local all oe trust\nlocal all all scram-sha-256\n").expect("written");
         self.execute(&self.target(), "SELECT pg_reload_conf()");
+    }
+
+    fn tmp(&self) -> PathBuf {
+        self.dir.path().join("tmp")
     }
 
     fn data(&self) -> PathBuf {

@@ -1,0 +1,71 @@
+//! What real servers keep apart at each isolation level, against what theory says; and that the tests leave a sound database behind.
+
+mod support;
+
+use std::sync::atomic::AtomicBool;
+
+use rookery_oltp::{LoadOptions, Seen, acid, load, verify};
+use rookery_workload::orderentry::{Isolation, Moment, Population, Scale};
+use support::{Kind, Server, skipped};
+
+/// Runs all tests at `isolation` and gives what tests 3, 5, 7, 8 and 9 saw.
+fn at(server: &Server, isolation: Isolation) -> [Seen; 5] {
+    let found = acid(&server.target(), isolation).unwrap_or_else(|error| panic!("{isolation:?}: {error}"));
+    for row in &found.rows {
+        eprintln!("{} {}: {} {:?}", found.version, found.isolation, row.test, row.seen);
+    }
+    let deviations: Vec<_> = found.rows.iter().filter(|row| !row.as_expected()).collect();
+    assert!(deviations.is_empty(), "{}: {deviations:?}", found.isolation);
+    assert!(
+        found.rows.iter().filter(|row| row.number <= 6).all(|row| row.isolated),
+        "{}: {:?}",
+        found.isolation,
+        found.rows
+    );
+    let numbers: Vec<u8> = found.rows.iter().map(|row| row.number).collect();
+    assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
+    [3, 5, 7, 8, 9].map(|number: usize| found.rows[number - 1].seen)
+}
+
+fn loaded(kind: Kind) -> Server {
+    let server = Server::start(kind);
+    let population = Population::new(Scale::new(1, 100).expect("valid"), 42);
+    let loaded = load(&server.target(), &LoadOptions::new(population, 2), &AtomicBool::new(false), &|_| {}).expect("loaded");
+    assert!(loaded.broken.is_empty(), "{:?}", loaded.broken);
+    server
+}
+
+fn is_sound(server: &Server) {
+    let found = verify(&server.target(), Moment::AnyTime).expect("verified");
+    let broken: Vec<_> = found.checks.iter().filter(|check| !check.offenders.is_empty()).collect();
+    assert!(broken.is_empty(), "{broken:?}");
+    assert!(found.ledger.new_orders > 0 && found.ledger.payments > 0, "{:?}", found.ledger);
+}
+
+#[test]
+fn mariadb_keeps_apart_what_its_levels_promise() {
+    if skipped() {
+        return;
+    }
+    use Seen::{HeldUp, New, Old, Waited};
+    let server = loaded(Kind::MariaDb);
+    let default = at(&server, Isolation::Default);
+    assert_eq!(default, [Waited, Waited, Old, HeldUp, Old], "repeatable read, with gaps locked");
+    assert_eq!(at(&server, Isolation::ReadCommitted), [Waited, Waited, New, New, New]);
+    assert_eq!(at(&server, Isolation::Serializable), [Waited, Waited, HeldUp, HeldUp, HeldUp]);
+    is_sound(&server);
+}
+
+#[test]
+fn postgresql_keeps_apart_what_its_levels_promise() {
+    if skipped() {
+        return;
+    }
+    use Seen::{New, Old, Retried, Waited};
+    let server = loaded(Kind::Postgres);
+    let default = at(&server, Isolation::Default);
+    assert_eq!(default, [Waited, Waited, New, New, New], "read committed");
+    assert_eq!(at(&server, Isolation::RepeatableRead), [Retried, Retried, Old, Old, Old]);
+    assert_eq!(at(&server, Isolation::Serializable), [Retried, Retried, Old, Old, Old]);
+    is_sound(&server);
+}
