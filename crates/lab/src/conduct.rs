@@ -12,13 +12,15 @@ use rookery_store::{HostDescription, RunHeader, Store, StoreError, TrialStatus};
 use rookery_study::{Plan, StackKind, Study, Trial};
 
 use crate::{
-    Event, LabError, Listener, RunDir, check_plan, describe_host,
+    Event, LabError, Listener, RunDir,
+    calibration::Sized,
+    check_plan, describe_host,
     facts::{differences, now},
     growth::{self, Growth},
     run_dir::store_in,
     simulated,
     stack::Place,
-    stage::{Stage, guest_kind},
+    stage::{Stage, failed, guest_kind},
     storage,
 };
 
@@ -211,8 +213,14 @@ impl Conductor<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
+            let pool = stage.pool(store, trial)?;
             store.begin_trial(trial.id, &now())?;
-            match stage.perform(trial)? {
+            let record = match pool {
+                Sized::Held(pool) => stage.perform(trial, pool)?,
+                Sized::Failed(reason) => Some(failed(&reason, 0.0)),
+                Sized::Stopped => None,
+            };
+            match record {
                 Some(record) => {
                     store.end_trial(trial.id, &now(), &record)?;
                     (self.listener)(&crate::trial::ended(trial.id, &record));

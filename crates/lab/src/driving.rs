@@ -3,10 +3,11 @@
 use std::{borrow::Cow, net::SocketAddr, path::Path, time::Duration};
 
 use rookery_driver::{Assignment, Config, Limits, Phases, Script};
+use rookery_guest::{Guest, Lab};
 use rookery_study::{Plan, Point, Purpose, Trial};
 use rookery_workload::dvdstore::{ShopperParams, Size, WordLists};
 
-use crate::offered::driver_load;
+use crate::{offered::driver_load, stack::Stack};
 
 /// Where the guests of a trial are.
 pub(crate) struct Ground<'a> {
@@ -15,6 +16,17 @@ pub(crate) struct Ground<'a> {
     pub(crate) network: Option<&'a Path>,
     /// Name and address of each.
     pub(crate) guests: Vec<(String, SocketAddr)>,
+}
+
+impl<'a> Ground<'a> {
+    /// Where these guests are.
+    pub(crate) fn of(stack: &'a dyn Stack, lab: &'a dyn Lab, guests: &[Box<dyn Guest>]) -> Self {
+        Self {
+            directory: stack.directory(),
+            network: lab.network(),
+            guests: guests.iter().map(|guest| (guest.name().to_owned(), guest.address())).collect(),
+        }
+    }
 }
 
 /// The load of one trial of `point`, whose guests have a DVD Store of `size`.
@@ -42,13 +54,7 @@ pub(crate) fn config(plan: &Plan, trial: &Trial, point: &Point, size: Size, grou
         assignments: assignments.collect(),
         network: ground.network.map(Path::to_owned),
         cpus: plan.driver_cpus.clone(),
-        phases: Phases {
-            ramp_up: load.ramp_up,
-            settle: load.settle,
-            steady: steady(load, trial.purpose),
-            ramp_down: load.ramp_down,
-            drain: load.drain,
-        },
+        phases: phases(load, trial.purpose),
         load: driver_load(load, point),
         pacing: workload.pacing,
         think_time: workload.think_time,
@@ -57,6 +63,17 @@ pub(crate) fn config(plan: &Plan, trial: &Trial, point: &Point, size: Size, grou
         words: Cow::Borrowed(WordLists::own()),
         seed: trial.seed,
         confirmed_targets: Vec::new(),
+    }
+}
+
+/// The phases of a trial.
+pub(crate) fn phases(load: &rookery_study::Load, purpose: Purpose) -> Phases {
+    Phases {
+        ramp_up: load.ramp_up,
+        settle: load.settle,
+        steady: steady(load, purpose),
+        ramp_down: load.ramp_down,
+        drain: load.drain,
     }
 }
 

@@ -4,6 +4,7 @@ use std::{io, path::Path};
 
 use rookery_driver::DriverError;
 use rookery_guest::GuestError;
+use rookery_oltp::OltpError;
 use rookery_store::StoreError;
 
 /// Why a run could not go on.
@@ -36,6 +37,9 @@ pub enum LabError {
     /// The driver could not even start.
     #[error(transparent)]
     Driver(#[from] DriverError),
+    /// Terminals could not even start.
+    #[error(transparent)]
+    Terminals(#[from] OltpError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -4,6 +4,7 @@
 //! one; both end with a [`Summary`]. What happens on the way is told as [`Event`]s.
 
 mod ask;
+mod calibration;
 mod ceiling;
 mod conduct;
 mod driving;
@@ -13,7 +14,9 @@ mod facts;
 mod fate;
 mod growth;
 mod host_settings;
+mod ledger;
 mod offered;
+mod readings;
 mod rehearsal;
 mod residence;
 mod run_dir;
@@ -22,6 +25,7 @@ mod stack;
 mod stage;
 mod storage;
 mod timekeeping;
+mod traffic;
 mod trial;
 
 pub use ceiling::{CEILINGS, Gauge, Hear};

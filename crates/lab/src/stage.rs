@@ -25,9 +25,10 @@ use crate::{
     driving::Ground,
     fate::{Death, Starved, starved},
     host_settings::HostSettings,
+    ledger,
     readings::{self, Databases},
     residence::{self, Looks},
-    stack::{self, Place, Reading, Stack},
+    stack::{self, Found, Place, Reading, Stack},
     storage,
     timekeeping::BothClocks,
     traffic::Traffic,
@@ -51,39 +52,46 @@ pub(crate) struct Stage<'a> {
 }
 
 /// One trial at work: its point, what its variant asks for, its stack.
-struct Act<'a> {
-    trial: &'a Trial,
-    point: &'a Point,
-    study: &'a Study,
-    stack: Box<dyn Stack>,
+pub(crate) struct Act<'a> {
+    pub(crate) trial: &'a Trial,
+    pub(crate) point: &'a Point,
+    pub(crate) study: &'a Study,
+    pub(crate) stack: Box<dyn Stack>,
 }
 
 /// What was seen while the load was on.
-struct Driven {
-    measurement: Measurement,
+pub(crate) struct Driven {
+    pub(crate) measurement: Measurement,
     resources: Vec<ResourceSample>,
-    deaths: Vec<Death>,
+    pub(crate) deaths: Vec<Death>,
     /// Where the threads of each guest ran.
     seen: Vec<Residence>,
 }
 
 impl Stage<'_> {
-    /// Perform one trial from clone to removal. `None` = the user stopped it.
+    /// What a trial is about.
+    pub(crate) fn act<'t>(&'t self, trial: &'t Trial) -> Act<'t> {
+        let point = self.point(trial);
+        let study = self.plan.study_of(point);
+        Act {
+            trial,
+            point,
+            study,
+            stack: stack::open(study),
+        }
+    }
+
+    /// Perform one trial from clone to removal, database guests with buffer pools of `pool` bytes where it is given. `None` = the user stopped it.
     ///
     /// # Errors
     /// What is not the matter of this trial alone: no template, no driver, no host settings.
-    pub(crate) fn perform(&self, trial: &Trial) -> Result<Option<TrialRecord>, LabError> {
+    pub(crate) fn perform(&self, trial: &Trial, pool: Option<u64>) -> Result<Option<TrialRecord>, LabError> {
         let point = self.point(trial);
         let study = self.plan.study_of(point);
         if let Some(system) = &study.stack.simulated {
             return self.compute(trial, point, system);
         }
-        let act = Act {
-            trial,
-            point,
-            study,
-            stack: stack::open(study),
-        };
+        let act = self.act(trial);
         let template = match act.stack.template(&self.place, point.database) {
             Err(_) if self.stopped() => return Ok(None),
             template => template?,
@@ -98,14 +106,14 @@ impl Stage<'_> {
             repeat: trial.repeat,
         });
         quiet_disk(&template.root);
-        let mut record = self.perform_on(&act, &template)?;
+        let mut record = self.perform_on(&act, &template, pool)?;
         record.tunings.extend(held.tunings());
         held.put_back()?;
         Ok((!self.stopped()).then_some(record))
     }
 
     /// Everything between clone and removal.
-    fn perform_on(&self, act: &Act<'_>, template: &Template) -> Result<TrialRecord, LabError> {
+    fn perform_on(&self, act: &Act<'_>, template: &Template, pool: Option<u64>) -> Result<TrialRecord, LabError> {
         let began = Instant::now();
         let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point) {
             Ok(guests) => guests,
@@ -122,7 +130,7 @@ impl Stage<'_> {
                     seconds: ready_s,
                 });
                 each_guest(&mut guests, |index, guest| {
-                    act.stack.warm(guest)?;
+                    self.ready(act, guest, pool)?;
                     self.settings(act, guest, index)
                 })
                 .map(|settings| (ready_s, settings))
@@ -153,6 +161,14 @@ impl Stage<'_> {
             .iter()
             .find(|point| point.id == trial.point)
             .expect("a plan whose trials have points")
+    }
+
+    /// Bring a healthy guest into the state in which the load shall find it.
+    pub(crate) fn ready(&self, act: &Act<'_>, guest: &mut dyn Guest, pool: Option<u64>) -> Result<(), String> {
+        if let (Some(bytes), Some(stack)) = (pool, act.stack.order_entry()) {
+            stack.set_pool(&self.place, guest, bytes)?;
+        }
+        act.stack.warm(guest)
     }
 
     /// All settings in force in a guest: those of its stack, of its storage and of its place.
@@ -206,11 +222,7 @@ impl Stage<'_> {
         settings: &[Vec<Reading>],
         ready_s: f64,
     ) -> Result<TrialRecord, LabError> {
-        let ground = Ground {
-            directory: act.stack.directory(),
-            network: self.place.lab.network(),
-            guests: guests.iter().map(|guest| (guest.name().to_owned(), guest.address())).collect(),
-        };
+        let ground = Ground::of(act.stack.as_ref(), self.place.lab, guests);
         let traffic = Traffic::of(self.plan, act.trial, act.point, act.stack.as_ref(), &ground)?;
         let clocks = BothClocks::read();
         let Driven {
@@ -242,7 +254,7 @@ impl Stage<'_> {
         });
         let found = each_guest(guests, |_, guest| {
             let dead = dead(guest);
-            Ok(act.stack.audit(&self.place, guest, act.point.database, dead))
+            Ok(self.audit(act, guest, dead))
         });
         let audits = guests
             .iter()
@@ -269,8 +281,16 @@ impl Stage<'_> {
         ))
     }
 
+    /// What the load left in a guest's database; the guest ends.
+    fn audit(&self, act: &Act<'_>, guest: &mut dyn Guest, dead: bool) -> Result<Found, String> {
+        match (act.stack.order_entry(), &act.study.workload.orderentry) {
+            (Some(stack), Some(wanted)) => ledger::audit(stack, &self.place, guest, dead, wanted.verify),
+            _ => act.stack.audit(&self.place, guest, act.point.database, dead),
+        }
+    }
+
     /// Put the load on while watching the guests: one that dies ends the load.
-    fn drive(&self, traffic: &Traffic, act: &Act<'_>, guests: &mut [Box<dyn Guest>]) -> Result<Driven, LabError> {
+    pub(crate) fn drive(&self, traffic: &Traffic, act: &Act<'_>, guests: &mut [Box<dyn Guest>]) -> Result<Driven, LabError> {
         let mut probes: Vec<_> = guests.iter().map(|guest| (guest.name().to_owned(), guest.usage_probe())).collect();
         probes.push(("host".to_owned(), host_probe()));
         probes.push(("driver".to_owned(), own_probe()));
@@ -513,7 +533,7 @@ fn names(guests: &[Box<dyn Guest>]) -> Vec<String> {
     guests.iter().map(|guest| guest.name().to_owned()).collect()
 }
 
-fn failed(reason: &str, ready_s: f64) -> TrialRecord {
+pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
     TrialRecord {
         outcome: Outcome::Failed,
         reasons: vec![reason.to_owned()],

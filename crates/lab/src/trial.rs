@@ -11,6 +11,7 @@ use rookery_study::Study;
 use crate::{
     Event,
     fate::{Death, Starved},
+    ledger,
     stack::Found,
 };
 
@@ -106,9 +107,25 @@ fn silent(measurement: &Measurement) -> impl Iterator<Item = String> {
 
 /// Compare a guest's database with what its users were told.
 pub(crate) fn audit(guest: &str, seen: &GuestMeasurement, found: Result<Found, String>, deaths: &[Death]) -> OrderAudit {
-    let acknowledged = seen.shop.n_purchase_from_start.saturating_sub(seen.shop.n_rollbacks_from_start);
-    let unanswered = seen.shop.n_purchase_unanswered;
+    let (acknowledged, unanswered) = match &seen.orderentry {
+        Some(counters) => (counters.told.new_orders, counters.unknown.new_orders),
+        None => (
+            seen.shop.n_purchase_from_start.saturating_sub(seen.shop.n_rollbacks_from_start),
+            seen.shop.n_purchase_unanswered,
+        ),
+    };
     let (orders, faults) = match found {
+        Ok(Found {
+            orders,
+            ledger: Some(ledger),
+            mut faults,
+        }) => {
+            let fault = seen.orderentry.as_ref().and_then(|counters| ledger::compare(counters, ledger));
+            if let Some(fault) = fault {
+                faults.insert(0, fault);
+            }
+            (orders, faults)
+        }
         Ok(Found { orders, mut faults, .. }) => {
             if !(acknowledged..=acknowledged + unanswered).contains(&orders) {
                 faults.insert(

@@ -12,7 +12,7 @@ use serde_json::{Map, Number, Value, json};
 use crate::{Store, StoreError};
 
 /// File name and query of every exported table. Histograms stay in the store: they are no text.
-const TABLES: [(&str, &str); 14] = [
+const TABLES: [(&str, &str); 15] = [
     ("points", "SELECT * FROM points ORDER BY point"),
     ("trials", "SELECT * FROM trials ORDER BY trial"),
     ("attempts", "SELECT * FROM attempts ORDER BY trial, attempt"),
@@ -38,6 +38,7 @@ const TABLES: [(&str, &str); 14] = [
     ("audits", "SELECT * FROM audits ORDER BY trial, position"),
     ("tunings", "SELECT * FROM tunings ORDER BY trial, position"),
     ("logs", "SELECT * FROM logs ORDER BY trial, position"),
+    ("pools", "SELECT * FROM pools ORDER BY point"),
 ];
 
 /// Write one CSV file (RFC 4180, UTF-8, a head line, units in the names) per table into `dir`, which is made if need be.

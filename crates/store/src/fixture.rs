@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rookery_stats::{
-    ArrivalCounts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing,
-    ResourceSample, SecondSample, ShopCounters, Window,
+    ArrivalCounts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Measurement, Mode, OperationMeasurement,
+    Pacing, ResourceSample, SecondSample, ShopCounters, Window,
     qos::{PercentileLimit, Qos, judge},
 };
 use rookery_study::{
@@ -228,6 +228,12 @@ fn resource(second: u32) -> ResourceSample {
         at_s: f64::from(second) - 1.5,
         cpu_cores: 0.5,
         memory_bytes: 1 << 30,
+        io: (second > 1).then_some(IoRates {
+            reads_per_s: 12.5,
+            writes_per_s: 100.0,
+            read_bytes_per_s: 204_800.0,
+            written_bytes_per_s: 0.0,
+        }),
     }
 }
 

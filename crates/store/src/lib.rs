@@ -14,6 +14,7 @@ mod fixture;
 mod journal;
 mod model;
 mod open;
+mod pools;
 mod read;
 pub mod schema;
 #[cfg(test)]
@@ -24,3 +25,4 @@ pub use error::StoreError;
 pub use export::{export_csv, export_json};
 pub use journal::Store;
 pub use model::{Attempt, GuestLog, HostDescription, Note, OrderAudit, Outcome, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning};
+pub use pools::{PoolRound, PoolSizing};

@@ -1,8 +1,8 @@
 //! Reading the record of one trial back; nothing in it is trusted.
 
 use rookery_stats::{
-    DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, Latencies, Measurement, OperationMeasurement, ResourceSample, SecondSample,
-    ShopCounters, Window,
+    DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement, ResourceSample,
+    SecondSample, ShopCounters, Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
@@ -137,7 +137,7 @@ fn guest(cells: &Cells<'_>) -> Result<GuestMeasurement, String> {
         operations: Vec::new(),
         series: Vec::new(),
         errors: Vec::new(),
-        orderentry: None,
+        orderentry: cells.optional_json("orderentry_json")?,
         shop: shop(cells)?,
         busy_s: cells.real("busy_s")?,
         idle_s: cells.real("idle_s")?,
@@ -233,7 +233,20 @@ fn resource(cells: &Cells<'_>) -> Result<ResourceSample, String> {
         at_s: cells.real("at_s")?,
         cpu_cores: cells.real("cpu_cores")?,
         memory_bytes: cells.count("memory_bytes")?,
+        io: io_rates(cells)?,
     })
+}
+
+fn io_rates(cells: &Cells<'_>) -> Result<Option<IoRates>, String> {
+    let Some(reads_per_s) = cells.optional_real("reads_per_s")? else {
+        return Ok(None);
+    };
+    Ok(Some(IoRates {
+        reads_per_s,
+        writes_per_s: cells.real("writes_per_s")?,
+        read_bytes_per_s: cells.real("read_bytes_per_s")?,
+        written_bytes_per_s: cells.real("written_bytes_per_s")?,
+    }))
 }
 
 fn audit(cells: &Cells<'_>) -> Result<OrderAudit, String> {

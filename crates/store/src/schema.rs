@@ -1,4 +1,4 @@
-//! The schema of `run.sqlite`, version 3.
+//! The schema of `run.sqlite`, version 4.
 //!
 //! | table | one row per | holds |
 //! |---|---|---|
@@ -9,15 +9,16 @@
 //! | `records` | ended trial | outcome and the time until all guests were healthy |
 //! | `reasons` | reason | why a trial is void or failed |
 //! | `measurements` | measured trial | loop type, window, and the driver's evidence about itself |
-//! | `guests` | guest of a trial | users, busy and idle time, counters of the original driver |
+//! | `guests` | guest of a trial | users, busy and idle time, counters of the original driver; counters of order entry as JSON |
 //! | `operations` | operation of a guest | counts and both histograms as HDR V2 blobs |
 //! | `seconds` | second of a guest | the time series |
 //! | `errors`, `error_examples` | class of failures | counts and first examples |
 //! | `verdicts`, `rules` | judged trial, its rules | limits, values, outcomes |
-//! | `resources` | sample | CPU and memory of host, driver and guests |
+//! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O are NULL where nobody counts |
 //! | `audits` | guest of a trial | orders in the database against orders acknowledged |
 //! | `tunings` | setting of a guest | asked, effective, at the end |
 //! | `logs` | guest of a trial | tail of its log |
+//! | `pools` | point with a hit ratio to hold | the buffer pool that calibration found, and its rounds as JSON |
 //! | `notes` | remark | remarks on the whole run |
 //!
 //! Units stand at the end of column names. A number that could not be computed is NULL. The columns `service_*_us` of
@@ -34,7 +35,7 @@ use rusqlite::Connection;
 /// Marks the file as ours: `ROOK`.
 pub const APPLICATION_ID: i64 = 0x524f_4f4b;
 /// Version of the schema.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 4;
 
 /// The tables.
 pub const TABLES: &str = "
@@ -77,7 +78,7 @@ CREATE TABLE guests (
     rollback_rate REAL, n_login_overall INTEGER NOT NULL, n_newcust_overall INTEGER NOT NULL, n_browse_overall INTEGER NOT NULL,
     n_purchase_overall INTEGER NOT NULL, rt_login_avg_msec REAL, rt_newcust_avg_msec REAL, rt_browse_avg_msec REAL,
     rt_purchase_avg_msec REAL, n_purchase_from_start INTEGER NOT NULL, n_rollbacks_from_start INTEGER NOT NULL,
-    n_purchase_unanswered INTEGER NOT NULL,
+    n_purchase_unanswered INTEGER NOT NULL, orderentry_json TEXT,
     PRIMARY KEY (trial, guest)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE operations (
@@ -111,7 +112,7 @@ CREATE TABLE rules (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE resources (
     trial INTEGER NOT NULL REFERENCES trials, position INTEGER NOT NULL, subject TEXT NOT NULL, at_s REAL, cpu_cores REAL,
-    memory_bytes INTEGER NOT NULL,
+    memory_bytes INTEGER NOT NULL, reads_per_s REAL, writes_per_s REAL, read_bytes_per_s REAL, written_bytes_per_s REAL,
     PRIMARY KEY (trial, position)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE audits (
@@ -129,6 +130,9 @@ CREATE TABLE logs (
     trial INTEGER NOT NULL REFERENCES trials, position INTEGER NOT NULL, guest TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (trial, position)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE pools (
+    point INTEGER PRIMARY KEY REFERENCES points, target REAL, bytes INTEGER NOT NULL, hit REAL, reached INTEGER NOT NULL, rounds_json TEXT NOT NULL
+) STRICT;
 CREATE TABLE notes (
     note INTEGER PRIMARY KEY, at TEXT NOT NULL, text TEXT NOT NULL
 ) STRICT;

@@ -1,6 +1,6 @@
 //! Writing the record of one trial.
 
-use rookery_stats::{GuestMeasurement, Latencies, Measurement, OperationMeasurement, qos::Limited, qos::Verdict};
+use rookery_stats::{GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement, OrderEntryCounters, qos::Limited, qos::Verdict};
 use rusqlite::{Transaction, params};
 
 use crate::{
@@ -72,7 +72,7 @@ fn write_guest(transaction: &Transaction<'_>, trial: u32, position: usize, guest
     let shop = &guest.shop;
     let mut statement = transaction.prepare_cached(
         "INSERT INTO guests VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-         ?23, ?24, ?25)",
+         ?23, ?24, ?25, ?26)",
     )?;
     statement.execute(params![
         trial,
@@ -100,8 +100,19 @@ fn write_guest(transaction: &Transaction<'_>, trial: u32, position: usize, guest
         int(shop.n_purchase_from_start),
         int(shop.n_rollbacks_from_start),
         int(shop.n_purchase_unanswered),
+        guest.orderentry.as_ref().map(|counters| json_of(&finite(counters))),
     ])?;
     Ok(())
+}
+
+/// JSON has no number for what could not be computed: figures of a window of no length are zero.
+fn finite(counters: &OrderEntryCounters) -> OrderEntryCounters {
+    let finite = |figure: f64| if figure.is_finite() { figure } else { 0.0 };
+    OrderEntryCounters {
+        nopm: finite(counters.nopm),
+        tpm: finite(counters.tpm),
+        ..counters.clone()
+    }
 }
 
 fn write_operation(
@@ -205,10 +216,22 @@ fn write_verdict(transaction: &Transaction<'_>, trial: u32, verdict: &Verdict) -
 }
 
 fn write_evidence(transaction: &Transaction<'_>, trial: u32, record: &TrialRecord) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare_cached("INSERT INTO resources VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    let mut statement = transaction.prepare_cached("INSERT INTO resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     for (position, sample) in record.resources.iter().enumerate() {
         let memory = int(sample.memory_bytes);
-        statement.execute(params![trial, at(position), sample.subject, sample.at_s, sample.cpu_cores, memory])?;
+        let io = |of: fn(&IoRates) -> f64| sample.io.as_ref().map(of);
+        statement.execute(params![
+            trial,
+            at(position),
+            sample.subject,
+            sample.at_s,
+            sample.cpu_cores,
+            memory,
+            io(|rates| rates.reads_per_s),
+            io(|rates| rates.writes_per_s),
+            io(|rates| rates.read_bytes_per_s),
+            io(|rates| rates.written_bytes_per_s),
+        ])?;
     }
     let mut statement = transaction.prepare_cached("INSERT INTO audits VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
     for (position, audit) in record.audits.iter().enumerate() {

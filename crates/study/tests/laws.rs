@@ -2,7 +2,10 @@
 
 mod common;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use common::{assert_plan, assert_useful, host};
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -11,10 +14,15 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, Document, Expression, GuestKind, GuestShape, HostUse, IoUse,
-    JournalMode, LampUse, Layout, Load, LoadModel, OpenLoad, Order, Over, Pages, Per, Pin, Plan, Precision, Scaled, SearchUse,
-    SettingValue, SimulatedUse, StackKind, StackUse, StorageUse, Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeFileSystem,
-    VolumeUse, WebServer, Workload, WorkloadKind,
+    AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, DatabaseSize, DatabaseUse, Document, Expression, GuestKind,
+    GuestShape, HostUse, IoUse, JournalMode, LampUse, Layout, Load, LoadModel, OpenLoad, Order, OrderentryUse, Over, Pages, Per, Pin, Plan,
+    Precision, Scaled, SearchUse, SettingValue, SimulatedUse, StackKind, StackUse, StorageUse, Study, TuningProfile, Vcpus, Visit,
+    VolumeCache, VolumeFileSystem, VolumeUse, WebServer, Workload, WorkloadKind,
+};
+use rookery_workload::orderentry::{
+    DeliveryMode, HitTarget, Isolation, Profile,
+    sql::Style,
+    terminal::{Binding, Mix, Pacing as TerminalPacing},
 };
 
 fn per() -> impl Strategy<Value = Per> {
@@ -48,7 +56,7 @@ prop_compose! {
         database in amount(0.5, 500.0, "MB"), think_time in time(1, MINUTE), pacing in select(vec![Pacing::Think, Pacing::Cycle]),
         new_customers in 0.0..=1.0, searches in 1_u32..=100, search_batch in 1_u32..=50, line_items in 1_u32..=50,
     ) -> Workload {
-        Workload { kind: WorkloadKind::Dvdstore, database, think_time, pacing, new_customers, searches, search_batch, line_items }
+        Workload { kind: WorkloadKind::Dvdstore, database, think_time, pacing, new_customers, searches, search_batch, line_items, orderentry: None }
     }
 }
 
@@ -273,6 +281,87 @@ prop_compose! {
     }
 }
 
+/// Settings of one database server.
+fn settings_of(component: &'static str) -> impl Strategy<Value = BTreeMap<String, SettingValue>> {
+    vec(("[A-Za-z][A-Za-z0-9_]{0,20}", any::<bool>()), 0..4).prop_map(move |settings| {
+        let named = settings
+            .into_iter()
+            .map(|(name, value)| (format!("{component}.{name}"), SettingValue::Boolean(value)));
+        named.collect()
+    })
+}
+
+prop_compose! {
+    fn order_entry()(
+        profile in select(Profile::ALL.to_vec()), warehouses in amount(1.0, 50.0, ""), mib in option::of(amount(100.0, 900.0, "MiB")),
+        divisor in select(vec![1, 2, 10, 100]), binding in select(vec![Binding::Fixed, Binding::Uniform, Binding::Slice]),
+        weights in option::of([0_u32..9, 1..9, 0..9, 0..9, 0..9]), scale in option::of(0.01..100.0_f64), spec in any::<bool>(),
+        statements in select(vec![Style::Plain, Style::Batched, Style::Pipelined]), isolation in select(vec![Isolation::Default, Isolation::Serializable]),
+        deferred in any::<bool>(), foreign_keys in any::<bool>(), history_pk in any::<bool>(), max_retries in 0_u32..1000,
+        hit in option::of(0.01..0.99_f64), verify in any::<bool>(),
+        postgresql in any::<bool>(), tuning in select(vec![TuningProfile::Stock, TuningProfile::Rhev, TuningProfile::Modern]),
+        buffer_pool in select(vec![BufferPool::Cold, BufferPool::Warm]), ours in settings_of("mariadb"), theirs in settings_of("postgresql"),
+    ) -> (OrderentryUse, StackUse) {
+        let wanted = OrderentryUse {
+            profile,
+            size: mib.map_or(DatabaseSize::Warehouses(warehouses), DatabaseSize::Mib),
+            divisor,
+            binding,
+            mix: weights.map_or(Mix::Deck, Mix::Weighted),
+            pacing: match scale {
+                Some(scale) => TerminalPacing::Scaled(scale),
+                None if spec => TerminalPacing::Spec,
+                None => TerminalPacing::None,
+            },
+            statements,
+            isolation,
+            delivery: if deferred { DeliveryMode::Deferred } else { DeliveryMode::Inline },
+            foreign_keys,
+            history_pk,
+            max_retries,
+            // The profile presets one, and nothing takes it away.
+            hit_target: hit.map(|hit| HitTarget::try_from(hit).expect("a share")).or(profile.settings().hit_target),
+            verify,
+        };
+        let (kind, settings) = if postgresql { (StackKind::Postgresql, theirs) } else { (StackKind::Mariadb, ours) };
+        let database = Some(DatabaseUse { tuning, buffer_pool, settings });
+        (wanted, StackUse { kind, pages: Pages::Corrected, database, ..StackUse::default() })
+    }
+}
+
+/// The same study with order entry in place of the shop.
+fn ordering(mut study: Study, mut wanted: OrderentryUse, stack: StackUse) -> Study {
+    if let Some(open) = &mut study.load.open {
+        (study.load.model, open.visit) = (LoadModel::Open, Visit::Single);
+        wanted.pacing = TerminalPacing::None;
+    }
+    for limit in &mut study.qos.percentiles {
+        limit.operation = limit
+            .operation
+            .take()
+            .map(|name| if name == "order" { "new-order" } else { "payment" }.to_owned());
+    }
+    let place = |limit: &PercentileLimit| limit.operation.as_deref().map(|name| name == "payment");
+    study.qos.percentiles.sort_by_key(place);
+    if study.qos.percentiles.is_empty() {
+        let limit_us = 1_000_000;
+        study.qos.percentiles.push(PercentileLimit {
+            operation: None,
+            percentile: 99.0,
+            limit_us,
+        });
+    }
+    let text = "title = \"t\"\nworkload = { kind = \"dvdstore\" }\nload = { users = 1 }\n[[layout]]\nname = \"a\"\n";
+    let shop = Document::parse("s.toml", text).expect("a study").study().workload.clone();
+    study.workload = Workload {
+        kind: WorkloadKind::Orderentry,
+        orderentry: Some(wanted),
+        ..shop
+    };
+    study.stack = stack;
+    study
+}
+
 prop_compose! {
     fn simulated()(
         host_cpus in 2_u32..=1024, cpu_us in 1_u64..10_000_000, disk_us in 0_u64..10_000_000, lock_us in 0_u64..10_000_000,
@@ -304,6 +393,7 @@ fn stack() -> impl Strategy<Value = StackUse> {
             pages,
             extra_cpu: Duration::from_micros(if kind == StackKind::Embedded { extra_us } else { 0 }),
             lamp,
+            database: None,
             simulated,
         }
     })
@@ -340,6 +430,14 @@ fn study() -> impl Strategy<Value = Study> {
     })
 }
 
+/// Such a study, or one of order entry in its place.
+fn any_study() -> impl Strategy<Value = Study> {
+    (study().boxed(), option::of(order_entry().boxed())).prop_map(|(study, wanted)| match wanted {
+        Some((wanted, stack)) if study.guest.kind != GuestKind::Fake => ordering(study, wanted, stack),
+        _ => study,
+    })
+}
+
 fn document(study: &Study) -> Document {
     Document::parse("s.toml", &study.to_toml()).unwrap_or_else(|problems| panic!("{problems}\n{}", study.to_toml()))
 }
@@ -348,13 +446,13 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_is_read_again(study in study()) {
+    fn what_is_written_is_read_again(study in any_study()) {
         let document = document(&study);
         prop_assert_eq!(document.study(), &study);
     }
 
     #[test]
-    fn plans_hold_their_laws_and_are_repeatable(study in study()) {
+    fn plans_hold_their_laws_and_are_repeatable(study in any_study()) {
         let document = document(&study);
         match Plan::of(&document, &host()) {
             Ok(plan) => {

@@ -137,7 +137,7 @@ mod tests {
     fn warehouses_and_sizes_become_populations() {
         assert_eq!(databases("", ""), ["1 warehouse"]);
         assert_eq!(
-            databases("warehouses = \"4 per host\"", "guests = [1, 3]\nvcpus = 0.5"),
+            databases("warehouses = \"4 per host\"", "guests = [1, 3]"),
             ["4 warehouses", "2 warehouses"]
         );
         assert_eq!(
@@ -145,7 +145,7 @@ mod tests {
             ["3 warehouses of 1/100"]
         );
         assert_eq!(databases("db_size = \"207MiB\"", ""), ["2 warehouses"]);
-        assert_eq!(databases("db_size = \"50% * memory\"", ""), ["3 warehouses"]);
+        assert_eq!(databases("db_size = \"50% * memory\"", "[guest]\nmemory = \"640MiB\""), ["3 warehouses"]);
         assert_eq!(databases("profile = \"seed001\"", ""), ["64 warehouses"]);
     }
 

@@ -187,6 +187,19 @@ pub enum Isolation {
     Serializable,
 }
 
+impl Isolation {
+    /// The name in studies.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::ReadCommitted => "read_committed",
+            Self::RepeatableRead => "repeatable_read",
+            Self::Serializable => "serializable",
+        }
+    }
+}
+
 impl FromStr for Isolation {
     type Err = ParseNameError;
 

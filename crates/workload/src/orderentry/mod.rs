@@ -9,6 +9,7 @@ mod conditions;
 mod constants;
 mod ddl;
 mod decimal;
+pub mod dial;
 mod dialect;
 mod figures;
 pub mod population;

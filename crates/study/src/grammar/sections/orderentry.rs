@@ -287,3 +287,112 @@ impl OrderentryKeys {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::*, *};
+    use crate::Study;
+
+    fn study(keys: &str, more: &str) -> Result<Study, String> {
+        let text = text(keys, more);
+        with(&text).map_err(|_| refusal(&text))
+    }
+
+    fn text(keys: &str, more: &str) -> String {
+        let stack = if more.contains("[stack]") {
+            ""
+        } else {
+            "[stack]\nkind = \"mariadb\"\n"
+        };
+        format!("[workload]\nkind = \"orderentry\"\n{keys}\n{stack}{more}\n")
+    }
+
+    fn wanted(keys: &str) -> OrderentryUse {
+        let study = study(keys, "").unwrap_or_else(|why| panic!("{why}"));
+        study.workload.orderentry.expect("order entry")
+    }
+
+    #[test]
+    fn profiles_preset_what_later_keys_override() {
+        let spec = wanted("profile = \"spec\"");
+        assert_eq!((spec.binding, spec.pacing, spec.divisor), (Binding::Fixed, Pacing::Spec, 1));
+        let other = wanted("profile = \"spec\"\npacing = \"scaled\"\npacing_scale = 0.1\nbinding = \"slice\"");
+        assert_eq!((other.binding, other.pacing), (Binding::Slice, Pacing::Scaled(0.1)));
+        let held = wanted("profile = \"seed003\"");
+        assert_eq!(held.hit_target.map(|target| target.ratio()), Some(0.8));
+        assert_eq!(wanted("profile = \"mini\"").divisor, 100);
+        assert_eq!(wanted("mix = \"weighted\"").mix, Mix::MINIMUMS);
+        assert!(wanted("").verify);
+    }
+
+    #[test]
+    fn limits_of_a_paper_hold_where_the_study_has_none() {
+        let limits = |keys: &str, more: &str| study(keys, more).expect("valid").qos.percentiles;
+        assert_eq!(limits("", "").len(), 0);
+        let spec = limits("profile = \"spec\"", "");
+        let told: Vec<_> = spec.iter().map(|limit| (limit.operation.as_deref(), limit.limit_us)).collect();
+        assert_eq!(told[0], (Some("new-order"), 5_000_000));
+        assert_eq!(told[4], (Some("stock-level"), 20_000_000));
+        assert_eq!(limits("profile = \"seed001\"", "[qos]\np95 = \"1s\"").len(), 1);
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        for (keys, more, expected) in [
+            (
+                "searches = 4",
+                "",
+                "`workload.searches` belongs to the DVD Store, but `workload.kind` is \"orderentry\"",
+            ),
+            ("pacing = \"cycle\"", "", "`workload.pacing` = \"cycle\" belongs to the DVD Store"),
+            ("pacing = \"scaled\"", "", "`workload.pacing_scale` is missing"),
+            ("pacing_scale = 2.0", "", "has no meaning without `pacing = \"scaled\"`"),
+            ("warehouses = 2\ndb_size = \"1GB\"", "", "both say how large the database is"),
+            (
+                "weights = [1, 1, 1, 1, 1]",
+                "",
+                "`workload.weights` has no meaning in a mix from the deck",
+            ),
+            ("divisor = 3", "", "divisor 3: use 1 for a whole database"),
+            (
+                "",
+                "[stack]\nkind = \"lamp\"",
+                "\"orderentry\", which the stack \"lamp\" does not carry",
+            ),
+            ("", "[guest]\nkind = \"fake\"", "order entry needs a database that runs"),
+            ("", "[qos.purchase]\np95 = \"1s\"", "`qos.purchase` limits an operation that"),
+            (
+                "statements = \"procs\"",
+                "[stack]\nkind = \"sqlite\"",
+                "sqlite has no statements = \"procs\"",
+            ),
+            ("hit_target = 0.9", "[stack]\nkind = \"sqlite\"", "SQLite has none"),
+            (
+                "",
+                "[stack]\nkind = \"postgresql\"\ntuning = \"pureflex\"",
+                "has no tuning \"pureflex\"",
+            ),
+            (
+                "",
+                "[stack]\nkind = \"postgresql\"\n[stack.settings]\n\"mariadb.x\" = 1",
+                "`mariadb.x` is not one of the stack \"postgresql\"",
+            ),
+            (
+                "",
+                "[stack]\nkind = \"mariadb\"\npages = \"faithful\"",
+                "belongs to the stacks of the DVD Store",
+            ),
+            (
+                "",
+                "[load]\nmodel = \"partly-open\"\nrate = 3\nacts = 2",
+                "order entry has no visits",
+            ),
+            ("pacing = \"spec\"", "[load]\nmodel = \"open\"\nrate = 3", "arrive at a rate"),
+        ] {
+            let refused = study(keys, more).expect_err(keys);
+            assert!(refused.contains(expected), "{keys} {more}: {refused}");
+        }
+        let shop = refusal("[workload]\nkind = \"dvdstore\"\nwarehouses = 2\n");
+        assert!(shop.contains("`workload.warehouses` belongs to order entry"), "{shop}");
+    }
+}

@@ -1,0 +1,154 @@
+//! Calibration trials: which buffer pool gives the hit ratio that a study asks for. They come before the first trial of a point, and what they
+//! find is kept for all of its trials.
+
+use rookery_guest::{Template, remove_all};
+use rookery_store::{PoolRound, PoolSizing, Store};
+use rookery_study::{StackKind, Trial};
+use rookery_workload::orderentry::{Dialect, dial::Dial};
+
+use crate::{
+    LabError,
+    driving::Ground,
+    host_settings::HostSettings,
+    readings::hit_ratio,
+    stage::{Act, Stage, each_guest},
+    traffic::Traffic,
+};
+
+const MIB: u64 = 1 << 20;
+
+/// How the search for a pool ended.
+pub(crate) enum Sized {
+    /// The study asks for no hit ratio, or the pool is known: this one, if any.
+    Held(Option<u64>),
+    /// The user stopped it.
+    Stopped,
+    /// A calibration trial failed, for this reason.
+    Failed(String),
+}
+
+impl Stage<'_> {
+    /// The pool that all trials of this trial's point hold: kept in the store, or found now and kept there.
+    ///
+    /// # Errors
+    /// What is not the matter of one trial: no template, no driver, no host settings, no disk.
+    pub(crate) fn pool(&self, store: &Store, trial: &Trial) -> Result<Sized, LabError> {
+        let act = self.act(trial);
+        let Some(target) = act.study.workload.orderentry.as_ref().and_then(|wanted| wanted.hit_target) else {
+            return Ok(Sized::Held(None));
+        };
+        let known = store.pools()?.into_iter().find(|pool| pool.point == act.point.id);
+        if let Some(known) = known {
+            return Ok(Sized::Held(Some(known.bytes)));
+        }
+        let template = match act.stack.template(&self.place, act.point.database) {
+            Err(_) if self.stopped() => return Ok(Sized::Stopped),
+            template => template?,
+        };
+        let held = match HostSettings::hold(act.study.host.settings.as_deref(), self.run, self.place.stop) {
+            Err(_) if self.stopped() => return Ok(Sized::Stopped),
+            held => held?,
+        };
+        let found = self.search(&act, &template, target.ratio());
+        held.put_back()?;
+        match found? {
+            Ok(pool) => {
+                store.keep_pool(&pool)?;
+                Ok(Sized::Held(Some(pool.bytes)))
+            }
+            Err(_) if self.stopped() => Ok(Sized::Stopped),
+            Err(reason) => Ok(Sized::Failed(reason)),
+        }
+    }
+
+    fn search(&self, act: &Act<'_>, template: &Template, target: f64) -> Result<Result<PoolSizing, String>, LabError> {
+        let mut dial = dial(act, target);
+        while let Some(bytes) = dial.next() {
+            if self.stopped() {
+                return Ok(Err("stopped".to_owned()));
+            }
+            let hit = match self.round(act, template, bytes)? {
+                Ok(hit) => hit,
+                Err(reason) => {
+                    let what = format!("a calibration trial with a buffer pool of {} failed: {reason}", mib(bytes));
+                    return Ok(Err(what));
+                }
+            };
+            dial.tell(bytes, hit);
+            let detail = format!(
+                "point {}: {} gives {:.1} %, asked {:.1} %",
+                act.point.id,
+                mib(bytes),
+                100.0 * hit,
+                100.0 * target
+            );
+            self.place.building("buffer pool", detail);
+        }
+        let Some(best) = dial.best() else {
+            return Ok(Err("no buffer pool could be tried".to_owned()));
+        };
+        Ok(Ok(PoolSizing {
+            point: act.point.id,
+            target,
+            bytes: best.bytes,
+            hit: best.hit,
+            reached: dial.reached(),
+            rounds: dial
+                .tried()
+                .iter()
+                .map(|tried| PoolRound {
+                    bytes: tried.bytes,
+                    hit: tried.hit,
+                })
+                .collect(),
+        }))
+    }
+
+    /// One calibration trial: the whole of a trial but for its records. The hit ratio over all guests.
+    fn round(&self, act: &Act<'_>, template: &Template, bytes: u64) -> Result<Result<f64, String>, LabError> {
+        let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point) {
+            Ok(guests) => guests,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let ready = self
+            .start(act.study, &mut guests)
+            .map_err(|error| error.to_string())
+            .and_then(|()| each_guest(&mut guests, |_, guest| self.ready(act, guest, Some(bytes))));
+        let driven = match ready {
+            Ok(_) => {
+                let ground = Ground::of(act.stack.as_ref(), self.place.lab, &guests);
+                Traffic::of(self.plan, act.trial, act.point, act.stack.as_ref(), &ground)
+                    .and_then(|traffic| self.drive(&traffic, act, &mut guests))
+                    .map(Ok)
+            }
+            Err(reason) => Ok(Err(reason)),
+        };
+        let removed = remove_all(&mut guests);
+        let driven = match driven {
+            Err(LabError::Terminals(error)) => Err(error.to_string()),
+            driven => driven?,
+        };
+        removed?;
+        Ok(driven.and_then(|driven| match driven.deaths.first() {
+            Some(death) => Err(format!("guest {} died under load: {}", death.guest, death.reason)),
+            None => hit_ratio(&driven.measurement).ok_or_else(|| "no server told what its buffers were asked for".to_owned()),
+        }))
+    }
+}
+
+/// The search of a point, within what its guests have memory for.
+fn dial(act: &Act<'_>, target: f64) -> Dial {
+    let data = act.point.database.orderentry();
+    let database = data.map_or(MIB, |data| data.bytes());
+    let most = (act.point.memory_mib * MIB * 7 / 10).min(2 * database);
+    // InnoDB takes no less than 5 MiB, and steps of 1 MiB; PostgreSQL no less than 128 KiB.
+    let (dialect, least, step) = match act.study.stack.kind {
+        StackKind::Postgresql => (Dialect::Postgresql, MIB, MIB / 8),
+        _ => (Dialect::Mariadb, 6 * MIB, MIB),
+    };
+    Dial::new(target, dialect, database, least, most, step)
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", (bytes as f64 / MIB as f64 * 100.0).round() / 100.0)
+}
