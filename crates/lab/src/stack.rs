@@ -1,7 +1,10 @@
 //! A stack as the lab handles it: its template, what each guest runs, the state before the load, the proof after it.
 
+mod copy;
+mod database;
 mod embedded;
 mod lamp;
+mod layers;
 
 use std::{
     net::SocketAddr,
@@ -13,6 +16,7 @@ use std::{
 
 use rookery_guest::{Guest, GuestError, GuestFile, Health, Kind, Lab, Recipe, Template};
 use rookery_oltp::Target;
+use rookery_stack::database::BufferCounters;
 use rookery_stats::LedgerCounts;
 use rookery_study::{Point, PointData, Study};
 use rookery_workload::dvdstore::Size;
@@ -187,23 +191,6 @@ pub(crate) trait OrderEntry: Sync {
     fn revive(&self, place: &Place<'_>, guest: &mut dyn Guest) -> Result<(), String>;
 }
 
-/// What a database server counts of its buffers since its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BufferCounters {
-    /// Pages that were asked for.
-    pub(crate) logical: u64,
-    /// Pages of these that were not in the buffer pool.
-    pub(crate) misses: u64,
-    /// Pages that were read ahead, unasked; nothing where the server does not count them.
-    pub(crate) read_ahead: Option<u64>,
-    /// Bytes that the server read from files; nothing where it does not count them.
-    pub(crate) read_bytes: Option<u64>,
-    /// Size of the buffer pool, bytes.
-    pub(crate) pool_bytes: Option<u64>,
-    /// Size of the database, bytes.
-    pub(crate) database_bytes: Option<u64>,
-}
-
 /// The size of a DVD Store, for stacks that carry nothing else.
 pub(crate) fn dvdstore(data: PointData) -> Result<Size, String> {
     data.dvdstore()
@@ -218,6 +205,9 @@ pub(crate) fn without_database(study: &Study) -> Option<Box<dyn Stack>> {
 
 /// The stack of a study's variant, which is not simulated: such a one has none.
 pub(crate) fn open(study: &Study) -> Box<dyn Stack> {
+    if let Some(database) = database::Database::of(study) {
+        return Box::new(database);
+    }
     match &study.stack.lamp {
         Some(wanted) => Box::new(lamp::Lamp::of(study, wanted)),
         None => Box::new(embedded::Embedded::of(study)),

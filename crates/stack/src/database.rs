@@ -114,30 +114,29 @@ impl Engine {
 
     /// The way of the terminals: over TCP, to a guest whose server listens at `address`.
     ///
-    /// # Errors
-    /// None with the addresses of guests; the words of the one who reads URLs otherwise.
-    pub fn clients(self, address: SocketAddr) -> Result<Target, DatabaseError> {
+    #[must_use]
+    pub fn clients(self, address: SocketAddr) -> Target {
         let scheme = match self {
             Self::Mariadb => "mysql",
             Self::Postgresql => "postgresql",
         };
-        Ok(format!("{scheme}://{USER}@{address}/{DATABASE}").parse()?)
+        target(&format!("{scheme}://{USER}@{address}/{DATABASE}"))
     }
 
     /// The way from the host, over the socket in the data directory `data` of a guest, as the account of the terminals.
     ///
-    /// # Errors
-    /// When the path is not absolute.
-    pub fn inside(self, data: &Path) -> Result<Target, DatabaseError> {
+    #[must_use]
+    pub fn inside(self, data: &Path) -> Target {
         self.socket_target(USER, DATABASE, data)
     }
 
-    fn socket_target(self, user: &str, database: &str, data: &Path) -> Result<Target, DatabaseError> {
+    fn socket_target(self, user: &str, database: &str, data: &Path) -> Target {
+        let data = std::path::absolute(data).unwrap_or_else(|_| Path::new("/").join(data));
         let url = match self {
             Self::Mariadb => format!("mysql://{user}@/{database}?socket={}", encoded(&data.join(config::MARIADB_SOCKET))),
-            Self::Postgresql => format!("postgresql://{user}@/{database}?host={}&port={}", encoded(data), self.port()),
+            Self::Postgresql => format!("postgresql://{user}@/{database}?host={}&port={}", encoded(&data), self.port()),
         };
-        Ok(url.parse()?)
+        target(&url)
     }
 
     fn component(self) -> Component {
@@ -154,12 +153,16 @@ impl fmt::Display for Engine {
     }
 }
 
-/// A path as a part of a URL.
+fn target(url: &str) -> Target {
+    url.parse().expect("a URL of our own making, with an absolute path in UTF-8")
+}
+
+/// A path as a part of a URL. What is no text in it becomes another path, at which nobody listens.
 fn encoded(path: &Path) -> String {
     let mut text = String::new();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
-            text.push(char::from(*byte));
+    for byte in path.to_string_lossy().bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte) {
+            text.push(char::from(byte));
         } else {
             text += &format!("%{byte:02X}");
         }
@@ -174,13 +177,13 @@ mod tests {
     #[test]
     fn ways_lead_to_the_guest() {
         let data = Path::new("/runs/a b/data");
-        let inside = |engine: Engine| engine.inside(data).expect("a way").to_string();
+        let inside = |engine: Engine| engine.inside(data).to_string();
         assert_eq!(inside(Engine::Mariadb), "mysql://oe@/orderentry?socket=/runs/a b/data/mysql.sock");
         assert_eq!(
             inside(Engine::Postgresql),
             "postgresql://oe@/orderentry?host=/runs/a b/data&port=5432"
         );
-        let clients = Engine::Postgresql.clients(([127, 77, 1, 1], 5432).into()).expect("a way");
+        let clients = Engine::Postgresql.clients(([127, 77, 1, 1], 5432).into());
         assert_eq!(clients.to_string(), "postgresql://oe@127.77.1.1:5432/orderentry");
     }
 }

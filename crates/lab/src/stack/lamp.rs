@@ -1,27 +1,26 @@
 //! The LAMP stack: the distribution's Apache, PHP and MariaDB, in containers on a root of their own, in bare guests from the host.
 
 mod builder;
-mod copy;
 
 use std::{collections::BTreeMap, path::Path, sync::OnceLock, time::Instant};
 
-use rookery_guest::{Fill, Guest, GuestFile, Health, Kind, LayerKind, Recipe, Template};
+use rookery_guest::{Guest, GuestFile, Health, Kind, Template};
 use rookery_stack::{
     embedded::Behaviour,
     lamp::{
         self, Options, ReadBack, Server, Software,
         sql::{Account, Database},
     },
-    root::{RootKind, RootRecipe, build_root, check_host as check_builder},
+    root::RootKind,
     tuning::{Family, Tuned},
 };
 use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, Variables, WebServer};
 
-use super::{Found, PURCHASE, Place, Reading, STOP_GRACE, Service, Stack, dvdstore};
+use super::{
+    Found, PURCHASE, Place, Reading, STOP_GRACE, Service, Stack, dvdstore,
+    layers::{USER, check_root, root},
+};
 use crate::{Event, LabError, ask::ask, rehearsal::page};
-
-/// The user of everything in a container: Debian's `www-data`.
-const USER: u32 = 33;
 
 /// MariaDB's socket in the data directory.
 const SOCKET: &str = "mysql.sock";
@@ -106,14 +105,7 @@ impl Stack for Lamp {
                 .map(drop)
                 .map_err(|error| not_ready(error.to_string()));
         }
-        let description = RootRecipe::of_host(RootKind::Lamp).description();
-        let built = rookery_guest::templates(templates)?
-            .iter()
-            .any(|template| template.kind == Some(LayerKind::Root) && template.description == description);
-        if built {
-            return Ok(());
-        }
-        check_builder().map_err(|error| not_ready(error.to_string()))
+        check_root(RootKind::Lamp, templates)?.map_err(not_ready)
     }
 
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), String> {
@@ -123,7 +115,7 @@ impl Stack for Lamp {
     fn template(&self, place: &Place<'_>, data: PointData) -> Result<Template, LabError> {
         let size = dvdstore(data).map_err(LabError::Internal)?;
         let began = Instant::now();
-        let root = root(place)?;
+        let root = root(place, RootKind::Lamp, "LAMP")?;
         let software = self.software(root.as_ref().map_or(Path::new("/"), |root| root.root.as_path()))?;
         if !self.options.database {
             return builder::empty(place, root.as_ref());
@@ -203,28 +195,4 @@ impl Stack for Lamp {
 /// The database of a living guest.
 fn database(guest: &dyn Guest) -> Result<Database, String> {
     Database::connect(&guest.data_dir().join(SOCKET), Account::Root).map_err(|error| error.to_string())
-}
-
-/// The root of container guests, built or found. Bare guests use the host's own.
-fn root(place: &Place<'_>) -> Result<Option<Template>, LabError> {
-    if place.lab.kind() != Kind::Container {
-        return Ok(None);
-    }
-    let recipe = RootRecipe::of_host(RootKind::Lamp);
-    let fill = |root: &Path| {
-        build_root(
-            root,
-            &recipe,
-            &|progress| place.building("root of LAMP guests", progress.step.to_string()),
-            place.stop,
-        )
-        .map_err(|error| error.to_string())
-    };
-    let template = place.template(&Recipe {
-        description: recipe.description(),
-        program: place.program.to_owned(),
-        base: None,
-        fill: Fill::Root(&fill),
-    })?;
-    Ok(Some(template))
 }

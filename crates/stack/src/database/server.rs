@@ -62,7 +62,7 @@ impl Server {
                     Account::Administrator => "postgres",
                     Account::Owner => DATABASE,
                 };
-                Link::Postgresql(Postgresql::connect(&engine.socket_target(SUPERUSER, database, data)?)?)
+                Link::Postgresql(Postgresql::connect(&engine.socket_target(SUPERUSER, database, data))?)
             }
         };
         Ok(Self {

@@ -6,13 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, Guest, GuestFile, GuestSpec, GuestState, Health, Recipe, Template};
+use rookery_guest::{Fill, Guest, GuestFile, GuestSpec, GuestState, Health, Template};
 use rookery_stack::lamp::{self, Software, sql::Database};
 use rookery_workload::dvdstore::{Size, WordLists};
-use rustix::fs::{Gid, Uid, chown};
 
-use super::{USER, copy::copy, database};
-use crate::{LabError, stack::Place};
+use super::database;
+use crate::{
+    LabError,
+    stack::{
+        Place,
+        copy::copy,
+        layers::{USER, layer, own},
+    },
+};
 
 /// Raised when the same words give another template.
 const VERSION: u32 = 1;
@@ -22,24 +28,6 @@ const START_LIMIT: Duration = Duration::from_secs(180);
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 /// How much of the guest's log goes into an error.
 const LOG_BYTES: usize = 2048;
-
-/// The data of containers belong to the user that runs everything in them, and so does their directory.
-fn own(root: Option<&Template>, data: &Path) -> Result<(), String> {
-    let owner = root.map(|_| USER);
-    chown(data, owner.map(Uid::from_raw), owner.map(Gid::from_raw)).map_err(|error| format!("{}: {error}", data.display()))
-}
-
-/// A layer of data on `root`, with the program on top. The program has no part in the data: a new one finds them as they are.
-fn layer(place: &Place<'_>, root: Option<&Template>, description: String, fill: Fill<'_>) -> Result<Template, LabError> {
-    let recipe = |description: String, base, fill| Recipe {
-        description,
-        program: place.program.to_owned(),
-        base,
-        fill,
-    };
-    let program = place.template(&recipe(format!("rookery {}", env!("CARGO_PKG_VERSION")), None, Fill::Program))?;
-    Ok(place.template(&recipe(description, root, fill))?.with_program(&program))
-}
 
 /// The template of guests without a database, built or found. `root` is that of container guests.
 ///
