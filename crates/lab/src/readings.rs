@@ -9,7 +9,9 @@ use std::{
 
 use rookery_stats::{DatabaseReadings, Measurement};
 
-use crate::stack::{BufferCounters, OrderEntry};
+use rookery_stack::database::BufferCounters;
+
+use crate::stack::OrderEntry;
 
 /// How often the end of the load is looked for.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
