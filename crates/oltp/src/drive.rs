@@ -44,6 +44,8 @@ pub struct DriveOptions {
     pub mix: Mix,
     /// How terminals pause. A rate is an open load.
     pub pacing: Pacing,
+    /// Who executes deliveries.
+    pub delivery: DeliveryMode,
     /// Retries of a transaction at most.
     pub max_retries: u32,
     /// Seed of all choices.
@@ -186,7 +188,7 @@ impl DriveOptions {
             session: self.session,
             binding: self.binding,
             mix: self.mix,
-            delivery: DeliveryMode::Inline,
+            delivery: self.delivery,
             max_retries: self.max_retries,
             patience: Some(self.patience),
             seed: self.seed,

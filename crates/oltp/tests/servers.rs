@@ -10,7 +10,7 @@ use std::{
 
 use rookery_oltp::{DriveOptions, LoadOptions, OltpError, Report, SessionOptions, Target, drive, load, verify};
 use rookery_workload::orderentry::{
-    Isolation, Kind, Ledger, Moment, Population, Scale, Table,
+    DeliveryMode, Isolation, Kind, Ledger, Moment, Population, Scale, Table,
     sql::Style,
     terminal::{Binding, Mix, Pacing},
 };
@@ -52,6 +52,7 @@ fn options(style: Style, steady: Duration) -> DriveOptions {
         binding: Binding::Uniform,
         mix: Mix::Deck,
         pacing: Pacing::None,
+        delivery: DeliveryMode::Inline,
         max_retries: 10,
         seed: 7,
         ramp_up: Duration::ZERO,

@@ -19,7 +19,7 @@ use rookery_oltp::{
     verify,
 };
 use rookery_workload::orderentry::{
-    Isolation, Kind, Ledger, Moment, Population, Scale, Table,
+    DeliveryMode, Isolation, Kind, Ledger, Moment, Population, Scale, Table,
     sql::Style,
     terminal::{Binding, Mix, Pacing},
 };
@@ -68,6 +68,7 @@ fn options(style: Style, terminals: u32, steady: Duration) -> DriveOptions {
         binding: Binding::Uniform,
         mix: Mix::Deck,
         pacing: Pacing::None,
+        delivery: DeliveryMode::Inline,
         max_retries: 10,
         seed: 7,
         ramp_up: Duration::ZERO,

@@ -119,7 +119,7 @@ fn first_failure(guest: &GuestMeasurement) -> String {
 }
 
 /// What was typed is the caller's matter, the rest the driver's.
-fn code_of(error: &DriverError) -> Code {
+pub(super) fn code_of(error: &DriverError) -> Code {
     match error {
         DriverError::ForeignTarget { .. } | DriverError::Config { .. } | DriverError::Descriptors { .. } | DriverError::Pin { .. } => {
             Code::Usage

@@ -16,7 +16,7 @@ use crate::exit::{Code, Failure};
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
     /// Database: `mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE` or `postgresql://...`; over a socket `mysql://USER@/DATABASE?socket=/PATH` or
-    /// `postgresql://USER@/DATABASE?host=/DIRECTORY`. In the environment a password stays out of process lists
+    /// `postgresql://USER@/DATABASE?host=/DIRECTORY`; SQLite behind `rookery app orderentry`: `sqlite+oe://127.0.0.1:5655/`. In the environment a password stays out of process lists
     #[arg(long = "target", value_name = "URL", env = "ROOKERY_TARGET", hide_env_values = true)]
     url: String,
     /// Allow this address although it is not this machine
@@ -40,6 +40,7 @@ impl From<OltpError> for Failure {
             | OltpError::Setting(_)
             | OltpError::Style(_)
             | OltpError::Exists { .. } => Code::Usage,
+            OltpError::Driver(error) => super::drive::code_of(error),
             OltpError::Stopped => Code::Interrupted,
             OltpError::Runtime(_) => Code::Host,
             OltpError::Bug { .. } | OltpError::Incomplete { .. } => Code::Inconsistent,

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use clap::Args;
-use rookery_oltp::{DriveOptions, Latencies, Report, SessionOptions, Target};
+use indicatif::ProgressBar;
+use rookery_oltp::{DriveOptions, Latencies, Report, SessionOptions, Target, trial::Progress};
+use rookery_stats::{ArrivalCounts, DeferredDeliveries};
 use rookery_workload::orderentry::{
-    Isolation, Kind, Moment, PerKind, Profile, Settings, over_limit,
+    DeliveryMode, Isolation, Kind, Moment, PerKind, Profile, Settings, over_limit,
     sql::Style,
     terminal::{Binding, Pacing},
     transaction::Cause,
@@ -15,7 +17,9 @@ use serde::Serialize;
 use super::{TargetArgs, inconsistent, table};
 use crate::{
     exit::{Code, Failure},
-    output, signals,
+    output,
+    progress::load_bar,
+    signals,
 };
 
 /// What can be typed.
@@ -44,6 +48,9 @@ pub(crate) struct DriveOrderentryArgs {
     /// `none`, `spec`, `scaled=FACTOR` or `rate=PER_SECOND` [default: the profile's]
     #[arg(long, value_parser = pacing)]
     pacing: Option<Pacing>,
+    /// Who executes deliveries: `inline`, the terminal, or `deferred`, one worker behind a queue [default: the profile's]
+    #[arg(long, value_parser = delivery)]
+    delivery: Option<DeliveryMode>,
     /// Time before the steady window
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = rookery_study::parse_duration)]
     ramp_up: Duration,
@@ -62,6 +69,9 @@ pub(crate) struct DriveOrderentryArgs {
     /// Check the conditions of the database behind the run
     #[arg(long)]
     verify: bool,
+    /// No progress
+    #[arg(long)]
+    quiet: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -73,6 +83,14 @@ fn binding(text: &str) -> Result<Binding, String> {
         "uniform" => Ok(Binding::Uniform),
         "slice" => Ok(Binding::Slice),
         _ => Err("use fixed, uniform or slice".to_owned()),
+    }
+}
+
+fn delivery(text: &str) -> Result<DeliveryMode, String> {
+    match text {
+        "inline" => Ok(DeliveryMode::Inline),
+        "deferred" => Ok(DeliveryMode::Deferred),
+        _ => Err("use inline or deferred".to_owned()),
     }
 }
 
@@ -104,6 +122,7 @@ fn options(args: &DriveOrderentryArgs, settings: &Settings, target: &Target) -> 
         binding: args.binding.unwrap_or(settings.binding),
         mix: settings.mix,
         pacing: args.pacing.unwrap_or(settings.pacing),
+        delivery: args.delivery.unwrap_or(settings.delivery),
         max_retries: args.max_retries.unwrap_or(settings.max_retries),
         seed: args.seed,
         ramp_up: args.ramp_up,
@@ -117,7 +136,10 @@ pub(crate) fn run(args: &DriveOrderentryArgs) -> Result<Code, Failure> {
     let settings = args.profile.settings();
     let options = options(args, &settings, &target)?;
     let stop = signals::stop_flag()?;
-    let report = rookery_oltp::drive(&target, &options, &stop)?;
+    let bar = load_bar(args.quiet, options.ramp_up + options.steady);
+    let report = rookery_oltp::drive_and_tell(&target, &options, &stop, &|progress| tell(&bar, &progress));
+    bar.finish_and_clear();
+    let report = report?;
     let remarks = remarks(&report, &options, &settings);
     if args.json {
         output::json(&Json::of(&report, &options, &remarks))?;
@@ -143,6 +165,14 @@ pub(crate) fn run(args: &DriveOrderentryArgs) -> Result<Code, Failure> {
     Ok(if signals::came(&stop) { Code::Interrupted } else { Code::Done })
 }
 
+fn tell(bar: &ProgressBar, progress: &Progress) {
+    bar.set_position(progress.elapsed.as_secs());
+    bar.set_message(format!(
+        "{}: {:.0} transactions/s, {:.0} errors/s",
+        progress.phase, progress.requests_per_s, progress.errors_per_s
+    ));
+}
+
 fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<String> {
     let mut remarks: Vec<String> = report
         .counts
@@ -150,6 +180,12 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
         .iter()
         .map(|remark| format!("{}{remark}", if remark.is_fatal() { "not valid: " } else { "" }))
         .collect();
+    if let Some(arrivals) = report.measurement.driver.arrivals.as_ref().filter(|arrivals| arrivals.dropped > 0) {
+        remarks.push(format!(
+            "{} of {} arrivals found too many others waiting and were turned away: the rate is above what the database can do",
+            arrivals.dropped, arrivals.drawn
+        ));
+    }
     if report.population.scale.is_mini() {
         remarks.push("a test database: its figures mean nothing".to_owned());
     }
@@ -162,6 +198,10 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
         )
     }));
     remarks
+}
+
+fn deferred(report: &Report) -> Option<DeferredDeliveries> {
+    report.measurement.guests.first()?.orderentry.as_ref()?.deferred
 }
 
 fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
@@ -212,6 +252,12 @@ fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
         retries.join(", ")
     };
     text += &format!("  retries: {retries}; connections made again: {}\n", report.reconnections);
+    if let Some(deferred) = deferred(report) {
+        text += &format!(
+            "  deferred deliveries: {} queued, {} executed, {} of them within 80 s\n",
+            deferred.queued, deferred.executed, deferred.in_time
+        );
+    }
     let (told, found) = (report.told, report.found);
     text += &format!(
         "  ledger {}: told {} new orders, {} payments, {} deliveries; the database has {}, {}, {}\n",
@@ -260,6 +306,10 @@ struct Json<'a> {
     unknown: u64,
     retries: std::collections::BTreeMap<&'static str, u64>,
     reconnections: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deferred: Option<DeferredDeliveries>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrivals: Option<&'a ArrivalCounts>,
     /// New orders, payments, deliveries.
     told: [i64; 3],
     found: [i64; 3],
@@ -303,6 +353,8 @@ impl<'a> Json<'a> {
             unknown: report.counts.unknown,
             retries: Cause::ALL.iter().map(|cause| cause.name()).zip(report.retries).collect(),
             reconnections: report.reconnections,
+            deferred: deferred(report),
+            arrivals: report.measurement.driver.arrivals.as_ref(),
             told: [told.new_orders, told.payments, told.delivered],
             found: [found.new_orders, found.payments, found.delivered],
             ledger_holds: report.ledger_holds(),
