@@ -17,6 +17,7 @@ use crate::{
     health::Health,
     storage::{InForce, Provision, Volume},
     template::Lease,
+    vm::VmCounters,
 };
 
 /// Kinds of guest.
@@ -29,6 +30,8 @@ pub enum Kind {
     Container,
     /// A guest in name only.
     Fake,
+    /// A virtual machine on libvirt and QEMU.
+    Vm,
 }
 
 /// Where a run lives.
@@ -268,7 +271,12 @@ pub trait Guest: Send {
     fn memory_kills(&self) -> u64 {
         0
     }
-    /// Its data directory as the host sees it.
+    /// What libvirt and its own kernel count of a virtual machine that runs; `None` for other kinds.
+    fn vm_counters(&self) -> Option<VmCounters> {
+        None
+    }
+    /// Its data directory as the host sees it. Those of a virtual machine lie on its own disk: the host sees them as they were at the last
+    /// [`Guest::stop`], and before the first one not at all.
     fn data_dir(&self) -> &Path;
     /// The last `bytes` bytes of its own log.
     fn log_tail(&self, bytes: usize) -> String;

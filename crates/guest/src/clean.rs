@@ -17,7 +17,7 @@ use crate::{
 pub struct LabelledThing {
     /// The run.
     pub run: RunId,
-    /// `registration`, `process`, `mount`, `volume`, `network namespace`, `cgroup` or `runc state`.
+    /// `registration`, `process`, `mount`, `volume`, `network namespace`, `cgroup`, `runc state` or `libvirt`.
     pub what: &'static str,
     /// Which one.
     pub name: String,
@@ -73,6 +73,7 @@ fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
     named.extend(holdings.namespaces.into_iter().map(|name| ("network namespace", name)));
     named.extend(holdings.cgroups.then(|| ("cgroup", run_group(run))));
     named.extend(holdings.runc_state.map(|path| ("runc state", path.display().to_string())));
+    named.extend(holdings.vm_state.map(|path| ("libvirt", path.display().to_string())));
     named
         .into_iter()
         .map(|(what, name)| LabelledThing {

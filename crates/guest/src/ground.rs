@@ -119,6 +119,11 @@ impl Ground {
         self.registry.runc_root(&self.label.run)
     }
 
+    /// Where libvirt and its guests' sockets lie.
+    pub(crate) fn vm_root(&self) -> std::path::PathBuf {
+        self.registry.vm_root(&self.label.run)
+    }
+
     /// Remove everything that carries this run's label, then its registration. Idempotent.
     ///
     /// # Errors

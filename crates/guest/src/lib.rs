@@ -1,4 +1,4 @@
-//! Guests: bare, container, fake; templates, clones, the lab network.
+//! Guests: bare, container, vm, fake; templates, clones, the lab network.
 //!
 //! A [`Lab`] is the ground on which the guests of one run stand: it owns what they share (network namespace and bridge,
 //! addresses, directories) and makes [`Guest`]s from a [`Template`]. Everything carries the run's label, so that [`clean`]
@@ -28,6 +28,7 @@ mod site;
 mod storage;
 mod sweep;
 mod template;
+mod vm;
 
 pub use api::{
     Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe, Recipe, Site, Template, Versions, patient,
@@ -36,7 +37,7 @@ pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use fake::{FakeBehaviour, FakeLab, FakeStep};
 pub use health::Health;
 pub use launch::{StartProgress, remove_all, start_all};
-pub use open::{check_host, open_lab, open_lab_on};
+pub use open::{check_host, open_lab, open_lab_on, open_vm_lab_on};
 pub use registry::Registration;
 pub use rookery_host::{
     Usage, UsageProbe,
@@ -45,3 +46,7 @@ pub use rookery_host::{
 };
 pub use storage::{InForce, Provision, Volume, check_storage};
 pub use template::{LayerKind, TemplateChoice, TemplateInfo, TemplateRemoval, build_template, remove_templates, short_digest, templates};
+pub use vm::{
+    Accelerator, AcceleratorChoice, CpuModel, DiskCache, DiskClone, DiskCounters, DiskIo, DiskShape, GuestPins, InsideCounters,
+    MemoryShape, Network, NetworkShape, OutsideCounters, Pins, VmCounters, VmShape, audit_pins, choose_accelerator, pin_table, vm_agent,
+};

@@ -65,6 +65,16 @@ impl Registry {
         self.state.path().join("runc")
     }
 
+    /// Directory of a run's own libvirt.
+    pub(crate) fn vm_root(&self, run: &RunId) -> PathBuf {
+        self.vm_roots().join(run.as_str())
+    }
+
+    /// Parent of the runs' own libvirts.
+    pub(crate) fn vm_roots(&self) -> PathBuf {
+        self.state.path().join("vm")
+    }
+
     fn runs(&self) -> PathBuf {
         self.state.path().join("runs")
     }
@@ -122,6 +132,7 @@ impl Registry {
         for part in self.files(PART) {
             let _ = fs::remove_file(part);
         }
+        crate::vm::libvirtd::tidy(&self.vm_roots());
         for directory in [self.runc_roots(), self.runs()] {
             let _ = fs::remove_dir(directory);
         }

@@ -41,6 +41,8 @@ pub(crate) struct Holdings {
     pub(crate) cgroups: bool,
     /// Directory of runc's state.
     pub(crate) runc_state: Option<PathBuf>,
+    /// Directory of its own libvirt.
+    pub(crate) vm_state: Option<PathBuf>,
     /// A controller lives: nothing of this run may be touched.
     pub(crate) alive: bool,
 }
@@ -52,6 +54,7 @@ impl Holdings {
         self.registration.is_some()
             || !self.processes.is_empty()
             || self.runc_state.is_some()
+            || self.vm_state.is_some()
             || !self.volumes.is_empty()
             || self.mounts.iter().any(|point| clone_of_mount(point).is_some())
     }
@@ -93,6 +96,12 @@ pub(crate) fn discover(registry: &Registry, cgroups: &Cgroups) -> io::Result<BTr
     for entry in fs::read_dir(registry.runc_roots()).into_iter().flatten().flatten() {
         if let Some(run) = entry.file_name().into_string().ok().and_then(|name| RunId::try_from(name).ok()) {
             runs.entry(run.to_string()).or_default().runc_state = Some(entry.path());
+        }
+    }
+    for entry in fs::read_dir(registry.vm_roots()).into_iter().flatten().flatten() {
+        let run = entry.file_name().into_string().ok().and_then(|name| RunId::try_from(name).ok());
+        if let Some(run) = run.filter(|_| entry.path().is_dir()) {
+            runs.entry(run.to_string()).or_default().vm_state = Some(entry.path());
         }
     }
     for registration in registry.read() {
@@ -204,6 +213,9 @@ pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Op
         }
         if let Some(state) = &holdings.runc_state {
             report.note(format!("runc state {}", state.display()), remove_tree(state));
+        }
+        if let Some(state) = &holdings.vm_state {
+            report.note(format!("libvirt of the run {}", state.display()), remove_tree(state));
         }
         for volume in &holdings.volumes {
             report.note(format!("volume {}", volume.name()), volume.remove());

@@ -9,6 +9,7 @@ mod command;
 mod cpu_places;
 mod cpulist;
 pub mod fio;
+mod hold;
 
 pub mod io;
 mod io_usage;
@@ -28,6 +29,7 @@ pub use cgroup::{Cgroups, Layout};
 pub use command::{CommandError, FaultyHost, Host, Invocation, RealHost};
 pub use cpu_places::CpuPlace;
 pub use cpulist::{format_cpu_list, parse_cpu_list};
+pub use hold::Hold;
 pub use mounts::{Mount, mounts, parse_mountinfo};
 pub use netns::{NETNS_DIR, enter_netns, in_netns, make_netns, netns_names, netns_path, remove_netns};
 pub use process::{Identity, await_end, environ, process_numbers, process_stat};

@@ -149,7 +149,7 @@ fn io_limits(store: &Store) -> Option<Value> {
 }
 
 /// Quota and period, us, that give `cores` of CPU time.
-fn quota(cores: f64) -> (u64, u64) {
+pub(crate) fn quota(cores: f64) -> (u64, u64) {
     let of = |period: u64| (cores * period as f64).round() as u64;
     if of(PERIOD_US) >= LEAST_QUOTA_US {
         (of(PERIOD_US), PERIOD_US)

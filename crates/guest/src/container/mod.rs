@@ -2,7 +2,7 @@
 
 mod config;
 mod guest;
-mod network;
+pub(crate) mod network;
 
 use std::{
     io,
@@ -21,6 +21,7 @@ use crate::{
     storage::Store,
     template,
 };
+pub(crate) use config::quota;
 use guest::{ContainerGuest, Shared};
 
 /// The ground of containers: the lab's network namespace.

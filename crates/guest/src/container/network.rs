@@ -22,7 +22,7 @@ const LAST_NUMBER: u16 = 1023;
 ///
 /// # Errors
 /// When the namespace or the bridge cannot be made.
-pub(super) fn make_lab_network(host: &dyn Host, label: &Label) -> io::Result<()> {
+pub(crate) fn make_lab_network(host: &dyn Host, label: &Label) -> io::Result<()> {
     // Snooping would have the bridge send queries of its own.
     let batch = format!(
         "link set lo up\nlink add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n\
@@ -36,7 +36,7 @@ pub(super) fn make_lab_network(host: &dyn Host, label: &Label) -> io::Result<()>
 ///
 /// # Errors
 /// When the namespace or the link cannot be made.
-pub(super) fn attach(host: &dyn Host, label: &Label, lab: &Path, guest: &str, number: u16) -> io::Result<()> {
+pub(crate) fn attach(host: &dyn Host, label: &Label, lab: &Path, guest: &str, number: u16) -> io::Result<()> {
     let address = guest_address(number)?;
     let run = run_name(&label.run);
     let name = guest_netns(&label.run, guest);
@@ -70,7 +70,7 @@ const LINK_LOOK: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// When the number is out of range.
-pub(super) fn guest_address(number: u16) -> io::Result<Ipv4Addr> {
+pub(crate) fn guest_address(number: u16) -> io::Result<Ipv4Addr> {
     if !(1..=LAST_NUMBER).contains(&number) {
         return Err(io::Error::other(format!(
             "guest number {number} is out of range: a lab network carries 1 to {LAST_NUMBER} guests"

@@ -22,7 +22,7 @@ pub struct InForce {
 }
 
 impl InForce {
-    fn new(name: &str, asked: impl Into<String>, effective: impl Into<String>) -> Self {
+    pub(crate) fn new(name: &str, asked: impl Into<String>, effective: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),
             asked: asked.into(),

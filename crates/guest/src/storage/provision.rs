@@ -97,6 +97,12 @@ pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits,
     let mut missing: Vec<(String, String)> = Vec::new();
     let mut lacks = |what: String, mend: &str| missing.push((what, mend.to_owned()));
     if let Some(spec) = volume {
+        if kind == Kind::Vm {
+            lacks(
+                "virtual machines keep their data on disks of their own".to_owned(),
+                "write `pool = \"directory\"` in [storage]",
+            );
+        }
         if !rustix::process::geteuid().is_root() {
             lacks(
                 "volumes need root".to_owned(),
@@ -128,7 +134,8 @@ pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits,
             lacks("fake guests keep no data".to_owned(), "write `pool = \"directory\"` in [storage]");
         }
     }
-    if !limits.is_none() {
+    // The emulator of a virtual machine limits its own disks.
+    if !limits.is_none() && kind != Kind::Vm {
         if kind != Kind::Container {
             lacks(
                 "only containers can be held to limits on I/O".to_owned(),
@@ -163,6 +170,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Bare => "bare",
         Kind::Container => "container",
         Kind::Fake => "fake",
+        Kind::Vm => "vm",
     }
 }
 

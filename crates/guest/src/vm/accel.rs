@@ -89,7 +89,18 @@ fn probe(host: &dyn Host, scratch: &Path, device: &Path) -> AcceleratorChoice {
 }
 
 fn run(host: &dyn Host, image: &Path) -> Result<(), String> {
-    let words = ["-machine", "pc", "-accel", "kvm", "-m", "16", "-nodefaults", "-display", "none", "-no-reboot"];
+    let words = [
+        "-machine",
+        "pc",
+        "-accel",
+        "kvm",
+        "-m",
+        "16",
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+    ];
     let invocation = Invocation::new("qemu-system-x86_64")
         .args(words)
         .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04", "-bios"])

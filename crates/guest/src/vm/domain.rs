@@ -84,7 +84,8 @@ impl Domain<'_> {
             .children(self.nodes())
             .child(self.os())
             .child(self.features())
-            .child(self.cpu());
+            .child(self.cpu())
+            .child(Element::new("clock").with("offset", "utc"));
         for (event, action) in [("on_poweroff", "destroy"), ("on_reboot", "destroy"), ("on_crash", "destroy")] {
             domain = domain.child(Element::new(event).text(action));
         }
@@ -113,12 +114,20 @@ impl Domain<'_> {
 
     fn vcpu(&self) -> Element {
         let cpus = (!self.cpus.is_empty()).then(|| list(self.cpus));
-        Element::new("vcpu").with("placement", "static").with_some("cpuset", cpus).text(self.vcpus)
+        Element::new("vcpu")
+            .with("placement", "static")
+            .with_some("cpuset", cpus)
+            .text(self.vcpus)
     }
 
     fn pins(&self) -> Option<Element> {
         let pins = &self.shape.pins;
-        let vcpus = pins.vcpus.iter().take(self.vcpus as usize).enumerate().filter(|(_, cpus)| !cpus.is_empty());
+        let vcpus = pins
+            .vcpus
+            .iter()
+            .take(self.vcpus as usize)
+            .enumerate()
+            .filter(|(_, cpus)| !cpus.is_empty());
         let mut children: Vec<Element> = vcpus
             .map(|(vcpu, cpus)| Element::new("vcpupin").with("vcpu", vcpu).with("cpuset", list(cpus)))
             .collect();
@@ -195,7 +204,11 @@ impl Domain<'_> {
             .child(plain_disk(self.seed, seed))
             .child(Element::new("controller").with("type", "usb").with("model", "none"))
             .child(self.interface())
-            .child(file_port("serial", self.console, Element::new("target").with("type", "isa-serial").with("port", 0)))
+            .child(file_port(
+                "serial",
+                self.console,
+                Element::new("target").with("type", "isa-serial").with("port", 0),
+            ))
             .child(file_port("channel", self.log, port(LOG_PORT)))
             .child(file_port("channel", self.events, port(EVENT_PORT)))
             .child(
@@ -205,9 +218,11 @@ impl Domain<'_> {
                     .child(port(CONTROL_PORT)),
             )
             .child(Element::new("memballoon").with("model", balloon))
-            .child(Element::new("rng").with("model", "virtio").child(
-                Element::new("backend").with("model", "random").text("/dev/urandom"),
-            ))
+            .child(
+                Element::new("rng")
+                    .with("model", "virtio")
+                    .child(Element::new("backend").with("model", "random").text("/dev/urandom")),
+            )
             .child(Element::new("panic").with("model", "isa"))
     }
 
@@ -258,8 +273,8 @@ impl Domain<'_> {
         }
         let vhost = nic.vhost.map(|vhost| if vhost { "vhost" } else { "qemu" });
         let queues = (nic.queues > 1).then_some(nic.queues);
-        let driver = (vhost.is_some() || queues.is_some())
-            .then(|| Element::new("driver").with_some("name", vhost).with_some("queues", queues));
+        let driver =
+            (vhost.is_some() || queues.is_some()).then(|| Element::new("driver").with_some("name", vhost).with_some("queues", queues));
         interface
             .child(Element::new("target").with("dev", &self.link))
             .children(driver)

@@ -142,7 +142,16 @@ mod tests {
         let problems = audit_pins(&paper(), &table);
         assert_eq!(problems.len(), 8);
         insta::assert_snapshot!(problems[0], @"guest 2 runs on CPU 1 of memory node 1, but its memory lies on node 0");
-        let shared = [GuestPins { cpus: vec![3, 3], nodes: vec![1] }, GuestPins { cpus: vec![99], nodes: vec![0] }];
+        let shared = [
+            GuestPins {
+                cpus: vec![3, 3],
+                nodes: vec![1],
+            },
+            GuestPins {
+                cpus: vec![99],
+                nodes: vec![0],
+            },
+        ];
         assert_eq!(
             audit_pins(&paper(), &shared),
             ["guests 1 and 1 share CPU 3", "guest 2 is pinned to CPU 99, which this host has not"]

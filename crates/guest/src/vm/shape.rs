@@ -284,7 +284,8 @@ impl VmShape {
             (1280..=65521).contains(&self.nic.mtu),
             format!("packets of {} bytes cannot be: take 1280 to 65521", self.nic.mtu),
         );
-        let named = |name: &str| !name.is_empty() && name.len() <= 40 && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let named =
+            |name: &str| !name.is_empty() && name.len() <= 40 && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if let CpuModel::Named(name) = &self.cpu {
             unless(named(name), format!("`{}` is no name of a processor", name.escape_debug()));
         }
@@ -348,7 +349,7 @@ mod tests {
         a device has 1 to 64 queues
         17 threads for I/O are too many: take at most 16
         packets of 1 bytes cannot be: take 1280 to 65521
-        `'/><evil` is no name of a processor
+        `\'/><evil` is no name of a processor
         `br0 up` is no name of a bridge
         "#);
     }

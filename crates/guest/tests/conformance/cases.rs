@@ -32,6 +32,23 @@ pub(crate) const ALL: &[Case] = &[
     ("a_base_alone_is_refused", a_base_alone_is_refused),
 ];
 
+/// What of the two sets below and above is run on virtual machines: those that do not write the data from outside, and not all of those that
+/// boot, for each boot takes seconds.
+pub(crate) const VM: &[Case] = &[
+    ("bad_shapes_are_refused", bad_shapes_are_refused),
+    ("closing_twice_is_fine", closing_twice_is_fine),
+    ("a_base_alone_is_refused", a_base_alone_is_refused),
+    ("eight_in_parallel", eight_in_parallel),
+    ("a_stop_request_ends_the_start", a_stop_request_ends_the_start),
+    ("a_killed_guest_serves_again", a_killed_guest_serves_again),
+    ("files_arrive_filled", files_arrive_filled),
+    ("stops_gracefully", stops_gracefully),
+    ("a_death_before_health_shows_its_log", a_death_before_health_shows_its_log),
+    ("clean_after_a_killed_controller", clean_after_a_killed_controller),
+    ("clean_after_a_kill_at_any_moment", clean_after_a_kill_at_any_moment),
+    ("a_living_run_is_left_alone", a_living_run_is_left_alone),
+];
+
 /// What holds for kinds with processes.
 pub(crate) const PROCESS: &[Case] = &[
     ("answers_inside_the_lab_network", answers_inside_the_lab_network),

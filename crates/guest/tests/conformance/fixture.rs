@@ -12,7 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, Guest, GuestSpec, GuestState, Health, Kind, Lab, Recipe, Site, Template, Versions, open_lab_on, patient, start_all};
+use rookery_guest::{
+    Fill, Guest, GuestSpec, GuestState, Health, Kind, Lab, Recipe, Site, Template, Versions, open_lab_on, patient, start_all,
+};
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
 /// Generous: a loaded machine is slow, not wrong.
@@ -67,7 +69,11 @@ impl Fixture {
     }
 }
 
+/// Those of virtual machines may be kept from one execution to the next: building their system takes minutes.
 fn templates() -> PathBuf {
+    if let Some(kept) = std::env::var_os("ROOKERY_VM_TEMPLATES") {
+        return kept.into();
+    }
     TEMPLATES
         .get_or_init(|| tempfile::tempdir().expect("temporary directory"))
         .path()
@@ -206,7 +212,11 @@ impl Controller {
     }
 
     fn spawn(fixture: &Fixture, kind: Kind, mode: &str) -> Self {
-        let kind = if kind == Kind::Bare { "bare" } else { "container" };
+        let kind = match kind {
+            Kind::Bare => "bare",
+            Kind::Vm => "vm",
+            Kind::Container | Kind::Fake => "container",
+        };
         let mut command = Command::new(std::env::current_exe().expect("own path"));
         command
             .args(["controller", kind, &fixture.run])
@@ -227,7 +237,11 @@ impl Controller {
 
 /// The controller's own main.
 pub(crate) fn run_controller(words: &[String]) {
-    let kind = if words[0] == "bare" { Kind::Bare } else { Kind::Container };
+    let kind = match words[0].as_str() {
+        "bare" => Kind::Bare,
+        "vm" => Kind::Vm,
+        _ => Kind::Container,
+    };
     let site = site(&words[1], Path::new(&words[2]), Path::new(&words[3]));
     if words[4] == "churns" {
         loop {

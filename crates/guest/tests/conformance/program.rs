@@ -62,7 +62,7 @@ fn on_term(action: fn()) {
 
 /// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/file?path` (content of any), `/append?path` (a `+`),
 /// `/user`, `/burn` (50 ms of CPU), `/memory` (touches 64 MiB),
-/// `/threads` (how many of 200 threads can be made), `/cpus` (affinity), `/exit`.
+/// `/threads` (how many of 200 threads can be made), `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
 fn answer(mut stream: TcpStream, data: &Path) {
     let mut request = [0; 2048];
     let length = stream.read(&mut request).unwrap_or(0);
@@ -79,6 +79,7 @@ fn answer(mut stream: TcpStream, data: &Path) {
         ("/threads", _) => threads(),
         ("/cpus", _) => cpus(),
         ("/exit", _) => std::process::exit(3),
+        ("/crash", _) => crash(),
         _ => "ok".to_owned(),
     };
     let _ = write!(
@@ -86,6 +87,16 @@ fn answer(mut stream: TcpStream, data: &Path) {
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
+}
+
+/// Nowhere but in a machine of a lab.
+fn crash() -> String {
+    let command_line = fs::read_to_string("/proc/cmdline").expect("command line");
+    assert!(
+        command_line.contains("systemd.unit=rookery-guest.target"),
+        "this is no guest's kernel"
+    );
+    fs::write("/proc/sysrq-trigger", "c").map_or_else(|error| error.to_string(), |()| "alive".to_owned())
 }
 
 fn burn() -> String {

@@ -1,0 +1,472 @@
+//! One virtual machine.
+
+use std::{
+    fs, io,
+    io::{BufRead, BufReader, Write},
+    net::SocketAddr,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rookery_host::{Cgroups, Hold, Host, Identity, UsageProbe, await_end};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use super::{
+    accel::AcceleratorChoice,
+    counters::{InsideCounters, VmCounters, parse_domstats},
+    disk::{clone_image, extract_data},
+    domain::{Boot, Domain},
+    events::{Event, parse},
+    image::{System, disk_image},
+    seed::{Names, Seed},
+    shape::VmShape,
+    virsh::Virsh,
+};
+use crate::{
+    Guest, GuestError, GuestSpec, GuestState, Health, InForce, ProcessProbe, Template,
+    bare::end_reason,
+    container::quota,
+    files::Places,
+    label::{Label, guest_group},
+    log::tail,
+    site::{prepare, remove_tree},
+    storage::Store,
+    sweep::kill_labelled,
+    template::{LIBRARIES, LOADER, PROGRAM},
+};
+
+/// How long a killed emulator may take to vanish.
+const KILL_LIMIT: Duration = Duration::from_secs(10);
+/// How long the guest's service may take to answer.
+const ANSWER: Duration = Duration::from_secs(5);
+/// How often a guest that was asked to end is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// Most bytes of events that are read: a guest may write what it likes.
+const MAX_EVENTS: usize = 64 << 10;
+/// Length of the prefix of the lab's network.
+const PREFIX: u8 = 16;
+
+/// What all guests of a lab share.
+pub(super) struct Shared {
+    pub(super) label: Label,
+    pub(super) cgroups: Cgroups,
+    pub(super) host: Arc<dyn Host>,
+    pub(super) virsh: Virsh,
+    /// Directory of the lab's libvirt.
+    pub(super) home: PathBuf,
+    pub(super) accelerator: AcceleratorChoice,
+}
+
+/// A machine and everything that belongs to it. Its directory is `<clones>/<name>`: the disk, the seed, the events, and, once it has been stopped,
+/// its data.
+pub(super) struct VmGuest {
+    shared: Arc<Shared>,
+    spec: GuestSpec,
+    shape: VmShape,
+    names: Names,
+    address: SocketAddr,
+    directory: PathBuf,
+    data: PathBuf,
+    log: PathBuf,
+    console: PathBuf,
+    disk: PathBuf,
+    loader: bool,
+    store: Store,
+    system: System,
+    /// The template of the disk's image stays while a clone stands on it.
+    image: Option<Template>,
+    group: String,
+    phase: Phase,
+}
+
+enum Phase {
+    Created,
+    /// Start was tried; the emulator, once known.
+    Started(Option<Identity>),
+    Ended(String),
+}
+
+/// What a guest is made of, besides its spec.
+pub(super) struct Parts<'a> {
+    pub(super) address: SocketAddr,
+    pub(super) shape: VmShape,
+    pub(super) site: &'a Path,
+    pub(super) directory: PathBuf,
+    pub(super) log: PathBuf,
+    pub(super) store: Store,
+    pub(super) system: System,
+}
+
+impl VmGuest {
+    /// Make the guest's directory.
+    pub(super) fn make(shared: Arc<Shared>, spec: &GuestSpec, parts: Parts<'_>) -> io::Result<Self> {
+        shared.host.step("clone directory")?;
+        prepare(parts.site, &spec.name)?;
+        Ok(Self {
+            names: Names::of(&shared.label.run, &spec.name, spec.number),
+            group: guest_group(&shared.label.run, &spec.name),
+            data: parts.directory.join("data"),
+            console: parts.log.with_extension("console.log"),
+            disk: parts.directory.join("disk"),
+            loader: false,
+            image: None,
+            phase: Phase::Created,
+            shared,
+            spec: spec.clone(),
+            shape: parts.shape,
+            address: parts.address,
+            directory: parts.directory,
+            log: parts.log,
+            store: parts.store,
+            system: parts.system,
+        })
+    }
+
+    /// Clone its disk.
+    pub(super) fn fill(&mut self, template: &Template, image: Template) -> io::Result<()> {
+        self.loader = template.program.with_file_name(LIBRARIES).join(LOADER).exists();
+        fs::write(&self.console, "")?;
+        self.disk = clone_image(&*self.shared.host, &disk_image(&image), &self.directory, self.shape.disk.clone)?;
+        self.image = Some(image);
+        Ok(())
+    }
+
+    fn events(&self) -> PathBuf {
+        self.directory.join("events")
+    }
+
+    fn seed(&self) -> PathBuf {
+        self.directory.join("seed")
+    }
+
+    fn control(&self) -> PathBuf {
+        self.shared.home.join(format!("{}.sock", self.spec.name))
+    }
+
+    fn write_seed(&self) -> io::Result<()> {
+        let places = Places {
+            data: "/data".to_owned(),
+            conf: "/conf".to_owned(),
+            run: "/run".to_owned(),
+            program: format!("/{PROGRAM}"),
+            listen: self.address,
+        };
+        let loader = self.loader.then(|| {
+            [
+                format!("/{LIBRARIES}/{LOADER}"),
+                "--library-path".to_owned(),
+                format!("/{LIBRARIES}"),
+            ]
+        });
+        Seed::of(&self.spec, &places, PREFIX, self.shape.nic.mtu, loader).write(&self.seed())?;
+        // Of this life alone.
+        fs::write(self.events(), "")
+    }
+
+    fn domain(&self) -> String {
+        let (kernel, initrd, image) = (self.system.kernel(), self.system.initrd(), self.system.image());
+        let command_line = format!(
+            "root=/dev/vda ro console=ttyS0 quiet panic=-1 net.ifnames=0 fastboot fsck.mode=skip random.trust_cpu=on systemd.show_status=false \
+             systemd.unit=rookery-guest.target systemd.hostname={} systemd.machine_id={}",
+            self.spec.name, self.names.machine_id
+        );
+        Domain {
+            name: &self.names.domain,
+            uuid: self.names.uuid.clone(),
+            accelerator: self.shared.accelerator.accelerator,
+            shape: &self.shape,
+            vcpus: self.vcpus(),
+            memory_mib: self.memory_mib(),
+            cpus: &self.spec.cpus,
+            nodes: &self.store.nodes,
+            limits: self.store.limits,
+            boot: Boot::Direct {
+                kernel: &kernel,
+                initrd: &initrd,
+                command_line,
+                system: &image,
+            },
+            disk: &self.disk,
+            seed: &self.seed(),
+            mac: self.names.mac.clone(),
+            link: self.names.link.clone(),
+            console: &self.console,
+            log: &self.log,
+            events: &self.events(),
+            control: &self.control(),
+            labels: self.shared.label.environment(&self.spec.name),
+        }
+        .xml()
+    }
+
+    /// As many as the shape says; else as many as it may use at once.
+    fn vcpus(&self) -> u32 {
+        let asked = match self.spec.cpu_limit {
+            Some(limit) => limit.ceil() as u32,
+            None => u32::try_from(self.spec.cpus.len()).unwrap_or(1),
+        };
+        self.shape.vcpus.unwrap_or(asked.clamp(1, 255))
+    }
+
+    fn memory_mib(&self) -> u64 {
+        self.spec.memory_mib.unwrap_or(self.shape.memory_mib)
+    }
+
+    /// Let libvirt make the machine, hold it to its CPUs, and let it go.
+    fn run(&self) -> Result<Identity, String> {
+        let shared = &self.shared;
+        let words = |error: io::Error| error.to_string();
+        shared
+            .virsh
+            .create_paused(&*shared.host, &self.domain())
+            .map_err(|error| error.to_string())?;
+        let file = shared.home.join("run/qemu").join(format!("{}.pid", self.names.domain));
+        let pid = fs::read_to_string(&file).map_err(words)?.trim().parse().ok();
+        let emulator = pid.and_then(Identity::of).ok_or("its emulator is gone already")?;
+        let hold = Hold {
+            cpus: self.spec.cpus.clone(),
+            nodes: self.store.nodes.clone(),
+            quota: self.spec.cpu_limit.map(quota),
+        };
+        shared
+            .host
+            .step("guest control group")
+            .and_then(|()| shared.cgroups.hold(&self.group, emulator.pid, &hold))
+            .map_err(words)?;
+        let resumed = shared.virsh.run(&*shared.host, &["resume", "--domain", &self.names.domain]);
+        resumed.map(|_| emulator).map_err(|error| error.to_string())
+    }
+
+    fn fail(&self, step: &'static str) -> impl Fn(io::Error) -> GuestError + use<> {
+        let guest = self.spec.name.clone();
+        move |error| GuestError::Step {
+            guest: guest.clone(),
+            step,
+            what: error.to_string(),
+        }
+    }
+
+    /// What its service has told in this life.
+    fn told(&self) -> Vec<Event> {
+        parse(&tail(&self.events(), MAX_EVENTS))
+    }
+
+    /// Remember how it ended, once it has.
+    fn look(&mut self) {
+        let Phase::Started(Some(emulator)) = self.phase else { return };
+        // Before the events are read: what it told before it went away is then there.
+        let gone = !emulator.is_alive();
+        let told = self.told();
+        let ended = told.iter().find_map(|event| match event {
+            Event::Ended { code, signal } => Some(end_reason(*code, *signal)),
+            Event::Failed { what } => Some(format!("the guest's service failed: {what}")),
+            Event::Started { .. } => None,
+        });
+        let reason = match ended {
+            Some(reason) => reason,
+            None if !gone => return,
+            None if told.is_empty() => "the machine went away before its service began".to_owned(),
+            None => "the machine went away by itself".to_owned(),
+        };
+        self.phase = Phase::Ended(reason);
+        if gone {
+            reap(emulator);
+        }
+    }
+
+    /// One request to the guest's service, and the first line of its answer, if it is to answer.
+    fn ask(&self, word: &str, answers: bool) -> io::Result<String> {
+        let stream = UnixStream::connect(self.control())?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.set_write_timeout(Some(ANSWER))?;
+        (&stream).write_all(format!("{word}\n").as_bytes())?;
+        let mut line = String::new();
+        if answers {
+            use std::io::Read;
+            BufReader::new((&stream).take(MAX_EVENTS as u64)).read_line(&mut line)?;
+        }
+        Ok(line)
+    }
+}
+
+/// The emulator's parent was libvirt's, so it is ours now.
+fn reap(emulator: Identity) {
+    if let Some(pid) = i32::try_from(emulator.pid).ok().and_then(Pid::from_raw) {
+        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+    }
+}
+
+impl Guest for VmGuest {
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn health(&self) -> &Health {
+        &self.spec.health
+    }
+
+    fn start(&mut self) -> Result<(), GuestError> {
+        if self.state() == GuestState::Running {
+            return Err(self.fail("starting")(io::Error::other("it runs already")));
+        }
+        // A start that failed half-way leaves a machine just as one that ended does.
+        self.kill()?;
+        self.shared
+            .host
+            .step("seed")
+            .and_then(|()| self.write_seed())
+            .map_err(self.fail("writing its seed"))?;
+        self.phase = Phase::Started(None);
+        let emulator = self.run().map_err(|what| GuestError::Step {
+            guest: self.spec.name.clone(),
+            step: "starting its machine",
+            what,
+        })?;
+        self.phase = Phase::Started(Some(emulator));
+        Ok(())
+    }
+
+    fn state(&mut self) -> GuestState {
+        self.look();
+        match &self.phase {
+            Phase::Created | Phase::Started(None) => GuestState::Created,
+            Phase::Started(Some(_)) => GuestState::Running,
+            Phase::Ended(reason) => GuestState::Ended(reason.clone()),
+        }
+    }
+
+    fn usage_probe(&self) -> UsageProbe {
+        self.shared.cgroups.usage_probe(&self.group)
+    }
+
+    fn process_probe(&self) -> ProcessProbe {
+        let (cgroups, group) = (self.shared.cgroups.clone(), self.group.clone());
+        Box::new(move || cgroups.processes(&group).into_iter().collect())
+    }
+
+    fn in_force(&self) -> Vec<InForce> {
+        let accelerator = &self.shared.accelerator;
+        let disk = &self.shape.disk;
+        let mut readings = vec![InForce::new("vm.accelerator", "", accelerator.to_string())];
+        let document = self
+            .shared
+            .virsh
+            .run(&*self.shared.host, &["dumpxml", "--domain", &self.names.domain]);
+        let document = document.unwrap_or_default();
+        let driver = document
+            .lines()
+            .filter(|line| line.contains("<driver name='qemu'"))
+            .nth(1)
+            .unwrap_or_default();
+        for (name, asked) in [("cache", disk.cache.word()), ("io", disk.io.word())] {
+            let value = driver.split_once(&format!("{name}='")).and_then(|(_, rest)| rest.split_once('\''));
+            readings.push(InForce::new(
+                &format!("vm.disk.{name}"),
+                asked,
+                value.map_or("", |(value, _)| value),
+            ));
+        }
+        readings
+    }
+
+    fn vm_counters(&self) -> Option<VmCounters> {
+        let Phase::Started(Some(_)) = self.phase else { return None };
+        let words = [
+            "domstats",
+            "--cpu-total",
+            "--balloon",
+            "--vcpu",
+            "--interface",
+            "--block",
+            &self.names.domain,
+        ];
+        let outside = self.shared.virsh.run(&*self.shared.host, &words).ok()?;
+        let inside = self.ask("counters", true).ok();
+        Some(VmCounters {
+            outside: parse_domstats(&outside),
+            inside: inside.and_then(|line| serde_json::from_str::<InsideCounters>(line.trim()).ok()),
+        })
+    }
+
+    fn data_dir(&self) -> &Path {
+        &self.data
+    }
+
+    fn log_tail(&self, bytes: usize) -> String {
+        let log = tail(&self.log, bytes);
+        // The console tells why a machine went away, or did not come up; else it has nothing to say.
+        let ended = matches!(&self.phase, Phase::Ended(reason) if reason.contains("machine went away"));
+        if !ended && !log.is_empty() {
+            return log;
+        }
+        let console = tail(&self.console, bytes.saturating_sub(log.len()));
+        let console: String = console.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+        format!("{log}console:\n{console}")
+    }
+
+    fn stop(&mut self, grace: Duration) -> Result<(), GuestError> {
+        if self.state() == GuestState::Running {
+            let deadline = Instant::now() + grace;
+            // A service that cannot be asked is one that does not end.
+            let _ = self.ask("stop", false);
+            while self.state() == GuestState::Running && Instant::now() < deadline {
+                thread::sleep(LOOK);
+            }
+        }
+        self.kill()?;
+        if matches!(self.phase, Phase::Created) {
+            return Ok(());
+        }
+        self.shared
+            .host
+            .step("data")
+            .and_then(|()| extract_data(&*self.shared.host, &self.disk, &self.data))
+            .map_err(self.fail("reading its data"))
+    }
+
+    fn kill(&mut self) -> Result<(), GuestError> {
+        if matches!(self.phase, Phase::Created) {
+            return Ok(());
+        }
+        self.look();
+        let shared = Arc::clone(&self.shared);
+        kill_labelled(&shared.label.run, Some(&self.spec.name)).map_err(self.fail("killing"))?;
+        shared.cgroups.kill(&self.group, KILL_LIMIT).map_err(self.fail("killing"))?;
+        if let Phase::Started(Some(emulator)) = self.phase {
+            await_end(emulator.pid, KILL_LIMIT).map_err(self.fail("waiting for its end"))?;
+            reap(emulator);
+            self.look();
+        }
+        // libvirt has to see that it is gone before another of its name can be.
+        let forgotten = shared.virsh.destroy(&*shared.host, &self.names.domain);
+        forgotten.map_err(|error| self.fail("ending its domain")(io::Error::other(error)))?;
+        if !matches!(self.phase, Phase::Ended(_)) {
+            self.phase = Phase::Ended("killed by signal 9".to_owned());
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self) -> Result<(), GuestError> {
+        self.kill()?;
+        self.shared.cgroups.remove(&self.group).map_err(self.fail("removing its cgroups"))?;
+        remove_tree(&self.directory).map_err(self.fail("deleting its clone"))?;
+        let _ = fs::remove_file(self.control());
+        self.image = None;
+        let fail = self.fail("removing its storage");
+        self.store.release().map_err(fail)
+    }
+}
+
+impl Drop for VmGuest {
+    fn drop(&mut self) {
+        // What stays is still labelled and registered: the lab's end or `clean` removes it.
+        let _ = self.remove();
+    }
+}

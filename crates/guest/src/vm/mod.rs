@@ -1,0 +1,207 @@
+//! Virtual machines: a libvirt of the lab's own, inside the lab's network namespace, and QEMU below it.
+//!
+//! [`VmShape`] is what a machine looks like; [`Accelerator`] what executes it. Every guest boots the same read-only system (its kernel given directly)
+//! and has a disk of its own, a clone of an image made from the template's layers. The guest's program runs there in the very root that a container would
+//! have, so that both kinds differ in nothing but the machine between.
+//!
+//! All of libvirt's files lie in the run's own directory of state, every emulator carries the run's label in its environment and lies in
+//! the run's control group: [`clean`](crate::clean) finds them as it finds everything else.
+
+mod accel;
+mod agent;
+mod counters;
+mod disk;
+mod domain;
+mod events;
+mod guest;
+mod image;
+pub(crate) mod libvirtd;
+mod merge;
+mod pins;
+mod seed;
+mod shape;
+mod virsh;
+mod xml;
+
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rookery_host::{Host, RealHost, netns_path, volume::VolumeSpec};
+
+pub use accel::{Accelerator, AcceleratorChoice, choose_accelerator};
+pub use agent::vm_agent;
+pub use counters::{DiskCounters, InsideCounters, OutsideCounters, VmCounters};
+pub use pins::{GuestPins, audit_pins, pin_table};
+pub use shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, Network, NetworkShape, Pins, VmShape};
+
+use crate::{
+    Guest, GuestError, GuestSpec, Kind, Lab, Patience, Provision, Recipe, Site, Template, Volume,
+    container::network,
+    ground::Ground,
+    label::run_name,
+    patient,
+    site::{check_spec, clone_dir, log_file},
+    storage::Store,
+    template,
+};
+use guest::{Parts, Shared, VmGuest};
+use libvirtd::Libvirtd;
+
+/// Directory below that of the templates where libvirt keeps what it has learnt of the emulator: seconds for each run otherwise.
+const CACHE: &str = "libvirt-cache";
+
+/// The ground of virtual machines: the lab's network namespace, and a libvirtd in it.
+pub(crate) struct VmLab {
+    // Fields go in their order: the daemon ends before the ground is swept.
+    libvirtd: Libvirtd,
+    ground: Ground,
+    network: PathBuf,
+    shape: VmShape,
+    shared: Arc<Shared>,
+    system: Mutex<Option<image::System>>,
+}
+
+impl VmLab {
+    /// # Errors
+    /// When the shape is wrong, the run cannot be registered, or its network or its libvirt not be made; nothing is left then.
+    pub(crate) fn open(site: Site, host: Arc<dyn Host>, shape: VmShape) -> Result<Self, GuestError> {
+        check_shape(&shape)?;
+        let ground = Ground::open(Kind::Vm, site, host)?;
+        let fail = |name: &'static str| move |error: io::Error| step("lab", name, &error);
+        // Emulators outlive the process of libvirt that makes them; as their adoptive parent we reap them.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| fail("adopting emulators")(error.into()))?;
+        network::make_lab_network(&*ground.host, &ground.label).map_err(fail("making the lab's network"))?;
+        let network = netns_path(&run_name(&ground.label.run));
+        let home = ground.vm_root();
+        std::fs::create_dir_all(&home).map_err(fail("making libvirt's directory"))?;
+        let accelerator = choose_accelerator(&RealHost, &home);
+        let cache = ground.site.templates.join(CACHE);
+        let libvirtd =
+            Libvirtd::start(&*ground.host, &ground.label, &network, &home, &cache).map_err(fail("starting the lab's libvirt"))?;
+        let shared = Arc::new(Shared {
+            label: ground.label.clone(),
+            cgroups: ground.cgroups.clone(),
+            host: Arc::clone(&ground.host),
+            virsh: libvirtd.virsh.clone(),
+            home,
+            accelerator,
+        });
+        Ok(Self {
+            libvirtd,
+            ground,
+            network,
+            shape,
+            shared,
+            system: Mutex::default(),
+        })
+    }
+
+    /// The system, built once.
+    fn system(&self, patience: Patience<'_>) -> Result<image::System, GuestError> {
+        let mut system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(system) = &*system {
+            return Ok(system.clone());
+        }
+        let built = image::system(&self.ground, patience)?;
+        Ok(system.insert(built).clone())
+    }
+
+    /// Its storage; a machine keeps its data on its own disk.
+    fn store(&self, spec: &GuestSpec, provision: &Provision) -> Result<Store, GuestError> {
+        let fail = |what: &str| step(&spec.name, "preparing its storage", &io::Error::other(what));
+        if provision.volume.is_some() {
+            return Err(fail(
+                "virtual machines keep their data on disks of their own and take no volume\n  mend: set the disk's clone, cache and io instead",
+            ));
+        }
+        // The limits are the emulator's matter, not that of a control group: no device has to be found.
+        Ok(Store {
+            limits: provision.limits,
+            nodes: provision.nodes.clone(),
+            ..Store::default()
+        })
+    }
+}
+
+impl Lab for VmLab {
+    fn kind(&self) -> Kind {
+        Kind::Vm
+    }
+
+    fn network(&self) -> Option<&Path> {
+        Some(&self.network)
+    }
+
+    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+        // Here is patience: a clone is made without.
+        self.system(patience)?;
+        self.ground.template(recipe, patience)
+    }
+
+    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
+        self.ground.volume(name, spec)
+    }
+
+    fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {
+        check_spec(spec)?;
+        template::check_top(template, &spec.name)?;
+        let fail = |error: io::Error| step(&spec.name, "making its clone", &error);
+        if let Some(mib) = spec.memory_mib.filter(|mib| *mib < shape::LEAST_MEMORY_MIB) {
+            let what = format!(
+                "{mib} MiB of memory are too few for a machine with a kernel of its own: take {} or more",
+                shape::LEAST_MEMORY_MIB
+            );
+            return Err(fail(io::Error::other(what)));
+        }
+        let address = SocketAddr::from((network::guest_address(spec.number).map_err(fail)?, spec.port));
+        let store = self.store(spec, provision)?;
+        let system = self.system(&patient)?;
+        let image = image::disk(&self.ground, template, self.shape.disk.size_mib, &patient)?;
+        let site = &self.ground.site.dir;
+        let parts = Parts {
+            address,
+            shape: self.shape.clone(),
+            site,
+            directory: clone_dir(site, &spec.name),
+            log: log_file(site, &spec.name),
+            store,
+            system,
+        };
+        let mut guest = VmGuest::make(Arc::clone(&self.shared), spec, parts).map_err(fail)?;
+        // From here on the guest's drop removes what was made.
+        guest.fill(template, image).map_err(fail)?;
+        Ok(Box::new(guest))
+    }
+
+    fn close(&mut self) -> Result<(), GuestError> {
+        self.libvirtd.stop();
+        self.ground.close()
+    }
+}
+
+fn check_shape(shape: &VmShape) -> Result<(), GuestError> {
+    let mut problems = shape.problems();
+    if shape.nic.network != Network::Lab {
+        problems.push("guests of a lab are on the lab's own network: leave the network out".to_owned());
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(step(
+        "lab",
+        "checking the shape of its machines",
+        &io::Error::other(problems.join("; ")),
+    ))
+}
+
+fn step(guest: &str, step: &'static str, error: &io::Error) -> GuestError {
+    GuestError::Step {
+        guest: guest.to_owned(),
+        step,
+        what: error.to_string(),
+    }
+}

@@ -1,0 +1,113 @@
+//! Cases for virtual machines only: data on a disk of their own, counters from inside and outside, what a machine says when it fails.
+
+use std::{fs, time::Duration};
+
+use rookery_guest::{DiskClone, DiskShape, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on, remove_all};
+
+use crate::{
+    Case,
+    fixture::{Fixture, PATIENCE, create, end_of, get, spec, up},
+};
+
+/// All of them.
+pub(crate) const CASES: &[Case] = &[
+    ("two_guests_live_apart", two_guests_live_apart),
+    ("a_quota_and_a_raw_disk_are_in_force", a_quota_and_a_raw_disk_are_in_force),
+    (
+        "a_machine_that_goes_away_shows_its_console",
+        a_machine_that_goes_away_shows_its_console,
+    ),
+];
+
+/// One life of two guests: they answer, count, keep their data to themselves, and leave nothing.
+fn two_guests_live_apart(kind: Kind) {
+    let fixture = Fixture::new();
+    let mut lab = fixture.lab(kind);
+    let begin = std::time::Instant::now();
+    let mut guests = vec![create(&*lab, &spec(1, &["graceful"])), create(&*lab, &spec(2, &["graceful"]))];
+    eprintln!("made two guests in {:?}", begin.elapsed());
+    up(&*lab, &mut guests);
+    eprintln!("both are healthy after {:?}", begin.elapsed());
+    let addresses = [guests[0].address(), guests[1].address()];
+    assert_eq!(get(&*lab, addresses[0], "/write?second").as_deref(), Some("written"));
+    assert_eq!(get(&*lab, addresses[1], "/row").as_deref(), Some("first"));
+    let mut usage = guests[0].usage_probe();
+    let before = (usage().expect("running"), guests[0].vm_counters().expect("running"));
+    get(&*lab, addresses[0], "/burn").expect("answer");
+    let after = (usage().expect("running"), guests[0].vm_counters().expect("running"));
+    assert!(after.0.cpu_us > before.0.cpu_us && after.1.outside.cpu_us > before.1.outside.cpu_us);
+    let inside = (before.1.inside.expect("answers"), after.1.inside.expect("answers"));
+    assert!(
+        inside.1.uptime_us > inside.0.uptime_us && inside.1.memory_bytes > 100 << 20,
+        "{inside:?}"
+    );
+    assert!(
+        after.1.outside.received_bytes > 0 && after.1.outside.disks.contains_key("vdb"),
+        "{:?}",
+        after.1.outside
+    );
+    let accelerator = guests[0].in_force();
+    assert!(
+        accelerator
+            .iter()
+            .any(|reading| reading.name == "vm.accelerator" && !reading.effective.is_empty()),
+        "{accelerator:?}"
+    );
+    assert!(
+        accelerator
+            .iter()
+            .any(|reading| reading.name == "vm.disk.cache" && reading.effective == "writeback"),
+        "{accelerator:?}"
+    );
+    guests[0].stop(PATIENCE).expect("stopped");
+    assert_eq!(guests[0].state(), GuestState::Ended("exit code 0".into()));
+    assert_eq!(fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "second");
+    assert!(guests[0].log_tail(1000).contains("starts"), "{}", guests[0].log_tail(1000));
+    remove_all(&mut guests).expect("removed");
+    drop(guests);
+    lab.close().expect("closed");
+    fixture.assert_no_traces("after close");
+    assert!(!std::path::Path::new(&format!("/run/rookery/vm/{}", fixture.run)).exists());
+}
+
+fn a_quota_and_a_raw_disk_are_in_force(_: Kind) {
+    let fixture = Fixture::new();
+    let shape = VmShape {
+        disk: DiskShape {
+            clone: DiskClone::Raw,
+            size_mib: 1024,
+            ..DiskShape::default()
+        },
+        iothreads: 1,
+        ..VmShape::default()
+    };
+    let lab = open_vm_lab_on(fixture.site(), std::sync::Arc::new(rookery_host::RealHost), shape).expect("lab");
+    let limited = GuestSpec {
+        cpu_limit: Some(0.5),
+        ..spec(1, &[])
+    };
+    let mut guests = vec![create(&*lab, &limited)];
+    up(&*lab, &mut guests);
+    let mut usage = guests[0].usage_probe();
+    let (before, begin) = (usage().expect("running"), std::time::Instant::now());
+    while begin.elapsed() < Duration::from_millis(1500) {
+        get(&*lab, guests[0].address(), "/burn").expect("answer");
+    }
+    let cores = (usage().expect("running").cpu_us - before.cpu_us) as f64 / 1e6 / begin.elapsed().as_secs_f64();
+    assert!(cores < 0.65, "{cores} cores");
+}
+
+/// The kernel of the guest is told to crash.
+fn a_machine_that_goes_away_shows_its_console(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![create(&*lab, &spec(1, &[]))];
+    up(&*lab, &mut guests);
+    get(&*lab, guests[0].address(), "/crash");
+    let GuestState::Ended(reason) = end_of(&mut *guests[0]) else {
+        panic!("it lives")
+    };
+    assert!(reason.contains("went away"), "{reason}");
+    let log = guests[0].log_tail(4000);
+    assert!(log.contains("Kernel panic"), "{log}");
+}
