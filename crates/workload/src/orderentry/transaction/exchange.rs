@@ -204,7 +204,8 @@ pub struct Answers {
 }
 
 impl Answers {
-    pub(super) fn clear(&mut self) {
+    /// Forgets all answers and keeps the room.
+    pub fn clear(&mut self) {
         self.cells.clear();
         self.rows.clear();
         self.answers.clear();
