@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod cpu;
+pub mod io;
 pub mod predict;
 mod run;
 pub mod search;

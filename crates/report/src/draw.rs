@@ -1,6 +1,7 @@
 //! Figures drawn by plotly: data in, one JSON object per panel out. Colours of text and grid come from the page, which
 //! knows whether it is light or dark.
 
+mod heat;
 mod traces;
 
 use plotly::{
@@ -44,6 +45,12 @@ pub(crate) fn library() -> String {
 }
 
 fn plot(panel: &Panel) -> Plot {
+    let configuration = || Configuration::new().responsive(true).display_logo(false);
+    if heat::is_heat(panel) {
+        let mut plot = heat::plot(panel);
+        plot.set_configuration(configuration());
+        return plot;
+    }
     let mut plot = Plot::new();
     let mut number = 0;
     for (index, row) in panel.rows.iter().enumerate() {
@@ -61,7 +68,7 @@ fn plot(panel: &Panel) -> Plot {
         }
     }
     plot.set_layout(layout(panel));
-    plot.set_configuration(Configuration::new().responsive(true).display_logo(false));
+    plot.set_configuration(configuration());
     plot
 }
 

@@ -44,7 +44,10 @@ impl Metric {
     fn of(self, measured: &Measurement) -> Option<f64> {
         match self {
             Self::Throughput => Some(measured.orders_per_minute()),
-            Self::OrderP95 => measured.latencies(measured.main_operation()).percentile_us(PERCENTILE).map(|us| us as f64),
+            Self::OrderP95 => measured
+                .latencies(measured.main_operation())
+                .percentile_us(PERCENTILE)
+                .map(|us| us as f64),
         }
     }
 }

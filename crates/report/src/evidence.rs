@@ -25,7 +25,7 @@ fn cpu_list(cpus: &[u32]) -> String {
 }
 
 /// The name of a value of a plain enumeration.
-fn word(value: impl serde::Serialize) -> String {
+pub(crate) fn word(value: impl serde::Serialize) -> String {
     serde_json::to_value(value)
         .ok()
         .and_then(|value| value.as_str().map(str::to_owned))

@@ -72,6 +72,8 @@ pub(crate) enum Mark {
     Fit,
     /// The same, dashed: where nothing was tried.
     Beyond,
+    /// Squares whose colour tells the value: places across, series up.
+    Heat,
     /// A line that was not chosen, the n-th of them: each has dashes of its own.
     Rival(usize),
 }

@@ -4,12 +4,12 @@ use rookery_study::Level;
 
 pub(crate) use crate::figure::{Datum, ENDS, Figure, Mark, Panel, Place, Row, Series, Table, one_panel};
 use crate::{
-    Analysis, PERCENTILES, PointSummary, Run, capacity, forest, format, interval::Estimate, scaling::Grows, scaling_figure, search_figures,
-    timeline,
+    Analysis, Ceiling, PERCENTILES, PointSummary, Run, capacity, ceiling, forest, format, interval::Estimate, orderentry, scaling::Grows,
+    scaling_figure, search_figures, timeline,
 };
 
 /// Every figure that the run can carry, in the order of the page.
-pub(crate) fn all(run: &Run, analysis: &Analysis) -> Vec<Figure> {
+pub(crate) fn all(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Vec<Figure> {
     let figures = [
         search_figures::capacity(run, analysis),
         search_figures::probes(run, analysis),
@@ -17,6 +17,8 @@ pub(crate) fn all(run: &Run, analysis: &Analysis) -> Vec<Figure> {
         scale_up(run, analysis),
         scaling_figure::figure(run, analysis),
         capacity::figure(run, analysis).or_else(|| consolidation(run, analysis)),
+        orderentry::matrix(run, analysis),
+        ceiling::figure(run, ceilings),
         percentiles(run, analysis),
         timeline::figure(run),
         fairness(run, analysis),

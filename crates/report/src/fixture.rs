@@ -15,6 +15,7 @@ use rookery_study::{
 use tempfile::TempDir;
 
 pub(crate) mod lamp;
+pub(crate) mod orderentry;
 pub(crate) mod searched;
 
 /// A store in a directory that goes with it.
@@ -217,7 +218,7 @@ pub(crate) fn end(fixture: &Fixture, trial: u32, change: impl FnOnce(&mut TrialR
         .find(|point| point.id == planned.point)
         .expect("a planned point");
     let mut record = record(point, planned.repeat, &header.study.qos);
-    if !header.plan.factors.is_empty() {
+    if header.plan.factors.iter().any(|factor| factor.key == "stack.tuning") {
         lamp::change(&mut record, point, planned.repeat);
     }
     change(&mut record);

@@ -7,6 +7,7 @@ mod analysis;
 mod answer;
 mod arrivals;
 mod capacity;
+mod ceiling;
 mod compare;
 mod cpu;
 mod draw;
@@ -21,6 +22,7 @@ mod forest;
 mod format;
 mod interval;
 mod loop_type;
+mod orderentry;
 mod page;
 mod scaling;
 mod scaling_figure;
@@ -40,6 +42,7 @@ mod words;
 use rookery_store::{Store, StoreError};
 
 pub use analysis::{Analysis, OperationSummary, PERCENTILES, PointSummary, QosCount};
+pub use ceiling::{Ceiling, CeilingPoint};
 pub use compare::{compare_html, compare_terminal};
 pub use effects::{Compared, Effects, Interaction, Metric, Worth};
 pub use fit_figure::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, fit_html};
@@ -65,8 +68,16 @@ pub enum ReportError {
 /// # Errors
 /// When the store is damaged.
 pub fn html(store: &Store) -> Result<String, ReportError> {
+    html_with(store, &[])
+}
+
+/// The same, with ceilings of the run's storage drawn beside the I/O of its guests.
+///
+/// # Errors
+/// When the store is damaged.
+pub fn html_with(store: &Store, ceilings: &[Ceiling]) -> Result<String, ReportError> {
     let run = Run::read(store)?;
-    page::render(&run, &Analysis::of(&run))
+    page::render(&run, &Analysis::of(&run), ceilings)
 }
 
 /// The summary as plain text for a terminal.

@@ -2,6 +2,7 @@
 
 use rookery_judge::Run;
 use rookery_study::{Arrivals, Course, OpenLoad, Study, Visit};
+use rookery_workload::orderentry::terminal::Pacing as TerminalPacing;
 
 /// Whether all variants agree in something.
 fn same_in_all_variants<T: PartialEq>(run: &Run, of: impl Fn(&Study) -> T) -> bool {
@@ -36,6 +37,27 @@ fn open_loop(run: &Run, open: &OpenLoad, think: &str) -> String {
     format!("{kind} loop, {spacing} arrivals {rate}{course}{stay}, response times from the intended start")
 }
 
+/// Terminals of order entry: `Closed loop of terminals without pauses, plain statements`.
+fn of_terminals(run: &Run, study: &Study) -> String {
+    let of = |study: &Study| study.workload.orderentry.as_ref().map(|wanted| (wanted.pacing, wanted.statements));
+    let Some((pacing, statements)) = of(study).filter(|_| same_in_all_variants(run, of)) else {
+        return "Terminals with pauses and statements as the variant says".to_owned();
+    };
+    let statements = format!("{} statements", statements.name());
+    if let Some(open) = &study.load.open {
+        return format!(
+            "{}, {statements}",
+            open_loop(run, open, "").replace("arrivals at", "arrivals of transactions at")
+        );
+    }
+    let pauses = match pacing {
+        TerminalPacing::Spec => "with keying and think times".to_owned(),
+        TerminalPacing::Scaled(factor) => format!("with {} of the keying and think times", crate::format::trimmed(factor)),
+        TerminalPacing::None | TerminalPacing::Rate(_) => "without pauses".to_owned(),
+    };
+    format!("Closed loop of terminals {pauses}, {statements}")
+}
+
 /// Loop type and think time, as they stand beside every figure of response times; of a simulated run that it is one.
 pub(crate) fn loop_type(run: &Run) -> String {
     let words = of_load(run);
@@ -48,6 +70,9 @@ pub(crate) fn loop_type(run: &Run) -> String {
 
 fn of_load(run: &Run) -> String {
     let study = &run.header.study;
+    if crate::words::order_entry(run) {
+        return of_terminals(run, study);
+    }
     if study.load.open.is_some() && !same_in_all_variants(run, |study| (study.load.open.clone(), study.workload.think_time)) {
         return "Open loop, arrivals as the variant says, response times from the intended start".to_owned();
     }

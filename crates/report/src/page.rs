@@ -4,10 +4,10 @@ use minijinja::{Environment, UndefinedBehavior, value::Serde};
 use serde::Serialize;
 
 use crate::{
-    Analysis, ReportError, Run, draw,
+    Analysis, Ceiling, ReportError, Run, draw,
     evidence::{self, Fact, Trouble},
     figures::{self, Figure, Table},
-    forest, searches,
+    forest, orderentry, searches,
     settings::{self, Settings},
     shop, tables,
     terminal::trial_counts,
@@ -44,7 +44,9 @@ struct Page<'a> {
     checks: Table,
     figures: Vec<Drawn>,
     arrivals: Table,
-    shop: Table,
+    orderentry: orderentry::Section,
+    orderentry_caption: &'static str,
+    shop: Option<Table>,
     facts: Vec<Fact>,
     points: Table,
     trials: Table,
@@ -76,7 +78,7 @@ struct Drawn {
 }
 
 /// Put the page together.
-pub(crate) fn render(run: &Run, analysis: &Analysis) -> Result<String, ReportError> {
+pub(crate) fn render(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Result<String, ReportError> {
     let header = &run.header;
     let page = Page {
         title: &header.title,
@@ -100,9 +102,11 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> Result<String, ReportErr
         response: tables::response(analysis),
         trust: &analysis.trust.facts,
         checks: analysis.trust.table(),
-        figures: figures::all(run, analysis).iter().map(drawn).collect(),
+        figures: figures::all(run, analysis, ceilings).iter().map(drawn).collect(),
         arrivals: crate::arrivals::table(run),
-        shop: shop::table(run),
+        orderentry: orderentry::of(run, analysis),
+        orderentry_caption: orderentry::CAPTION,
+        shop: (!words::order_entry(run)).then(|| shop::table(run)),
         facts: evidence::facts(run),
         points: evidence::points(run),
         trials: evidence::trials(run),

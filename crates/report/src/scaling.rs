@@ -160,11 +160,7 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
         .collect();
     let options = Options {
         // Guests do not think, their users do: to the closed model they are units of work without a pause.
-        think: if grows == Grows::Users {
-            pause_s(variant, lot)
-        } else {
-            0.0
-        },
+        think: if grows == Grows::Users { pause_s(variant, lot) } else { 0.0 },
         busiest: at_largest.into_iter().reduce(f64::max).map(|busy| busy.min(1.0)),
         ..Options::default()
     };

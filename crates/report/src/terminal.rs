@@ -2,7 +2,7 @@
 
 use rookery_store::TrialStatus;
 
-use crate::{Analysis, PointSummary, Run, figure::Table, forest, format, searches, tables, trust, words};
+use crate::{Analysis, PointSummary, Run, figure::Table, forest, format, orderentry, searches, tables, trust, words};
 
 /// Counts of trials in words: `5 of 6 trials done, 1 void`.
 pub(crate) fn trial_counts(run: &Run) -> String {
@@ -56,6 +56,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
     }
     let arrivals = crate::arrivals::table(run);
     text += &aligned(arrivals.heads, arrivals.rows);
+    text += &order_entry(run, analysis);
     text += &fairness(analysis);
     text += &effects(analysis);
     text += &growth(analysis);
@@ -70,6 +71,20 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
         }
     }
     text
+}
+
+/// What only order entry has; nothing of other workloads. Types of transactions are told by the page.
+fn order_entry(run: &Run, analysis: &Analysis) -> String {
+    let mut section = orderentry::of(run, analysis);
+    let conditions = section.take_common_conditions();
+    let text: String = [section.figures, section.buffer, section.costs]
+        .into_iter()
+        .map(|table| aligned(table.heads, table.rows))
+        .collect();
+    conditions.map_or_else(
+        || text.clone(),
+        |words| format!("{text}Order entry, measured under: {}.\n\n", plain(&words)),
+    )
 }
 
 /// Response times without the median and the p99 of single requests, which the page has: lines are long enough.

@@ -97,7 +97,10 @@ fn a_placebo_is_no_effect_beside_a_tuning_that_helps() {
         analysis.answer[1]
     );
     assert!(analysis.effects.interactions_examined > 0);
-    let names: Vec<String> = figures::all(&run, &analysis).iter().map(|figure| figure.id.to_owned()).collect();
+    let names: Vec<String> = figures::all(&run, &analysis, &[])
+        .iter()
+        .map(|figure| figure.id.to_owned())
+        .collect();
     assert_eq!(names, ["effects", "capacity", "response-times", "time-series", "fairness"]);
 }
 

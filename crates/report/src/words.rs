@@ -1,12 +1,17 @@
 //! Words that a simulated run must not use: what it computed was not measured.
 
-use rookery_study::StackKind;
+use rookery_study::{StackKind, WorkloadKind};
 
 use crate::{Run, format};
 
 /// Whether the run was computed: no guest ran, and nothing was measured.
 pub(crate) fn simulated(run: &Run) -> bool {
     run.header.study.stack.kind == StackKind::Simulated
+}
+
+/// Whether the run's workload is order entry: no shop, no pages.
+pub(crate) fn order_entry(run: &Run) -> bool {
+    run.header.study.workload.kind == WorkloadKind::Orderentry
 }
 
 /// What a simulated run is, for its cover.

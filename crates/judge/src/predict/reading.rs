@@ -62,7 +62,8 @@ impl Offer {
             })
             .filter_map(|trial| Some(trial.valid()?.1))
             .collect();
-        let mean = |of: fn(&Measurement) -> Option<f64>| calibrate::mean(&good.iter().filter_map(|measured| of(measured)).collect::<Vec<_>>());
+        let mean =
+            |of: fn(&Measurement) -> Option<f64>| calibrate::mean(&good.iter().filter_map(|measured| of(measured)).collect::<Vec<_>>());
         match self {
             Self::Closed { think_s, cycle } => match mean(Measurement::pause_per_order_s) {
                 Some(think_s) => Self::Closed { think_s, cycle: false },

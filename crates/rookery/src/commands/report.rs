@@ -1,7 +1,13 @@
-//! `rookery report`: from the store alone.
+//! `rookery report`: from the store, and from the ceilings of storage that were measured for the run.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{ErrorKind, Read},
+    path::Path,
+};
 
+use rookery_lab::CEILINGS;
+use rookery_report::Ceiling;
 use rookery_store::Store;
 
 use crate::{
@@ -17,7 +23,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     if !args.quiet {
         output::result(terminal(&store)?);
     }
-    write_html(&store, &html)?;
+    write_html(&store, &directory, &html)?;
     output::result(if args.quiet {
         html.display().to_string()
     } else {
@@ -36,9 +42,31 @@ pub(crate) fn terminal(store: &Store) -> Result<String, Failure> {
     rookery_report::terminal(store).map_err(|error| Failure::new(Code::Store, error))
 }
 
-/// Write the HTML report.
-pub(crate) fn write_html(store: &Store, path: &Path) -> Result<(), Failure> {
-    let html = rookery_report::html(store).map_err(|error| Failure::new(Code::Store, error))?;
+/// Longest file of ceilings that is read.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// What `rookery host storage --run` kept beside a run's store; nothing where it was never asked.
+fn ceilings(directory: &Path) -> Result<Vec<Ceiling>, Failure> {
+    let path = directory.join(CEILINGS);
+    let fail = |what: String| {
+        let mend = "measure again with `rookery host storage --run`, or remove the file";
+        Failure::new(Code::Store, format!("cannot read {}: {what}\n  mend: {mend}", path.display()))
+    };
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(fail(error.to_string())),
+    };
+    let mut text = String::new();
+    file.take(MOST_BYTES)
+        .read_to_string(&mut text)
+        .map_err(|error| fail(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| fail(error.to_string()))
+}
+
+/// Write the HTML report of the run in `directory`.
+pub(crate) fn write_html(store: &Store, directory: &Path, path: &Path) -> Result<(), Failure> {
+    let html = rookery_report::html_with(store, &ceilings(directory)?).map_err(|error| Failure::new(Code::Store, error))?;
     rookery_lab::write_whole(path, html.as_bytes()).map_err(|error| {
         Failure::new(
             Code::Store,
@@ -48,4 +76,41 @@ pub(crate) fn write_html(store: &Store, path: &Path) -> Result<(), Failure> {
             ),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_host::fio::{Ceiling as Measured, CeilingPoint, Pattern};
+
+    use super::*;
+
+    #[test]
+    fn what_was_measured_is_what_the_report_reads() {
+        let directory = tempfile::tempdir().expect("a directory");
+        assert!(ceilings(directory.path()).expect("none was measured").is_empty());
+        let measured = Measured {
+            pool: "a volume".to_owned(),
+            tool: "fio-3.33".to_owned(),
+            file_mib: 64,
+            seconds: 2,
+            points: vec![CeilingPoint {
+                pattern: Pattern::Write,
+                block_kib: 16,
+                depth: 4,
+                iops: 700.5,
+                mib_per_s: 10.9,
+                mean_us: 1.0,
+                p50_us: 1.0,
+                p95_us: 1.0,
+                p99_us: 1.0,
+            }],
+        };
+        let path = directory.path().join(CEILINGS);
+        std::fs::write(&path, serde_json::to_string(&[measured]).expect("plain numbers")).expect("room");
+        let read = ceilings(directory.path()).expect("a list");
+        assert_eq!((read[0].pool.as_str(), read[0].points[0].pattern.as_str()), ("a volume", "write"));
+        assert_eq!((read[0].points[0].block_kib, read[0].points[0].iops), (16, 700.5));
+        std::fs::write(&path, "[{").expect("room");
+        assert!(ceilings(directory.path()).is_err());
+    }
 }

@@ -60,7 +60,7 @@ pub(crate) fn conduct(
     let summary = conducted.map_err(|failure| failure.with_resumption(begun.get()))?;
     let store = report::open(&summary.directory)?;
     let html = summary.directory.join("report.html");
-    report::write_html(&store, &html)?;
+    report::write_html(&store, &summary.directory, &html)?;
     if !json {
         if !quiet {
             output::result(report::terminal(&store)?);

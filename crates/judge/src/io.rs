@@ -1,0 +1,109 @@
+//! Requests to block devices inside the measured window.
+
+use rookery_stats::{IoRates, Measurement, ResourceSample};
+
+use crate::cpu::is_guest;
+
+/// Mean rates of all guests together inside the window, each sample weighted by the time since the one before; `None` where no guest was counted, or
+/// not every one.
+#[must_use]
+pub fn guest_io(resources: &[ResourceSample], measurement: &Measurement) -> Option<IoRates> {
+    let mut subjects: Vec<&str> = resources
+        .iter()
+        .filter(|sample| is_guest(sample))
+        .map(|sample| sample.subject.as_str())
+        .collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    let rates: Option<Vec<IoRates>> = subjects.iter().map(|subject| mean_io(resources, subject, measurement)).collect();
+    rates.filter(|rates| !rates.is_empty()).map(|rates| {
+        rates
+            .iter()
+            .fold(IoRates::default(), |sum, next| combined(&sum, next, |sum, next| sum + next))
+    })
+}
+
+/// Mean rates of one subject inside the window; `None` without samples that have any.
+fn mean_io(resources: &[ResourceSample], subject: &str, measurement: &Measurement) -> Option<IoRates> {
+    let window = &measurement.window;
+    let (mut sum, mut time, mut last) = (IoRates::default(), 0.0, None);
+    for sample in resources.iter().filter(|sample| sample.subject == subject) {
+        if let (Some(previous), Some(io)) = (last, &sample.io) {
+            let overlap = sample.at_s.min(window.end_s) - f64::max(previous, window.start_s);
+            if overlap > 0.0 {
+                sum = combined(&sum, io, |sum, rate| sum + rate * overlap);
+                time += overlap;
+            }
+        }
+        last = Some(sample.at_s);
+    }
+    (time > 0.0).then(|| combined(&sum, &sum, |sum, _| sum / time))
+}
+
+fn combined(a: &IoRates, b: &IoRates, with: impl Fn(f64, f64) -> f64) -> IoRates {
+    IoRates {
+        reads_per_s: with(a.reads_per_s, b.reads_per_s),
+        writes_per_s: with(a.writes_per_s, b.writes_per_s),
+        read_bytes_per_s: with(a.read_bytes_per_s, b.read_bytes_per_s),
+        written_bytes_per_s: with(a.written_bytes_per_s, b.written_bytes_per_s),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_stats::{DriverQuality, Mode, Pacing, Window};
+
+    use super::*;
+
+    fn measurement() -> Measurement {
+        Measurement {
+            mode: Mode::Closed,
+            pacing: Pacing::Think,
+            window: Window { start_s: 1.0, end_s: 4.0 },
+            guests: Vec::new(),
+            driver: DriverQuality::default(),
+            aborted: None,
+        }
+    }
+
+    fn sample(subject: &str, at_s: f64, reads: Option<f64>) -> ResourceSample {
+        ResourceSample {
+            subject: subject.to_owned(),
+            at_s,
+            cpu_cores: 0.0,
+            memory_bytes: 0,
+            io: reads.map(|reads_per_s| IoRates {
+                reads_per_s,
+                read_bytes_per_s: 4096.0 * reads_per_s,
+                ..IoRates::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn samples_count_by_their_part_of_the_window() {
+        let samples = [
+            sample("g1", 0.0, Some(9e9)),
+            sample("g1", 2.0, Some(100.0)),
+            sample("g1", 4.0, Some(40.0)),
+            sample("g2", 1.0, None),
+            sample("g2", 4.0, Some(10.0)),
+            sample("host", 4.0, None),
+        ];
+        // g1: one second of 100/s and two of 40/s; g2: three of 10/s.
+        let io = guest_io(&samples, &measurement()).expect("counted");
+        assert_eq!((io.reads_per_s, io.read_bytes_per_s, io.writes_per_s), (70.0, 70.0 * 4096.0, 0.0));
+    }
+
+    #[test]
+    fn a_guest_that_nobody_counted_leaves_no_sum() {
+        let samples = [
+            sample("g1", 0.0, Some(1.0)),
+            sample("g1", 2.0, Some(1.0)),
+            sample("g2", 0.0, None),
+            sample("g2", 2.0, None),
+        ];
+        assert_eq!(guest_io(&samples, &measurement()), None);
+        assert_eq!(guest_io(&[], &measurement()), None);
+    }
+}

@@ -1,0 +1,203 @@
+//! The buffer pool in figures: what it held back from the disk, what passed, how the database grew; and CPUs against memory.
+
+use std::collections::BTreeSet;
+
+use rookery_judge::io::guest_io;
+use rookery_stats::{DatabaseReadings, IoRates};
+use rookery_study::Point;
+
+use super::{Trial, mean, over, table as rows_under};
+use crate::{
+    Analysis, PointSummary, Run,
+    figures::{Datum, Figure, Mark, Panel, Place, Series, Table, levels_after, one_panel},
+    format,
+};
+
+const HEADS: [&str; 10] = [
+    "point",
+    "hit ratio",
+    "asked for",
+    "misses per transaction",
+    "misses per New-Order",
+    "device reads/s",
+    "mean device read, KiB",
+    "pool of each guest, MiB",
+    "database before and after, MiB",
+    "growth per New-Order, bytes",
+];
+
+/// Beyond this distance the hit ratio missed its target.
+const REACHED: f64 = 0.02;
+const MIB: f64 = 1_048_576.0;
+
+/// One row for each point whose databases were read; no rows where none was.
+pub(super) fn table(points: &[(&Point, Vec<Trial<'_>>)]) -> Table {
+    let read = points
+        .iter()
+        .filter(|(_, trials)| trials.iter().any(|trial| !readings(trial).is_empty()));
+    rows_under(&HEADS, read.map(|(point, trials)| row(point, trials)).collect())
+}
+
+/// What the databases of a trial said.
+fn readings(trial: &Trial<'_>) -> Vec<DatabaseReadings> {
+    trial.measured.order_entry().filter_map(|counters| counters.database).collect()
+}
+
+/// Hit ratio over all guests of a trial.
+fn hit_ratio(trial: &Trial<'_>) -> Option<f64> {
+    let mut all = DatabaseReadings::default();
+    for one in readings(trial) {
+        all.logical_reads = all.logical_reads.saturating_add(one.logical_reads);
+        all.misses = all.misses.saturating_add(one.misses);
+    }
+    all.hit_ratio()
+}
+
+/// Misses for each of so many things of the window. Readings last a little longer or shorter than the window: both are rates.
+fn misses_per(trial: &Trial<'_>, count: f64) -> Option<f64> {
+    let rate: f64 = readings(trial)
+        .iter()
+        .filter(|one| one.seconds > 0.0)
+        .map(|one| one.misses as f64 / one.seconds)
+        .sum();
+    let window_s = trial.measured.window.seconds();
+    (count > 0.0 && !readings(trial).is_empty()).then(|| rate * window_s / count)
+}
+
+fn row(point: &Point, trials: &[Trial<'_>]) -> Vec<String> {
+    let io = |of: fn(&IoRates) -> f64| move |trial: &Trial<'_>| guest_io(&trial.record.resources, trial.measured).map(|io| of(&io));
+    let read_kib = |trial: &Trial<'_>| {
+        let io = guest_io(&trial.record.resources, trial.measured)?;
+        (io.reads_per_s > 0.0).then(|| io.read_bytes_per_s / io.reads_per_s / 1024.0)
+    };
+    let pool = |trial: &Trial<'_>| {
+        readings(trial)
+            .iter()
+            .find_map(|one| one.pool_bytes)
+            .map(|bytes| bytes as f64 / MIB)
+    };
+    vec![
+        point.label(),
+        mean(trials, hit_ratio, format::percent),
+        target(trials),
+        mean(trials, |trial| misses_per(trial, trial.completed()), format::number),
+        mean(trials, |trial| misses_per(trial, trial.orders()), format::number),
+        mean(trials, io(|io| io.reads_per_s), format::number),
+        mean(trials, read_kib, format::number),
+        mean(trials, pool, format::number),
+        sizes(trials),
+        mean(trials, growth, format::number),
+    ]
+}
+
+/// `80.0 %, reached`, `90.0 %, missed by 4.1 points`, `nothing`.
+fn target(trials: &[Trial<'_>]) -> String {
+    let asked = trials.iter().flat_map(readings).find_map(|one| one.hit_target);
+    let (Some(asked), Some(measured)) = (asked, over(trials, hit_ratio)) else {
+        return asked.map_or_else(|| "nothing".to_owned(), format::percent);
+    };
+    let off = (measured.mean - asked).abs();
+    if off <= REACHED {
+        format!("{}, reached", format::percent(asked))
+    } else {
+        format!("{}, missed by {:.1} points", format::percent(asked), 100.0 * off)
+    }
+}
+
+/// Bytes of the databases of all guests before and after the load.
+fn bytes(trial: &Trial<'_>) -> Option<(f64, f64)> {
+    let each: Option<Vec<(u64, u64)>> = readings(trial)
+        .iter()
+        .map(|one| Some((one.bytes_before?, one.bytes_after?)))
+        .collect();
+    let each = each.filter(|each| !each.is_empty())?;
+    Some(
+        each.iter()
+            .fold((0.0, 0.0), |sum, one| (sum.0 + one.0 as f64, sum.1 + one.1 as f64)),
+    )
+}
+
+fn sizes(trials: &[Trial<'_>]) -> String {
+    let of = |pick: fn((f64, f64)) -> f64| mean(trials, |trial| bytes(trial).map(|sizes| pick(sizes) / MIB), format::number);
+    let before = of(|(before, _)| before);
+    if before == format::NONE {
+        before
+    } else {
+        format!("{before} to {}", of(|(_, after)| after))
+    }
+}
+
+/// Growth for each order that terminals were told of, over the whole trial; `None` where a database did not grow.
+fn growth(trial: &Trial<'_>) -> Option<f64> {
+    let (before, after) = bytes(trial)?;
+    let orders = trial.sum(|counters| counters.told.new_orders);
+    (after > before && orders > 0.0).then(|| (after - before) / orders)
+}
+
+/// CPUs against memory of single guests: throughput as heat, one panel per load and combination of the other levels. `None` where not both vary.
+pub(crate) fn matrix(run: &Run, analysis: &Analysis) -> Option<Figure> {
+    let single: Vec<&PointSummary> = analysis
+        .points
+        .iter()
+        .filter(|summary| summary.point.guests == 1 && summary.orders_per_minute.is_some())
+        .collect();
+    let mut groups: Vec<(String, Vec<&PointSummary>)> = Vec::new();
+    for summary in single {
+        let name = group_name(summary);
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, group)) => group.push(summary),
+            None => groups.push((name, vec![summary])),
+        }
+    }
+    let panels: Vec<Panel> = groups.iter().filter_map(|(name, group)| panel(name, group)).collect();
+    (!panels.is_empty()).then(|| Figure {
+        id: "matrix",
+        title: "CPUs against memory: throughput of one guest".to_owned(),
+        caption: format!(
+            "{}. Means over the good repeats, in orders/min; empty where there is no good trial.",
+            crate::loop_type::loop_type(run)
+        ),
+        panels,
+        ..Figure::default()
+    })
+}
+
+/// The levels that are neither CPUs nor memory: `hit_target=0.8`.
+fn group_name(summary: &PointSummary) -> String {
+    let other = |key: &str| key != "guest.memory";
+    let levels: Vec<_> = summary.point.levels.iter().filter(|level| other(&level.key)).cloned().collect();
+    // Users that go with the CPUs are one load.
+    let density = summary.point.load() / summary.point.vcpus.cpus();
+    let what = if summary.point.rate_per_s.is_some() {
+        "arrivals/s"
+    } else {
+        "users"
+    };
+    levels_after(&format!("{} {what} per vCPU", format::trimmed(density)), &levels)
+}
+
+fn panel(name: &str, group: &[&PointSummary]) -> Option<Panel> {
+    let cpus: BTreeSet<u32> = group.iter().map(|summary| summary.point.vcpus.0).collect();
+    let memory: BTreeSet<u64> = group.iter().map(|summary| summary.point.memory_mib).collect();
+    if cpus.len() < 2 || memory.len() < 2 {
+        return None;
+    }
+    let line = |mib: &u64| Series {
+        name: format!("{mib} MiB"),
+        mark: Mark::Heat,
+        data: cpus
+            .iter()
+            .filter_map(|cpus| {
+                let of_cell = |summary: &&&PointSummary| summary.point.vcpus.0 == *cpus && summary.point.memory_mib == *mib;
+                let summary = group.iter().find(of_cell)?;
+                let place = Place::Name(format!("{} vCPU", summary.point.vcpus));
+                let mut datum = Datum::of(place, summary.orders_per_minute.as_ref()?);
+                datum.broken = summary.qos.failed > 0;
+                Some(datum)
+            })
+            .collect(),
+    };
+    let mut panel = one_panel("vCPUs of the guest", "orders/min", memory.iter().map(line).collect()).pop()?;
+    panel.label = name.to_owned();
+    Some(panel)
+}

@@ -1,0 +1,131 @@
+//! Tests of what is told of order entry, against a fixture run.
+
+use crate::{
+    Analysis, Ceiling, CeilingPoint, Run, ceiling,
+    figure::{Figure, Table},
+    fixture::{self, end, orderentry as fixture_run, planned},
+    html_with, terminal,
+};
+
+fn shown(table: &Table) -> String {
+    let rows = std::iter::once(&table.heads).chain(&table.rows);
+    rows.map(|row| format!("{}\n", row.join(" | "))).collect()
+}
+
+fn analysed(fixture: &fixture::Fixture) -> (Run, Analysis) {
+    let run = Run::read(&fixture.store).expect("a whole store");
+    let analysis = Analysis::of(&run);
+    (run, analysis)
+}
+
+fn ceilings() -> Vec<Ceiling> {
+    let point = |pattern: &str, block_kib, depth, iops| CeilingPoint {
+        pattern: pattern.to_owned(),
+        block_kib,
+        depth,
+        iops,
+    };
+    vec![Ceiling {
+        pool: "a volume with ext4".to_owned(),
+        tool: "fio-3.33".to_owned(),
+        points: vec![
+            point("read", 16, 1, 300.0),
+            point("read", 16, 8, 800.0),
+            point("read", 16, 32, 780.0),
+            point("write", 16, 8, 600.0),
+        ],
+    }]
+}
+
+fn data(figure: &Figure) -> String {
+    let tables = figure.panels.iter().map(crate::figure::Panel::table).chain(figure.tables.clone());
+    let tables: String = tables.map(|table| format!("\n{}\n{}", table.label, shown(&table))).collect();
+    format!("{}\n{}\n{tables}", figure.title, figure.caption)
+}
+
+#[test]
+fn a_report_of_order_entry_speaks_of_new_orders() {
+    let text = terminal(&fixture_run::complete().store).expect("a report");
+    insta::assert_snapshot!("orderentry_terminal", text);
+    assert!(!text.contains("think time") && !text.contains("login"), "nobody shops");
+}
+
+#[test]
+fn types_of_transactions_have_their_own_rows() {
+    let (run, analysis) = analysed(&fixture_run::complete());
+    let mut types = super::of(&run, &analysis).types;
+    assert_eq!(types.rows.len(), 60);
+    types.rows.truncate(10);
+    insta::assert_snapshot!("orderentry_types", shown(&types));
+}
+
+#[test]
+fn cpus_against_memory_and_the_ceiling_are_figures() {
+    let (run, analysis) = analysed(&fixture_run::complete());
+    insta::assert_snapshot!("orderentry_matrix", data(&super::matrix(&run, &analysis).expect("both vary")));
+    insta::assert_snapshot!(
+        "orderentry_ceiling",
+        data(&ceiling::figure(&run, &ceilings()).expect("I/O was counted"))
+    );
+    let without = ceiling::figure(&run, &[]).expect("I/O was counted");
+    assert!(without.caption.contains("No ceiling is known"), "{}", without.caption);
+}
+
+#[test]
+fn the_page_has_a_section_of_its_own_and_none_of_the_shop() {
+    let page = html_with(&fixture_run::complete().store, &ceilings()).expect("a page");
+    for part in [
+        "id=\"orderentry\"",
+        "id=\"matrix\"",
+        "id=\"io-ceiling\"",
+        "Buffer pool and growth",
+        "ceiling, random reads of 16 KiB",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("id=\"shop\""));
+    let shop = crate::html(&fixture::complete().store).expect("a page");
+    assert!(shop.contains("id=\"shop\"") && !shop.contains("id=\"orderentry\""));
+}
+
+#[test]
+fn what_is_off_is_told() {
+    let header = fixture_run::header(1);
+    let fixture = planned(&header);
+    for trial in &header.plan.trials {
+        let point = header.plan.points.iter().find(|point| point.id == trial.point).expect("planned");
+        end(&fixture, trial.id, |record| {
+            fixture_run::change(record, point, trial.repeat);
+            record
+                .tunings
+                .iter_mut()
+                .filter(|tuning| tuning.name.ends_with("trx_commit"))
+                .for_each(|tuning| {
+                    tuning.effective = "2".to_owned();
+                });
+            for counters in record
+                .measurement
+                .iter_mut()
+                .flat_map(|measured| &mut measured.guests)
+                .filter_map(|guest| guest.orderentry.as_mut())
+            {
+                counters.short_deliveries = counters.transactions[3].completed / 10;
+                counters.database.as_mut().expect("read").misses *= 2;
+            }
+        });
+    }
+    let (run, analysis) = analysed(&fixture);
+    let section = super::of(&run, &analysis);
+    assert!(
+        section.figures.rows[0][7].ends_with("innodb_flush_log_at_trx_commit=2, relaxed durability"),
+        "{:?}",
+        section.figures.rows[0]
+    );
+    assert!(
+        section.buffer.rows[0][2].starts_with("80.0 %, missed by 18"),
+        "{:?}",
+        section.buffer.rows[0]
+    );
+    let caveats = analysis.caveats.join("\n");
+    assert!(caveats.contains("deliveries skipped a district"), "{caveats}");
+}
