@@ -83,7 +83,7 @@ impl From<LabError> for Failure {
             LabError::HostNotReady(_) | LabError::Guest(GuestError::HostNotReady { .. }) => Code::Host,
             LabError::UnknownProfile { .. } | LabError::Setting { .. } => Code::Study,
             LabError::Guest(_) | LabError::Rehearsal { .. } => Code::Guest,
-            LabError::Driver(_) => Code::Driver,
+            LabError::Driver(_) | LabError::Terminals(_) => Code::Driver,
             LabError::Store(_) | LabError::File { .. } | LabError::NoRun { .. } | LabError::Busy { .. } => Code::Store,
             LabError::Internal(_) => Code::Internal,
         };
