@@ -7,9 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_stats::{DatabaseReadings, Measurement};
-
 use rookery_stack::database::BufferCounters;
+use rookery_stats::{DatabaseReadings, Measurement};
 
 use crate::stack::OrderEntry;
 
