@@ -292,7 +292,7 @@ impl VmGuest {
     }
 }
 
-/// The emulator's parent was libvirt's, so it is ours now.
+/// The emulator's parent is the lab's libvirt; without it, the emulator may have become ours.
 fn reap(emulator: Identity) {
     if let Some(pid) = i32::try_from(emulator.pid).ok().and_then(Pid::from_raw) {
         let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);

@@ -12,14 +12,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Host, enter_netns};
+use rookery_host::{Host, RunId, enter_netns};
 use rustix::{
     mount::{MountPropagationFlags, mount_bind, mount_change},
+    process::{getpid, set_child_subreaper},
     thread::UnshareFlags,
 };
 
 use super::virsh::Virsh;
-use crate::{label::Label, log::tail};
+use crate::{label::Label, log::tail, sweep::kill_labelled};
 
 /// How long it may take to answer. The first one on a host asks the emulator for its abilities, which takes seconds.
 const READY: Duration = Duration::from_secs(60);
@@ -40,10 +41,17 @@ const EMULATOR_USER: &str = "libvirt-qemu";
 /// A number for it that nobody has.
 const EMULATOR_ID: u32 = 64_055;
 
+/// Emulators detach themselves, and libvirt waits until they are gone without a trace: whoever adopts them has to reap them, and this shell does
+/// nothing else.
+const REAPER: &str = r#"libvirtd "$@" & wait $!"#;
+/// The name by which its processes are labelled, in place of a guest's.
+const OWN_LABEL: &str = "libvirt";
+
 /// A running libvirtd.
 #[derive(Debug)]
 pub(super) struct Libvirtd {
     child: Child,
+    run: RunId,
     home: PathBuf,
     pub(super) virsh: Virsh,
 }
@@ -59,9 +67,10 @@ impl Libvirtd {
         prepare(home, cache)?;
         host.step("libvirtd")?;
         let child = spawn(label, network, home, cache)?;
-        let labels = label.environment("libvirt");
+        let labels = label.environment(OWN_LABEL);
         let mut libvirtd = Self {
             child,
+            run: label.run.clone(),
             virsh: Virsh::private(&home.join("sock"), labels),
             home: home.to_owned(),
         };
@@ -97,7 +106,8 @@ impl Libvirtd {
 
     /// End it. Guests live on; they are the caller's to end before.
     pub(super) fn stop(&mut self) {
-        let _ = self.child.kill();
+        // The shell and the daemon, and whatever client still talks to it.
+        let _ = kill_labelled(&self.run, Some(OWN_LABEL));
         let _ = self.child.wait();
     }
 }
@@ -170,16 +180,19 @@ fn quoted(path: &Path) -> io::Result<String> {
 /// A child that begins inside the namespaces: a thread of its own enters them and makes it.
 fn spawn(label: &Label, network: &Path, home: &Path, cache: &Path) -> io::Result<Child> {
     let log = fs::File::create(home.join("libvirtd.log"))?;
-    let mut command = Command::new("libvirtd");
+    let mut command = Command::new("sh");
     command
-        .args(["--config", "/etc/libvirt/libvirtd.conf", "--pid-file"])
+        .args(["-c", REAPER, "sh", "--config", "/etc/libvirt/libvirtd.conf", "--pid-file"])
         .arg(home.join("libvirtd.pid"));
     command
         .env_clear()
-        .envs(label.environment("libvirt"))
+        .envs(label.environment(OWN_LABEL))
         .env("LC_ALL", "C")
         .process_group(0);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    let adopt = || Ok(set_child_subreaper(Some(getpid()))?);
+    // SAFETY: between fork and exec this makes two system calls and touches no memory of ours.
+    unsafe { command.pre_exec(adopt) };
     let enter = || -> io::Result<Child> {
         enter_netns(network)?;
         // SAFETY: only the mount namespace of this short-lived thread is unshared; no file descriptor table or memory changes.

@@ -72,8 +72,6 @@ impl VmLab {
         check_shape(&shape)?;
         let ground = Ground::open(Kind::Vm, site, host)?;
         let fail = |name: &'static str| move |error: io::Error| step("lab", name, &error);
-        // Emulators outlive the process of libvirt that makes them; as their adoptive parent we reap them.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| fail("adopting emulators")(error.into()))?;
         network::make_lab_network(&*ground.host, &ground.label).map_err(fail("making the lab's network"))?;
         let network = netns_path(&run_name(&ground.label.run));
         let home = ground.vm_root();
