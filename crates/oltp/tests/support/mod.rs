@@ -180,6 +180,24 @@ impl Server {
         }
     }
 
+    /// Shuts the server down in an orderly way, its connections included, and waits for its end.
+    pub(crate) fn stop(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        let word = if self.kind == Kind::Postgres { Signal::INT } else { Signal::TERM };
+        if let Some(pid) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) {
+            kill_process(pid, word).expect("the server is ours");
+        }
+        let start = Instant::now();
+        while process.try_wait().expect("the server is ours").is_none() {
+            assert!(start.elapsed() < PATIENCE, "the server does not end");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// The database of the tests.
     pub(crate) fn target(&self) -> Target {
         self.target_of("shop")
