@@ -15,7 +15,7 @@ use rookery_oltp::{
 };
 use rookery_stats::{ErrorClass, GuestMeasurement, LedgerCounts, Measurement, OrderEntryCounters, TRANSACTIONS};
 use rookery_workload::orderentry::{
-    DeliveryMode, Moment, Population, Scale,
+    DeliveryMode, Isolation, Moment, Population, Scale,
     terminal::{Binding, Mix, Pacing},
 };
 use support::{Kind as ServerKind, Server, skipped};
@@ -158,6 +158,34 @@ fn one_of_two_guests_is_killed_and_comes_back() {
         assert!(counters(guest).told.new_orders > 0 && counters(guest).nopm > 0.0, "{}", guest.guest);
         verified(guest, at);
     }
+}
+
+#[test]
+fn transactions_that_are_given_up_are_in_the_class_of_their_cause() {
+    if skipped() {
+        return;
+    }
+    let server = Server::start(ServerKind::Postgres);
+    let mut config = config(vec![guest("g", &server, 6)], Duration::from_millis(1500));
+    config.session.isolation = Isolation::Serializable;
+    config.max_retries = 0;
+    let measurement = measured(&config, &RUNNING);
+    let guest = &measurement.guests[0];
+    let words: Vec<_> = guest
+        .errors
+        .iter()
+        .map(|tally| (tally.class, tally.sub_class.as_str(), tally.count))
+        .collect();
+    eprintln!("{words:?}");
+    let serialization = words.iter().find(|(_, word, _)| *word == "serialization-failure");
+    assert!(serialization.is_some_and(|(class, ..)| *class == ErrorClass::Semantic), "{words:?}");
+    // A delivery may also lose a race for an order, or a deadlock end one of two.
+    assert!(words.iter().all(|(class, ..)| *class == ErrorClass::Semantic), "{words:?}");
+    let failed: u64 = counters(guest).transactions.iter().map(|transaction| transaction.failed).sum();
+    let counted: u64 = words.iter().map(|(.., count)| count).sum();
+    assert!(failed > 0 && failed <= counted, "{failed} in the window of {counted}");
+    assert!(counters(guest).retries.is_empty(), "none was allowed");
+    verified(guest, &config.guests[0]);
 }
 
 #[test]

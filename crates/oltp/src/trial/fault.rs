@@ -86,6 +86,19 @@ mod tests {
     }
 
     #[test]
+    fn each_cause_has_its_sub_class() {
+        let words: Vec<_> = Cause::ALL
+            .iter()
+            .map(|&cause| given_up(cause).sub_class.text().into_owned())
+            .collect();
+        assert_eq!(
+            words,
+            ["deadlock", "lock-timeout", "serialization-failure", "database-busy", "lost-race"]
+        );
+        assert!(Cause::ALL.iter().all(|&cause| given_up(cause).class == ErrorClass::Semantic));
+    }
+
+    #[test]
     fn each_loss_has_its_class() {
         let cases = [
             (server("57P02", 0), "server-shutdown"),
