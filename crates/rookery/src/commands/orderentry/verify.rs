@@ -1,7 +1,8 @@
-//! `rookery verify orderentry`: the consistency conditions on a database.
+//! `rookery verify orderentry`: the consistency conditions on a database, and with `--acid` what its isolation level keeps apart.
 
 use clap::Args;
-use rookery_workload::orderentry::Moment;
+use rookery_oltp::Acid;
+use rookery_workload::orderentry::{Isolation, Moment};
 use serde::Serialize;
 
 use super::{CheckJson, TargetArgs, inconsistent, table};
@@ -18,6 +19,12 @@ pub(crate) struct VerifyOrderentryArgs {
     /// The database was just loaded: no order may have been delivered since
     #[arg(long)]
     after_load: bool,
+    /// Try with two connections what the isolation level keeps apart, before the conditions. Leaves a few orders and payments behind
+    #[arg(long, conflicts_with = "after_load")]
+    acid: bool,
+    /// Level of these tests: `default`, `read_committed`, `repeatable_read` or `serializable`
+    #[arg(long, requires = "acid", default_value = "default")]
+    isolation: Isolation,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -31,14 +38,86 @@ struct Report<'a> {
     seed: u64,
     holds: bool,
     conditions: Vec<CheckJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acid: Option<AcidJson<'a>>,
     new_orders: i64,
     payments: i64,
     delivered: i64,
 }
 
+/// A test of the isolation level.
+#[derive(Debug, Serialize)]
+struct AcidRowJson {
+    number: u8,
+    test: &'static str,
+    seen: &'static str,
+    isolated: bool,
+    as_expected: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct AcidJson<'a> {
+    isolation: &'a str,
+    as_expected: bool,
+    tests: Vec<AcidRowJson>,
+}
+
+impl<'a> AcidJson<'a> {
+    fn of(acid: &'a Acid) -> Self {
+        let tests = acid.rows.iter().map(|row| AcidRowJson {
+            number: row.number,
+            test: row.test,
+            seen: row.seen.words(),
+            isolated: row.isolated,
+            as_expected: row.as_expected(),
+        });
+        Self {
+            isolation: &acid.isolation,
+            as_expected: acid.as_expected(),
+            tests: tests.collect(),
+        }
+    }
+}
+
+fn acid_table(acid: &Acid) -> String {
+    let mut text = format!(
+        "isolation {}\n   #  outcome    seen                              test\n",
+        acid.isolation
+    );
+    for row in &acid.rows {
+        let outcome = match (row.as_expected(), row.isolated) {
+            (true, true) => "holds",
+            (true, false) => "expected",
+            (false, _) => "DEVIATION",
+        };
+        text += &format!("  {:>2}  {outcome:<9}  {:<32}  {}\n", row.number, row.seen.words(), row.test);
+        if !row.as_expected() {
+            text += &format!("                 instead of: {}\n", row.expected.words());
+        }
+    }
+    if acid.rows.iter().any(|row| row.as_expected() && !row.isolated) {
+        text += "  expected: this level does not keep that apart, and the workload does not need it\n";
+    }
+    text
+}
+
+fn deviates(acid: &Acid) -> Result<(), Failure> {
+    if acid.as_expected() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::Inconsistent,
+        format!(
+            "{} at {} does not keep transactions apart as it must\n  mend: see that nobody else writes to it, and try again; then look for a server setting that relaxes isolation",
+            acid.version, acid.isolation
+        ),
+    ))
+}
+
 pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
     let target = args.target.target()?;
     let moment = if args.after_load { Moment::AfterLoad } else { Moment::AnyTime };
+    let acid = args.acid.then(|| rookery_oltp::acid(&target, args.isolation)).transpose()?;
     let found = rookery_oltp::verify(&target, moment)?;
     let scale = found.population.scale;
     if args.json {
@@ -49,6 +128,7 @@ pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
             seed: found.population.seed,
             holds: found.holds(),
             conditions: found.checks.iter().map(CheckJson::of).collect(),
+            acid: acid.as_ref().map(AcidJson::of),
             new_orders: found.ledger.new_orders,
             payments: found.ledger.payments,
             delivered: found.ledger.delivered,
@@ -60,10 +140,11 @@ pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
             String::new()
         };
         output::result(format!(
-            "{target}: {}, {} warehouses{mini}, seed {}\n{}since load: {} new orders, {} payments, {} orders delivered",
+            "{target}: {}, {} warehouses{mini}, seed {}\n{}{}since load: {} new orders, {} payments, {} orders delivered",
             found.version,
             scale.warehouses(),
             found.population.seed,
+            acid.as_ref().map(acid_table).unwrap_or_default(),
             table(&found.checks),
             found.ledger.new_orders,
             found.ledger.payments,
@@ -71,7 +152,7 @@ pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
         ));
     }
     match found.checks.iter().filter(|check| !check.offenders.is_empty()).count() {
-        0 => Ok(Code::Done),
+        0 => acid.as_ref().map_or(Ok(()), deviates).map(|()| Code::Done),
         broken => Err(inconsistent(&target, broken)),
     }
 }
