@@ -1,7 +1,7 @@
 //! A whole run in memory.
 
 use rookery_stats::Measurement;
-use rookery_store::{Attempt, Note, RunHeader, Store, StoreError, TrialRecord, TrialRow, TrialStatus};
+use rookery_store::{Attempt, Note, PoolSizing, RunHeader, Store, StoreError, TrialRecord, TrialRow, TrialStatus};
 use rookery_study::Study;
 
 /// Everything that the store of a run holds.
@@ -15,6 +15,8 @@ pub struct Run {
     pub attempts: Vec<Attempt>,
     /// Remarks on the whole run.
     pub notes: Vec<Note>,
+    /// Buffer pools that calibration sized to hold a hit ratio, by point.
+    pub pools: Vec<PoolSizing>,
 }
 
 /// One trial.
@@ -41,6 +43,7 @@ impl Run {
             trials: store.trials()?.into_iter().map(with_record).collect::<Result<_, StoreError>>()?,
             attempts: store.attempts()?,
             notes: store.notes()?,
+            pools: store.pools()?,
         })
     }
 

@@ -130,6 +130,7 @@ impl<'a> Growth<'a> {
             trials: self.known.clone(),
             attempts: Vec::new(),
             notes: Vec::new(),
+            pools: Vec::new(),
         };
         let expected = predicted_knee(&run, search.variant, search.guests, search.vcpus)?;
         let load = expected.load.clamp(search.lowest, search.highest);

@@ -5,7 +5,7 @@ use rookery_study::Level;
 pub(crate) use crate::figure::{Datum, ENDS, Figure, Mark, Panel, Place, Row, Series, Table, one_panel};
 use crate::{
     Analysis, Ceiling, PERCENTILES, PointSummary, Run, capacity, ceiling, forest, format, interval::Estimate, orderentry, scaling::Grows,
-    scaling_figure, search_figures, timeline,
+    scaling_figure, search_figures, timeline, words,
 };
 
 /// Every figure that the run can carry, in the order of the page.
@@ -222,8 +222,13 @@ pub(crate) fn percentiles(run: &Run, analysis: &Analysis) -> Option<Figure> {
         title: "Response-time percentiles by point".to_owned(),
         caption: format!(
             "{}. Nearest ranks in the merged histograms of all guests and good repeats; successful operations started in the window. p99.9 only \
-             with ten values beyond it. An order is the sum of its requests, without think time. {QUANTILE_ENDS}",
-            crate::loop_type::loop_type(run)
+             with ten values beyond it. {} {QUANTILE_ENDS}",
+            crate::loop_type::loop_type(run),
+            if words::order_entry(run) {
+                "Retries are in the time of a transaction, pauses are not."
+            } else {
+                "An order is the sum of its requests, without think time."
+            }
         ),
         remarks: vec![crate::trust::loop_sentence(run, &analysis.trust.checks)],
         panels,

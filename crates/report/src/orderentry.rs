@@ -28,6 +28,8 @@ pub(crate) struct Section {
     pub(crate) types: Table,
     /// Hit ratio, misses, device reads, growth.
     pub(crate) buffer: Table,
+    /// How the buffer pools were sized to hold a hit ratio.
+    pub(crate) pools: Table,
     /// Retries, connections, what the driver and the guests spent.
     pub(crate) costs: Table,
 }
@@ -108,6 +110,7 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Section {
             points.iter().flat_map(|(point, trials)| type_rows(run, point, trials)).collect(),
         ),
         buffer: buffer::table(&points),
+        pools: buffer::pools(run),
         costs: table(&COSTS, rows(&costs_row)),
     }
 }

@@ -104,9 +104,9 @@ pub struct DatabaseReadings {
     pub new_orders: Option<u64>,
     /// Size of the buffer pool, bytes.
     pub pool_bytes: Option<u64>,
-    /// Size of the database before the load, bytes.
+    /// Size of the database at the first reading, bytes.
     pub bytes_before: Option<u64>,
-    /// Size of the database after it, bytes.
+    /// Size of the database at the second, bytes.
     pub bytes_after: Option<u64>,
     /// Hit ratio that the study asked for, 0 to 1.
     pub hit_target: Option<f64>,

@@ -85,6 +85,7 @@ fn run(like: &Like<'_>) -> Run {
         trials: trials.collect(),
         attempts: Vec::new(),
         notes: Vec::new(),
+        pools: Vec::new(),
         header: RunHeader {
             run_id: format!("r{}", like.seed),
             title: document.study().title.clone(),

@@ -160,6 +160,7 @@ pub(crate) fn run(text: &str, world: &World, seed: u64) -> Run {
         },
         attempts: Vec::new(),
         notes: Vec::new(),
+        pools: Vec::new(),
     }
 }
 

@@ -14,6 +14,8 @@ use crate::{
 
 /// Height of one line, pixels.
 const LINE: usize = 64;
+/// The page leaves a figure at least so much room, pixels.
+const LEAST: usize = 380;
 /// From little to much; the text of a square is readable on both.
 const COLOURS: [&str; 2] = ["#e6eef6", "#5d97cb"];
 const TEXT: &str = "#16222e";
@@ -46,6 +48,8 @@ pub(super) fn plot(panel: &Panel) -> Plot {
         .color_scale(ColorScale::Vector(
             scale.map(|(at, colour)| ColorScaleElement(at, colour.to_owned())).collect(),
         ))
+        .zmin(0.0)
+        .zmax(panel.top.unwrap_or_else(|| values_top(&series)))
         .color_bar(ColorBar::new().title(Title::with_text(text(unit))))
         .hover_on_gaps(false);
     let notes = series.iter().flat_map(|series| {
@@ -61,7 +65,7 @@ pub(super) fn plot(panel: &Panel) -> Plot {
         })
     });
     let layout = Layout::new()
-        .height(LINE * lines.len() + 140)
+        .height(LEAST.max(LINE * lines.len() + 140))
         .auto_size(true)
         .margin(Margin::new().left(70).right(20).top(30).bottom(70))
         .hover_mode(HoverMode::Closest)
@@ -78,6 +82,11 @@ pub(super) fn plot(panel: &Panel) -> Plot {
     plot.add_trace(trace);
     plot.set_layout(layout);
     plot
+}
+
+fn values_top(series: &[&Series]) -> f64 {
+    let data = series.iter().flat_map(|series| &series.data);
+    data.map(|datum| datum.y).fold(0.0, f64::max)
 }
 
 fn name(place: &Place) -> String {

@@ -22,7 +22,7 @@ const HEADS: [&str; 10] = [
     "device reads/s",
     "mean device read, KiB",
     "pool of each guest, MiB",
-    "database before and after, MiB",
+    "database in the window, MiB",
     "growth per New-Order, bytes",
 ];
 
@@ -36,6 +36,30 @@ pub(super) fn table(points: &[(&Point, Vec<Trial<'_>>)]) -> Table {
         .iter()
         .filter(|(_, trials)| trials.iter().any(|trial| !readings(trial).is_empty()));
     rows_under(&HEADS, read.map(|(point, trials)| row(point, trials)).collect())
+}
+
+/// The dial: one row for each point whose pool was sized by calibration trials.
+pub(super) fn pools(run: &Run) -> Table {
+    let heads = ["point", "hit ratio asked for", "found by calibration", "pool, MiB", "rounds"];
+    let rows = run.pools.iter().map(|pool| {
+        let point = run.header.plan.points.iter().find(|point| point.id == pool.point);
+        let rounds = pool
+            .rounds
+            .iter()
+            .map(|round| format!("{} MiB: {}", format::number(round.bytes as f64 / MIB), format::percent(round.hit)));
+        vec![
+            point.map_or_else(|| pool.point.to_string(), Point::label),
+            format::percent(pool.target),
+            format!(
+                "{}, {}",
+                format::percent(pool.hit),
+                if pool.reached { "reached" } else { "not reached" }
+            ),
+            format::number(pool.bytes as f64 / MIB),
+            rounds.collect::<Vec<_>>().join("; "),
+        ]
+    });
+    rows_under(&heads, rows.collect())
 }
 
 /// What the databases of a trial said.
@@ -104,7 +128,7 @@ fn target(trials: &[Trial<'_>]) -> String {
     }
 }
 
-/// Bytes of the databases of all guests before and after the load.
+/// Bytes of the databases of all guests at both readings.
 fn bytes(trial: &Trial<'_>) -> Option<(f64, f64)> {
     let each: Option<Vec<(u64, u64)>> = readings(trial)
         .iter()
@@ -127,10 +151,11 @@ fn sizes(trials: &[Trial<'_>]) -> String {
     }
 }
 
-/// Growth for each order that terminals were told of, over the whole trial; `None` where a database did not grow.
+/// Growth for each order between both readings; `None` where databases did not grow, as files do in large steps.
 fn growth(trial: &Trial<'_>) -> Option<f64> {
     let (before, after) = bytes(trial)?;
-    let orders = trial.sum(|counters| counters.told.new_orders);
+    let orders: Option<Vec<u64>> = readings(trial).iter().map(|one| one.new_orders).collect();
+    let orders = orders?.iter().sum::<u64>() as f64;
     (after > before && orders > 0.0).then(|| (after - before) / orders)
 }
 
@@ -149,12 +174,20 @@ pub(crate) fn matrix(run: &Run, analysis: &Analysis) -> Option<Figure> {
             None => groups.push((name, vec![summary])),
         }
     }
-    let panels: Vec<Panel> = groups.iter().filter_map(|(name, group)| panel(name, group)).collect();
+    let mut panels: Vec<Panel> = groups.iter().filter_map(|(name, group)| panel(name, group)).collect();
+    // One scale of colours, so that panels can be compared.
+    let data = panels
+        .iter()
+        .flat_map(|panel| &panel.rows)
+        .flat_map(|row| &row.series)
+        .flat_map(|series| &series.data);
+    let most = data.map(|datum| datum.y).fold(0.0, f64::max);
+    panels.iter_mut().for_each(|panel| panel.top = Some(most));
     (!panels.is_empty()).then(|| Figure {
         id: "matrix",
         title: "CPUs against memory: throughput of one guest".to_owned(),
         caption: format!(
-            "{}. Means over the good repeats, in orders/min; empty where there is no good trial.",
+            "{}. Means over the good repeats, in orders/min; colours have one scale in all panels; empty where there is no good trial.",
             crate::loop_type::loop_type(run)
         ),
         panels,

@@ -9,9 +9,12 @@ use crate::{Run, evidence::word};
 /// Settings that say what the server calls its isolation level.
 const ISOLATION: [&str; 3] = ["transaction_isolation", "tx_isolation", "default_transaction_isolation"];
 
+/// Settings that say which server it was.
+const VERSION: [&str; 2] = ["version", "server_version"];
+
 /// Settings of durability, and the values with which a commit survives the loss of power.
 const DURABILITY: [(&str, &[&str]); 6] = [
-    ("innodb_flush_log_at_trx_commit", &["1"]),
+    ("innodb_flush_log_at_trx_commit", &["1", "3"]),
     ("innodb_doublewrite", &["on", "1", "detect_and_recover"]),
     ("synchronous_commit", &["on", "local", "remote_write", "remote_apply"]),
     ("fsync", &["on"]),
@@ -19,7 +22,7 @@ const DURABILITY: [(&str, &[&str]); 6] = [
     ("synchronous", &["full", "extra", "2", "3"]),
 ];
 
-/// `plain statements, READ-COMMITTED, deck; innodb_flush_log_at_trx_commit=1`.
+/// `mariadb 10.11.14, plain statements, isolation read committed, innodb_flush_log_at_trx_commit=1`.
 pub(super) fn words(run: &Run, point: &Point, trials: &[Trial<'_>]) -> String {
     let study = run.header.plan.study_of(point);
     let tunings: Vec<&Tuning> = trials.iter().flat_map(|trial| &trial.record.tunings).collect();
@@ -52,7 +55,13 @@ fn of_study(study: &Study, tunings: &[&Tuning]) -> Vec<String> {
         (None, "default") => "the server's default isolation".to_owned(),
         (_, asked) => format!("isolation {asked}"),
     };
-    vec![format!("{} statements", wanted.statements.name()), isolation]
+    let versions: Vec<&str> = VERSION.iter().flat_map(|name| values(tunings, name)).collect();
+    let server = format!("{} {}", word(study.stack.kind), versions.join(" and "));
+    vec![
+        server.trim_end().to_owned(),
+        format!("{} statements", wanted.statements.name()),
+        isolation,
+    ]
 }
 
 /// Whether volumes are mounted so that the device may reorder what was committed.

@@ -1,5 +1,7 @@
 //! Tests of what is told of order entry, against a fixture run.
 
+use rookery_store::{PoolRound, PoolSizing};
+
 use crate::{
     Analysis, Ceiling, CeilingPoint, Run, ceiling,
     figure::{Figure, Table},
@@ -48,6 +50,26 @@ fn a_report_of_order_entry_speaks_of_new_orders() {
     let text = terminal(&fixture_run::complete().store).expect("a report");
     insta::assert_snapshot!("orderentry_terminal", text);
     assert!(!text.contains("think time") && !text.contains("login"), "nobody shops");
+}
+
+#[test]
+fn the_dial_is_told() {
+    let fixture = fixture_run::complete();
+    let round = |bytes, hit| PoolRound { bytes, hit };
+    let pool = PoolSizing {
+        point: 1,
+        target: 0.8,
+        bytes: 24 << 20,
+        hit: 0.808,
+        reached: true,
+        rounds: vec![round(16 << 20, 0.74), round(24 << 20, 0.808)],
+    };
+    fixture.store.keep_pool(&pool).expect("room");
+    let (run, analysis) = analysed(&fixture);
+    insta::assert_snapshot!(shown(&super::of(&run, &analysis).pools), @r"
+    point | hit ratio asked for | found by calibration | pool, MiB | rounds
+    1 x 0.5 vCPU, 4 users, hit_target=0.8, memory=512MiB | 80.0 % | 80.8 %, reached | 24.00 | 16.00 MiB: 74.0 %; 24.00 MiB: 80.8 %
+    ");
 }
 
 #[test]
