@@ -8,6 +8,7 @@ mod load;
 mod mva;
 mod open;
 mod pages;
+mod servers;
 mod simulate;
 
 use std::process::Command;

@@ -14,9 +14,9 @@ usage: cargo xtask COMMAND
   ci               everything that must hold, cheapest check first: format, tidy, lints, docs, tests
   tidy             the house rules: layers, pure crates, file sizes, forbidden words
   bench data       DVD Store generator: rows/s, MB/s against the disk, memory
-  bench driver     CPU per request against wrk; `bench driver users` for 10 000 thinking users
+  bench driver     CPU per request against wrk, per transaction against sysbench and pgbench; `bench driver users` for 10 000 thinking users
   bench guests     40 container guests: clone, start, removal
-  bench load       MariaDB: our load against LOAD DATA of the same rows from files
+  bench load       MariaDB: our load against LOAD DATA of the same rows from files; `bench load orderentry` also against PostgreSQL's COPY
   bench mva        queueing solvers against Octave's package queueing, on random networks
   bench open       open loads: how punctual arrivals are, and what open and closed loads tell of a freeze
   bench pages      the PHP pages against minimal ones with the same queries

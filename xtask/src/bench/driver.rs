@@ -1,11 +1,13 @@
-//! What the driver costs: CPU per request against `wrk`, and 10 000 thinking users on one core.
+//! What drivers cost: CPU per request against `wrk`, CPU per transaction against `sysbench` and `pgbench`, and 10 000 thinking users on one core.
 //!
 //! Everything runs on 127.0.0.1: nginx on CPU 0, the client on CPU 1. Clients are interleaved in random order, because a machine drifts;
 //! ratios are worth quoting, absolute numbers are of this machine only.
 
 mod client;
+mod databases;
 mod nginx;
 mod ratio;
+mod statements;
 mod users;
 
 /// CPU of the server and CPU of the client.
@@ -13,6 +15,7 @@ const SERVER_CPU: u32 = 0;
 const CLIENT_CPU: u32 = 1;
 
 const USAGE: &str = "usage: cargo xtask bench driver [--repeats N] [--seconds S]
+       cargo xtask bench driver http|databases [--repeats N] [--seconds S]
        cargo xtask bench driver users [--users N]";
 
 /// Run `bench driver`.
@@ -23,18 +26,33 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         ["client", rest @ ..] => client::run(rest),
         ["users"] => users::run(10_000),
         ["users", "--users", number] => users::run(parse(number)?),
-        options => {
-            let (mut repeats, mut seconds) = (10, 3);
-            for option in options.chunks(2) {
-                match option {
-                    ["--repeats", number] => repeats = parse(number)?,
-                    ["--seconds", number] => seconds = parse(number)?,
-                    _ => return Err(USAGE.to_owned()),
-                }
-            }
+        ["statements", rest @ ..] => statements::run(rest),
+        ["http", options @ ..] => {
+            let (repeats, seconds) = repeats_and_seconds(options)?;
             ratio::run(repeats, seconds)
         }
+        ["databases", options @ ..] => {
+            let (repeats, seconds) = repeats_and_seconds(options)?;
+            databases::run(repeats, seconds)
+        }
+        options => {
+            let (repeats, seconds) = repeats_and_seconds(options)?;
+            ratio::run(repeats, seconds)?;
+            databases::run(repeats, seconds)
+        }
     }
+}
+
+fn repeats_and_seconds(options: &[&str]) -> Result<(u32, u32), String> {
+    let (mut repeats, mut seconds) = (10, 3);
+    for option in options.chunks(2) {
+        match option {
+            ["--repeats", number] => repeats = parse(number)?,
+            ["--seconds", number] => seconds = parse(number)?,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    Ok((repeats, seconds))
 }
 
 fn parse(number: &str) -> Result<u32, String> {

@@ -3,6 +3,8 @@
 //! Both use the same server, schema, order of indexes and number of streams; the files are in the page cache. A third way is the original kit's: all
 //! indexes and keys before the rows, both checks off. Ways take turns in random order, because a machine drifts.
 
+mod orderentry;
+
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -23,7 +25,8 @@ use rookery_workload::dvdstore::{CATEGORIES, Size, WordLists};
 
 use super::lamp::{Place, median, say, shuffle, software};
 
-const USAGE: &str = "usage: cargo xtask bench load [--size SIZE] [--repeats N] [--streams N]";
+const USAGE: &str = "usage: cargo xtask bench load [--size SIZE] [--repeats N] [--streams N]
+       cargo xtask bench load orderentry [--warehouses N] [--repeats N] [--streams N]";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -46,6 +49,11 @@ impl Way {
 
 /// Run `bench load`.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    if let Some((name, options)) = args.split_first()
+        && name == "orderentry"
+    {
+        return orderentry::run(&orderentry_options(options)?);
+    }
     let (mut size, mut repeats) = (Size::Mb(100), 5);
     let mut streams = thread::available_parallelism().map_or(1, usize::from);
     for option in args.chunks(2) {
@@ -91,6 +99,23 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         ratio(1),
         ratio(2)
     ))
+}
+
+fn orderentry_options(args: &[String]) -> Result<orderentry::Options, String> {
+    let mut options = orderentry::Options {
+        warehouses: 2,
+        repeats: 5,
+        streams: thread::available_parallelism().map_or(1, usize::from),
+    };
+    for option in args.chunks(2) {
+        match option {
+            [name, value] if name == "--warehouses" => options.warehouses = value.parse().map_err(|_| USAGE.to_owned())?,
+            [name, value] if name == "--repeats" => options.repeats = number(value)?,
+            [name, value] if name == "--streams" => options.streams = number(value)?.max(1),
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    Ok(options)
 }
 
 fn number(text: &str) -> Result<usize, String> {

@@ -1,0 +1,241 @@
+//! The process that is measured on databases: the clients of terminals with the statements of `sysbench` and `pgbench`, and nothing else.
+//!
+//! As in a trial there is one thread, a task for each connection, a generator for each, two looks at the clock per transaction and a histogram.
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use rookery_oltp::{ClientError, OltpError, Statements, Target};
+use rookery_stats::Latencies;
+use rookery_workload::orderentry::transaction::{Answers, Value};
+
+/// What is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mix {
+    /// `oltp_point_select`: one row by its key.
+    PointSelect,
+    /// `oltp_read_write`: 14 reads, 4 changes, begin and commit.
+    ReadWrite,
+    /// `pgbench -S`: one row by its key.
+    SelectOnly,
+    /// `pgbench`: 3 updates, a read, an insert, begin and commit.
+    TpcB,
+}
+
+impl Mix {
+    const ALL: [Self; 4] = [Self::PointSelect, Self::ReadWrite, Self::SelectOnly, Self::TpcB];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::PointSelect => "point-select",
+            Self::ReadWrite => "read-write",
+            Self::SelectOnly => "select-only",
+            Self::TpcB => "tpc-b",
+        }
+    }
+
+    fn statements(self) -> &'static [&'static str] {
+        match self {
+            Self::PointSelect => &["SELECT c FROM sbtest1 WHERE id=?"],
+            Self::ReadWrite => &[
+                "BEGIN",
+                "SELECT c FROM sbtest1 WHERE id=?",
+                "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?",
+                "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?",
+                "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
+                "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
+                "UPDATE sbtest1 SET k=k+1 WHERE id=?",
+                "UPDATE sbtest1 SET c=? WHERE id=?",
+                "DELETE FROM sbtest1 WHERE id=?",
+                "INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)",
+                "COMMIT",
+                "ROLLBACK",
+            ],
+            Self::SelectOnly => &["SELECT abalance FROM pgbench_accounts WHERE aid = $1"],
+            Self::TpcB => &[
+                "BEGIN",
+                "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2",
+                "SELECT abalance FROM pgbench_accounts WHERE aid = $1",
+                "UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2",
+                "UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2",
+                "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)",
+                "END",
+            ],
+        }
+    }
+}
+
+/// One connection.
+struct Terminal {
+    statements: Statements,
+    answers: Answers,
+    random: u64,
+    /// Rows of the table, or branches.
+    size: u64,
+    text: Vec<u8>,
+}
+
+impl Terminal {
+    /// Executes statement `number`, alone in its flight.
+    async fn execute(&mut self, number: usize, values: &[Value<'_>]) -> Result<(), ClientError> {
+        self.answers.clear();
+        self.statements.call(number, values)?;
+        self.statements.fly(&mut self.answers).await
+    }
+
+    /// A whole number from 1 to `most`.
+    fn up_to(&mut self, most: u64) -> i64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (((u128::from(self.random) * u128::from(most)) >> 64) + 1) as i64
+    }
+
+    /// Groups of eleven digits with hyphens between them, as sysbench fills its columns.
+    fn digits(&mut self, groups: usize) -> Vec<u8> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        for group in 0..groups {
+            if group > 0 {
+                text.push(b'-');
+            }
+            for _ in 0..11 {
+                text.push(b'0' + (self.up_to(10) - 1) as u8);
+            }
+        }
+        text
+    }
+
+    async fn transact(&mut self, mix: Mix) -> Result<(), ClientError> {
+        match mix {
+            Mix::PointSelect => {
+                let id = self.up_to(self.size);
+                self.execute(0, &[Value::Int(id)]).await
+            }
+            Mix::SelectOnly => {
+                let account = self.up_to(self.size * 100_000);
+                self.execute(0, &[Value::Int(account)]).await
+            }
+            Mix::ReadWrite => self.read_write().await,
+            Mix::TpcB => self.tpc_b().await,
+        }
+    }
+
+    async fn read_write(&mut self) -> Result<(), ClientError> {
+        const ROLLBACK: usize = 11;
+        let done = self.read_write_once().await;
+        // Two transactions that change the same rows may meet; the peer ignores that too.
+        if matches!(
+            &done,
+            Err(ClientError::Server {
+                code: 1213 | 1205 | 1062,
+                ..
+            })
+        ) {
+            return self.execute(ROLLBACK, &[]).await;
+        }
+        done
+    }
+
+    async fn read_write_once(&mut self) -> Result<(), ClientError> {
+        const RANGE: i64 = 100;
+        self.execute(0, &[]).await?;
+        for _ in 0..10 {
+            let id = self.up_to(self.size);
+            self.execute(1, &[Value::Int(id)]).await?;
+        }
+        for statement in 2..=5 {
+            let id = self.up_to(self.size);
+            self.execute(statement, &[Value::Int(id), Value::Int(id + RANGE - 1)]).await?;
+        }
+        let id = self.up_to(self.size);
+        self.execute(6, &[Value::Int(id)]).await?;
+        let (text, id) = (self.digits(10), self.up_to(self.size));
+        self.execute(7, &[Value::Text(&text), Value::Int(id)]).await?;
+        self.text = text;
+        let (id, key) = (self.up_to(self.size), self.up_to(self.size));
+        self.execute(8, &[Value::Int(id)]).await?;
+        let text = self.digits(10);
+        let (c, pad) = (Value::Text(&text), Value::Text(&text[..59]));
+        self.execute(9, &[Value::Int(id), Value::Int(key), c, pad]).await?;
+        self.text = text;
+        self.execute(10, &[]).await
+    }
+
+    async fn tpc_b(&mut self) -> Result<(), ClientError> {
+        let account = Value::Int(self.up_to(self.size * 100_000));
+        let branch = Value::Int(self.up_to(self.size));
+        let teller = Value::Int(self.up_to(self.size * 10));
+        let delta = Value::Int(self.up_to(10_001) - 5_001);
+        self.execute(0, &[]).await?;
+        self.execute(1, &[delta, account]).await?;
+        self.execute(2, &[account]).await?;
+        self.execute(3, &[delta, teller]).await?;
+        self.execute(4, &[delta, branch]).await?;
+        self.execute(5, &[teller, branch, account, delta]).await?;
+        self.execute(6, &[]).await
+    }
+}
+
+/// The process itself: prints the number of transactions.
+pub(super) fn run(words: &[&str]) -> Result<(), String> {
+    let [mix, url, size, connections, seconds] = words else {
+        return Err("the client is started by the benchmark".to_owned());
+    };
+    let mix = Mix::ALL.into_iter().find(|known| known.name() == *mix).ok_or("no such mix")?;
+    let target: Target = url.parse().map_err(|error: OltpError| error.to_string())?;
+    let (size, connections, seconds) = (super::parse(size)?, super::parse(connections)?, super::parse(seconds)?);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
+    let local = tokio::task::LocalSet::new();
+    let count = local.block_on(
+        &runtime,
+        drive(mix, &target, size.into(), connections, Duration::from_secs(seconds.into())),
+    )?;
+    super::say(&count.to_string())
+}
+
+async fn drive(mix: Mix, target: &Target, size: u64, connections: u32, length: Duration) -> Result<u64, String> {
+    let times = Rc::new(RefCell::new(Latencies::new()));
+    let mut terminals = Vec::new();
+    for number in 0..connections {
+        let mut statements = Statements::open(target).await.map_err(|error| error.to_string())?;
+        for text in mix.statements() {
+            statements.prepare(text).await.map_err(|error| error.to_string())?;
+        }
+        terminals.push(Terminal {
+            statements,
+            answers: Answers::default(),
+            random: u64::from(number + 1) * 0x9e37_79b9_7f4a_7c15,
+            size,
+            text: Vec::new(),
+        });
+    }
+    let end = Instant::now() + length;
+    let working: Vec<_> = terminals
+        .into_iter()
+        .map(|mut terminal| {
+            let times = Rc::clone(&times);
+            tokio::task::spawn_local(async move {
+                let mut began = Instant::now();
+                while began < end {
+                    terminal.transact(mix).await?;
+                    let ended = Instant::now();
+                    times.borrow_mut().record_us((ended - began).as_micros() as u64);
+                    began = ended;
+                }
+                Ok::<_, ClientError>(())
+            })
+        })
+        .collect();
+    for terminal in working {
+        terminal
+            .await
+            .map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(times.take().count())
+}
