@@ -73,11 +73,27 @@ pub fn compare(engine: Engine, readings: &Readings, tuned: &Tuned) -> Vec<Effect
             rows.push(told(key, value.clone()));
         }
     }
+    if engine == Engine::Postgresql {
+        for row in &mut rows {
+            row.asked = row.asked.take().map(|value| binary(&value));
+            row.effective = row.effective.take().map(|value| binary(&value));
+        }
+    }
     rows.push(told(
         format!("{}.durability", engine.key()),
         durability(engine, readings).to_string(),
     ));
     rows
+}
+
+/// A size as PostgreSQL writes it, with the units that say what it means: its `kB` are 1024 bytes.
+fn binary(value: &str) -> String {
+    let units = [("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB")];
+    let found = units.iter().find_map(|(own, meant)| {
+        let digits = value.strip_suffix(own)?;
+        digits.parse::<u64>().is_ok().then(|| format!("{digits}{meant}"))
+    });
+    found.unwrap_or_else(|| value.to_owned())
 }
 
 fn told(name: String, value: String) -> Effective {
@@ -185,6 +201,8 @@ mod tests {
         assert!(!find("postgresql.shared_buffers").differs);
         assert!(find("postgresql.work_mem").differs);
         assert!(find("postgresql.max_wal_size").differs, "the server does not know it");
+        assert_eq!(find("postgresql.shared_buffers").effective.as_deref(), Some("128MiB"));
+        assert_eq!(find("postgresql.shared_buffers").asked.as_deref(), Some("131072KiB"));
         assert_eq!(find("postgresql.fsync").asked, None);
         assert_eq!(find("postgresql.durability").effective.as_deref(), Some("full"));
     }
