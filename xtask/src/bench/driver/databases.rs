@@ -91,13 +91,10 @@ fn ours(server: &Server, mix: Mix, seconds: u32) -> Result<(Weighed, u64), Strin
 }
 
 fn peer(server: &Server, mix: Mix, seconds: u32) -> Result<(Weighed, u64), String> {
-    let seconds = seconds.to_string();
+    let (seconds, time) = (seconds.to_string(), format!("--time={seconds}"));
     let (weighed, label) = match mix {
-        Mix::PointSelect => (
-            sysbench(server, "oltp_point_select", &["--time", &seconds, "run"])?,
-            "transactions:",
-        ),
-        Mix::ReadWrite => (sysbench(server, "oltp_read_write", &["--time", &seconds, "run"])?, "transactions:"),
+        Mix::PointSelect => (sysbench(server, "oltp_point_select", &[&time, "run"])?, "transactions:"),
+        Mix::ReadWrite => (sysbench(server, "oltp_read_write", &[&time, "run"])?, "transactions:"),
         Mix::SelectOnly | Mix::TpcB => {
             let connections = CONNECTIONS.to_string();
             let mut options = vec!["-n", "-M", "prepared", "-j", "1", "-c", &connections, "-T", &seconds];
