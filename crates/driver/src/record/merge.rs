@@ -21,7 +21,9 @@ pub(crate) fn guest(
     let (mut delays, mut waits) = (Waits::default(), Waits::default());
     for recorder in recorders {
         for (mine, other) in operations.iter_mut().zip(&recorder.operations) {
-            mine.merge(other);
+            if let Some(other) = other {
+                mine.merge(other);
+            }
         }
         series.push(recorder.series);
         tallies.push(recorder.tallies);

@@ -35,7 +35,8 @@ pub struct Recorder {
     scheduled: bool,
     /// What became of arrivals.
     pub arrivals: ArrivalRecord,
-    operations: [OperationRecord; Operation::COUNT],
+    /// Made when the operation first ends: histograms are large, guests many, and each uses few operations.
+    operations: [Option<Box<OperationRecord>>; Operation::COUNT],
     series: Series,
     tallies: Tallies,
     pub(crate) shop: ShopRecord,
@@ -111,7 +112,7 @@ impl Recorder {
     /// An operation that was still under way at the end.
     pub fn unfinished(&mut self, operation: Operation, sent: Nanos, intended: Nanos, now: Nanos) {
         if self.began_inside(sent, intended) {
-            self.operations[operation as usize].unfinished(sent, intended, now);
+            self.record(operation).unfinished(sent, intended, now);
         }
     }
 
@@ -123,7 +124,12 @@ impl Recorder {
 
     fn operation(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
         let began = if self.scheduled { timing.intended } else { timing.sent };
-        self.operations[operation as usize].end(self.window, began, timing, outcome);
+        let window = self.window;
+        self.record(operation).end(window, began, timing, outcome);
+    }
+
+    fn record(&mut self, operation: Operation) -> &mut OperationRecord {
+        self.operations[operation as usize].get_or_insert_default()
     }
 
     /// Count a failure, with its evidence when it is one of the first of its class.
