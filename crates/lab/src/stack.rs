@@ -5,6 +5,7 @@ mod database;
 mod embedded;
 mod lamp;
 mod layers;
+mod sqlite;
 
 use std::{
     net::SocketAddr,
@@ -207,6 +208,9 @@ pub(crate) fn without_database(study: &Study) -> Option<Box<dyn Stack>> {
 pub(crate) fn open(study: &Study) -> Box<dyn Stack> {
     if let Some(database) = database::Database::of(study) {
         return Box::new(database);
+    }
+    if let Some(sqlite) = sqlite::Sqlite::of(study) {
+        return Box::new(sqlite);
     }
     match &study.stack.lamp {
         Some(wanted) => Box::new(lamp::Lamp::of(study, wanted)),

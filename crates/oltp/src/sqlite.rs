@@ -21,6 +21,7 @@ mod turn;
 mod wire;
 
 use std::{
+    net::SocketAddr,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -40,6 +41,9 @@ use crate::{OltpError, Target};
 /// Port of the service within a guest, and of targets that name none.
 pub const PORT: u16 = 5655;
 
+/// A GET of it, or of any other path, is answered 200 while the server is there.
+pub const HEALTH_PATH: &str = "/health";
+
 /// Name of the database file in the data directory.
 pub const DATABASE_FILE: &str = "orderentry.sqlite";
 
@@ -58,6 +62,18 @@ pub const DEFAULT_CACHE_KIB: u32 = 8_192;
 #[must_use]
 pub fn local_target(directory: &Path) -> Target {
     Target::of_socket(directory.join(SOCKET_FILE))
+}
+
+/// The target of a server at this address.
+///
+/// ```
+/// use rookery_oltp::sqlite::target;
+/// let address = "127.0.0.1:7".parse().expect("an address");
+/// assert_eq!(target(address).to_string(), "sqlite+oe://127.0.0.1:7/");
+/// ```
+#[must_use]
+pub fn target(address: SocketAddr) -> Target {
+    Target::of_address(address)
 }
 
 /// The version of the database engine.

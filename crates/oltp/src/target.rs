@@ -89,6 +89,11 @@ impl Target {
         Self::of_sqlite(Place::Socket(path))
     }
 
+    /// The server of SQLite at this address.
+    pub(crate) fn of_address(address: SocketAddr) -> Self {
+        Self::of_sqlite(Place::Tcp(address))
+    }
+
     /// The server has one database and asks nobody's name.
     fn of_sqlite(place: Place) -> Self {
         Self {
@@ -185,7 +190,9 @@ fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is no KEY=VALUE"))?;
         match (key, protocol) {
-            ("socket", Protocol::Mysql | Protocol::Sqlite) | ("host", Protocol::Postgresql) => socket = Some(PathBuf::from(decoded(value)?)),
+            ("socket", Protocol::Mysql | Protocol::Sqlite) | ("host", Protocol::Postgresql) => {
+                socket = Some(PathBuf::from(decoded(value)?));
+            }
             ("port", Protocol::Postgresql) => port = value.parse().map_err(|_| format!("`{value}` is no port"))?,
             _ => return Err(format!("the parameter `{key}` is not known")),
         }

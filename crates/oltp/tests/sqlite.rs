@@ -102,7 +102,8 @@ fn sqlite_from_load_to_ledger() {
                 "{style:?}: writers stand in line"
             );
             let new_orders = report.counts.completed[Kind::NewOrder] + report.counts.rolled_back;
-            assert_eq!(report.latencies[Kind::NewOrder].count, new_orders);
+            // Times are of those that began within the window, counts of those that ended there.
+            assert!(report.latencies[Kind::NewOrder].count.abs_diff(new_orders) <= 6, "{style:?}");
             assert_eq!(report.isolation.as_deref(), Some("serializable"));
             let found = verify(target, Moment::AnyTime).expect("verified");
             assert!(found.holds(), "{style:?}: {:?}", found.checks);
@@ -274,7 +275,7 @@ fn with_tcp(most: usize, work: impl FnOnce(SocketAddr)) {
 fn strangers_are_told_and_shown_out() {
     with_tcp(4, |address| {
         for words in [
-            &b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..],
+            &b"POST / HTTP/1.1\r\nHost: x\r\n\r\n"[..],
             &[3, 0, 0, 0, 9, 9, 9],
             &[0, 0, 0, 0],
             &[2, 0, 0, 0, 1, 2],
@@ -287,6 +288,14 @@ fn strangers_are_told_and_shown_out() {
             let _ = stranger.read_to_end(&mut answer);
             assert!(answer.len() > 20 && answer[4] == 134, "an error: {answer:?}");
         }
+        let mut asking = TcpStream::connect(address).expect("connected");
+        asking.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
+        let mut answer = String::new();
+        asking.read_to_string(&mut answer).expect("an answer");
+        assert!(
+            answer.starts_with("HTTP/1.0 200 OK") && answer.ends_with("\r\n\r\nup\n"),
+            "{answer}"
+        );
         // Those that say nothing take room until they are asked to leave, or go.
         let silent: Vec<_> = (0..4).map(|_| TcpStream::connect(address).expect("connected")).collect();
         let target: Target = format!("sqlite+oe://{address}/").parse().expect("valid");

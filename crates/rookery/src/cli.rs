@@ -56,7 +56,7 @@ pub(crate) enum Command {
     /// Check the consistency of a workload's database; exit code 10 if it is broken
     #[command(subcommand)]
     Verify(VerifyCommand),
-    /// Serve an application of the embedded stack
+    /// Serve what guests of the embedded stacks serve
     #[command(subcommand)]
     App(AppCommand),
     /// Drive a system that already runs

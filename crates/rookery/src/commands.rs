@@ -1,6 +1,6 @@
 //! One module per command.
 
-mod app;
+pub(crate) mod app;
 mod check;
 mod clean;
 pub(crate) mod compare;
@@ -47,6 +47,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Data(DataCommand::Dvdstore(args)) => data::run(args),
         Command::Data(DataCommand::Orderentry(args)) => data::orderentry::run(args),
         Command::App(AppCommand::Dvdstore(args)) => app::run(args),
+        Command::App(AppCommand::Orderentry(args)) => app::orderentry::run(args),
         Command::Drive(DriveCommand::Dvdstore(args)) => drive::run(args),
         Command::Drive(DriveCommand::Orderentry(args)) => orderentry::drive::run(args),
         Command::Load(LoadCommand::Orderentry(args)) => orderentry::load::run(args),

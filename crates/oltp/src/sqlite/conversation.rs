@@ -41,6 +41,9 @@ const TRANSACTION_PATIENCE: Duration = Duration::from_secs(60);
 /// Time between two words about the progress of a load.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
+/// The answer to a GET, whatever it asks for: the server listens when its database is open.
+const HEALTHY: &[u8] = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\nConnection: close\r\n\r\nup\n";
+
 /// The engine's number for a database that is locked.
 const BUSY: i64 = 5;
 
@@ -111,6 +114,12 @@ impl Talk<'_> {
         match read_frame(&mut self.reader, &mut self.input, idle) {
             Arrived::Frame => Some(()),
             Arrived::End => None,
+            Arrived::Http => {
+                self.output.clear();
+                self.output.extend_from_slice(HEALTHY);
+                // Whoever asks is told once.
+                self.say().and(None)
+            }
             Arrived::Garbage(error) => {
                 self.refuse(&error.into());
                 None

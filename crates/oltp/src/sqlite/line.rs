@@ -12,6 +12,10 @@ use super::wire::{LENGTH, MAX_REQUEST, WireError, frame_length};
 /// Longest wait for the rest of a frame, and for a client that takes no answer.
 const FRAME_PATIENCE: Duration = Duration::from_secs(30);
 
+/// Lines of a request of HTTP, and bytes of each, that are read at most.
+const MAX_HEADERS: usize = 64;
+const MAX_HEADER: u64 = 1024;
+
 /// One end of a connection.
 #[derive(Debug)]
 pub(super) enum Line {
@@ -83,6 +87,8 @@ pub(super) enum Arrived {
     Frame,
     /// The client has gone, or said nothing for too long.
     End,
+    /// A GET of HTTP: somebody asks whether the server is there.
+    Http,
     /// What came is no frame.
     Garbage(WireError),
 }
@@ -103,6 +109,10 @@ pub(super) fn read_frame(reader: &mut BufReader<Line>, frame: &mut Vec<u8>, idle
     if reader.read_exact(&mut head).is_err() {
         return Arrived::End;
     }
+    if head == *b"GET " {
+        read_request(reader);
+        return Arrived::Http;
+    }
     match frame_length(head, MAX_REQUEST) {
         Ok(length) => {
             frame.resize(length, 0);
@@ -112,6 +122,18 @@ pub(super) fn read_frame(reader: &mut BufReader<Line>, frame: &mut Vec<u8>, idle
             }
         }
         Err(error) => Arrived::Garbage(error),
+    }
+}
+
+/// Reads the rest of a request of HTTP: a line that closes with unread bytes may take the answer along.
+fn read_request(reader: &mut BufReader<Line>) {
+    let mut line = Vec::new();
+    for _ in 0..MAX_HEADERS {
+        line.clear();
+        match reader.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line) {
+            Ok(2..) if line != b"\r\n" => {}
+            _ => return,
+        }
     }
 }
 
@@ -141,9 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_is_told_that_this_is_no_web_server() {
+    fn other_protocols_are_recognised() {
         let (mut client, mut reader) = pair();
-        client.write_all(b"GET / HTTP/1.1\r\n").expect("written");
+        client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nmore").expect("written");
+        assert_eq!(read_frame(&mut reader, &mut Vec::new(), FRAME_PATIENCE), Arrived::Http);
+        assert_eq!(reader.buffer(), b"more", "the request alone is read");
+        let (mut client, mut reader) = pair();
+        client.write_all(b"POST / HTTP/1.1\r\n").expect("written");
         let arrived = read_frame(&mut reader, &mut Vec::new(), FRAME_PATIENCE);
         assert!(matches!(arrived, Arrived::Garbage(WireError::TooLong { .. })), "{arrived:?}");
     }

@@ -10,6 +10,8 @@ use super::WordArgs;
 pub(crate) enum AppCommand {
     /// The DVD Store pages from one SQLite file
     Dvdstore(AppDvdstoreArgs),
+    /// The order-entry database: SQLite behind a small server
+    Orderentry(crate::commands::app::orderentry::AppOrderentryArgs),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

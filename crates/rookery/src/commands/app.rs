@@ -1,5 +1,7 @@
 //! `rookery app`: the embedded stack, as it runs in guests and by itself.
 
+pub(crate) mod orderentry;
+
 use std::ops::ControlFlow;
 
 use rookery_stack::embedded::{self, Behaviour, EmbeddedError, ServeConfig, Server, StopSignal};
