@@ -131,7 +131,11 @@ impl Stage<'_> {
         removed?;
         Ok(driven.and_then(|driven| match driven.deaths.first() {
             Some(death) => Err(format!("guest {} died under load: {}", death.guest, death.reason)),
-            None => hit_ratio(&driven.measurement).ok_or_else(|| "no server told what its buffers were asked for".to_owned()),
+            None => match (hit_ratio(&driven.measurement), driven.silent) {
+                (Some(hit), None) => Ok(hit),
+                (_, Some(why)) => Err(format!("its buffers could not be read: {why}")),
+                (None, None) => Err("no page was asked for".to_owned()),
+            },
         }))
     }
 }

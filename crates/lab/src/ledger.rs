@@ -1,9 +1,12 @@
 //! The audit of an order-entry database after a trial: its consistency conditions, and what it holds beyond the loaded rows.
 
+use std::time::Duration;
+
 use rookery_guest::Guest;
 use rookery_oltp::Verification;
 use rookery_stats::{LedgerCounts, OrderEntryCounters};
-use rookery_workload::orderentry::{Ledger, Moment};
+use rookery_study::PointData;
+use rookery_workload::orderentry::Ledger;
 
 use crate::stack::{Found, OrderEntry, Place, STOP_GRACE};
 
@@ -14,23 +17,36 @@ const TOLD: usize = 3;
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn audit(stack: &dyn OrderEntry, place: &Place<'_>, guest: &mut dyn Guest, dead: bool, verify: bool) -> Result<Found, String> {
+pub(crate) fn audit(
+    stack: &dyn OrderEntry,
+    place: &Place<'_>,
+    guest: &mut dyn Guest,
+    data: PointData,
+    dead: bool,
+    verify: bool,
+) -> Result<Found, String> {
     if dead {
         stack.revive(place, guest)?;
     }
-    let found = look(stack, guest, verify);
+    let found = look(stack, guest, verify, limit(data));
     // A guest that does not end is killed with its removal.
     let _ = guest.stop(STOP_GRACE);
     found
 }
 
-fn look(stack: &dyn OrderEntry, guest: &dyn Guest, verify: bool) -> Result<Found, String> {
+/// How long a look may take: a minute for each warehouse, beside two for a host that is busy with many guests.
+fn limit(data: PointData) -> Duration {
+    let warehouses = data.orderentry().map_or(1, |data| data.scale.warehouses());
+    Duration::from_secs(120 + 60 * u64::from(warehouses))
+}
+
+fn look(stack: &dyn OrderEntry, guest: &dyn Guest, verify: bool, limit: Duration) -> Result<Found, String> {
     let target = stack.inside(guest.data_dir());
     let (ledger, faults) = if verify {
-        let found = rookery_oltp::verify(&target, Moment::AnyTime).map_err(|error| error.to_string())?;
+        let found = rookery_oltp::verify_within(&target, limit).map_err(|error| error.to_string())?;
         (found.ledger, broken(&found))
     } else {
-        (rookery_oltp::ledger(&target).map_err(|error| error.to_string())?, Vec::new())
+        (rookery_oltp::ledger(&target, limit).map_err(|error| error.to_string())?, Vec::new())
     };
     let ledger = counts(ledger);
     Ok(Found {

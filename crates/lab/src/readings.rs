@@ -15,6 +15,9 @@ use crate::stack::OrderEntry;
 /// How often the end of the load is looked for.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 
+/// So much before the end of its window a load may be over.
+const EARLY: Duration = Duration::from_secs(1);
+
 /// The databases of a trial.
 pub(crate) struct Databases<'a> {
     pub(crate) stack: &'a dyn OrderEntry,
@@ -33,26 +36,25 @@ struct Look {
 }
 
 impl Databases<'_> {
-    /// Look at all databases at `from` and again `steady` later. Nothing for a guest that did not answer both times.
-    pub(crate) fn watch(&self, from: Instant, steady: Duration, over: &AtomicBool) -> Vec<Option<DatabaseReadings>> {
-        let nothing = || vec![None; self.places.len()];
+    /// Look at all databases at `from` and again `steady` later; of a guest that did not answer both times, why.
+    pub(crate) fn watch(&self, from: Instant, steady: Duration, over: &AtomicBool) -> Vec<Result<DatabaseReadings, String>> {
+        let cut_short = || vec![Err("the load ended before its window did".to_owned()); self.places.len()];
         if !wait(from, over) {
-            return nothing();
+            return cut_short();
         }
         let before = self.look();
         if !wait(from + steady, over) {
-            return nothing();
+            return cut_short();
         }
-        let after = self.look();
-        let pairs = before.into_iter().zip(after);
-        pairs.map(|pair| Some(self.between(pair.0?, pair.1?))).collect()
+        let pairs = before.into_iter().zip(self.look());
+        pairs.map(|(before, after)| Ok(self.between(before?, after?))).collect()
     }
 
     /// One after the other: all at once they would disturb what is measured.
-    fn look(&self) -> Vec<Option<Look>> {
+    fn look(&self) -> Vec<Result<Look, String>> {
         let look = |place: &PathBuf| {
-            let counters = self.stack.counters(place).ok()?;
-            Some(Look {
+            let counters = self.stack.counters(place)?;
+            Ok(Look {
                 at: Instant::now(),
                 counters,
                 new_orders: rookery_oltp::next_orders(&self.stack.inside(place)).ok(),
@@ -79,11 +81,12 @@ impl Databases<'_> {
     }
 }
 
-/// Sleep until `moment`; whether the load still lasts then. The end of the window may be the end of the load.
+/// Sleep until `moment`; whether the load lasted until then.
 fn wait(moment: Instant, over: &AtomicBool) -> bool {
     loop {
         let left = moment.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        // The load may end with the window: a look that comes a little early is as good.
+        if left.is_zero() || (left <= EARLY && over.load(Ordering::Relaxed)) {
             return true;
         }
         if over.load(Ordering::Relaxed) {
@@ -93,13 +96,17 @@ fn wait(moment: Instant, over: &AtomicBool) -> bool {
     }
 }
 
-/// Put the readings beside the counters of their guests, which have the same order.
-pub(crate) fn attach(measurement: &mut Measurement, readings: Vec<Option<DatabaseReadings>>) {
+/// Put the readings beside the counters of their guests, which have the same order; the first guest that told nothing, and why.
+pub(crate) fn attach(measurement: &mut Measurement, readings: Vec<Result<DatabaseReadings, String>>) -> Option<String> {
+    let mut silent = None;
     for (guest, reading) in measurement.guests.iter_mut().zip(readings) {
-        if let Some(counters) = &mut guest.orderentry {
-            counters.database = reading;
+        match (&mut guest.orderentry, reading) {
+            (Some(counters), Ok(reading)) => counters.database = Some(reading),
+            (_, Err(why)) if silent.is_none() => silent = Some(format!("guest {}: {why}", guest.guest)),
+            _ => {}
         }
     }
+    silent
 }
 
 /// Hit ratio over the buffers of all guests; nothing where no page was asked for.

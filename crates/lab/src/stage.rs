@@ -66,6 +66,8 @@ pub(crate) struct Driven {
     pub(crate) deaths: Vec<Death>,
     /// Where the threads of each guest ran.
     seen: Vec<Residence>,
+    /// A database that did not tell of its buffers, and why.
+    pub(crate) silent: Option<String>,
 }
 
 impl Stage<'_> {
@@ -230,6 +232,7 @@ impl Stage<'_> {
             resources,
             deaths,
             seen,
+            silent,
         } = match self.drive(&traffic, act, guests) {
             // What databases refuse is the matter of this trial, unless they were never to be asked.
             Err(LabError::Terminals(error)) if !self.stopped() => {
@@ -263,6 +266,13 @@ impl Stage<'_> {
             .map(|((guest, seen), found)| audit(guest.name(), seen, found, &deaths))
             .collect();
         let mut tunings = tunings(guests, settings, &at_end.unwrap_or_default());
+        tunings.extend(silent.map(|why| Tuning {
+            guest: "host".to_owned(),
+            name: "orderentry.buffers".to_owned(),
+            asked: String::new(),
+            effective: format!("not read: {why}"),
+            at_end: String::new(),
+        }));
         let bound = act.study.guest.kind == GuestKind::Container;
         tunings.extend(residence::tunings(act.point, &names(guests), &seen, bound));
         Ok(judge(
@@ -284,7 +294,7 @@ impl Stage<'_> {
     /// What the load left in a guest's database; the guest ends.
     fn audit(&self, act: &Act<'_>, guest: &mut dyn Guest, dead: bool) -> Result<Found, String> {
         match (act.stack.order_entry(), &act.study.workload.orderentry) {
-            (Some(stack), Some(wanted)) => ledger::audit(stack, &self.place, guest, dead, wanted.verify),
+            (Some(stack), Some(wanted)) => ledger::audit(stack, &self.place, guest, act.point.database, dead, wanted.verify),
             _ => act.stack.audit(&self.place, guest, act.point.database, dead),
         }
     }
@@ -319,12 +329,13 @@ impl Stage<'_> {
             )
         });
         let mut measurement = measured?;
-        readings::attach(&mut measurement, told.unwrap_or_default());
+        let silent = readings::attach(&mut measurement, told.unwrap_or_default());
         Ok(Driven {
             measurement,
             resources: resources?,
             deaths: deaths.into_inner().unwrap_or_default(),
             seen,
+            silent,
         })
     }
 
@@ -409,7 +420,7 @@ impl Beside {
         looks.take(processes, &self.over)
     }
 
-    fn ask(&self, databases: &Databases<'_>, traffic: &Traffic) -> Vec<Option<DatabaseReadings>> {
+    fn ask(&self, databases: &Databases<'_>, traffic: &Traffic) -> Vec<Result<DatabaseReadings, String>> {
         let Some((from, steady)) = self.window(traffic) else {
             return Vec::new();
         };

@@ -25,7 +25,7 @@ pub use database::Database;
 pub use drive::{DriveOptions, Latencies, Report, drive, drive_and_tell};
 pub use error::{ClientError, OltpError};
 pub use load::{LoadOptions, Loaded, Progress, load};
-pub use look::{Server, ledger, next_orders, server};
+pub use look::{Server, ledger, next_orders, server, verify_within};
 pub use session::{DbSession, SessionOptions};
 pub use statements::Statements;
 pub use target::Target;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use rookery_workload::orderentry::{Isolation, Ledger};
+use rookery_workload::orderentry::{Isolation, Ledger, Moment};
 
 use crate::{
     Database, OltpError, Target, runtime,
-    verify::{read_ledger, read_meta},
+    verify::{Verification, read_ledger, read_meta, verify_on},
 };
 
 /// Longest time for one short question.
@@ -63,22 +63,37 @@ pub fn next_orders(target: &Target) -> Result<u64, OltpError> {
 /// What was committed since load, by the database's own rows.
 ///
 /// # Errors
-/// When there is no way to the database, or it was not loaded.
-pub fn ledger(target: &Target) -> Result<Ledger, OltpError> {
-    runtime()?.block_on(async {
+/// When there is no way to the database, it was not loaded, or the answer takes longer than `limit`.
+pub fn ledger(target: &Target, limit: Duration) -> Result<Ledger, OltpError> {
+    within(limit, async {
         let mut database = Database::connect(target).await?;
         let (population, _) = read_meta(&mut database, target).await?;
         read_ledger(&mut database, population.scale).await
     })
 }
 
+/// The consistency conditions at any time, as [`verify`](crate::verify), with a limit.
+///
+/// # Errors
+/// As [`verify`](crate::verify), and when it takes longer than `limit`.
+pub fn verify_within(target: &Target, limit: Duration) -> Result<Verification, OltpError> {
+    within(limit, async {
+        let mut database = Database::connect(target).await?;
+        verify_on(&mut database, target, Moment::AnyTime).await
+    })
+}
+
 fn asked<T>(question: impl Future<Output = Result<T, OltpError>>) -> Result<T, OltpError> {
+    within(PATIENCE, question)
+}
+
+fn within<T>(limit: Duration, question: impl Future<Output = Result<T, OltpError>>) -> Result<T, OltpError> {
     runtime()?.block_on(async {
-        match tokio::time::timeout(PATIENCE, question).await {
+        match tokio::time::timeout(limit, question).await {
             Ok(answer) => answer,
             Err(_) => Err(OltpError::Setting(format!(
                 "the database did not answer within {} s\n  mend: look into its log; is its disk stuck, or does a lock wait for ever?",
-                PATIENCE.as_secs()
+                limit.as_secs()
             ))),
         }
     })

@@ -1,6 +1,8 @@
 //! Writing the record of one trial.
 
-use rookery_stats::{GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement, OrderEntryCounters, qos::Limited, qos::Verdict};
+use rookery_stats::{
+    GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement, OrderEntryCounters, qos::Limited, qos::Verdict,
+};
 use rusqlite::{Transaction, params};
 
 use crate::{

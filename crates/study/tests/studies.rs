@@ -26,8 +26,8 @@ fn studies() -> Vec<(String, String)> {
 fn two_cpus() -> HostFacts {
     HostFacts {
         cpus: vec![0, 1],
-        memory_mib: 3900,
-        disk_free_mib: 10_000,
+        memory_mib: 7900,
+        disk_free_mib: 20_000,
         root: true,
         places: Vec::new(),
     }

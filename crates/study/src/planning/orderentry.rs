@@ -145,7 +145,10 @@ mod tests {
             ["3 warehouses of 1/100"]
         );
         assert_eq!(databases("db_size = \"207MiB\"", ""), ["2 warehouses"]);
-        assert_eq!(databases("db_size = \"50% * memory\"", "[guest]\nmemory = \"640MiB\""), ["3 warehouses"]);
+        assert_eq!(
+            databases("db_size = \"50% * memory\"", "[guest]\nmemory = \"640MiB\""),
+            ["3 warehouses"]
+        );
         assert_eq!(databases("profile = \"seed001\"", ""), ["64 warehouses"]);
     }
 
