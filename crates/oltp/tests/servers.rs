@@ -3,12 +3,12 @@
 mod support;
 
 use std::{
-    sync::atomic::AtomicBool,
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use rookery_oltp::{DriveOptions, LoadOptions, OltpError, Report, SessionOptions, Target, drive, load, verify};
+use rookery_oltp::{DriveOptions, LoadOptions, OltpError, Report, SessionOptions, Target, drive, drive_and_tell, load, verify};
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Kind, Ledger, Moment, Population, Scale, Table,
     sql::Style,
@@ -130,23 +130,36 @@ fn postgresql_from_load_to_ledger() {
     );
 }
 
+/// Waits until a transaction has ended. When none ever does, the drive ends first, and what is checked of it says so.
+fn await_work(at_work: &AtomicBool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !at_work.load(Ordering::Relaxed) && Instant::now() < until {
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// Kills the server while terminals work, starts it again, and compares what they were told with what is there.
 fn killed_in_the_middle(kind: ServerKind) {
     let mut server = Server::start(kind);
     let target = server.target();
     load_mini(&target, 1);
-    let options = options(Style::Plain, Duration::from_secs(8));
+    // Long enough for any machine; it is stopped when transactions end again.
+    let options = options(Style::Plain, Duration::from_secs(150));
+    let (stop, at_work) = (AtomicBool::new(false), AtomicBool::new(false));
     let report = thread::scope(|scope| {
-        let target = &target;
-        let options = &options;
-        let running = scope.spawn(move || drive(target, options, &RUNNING));
-        let server = &mut server;
-        let began = Instant::now();
-        for after in [2, 4] {
-            thread::sleep(Duration::from_secs(after).saturating_sub(began.elapsed()));
+        let running = scope.spawn(|| {
+            drive_and_tell(&target, &options, &stop, &|progress| {
+                at_work.fetch_or(progress.requests_per_s > 0.0, Ordering::Relaxed);
+            })
+        });
+        for _ in 0..2 {
+            await_work(&at_work);
             server.kill();
             server.run();
+            at_work.store(false, Ordering::Relaxed);
         }
+        await_work(&at_work);
+        stop.store(true, Ordering::Relaxed);
         running.join().expect("no panic").expect("the terminals come back")
     });
     eprintln!(
