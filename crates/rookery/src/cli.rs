@@ -84,6 +84,9 @@ pub(crate) enum Command {
     /// Start and keep the services of a guest; guests run this themselves
     #[command(hide = true, after_help = SUPERVISE_HELP)]
     Supervise(SuperviseArgs),
+    /// Be the service of a virtual machine; the system of a guest starts this itself
+    #[command(hide = true)]
+    VmAgent,
 }
 
 /// Where runs and templates are kept.

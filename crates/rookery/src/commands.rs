@@ -20,6 +20,7 @@ mod run;
 mod storage;
 mod supervise;
 mod template;
+mod vm_agent;
 mod words;
 
 use crate::{
@@ -62,5 +63,6 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Template(command) => template::run(command),
         Command::Host(args) => host::run(args),
         Command::Supervise(args) => supervise::run(args),
+        Command::VmAgent => vm_agent::run(),
     }
 }

@@ -31,7 +31,7 @@ pub(super) enum Boot<'a> {
         system: &'a Path,
     },
     /// From its own disk.
-    #[expect(dead_code, reason = "constructed by tests until cloud images are wired")]
+    #[cfg_attr(not(test), expect(dead_code, reason = "constructed by tests until cloud images are wired"))]
     Disk,
 }
 
@@ -397,6 +397,58 @@ pub(super) mod tests {
             ..domain(&shape, Accelerator::Kvm)
         };
         insta::assert_snapshot!(domain.xml());
+    }
+
+    /// libvirt's own driver for tests takes the documents, and shows what it made of them: two memory nodes of eight CPUs, and nothing boots.
+    #[test]
+    fn libvirt_understands_pins_and_nodes() {
+        use rookery_host::{Host, Invocation, RealHost};
+        let places: Vec<rookery_host::CpuPlace> = (0..16)
+            .map(|cpu| rookery_host::CpuPlace {
+                cpu,
+                core: cpu,
+                socket: cpu / 8,
+                node: cpu / 8,
+            })
+            .collect();
+        for (guests, vcpus) in [(16, 1), (8, 2), (4, 4), (2, 8)] {
+            let table = crate::vm::pin_table(&places, guests, vcpus).expect("fits");
+            let pins = table.last().expect("guests").clone();
+            let shape = VmShape {
+                vcpus: Some(vcpus),
+                pins: Pins {
+                    vcpus: pins.cpus.iter().map(|cpu| vec![*cpu]).collect(),
+                    emulator: pins.cpus.clone(),
+                    iothreads: vec![],
+                },
+                ..VmShape::default()
+            };
+            let domain = Domain {
+                cpus: &pins.cpus,
+                nodes: &pins.nodes,
+                ..domain(&shape, Accelerator::Tcg)
+            };
+            let xml = domain.xml().replace("<domain type='qemu'", "<domain type='test'");
+            let xml = xml.replace("arch='x86_64' machine='pc'", "arch='i686'");
+            let name = domain.name;
+            let words = format!("create /dev/stdin; dumpxml {name}; destroy {name}");
+            let invocation = Invocation::new("virsh").args(["--quiet", "--connect", "test:///default", &words]);
+            let said = match RealHost.run(invocation.stdin(xml).env("LC_ALL", "C")) {
+                Err(rookery_host::CommandError::Missing { .. })
+                    if std::env::var("ROOKERY_SKIP_ROOT_TESTS").is_ok_and(|value| value == "1") =>
+                {
+                    return;
+                }
+                said => said.expect("virsh"),
+            };
+            for (vcpu, cpu) in pins.cpus.iter().enumerate() {
+                let pin = format!("<vcpupin vcpu='{vcpu}' cpuset='{cpu}'/>");
+                assert!(said.contains(&pin), "{pin}: {said}");
+            }
+            assert!(said.contains(&format!("<emulatorpin cpuset='{}'/>", list(&pins.cpus))), "{said}");
+            let nodes = format!("<memory mode='strict' nodeset='{}'/>", list(&pins.nodes));
+            assert!(said.contains(&nodes), "{said}");
+        }
     }
 
     #[test]

@@ -162,7 +162,9 @@ pub(crate) fn healthy(lab: &dyn Lab, spec: &GuestSpec) -> Box<dyn Guest> {
 }
 
 pub(crate) fn up(lab: &dyn Lab, guests: &mut [Box<dyn Guest>]) {
-    start_all(guests, lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).expect("healthy");
+    // Where they are translated, machines on a busy host take minutes.
+    let patience = if lab.kind() == Kind::Vm { 5 * PATIENCE } else { PATIENCE };
+    start_all(guests, lab, patience, &|_| {}, &AtomicBool::new(false)).expect("healthy");
 }
 
 /// How the guest ended, once it has.

@@ -60,7 +60,7 @@ fn on_term(action: fn()) {
     thread::spawn(move || signals.forever().for_each(|_| action()));
 }
 
-/// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/file?path` (content of any), `/append?path` (a `+`),
+/// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/sync` (puts it on the disk), `/file?path` (content of any), `/append?path` (a `+`),
 /// `/user`, `/burn` (50 ms of CPU), `/memory` (touches 64 MiB),
 /// `/threads` (how many of 200 threads can be made), `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
 fn answer(mut stream: TcpStream, data: &Path) {
@@ -71,6 +71,10 @@ fn answer(mut stream: TcpStream, data: &Path) {
     let body = match target.split_once('?').unwrap_or((&target, "")) {
         ("/row", _) => fs::read_to_string(data.join("row")).expect("data"),
         ("/write", value) => fs::write(data.join("row"), value).map(|()| "written".to_owned()).expect("data"),
+        ("/sync", _) => fs::File::open(data.join("row"))
+            .and_then(|file| file.sync_all())
+            .map(|()| "synced".to_owned())
+            .expect("data"),
         ("/file", path) => fs::read_to_string(path).unwrap_or_else(|error| error.to_string()),
         ("/append", path) => append(Path::new(path)),
         ("/user", _) => user(),

@@ -12,6 +12,7 @@ use crate::{
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
     ("two_guests_live_apart", two_guests_live_apart),
+    ("a_killed_guest_keeps_what_it_flushed", a_killed_guest_keeps_what_it_flushed),
     ("a_quota_and_a_raw_disk_are_in_force", a_quota_and_a_raw_disk_are_in_force),
     (
         "a_machine_that_goes_away_shows_its_console",
@@ -68,6 +69,25 @@ fn two_guests_live_apart(kind: Kind) {
     lab.close().expect("closed");
     fixture.assert_no_traces("after close");
     assert!(!std::path::Path::new(&format!("/run/rookery/vm/{}", fixture.run)).exists());
+}
+
+/// The power goes: what was flushed is there after the next start, and for the host after the stop.
+fn a_killed_guest_keeps_what_it_flushed(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let mut guests = vec![create(&*lab, &spec(1, &[]))];
+    up(&*lab, &mut guests);
+    let address = guests[0].address();
+    assert!(guests[0].start().is_err(), "it runs already");
+    get(&*lab, address, "/write?second").expect("answer");
+    assert_eq!(get(&*lab, address, "/sync").as_deref(), Some("synced"));
+    guests[0].kill().expect("killed");
+    assert_eq!(guests[0].state(), GuestState::Ended("killed by signal 9".into()));
+    up(&*lab, &mut guests);
+    assert_eq!(get(&*lab, address, "/row").as_deref(), Some("second"));
+    guests[0].kill().expect("killed");
+    guests[0].stop(Duration::from_millis(50)).expect("stopped");
+    assert_eq!(fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "second");
 }
 
 fn a_quota_and_a_raw_disk_are_in_force(_: Kind) {
