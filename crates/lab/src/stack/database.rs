@@ -35,6 +35,8 @@ pub(super) struct Database {
     wanted: DatabaseUse,
     /// Terminals that may be present, where an open load has no users.
     max_in_flight: Option<u32>,
+    /// Whether the buffer pool is sized while the guest runs.
+    resizable: bool,
     /// What the template holds; known once there is one.
     software: OnceLock<Software>,
 }
@@ -51,6 +53,7 @@ impl Database {
             engine,
             wanted: study.stack.database.clone()?,
             max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
+            resizable: study.workload.orderentry.as_ref().is_some_and(|wanted| wanted.hit_target.is_some()),
             software: OnceLock::new(),
         })
     }
@@ -121,7 +124,7 @@ impl Stack for Database {
 
     fn service(&self, _template: &Template, point: &Point, index: usize) -> Result<Service, String> {
         let software = self.software.get().ok_or("the guest was asked for before its template")?;
-        let service = database::guest(software, &self.tuned(point, index)?);
+        let service = database::guest(software, &self.tuned(point, index)?, self.resizable);
         Ok(Service {
             args: service.args,
             files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),

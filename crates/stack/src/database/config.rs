@@ -29,11 +29,12 @@ impl Service {
     }
 }
 
-/// The service of a guest that serves terminals.
+/// The service of a guest that serves terminals. The buffer pool of a `resizable` MariaDB may grow while it runs, for which newer versions set
+/// addresses aside; PostgreSQL's changes at a start only.
 #[must_use]
-pub fn guest(software: &Software, tuned: &Tuned) -> Service {
+pub fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Service {
     match software.engine {
-        Engine::Mariadb => mariadb::guest(software, tuned),
+        Engine::Mariadb => mariadb::guest(software, tuned, resizable),
         Engine::Postgresql => postgresql::guest(software, tuned),
     }
 }

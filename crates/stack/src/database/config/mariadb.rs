@@ -16,15 +16,26 @@ port = {port}
 max_prepared_stmt_count = 1048576
 ";
 
+/// Addresses that are set aside at least for a pool that grows, bytes: servers that know the setting would else never exceed their first size.
+/// Not many more: they cost a little memory.
+const ADDRESSES: u64 = 8 << 30;
+/// How far a pool may grow.
+const GROWTH: u64 = 4;
+
 /// Servers before these take sizes of the pool in steps of their chunks, 128 MiB usually.
 const FINE_STEPS: [(u32, u32, u32); 3] = [(10, 11, 12), (11, 4, 6), (11, 8, 2)];
 
-pub(super) fn guest(software: &Software, tuned: &Tuned) -> Service {
+pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Service {
     let mut text = format!("{PLACES}{SERVING}");
     if takes_chunks(&software.version) {
         text += "innodb_buffer_pool_chunk_size = 1048576\n";
     }
-    for setting in tuned.component(Component::Mariadb) {
+    if resizable {
+        text += &format!("loose_innodb_buffer_pool_size_max = {}\n", largest_pool(tuned));
+    }
+    // A pool in huge pages keeps its size.
+    let kept = |name: &str| !(resizable && name == "large_pages");
+    for setting in tuned.component(Component::Mariadb).filter(|setting| kept(&setting.name)) {
         text += &format!("{} = {}\n", setting.name, setting.value);
     }
     Service::of([
@@ -42,6 +53,14 @@ pub(super) fn builder(software: &Software) -> Service {
         ("initialise.sh", bootstrap_script(&software.server, &software.initial)),
         ("mariadb.cnf", format!("{PLACES}skip_networking\nlocal_infile = ON\n{BUILDING}")),
     ])
+}
+
+fn largest_pool(tuned: &Tuned) -> u64 {
+    let pool = tuned
+        .component(Component::Mariadb)
+        .find(|setting| setting.name == "innodb_buffer_pool_size");
+    let bytes: u64 = pool.and_then(|setting| setting.value.parse().ok()).unwrap_or(0);
+    bytes.saturating_mul(GROWTH).max(ADDRESSES)
 }
 
 /// Whether the version, such as `1:10.11.6-0+deb12u1`, is known to be one of those.

@@ -42,7 +42,7 @@ fn file(service: &Service, path: &str) -> String {
 
 #[test]
 fn the_files_of_mariadb() {
-    let service = guest(&software(Engine::Mariadb), &tuned(Family::Mariadb, "rhev"));
+    let service = guest(&software(Engine::Mariadb), &tuned(Family::Mariadb, "rhev"), true);
     insta::assert_snapshot!("mariadb", file(&service, "mariadb.cnf"));
     insta::assert_snapshot!("mariadb_services", file(&service, "services.toml"));
     let builder = builder(&software(Engine::Mariadb));
@@ -51,7 +51,7 @@ fn the_files_of_mariadb() {
 
 #[test]
 fn the_files_of_postgresql() {
-    let service = guest(&software(Engine::Postgresql), &tuned(Family::Postgresql, "rhev"));
+    let service = guest(&software(Engine::Postgresql), &tuned(Family::Postgresql, "rhev"), true);
     insta::assert_snapshot!("postgresql", file(&service, "postgresql.conf"));
     insta::assert_snapshot!("postgresql_hba", file(&service, "pg_hba.conf"));
     insta::assert_snapshot!("postgresql_services", file(&service, "services.toml"));
@@ -65,7 +65,7 @@ fn every_services_file_is_one_that_the_supervisor_understands() {
     for engine in Engine::ALL {
         let software = software(engine);
         for (service, names) in [
-            (guest(&software, &tuned(engine.family(), "stock")), vec![engine.key()]),
+            (guest(&software, &tuned(engine.family(), "stock"), false), vec![engine.key()]),
             (builder(&software), vec!["initialise", engine.key()]),
         ] {
             let dir = tempfile::tempdir().expect("a directory");
