@@ -135,7 +135,6 @@ fn from_files(server: &Server, files: &[Prepared], options: &Options) -> Result<
     };
     let tables: Vec<String> = drop_tables(dialect)
         .into_iter()
-        .map(Into::into)
         .chain(create_tables(dialect, SchemaOptions::default()))
         .collect();
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
