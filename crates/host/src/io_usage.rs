@@ -41,7 +41,11 @@ impl IoReader {
     /// The counters now; `None` where nothing counts.
     pub(crate) fn read(&self) -> Option<IoUsage> {
         match self {
-            Self::V1 { serviced, bytes } => Some(parse_v1(&text(serviced)?, &text(bytes)?)),
+            Self::V1 { serviced, bytes } => {
+                let serviced = text(serviced)?;
+                names_a_device(&serviced).then_some(())?;
+                Some(parse_v1(&serviced, &text(bytes)?))
+            }
             Self::V2 { stat } => Some(parse_v2(&text(stat)?)),
             Self::Absent => None,
         }
@@ -52,6 +56,13 @@ fn text(path: &PathBuf) -> Option<String> {
     let mut bytes = Vec::new();
     fs::File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// New kernels count in version 1 only where a limit was set on a device before: without a line for any device, zero would be a guess.
+fn names_a_device(serviced: &str) -> bool {
+    serviced
+        .lines()
+        .any(|line| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(':'))
 }
 
 /// Sums over devices, once over loop devices and once over all others.
@@ -146,6 +157,12 @@ mod tests {
     fn a_volume_is_not_counted_twice() {
         let stat = "254:0 rbytes=9000 wbytes=0 rios=9 wios=1\n7:3 rbytes=4096 wbytes=0 rios=1 wios=0\n";
         assert_eq!(parse_v2(stat), OF(1, 0, 4_096, 0));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_count_is_not_zero() {
+        assert!(!names_a_device("Total 0\n") && !names_a_device(""));
+        assert!(names_a_device("254:0 Read 0\n254:0 Total 0\nTotal 0\n"));
     }
 
     #[test]

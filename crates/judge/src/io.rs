@@ -2,7 +2,7 @@
 
 use rookery_stats::{IoRates, Measurement, ResourceSample};
 
-use crate::cpu::is_guest;
+use crate::cpu::{HOST, is_guest};
 
 /// Mean rates of all guests together inside the window, each sample weighted by the time since the one before; `None` where no guest was counted, or
 /// not every one.
@@ -21,6 +21,12 @@ pub fn guest_io(resources: &[ResourceSample], measurement: &Measurement) -> Opti
             .iter()
             .fold(IoRates::default(), |sum, next| combined(&sum, next, |sum, next| sum + next))
     })
+}
+
+/// Mean rates of the host's disks inside the window, whoever asked them; `None` without samples that have any.
+#[must_use]
+pub fn host_io(resources: &[ResourceSample], measurement: &Measurement) -> Option<IoRates> {
+    mean_io(resources, HOST, measurement)
 }
 
 /// Mean rates of one subject inside the window; `None` without samples that have any.
@@ -93,6 +99,9 @@ mod tests {
         // g1: one second of 100/s and two of 40/s; g2: three of 10/s.
         let io = guest_io(&samples, &measurement()).expect("counted");
         assert_eq!((io.reads_per_s, io.read_bytes_per_s, io.writes_per_s), (70.0, 70.0 * 4096.0, 0.0));
+        assert_eq!(host_io(&samples, &measurement()), None);
+        let of_host = [sample("host", 1.0, None), sample("host", 3.0, Some(7.0))];
+        assert_eq!(host_io(&of_host, &measurement()).map(|io| io.reads_per_s), Some(7.0));
     }
 
     #[test]

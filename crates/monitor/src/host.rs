@@ -1,14 +1,14 @@
 //! What the whole host uses.
 
-use std::{fs::File, os::unix::fs::FileExt};
+use std::{fs::File, io::Read, os::unix::fs::FileExt};
 
 use rookery_host::{
-    Usage, UsageProbe,
+    IoUsage, Usage, UsageProbe,
     procfs::{parse_host_cpu, parse_meminfo},
 };
 
-/// A reader of the host's busy CPU time (all CPUs together; idle and waiting for disks do not count) and of its memory in use (total less
-/// available).
+/// A reader of the host's busy CPU time (all CPUs together; idle and waiting for disks do not count), of its memory in use (total less
+/// available), and of the requests to its disks.
 #[must_use]
 pub fn host_probe() -> UsageProbe {
     let mut cpu = ProcFile {
@@ -25,8 +25,57 @@ pub fn host_probe() -> UsageProbe {
         Some(Usage {
             cpu_us: cpu.busy_us,
             memory_bytes: memory.total.saturating_sub(memory.available),
-            io: None,
+            io: disks(),
         })
+    })
+}
+
+/// More of `/proc/diskstats` is not read; a device has about 100 bytes.
+const MOST_BYTES: u64 = 256 * 1024;
+
+fn disks() -> Option<IoUsage> {
+    let mut text = String::new();
+    File::open("/proc/diskstats")
+        .ok()?
+        .take(MOST_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
+    parse_disks(&text)
+}
+
+/// Requests to all disks since boot; `None` where there is no disk. Parts of disks, volumes made of files, and what is put together from disks are
+/// left out: their requests arrive at a disk again. A sector has 512 bytes.
+fn parse_disks(text: &str) -> Option<IoUsage> {
+    const MADE_UP: [&str; 7] = ["loop", "ram", "zram", "dm-", "md", "sr", "fd"];
+    let mut found: Vec<(&str, IoUsage)> = Vec::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [_, _, name, reads, _, read_sectors, _, writes, _, written_sectors, ..] = fields[..] else {
+            continue;
+        };
+        let numbers: Option<Vec<u64>> = [reads, writes, read_sectors, written_sectors]
+            .iter()
+            .map(|field| field.parse().ok())
+            .collect();
+        let (Some(numbers), false) = (numbers, MADE_UP.iter().any(|kind| name.starts_with(kind))) else {
+            continue;
+        };
+        let usage = IoUsage {
+            reads: numbers[0],
+            writes: numbers[1],
+            read_bytes: numbers[2].saturating_mul(512),
+            written_bytes: numbers[3].saturating_mul(512),
+        };
+        // A disk stands before its parts.
+        if !found.iter().any(|(disk, _)| name.starts_with(disk)) {
+            found.push((name, usage));
+        }
+    }
+    found.into_iter().map(|(_, usage)| usage).reduce(|sum, next| IoUsage {
+        reads: sum.reads.saturating_add(next.reads),
+        writes: sum.writes.saturating_add(next.writes),
+        read_bytes: sum.read_bytes.saturating_add(next.read_bytes),
+        written_bytes: sum.written_bytes.saturating_add(next.written_bytes),
     })
 }
 
@@ -55,5 +104,19 @@ mod tests {
     fn the_host_has_used_something() {
         let usage = host_probe()().expect("readable");
         assert!(usage.cpu_us > 0 && usage.memory_bytes > 0);
+    }
+
+    #[test]
+    fn disks_are_counted_once() {
+        let text = "   7 0 loop0 9 0 9 9 9 0 9 9 0 0 0\n 254 0 vda 10 1 80 5 4 1 16 5 0 0 0\n 254 1 vda1 10 1 80 5 4 1 16 5 0 0 0\n\
+                    259 0 nvme0n1 1 0 8 0 2 0 0 0 0 0 0\n 259 1 nvme0n1p1 1 0 8 0 2 0 0 0 0 0 0\n 8 0 sda x\n";
+        let expected = IoUsage {
+            reads: 11,
+            writes: 6,
+            read_bytes: 88 * 512,
+            written_bytes: 16 * 512,
+        };
+        assert_eq!(parse_disks(text), Some(expected));
+        assert_eq!(parse_disks("   7 0 loop0 9 0 9 9 9 0 9 9 0 0 0\n"), None);
     }
 }

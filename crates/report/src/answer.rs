@@ -273,6 +273,10 @@ fn limited_by(summary: &PointSummary) -> String {
             "What limited it is neither the CPU of the guests ({cores}) nor the rate of arrivals ({met} of the orders that they asked for were \
              made): what is left is waiting, for commits to the disk, for locks, or for CPUs that others held."
         ),
+        (_, None) => format!(
+            "What limited it is not the CPU of the guests ({cores}), and users did not pause: what is left is waiting, for commits to the disk, \
+             for pages from it, for locks, or for CPUs that others held."
+        ),
         _ => format!(
             "What limited it is neither the CPU of the guests ({cores}) nor the think time of the users (they got {met} of what they could \
              ask for): what is left is waiting, for commits to the disk, for locks, or for CPUs that others held."

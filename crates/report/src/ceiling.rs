@@ -1,7 +1,7 @@
 //! I/O of the guests against the ceiling of their storage: what a queue-depth sweep of the same storage reached. Pure.
 
-use rookery_judge::io::guest_io;
-use rookery_stats::{IoRates, Summary};
+use rookery_judge::io::{guest_io, host_io};
+use rookery_stats::{IoRates, Measurement, ResourceSample, Summary};
 use rookery_study::{Point, Purpose};
 use serde::Deserialize;
 
@@ -58,21 +58,31 @@ const WAYS: [Way; 2] = [
 ];
 
 /// Requests per second of every point, with the ceilings as dashed lines; `None` where no guest's I/O was counted.
+///
+/// Where the kernel does not count for each guest, the disks of the host stand for them.
 pub(crate) fn figure(run: &Run, ceilings: &[Ceiling]) -> Option<Figure> {
-    let measured: Vec<(&Point, Vec<IoRates>)> = run
-        .header
-        .plan
-        .study_points()
-        .map(|point| (point, rates(run, point)))
-        .filter(|(_, rates)| !rates.is_empty())
-        .collect();
-    let panels: Vec<Panel> = WAYS.iter().filter_map(|way| panel(*way, &measured, ceilings)).collect();
+    let measured = |of: Counter| -> Vec<(&Point, Vec<IoRates>)> {
+        let points = run.header.plan.study_points().map(|point| (point, rates(run, point, of)));
+        points.filter(|(_, rates)| !rates.is_empty()).collect()
+    };
+    let of_guests = measured(guest_io);
+    let (who, measured) = if of_guests.is_empty() {
+        ("the host's disks", measured(host_io))
+    } else {
+        ("the guests", of_guests)
+    };
+    let panels: Vec<Panel> = WAYS.iter().filter_map(|way| panel(*way, who, &measured, ceilings)).collect();
     (!panels.is_empty()).then(|| Figure {
         id: "io-ceiling",
         title: "I/O per second against the ceiling of the disk".to_owned(),
         caption: format!(
-            "{}. Requests of all guests to block devices inside the window, mean over good trials; whiskers: range of the trials. {}",
+            "{}. {} inside the window, mean over good trials; whiskers: range of the trials. {}",
             crate::loop_type::loop_type(run),
+            if who == "the guests" {
+                "Requests of all guests to block devices"
+            } else {
+                "The kernel did not count for each guest: requests to all disks of the host, other work included,"
+            },
             if ceilings.is_empty() {
                 "No ceiling is known: `rookery host storage --run` measures that of this run's storage.".to_owned()
             } else {
@@ -83,19 +93,22 @@ pub(crate) fn figure(run: &Run, ceilings: &[Ceiling]) -> Option<Figure> {
             }
         ),
         panels,
-        tables: shares(&measured, ceilings),
+        tables: shares(who, &measured, ceilings),
         ..Figure::default()
     })
 }
 
+/// Rates of a trial.
+type Counter = fn(&[ResourceSample], &Measurement) -> Option<IoRates>;
+
 /// Rates of the good trials of a point.
-fn rates(run: &Run, point: &Point) -> Vec<IoRates> {
+fn rates(run: &Run, point: &Point, of: Counter) -> Vec<IoRates> {
     let own = run
         .trials
         .iter()
         .filter(|trial| trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study);
     own.filter_map(|trial| trial.valid())
-        .filter_map(|(record, measured)| guest_io(&record.resources, measured))
+        .filter_map(|(record, measured)| of(&record.resources, measured))
         .collect()
 }
 
@@ -105,7 +118,7 @@ fn tools(ceilings: &[Ceiling]) -> String {
     tools.join(", ")
 }
 
-fn panel(way: Way, measured: &[(&Point, Vec<IoRates>)], ceilings: &[Ceiling]) -> Option<Panel> {
+fn panel(way: Way, who: &str, measured: &[(&Point, Vec<IoRates>)], ceilings: &[Ceiling]) -> Option<Panel> {
     let datum = |(point, rates): &(&Point, Vec<IoRates>)| {
         let values: Vec<f64> = rates.iter().map(way.rate).collect();
         let summary = Summary::of(&values)?;
@@ -122,7 +135,7 @@ fn panel(way: Way, measured: &[(&Point, Vec<IoRates>)], ceilings: &[Ceiling]) ->
     }
     let names: Vec<String> = measured.iter().map(|(point, _)| point.label()).collect();
     let mut series = vec![Series {
-        name: format!("{} of the guests", way.label),
+        name: format!("{} of {who}", way.label),
         mark: Mark::Bars,
         data,
     }];
@@ -167,7 +180,7 @@ fn highest(way: Way, ceilings: &[Ceiling]) -> Vec<(String, f64)> {
 }
 
 /// How much of the ceiling each point used.
-fn shares(measured: &[(&Point, Vec<IoRates>)], ceilings: &[Ceiling]) -> Vec<Table> {
+fn shares(who: &str, measured: &[(&Point, Vec<IoRates>)], ceilings: &[Ceiling]) -> Vec<Table> {
     let mut heads = vec!["point".to_owned()];
     let mut columns: Vec<(Way, Option<f64>)> = Vec::new();
     for way in WAYS {
@@ -191,9 +204,9 @@ fn shares(measured: &[(&Point, Vec<IoRates>)], ceilings: &[Ceiling]) -> Vec<Tabl
     let pools: Vec<&str> = ceilings.iter().map(|ceiling| ceiling.pool.as_str()).collect();
     vec![Table {
         label: if pools.is_empty() {
-            "I/O of the guests".to_owned()
+            format!("I/O of {who}")
         } else {
-            format!("I/O of the guests, and its share of the ceiling of {}", pools.join("; "))
+            format!("I/O of {who}, and its share of the ceiling of {}", pools.join("; "))
         },
         heads,
         rows: measured.iter().map(row).collect(),

@@ -261,12 +261,12 @@ mod tests {
 
     #[test]
     fn old_counters_are_read_without_what_came_later() {
-        let mut value = serde_json::to_value(OrderEntryCounters::default()).unwrap();
-        let object = value.as_object_mut().unwrap();
+        let mut value = serde_json::to_value(OrderEntryCounters::default()).expect("plain numbers");
+        let object = value.as_object_mut().expect("a struct");
         object.remove("deferred");
         object.remove("database");
         assert_eq!(
-            serde_json::from_value::<OrderEntryCounters>(value).unwrap(),
+            serde_json::from_value::<OrderEntryCounters>(value).expect("nothing else is needed"),
             OrderEntryCounters::default()
         );
     }
