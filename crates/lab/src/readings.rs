@@ -36,8 +36,8 @@ struct Look {
 }
 
 impl Databases<'_> {
-    /// Look at all databases at `from` and again `steady` later; of a guest that did not answer both times, why.
-    pub(crate) fn watch(&self, from: Instant, steady: Duration, over: &AtomicBool) -> Vec<Result<DatabaseReadings, String>> {
+    /// Look at all databases at `from` and again `steady` later, of a load that lasts until `end`; of a guest that did not answer both times, why.
+    pub(crate) fn watch(&self, from: Instant, steady: Duration, end: Instant, over: &AtomicBool) -> Vec<Result<DatabaseReadings, String>> {
         let cut_short = || vec![Err("the load ended before its window did".to_owned()); self.places.len()];
         if !wait(from, over) {
             return cut_short();
@@ -47,27 +47,31 @@ impl Databases<'_> {
             return cut_short();
         }
         let pairs = before.into_iter().zip(self.look());
-        pairs.map(|(before, after)| Ok(self.between(before?, after?))).collect()
+        pairs.map(|(before, after)| Ok(self.between(before?, after?, end))).collect()
     }
 
     /// One after the other: all at once they would disturb what is measured.
     fn look(&self) -> Vec<Result<Look, String>> {
         let look = |place: &PathBuf| {
-            let counters = self.stack.counters(place)?;
+            // Orders are counted over the time between two looks: nothing may come between them and the clock.
+            let new_orders = rookery_oltp::next_orders(&self.stack.inside(place)).ok();
+            let at = Instant::now();
             Ok(Look {
-                at: Instant::now(),
-                counters,
-                new_orders: rookery_oltp::next_orders(&self.stack.inside(place)).ok(),
+                at,
+                counters: self.stack.counters(place)?,
+                new_orders,
             })
         };
         self.places.iter().map(look).collect()
     }
 
-    fn between(&self, before: Look, after: Look) -> DatabaseReadings {
+    fn between(&self, before: Look, after: Look, end: Instant) -> DatabaseReadings {
+        // After the end of the load no order comes any more: a look that was late has not seen a slower database.
+        let last_at = after.at.min(end);
         let (first, last) = (before.counters, after.counters);
         let optional = |first: Option<u64>, last: Option<u64>| Some(last?.saturating_sub(first?));
         DatabaseReadings {
-            seconds: after.at.duration_since(before.at).as_secs_f64(),
+            seconds: last_at.saturating_duration_since(before.at).as_secs_f64(),
             logical_reads: last.logical.saturating_sub(first.logical),
             misses: last.misses.saturating_sub(first.misses),
             read_ahead: optional(first.read_ahead, last.read_ahead),

@@ -421,10 +421,10 @@ impl Beside {
     }
 
     fn ask(&self, databases: &Databases<'_>, traffic: &Traffic) -> Vec<Result<DatabaseReadings, String>> {
-        let Some((from, steady)) = self.window(traffic) else {
+        let (Some((from, steady)), Some(start)) = (self.window(traffic), self.start()) else {
             return Vec::new();
         };
-        databases.watch(from, steady, &self.over)
+        databases.watch(from, steady, start + traffic.phases().load_end(), &self.over)
     }
 
     fn window(&self, traffic: &Traffic) -> Option<(Instant, Duration)> {

@@ -207,7 +207,7 @@ pub fn first_share(dialect: Dialect, hit: f64) -> f64 {
     let (low, high) = pairs
         .clone()
         .find(|(_, high)| miss(high.1).ln() <= wanted)
-        .or_else(|| pairs.last())
+        .or_else(|| pairs.clone().next_back())
         .unwrap_or((curve[0], curve[1]));
     let (from, to) = (miss(low.1).ln(), miss(high.1).ln());
     let share = low.0 + (from - wanted) / (from - to) * (high.0 - low.0);
