@@ -123,11 +123,13 @@ impl std::fmt::Display for Durability {
     }
 }
 
+/// A setting, and whether a value of it keeps what was committed.
+type Safe = (&'static str, fn(&str) -> bool);
+
 /// What the settings in force mean for committed work.
 #[must_use]
 pub fn durability(engine: Engine, readings: &Readings) -> Durability {
-    // Each with the value that keeps what was committed.
-    let safe: &[(&str, fn(&str) -> bool)] = match engine {
+    let safe: &[Safe] = match engine {
         Engine::Mariadb => &[
             ("innodb_flush_log_at_trx_commit", |value| matches!(value, "1" | "3")),
             ("innodb_doublewrite", is_on),

@@ -35,7 +35,7 @@ pub struct Server {
 #[derive(Debug)]
 enum Link {
     Mariadb(Box<sql::Database>),
-    Postgresql(Postgresql),
+    Postgresql(Box<Postgresql>),
 }
 
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Server {
                     Account::Administrator => "postgres",
                     Account::Owner => DATABASE,
                 };
-                Link::Postgresql(Postgresql::connect(&engine.socket_target(SUPERUSER, database, data))?)
+                Link::Postgresql(Box::new(Postgresql::connect(&engine.socket_target(SUPERUSER, database, data))?))
             }
         };
         Ok(Self {
