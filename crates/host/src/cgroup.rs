@@ -370,11 +370,7 @@ mod tests {
         tree.put("rookery/r/g1/cpu.stat", "usage_usec 99\nuser_usec 70\n");
         tree.put("rookery/r/g1/io.stat", "254:0 rbytes=4096 wbytes=0 rios=1 wios=0\n");
         let usage = probe().expect("a group");
-        assert_eq!(
-            (usage.cpu_us, usage.io.map(|io| io.reads)),
-            (99, Some(1)),
-            "read anew each time"
-        );
+        assert_eq!((usage.cpu_us, usage.io.map(|io| io.reads)), (99, Some(1)), "read anew each time");
     }
 
     #[test]
