@@ -20,6 +20,8 @@ pub(crate) enum AnyClient {
     Mysql(Box<Conn>),
     Postgres(Client),
     Sqlite(Box<sqlite::Connection>),
+    #[cfg(feature = "odbc")]
+    Odbc(crate::odbc::Connection),
 }
 
 impl std::fmt::Debug for Database {
@@ -65,6 +67,15 @@ impl Database {
                     dialect: Dialect::Sqlite,
                 })
             }
+            #[cfg(feature = "odbc")]
+            Protocol::Odbc(dialect) => {
+                let connection = crate::odbc::Connection::open(target, dialect).await?;
+                Ok(Self {
+                    version: connection.version().to_owned(),
+                    client: AnyClient::Odbc(connection),
+                    dialect,
+                })
+            }
         }
     }
 
@@ -89,6 +100,8 @@ impl Database {
             AnyClient::Mysql(conn) => conn.query_drop(statement).await.map_err(ClientError::from),
             AnyClient::Postgres(client) => client.batch_execute(statement).await.map_err(ClientError::from),
             AnyClient::Sqlite(connection) => connection.rows(statement).await.map(drop),
+            #[cfg(feature = "odbc")]
+            AnyClient::Odbc(connection) => connection.rows(statement).await.map(drop),
         };
         done.map_err(|why| refused(statement, why))
     }
@@ -102,6 +115,8 @@ impl Database {
             AnyClient::Mysql(conn) => mysql_rows(conn, query).await,
             AnyClient::Postgres(client) => postgres_rows(client, query).await,
             AnyClient::Sqlite(connection) => connection.rows(query).await,
+            #[cfg(feature = "odbc")]
+            AnyClient::Odbc(connection) => connection.rows(query).await,
         };
         rows.map_err(|why| refused(query, why))
     }

@@ -15,7 +15,7 @@ use thiserror::Error;
 pub enum OltpError {
     /// A URL that says no database.
     #[error(
-        "the target is not valid: {why}\n  mend: write mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE, mysql://USER@/DATABASE?socket=/PATH, postgresql://USER:PASSWORD@127.0.0.1:5432/DATABASE, postgresql://USER@/DATABASE?host=/SOCKET-DIRECTORY, sqlite+oe://127.0.0.1:5655/ or sqlite+oe:///?socket=/DIRECTORY/orderentry.sock"
+        "the target is not valid: {why}\n  mend: write mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE, mysql://USER@/DATABASE?socket=/PATH, postgresql://USER:PASSWORD@127.0.0.1:5432/DATABASE, postgresql://USER@/DATABASE?host=/SOCKET-DIRECTORY, sqlite+oe://127.0.0.1:5655/, sqlite+oe:///?socket=/DIRECTORY/orderentry.sock or, with the feature odbc, odbc://?dialect=NAME&connection=STRING"
     )]
     BadTarget {
         /// What is wrong with it. The URL itself stays out, it may hold a password.
@@ -240,7 +240,9 @@ impl ClientError {
     pub(crate) fn has_no_table(&self) -> bool {
         match self {
             Self::Sqlite(error) => error.has_no_table(),
-            _ => matches!(self.code(), Some((_, 1146) | ("42P01", _))),
+            // SQLite's driver has no code of its own for it.
+            Self::Server { message, .. } if message.contains("no such table") => true,
+            _ => matches!(self.code(), Some((_, 1146) | ("42P01" | "42S02" | "42704", _))),
         }
     }
 

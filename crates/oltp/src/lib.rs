@@ -11,6 +11,8 @@ mod error;
 mod load;
 mod look;
 mod mysql;
+#[cfg(feature = "odbc")]
+mod odbc;
 mod postgres;
 mod session;
 mod socket;

@@ -185,9 +185,7 @@ async fn prepare(target: &Target, options: &LoadOptions) -> Result<(), OltpError
     let mut database = Database::connect(target).await?;
     let dialect = database.dialect();
     if options.overwrite {
-        for statement in drop_procedures(dialect).iter().chain(&drop_tables(dialect)) {
-            database.execute(statement).await?;
-        }
+        drop_all(&mut database).await?;
     } else if let Some(table) = first_table(&mut database).await? {
         return Err(OltpError::Exists {
             target: target.to_string(),
@@ -200,7 +198,29 @@ async fn prepare(target: &Target, options: &LoadOptions) -> Result<(), OltpError
     Ok(())
 }
 
+/// Removes what the workload has made before.
+async fn drop_all(database: &mut Database) -> Result<(), OltpError> {
+    let dialect = database.dialect();
+    for statement in drop_procedures(dialect).iter().chain(&drop_tables(dialect)) {
+        match database.execute(statement).await {
+            // Not every database can be told to drop a table only if there is one.
+            Err(OltpError::Statement { .. }) if !statement.contains("IF EXISTS") => {}
+            done => done?,
+        }
+    }
+    Ok(())
+}
+
 async fn first_table(database: &mut Database) -> Result<Option<&'static str>, OltpError> {
+    #[cfg(feature = "odbc")]
+    if let crate::database::AnyClient::Odbc(connection) = &mut database.client {
+        for table in Table::ALL {
+            if connection.has_table(table).await {
+                return Ok(Some(table.name()));
+            }
+        }
+        return Ok(None);
+    }
     let schema = if database.dialect().is_mysql_like() {
         "DATABASE()"
     } else {
@@ -269,6 +289,8 @@ fn session_settings(dialect: Dialect) -> &'static [&'static str] {
     if dialect.is_mysql_like() {
         // An empty table is filled without an undo log, which locks it: others wait as long as that takes.
         &["SET SESSION unique_checks = 0, foreign_key_checks = 0, innodb_lock_wait_timeout = 86400"]
+    } else if dialect != Dialect::Postgresql {
+        &[]
     } else {
         // Nothing has to survive before the load has ended, and a checkpoint ends it.
         &["SET synchronous_commit = off"]

@@ -26,6 +26,8 @@ enum Inner {
     Mysql(MysqlSession),
     Postgres(PostgresSession),
     Sqlite(SqliteSession),
+    #[cfg(feature = "odbc")]
+    Odbc(crate::odbc::OdbcSession),
 }
 
 impl DbSession {
@@ -38,6 +40,8 @@ impl DbSession {
             Protocol::Mysql => Ok(Self(Inner::Mysql(MysqlSession::open(target, options).await?))),
             Protocol::Postgresql => Ok(Self(Inner::Postgres(PostgresSession::open(target, options).await?))),
             Protocol::Sqlite => Ok(Self(Inner::Sqlite(SqliteSession::open(target, options).await?))),
+            #[cfg(feature = "odbc")]
+            Protocol::Odbc(dialect) => Ok(Self(Inner::Odbc(crate::odbc::OdbcSession::open(target, dialect, options).await?))),
         }
     }
 }
@@ -50,6 +54,8 @@ impl Session for DbSession {
             Inner::Mysql(session) => session.dialect(),
             Inner::Postgres(_) => Dialect::Postgresql,
             Inner::Sqlite(_) => Dialect::Sqlite,
+            #[cfg(feature = "odbc")]
+            Inner::Odbc(session) => session.dialect(),
         }
     }
 
@@ -58,6 +64,8 @@ impl Session for DbSession {
             Inner::Mysql(session) => session.fly(flight, answers).await,
             Inner::Postgres(session) => session.fly(flight, answers).await,
             Inner::Sqlite(session) => session.fly(flight, answers).await,
+            #[cfg(feature = "odbc")]
+            Inner::Odbc(session) => session.fly(flight, answers).await,
         }
     }
 

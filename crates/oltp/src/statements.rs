@@ -36,7 +36,7 @@ impl Statements {
                 statements: Vec::new(),
             },
             Protocol::Postgresql => Inner::Postgres(postgres::connect_client(target).await?),
-            Protocol::Sqlite => {
+            _ => {
                 return Err(OltpError::Setting(format!("{target} takes the statements of the workload alone")));
             }
         }))

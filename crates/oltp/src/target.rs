@@ -8,6 +8,9 @@ use std::{
 
 use crate::OltpError;
 
+#[cfg(feature = "odbc")]
+mod odbc;
+
 /// Whose protocol is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
@@ -15,6 +18,9 @@ pub(crate) enum Protocol {
     Postgresql,
     /// Of Rookery's own server of SQLite.
     Sqlite,
+    /// Over a driver of ODBC.
+    #[cfg(feature = "odbc")]
+    Odbc(rookery_workload::orderentry::Dialect),
 }
 
 impl Protocol {
@@ -23,6 +29,8 @@ impl Protocol {
             Self::Mysql => 3306,
             Self::Postgresql => 5432,
             Self::Sqlite => crate::sqlite::PORT,
+            #[cfg(feature = "odbc")]
+            Self::Odbc(_) => 0,
         }
     }
 }
@@ -71,6 +79,10 @@ impl Target {
     /// # Errors
     /// [`OltpError::Foreign`].
     pub fn refuse_foreign(&self, confirmed: &[IpAddr]) -> Result<(), OltpError> {
+        #[cfg(feature = "odbc")]
+        if let Protocol::Odbc(_) = self.protocol {
+            return odbc::refuse_foreign(self, confirmed);
+        }
         match self.place {
             Place::Tcp(address) if !address.ip().to_canonical().is_loopback() && !confirmed.contains(&address.ip()) => {
                 Err(OltpError::Foreign {
@@ -111,6 +123,8 @@ impl fmt::Display for Target {
         let scheme = match self.protocol {
             Protocol::Mysql => "mysql",
             Protocol::Postgresql => "postgresql",
+            #[cfg(feature = "odbc")]
+            Protocol::Odbc(dialect) => return write!(f, "odbc://?dialect={}&connection={}", dialect.name(), self.database),
             Protocol::Sqlite => {
                 return match &self.place {
                     Place::Tcp(address) => write!(f, "sqlite+oe://{address}/"),
@@ -143,6 +157,9 @@ impl std::str::FromStr for Target {
 
 fn parse(url: &str) -> Result<Target, String> {
     let (scheme, rest) = url.split_once("://").ok_or("there is no `://`")?;
+    if scheme == "odbc" {
+        return odbc(rest);
+    }
     let protocol = match scheme {
         "mysql" | "mariadb" | "mysql+unix" | "mariadb+unix" => Protocol::Mysql,
         "postgresql" | "postgres" => Protocol::Postgresql,
@@ -184,6 +201,15 @@ fn parse(url: &str) -> Result<Target, String> {
     })
 }
 
+/// Without the feature there is nobody who could go there.
+#[cfg(not(feature = "odbc"))]
+fn odbc(_rest: &str) -> Result<Target, String> {
+    Err("this program was built without ODBC; build it with --features odbc".to_owned())
+}
+
+#[cfg(feature = "odbc")]
+use self::odbc::parse as odbc;
+
 fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
     let mut socket = None;
     let mut port = protocol.default_port();
@@ -200,6 +226,8 @@ fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
     match (host.is_empty(), socket) {
         (true, Some(path)) if path.is_absolute() => Ok(match protocol {
             Protocol::Mysql | Protocol::Sqlite => Place::Socket(path),
+            #[cfg(feature = "odbc")]
+            Protocol::Odbc(_) => Place::Socket(path),
             Protocol::Postgresql => Place::SocketDirectory(path, port),
         }),
         (true, Some(path)) => Err(format!("the path {} is not absolute", path.display())),

@@ -34,6 +34,8 @@ pub(super) async fn load_part(
     let arrived = match &mut database.client {
         AnyClient::Postgres(client) => copy(client, part.table, rows, work).await?,
         AnyClient::Sqlite(_) => return Err(OltpError::Setting("the server of SQLite loads by itself".to_owned())),
+        #[cfg(feature = "odbc")]
+        AnyClient::Odbc(connection) => return insert(connection, population, part, work).await,
         AnyClient::Mysql(conn) => load_data(conn, target, part.table, rows, work).await?,
     };
     if arrived.sent.rows == arrived.stored && arrived.warnings == 0 {
@@ -46,6 +48,22 @@ pub(super) async fn load_part(
         stored: arrived.stored,
         warnings: arrived.warnings,
     })
+}
+
+/// Over ODBC by arrays of parameters, a part at a time.
+#[cfg(feature = "odbc")]
+async fn insert(
+    connection: &mut crate::odbc::Connection,
+    population: &Population,
+    part: Part,
+    work: &Work<'_>,
+) -> Result<Progress, OltpError> {
+    let sent = connection.insert(population, part).await.map_err(|why| OltpError::Statement {
+        statement: format!("INSERT INTO {}", part.table.name()),
+        why,
+    })?;
+    (work.progress)(sent);
+    Ok(sent)
 }
 
 struct Arrived {

@@ -140,7 +140,13 @@ impl Statement {
     /// Its text, with `?` or `$1` for parameters as the dialect has it.
     #[must_use]
     pub fn sql(self, dialect: Dialect) -> String {
-        let text = match self.verb {
+        dialect.placeholders(self.sql_with_marks(dialect))
+    }
+
+    /// Its text with `?` for parameters in every dialect, as ODBC wants it.
+    #[must_use]
+    pub fn sql_with_marks(self, dialect: Dialect) -> String {
+        match self.verb {
             Verb::ItemsRead
             | Verb::StocksForUpdate
             | Verb::StocksUpdate
@@ -154,8 +160,7 @@ impl Statement {
                 procedures::call(self.verb, dialect)
             }
             _ => plain::text(self.verb, self.variant, dialect),
-        };
-        dialect.placeholders(text)
+        }
     }
 
     /// Everything that transactions of `style` execute in `dialect`.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::orderentry::{Condition, Moment, Scale, SchemaOptions, after_load, create_tables};
 
 #[test]
 fn indexes_are_small_and_their_own() {
@@ -71,6 +72,48 @@ fn db2_speaks_its_own_dialect() {
         two(Verb::CustomersDeliver),
     ];
     insta::assert_snapshot!(texts.join("\n"));
+}
+
+/// No DB2 is at hand to try what a terminal prepares there, what makes the schema, and what checks it: no words of other databases are
+/// among them at least.
+#[test]
+fn db2_is_told_nothing_that_it_does_not_know() {
+    let plain: Vec<String> = Statement::used(Style::Plain, Dialect::Db2)
+        .into_iter()
+        .filter(|statement| !statement.is_control())
+        .map(|statement| statement.sql(Dialect::Db2))
+        .collect();
+    let options = SchemaOptions {
+        foreign_keys: true,
+        history_key: true,
+    };
+    let schema = [create_tables(Dialect::Db2, options), after_load(Dialect::Db2, options)].concat();
+    let scale = Scale::new(1, 1).expect("valid");
+    let queries = Condition::all().flat_map(|condition| condition.queries(Dialect::Db2, scale, Moment::AnyTime));
+    for text in plain.into_iter().chain(schema).chain(queries) {
+        for word in [
+            "LIMIT",
+            "FOR UPDATE",
+            "RETURNING",
+            "CURRENT_TIMESTAMP",
+            "IF EXISTS",
+            "AUTO_INCREMENT",
+            "$1",
+        ] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
+#[test]
+fn odbc_gets_marks_in_every_dialect() {
+    for dialect in Dialect::ALL {
+        for statement in Statement::used(Style::Plain, dialect) {
+            let text = statement.sql_with_marks(dialect);
+            assert_eq!(dialect.placeholders(text.clone()), statement.sql(dialect));
+            assert!(!text.contains('$'), "{text}");
+        }
+    }
 }
 
 #[test]
