@@ -13,8 +13,8 @@ use std::{
 };
 
 use rookery_guest::{
-    Atime, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits, Journal, Kind, Lab, Provision, Recipe, Site, Template,
-    VolumeSpec, open_lab, open_lab_on, patient,
+    Atime, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits, Journal, Kind, Lab, Provision, Recipe, Site,
+    Template, VolumeSpec, open_lab, open_lab_on, patient,
 };
 use rookery_host::{CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops};
 

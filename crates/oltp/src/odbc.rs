@@ -118,7 +118,9 @@ impl Connection {
 
     /// Whether there is such a table. Not every database has a catalogue that can be asked in the same words.
     pub(crate) async fn has_table(&mut self, table: Table) -> bool {
-        self.rows(&format!("SELECT COUNT(*) FROM {} WHERE 1 = 0", table.name())).await.is_ok()
+        self.rows(&format!("SELECT COUNT(*) FROM {} WHERE 1 = 0", table.name()))
+            .await
+            .is_ok()
     }
 }
 

@@ -9,7 +9,9 @@ const FULL_MIB: u64 = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The program that does it is missing.
-    #[error("there is no mmdebstrap on this host, which builds the root file systems of container guests\n  mend: apt-get install mmdebstrap")]
+    #[error(
+        "there is no mmdebstrap on this host, which builds the root file systems of container guests\n  mend: apt-get install mmdebstrap"
+    )]
     Missing,
     /// Only root may.
     #[error("only root can build the root file systems of container guests\n  mend: run as root (sudo)")]
@@ -46,9 +48,7 @@ pub enum RootError {
         words: String,
     },
     /// The release has no such package.
-    #[error(
-        "{suite} lacks a package:\n{words}\n  mend: choose a release that has all of them, for example --suite bookworm"
-    )]
+    #[error("{suite} lacks a package:\n{words}\n  mend: choose a release that has all of them, for example --suite bookworm")]
     NoPackage {
         /// Release.
         suite: String,
