@@ -28,7 +28,42 @@ pub(crate) fn run() -> Result<(), String> {
         &["doc", "--workspace", "--no-deps", "--locked", "--quiet"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
-    step("tests", "cargo", &["test", "--workspace", "--locked"], &[])
+    step("tests", "cargo", &["test", "--workspace", "--locked"], &[])?;
+    odbc()
+}
+
+/// What links the ODBC manager: only where it is.
+fn odbc() -> Result<(), String> {
+    let found = Command::new("odbcinst").arg("--version").output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        println!(
+            "== odbc: SKIPPED, there is no odbcinst here; install unixodbc-dev, odbcinst, odbc-mariadb, odbc-postgresql and libsqliteodbc"
+        );
+        return Ok(());
+    }
+    step(
+        "odbc lints",
+        "cargo",
+        &[
+            "clippy",
+            "-p",
+            "rookery-oltp",
+            "--features",
+            "odbc",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        &[],
+    )?;
+    step(
+        "odbc tests",
+        "cargo",
+        &["test", "-p", "rookery-oltp", "--features", "odbc", "--test", "odbc", "--locked"],
+        &[],
+    )
 }
 
 fn step(name: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {

@@ -4,7 +4,10 @@
 use rookery_guest::{Template, remove_all};
 use rookery_store::{PoolRound, PoolSizing, Store};
 use rookery_study::{StackKind, Trial};
-use rookery_workload::orderentry::{Dialect, dial::Dial};
+use rookery_workload::orderentry::{
+    Dialect,
+    dial::{Dial, Tried},
+};
 
 use crate::{
     LabError,
@@ -37,8 +40,8 @@ impl Stage<'_> {
         let Some(target) = act.study.workload.orderentry.as_ref().and_then(|wanted| wanted.hit_target) else {
             return Ok(Sized::Held(None));
         };
-        let known = store.pools()?.into_iter().find(|pool| pool.point == act.point.id);
-        if let Some(known) = known {
+        let pools = store.pools()?;
+        if let Some(known) = pools.iter().find(|pool| pool.point == act.point.id) {
             return Ok(Sized::Held(Some(known.bytes)));
         }
         let template = match act.stack.template(&self.place, act.point.database) {
@@ -49,7 +52,7 @@ impl Stage<'_> {
             Err(_) if self.stopped() => return Ok(Sized::Stopped),
             held => held?,
         };
-        let found = self.search(&act, &template, target.ratio());
+        let found = self.search(&act, &template, dial(&act, target.ratio()).with_hints(self.hints(&act, &pools)));
         held.put_back()?;
         match found? {
             Ok(pool) => {
@@ -61,8 +64,25 @@ impl Stage<'_> {
         }
     }
 
-    fn search(&self, act: &Act<'_>, template: &Template, target: f64) -> Result<Result<PoolSizing, String>, LabError> {
-        let mut dial = dial(act, target);
+    /// What the calibration of other points has shown of the same data on the same server.
+    fn hints(&self, act: &Act<'_>, pools: &[PoolSizing]) -> Vec<Tried> {
+        let alike = self
+            .plan
+            .points
+            .iter()
+            .filter(|point| point.database == act.point.database && self.plan.study_of(point).stack.kind == act.study.stack.kind);
+        alike
+            .flat_map(|point| pools.iter().filter(|pool| pool.point == point.id))
+            .flat_map(|pool| &pool.rounds)
+            .map(|round| Tried {
+                bytes: round.bytes,
+                hit: round.hit,
+            })
+            .collect()
+    }
+
+    fn search(&self, act: &Act<'_>, template: &Template, mut dial: Dial) -> Result<Result<PoolSizing, String>, LabError> {
+        let target = dial.target();
         while let Some(bytes) = dial.next() {
             if self.stopped() {
                 return Ok(Err("stopped".to_owned()));

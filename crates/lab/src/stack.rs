@@ -185,6 +185,11 @@ pub(crate) trait OrderEntry: Sync {
     /// When the server refuses it, or does not come back.
     fn set_pool(&self, place: &Place<'_>, guest: &mut dyn Guest, bytes: u64) -> Result<u64, String>;
 
+    /// The setting that a dialled pool overrules, where there is one.
+    fn pool_key(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Start a guest again whose server has died, and wait until it has recovered.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ use crate::{
     ledger,
     readings::{self, Databases},
     residence::{self, Looks},
-    stack::{self, Found, Place, Reading, Stack},
+    stack::{self, Found, OrderEntry, Place, Reading, Stack},
     storage,
     timekeeping::BothClocks,
     traffic::Traffic,
@@ -176,6 +176,19 @@ impl Stage<'_> {
     /// All settings in force in a guest: those of its stack, of its storage and of its place.
     fn settings(&self, act: &Act<'_>, guest: &dyn Guest, index: usize) -> Result<Vec<Reading>, String> {
         let mut readings = act.stack.settings(&self.place, guest, act.point, index)?;
+        // The dial decides the size of the pool, whatever the tuning asked for.
+        let dialled = act
+            .study
+            .workload
+            .orderentry
+            .as_ref()
+            .is_some_and(|wanted| wanted.hit_target.is_some());
+        if let Some(key) = act.stack.order_entry().and_then(OrderEntry::pool_key).filter(|_| dialled) {
+            readings
+                .iter_mut()
+                .filter(|reading| reading.name == key)
+                .for_each(|reading| reading.asked.clear());
+        }
         readings.extend(act.speech(guest)?);
         readings.extend(storage::readings(guest));
         Ok(readings)

@@ -15,6 +15,7 @@ mod mysql;
 mod odbc;
 mod postgres;
 mod session;
+mod short_path;
 mod socket;
 pub mod sqlite;
 mod statements;

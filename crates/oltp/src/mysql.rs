@@ -16,7 +16,7 @@ use rookery_workload::orderentry::{
 };
 use tokio::time::timeout;
 
-use crate::{ClientError, OltpError, SessionOptions, Target, error::shortened, target::Place};
+use crate::{ClientError, OltpError, SessionOptions, Target, error::shortened, short_path::short_socket, target::Place};
 pub(crate) use client::MysqlClient;
 
 /// Longest wait for a connection.
@@ -35,9 +35,15 @@ pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), 
         // Else a session over TCP would silently move to the socket.
         .prefer_socket(false)
         .tcp_nodelay(true);
+    // Open until the connection is there.
+    let mut _open = None;
     let builder = match &target.place {
         Place::Tcp(address) => builder.ip_or_hostname(address.ip().to_string()).tcp_port(address.port()),
-        Place::Socket(path) | Place::SocketDirectory(path, _) => builder.socket(Some(path.display().to_string())),
+        Place::Socket(path) | Place::SocketDirectory(path, _) => {
+            let (open, short) = short_socket(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
+            _open = Some(open);
+            builder.socket(Some(short.display().to_string()))
+        }
     };
     let connected = timeout(CONNECT_PATIENCE, Conn::new(builder)).await;
     let mut conn = match connected {

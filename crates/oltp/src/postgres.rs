@@ -13,16 +13,25 @@ use rookery_workload::orderentry::{
 use tokio::time::timeout;
 use tokio_postgres::{Client, Config, NoTls};
 
-use crate::{ClientError, OltpError, SessionOptions, Target, error::shortened, mysql::CONNECT_PATIENCE, target::Place};
+use crate::{
+    ClientError, OltpError, SessionOptions, Target, error::shortened, mysql::CONNECT_PATIENCE, short_path::ShortPath, target::Place,
+};
 pub(crate) use client::PostgresClient;
 
 /// Connects for everything but transactions. The connection is a task of the current runtime, and ends with the client.
 pub(crate) async fn connect(target: &Target) -> Result<Client, OltpError> {
     let mut config = config(target);
     config.connect_timeout(CONNECT_PATIENCE);
+    // Open until the connection is there.
+    let mut _open = None;
     match &target.place {
         Place::Tcp(address) => config.host(address.ip().to_string()).port(address.port()),
-        Place::SocketDirectory(path, port) => config.host_path(path).port(*port),
+        Place::SocketDirectory(path, port) => {
+            let open = ShortPath::of(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
+            let short = open.directory();
+            _open = Some(open);
+            config.host_path(short).port(*port)
+        }
         Place::Socket(path) => config.host_path(path),
     };
     let (client, connection) = match timeout(CONNECT_PATIENCE, config.connect(NoTls)).await {

@@ -1,6 +1,6 @@
 //! A terminal's way to its server: bytes out in one system call, bytes in through a buffer that is kept.
 
-use std::{io, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -8,7 +8,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::target::Place;
+use crate::{short_path::short_socket, target::Place};
 
 /// What one read asks for at least.
 const READ: usize = 16 * 1024;
@@ -30,12 +30,17 @@ impl Socket {
                     stream.set_nodelay(true)?;
                     Self::Tcp(stream)
                 }
-                Place::Socket(path) => Self::Unix(UnixStream::connect(path).await?),
-                Place::SocketDirectory(path, port) => Self::Unix(UnixStream::connect(path.join(format!(".s.PGSQL.{port}"))).await?),
+                Place::Socket(path) => Self::unix(path).await?,
+                Place::SocketDirectory(path, port) => Self::unix(&path.join(format!(".s.PGSQL.{port}"))).await?,
             })
         };
         let late = |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", patience.as_secs()));
         timeout(patience, connecting).await.map_err(late)?
+    }
+
+    async fn unix(path: &Path) -> io::Result<Self> {
+        let (_open, short) = short_socket(path)?;
+        Ok(Self::Unix(UnixStream::connect(short).await?))
     }
 
     /// Sends all of `bytes`.

@@ -16,7 +16,6 @@ mod line;
 mod message;
 mod server;
 mod sessions;
-mod short_path;
 mod turn;
 mod wire;
 

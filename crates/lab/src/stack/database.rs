@@ -196,6 +196,10 @@ impl OrderEntry for Database {
         }
     }
 
+    fn pool_key(&self) -> Option<&'static str> {
+        Some(self.engine.pool_key())
+    }
+
     fn revive(&self, place: &Place<'_>, guest: &mut dyn Guest) -> Result<(), String> {
         guest.kill().map_err(|error| error.to_string())?;
         builder::start(place, guest, self.engine, Account::Owner).map(drop)

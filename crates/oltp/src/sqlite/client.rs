@@ -20,11 +20,11 @@ use tokio::{
 use super::{
     counters::CacheCounters,
     message::{ErrorKind, Hello, LoadRequest, Reply, write_counters_request, write_flight, write_hello, write_load, write_text},
-    short_path::ShortPath,
     wire::{LENGTH, MAX_REPLY, frame_length},
 };
 use crate::{
-    ClientError, LoadOptions, OltpError, Progress, SessionOptions, Target, database::TextRow, mysql::CONNECT_PATIENCE, target::Place,
+    ClientError, LoadOptions, OltpError, Progress, SessionOptions, Target, database::TextRow, mysql::CONNECT_PATIENCE,
+    short_path::short_socket, target::Place,
 };
 
 /// Longest wait for the answers to a flight: many times what the server waits for locks.
@@ -145,11 +145,8 @@ async fn reach(target: &Target) -> io::Result<Box<dyn Duplex>> {
             Ok(Box::new(stream))
         }
         Place::Socket(path) | Place::SocketDirectory(path, _) => {
-            let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no socket"));
-            };
-            let short = ShortPath::of(directory)?;
-            Ok(Box::new(UnixStream::connect(short.join(name)).await?))
+            let (_open, short) = short_socket(path)?;
+            Ok(Box::new(UnixStream::connect(short).await?))
         }
     }
 }

@@ -22,9 +22,9 @@ use super::{
     gate::Gate,
     line::Line,
     sessions::Sessions,
-    short_path::ShortPath,
     turn::Turns,
 };
+use crate::short_path::ShortPath;
 
 /// Name of the file whose lock says that a server is at work.
 const LOCK_FILE: &str = "orderentry.lock";

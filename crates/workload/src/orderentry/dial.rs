@@ -62,6 +62,8 @@ pub struct Dial {
     /// The server takes sizes in steps of so many bytes.
     step: u64,
     tried: Vec<Tried>,
+    /// What is known from elsewhere.
+    hints: Vec<Tried>,
 }
 
 impl Dial {
@@ -78,7 +80,21 @@ impl Dial {
             most: (most / step * step).max(least),
             step,
             tried: Vec::new(),
+            hints: Vec::new(),
         }
+    }
+
+    /// The same search, begun where measurements of the same data elsewhere point to.
+    #[must_use]
+    pub fn with_hints(mut self, hints: Vec<Tried>) -> Self {
+        self.hints = hints;
+        self
+    }
+
+    /// The ratio that is asked for, 0 to 1.
+    #[must_use]
+    pub fn target(&self) -> f64 {
+        self.target
     }
 
     /// What was measured with a pool of `bytes`.
@@ -112,7 +128,7 @@ impl Dial {
     #[must_use]
     pub fn next(&self) -> Option<u64> {
         let Some(best) = self.best() else {
-            return Some(self.rounded(first_share(self.dialect, self.target) * self.database as f64));
+            return Some(self.rounded(self.first()));
         };
         if (best.hit - self.target).abs() <= NEAR || self.tried.len() >= MOST_ROUNDS {
             return None;
@@ -124,6 +140,20 @@ impl Dial {
         }
         let middle = self.rounded((low.bytes() * high.bytes()).sqrt());
         self.is_new(middle).then_some(middle)
+    }
+
+    /// The first size: what came closest elsewhere, or is likely by it; by the measured curves where nothing is known.
+    fn first(&self) -> f64 {
+        let mut elsewhere = self.clone();
+        elsewhere.tried = std::mem::take(&mut elsewhere.hints);
+        match elsewhere.best() {
+            Some(best) if (best.hit - self.target).abs() <= NEAR => best.bytes as f64,
+            Some(_) => {
+                let (low, high) = elsewhere.bracket();
+                elsewhere.guess(low, high)
+            }
+            None => first_share(self.dialect, self.target) * self.database as f64,
+        }
     }
 
     fn is_new(&self, bytes: u64) -> bool {
@@ -264,5 +294,16 @@ mod tests {
     #[test]
     fn a_first_guess_that_is_right_is_the_last() {
         assert_eq!(turn(0.9, Dialect::Mariadb, |_| 0.905).0, 1);
+    }
+
+    #[test]
+    fn what_is_known_of_the_same_data_is_begun_with() {
+        let dial = |target| Dial::new(target, Dialect::Postgresql, 400 * MIB, MIB, 800 * MIB, MIB);
+        let known = |bytes, hit| Tried { bytes: bytes * MIB, hit };
+        let hints = || vec![known(30, 0.78), known(50, 0.92)];
+        assert_eq!(dial(0.915).with_hints(hints()).next(), Some(50 * MIB));
+        let between = dial(0.85).with_hints(hints()).next().expect("a first size");
+        assert!((30 * MIB..50 * MIB).contains(&between), "{between}");
+        assert!(dial(0.95).with_hints(hints()).next() > Some(50 * MIB));
     }
 }
