@@ -38,6 +38,9 @@ const IDLE_PATIENCE: Duration = Duration::from_secs(3600);
 /// The same within a transaction, in which others may wait for it.
 const TRANSACTION_PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long a load waits for sessions whose clients have gone.
+const SESSIONS_END_WITHIN: Duration = Duration::from_secs(2);
+
 /// Time between two words about the progress of a load.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
@@ -423,7 +426,7 @@ fn execute(
 /// Loads the database, and tells the client how far it is. Gives microseconds for rows, and for the rest.
 fn load_file(talk: &mut Talk<'_>, shared: &Shared<'_>, load: &LoadRequest) -> Result<(u64, u64), Refusal> {
     let in_use = || Refusal::new(ErrorKind::InUse, "other sessions use the database; end them, then load");
-    let _pass = shared.gate.load().ok_or_else(in_use)?;
+    let _pass = shared.gate.load(SESSIONS_END_WITHIN).ok_or_else(in_use)?;
     if !load.overwrite
         && let Some(table) = first_table(shared)?
     {

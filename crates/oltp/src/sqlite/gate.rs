@@ -1,10 +1,16 @@
 //! Who uses the database file: any number of sessions, or one load that replaces it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// The way to the database file.
 #[derive(Debug, Default)]
-pub(super) struct Gate(Mutex<State>);
+pub(super) struct Gate {
+    state: Mutex<State>,
+    left: Condvar,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -21,7 +27,7 @@ pub(super) struct Pass<'a> {
 
 impl Gate {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets a session in, unless the file is being replaced.
@@ -34,9 +40,11 @@ impl Gate {
         Some(Pass { gate: self, loads: false })
     }
 
-    /// Lets a load in, if nobody uses the file.
-    pub(super) fn load(&self) -> Option<Pass<'_>> {
-        let mut state = self.state();
+    /// Lets a load in, if nobody uses the file. Sessions have `patience` to end: one whose client has gone is noticed a moment later.
+    pub(super) fn load(&self, patience: Duration) -> Option<Pass<'_>> {
+        let busy = |state: &mut State| !state.loading && state.sessions > 0;
+        let waited = self.left.wait_timeout_while(self.state(), patience, busy);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if state.loading || state.sessions > 0 {
             return None;
         }
@@ -52,6 +60,7 @@ impl Drop for Pass<'_> {
             state.loading = false;
         } else {
             state.sessions -= 1;
+            self.gate.left.notify_all();
         }
     }
 }
@@ -65,11 +74,23 @@ mod tests {
         let gate = Gate::default();
         let sessions = (gate.enter(), gate.enter());
         assert!(sessions.0.is_some() && sessions.1.is_some());
-        assert!(gate.load().is_none(), "sessions use the file");
+        let at_once = || gate.load(Duration::ZERO);
+        assert!(at_once().is_none(), "sessions use the file");
         drop(sessions);
-        let load = gate.load();
-        assert!(load.is_some() && gate.load().is_none() && gate.enter().is_none());
+        let load = at_once();
+        assert!(load.is_some() && at_once().is_none() && gate.enter().is_none());
         drop(load);
         assert!(gate.enter().is_some());
+    }
+
+    #[test]
+    fn a_load_waits_for_sessions_that_are_ending() {
+        let gate = Gate::default();
+        let session = gate.enter();
+        std::thread::scope(|scope| {
+            let load = scope.spawn(|| gate.load(Duration::from_secs(60)).is_some());
+            drop(session);
+            assert!(load.join().expect("no panic"));
+        });
     }
 }
