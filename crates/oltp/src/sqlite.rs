@@ -2,7 +2,7 @@
 //!
 //! [`Server`] serves the database of one directory over TCP and over a socket in that directory, with a thread and a connection of its own
 //! for each session. The protocol carries flights of numbered statements, text for everything else, loads, and [`counters`] of the page
-//! caches. Writers stand in line ([`turn`]) instead of polling for the engine's lock.
+//! caches. Writers stand in line in the order in which they came instead of polling for the engine's lock.
 //!
 //! A target is `sqlite+oe://127.0.0.1:PORT/` or `sqlite+oe:///?socket=/DIRECTORY/orderentry.sock`.
 
