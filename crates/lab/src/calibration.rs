@@ -150,6 +150,9 @@ impl Stage<'_> {
         };
         removed?;
         Ok(driven.and_then(|driven| match driven.deaths.first() {
+            None if driven.measurement.aborted.is_some() => {
+                Err(format!("the load was ended: {}", driven.measurement.aborted.unwrap_or_default()))
+            }
             Some(death) => Err(format!("guest {} died under load: {}", death.guest, death.reason)),
             None => match (hit_ratio(&driven.measurement), driven.silent) {
                 (Some(hit), None) => Ok(hit),

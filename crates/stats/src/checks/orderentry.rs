@@ -109,8 +109,11 @@ fn late(measurement: &Measurement) -> Option<Remark> {
 fn orders_differ(guest: &GuestMeasurement, counters: &OrderEntryCounters, readings: &DatabaseReadings) -> Option<Remark> {
     let of_database = readings.nopm()?;
     let expected = counters.nopm * readings.seconds / 60.0;
-    let slack = f64::from(guest.users) + RATE_SLACK_S * counters.nopm / 60.0 + RATE_LIMIT * expected;
-    let off = (of_database * readings.seconds / 60.0 - expected).abs() > slack;
+    let found = of_database * readings.seconds / 60.0;
+    // One guest is read after the other: the database counts over another stretch of time, in which chance has its part.
+    let chance = 2.0 * (expected + found).sqrt();
+    let slack = f64::from(guest.users) + RATE_SLACK_S * counters.nopm / 60.0 + RATE_LIMIT * expected + chance;
+    let off = (found - expected).abs() > slack;
     off.then(|| {
         Remark::Fault(format!(
             "{}: terminals saw {:.0} committed New-Orders per minute, the database {of_database:.0}: others worked on it, or orders were lost",
@@ -198,7 +201,7 @@ mod tests {
             told(|counters| counters.rolled_back = 40),
             told(|counters| counters.short_deliveries = 2),
             told(|counters| counters.deferred = counters.deferred.map(|deferred| DeferredDeliveries { in_time: 89, ..deferred })),
-            told(|counters| counters.database.as_mut().expect("readings").new_orders = Some(1_100)),
+            told(|counters| counters.database.as_mut().expect("readings").new_orders = Some(1_300)),
             told(|counters| counters.database.as_mut().expect("readings").hit_target = Some(0.9)),
         ];
         insta::assert_snapshot!(texts.concat(), @r#"
@@ -206,7 +209,7 @@ mod tests {
         Fault("3.88 % of the New-Orders rolled back instead of 1 % (limit 0.5 points)")
         Warning("2 of 100 deliveries skipped a district that had no order left (above 1 %): the mix drained the queue of orders")
         Warning("89.0 % of the deferred deliveries were executed within 80 s (below 90 %)")
-        Fault("g1: terminals saw 990 committed New-Orders per minute, the database 1082: others worked on it, or orders were lost")
+        Fault("g1: terminals saw 990 committed New-Orders per minute, the database 1279: others worked on it, or orders were lost")
         Warning("g1: the buffer hit ratio was 80.0 % instead of 90.0 % (above 2 points)")
         "#);
     }
