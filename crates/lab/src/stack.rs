@@ -1,5 +1,6 @@
 //! A stack as the lab handles it: its template, what each guest runs, the state before the load, the proof after it.
 
+mod builder;
 mod copy;
 mod database;
 mod embedded;

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, Guest, GuestFile, GuestSpec, GuestState, Template};
+use rookery_guest::{Fill, Guest, GuestFile, Template};
 use rookery_oltp::{LoadOptions, Loaded, OltpError, Progress, load};
 use rookery_stack::database::{self, Account, Engine, Server, Software};
 use rookery_study::{OrderentryData, PointData};
@@ -20,8 +20,8 @@ use super::health;
 use crate::{
     LabError,
     stack::{
-        Place,
-        copy::copy,
+        Place, Service,
+        builder::{self, build, stop_and_copy},
         layers::{USER, layer, own},
     },
 };
@@ -30,8 +30,6 @@ use crate::{
 const VERSION: u32 = 1;
 /// How long a server may take until it answers: making its system tables, or its recovery, on a busy host included.
 const START_LIMIT: Duration = Duration::from_secs(300);
-/// How long it may take to write everything out.
-const STOP_LIMIT: Duration = Duration::from_secs(600);
 /// How long a load may stand still: nothing is told while indexes are made and conditions are checked. More for every warehouse.
 const STILL_LIMIT: Duration = Duration::from_secs(600);
 const STILL_LIMIT_PER_WAREHOUSE: Duration = Duration::from_secs(30);
@@ -39,8 +37,6 @@ const STILL_LIMIT_PER_WAREHOUSE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 /// How often progress is told.
 const TELL: Duration = Duration::from_millis(500);
-/// How much of the guest's log goes into an error.
-const LOG_BYTES: usize = 2048;
 
 /// The template of a database of `data`, built or found. `root` is that of container guests.
 ///
@@ -79,24 +75,14 @@ fn description(software: &Software, data: OrderentryData) -> String {
 /// Make the database in `directory`.
 fn fill(place: &Place<'_>, empty: &Template, software: &Software, data: OrderentryData, directory: &Path) -> Result<(), String> {
     let service = database::builder(software);
-    let spec = GuestSpec {
-        number: 1,
-        name: "template".to_owned(),
-        cpus: Vec::new(),
-        cpu_limit: None,
-        memory_mib: None,
-        pids: None,
+    let service = Service {
         args: service.args,
-        port: software.engine.port(),
-        health: health(software.engine),
         files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
         user: Some(USER),
+        port: software.engine.port(),
+        health: health(software.engine),
     };
-    let mut guest = place.lab.create(empty, &spec).map_err(|error| error.to_string())?;
-    let made = make(place, guest.as_mut(), software, data, directory);
-    let made = made.map_err(|what| format!("{what}\n  the guest's log ends with:\n{}", guest.log_tail(LOG_BYTES)));
-    let removed = guest.remove().map_err(|error| error.to_string());
-    made.and(removed)
+    build(place, empty, service, |guest| make(place, guest, software, data, directory))
 }
 
 fn make(place: &Place<'_>, guest: &mut dyn Guest, software: &Software, data: OrderentryData, directory: &Path) -> Result<(), String> {
@@ -111,13 +97,7 @@ fn make(place: &Place<'_>, guest: &mut dyn Guest, software: &Software, data: Ord
     database::settle(&mut server).map_err(|error| error.to_string())?;
     drop(server);
     place.building(&what, format!("stopping {engine}"));
-    guest.stop(STOP_LIMIT).map_err(|error| error.to_string())?;
-    match guest.state() {
-        GuestState::Ended(reason) if reason == "exit code 0" => {}
-        GuestState::Ended(reason) => return Err(format!("{engine} did not stop in order: {reason}")),
-        GuestState::Created | GuestState::Running => return Err(format!("{engine} did not stop")),
-    }
-    copy(&guest.data_dir().join(engine.directory()), directory, &|| place.go_on())
+    stop_and_copy(place, guest, &engine, engine.directory(), directory)
 }
 
 /// How far a load is, for the one who watches it.
@@ -201,24 +181,9 @@ fn sound(loaded: Result<Loaded, OltpError>) -> Result<(), String> {
 /// # Errors
 /// When it ends or does not answer in time.
 pub(super) fn start(place: &Place<'_>, guest: &mut dyn Guest, engine: Engine, account: Account) -> Result<Server, String> {
-    guest.start().map_err(|error| error.to_string())?;
-    let deadline = Instant::now() + START_LIMIT;
-    loop {
-        let refused = match Server::connect(engine, guest.data_dir(), account) {
-            Ok(server) => return Ok(server),
-            Err(refused) => refused,
-        };
-        if let GuestState::Ended(reason) = guest.state() {
-            return Err(format!("{engine} ended before it answered: {reason}"));
-        }
-        if place.go_on().is_break() {
-            return Err("stopped, as asked".to_owned());
-        }
-        if Instant::now() > deadline {
-            return Err(format!("{engine} did not answer within {} s: {refused}", START_LIMIT.as_secs()));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
+    builder::start(place, guest, &engine, START_LIMIT, |guest| {
+        Server::connect(engine, guest.data_dir(), account)
+    })
 }
 
 #[cfg(test)]

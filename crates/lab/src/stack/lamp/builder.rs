@@ -1,12 +1,8 @@
 //! The loaded template: MariaDB is started once in a guest of its own, filled, stopped, and its files become a layer.
 
-use std::{
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{path::Path, thread, time::Duration};
 
-use rookery_guest::{Fill, Guest, GuestFile, GuestSpec, GuestState, Health, Template};
+use rookery_guest::{Fill, Guest, GuestFile, Health, Template};
 use rookery_stack::lamp::{self, Software, sql::Database};
 use rookery_workload::dvdstore::{Size, WordLists};
 
@@ -14,8 +10,8 @@ use super::database;
 use crate::{
     LabError,
     stack::{
-        Place,
-        copy::copy,
+        Place, Service,
+        builder::{self, build, stop_and_copy},
         layers::{USER, layer, own},
     },
 };
@@ -24,10 +20,6 @@ use crate::{
 const VERSION: u32 = 1;
 /// How long MariaDB may take until it answers: making its system tables on a busy host included.
 const START_LIMIT: Duration = Duration::from_secs(180);
-/// How long it may take to write everything out.
-const STOP_LIMIT: Duration = Duration::from_secs(600);
-/// How much of the guest's log goes into an error.
-const LOG_BYTES: usize = 2048;
 
 /// The template of guests without a database, built or found. `root` is that of container guests.
 ///
@@ -57,24 +49,14 @@ pub(super) fn loaded(place: &Place<'_>, root: Option<&Template>, software: &Soft
 /// Make the database of `size` in `data`.
 fn fill(place: &Place<'_>, empty: &Template, software: &Software, size: Size, data: &Path) -> Result<(), String> {
     let service = lamp::builder(software);
-    let spec = GuestSpec {
-        number: 1,
-        name: "template".to_owned(),
-        cpus: Vec::new(),
-        cpu_limit: None,
-        memory_mib: None,
-        pids: None,
+    let service = Service {
         args: service.args,
-        port: lamp::PORT,
-        health: Health::Http(lamp::HEALTH_PATH.to_owned()),
         files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
         user: Some(USER),
+        port: lamp::PORT,
+        health: Health::Http(lamp::HEALTH_PATH.to_owned()),
     };
-    let mut guest = place.lab.create(empty, &spec).map_err(|error| error.to_string())?;
-    let made = make(place, guest.as_mut(), size, data);
-    let made = made.map_err(|what| format!("{what}\n  the guest's log ends with:\n{}", guest.log_tail(LOG_BYTES)));
-    let removed = guest.remove().map_err(|error| error.to_string());
-    made.and(removed)
+    build(place, empty, service, |guest| make(place, guest, size, data))
 }
 
 fn make(place: &Place<'_>, guest: &mut dyn Guest, size: Size, data: &Path) -> Result<(), String> {
@@ -90,13 +72,7 @@ fn make(place: &Place<'_>, guest: &mut dyn Guest, size: Size, data: &Path) -> Re
     lamp::settle(&mut database).map_err(|error| error.to_string())?;
     drop(database);
     place.building(&what, "stopping MariaDB".to_owned());
-    guest.stop(STOP_LIMIT).map_err(|error| error.to_string())?;
-    match guest.state() {
-        GuestState::Ended(reason) if reason == "exit code 0" => {}
-        GuestState::Ended(reason) => return Err(format!("MariaDB did not stop in order: {reason}")),
-        GuestState::Created | GuestState::Running => return Err("MariaDB did not stop".to_owned()),
-    }
-    copy(&guest.data_dir().join("mysql"), data, &|| place.go_on())
+    stop_and_copy(place, guest, &"MariaDB", "mysql", data)
 }
 
 /// Start a guest and wait until its MariaDB answers.
@@ -104,22 +80,5 @@ fn make(place: &Place<'_>, guest: &mut dyn Guest, size: Size, data: &Path) -> Re
 /// # Errors
 /// When it ends or does not answer in time.
 pub(super) fn start(place: &Place<'_>, guest: &mut dyn Guest) -> Result<Database, String> {
-    guest.start().map_err(|error| error.to_string())?;
-    let deadline = Instant::now() + START_LIMIT;
-    loop {
-        let refused = match database(guest) {
-            Ok(database) => return Ok(database),
-            Err(refused) => refused,
-        };
-        if let GuestState::Ended(reason) = guest.state() {
-            return Err(format!("MariaDB ended before it answered: {reason}"));
-        }
-        if place.go_on().is_break() {
-            return Err("stopped, as asked".to_owned());
-        }
-        if Instant::now() > deadline {
-            return Err(format!("MariaDB did not answer within {} s: {refused}", START_LIMIT.as_secs()));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
+    builder::start(place, guest, &"MariaDB", START_LIMIT, database)
 }
