@@ -173,6 +173,9 @@ pub struct GuestSpec {
     /// User and group number of a container's first process, which then has no capability; `None` = root, with the least set. `/tmp`, `/run`
     /// and `/dev/shm` are open to every user. Bare guests ignore it: they are whoever made them.
     pub user: Option<u32>,
+    /// Unix sockets of the service below its data directory (plain components, as in `mysql.sock`) by which the host talks to it, see
+    /// [`Guest::sockets_dir`].
+    pub sockets: Vec<String>,
 }
 
 /// Whether a guest lives.
@@ -278,6 +281,11 @@ pub trait Guest: Send {
     /// Its data directory as the host sees it. Those of a virtual machine lie on its own disk: the host sees them as they were at the last
     /// [`Guest::stop`], and before the first one not at all.
     fn data_dir(&self) -> &Path;
+    /// Where the host finds the [`GuestSpec::sockets`] of a guest that runs, at the same paths as below its data directory. Those of a virtual
+    /// machine are led to the host.
+    fn sockets_dir(&self) -> &Path {
+        self.data_dir()
+    }
     /// The last `bytes` bytes of its own log.
     fn log_tail(&self, bytes: usize) -> String;
     /// Ask it to end, wait up to `grace`, then kill it.

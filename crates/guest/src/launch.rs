@@ -254,6 +254,7 @@ mod tests {
             health: crate::Health::Http("/health".into()),
             files: vec![],
             user: None,
+            sockets: Vec::new(),
         };
         let guests = (1..=4)
             .map(|number| lab.create(&template, &spec(number)).expect("created"))

@@ -105,6 +105,7 @@ pub(crate) mod tests {
             health: Health::Http("/health".into()),
             files: vec![],
             user: None,
+            sockets: Vec::new(),
         }
     }
 

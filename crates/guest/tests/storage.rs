@@ -99,6 +99,7 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
         health: Health::Http("/".to_owned()),
         files: vec![],
         user: None,
+        sockets: Vec::new(),
     }
 }
 

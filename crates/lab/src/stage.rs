@@ -219,6 +219,7 @@ impl Stage<'_> {
                 health: service.health,
                 files: service.files,
                 user: service.user,
+                sockets: Vec::new(),
             };
             let guest = self.place.lab.create_with(template, &spec, &provision);
             guests.push(guest.map_err(|error| error.to_string())?);

@@ -25,6 +25,7 @@ mod source;
 mod stack_use;
 mod storage_use;
 mod variants;
+pub mod vm_shape;
 
 pub use amount::{Amount, Per, Scaled, Users};
 pub use design::Design;

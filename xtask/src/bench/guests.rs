@@ -149,6 +149,7 @@ fn spec(number: u16) -> GuestSpec {
         health: rookery_guest::Health::Http(embedded::HEALTH_PATH.to_owned()),
         files: Vec::new(),
         user: None,
+        sockets: Vec::new(),
     }
 }
 

@@ -175,6 +175,7 @@ mod tests {
             health: crate::Health::Http("/".into()),
             files: vec![],
             user: None,
+            sockets: Vec::new(),
         }
     }
 

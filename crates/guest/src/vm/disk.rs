@@ -10,8 +10,8 @@ use std::{
 use rookery_host::{Host, Invocation};
 use rustix::fs::FallocateFlags;
 
-use super::shape::DiskClone;
 use crate::{copy::copy_file, site::remove_tree};
+use rookery_study::vm_shape::DiskClone;
 
 /// How long a copy of a large image may take.
 const COPY_LIMIT: Duration = Duration::from_secs(10 * 60);

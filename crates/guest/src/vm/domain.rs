@@ -4,11 +4,7 @@ use std::path::Path;
 
 use rookery_host::{format_cpu_list, io::IoLimits};
 
-use super::{
-    accel::Accelerator,
-    shape::{CpuModel, Network, VmShape},
-    xml::Element,
-};
+use super::{CpuModel, Network, VmShape, accel::Accelerator, xml::Element};
 
 /// What the emulator may keep of translated code, MiB. Its own default is a share of the host's memory for each guest.
 const TRANSLATIONS_MIB: u32 = 128;
@@ -229,7 +225,7 @@ impl Domain<'_> {
     fn main_disk(&self, target: &str) -> Element {
         let disk = &self.shape.disk;
         let format = match disk.clone {
-            super::shape::DiskClone::Overlay => "qcow2",
+            super::DiskClone::Overlay => "qcow2",
             _ => "raw",
         };
         let driver = Element::new("driver")
@@ -318,7 +314,7 @@ fn list(cpus: &[u32]) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::vm::shape::{DiskShape, MemoryShape, NetworkShape, Pins};
+    use rookery_study::vm_shape::{DiskShape, MemoryShape, NetworkShape, Pins};
 
     /// A domain of a shape.
     pub(crate) fn domain(shape: &VmShape, accelerator: Accelerator) -> Domain<'_> {

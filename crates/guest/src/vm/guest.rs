@@ -15,6 +15,7 @@ use rookery_host::{Cgroups, Hold, Host, Identity, UsageProbe, await_end};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::{
+    VmShape,
     accel::AcceleratorChoice,
     counters::{InsideCounters, VmCounters, parse_domstats},
     disk::{clone_image, extract_data},
@@ -22,7 +23,6 @@ use super::{
     events::{Event, parse},
     image::{System, disk_image},
     seed::{Names, Seed},
-    shape::VmShape,
     virsh::Virsh,
 };
 use crate::{

@@ -19,7 +19,6 @@ pub(crate) mod libvirtd;
 mod merge;
 mod pins;
 mod seed;
-mod shape;
 mod virsh;
 mod xml;
 
@@ -31,12 +30,13 @@ use std::{
 };
 
 use rookery_host::{Host, RealHost, netns_path, volume::VolumeSpec};
+use rookery_study::vm_shape::LEAST_MEMORY_MIB;
 
 pub use accel::{Accelerator, AcceleratorChoice, choose_accelerator};
 pub use agent::vm_agent;
 pub use counters::{DiskCounters, InsideCounters, OutsideCounters, VmCounters};
 pub use pins::{GuestPins, audit_pins, pin_table};
-pub use shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, Network, NetworkShape, Pins, VmShape};
+pub use rookery_study::vm_shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, Network, NetworkShape, Pins, VmShape};
 
 use crate::{
     Guest, GuestError, GuestSpec, Kind, Lab, Patience, Provision, Recipe, Site, Template, Volume,
@@ -148,10 +148,10 @@ impl Lab for VmLab {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
         let fail = |error: io::Error| step(&spec.name, "making its clone", &error);
-        if let Some(mib) = spec.memory_mib.filter(|mib| *mib < shape::LEAST_MEMORY_MIB) {
+        if let Some(mib) = spec.memory_mib.filter(|mib| *mib < LEAST_MEMORY_MIB) {
             let what = format!(
                 "{mib} MiB of memory are too few for a machine with a kernel of its own: take {} or more",
-                shape::LEAST_MEMORY_MIB
+                LEAST_MEMORY_MIB
             );
             return Err(fail(io::Error::other(what)));
         }

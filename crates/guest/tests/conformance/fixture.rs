@@ -147,6 +147,7 @@ pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
         health: Health::Http("/health".into()),
         files: vec![],
         user: None,
+        sockets: Vec::new(),
     }
 }
 

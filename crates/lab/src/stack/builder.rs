@@ -40,6 +40,7 @@ pub(super) fn build(
         health: service.health,
         files: service.files,
         user: service.user,
+        sockets: Vec::new(),
     };
     let mut guest = place.lab.create(empty, &spec).map_err(|error| error.to_string())?;
     let made = make(guest.as_mut());

@@ -222,7 +222,7 @@ impl Default for VmShape {
 }
 
 /// The least memory in which the guest's kernel comes up, MiB.
-pub(crate) const LEAST_MEMORY_MIB: u64 = 128;
+pub const LEAST_MEMORY_MIB: u64 = 128;
 
 impl VmShape {
     /// The guest of the LAMP paper: 1 vCPU, 2560 MiB, a raw preallocated virtio disk of 100 GiB with `cache=none` and `io=native`, virtio
