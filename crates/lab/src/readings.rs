@@ -8,7 +8,7 @@ use std::{
 };
 
 use rookery_stack::database::BufferCounters;
-use rookery_stats::{DatabaseReadings, Measurement};
+use rookery_stats::{DatabaseReadings, Measurement, Window};
 
 use crate::stack::OrderEntry;
 
@@ -27,36 +27,54 @@ pub(crate) struct Databases<'a> {
     pub(crate) hit_target: Option<f64>,
 }
 
+/// The load that is looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Course {
+    /// The common start of all terminals.
+    pub(crate) start: Instant,
+    /// Begin of the measured window.
+    pub(crate) from: Instant,
+    /// Its length.
+    pub(crate) steady: Duration,
+    /// When the load ends.
+    pub(crate) end: Instant,
+}
+
 /// One look at a database.
 #[derive(Clone, Copy)]
 struct Look {
+    /// When it was asked for its orders.
+    asked: Instant,
+    /// When it had told them.
     at: Instant,
     counters: BufferCounters,
     new_orders: Option<u64>,
 }
 
 impl Databases<'_> {
-    /// Look at all databases at `from` and again `steady` later, of a load that lasts until `end`; of a guest that did not answer both times, why.
-    pub(crate) fn watch(&self, from: Instant, steady: Duration, end: Instant, over: &AtomicBool) -> Vec<Result<DatabaseReadings, String>> {
+    /// Look at all databases at both ends of the window of a load; of a guest that did not answer both times, why.
+    pub(crate) fn watch(&self, load: Course, over: &AtomicBool) -> Vec<Result<DatabaseReadings, String>> {
         let cut_short = || vec![Err("the load ended before its window did".to_owned()); self.places.len()];
-        if !wait(from, over) {
+        if !wait(load.from, over) {
             return cut_short();
         }
         let before = self.look();
-        if !wait(from + steady, over) {
+        if !wait(load.from + load.steady, over) {
             return cut_short();
         }
         let pairs = before.into_iter().zip(self.look());
-        pairs.map(|(before, after)| Ok(self.between(before?, after?, end))).collect()
+        pairs.map(|(before, after)| Ok(self.between(before?, after?, load))).collect()
     }
 
     /// One after the other: all at once they would disturb what is measured.
     fn look(&self) -> Vec<Result<Look, String>> {
         let look = |place: &PathBuf| {
             // Orders are counted over the time between two looks: nothing may come between them and the clock.
+            let asked = Instant::now();
             let new_orders = rookery_oltp::next_orders(&self.stack.inside(place)).ok();
             let at = Instant::now();
             Ok(Look {
+                asked,
                 at,
                 counters: self.stack.counters(place)?,
                 new_orders,
@@ -65,10 +83,12 @@ impl Databases<'_> {
         self.places.iter().map(look).collect()
     }
 
-    fn between(&self, before: Look, after: Look, end: Instant) -> DatabaseReadings {
+    fn between(&self, before: Look, after: Look, load: Course) -> DatabaseReadings {
         // After the end of the load no order comes any more: a look that was late has not seen a slower database.
-        let last_at = after.at.min(end);
+        let last_at = after.at.min(load.end);
         let (first, last) = (before.counters, after.counters);
+        let since_start = |at: Instant| at.saturating_duration_since(load.start).as_secs_f64();
+        let look_s = |look: Look| (look.at - look.asked).as_secs_f64();
         let optional = |first: Option<u64>, last: Option<u64>| Some(last?.saturating_sub(first?));
         DatabaseReadings {
             seconds: last_at.saturating_duration_since(before.at).as_secs_f64(),
@@ -77,6 +97,11 @@ impl Databases<'_> {
             read_ahead: optional(first.read_ahead, last.read_ahead),
             read_bytes: optional(first.read_bytes, last.read_bytes),
             new_orders: optional(before.new_orders, after.new_orders),
+            looks: Some(Window {
+                start_s: since_start(before.at),
+                end_s: since_start(after.at),
+            }),
+            look_s: look_s(before).max(look_s(after)),
             pool_bytes: last.pool_bytes,
             bytes_before: first.database_bytes,
             bytes_after: last.database_bytes,

@@ -26,7 +26,7 @@ use crate::{
     fate::{Death, Starved, starved},
     host_settings::HostSettings,
     ledger,
-    readings::{self, Databases},
+    readings::{self, Course, Databases},
     residence::{self, Looks},
     stack::{self, Found, OrderEntry, Place, Reading, Stack},
     storage,
@@ -438,7 +438,8 @@ impl Beside {
         let (Some((from, steady)), Some(start)) = (self.window(traffic), self.start()) else {
             return Vec::new();
         };
-        databases.watch(from, steady, start + traffic.phases().load_end(), &self.over)
+        let end = start + traffic.phases().load_end();
+        databases.watch(Course { start, from, steady, end }, &self.over)
     }
 
     fn window(&self, traffic: &Traffic) -> Option<(Instant, Duration)> {

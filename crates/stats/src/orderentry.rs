@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{GuestMeasurement, Measurement, ORDER};
+use crate::{GuestMeasurement, Measurement, ORDER, Window};
 
 /// Operation of a committed or rolled-back New-Order.
 pub const NEW_ORDER: &str = "new-order";
@@ -102,6 +102,12 @@ pub struct DatabaseReadings {
     pub read_bytes: Option<u64>,
     /// Orders by the districts' next order numbers.
     pub new_orders: Option<u64>,
+    /// From the end of the first look at these numbers to the end of the second, in seconds since the common start; `None` in runs of old.
+    #[serde(default)]
+    pub looks: Option<Window>,
+    /// How long the longer of the two looks took, s: orders of that time may or may not be counted.
+    #[serde(default)]
+    pub look_s: f64,
     /// Size of the buffer pool, bytes.
     pub pool_bytes: Option<u64>,
     /// Size of the database at the first reading, bytes.

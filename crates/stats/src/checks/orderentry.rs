@@ -15,10 +15,6 @@ const SHORT_LIMIT: f64 = 0.01;
 const IN_TIME: f64 = 0.9;
 /// Largest distance of the hit ratio from the one that was asked for.
 const HIT_LIMIT: f64 = 0.02;
-/// Orders per minute of terminals and of the database may differ by this share, and by the orders of so many seconds: the window and the readings
-/// of the database do not begin and end together.
-const RATE_LIMIT: f64 = 0.02;
-const RATE_SLACK_S: f64 = 1.0;
 
 /// Whether transactions were started in the right shares, `targets` in the order of [`TRANSACTIONS`], over all guests.
 pub(super) fn transactions(measurement: &Measurement, targets: &[f64; 5]) -> Vec<Remark> {
@@ -54,11 +50,10 @@ pub(super) fn counters(measurement: &Measurement) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = lost(measurement).into_iter().collect();
     remarks.extend(short(measurement));
     remarks.extend(late(measurement));
-    let seconds = measurement.window.seconds();
     for guest in &measurement.guests {
         let Some(counters) = &guest.orderentry else { continue };
         let Some(readings) = &counters.database else { continue };
-        remarks.extend(orders_differ(guest, counters, readings).filter(|_| seconds > 0.0));
+        remarks.extend(orders_differ(measurement, guest, counters));
         remarks.extend(hit_missed(guest, readings));
     }
     remarks
@@ -105,19 +100,37 @@ fn late(measurement: &Measurement) -> Option<Remark> {
     })
 }
 
-/// The database counts orders itself: what terminals count may differ by what is under way, and by the moments of reading.
-fn orders_differ(guest: &GuestMeasurement, counters: &OrderEntryCounters, readings: &DatabaseReadings) -> Option<Remark> {
-    let of_database = readings.nopm()?;
-    let expected = counters.nopm * readings.seconds / 60.0;
-    let found = of_database * readings.seconds / 60.0;
-    // One guest is read after the other: the database counts over another stretch of time, in which chance has its part.
-    let chance = 2.0 * (expected + found).sqrt();
-    let slack = f64::from(guest.users) + RATE_SLACK_S * counters.nopm / 60.0 + RATE_LIMIT * expected + chance;
-    let off = (found - expected).abs() > slack;
-    off.then(|| {
+/// The database counts orders itself between two looks. What terminals were told second by second bounds what it may have found: every order of
+/// the seconds that lie between the looks, none outside of the seconds that the looks touch. Beside that each terminal may have one order at
+/// each look that is committed but not yet told.
+fn orders_differ(measurement: &Measurement, guest: &GuestMeasurement, counters: &OrderEntryCounters) -> Option<Remark> {
+    let readings = counters.database.as_ref()?;
+    let (found, looks) = (readings.new_orders?, readings.looks?);
+    let told = |from: f64, to: f64, within: bool| {
+        let counts = guest.series.iter().filter(|sample| {
+            let (begin, end) = (f64::from(sample.second), f64::from(sample.second) + 1.0);
+            if within {
+                from <= begin && end <= to
+            } else {
+                from < end && begin < to
+            }
+        });
+        counts.map(|sample| u64::from(sample.orders)).sum::<u64>()
+    };
+    // An open load has no users; as many arrivals as usual are under way, with their chance.
+    let usual = guest.busy_s / measurement.window.seconds().max(f64::MIN_POSITIVE);
+    let under_way = match guest.users {
+        0 => (usual + Z_999 * usual.sqrt()).ceil() as u64 + 1,
+        users => u64::from(users),
+    };
+    let least = told(looks.start_s, looks.end_s - readings.look_s, true).saturating_sub(under_way);
+    let most = told(looks.start_s - readings.look_s, looks.end_s, false) + under_way + counters.unknown.new_orders;
+    (!(least..=most).contains(&found)).then(|| {
         Remark::Fault(format!(
-            "{}: terminals saw {:.0} committed New-Orders per minute, the database {of_database:.0}: others worked on it, or orders were lost",
-            guest.guest, counters.nopm
+            "{}: terminals were told of {least} to {most} New-Orders in the {:.1} s in which the database counted {found}: others worked on it, \
+             or orders were lost",
+            guest.guest,
+            looks.seconds()
         ))
     })
 }
@@ -137,7 +150,7 @@ fn hit_missed(guest: &GuestMeasurement, readings: &DatabaseReadings) -> Option<R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeferredDeliveries, OperationMeasurement, TransactionCounters, faults::tests::healthy};
+    use crate::{DeferredDeliveries, OperationMeasurement, SecondSample, TransactionCounters, Window, faults::tests::healthy};
 
     /// 2300 transactions of the deck, 10 of 1000 New-Orders rolled back.
     fn deck() -> Measurement {
@@ -157,6 +170,12 @@ mod tests {
             completed: count - if *name == NEW_ORDER { 10 } else { 0 },
             ..TransactionCounters::default()
         };
+        let second = |second| SecondSample {
+            second,
+            orders: 17,
+            ..SecondSample::default()
+        };
+        guest.series = (0..80).map(second).collect();
         guest.orderentry = Some(OrderEntryCounters {
             nopm: 990.0,
             tpm: 2_300.0,
@@ -170,9 +189,14 @@ mod tests {
             }),
             database: Some(DatabaseReadings {
                 seconds: 61.0,
+                looks: Some(Window {
+                    start_s: 10.2,
+                    end_s: 71.2,
+                }),
+                look_s: 0.1,
                 logical_reads: 100_000,
                 misses: 20_000,
-                new_orders: Some(1_012),
+                new_orders: Some(1_020),
                 hit_target: Some(0.82),
                 ..DatabaseReadings::default()
             }),
@@ -209,9 +233,37 @@ mod tests {
         Fault("3.88 % of the New-Orders rolled back instead of 1 % (limit 0.5 points)")
         Warning("2 of 100 deliveries skipped a district that had no order left (above 1 %): the mix drained the queue of orders")
         Warning("89.0 % of the deferred deliveries were executed within 80 s (below 90 %)")
-        Fault("g1: terminals saw 990 committed New-Orders per minute, the database 1279: others worked on it, or orders were lost")
+        Fault("g1: terminals were told of 1010 to 1064 New-Orders in the 61.0 s in which the database counted 1300: others worked on it, or orders were lost")
         Warning("g1: the buffer hit ratio was 80.0 % instead of 90.0 % (above 2 points)")
         "#);
+    }
+
+    /// What is said of a database that counted so many orders between looks at these moments, the longer of `look_s`.
+    fn of_database(found: u64, start_s: f64, end_s: f64, look_s: f64) -> String {
+        told(|counters| {
+            let readings = counters.database.as_mut().expect("readings");
+            (readings.new_orders, readings.looks, readings.look_s) = (Some(found), Some(Window { start_s, end_s }), look_s);
+        })
+    }
+
+    #[test]
+    fn the_database_counts_what_was_told_between_its_looks() {
+        // 17 orders a second, ten terminals.
+        for found in [19 * 17 - 10, 20 * 17, 21 * 17 + 10] {
+            assert_eq!(of_database(found, 20.5, 40.5, 0.0), "", "{found}");
+        }
+        for found in [19 * 17 - 11, 21 * 17 + 11] {
+            assert!(of_database(found, 20.5, 40.5, 0.0).starts_with("Fault"), "{found}");
+        }
+        // Looks that took long blur both ends; the load may be another one at another time.
+        assert_eq!(of_database(16 * 17, 20.5, 40.5, 3.0), "");
+        assert!(of_database(20 * 17, 65.5, 85.5, 0.0).starts_with("Fault"), "the load ended at 80 s");
+        assert_eq!(of_database(15 * 17, 65.5, 85.5, 0.0), "");
+        assert_eq!(
+            told(|counters| counters.database.as_mut().expect("readings").looks = None),
+            "",
+            "runs of old"
+        );
     }
 
     #[test]
