@@ -2,6 +2,14 @@
 //!
 //! [`VmShape`] is what a study sets, with defaults; [`VmShape::pureflex`] is the choice of the LAMP paper.
 
+mod net;
+mod problems;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+pub use net::GuestNet;
 use serde::{Deserialize, Serialize};
 
 /// Which processor the guest sees.
@@ -129,7 +137,7 @@ pub enum Network {
     Lab,
     /// A bridge of the host, such as `br0`.
     HostBridge(String),
-    /// User mode, without privileges: the guest's port is forwarded to one of the host's loopback.
+    /// User mode, without privileges: the guest's port is forwarded to one of the host's loopback, and nothing else goes in or out.
     User,
 }
 
@@ -139,6 +147,8 @@ pub enum Network {
 pub struct NetworkShape {
     /// Where it is plugged in.
     pub network: Network,
+    /// Addresses of guests on a bridge of the host, whose network the lab cannot know; the host needs an address of the same network there.
+    pub addresses: Option<GuestNet>,
     /// Packets are handled by the kernel (`vhost`) and not by the emulator; `None` = where the host has it.
     pub vhost: Option<bool>,
     /// Pairs of queues, 1 to 64.
@@ -151,6 +161,7 @@ impl Default for NetworkShape {
     fn default() -> Self {
         Self {
             network: Network::default(),
+            addresses: None,
             vhost: None,
             queues: 1,
             mtu: 1500,
@@ -184,6 +195,31 @@ pub struct Pins {
     pub iothreads: Vec<u32>,
 }
 
+/// How a machine comes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Boot {
+    /// Kernel and initial file system are given to it, and it runs the lab's own system.
+    Direct,
+    /// The firmware of a PC (SeaBIOS) starts what its disk holds.
+    Firmware,
+    /// UEFI (OVMF, where installed) starts what its disk holds.
+    Efi,
+}
+
+/// Where the disks of guests lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pool {
+    /// Files in the run's own directory.
+    #[default]
+    Directory,
+    /// A volume for each guest in a volume group of LVM that exists: `group`, or `group/pool` for thin ones.
+    Lvm(String),
+    /// Block devices that exist: the first guest has the first, and so on. What is on them is lost.
+    Devices(Vec<PathBuf>),
+}
+
 /// The shape of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -204,6 +240,14 @@ pub struct VmShape {
     pub memory: MemoryShape,
     /// Pins.
     pub pins: Pins,
+    /// Where the disks lie.
+    pub pool: Pool,
+    /// A cloud image (qcow2 or raw, with cloud-init) from which guests boot, as an absolute path; `None` = the lab's own system.
+    pub image: Option<PathBuf>,
+    /// How guests come up; `None` = [`Boot::Firmware`] from an image, else [`Boot::Direct`].
+    pub boot: Option<Boot>,
+    /// Connection of a libvirt on this host, such as `qemu:///system`; `None` = a libvirt of the lab's own.
+    pub connection: Option<String>,
 }
 
 impl Default for VmShape {
@@ -217,6 +261,10 @@ impl Default for VmShape {
             nic: NetworkShape::default(),
             memory: MemoryShape::default(),
             pins: Pins::default(),
+            pool: Pool::default(),
+            image: None,
+            boot: None,
+            connection: None,
         }
     }
 }
@@ -243,121 +291,10 @@ impl VmShape {
         }
     }
 
-    /// What is wrong with it, each with its mend; all at once.
+    /// How guests come up, said or not.
     #[must_use]
-    pub fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        let mut unless = |right: bool, problem: String| {
-            if !right {
-                problems.push(problem);
-            }
-        };
-        let within = |value: u32, last: u32| (1..=last).contains(&value);
-        unless(
-            self.vcpus.is_none_or(|vcpus| within(vcpus, 255)),
-            "a guest has 1 to 255 vCPUs".to_owned(),
-        );
-        unless(
-            self.memory_mib >= LEAST_MEMORY_MIB,
-            format!("{} MiB of memory are too few: take {LEAST_MEMORY_MIB} or more", self.memory_mib),
-        );
-        unless(
-            (256..=4 << 20).contains(&self.disk.size_mib),
-            format!("a disk of {} MiB cannot be: take 256 to 4194304", self.disk.size_mib),
-        );
-        unless(
-            self.disk.io != DiskIo::Native || self.disk.cache.is_direct(),
-            format!(
-                "io = \"native\" needs cache = \"none\" or \"directsync\", and not \"{}\"",
-                self.disk.cache.word()
-            ),
-        );
-        unless(
-            self.disk.queues.is_none_or(|queues| within(queues, 64)) && within(self.nic.queues, 64),
-            "a device has 1 to 64 queues".to_owned(),
-        );
-        unless(
-            self.iothreads <= 16,
-            format!("{} threads for I/O are too many: take at most 16", self.iothreads),
-        );
-        unless(
-            (1280..=65521).contains(&self.nic.mtu),
-            format!("packets of {} bytes cannot be: take 1280 to 65521", self.nic.mtu),
-        );
-        let named =
-            |name: &str| !name.is_empty() && name.len() <= 40 && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        if let CpuModel::Named(name) = &self.cpu {
-            unless(named(name), format!("`{}` is no name of a processor", name.escape_debug()));
-        }
-        if let Network::HostBridge(name) = &self.nic.network {
-            unless(
-                named(name) && name.len() <= 15,
-                format!("`{}` is no name of a bridge", name.escape_debug()),
-            );
-        }
-        unless(
-            self.pins.iothreads.is_empty() || self.iothreads > 0,
-            "threads for I/O are pinned, but there are none: set iothreads".to_owned(),
-        );
-        if let Some(vcpus) = self.vcpus {
-            unless(
-                self.pins.vcpus.len() <= vcpus as usize,
-                format!("{} vCPUs are pinned, but there are {vcpus}", self.pins.vcpus.len()),
-            );
-        }
-        problems
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_defaults_and_the_paper_are_sound() {
-        assert_eq!(VmShape::default().problems(), Vec::<String>::new());
-        let paper = VmShape::pureflex();
-        assert_eq!(paper.problems(), Vec::<String>::new());
-        assert_eq!((paper.disk.cache.word(), paper.disk.io.word()), ("none", "native"));
-    }
-
-    #[test]
-    fn all_problems_are_told_at_once() {
-        let shape = VmShape {
-            vcpus: Some(0),
-            memory_mib: 1,
-            cpu: CpuModel::Named("'/><evil".into()),
-            disk: DiskShape {
-                io: DiskIo::Native,
-                size_mib: 1,
-                queues: Some(0),
-                ..DiskShape::default()
-            },
-            iothreads: 17,
-            nic: NetworkShape {
-                network: Network::HostBridge("br0 up".into()),
-                mtu: 1,
-                ..NetworkShape::default()
-            },
-            ..VmShape::default()
-        };
-        insta::assert_snapshot!(shape.problems().join("\n"), @r#"
-        a guest has 1 to 255 vCPUs
-        1 MiB of memory are too few: take 128 or more
-        a disk of 1 MiB cannot be: take 256 to 4194304
-        io = "native" needs cache = "none" or "directsync", and not "writeback"
-        a device has 1 to 64 queues
-        17 threads for I/O are too many: take at most 16
-        packets of 1 bytes cannot be: take 1280 to 65521
-        `\'/><evil` is no name of a processor
-        `br0 up` is no name of a bridge
-        "#);
-    }
-
-    #[test]
-    fn an_unknown_key_is_refused() {
-        assert!(serde_json::from_str::<VmShape>(r#"{"memory_mib": 1024}"#).is_ok());
-        assert!(serde_json::from_str::<VmShape>(r#"{"memory": 1024}"#).is_err());
-        assert!(serde_json::from_str::<VmShape>(r#"{"disc": {}}"#).is_err());
+    pub fn boots(&self) -> Boot {
+        let otherwise = if self.image.is_some() { Boot::Firmware } else { Boot::Direct };
+        self.boot.unwrap_or(otherwise)
     }
 }

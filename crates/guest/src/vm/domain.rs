@@ -364,6 +364,7 @@ pub(super) mod tests {
             iothreads: 1,
             nic: NetworkShape {
                 network: Network::HostBridge("br0".into()),
+                addresses: None,
                 vhost: Some(true),
                 queues: 2,
                 mtu: 9000,
