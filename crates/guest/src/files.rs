@@ -69,10 +69,7 @@ pub(crate) fn file_problems(spec: &GuestSpec) -> Vec<String> {
     let mut problems = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     for file in &spec.files {
-        let plain = Path::new(&file.path).components().all(|part| matches!(part, Component::Normal(_)));
-        // Said twice, as `a/./b` and `a//b` are plain to `components`.
-        let same = Path::new(&file.path).components().collect::<std::path::PathBuf>().as_os_str() == file.path.as_str();
-        if !plain || !same || file.path.is_empty() || file.path.contains('\0') {
+        if !is_plain(&file.path) {
             problems.push(format!("`{}` is no relative path of plain components", file.path));
         } else if !seen.insert(&file.path) {
             problems.push(format!("the file `{}` is there twice", file.path));
@@ -82,6 +79,35 @@ pub(crate) fn file_problems(spec: &GuestSpec) -> Vec<String> {
         problems.push(format!("the files are larger than {} MiB", MAX_BYTES >> 20));
     }
     problems
+}
+
+/// Longest path of a socket below the data directory, bytes: sockets have short paths on every host.
+const MAX_SOCKET: usize = 48;
+/// Most sockets of a guest.
+const MAX_SOCKETS: usize = 8;
+
+/// What is wrong with the sockets of a spec.
+pub(crate) fn socket_problems(spec: &GuestSpec) -> Vec<String> {
+    let mut problems = Vec::new();
+    for socket in &spec.sockets {
+        if !is_plain(socket) || socket.contains(char::is_control) {
+            problems.push(format!("the socket {socket:?} is no relative path of plain components"));
+        } else if socket.len() > MAX_SOCKET {
+            problems.push(format!("the socket `{socket}` has a path of more than {MAX_SOCKET} bytes"));
+        }
+    }
+    if spec.sockets.len() > MAX_SOCKETS {
+        problems.push(format!("{} sockets are more than {MAX_SOCKETS}", spec.sockets.len()));
+    }
+    problems
+}
+
+/// Whether it is a relative path of plain components, written plainly: `a/./b` and `a//b` are plain to `components`.
+fn is_plain(path: &str) -> bool {
+    let parts = Path::new(path).components();
+    let plain = parts.clone().all(|part| matches!(part, Component::Normal(_)));
+    let same = parts.collect::<std::path::PathBuf>().as_os_str() == path;
+    plain && same && !path.is_empty() && !path.contains('\0')
 }
 
 /// Write the files of a guest below `conf`, in place of what is there. Every user may read them, whatever the umask.
@@ -159,6 +185,18 @@ mod tests {
         }
         assert_eq!(file_problems(&with(&["a", "a"])).len(), 1);
         assert!(file_problems(&with(&["a", "b/c.php", "b/d"])).is_empty());
+
+        let leads = |sockets: &[&str]| {
+            socket_problems(&GuestSpec {
+                sockets: sockets.iter().map(|socket| (*socket).to_owned()).collect(),
+                ..spec("a")
+            })
+        };
+        assert!(leads(&["mysql.sock", "run/a b.sock"]).is_empty());
+        for bad in ["", "/mysql.sock", "../x", "a\nb", &"x".repeat(49)] {
+            assert_eq!(leads(&[bad]).len(), 1, "{bad}");
+        }
+        assert_eq!(leads(&["x"; 9]).len(), 1);
 
         let base = tempfile::tempdir().expect("temporary directory");
         let conf = base.path().join("conf");

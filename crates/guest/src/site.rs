@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{GuestError, GuestSpec, files::file_problems};
+use crate::{
+    GuestError, GuestSpec,
+    files::{file_problems, socket_problems},
+};
 
 /// Name of the directory of clones; the only thing below a run's directory that is ever deleted.
 const CLONES: &str = "clones";
@@ -77,6 +80,7 @@ pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
     }
     problems.extend(spec.health.problem());
     problems.extend(file_problems(spec));
+    problems.extend(socket_problems(spec));
     if problems.is_empty() {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use std::{
     ffi::CString,
     fs::{self, File},
     io::{self, BufRead, BufReader, Write},
+    net::IpAddr,
     os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -26,6 +27,7 @@ use super::{
     counters::InsideCounters,
     domain::{CONTROL_PORT, EVENT_PORT, LOG_PORT},
     events::Event,
+    relay,
     seed::Seed,
 };
 
@@ -58,6 +60,7 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), String> {
     configuration(&seed).map_err(at("writing its files"))?;
     let log = port(LOG_PORT).map_err(at("opening the log"))?;
     let control = port(CONTROL_PORT).map_err(at("opening the port of requests"))?;
+    sockets(&seed)?;
     let mut child = program(&seed, &log)?.spawn().map_err(at("starting the program"))?;
     tell(events, &Event::Started { uptime_ms: uptime_ms() });
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -144,6 +147,15 @@ fn network(seed: &Seed) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("`ip` says: {}", String::from_utf8_lossy(&output.stderr).trim_end()))
+}
+
+/// Lead the service's sockets to the host.
+fn sockets(seed: &Seed) -> Result<(), String> {
+    let Some(relay) = &seed.relay else { return Ok(()) };
+    let address = seed.address.split('/').next().and_then(|address| address.parse::<IpAddr>().ok());
+    let address = address.ok_or_else(|| format!("`{}` is no address", seed.address))?;
+    relay::inside::listen(address, relay.clone(), &Path::new(ROOT).join("data"))
+        .map_err(|error| format!("listening for the host's connections to sockets: {error}"))
 }
 
 /// What a container would find mounted.

@@ -22,6 +22,7 @@ use super::{
     domain::{Boot, Domain},
     events::{Event, parse},
     image::{System, disk_image},
+    relay::{RELAY_PORT, Relay, outside::Outside},
     seed::{Names, Seed},
     virsh::Virsh,
 };
@@ -58,6 +59,8 @@ pub(super) struct Shared {
     /// Directory of the lab's libvirt.
     pub(super) home: PathBuf,
     pub(super) accelerator: AcceleratorChoice,
+    /// The lab's network namespace.
+    pub(super) network: PathBuf,
 }
 
 /// A machine and everything that belongs to it. Its directory is `<clones>/<name>`: the disk, the seed, the events, and, once it has been stopped,
@@ -79,6 +82,9 @@ pub(super) struct VmGuest {
     /// The template of the disk's image stays while a clone stands on it.
     image: Option<Template>,
     group: String,
+    /// Where its sockets are on the host, and what leads them there while it runs.
+    sockets: PathBuf,
+    relay: Option<Outside>,
     phase: Phase,
 }
 
@@ -113,6 +119,8 @@ impl VmGuest {
             disk: parts.directory.join("disk"),
             loader: false,
             image: None,
+            sockets: shared.home.join(format!("{}.s", spec.name)),
+            relay: None,
             phase: Phase::Created,
             shared,
             spec: spec.clone(),
@@ -146,7 +154,7 @@ impl VmGuest {
         self.shared.home.join(format!("{}.sock", self.spec.name))
     }
 
-    fn write_seed(&self) -> io::Result<()> {
+    fn write_seed(&self, relay: Option<Relay>) -> io::Result<()> {
         let places = Places {
             data: "/data".to_owned(),
             conf: "/conf".to_owned(),
@@ -161,7 +169,11 @@ impl VmGuest {
                 format!("/{LIBRARIES}"),
             ]
         });
-        Seed::of(&self.spec, &places, PREFIX, self.shape.nic.mtu, loader).write(&self.seed())?;
+        let seed = Seed {
+            relay,
+            ..Seed::of(&self.spec, &places, PREFIX, self.shape.nic.mtu, loader)
+        };
+        seed.write(&self.seed())?;
         // Of this life alone.
         fs::write(self.events(), "")
     }
@@ -201,6 +213,17 @@ impl VmGuest {
             labels: self.shared.label.environment(&self.spec.name),
         }
         .xml()
+    }
+
+    /// What leads its sockets to the host in this life; nothing when it has none.
+    fn lead(&mut self) -> io::Result<Option<Relay>> {
+        if self.spec.sockets.is_empty() {
+            return Ok(None);
+        }
+        let relay = Relay::new(&self.spec.sockets)?;
+        let guest = SocketAddr::new(self.address.ip(), RELAY_PORT);
+        self.relay = Some(Outside::open(&self.sockets, guest, Some(&self.shared.network), relay.clone())?);
+        Ok(Some(relay))
     }
 
     /// As many as the shape says; else as many as it may use at once.
@@ -273,6 +296,8 @@ impl VmGuest {
             None => "the machine went away by itself".to_owned(),
         };
         self.phase = Phase::Ended(reason);
+        // Whoever waits for an answer waits in vain.
+        self.relay = None;
         if gone {
             reap(emulator);
         }
@@ -322,7 +347,8 @@ impl Guest for VmGuest {
         self.shared
             .host
             .step("seed")
-            .and_then(|()| self.write_seed())
+            .and_then(|()| self.lead())
+            .and_then(|relay| self.write_seed(relay))
             .map_err(self.fail("writing its seed"))?;
         self.phase = Phase::Started(None);
         let emulator = self.run().map_err(|what| GuestError::Step {
@@ -400,6 +426,10 @@ impl Guest for VmGuest {
         &self.data
     }
 
+    fn sockets_dir(&self) -> &Path {
+        &self.sockets
+    }
+
     fn log_tail(&self, bytes: usize) -> String {
         let log = tail(&self.log, bytes);
         // The console tells why a machine went away, or did not come up; else it has nothing to say.
@@ -437,6 +467,7 @@ impl Guest for VmGuest {
             return Ok(());
         }
         self.look();
+        self.relay = None;
         let shared = Arc::clone(&self.shared);
         kill_labelled(&shared.label.run, Some(&self.spec.name)).map_err(self.fail("killing"))?;
         shared.cgroups.kill(&self.group, KILL_LIMIT).map_err(self.fail("killing"))?;

@@ -18,6 +18,7 @@ mod image;
 pub(crate) mod libvirtd;
 mod merge;
 mod pins;
+mod relay;
 mod seed;
 mod virsh;
 mod xml;
@@ -87,6 +88,7 @@ impl VmLab {
             virsh: libvirtd.virsh.clone(),
             home,
             accelerator,
+            network: network.clone(),
         });
         Ok(Self {
             libvirtd,

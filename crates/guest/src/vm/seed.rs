@@ -11,6 +11,7 @@ use rookery_host::RunId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::relay::Relay;
 use crate::{GuestSpec, files::Places};
 
 /// What the disk begins with.
@@ -40,10 +41,12 @@ pub(crate) struct Seed {
     pub(crate) pids: Option<u32>,
     /// Files below `/conf`: path and text.
     pub(crate) files: Vec<(String, String)>,
+    /// Sockets that are led to the host.
+    pub(crate) relay: Option<Relay>,
 }
 
 impl Seed {
-    /// That of a guest.
+    /// That of a guest. Its sockets are another matter, see [`Relay`].
     pub(crate) fn of(spec: &GuestSpec, places: &Places, prefix: u8, mtu: u32, loader: Option<[String; 3]>) -> Self {
         let mut command: Vec<String> = loader.into_iter().flatten().collect();
         command.push(places.program.clone());
@@ -64,6 +67,7 @@ impl Seed {
                 .iter()
                 .map(|file| (file.path.clone(), places.filled(&file.text)))
                 .collect(),
+            relay: None,
         }
     }
 
@@ -203,7 +207,8 @@ mod tests {
               "a/b",
               "port=80\n\"';\n"
             ]
-          ]
+          ],
+          "relay": null
         }
         "#);
     }

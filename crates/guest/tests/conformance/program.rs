@@ -5,13 +5,14 @@ use std::{
     fs,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
+    os::unix::net::UnixListener,
     path::Path,
     process::Command,
     thread,
     time::{Duration, Instant},
 };
 
-/// Words: data directory, address, then modes (`silent`, `dies`, `graceful`, `stubborn`, `child`).
+/// Words: data directory, address, then modes (`silent`, `dies`, `graceful`, `stubborn`, `child`, `socket`).
 pub(crate) fn run(words: &[String]) {
     let (data, listen) = (Path::new(&words[0]), &words[1]);
     let has = |mode: &str| words[2..].iter().any(|word| word == mode);
@@ -33,6 +34,9 @@ pub(crate) fn run(words: &[String]) {
             .expect("child");
         thread::spawn(move || child.wait());
     }
+    if has("socket") {
+        echo_at(&data.join("echo.sock"));
+    }
     if has("silent") {
         loop {
             thread::sleep(Duration::from_secs(3600));
@@ -52,6 +56,22 @@ fn own_program() -> Command {
         command.args(["--library-path", "/program.d", "/program"]);
     }
     command
+}
+
+/// A Unix socket that says who calls, and then all that it was told.
+fn echo_at(path: &Path) {
+    // Of a start before that was cut short.
+    let _ = fs::remove_file(path);
+    let listener = UnixListener::bind(path).expect("bind");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("connection");
+            let caller = rustix::net::sockopt::socket_peercred(&stream).expect("credentials");
+            let mut text = Vec::new();
+            let _ = stream.read_to_end(&mut text);
+            let _ = write!(stream, "{} ", caller.uid.as_raw()).and_then(|()| stream.write_all(&text));
+        }
+    });
 }
 
 /// Do this at SIGTERM instead of ending.

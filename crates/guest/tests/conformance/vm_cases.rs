@@ -1,6 +1,13 @@
 //! Cases for virtual machines only: data on a disk of their own, counters from inside and outside, what a machine says when it fails.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    io::{Read, Write},
+    net::Shutdown,
+    os::unix::net::UnixStream,
+    path::Path,
+    time::Duration,
+};
 
 use rookery_guest::{DiskClone, DiskShape, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on, remove_all};
 
@@ -13,6 +20,7 @@ use crate::{
 pub(crate) const CASES: &[Case] = &[
     ("two_guests_live_apart", two_guests_live_apart),
     ("a_killed_guest_keeps_what_it_flushed", a_killed_guest_keeps_what_it_flushed),
+    ("sockets_lead_to_the_host", sockets_lead_to_the_host),
     ("a_quota_and_a_raw_disk_are_in_force", a_quota_and_a_raw_disk_are_in_force),
     (
         "a_machine_that_goes_away_shows_its_console",
@@ -88,6 +96,41 @@ fn a_killed_guest_keeps_what_it_flushed(kind: Kind) {
     guests[0].kill().expect("killed");
     guests[0].stop(Duration::from_millis(50)).expect("stopped");
     assert_eq!(fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "second");
+}
+
+/// A socket of the service in its data directory is one on the host, and whoever calls there is root in the guest.
+fn sockets_lead_to_the_host(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let with_sockets = GuestSpec {
+        sockets: vec!["echo.sock".to_owned(), "absent.sock".to_owned()],
+        ..spec(1, &["socket"])
+    };
+    let mut guests = vec![create(&*lab, &with_sockets)];
+    for start in 1..=2 {
+        up(&*lab, &mut guests);
+        let sockets = guests[0].sockets_dir().to_owned();
+        for words in ["hello".to_owned(), "x".repeat(1 << 20)] {
+            assert!(talk(&sockets.join("echo.sock"), &words) == format!("0 {words}"), "start {start}");
+        }
+        assert_eq!(talk(&sockets.join("absent.sock"), ""), "", "nobody listens there, and the caller sees it at once");
+        let waits = UnixStream::connect(sockets.join("echo.sock")).expect("connected");
+        waits.set_read_timeout(Some(PATIENCE)).expect("set");
+        guests[0].kill().expect("killed");
+        assert_eq!((&waits).read(&mut [0; 8]).expect("ended"), 0, "no connection outlives its guest");
+        assert!(!sockets.exists());
+    }
+}
+
+/// All that is answered to these words.
+fn talk(socket: &Path, words: &str) -> String {
+    let mut stream = UnixStream::connect(socket).expect("connected");
+    stream.set_read_timeout(Some(PATIENCE)).expect("set");
+    stream.write_all(words.as_bytes()).expect("written");
+    stream.shutdown(Shutdown::Write).expect("half closed");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("read");
+    answer
 }
 
 fn a_quota_and_a_raw_disk_are_in_force(_: Kind) {
