@@ -37,7 +37,7 @@ pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use fake::{FakeBehaviour, FakeLab, FakeStep};
 pub use health::Health;
 pub use launch::{StartProgress, remove_all, start_all};
-pub use open::{check_host, open_lab, open_lab_on, open_vm_lab_on};
+pub use open::{check_host, open_lab, open_lab_on, open_vm_lab, open_vm_lab_on};
 pub use registry::Registration;
 pub use rookery_host::{
     Usage, UsageProbe,

@@ -37,6 +37,14 @@ pub fn open_lab_on(kind: Kind, site: Site, host: Arc<dyn Host>) -> Result<Box<dy
     })
 }
 
+/// [`open_lab`] for virtual machines of a shape.
+///
+/// # Errors
+/// See [`open_lab`]; when the shape is wrong, all that is.
+pub fn open_vm_lab(site: Site, shape: VmShape) -> Result<Box<dyn Lab>, GuestError> {
+    open_vm_lab_on(site, Arc::new(RealHost), shape)
+}
+
 /// [`open_lab_on`] for virtual machines of a shape.
 ///
 /// # Errors

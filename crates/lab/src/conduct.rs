@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use rookery_guest::{CleanOptions, Lab, Site, open_lab};
+use rookery_guest::{CleanOptions, Site};
 use rookery_host::RunId;
 use rookery_store::{HostDescription, RunHeader, Store, StoreError, TrialStatus};
 use rookery_study::{Plan, StackKind, Study, Trial};
@@ -17,10 +17,11 @@ use crate::{
     check_plan, describe_host,
     facts::{differences, now},
     growth::{self, Growth},
+    labs::Labs,
     run_dir::store_in,
     simulated,
-    stack::Place,
-    stage::{Stage, failed, guest_kind},
+    stack::{Place, builder_run},
+    stage::{Stage, failed},
     storage,
 };
 
@@ -114,9 +115,9 @@ impl Conductor<'_> {
         let dir = RunDir::reopen(directory, run)?;
         let mut store = Store::open(dir.store())?;
         // Whatever the dead controller left would hold the addresses and names that its trials need again.
-        rookery_guest::clean(&CleanOptions {
-            run: Some(dir.run().clone()),
-        })?;
+        for run in [dir.run().clone(), builder_run(dir.run())] {
+            rookery_guest::clean(&CleanOptions { run: Some(run) })?;
+        }
         for trial in store.reset_running()? {
             store.note(&now(), &format!("trial {trial} was interrupted and is run again"))?;
         }
@@ -147,14 +148,13 @@ impl Conductor<'_> {
         });
         let mut growth = Growth::new(self.listener);
         if left > 0 || growth.grow(store)? {
-            let site = Site {
+            let mut labs = Labs::new(Site {
                 run: dir.run().clone(),
                 dir: dir.guests(),
                 templates: self.templates.clone(),
-            };
-            let mut lab = open_lab(guest_kind(header.study.guest.kind), site)?;
-            let conducted = self.conduct_all(lab.as_ref(), store, &mut growth);
-            let closed = lab.close();
+            });
+            let conducted = self.conduct_all(&mut labs, store, &mut growth);
+            let closed = labs.close();
             conducted?;
             closed?;
         }
@@ -162,11 +162,11 @@ impl Conductor<'_> {
     }
 
     /// All planned trials, then those that follow from them, until nothing does or the user stops it.
-    fn conduct_all(&self, lab: &dyn Lab, store: &mut Store, growth: &mut Growth<'_>) -> Result<(), LabError> {
+    fn conduct_all(&self, labs: &mut Labs, store: &mut Store, growth: &mut Growth<'_>) -> Result<(), LabError> {
         let mut others = HashSet::new();
         loop {
             let left = planned(store)?;
-            self.conduct_trials(lab, store, &left, &mut others)?;
+            self.conduct_trials(labs, store, &left, &mut others)?;
             if self.stop.load(Ordering::Relaxed) || !growth.grow(store)? {
                 return self.remark_on_others(store, &mut others);
             }
@@ -195,24 +195,27 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn conduct_trials(&self, lab: &dyn Lab, store: &Store, left: &[Trial], others: &mut HashSet<RunId>) -> Result<(), LabError> {
+    fn conduct_trials(&self, labs: &mut Labs, store: &Store, left: &[Trial], others: &mut HashSet<RunId>) -> Result<(), LabError> {
         let header = store.header()?;
         let run = RunId::try_from(header.run_id.clone()).map_err(|error| LabError::Internal(error.to_string()))?;
-        let stage = Stage {
-            place: Place {
-                lab,
-                program: &self.program,
-                stop: self.stop,
-                listener: self.listener,
-            },
-            plan: &header.plan,
-            run: &run,
-        };
         for trial in left {
             self.remark_on_others(store, others)?;
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
+            let (lab, site) = labs.of(&study_of(&header.plan, trial)?.guest)?;
+            let place = Place {
+                lab,
+                site,
+                program: &self.program,
+                stop: self.stop,
+                listener: self.listener,
+            };
+            let stage = Stage {
+                place,
+                plan: &header.plan,
+                run: &run,
+            };
             let pool = stage.pool(store, trial)?;
             store.begin_trial(trial.id, &now())?;
             let record = match pool {
@@ -233,6 +236,13 @@ impl Conductor<'_> {
         }
         Ok(())
     }
+}
+
+/// The study of a trial's variant.
+fn study_of<'p>(plan: &'p Plan, trial: &Trial) -> Result<&'p Study, LabError> {
+    let point = plan.points.iter().find(|point| point.id == trial.point);
+    let point = point.ok_or_else(|| LabError::Internal(format!("trial {} has no point", trial.id)))?;
+    Ok(plan.study_of(point))
 }
 
 /// The trials that are still to be performed.

@@ -41,7 +41,7 @@ fn limit(data: PointData) -> Duration {
 }
 
 fn look(stack: &dyn OrderEntry, guest: &dyn Guest, verify: bool, limit: Duration) -> Result<Found, String> {
-    let target = stack.inside(guest.data_dir());
+    let target = stack.inside(guest.sockets_dir());
     let (ledger, faults) = if verify {
         let found = rookery_oltp::verify_within(&target, limit).map_err(|error| error.to_string())?;
         (found.ledger, broken(&found))

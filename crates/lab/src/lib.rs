@@ -14,6 +14,7 @@ mod facts;
 mod fate;
 mod growth;
 mod host_settings;
+mod labs;
 mod ledger;
 mod offered;
 mod readings;

@@ -2,15 +2,16 @@
 
 use std::{fs, time::Instant};
 
-use rookery_guest::{Guest, Site, UsageProbe, open_lab, remove_all};
+use rookery_guest::{Guest, Site, UsageProbe, remove_all};
 use rookery_study::{Plan, Point, StackKind, Study};
 use serde::Serialize;
 
 use crate::{
     Conductor, LabError, RunDir,
     facts::check_plan,
+    labs::Labs,
     stack::{self, Place},
-    stage::{Stage, each_guest, guest_kind},
+    stage::{Stage, each_guest},
 };
 
 /// How the guests of one point came up and went.
@@ -65,22 +66,22 @@ impl Conductor<'_> {
             dir: dir.guests(),
             templates: self.templates.clone(),
         };
-        let Some(first) = plan.variants.first() else { return Ok(()) };
-        let mut lab = open_lab(guest_kind(first.study.guest.kind), site)?;
-        let stage = Stage {
-            place: Place {
-                lab: lab.as_ref(),
+        let mut labs = Labs::new(site);
+        let mut all = plan.points.iter().flat_map(|point| (0..rounds).map(move |_| point));
+        let told = all.try_for_each(|point| {
+            let study = plan.study_of(point);
+            let (lab, site) = labs.of(&study.guest)?;
+            let place = Place {
+                lab,
+                site,
                 program: &self.program,
                 stop: self.stop,
                 listener: self.listener,
-            },
-            plan,
-            run: dir.run(),
-        };
-        let all = plan.points.iter().flat_map(|point| (0..rounds).map(move |_| point));
-        let mut rehearsed = all.map(|point| stage.rehearse(point, plan.study_of(point), no_database));
-        let told = rehearsed.try_for_each(|rehearsal| rehearsal.map(&mut *tell));
-        let closed = lab.close();
+            };
+            let run = dir.run();
+            Stage { place, plan, run }.rehearse(point, study, no_database).map(&mut *tell)
+        });
+        let closed = labs.close();
         told?;
         Ok(closed?)
     }

@@ -77,7 +77,7 @@ fn load(plan: &Plan, trial: &Trial, point: &Point) -> Config {
 fn compute(config: &Config, study: &Study, point: &Point, model: &Model<'_>, stop: &AtomicBool) -> Result<Outcome, LabError> {
     let limit = |pins: &[u32]| match study.guest.kind {
         GuestKind::Bare => pins.len() as f64,
-        GuestKind::Container | GuestKind::Fake => point.vcpus.cpus(),
+        GuestKind::Container | GuestKind::Vm | GuestKind::Fake => point.vcpus.cpus(),
     };
     let guests: Vec<(f64, Vec<u32>)> = point.pins.iter().map(|pins| (limit(pins), pins.clone())).collect();
     let mut system = Computed::new(model.system, model.demands, &guests, model.seed);

@@ -16,12 +16,14 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{Guest, GuestError, GuestFile, Health, Kind, Lab, Recipe, Template};
+use rookery_guest::{Guest, GuestError, GuestFile, Health, Kind, Lab, Recipe, Site, Template};
 use rookery_oltp::Target;
 use rookery_stack::database::BufferCounters;
 use rookery_stats::LedgerCounts;
 use rookery_study::{Point, PointData, Study};
 use rookery_workload::dvdstore::Size;
+
+pub(crate) use builder::builder_run;
 
 use crate::{Event, LabError, Listener, rehearsal::page};
 
@@ -34,6 +36,8 @@ const PURCHASE: &str = "dspurchase.php?confirmpurchase=yes&customerid=1&item%5B%
 /// Where a stack is at work.
 pub(crate) struct Place<'a> {
     pub(crate) lab: &'a dyn Lab,
+    /// Of the run, for other labs beside this one.
+    pub(crate) site: &'a Site,
     pub(crate) program: &'a Path,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) listener: &'a Listener<'a>,
@@ -80,6 +84,8 @@ pub(crate) struct Service {
     pub(crate) user: Option<u32>,
     pub(crate) port: u16,
     pub(crate) health: Health,
+    /// Unix sockets below its data directory by which the host talks to it.
+    pub(crate) sockets: Vec<String>,
 }
 
 /// What the load left in a guest's database.

@@ -219,7 +219,7 @@ impl Stage<'_> {
                 health: service.health,
                 files: service.files,
                 user: service.user,
-                sockets: Vec::new(),
+                sockets: service.sockets,
             };
             let guest = self.place.lab.create_with(template, &spec, &provision);
             guests.push(guest.map_err(|error| error.to_string())?);
@@ -287,7 +287,7 @@ impl Stage<'_> {
             effective: format!("not read: {why}"),
             at_end: String::new(),
         }));
-        let bound = act.study.guest.kind == GuestKind::Container;
+        let bound = matches!(act.study.guest.kind, GuestKind::Container | GuestKind::Vm);
         tunings.extend(residence::tunings(act.point, &names(guests), &seen, bound));
         Ok(judge(
             act.study,
@@ -455,7 +455,7 @@ impl Act<'_> {
         let wanted = self.study.workload.orderentry.as_ref()?;
         Some(Databases {
             stack,
-            places: guests.iter().map(|guest| guest.data_dir().to_owned()).collect(),
+            places: guests.iter().map(|guest| guest.sockets_dir().to_owned()).collect(),
             hit_target: wanted.hit_target.map(HitTarget::ratio),
         })
     }
@@ -465,7 +465,7 @@ impl Act<'_> {
         let (Some(stack), Some(wanted)) = (self.stack.order_entry(), &self.study.workload.orderentry) else {
             return Ok(Vec::new());
         };
-        let server = rookery_oltp::server(&stack.inside(guest.data_dir()), wanted.isolation).map_err(|error| error.to_string())?;
+        let server = rookery_oltp::server(&stack.inside(guest.sockets_dir()), wanted.isolation).map_err(|error| error.to_string())?;
         let reading = |name: &str, asked: String, in_force: String| Reading {
             name: format!("orderentry.{name}"),
             asked,
@@ -492,7 +492,7 @@ fn own_probe() -> UsageProbe {
         Some(Usage {
             cpu_us: stat.cpu_us,
             memory_bytes: stat.resident_pages.saturating_mul(page),
-            io: None,
+            ..Usage::default()
         })
     })
 }
@@ -551,6 +551,7 @@ pub(crate) fn guest_kind(kind: GuestKind) -> Kind {
     match kind {
         GuestKind::Bare => Kind::Bare,
         GuestKind::Container => Kind::Container,
+        GuestKind::Vm => Kind::Vm,
         GuestKind::Fake => Kind::Fake,
     }
 }

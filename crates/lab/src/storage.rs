@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use rookery_guest::{Atime, FileSystem, Guest, IoLimits, Journal, Lab, Provision, Volume, VolumeSpec, check_storage};
-use rookery_study::{AccessTimes, JournalMode, Plan, Point, StorageUse, Study, VolumeCache, VolumeFileSystem, VolumeUse};
+use rookery_study::{AccessTimes, GuestKind, JournalMode, Plan, Point, StorageUse, Study, VolumeCache, VolumeFileSystem, VolumeUse};
 
 use crate::{LabError, stack::Reading, stage::guest_kind};
 
@@ -66,7 +66,7 @@ pub(crate) fn provisions(lab: &dyn Lab, study: &Study, point: &Point) -> Result<
 /// The memory nodes that a guest is bound to: bare guests are not.
 fn nodes_of(study: &Study, point: &Point, guest: usize) -> Vec<u32> {
     let nodes = point.nodes.get(guest).cloned().unwrap_or_default();
-    if study.guest.kind == rookery_study::GuestKind::Container {
+    if matches!(study.guest.kind, GuestKind::Container | GuestKind::Vm) {
         nodes
     } else {
         Vec::new()

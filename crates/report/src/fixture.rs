@@ -123,6 +123,7 @@ fn study(repeats: u32) -> Study {
             pin: Pin::Spread,
             pids: 100,
             ready_within: Duration::from_secs(10),
+            vm: rookery_study::vm_shape::VmShape::default(),
         },
         storage: rookery_study::StorageUse::default(),
         host: HostUse {

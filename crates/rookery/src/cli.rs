@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod choice;
 mod data;
 mod drive;
 mod fit;
@@ -12,6 +13,7 @@ mod storage;
 mod template;
 
 pub(crate) use self::{
+    choice::ChoiceArgs,
     data::{CustomerRandom, DataCommand, DataDvdstoreArgs, DataOrderentryArgs, OrderentryFormat, WordArgs},
     drive::{
         AppCommand, AppDvdstoreArgs, ArrivalsArg, DriveCommand, DriveDvdstoreArgs, DriveFormat, OpenArgs, PacingArg, PagesArg, PrecisionArg,
@@ -110,11 +112,10 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) study: Option<String>,
     /// Go on with an interrupted run: finished trials are kept, the others are run
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["scale", "guest"])]
     pub(crate) resume: bool,
-    /// Run the study in one of the scales of its file
-    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
-    pub(crate) scale: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Print nothing but errors and the path of the report
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -145,9 +146,8 @@ pub(crate) struct DemoLabArgs {
 pub(crate) struct RehearseArgs {
     /// Study file
     pub(crate) study: PathBuf,
-    /// Rehearse the study in one of the scales of its file
-    #[arg(long, value_name = "NAME")]
-    pub(crate) scale: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// How often the guests of each point come up and go
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
@@ -172,9 +172,8 @@ pub(crate) struct CheckArgs {
     /// Directory of templates: what is built in it need not be buildable here [default: the user's cache directory]
     #[arg(long, value_name = "DIR", env = "ROOKERY_TEMPLATES")]
     pub(crate) templates: Option<PathBuf>,
-    /// Check this host for the study in one of the scales of its file
-    #[arg(long, value_name = "NAME")]
-    pub(crate) scale: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Print problems as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -184,9 +183,8 @@ pub(crate) struct CheckArgs {
 pub(crate) struct PlanArgs {
     /// Study file
     pub(crate) study: PathBuf,
-    /// Plan the study in one of the scales of its file
-    #[arg(long, value_name = "NAME")]
-    pub(crate) scale: Option<String>,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Show the plan although this host cannot run it; the problems and the exit code stay
     #[arg(long)]
     pub(crate) anyway: bool,

@@ -130,6 +130,15 @@ impl Engine {
         self.socket_target(USER, DATABASE, data)
     }
 
+    /// The socket of a server, below its data directory.
+    #[must_use]
+    pub fn socket(self) -> String {
+        match self {
+            Self::Mariadb => config::MARIADB_SOCKET.to_owned(),
+            Self::Postgresql => format!(".s.PGSQL.{}", self.port()),
+        }
+    }
+
     fn socket_target(self, user: &str, database: &str, data: &Path) -> Target {
         let data = std::path::absolute(data).unwrap_or_else(|_| Path::new("/").join(data));
         let url = match self {

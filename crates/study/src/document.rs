@@ -5,11 +5,13 @@ use std::ops::Range;
 use toml::de::{DeTable, Error as TomlError};
 
 use crate::{
+    choices::{self, Choices},
     design::{Aliases, Design},
     grammar::{
         Context, Spans,
         sections::{
-            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys, WorkloadSection,
+            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
+            WorkloadSection,
         },
     },
     model::Study,
@@ -47,6 +49,16 @@ impl Document {
     ///
     /// As [`Document::parse`], and when the file has no such scale.
     pub fn parse_scaled(file_name: &str, text: &str, scale: Option<&str>) -> Result<Self, Problems> {
+        let guest = None;
+        Self::parse_with(file_name, text, Choices { scale, guest })
+    }
+
+    /// As [`Document::parse_scaled`], with all that can be chosen beside the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Document::parse_scaled`], and when the study does not go with what is chosen.
+    pub fn parse_with(file_name: &str, text: &str, choices: Choices<'_>) -> Result<Self, Problems> {
         let source = Source::new(file_name, text);
         if text.len() > MOST_BYTES {
             return Err(too_large(&source, text.len()));
@@ -54,12 +66,12 @@ impl Document {
         let (root, errors) = DeTable::parse_recoverable(text);
         let syntax: Vec<Finding> = errors.iter().map(|error| syntax_finding(&source, error)).collect();
         let mut context = Context::default();
-        let expansion = read_scales(root.into_inner(), scale, &source, &mut context);
+        let expansion = read_scales(root.into_inner(), choices, &source, &mut context);
         let findings = merge(&source, syntax, context.findings);
         match expansion {
             Some(expansion) if findings.is_empty() => Ok(Self {
                 expansion,
-                scale: scale.map(str::to_owned),
+                scale: choices.scale.map(str::to_owned),
                 source,
             }),
             _ => Err(Problems::new(&source, findings)),
@@ -72,17 +84,17 @@ impl Document {
     ///
     /// As [`Document::parse`], and when the bytes are not UTF-8.
     pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Self, Problems> {
-        Self::parse_bytes_scaled(file_name, bytes, None)
+        Self::parse_bytes_with(file_name, bytes, Choices::default())
     }
 
-    /// As [`Document::parse_bytes`] and [`Document::parse_scaled`] together.
+    /// As [`Document::parse_bytes`] and [`Document::parse_with`] together.
     ///
     /// # Errors
     ///
     /// As both.
-    pub fn parse_bytes_scaled(file_name: &str, bytes: &[u8], scale: Option<&str>) -> Result<Self, Problems> {
+    pub fn parse_bytes_with(file_name: &str, bytes: &[u8], choices: Choices<'_>) -> Result<Self, Problems> {
         match std::str::from_utf8(bytes) {
-            Ok(text) => Self::parse_scaled(file_name, text, scale),
+            Ok(text) => Self::parse_with(file_name, text, choices),
             Err(error) => {
                 let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
                 let source = Source::new(file_name, &String::from_utf8_lossy(bytes));
@@ -177,7 +189,10 @@ impl Study {
         });
         section(sections::QOS, &|out| QosSection::of(&self.qos).write(out));
         section(sections::STACK, &|out| StackSection::of(&self.stack).write(out));
-        section(sections::GUEST, &|out| GuestKeys::of(&self.guest).write(out));
+        section(sections::GUEST, &|out| {
+            GuestKeys::of(&self.guest).write(out);
+            MachineKeys::write_below(&self.guest.vm, out);
+        });
         section(sections::STORAGE, &|out| StorageKeys::of(&self.storage).write(out));
         section(sections::HOST, &|out| HostKeys::of(&self.host).write(out));
         for layout in &self.layouts {
@@ -189,7 +204,8 @@ impl Study {
 }
 
 /// Reads the study in every scale, so that none has a problem that shows only when it is wanted; gives the one that was asked for.
-fn read_scales(mut root: DeTable<'_>, asked: Option<&str>, source: &Source, context: &mut Context) -> Option<Expansion> {
+fn read_scales(mut root: DeTable<'_>, choices: Choices<'_>, source: &Source, context: &mut Context) -> Option<Expansion> {
+    let asked = choices.scale;
     let beginning: Range<usize> = 0..0;
     let place = root.get_key_value(scale::SECTION).map_or(beginning, |(key, _)| key.span());
     let scales = scale::take(&mut root, context);
@@ -199,7 +215,13 @@ fn read_scales(mut root: DeTable<'_>, asked: Option<&str>, source: &Source, cont
         scale::refuse_unknown(asked, &scales, place, context);
     }
     let mut wanted = None;
-    let plain = variants::expand(root.clone(), source, context);
+    let chosen = |mut table| {
+        if let Some(kind) = choices.guest {
+            choices::put_guest(&mut table, kind);
+        }
+        table
+    };
+    let plain = variants::expand(chosen(root.clone()), source, context);
     if asked.is_none() {
         wanted = plain;
     }
@@ -207,7 +229,7 @@ fn read_scales(mut root: DeTable<'_>, asked: Option<&str>, source: &Source, cont
         if context.findings.len() > variants::ENOUGH {
             break;
         }
-        let scaled = variants::expand(scale::apply(&root, scale), source, context);
+        let scaled = variants::expand(chosen(scale::apply(&root, scale)), source, context);
         if asked == Some(scale.name.as_str()) {
             wanted = scaled;
         }

@@ -27,7 +27,7 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 16] = [
+const FIXED: [(&str, &str); 15] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     ("seed", "all levels are compared with the same users and data"),
@@ -42,10 +42,6 @@ const FIXED: [(&str, &str); 16] = [
     ("load.search", "every level is searched alike"),
     ("load.order", "a run has one order"),
     ("qos", "limits judge what was measured, they do not change it"),
-    (
-        "guest.kind",
-        "a run has one kind of guest: run the study once for each, and compare the runs",
-    ),
     ("stack.host_cpus", "a run has one host"),
     ("host.overcommit", "it only bounds the layouts"),
     ("host.reserve", "it only bounds the layouts"),

@@ -6,6 +6,7 @@
 //! Every key is declared once, in `grammar::sections`; [`json_schema`] and [`reference`](fn@reference) are made from the same list.
 
 mod amount;
+mod choices;
 mod design;
 mod document;
 mod expression;
@@ -28,6 +29,7 @@ mod variants;
 pub mod vm_shape;
 
 pub use amount::{Amount, Per, Scaled, Users};
+pub use choices::Choices;
 pub use design::Design;
 pub use document::Document;
 pub use expression::{EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables};

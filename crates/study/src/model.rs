@@ -6,7 +6,7 @@ use rookery_stats::{Pacing, checks::Intent, qos::Qos};
 use rookery_workload::orderentry::Kind;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, OrderentryUse, StackUse, StorageUse, Users};
+use crate::{Amount, OrderentryUse, StackUse, StorageUse, Users, vm_shape::VmShape};
 
 /// One whole study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -321,6 +321,9 @@ pub struct GuestShape {
     pub pids: u32,
     /// Deadline for the first healthy answer.
     pub ready_within: Duration,
+    /// The shape of guests that are machines.
+    #[serde(default)]
+    pub vm: VmShape,
 }
 
 /// Kinds of guest.
@@ -331,6 +334,8 @@ pub enum GuestKind {
     Bare,
     /// An OCI container run by runc.
     Container,
+    /// A virtual machine.
+    Vm,
     /// A guest in name only, for tests and dry runs.
     Fake,
 }

@@ -10,8 +10,8 @@ use crate::{
     grammar::{
         Context, Reader,
         sections::{
-            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
-            WorkloadSection,
+            self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
+            WorkloadSection, read_guest,
         },
     },
     model::{GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Over, Study, Workload},
@@ -84,7 +84,7 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     let (model, load) = read_load(reader.section(sections::LOAD));
     let qos = QosSection::read(reader.section(sections::QOS)).build();
     let stack = StackSection::read(reader.section(sections::STACK)).build(reader.context);
-    let guest = section!(sections::GUEST, GuestKeys).build();
+    let guest = read_guest(reader.section(sections::GUEST));
     let storage = section!(sections::STORAGE, StorageKeys).build(reader.context);
     let host = section!(sections::HOST, HostKeys).build(reader.context);
     let mut layouts = Vec::new();
@@ -133,14 +133,22 @@ fn check_storage(sections: &Sections, context: &mut Context) {
         ("read_bps", storage.limits.read_bps),
         ("write_bps", storage.limits.write_bps),
     ];
-    if guest.kind != GuestKind::Container
+    if !matches!(guest.kind, GuestKind::Container | GuestKind::Vm)
         && let Some((key, _)) = limits.iter().find(|(_, limit)| limit.is_some())
     {
-        let message = format!("`storage.{key}` limits I/O, and only containers can be held to that");
+        let message = format!("`storage.{key}` limits I/O, and only containers and machines can be held to that");
         refuse(key, message, "write `kind = \"container\"` in [guest], or remove the limit");
     }
     let Some(volume) = &storage.volume else { return };
     let mend = "write `pool = \"directory\"` in [storage]";
+    if guest.kind == GuestKind::Vm {
+        let message = "machines keep their data on disks of their own, and take no volume".to_owned();
+        return refuse(
+            "pool",
+            message,
+            "write `pool = \"directory\"` in [storage]; [guest.vm] says how their disks are made",
+        );
+    }
     if guest.kind == GuestKind::Fake {
         let pool = if volume.raw { "raw" } else { "volume" };
         return refuse("pool", format!("`storage.pool` is \"{pool}\", but fake guests keep no data"), mend);

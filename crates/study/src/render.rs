@@ -47,11 +47,19 @@ pub fn render_plan(plan: &Plan, study: &Study) -> String {
 
 fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     let (load, workload) = (&study.load, &study.workload);
-    let kind = match study.guest.kind {
-        GuestKind::Bare => "bare guests",
-        GuestKind::Container => "containers",
-        GuestKind::Fake => "fake guests",
-    };
+    let mut kinds: Vec<&str> = Vec::new();
+    for variant in &plan.variants {
+        let kind = match variant.study.guest.kind {
+            GuestKind::Bare => "bare guests",
+            GuestKind::Container => "containers",
+            GuestKind::Vm => "machines",
+            GuestKind::Fake => "fake guests",
+        };
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let kind = kinds.join(", ");
     let _ = writeln!(out, "{}", printable(&study.title, 200));
     let _ = writeln!(
         out,

@@ -127,7 +127,6 @@ fn contradictions_of_single_levels_are_found() {
 fn some_keys_have_one_value() {
     for (from, to) in [
         ("title = \"t\"", "title = [\"t\", \"u\"]"),
-        ("kind = \"container\"", "kind = [\"container\", \"bare\"]"),
         ("[load]", "[qos]\np95 = [\"1s\", \"2s\"]\n[load]"),
         ("[load]", "[load]\nrepeats = [2, 3]"),
         ("name = \"one\"", "name = [\"one\", \"two\"]"),

@@ -18,6 +18,7 @@ use rookery_study::{
     GuestShape, HostUse, IoUse, JournalMode, LampUse, Layout, Load, LoadModel, OpenLoad, Order, OrderentryUse, Over, Pages, Per, Pin, Plan,
     Precision, Scaled, SearchUse, SettingValue, SimulatedUse, StackKind, StackUse, StorageUse, Study, TuningProfile, Vcpus, Visit,
     VolumeCache, VolumeFileSystem, VolumeUse, WebServer, Workload, WorkloadKind,
+    vm_shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape},
 };
 use rookery_workload::orderentry::{
     DeliveryMode, HitTarget, Isolation, Profile,
@@ -200,11 +201,30 @@ fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
 }
 
 prop_compose! {
+    fn machine()(
+        size_mib in 256_u64..9999, clone in select(vec![DiskClone::Overlay, DiskClone::Raw, DiskClone::Preallocated]),
+        cache in select(vec![DiskCache::None, DiskCache::Directsync]), io in select(vec![DiskIo::Threads, DiskIo::Native, DiskIo::IoUring]),
+        queues in option::of(1_u32..65), iothreads in 0_u32..17, vhost in option::of(any::<bool>()), mtu in 1280_u32..9001,
+        hugepages in any::<bool>(), merged in any::<bool>(),
+        cpu in select(vec![CpuModel::Host, CpuModel::Maximum, CpuModel::Named("Westmere".to_owned())]),
+    ) -> VmShape {
+        VmShape {
+            cpu,
+            disk: DiskShape { size_mib, clone, cache, io, queues },
+            iothreads,
+            nic: NetworkShape { vhost, mtu, ..NetworkShape::default() },
+            memory: MemoryShape { hugepages, merged, ..MemoryShape::default() },
+            ..VmShape::default()
+        }
+    }
+}
+
+prop_compose! {
     fn guest(kind: GuestKind)(
         memory in amount(300.0, 900.0, "MiB"), pin in select(vec![Pin::Spread, Pin::Pack, Pin::None, Pin::Socket, Pin::Node, Pin::Diagonal]), pids in 16_u32..9999,
-        ready_within in time(100_000, MINUTE),
+        ready_within in time(100_000, MINUTE), vm in machine(),
     ) -> GuestShape {
-        GuestShape { kind, memory, pin, pids, ready_within }
+        GuestShape { kind, memory, pin, pids, ready_within, vm }
     }
 }
 
@@ -244,7 +264,7 @@ fn storage(kind: GuestKind) -> impl Strategy<Value = StorageUse> {
     let count = || option::of(1_u64..100_000);
     let bytes = || option::of((1_u64..4096).prop_map(|mib| mib << 20));
     let limits = (count(), count(), bytes(), bytes()).prop_map(move |(read_iops, write_iops, read_bps, write_bps)| match kind {
-        GuestKind::Container => IoUse {
+        GuestKind::Container | GuestKind::Vm => IoUse {
             read_iops,
             write_iops,
             read_bps,
@@ -253,7 +273,7 @@ fn storage(kind: GuestKind) -> impl Strategy<Value = StorageUse> {
         _ => IoUse::default(),
     });
     (option::of(volume()), limits).prop_map(move |(volume, limits)| StorageUse {
-        volume: volume.filter(|_| kind != GuestKind::Fake),
+        volume: volume.filter(|_| !matches!(kind, GuestKind::Fake | GuestKind::Vm)),
         limits,
     })
 }
@@ -401,7 +421,7 @@ fn stack() -> impl Strategy<Value = StackUse> {
 
 fn study() -> impl Strategy<Value = Study> {
     let text = "[^\\p{C}]{0,30}[a-z]";
-    select(vec![GuestKind::Bare, GuestKind::Container, GuestKind::Fake]).prop_flat_map(move |kind| {
+    select(vec![GuestKind::Bare, GuestKind::Container, GuestKind::Vm, GuestKind::Fake]).prop_flat_map(move |kind| {
         let first = (
             text,
             option::of("[a-z\n\"'\\\\]{0,40}[a-z]"),

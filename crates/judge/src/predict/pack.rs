@@ -123,7 +123,7 @@ fn sizes(study: &Study, measured: &[Shape]) -> Vec<Vcpus> {
         .iter()
         .fold((u32::MAX, 0), |(low, high), size| (low.min(*size), high.max(*size)));
     // A part of a vCPU means something only where a quota holds it.
-    let whole = study.guest.kind != GuestKind::Container;
+    let whole = !matches!(study.guest.kind, GuestKind::Container | GuestKind::Vm);
     let round = SIZES
         .into_iter()
         .filter(|size| size * 2 >= low && *size <= high * 2 && (!whole || size % 1000 == 0));

@@ -35,7 +35,7 @@ impl Shape {
     pub fn of(point: &Point, kind: GuestKind) -> Self {
         let width = point.pins.iter().map(Vec::len).max().unwrap_or(1).max(1);
         let servers = u32::try_from(width).unwrap_or(u32::MAX).min(point.vcpus.whole_cpus().max(1));
-        let quota = if kind == GuestKind::Container {
+        let quota = if matches!(kind, GuestKind::Container | GuestKind::Vm) {
             point.vcpus.cpus()
         } else {
             f64::from(servers)

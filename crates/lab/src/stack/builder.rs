@@ -7,7 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Guest, GuestSpec, GuestState, Template};
+use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Site, Template, open_lab};
+use rookery_host::RunId;
 
 use super::{Place, Service, copy::copy};
 
@@ -40,9 +41,38 @@ pub(super) fn build(
         health: service.health,
         files: service.files,
         user: service.user,
-        sockets: Vec::new(),
+        sockets: service.sockets,
     };
-    let mut guest = place.lab.create(empty, &spec).map_err(|error| error.to_string())?;
+    let mut own = own_lab(place).map_err(|error| error.to_string())?;
+    let made = build_in(own.as_deref().unwrap_or(place.lab), empty, &spec, make);
+    let closed = own.as_mut().map_or(Ok(()), |lab| lab.close()).map_err(|error| error.to_string());
+    made.and(closed)
+}
+
+/// Databases of machines are made in a container: the root is the same, and nothing is translated. Its lab stands beside the machines' own.
+fn own_lab(place: &Place<'_>) -> Result<Option<Box<dyn Lab>>, GuestError> {
+    if place.lab.kind() != Kind::Vm {
+        return Ok(None);
+    }
+    let run = builder_run(&place.site.run);
+    let dir = place.site.dir.with_file_name("builder");
+    let templates = place.site.templates.clone();
+    open_lab(Kind::Container, Site { run, dir, templates }).map(Some)
+}
+
+/// The label of the lab in which a run of machines builds.
+pub(crate) fn builder_run(run: &RunId) -> RunId {
+    // Ids of runs are seven letters and digits, and may have ten.
+    RunId::try_from(format!("{run}b")).unwrap_or_else(|_| run.clone())
+}
+
+fn build_in(
+    lab: &dyn Lab,
+    empty: &Template,
+    spec: &GuestSpec,
+    make: impl FnOnce(&mut dyn Guest) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut guest = lab.create(empty, spec).map_err(|error| error.to_string())?;
     let made = make(guest.as_mut());
     let made = made.map_err(|what| format!("{what}\n  the guest's log ends with:\n{}", guest.log_tail(LOG_BYTES)));
     let removed = guest.remove().map_err(|error| error.to_string());

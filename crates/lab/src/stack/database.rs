@@ -20,7 +20,7 @@ use rookery_study::{BufferPool, DatabaseUse, Point, PointData, StackKind, Study,
 
 use super::{
     OrderEntry, Place, Reading, Service, Stack,
-    layers::{USER, check_root, root},
+    layers::{USER, check_root, has_root, root},
 };
 use crate::{Event, LabError};
 
@@ -96,11 +96,11 @@ impl Stack for Database {
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), LabError> {
         let not_ready = |error: String| LabError::HostNotReady(format!("this host cannot run {} guests: {error}", self.engine));
-        if kind != Kind::Container {
+        if !has_root(kind) {
             let found = Software::find(self.engine, Path::new("/"));
             return found.map(drop).map_err(|error| not_ready(error.to_string()));
         }
-        check_root(self.engine.root(), templates)?.map_err(not_ready)
+        check_root(kind, self.engine.root(), templates)?.map_err(not_ready)
     }
 
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), String> {
@@ -131,14 +131,17 @@ impl Stack for Database {
             user: Some(USER),
             port: self.engine.port(),
             health: health(self.engine),
+            sockets: vec![self.engine.socket()],
         })
     }
 
     fn warm(&self, guest: &dyn Guest) -> Result<(), String> {
         let done = match self.wanted.buffer_pool {
+            // The pages of a machine are its own kernel's, and it has just booted.
+            BufferPool::Cold if !guest.data_dir().exists() => Ok(()),
             BufferPool::Cold => database::cool(guest.data_dir()),
             BufferPool::Warm => {
-                let mut server = self.server(guest.data_dir())?;
+                let mut server = self.server(guest.sockets_dir())?;
                 server.set_patience(WARM_LIMIT);
                 database::warm(&mut server)
             }
@@ -147,7 +150,7 @@ impl Stack for Database {
     }
 
     fn settings(&self, _place: &Place<'_>, guest: &dyn Guest, point: &Point, index: usize) -> Result<Vec<Reading>, String> {
-        let mut server = self.server(guest.data_dir())?;
+        let mut server = self.server(guest.sockets_dir())?;
         let readings = database::read_back(&mut server).map_err(|error| error.to_string())?;
         let found = database::compare(self.engine, &readings, &self.tuned(point, index)?);
         Ok(found
@@ -161,7 +164,7 @@ impl Stack for Database {
     }
 
     fn answers(&self, _place: &Place<'_>, guest: &dyn Guest) -> Result<(), String> {
-        let loaded = rookery_oltp::loaded(&self.inside(guest.data_dir()));
+        let loaded = rookery_oltp::loaded(&self.inside(guest.sockets_dir()));
         loaded.map(drop).map_err(|error| error.to_string())
     }
 
@@ -184,13 +187,13 @@ impl OrderEntry for Database {
     }
 
     fn set_pool(&self, place: &Place<'_>, guest: &mut dyn Guest, bytes: u64) -> Result<u64, String> {
-        let changed = database::set_pool(&mut self.server(guest.data_dir())?, bytes).map_err(|error| error.to_string())?;
+        let changed = database::set_pool(&mut self.server(guest.sockets_dir())?, bytes).map_err(|error| error.to_string())?;
         match changed {
             PoolChange::InForce(bytes) => Ok(bytes),
             PoolChange::AfterRestart(bytes) => {
                 guest.stop(STOP_LIMIT).map_err(|error| error.to_string())?;
                 builder::start(place, guest, self.engine, Account::Owner)?;
-                let pool = self.counters(guest.data_dir())?.pool_bytes;
+                let pool = self.counters(guest.sockets_dir())?.pool_bytes;
                 Ok(pool.unwrap_or(bytes))
             }
         }

@@ -75,6 +75,7 @@ impl Stack for Embedded {
             user: None,
             port: embedded::PORT,
             health: Health::Http(embedded::HEALTH_PATH.to_owned()),
+            sockets: Vec::new(),
         })
     }
 

@@ -18,7 +18,7 @@ use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, Variabl
 
 use super::{
     Found, PURCHASE, Place, Reading, STOP_GRACE, Service, Stack, dvdstore,
-    layers::{USER, check_root, root},
+    layers::{USER, check_root, has_root, root},
 };
 use crate::{Event, LabError, ask::ask, rehearsal::page};
 
@@ -100,12 +100,12 @@ impl Stack for Lamp {
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), LabError> {
         let not_ready = |error: String| LabError::HostNotReady(format!("this host cannot run LAMP guests: {error}"));
-        if kind != Kind::Container {
+        if !has_root(kind) {
             return Software::find(Path::new("/"))
                 .map(drop)
                 .map_err(|error| not_ready(error.to_string()));
         }
-        check_root(RootKind::Lamp, templates)?.map_err(not_ready)
+        check_root(kind, RootKind::Lamp, templates)?.map_err(not_ready)
     }
 
     fn check_settings(&self, point: &Point, index: usize) -> Result<(), String> {
@@ -138,6 +138,7 @@ impl Stack for Lamp {
             user: Some(USER),
             port: lamp::PORT,
             health: Health::Http(lamp::HEALTH_PATH.to_owned()),
+            sockets: vec![SOCKET.to_owned()],
         })
     }
 
@@ -194,5 +195,5 @@ impl Stack for Lamp {
 
 /// The database of a living guest.
 fn database(guest: &dyn Guest) -> Result<Database, String> {
-    Database::connect(&guest.data_dir().join(SOCKET), Account::Root).map_err(|error| error.to_string())
+    Database::connect(&guest.sockets_dir().join(SOCKET), Account::Root).map_err(|error| error.to_string())
 }

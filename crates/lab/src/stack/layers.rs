@@ -12,12 +12,21 @@ use crate::LabError;
 /// The user of everything in a container: Debian's `www-data`.
 pub(super) const USER: u32 = 33;
 
+/// Whether guests of a kind stand on a root of their own.
+pub(super) fn has_root(kind: Kind) -> bool {
+    matches!(kind, Kind::Container | Kind::Vm)
+}
+
 /// Whether a root of this kind is among the `templates`, or can be built on this host. Changes nothing.
 ///
 /// # Errors
 /// The inner error says what is missing, with its mend.
-pub(super) fn check_root(kind: RootKind, templates: &Path) -> Result<Result<(), String>, LabError> {
-    let description = RootRecipe::of_host(kind).description();
+pub(super) fn check_root(guests: Kind, root: RootKind, templates: &Path) -> Result<Result<(), String>, LabError> {
+    if guests == Kind::Vm {
+        // Their databases are made in one.
+        rookery_guest::check_host(Kind::Container)?;
+    }
+    let description = RootRecipe::of_host(root).description();
     let built = rookery_guest::templates(templates)?
         .iter()
         .any(|template| template.kind == Some(LayerKind::Root) && template.description == description);
@@ -28,12 +37,12 @@ pub(super) fn check_root(kind: RootKind, templates: &Path) -> Result<Result<(), 
     })
 }
 
-/// The root of container guests, built or found. Bare guests use the host's own.
+/// The root of guests, built or found. Bare guests use the host's own.
 ///
 /// # Errors
 /// When it cannot be built.
 pub(super) fn root(place: &Place<'_>, kind: RootKind, guests: &str) -> Result<Option<Template>, LabError> {
-    if place.lab.kind() != Kind::Container {
+    if !has_root(place.lab.kind()) {
         return Ok(None);
     }
     let recipe = RootRecipe::of_host(kind);

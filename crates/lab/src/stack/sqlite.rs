@@ -78,6 +78,7 @@ impl Stack for Sqlite {
             user: None,
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
+            sockets: vec![sqlite::SOCKET_FILE.to_owned()],
         })
     }
 
@@ -91,7 +92,7 @@ impl Stack for Sqlite {
     }
 
     fn answers(&self, _place: &Place<'_>, guest: &dyn Guest) -> Result<(), String> {
-        let loaded = rookery_oltp::loaded(&local_target(guest.data_dir()));
+        let loaded = rookery_oltp::loaded(&local_target(guest.sockets_dir()));
         loaded.map(drop).map_err(|error| error.to_string())
     }
 
@@ -128,7 +129,7 @@ impl OrderEntry for Sqlite {
         guest.start().map_err(|error| error.to_string())?;
         let began = Instant::now();
         loop {
-            match rookery_oltp::loaded(&local_target(guest.data_dir())) {
+            match rookery_oltp::loaded(&local_target(guest.sockets_dir())) {
                 Ok(_) => return Ok(()),
                 Err(error) if began.elapsed() > REVIVE_LIMIT => return Err(error.to_string()),
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rookery_study::{Document, Plan, Problem, Problems};
+use rookery_study::{Choices, Document, Plan, Problem, Problems};
 
 use crate::{
     cli::CheckArgs,
@@ -52,7 +52,7 @@ fn code_of(problems: &[Problem]) -> Code {
 }
 
 fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failure> {
-    let document = match parse(path, args.scale.as_deref())? {
+    let document = match parse(path, args.choice.choices())? {
         Ok(document) => document,
         Err(problems) => return Ok(Some(problems)),
     };
@@ -88,8 +88,8 @@ fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Read and parse a study file, in one of its scales.
-fn parse(path: &Path, scale: Option<&str>) -> Result<Result<Document, Problems>, Failure> {
+/// Read and parse a study file, as it was chosen.
+fn parse(path: &Path, choices: Choices<'_>) -> Result<Result<Document, Problems>, Failure> {
     let bytes = bytes_of(path).map_err(|error| {
         Failure::new(
             Code::Study,
@@ -99,12 +99,12 @@ fn parse(path: &Path, scale: Option<&str>) -> Result<Result<Document, Problems>,
             ),
         )
     })?;
-    Ok(Document::parse_bytes_scaled(&path.display().to_string(), &bytes, scale))
+    Ok(Document::parse_bytes_with(&path.display().to_string(), &bytes, choices))
 }
 
-/// A study that is right, in one of the scales of its file, for commands that go on with it.
-pub(crate) fn load(path: &Path, scale: Option<&str>) -> Result<Document, Failure> {
-    parse(path, scale)?.map_err(|problems| Failure::new(Code::Study, problems))
+/// A study that is right, as it was chosen, for commands that go on with it.
+pub(crate) fn load(path: &Path, choices: Choices<'_>) -> Result<Document, Failure> {
+    parse(path, choices)?.map_err(|problems| Failure::new(Code::Study, problems))
 }
 
 /// The plan of a study on this host.

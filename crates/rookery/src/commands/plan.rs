@@ -8,7 +8,7 @@ use crate::{
 };
 
 pub(crate) fn run(args: &PlanArgs) -> Result<Code, Failure> {
-    let document = check::load(&args.study, args.scale.as_deref())?;
+    let document = check::load(&args.study, args.choice.choices())?;
     let (plan, problems) = check::plan_anyway(&document, &args.places.runs)?;
     if problems.is_none() || args.anyway {
         if args.json {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
-    let document = check::load(&args.study, args.scale.as_deref())?;
+    let document = check::load(&args.study, args.choice.choices())?;
     let plan = check::plan(&document, &args.places.runs)?;
     let stop = signals::stop_flag()?;
     let teller = Teller::new(args.json, false);

@@ -78,7 +78,7 @@ pub(crate) fn conduct(
 }
 
 fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summary, Failure> {
-    let document = check::load(path, args.scale.as_deref())?;
+    let document = check::load(path, args.choice.choices())?;
     let plan = check::plan(&document, &args.places.runs)?;
     Ok(conductor.start(path, document.text(), document.study(), &plan)?)
 }

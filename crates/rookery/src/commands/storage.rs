@@ -7,7 +7,7 @@ use std::{
 
 use rookery_host::fio::{Ceiling, CeilingPoint};
 use rookery_lab::{CEILINGS, Gauge};
-use rookery_study::Plan;
+use rookery_study::{Choices, Plan};
 
 use crate::{
     cli::HostStorageArgs,
@@ -72,7 +72,7 @@ fn asked(args: &HostStorageArgs) -> Result<Asked, Failure> {
         return Ok(Asked::Plan(Box::new(header.plan)));
     }
     if let Some(study) = &args.study {
-        let document = check::load(study, args.scale.as_deref())?;
+        let document = check::load(study, Choices { scale: args.scale.as_deref(), guest: None })?;
         return Ok(Asked::Plan(Box::new(check::plan(&document, &args.places.runs)?)));
     }
     Ok(Asked::Directory(args.directory.clone().unwrap_or_else(|| PathBuf::from("."))))

@@ -12,6 +12,8 @@ fn guest_overhead(kind: GuestKind) -> Duration {
     Duration::from_millis(match kind {
         GuestKind::Bare => 20,
         GuestKind::Container => 60,
+        // Boot with a processor that is translated; where KVM works it is a tenth of that.
+        GuestKind::Vm => 25_000,
         GuestKind::Fake => 1,
     })
 }
@@ -131,15 +133,15 @@ pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searche
 /// The root file system that the guests of a study share: what it holds, and its size in MiB.
 fn root(study: &Study) -> (&'static str, u64) {
     match (study.stack.kind, study.guest.kind) {
-        (StackKind::Embedded, GuestKind::Container) => ("embedded", CONTAINER_ROOT_MIB),
+        (StackKind::Embedded, GuestKind::Container | GuestKind::Vm) => ("embedded", CONTAINER_ROOT_MIB),
         (StackKind::Embedded, GuestKind::Bare | GuestKind::Fake) => ("embedded", 0),
-        (StackKind::Lamp, GuestKind::Container) => ("lamp", LAMP_ROOT_MIB),
+        (StackKind::Lamp, GuestKind::Container | GuestKind::Vm) => ("lamp", LAMP_ROOT_MIB),
         (StackKind::Lamp, GuestKind::Bare | GuestKind::Fake) => ("lamp", 0),
-        (StackKind::Mariadb, GuestKind::Container) => ("mariadb", DATABASE_ROOT_MIB),
+        (StackKind::Mariadb, GuestKind::Container | GuestKind::Vm) => ("mariadb", DATABASE_ROOT_MIB),
         (StackKind::Mariadb, GuestKind::Bare | GuestKind::Fake) => ("mariadb", 0),
-        (StackKind::Postgresql, GuestKind::Container) => ("postgresql", DATABASE_ROOT_MIB),
+        (StackKind::Postgresql, GuestKind::Container | GuestKind::Vm) => ("postgresql", DATABASE_ROOT_MIB),
         (StackKind::Postgresql, GuestKind::Bare | GuestKind::Fake) => ("postgresql", 0),
-        (StackKind::Sqlite, GuestKind::Container) => ("sqlite", CONTAINER_ROOT_MIB),
+        (StackKind::Sqlite, GuestKind::Container | GuestKind::Vm) => ("sqlite", CONTAINER_ROOT_MIB),
         (StackKind::Sqlite, GuestKind::Bare | GuestKind::Fake) => ("sqlite", 0),
         (StackKind::Simulated, _) => ("simulated", 0),
     }

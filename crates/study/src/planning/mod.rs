@@ -128,10 +128,16 @@ fn refusal(document: &Document, mut findings: Vec<Finding>) -> Problems {
 }
 
 fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
-    if study.guest.kind == GuestKind::Container && !host.root {
+    let who = match study.guest.kind {
+        GuestKind::Container => Some("containers"),
+        GuestKind::Vm => Some("machines"),
+        GuestKind::Bare | GuestKind::Fake => None,
+    };
+    if let Some(who) = who.filter(|_| !host.root) {
         let span = context.spans.nearest("guest.kind");
         let mend = "run as root, or write `kind = \"bare\"` in [guest]";
-        context.refuse::<()>(Code::NeedsRoot, span, "containers need root, and this is not root", mend);
+        let message = format!("{who} need root, and this is not root");
+        context.refuse::<()>(Code::NeedsRoot, span, message, mend);
     }
     if study.storage.volume.is_some() && !host.root {
         let span = context.spans.nearest("storage.pool");

@@ -11,7 +11,7 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
         let (driver, guests) = (cpu_list(&division.driver), cpu_list(&division.guests));
         notes.push(format!("CPUs were chosen: driver {driver}, guests {guests}"));
     }
-    if study.guest.kind == GuestKind::Bare {
+    if variants.iter().any(|variant| variant.study.guest.kind == GuestKind::Bare) {
         notes.push("bare guests are not held to their limits of memory and pids".to_owned());
     }
     // In a screening design every variant repeats half of each comparison.

@@ -81,6 +81,7 @@ fn fill(place: &Place<'_>, empty: &Template, software: &Software, data: Orderent
         user: Some(USER),
         port: software.engine.port(),
         health: health(software.engine),
+        sockets: Vec::new(),
     };
     build(place, empty, service, |guest| make(place, guest, software, data, directory))
 }
@@ -93,7 +94,7 @@ fn make(place: &Place<'_>, guest: &mut dyn Guest, software: &Software, data: Ord
     database::prepare(&mut server, software).map_err(|error| error.to_string())?;
     drop(server);
     watched_load(place, guest, engine, data, &what)?;
-    let mut server = Server::connect(engine, guest.data_dir(), Account::Owner).map_err(|error| error.to_string())?;
+    let mut server = Server::connect(engine, guest.sockets_dir(), Account::Owner).map_err(|error| error.to_string())?;
     database::settle(&mut server).map_err(|error| error.to_string())?;
     drop(server);
     place.building(&what, format!("stopping {engine}"));
@@ -119,7 +120,7 @@ impl Course {
 
 /// Load, and end the guest under a load that stands still or that nobody wants any more: a database that hangs answers nothing else.
 fn watched_load(place: &Place<'_>, guest: &mut dyn Guest, engine: Engine, data: OrderentryData, what: &str) -> Result<(), String> {
-    let target = engine.inside(guest.data_dir());
+    let target = engine.inside(guest.sockets_dir());
     let mut options = LoadOptions::new(data.population(), thread::available_parallelism().map_or(1, usize::from));
     options.schema = data.schema();
     let total: u64 = Table::ALL.into_iter().map(|table| data.scale.rows(table)).sum();
@@ -182,7 +183,7 @@ fn sound(loaded: Result<Loaded, OltpError>) -> Result<(), String> {
 /// When it ends or does not answer in time.
 pub(super) fn start(place: &Place<'_>, guest: &mut dyn Guest, engine: Engine, account: Account) -> Result<Server, String> {
     builder::start(place, guest, &engine, START_LIMIT, |guest| {
-        Server::connect(engine, guest.data_dir(), account)
+        Server::connect(engine, guest.sockets_dir(), account)
     })
 }
 

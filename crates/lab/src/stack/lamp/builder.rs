@@ -55,6 +55,7 @@ fn fill(place: &Place<'_>, empty: &Template, software: &Software, size: Size, da
         user: Some(USER),
         port: lamp::PORT,
         health: Health::Http(lamp::HEALTH_PATH.to_owned()),
+        sockets: Vec::new(),
     };
     build(place, empty, service, |guest| make(place, guest, size, data))
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::{
     grammar::{
-        SectionInfo, keys,
+        Context, Reader, SectionInfo, keys,
         kinds::{Choice, Memory, Named, Time, Whole},
+        sections::machine::{self, MachineKeys},
     },
     model::{GuestKind, GuestShape, Pin},
 };
@@ -15,7 +16,7 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     many: false,
     meaning: "What a guest is.",
     keys: GuestKeys::keys,
-    below: None,
+    below: Some(machine::BELOW),
 };
 
 impl Named for GuestKind {
@@ -26,6 +27,11 @@ impl Named for GuestKind {
             "a process group on a loopback address; needs no root, whole vCPUs only",
         ),
         ("container", Self::Container, "an OCI container run by runc; needs root"),
+        (
+            "vm",
+            Self::Vm,
+            "a virtual machine on libvirt and QEMU, with KVM where it works; needs root",
+        ),
         ("fake", Self::Fake, "in name only, for dry runs"),
     ];
 }
@@ -65,18 +71,39 @@ keys! {
         /// Most processes and threads of a guest (bare guests are not held to it).
         pids: Whole<u32> = Whole { min: 16, max: 1_000_000 }, Default("2048");
         /// Deadline for the first healthy answer of a guest.
-        ready_within: Time = Time { min: Duration::from_millis(100), max: Duration::from_secs(3600), example: "30s" }, Default("\"1min\"");
+        ready_within: Time = Time { min: Duration::from_millis(100), max: Duration::from_secs(3600), example: "30s" }, Optional("1min, and 10min for machines");
     }
 }
 
+/// Until a guest answers: its servers start beside others.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+/// A machine boots first, and where the emulator translates, it takes its time.
+const MACHINE_READY_WITHIN: Duration = Duration::from_secs(600);
+
+/// Reads the section with that of its machines; nothing where it has a problem.
+pub(crate) fn read_guest(mut reader: Reader<'_, '_, '_>) -> Option<GuestShape> {
+    let keys = GuestKeys::read(&mut reader);
+    let machine = MachineKeys::read_below(&mut reader);
+    let guest = keys.build(machine, reader.context);
+    reader.finish();
+    guest
+}
+
 impl GuestKeys {
-    pub(crate) fn build(self) -> Option<GuestShape> {
+    fn build(self, machine: MachineKeys, context: &mut Context) -> Option<GuestShape> {
+        let vm = machine.build(context);
+        let kind = self.kind?;
+        let ready_within = match kind {
+            GuestKind::Vm => MACHINE_READY_WITHIN,
+            GuestKind::Bare | GuestKind::Container | GuestKind::Fake => READY_WITHIN,
+        };
         Some(GuestShape {
-            kind: self.kind?,
+            kind,
             memory: self.memory?,
             pin: self.pin?,
             pids: self.pids?,
-            ready_within: self.ready_within?,
+            ready_within: self.ready_within.unwrap_or(ready_within),
+            vm: vm?,
         })
     }
 

@@ -4,6 +4,7 @@ mod guest;
 mod host;
 mod layout;
 mod load;
+mod machine;
 mod orderentry;
 mod qos;
 mod root;
@@ -15,10 +16,11 @@ mod workload;
 
 use super::SectionInfo;
 
-pub(crate) use guest::GuestKeys;
+pub(crate) use guest::{GuestKeys, read_guest};
 pub(crate) use host::HostKeys;
 pub(crate) use layout::LayoutKeys;
 pub(crate) use load::LoadKeys;
+pub(crate) use machine::MachineKeys;
 pub(crate) use qos::{QosSection, check_operations, profile_limits};
 pub(crate) use root::RootKeys;
 pub(crate) use search::SearchKeys;

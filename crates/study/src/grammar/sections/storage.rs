@@ -36,7 +36,7 @@ pub(crate) enum PoolPer {
 
 /// On or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Switch(bool);
+pub(crate) struct Switch(pub(crate) bool);
 
 impl Named for Pool {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
@@ -131,7 +131,7 @@ keys! {
         commit: Time = Time { min: Duration::from_secs(1), max: LONGEST_COMMIT, example: "5s" }, Optional("5 s");
         /// Whether the host caches the volume a second time.
         cache: Choice<VolumeCache> = Choice::NEW, Optional("\"none\"");
-        /// Most reads per second of a guest (this and all keys below: containers only).
+        /// Most reads per second of a guest (this and all keys below: containers and machines only).
         read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
         /// Most writes per second of a guest.
         write_iops: PerSecond = PerSecond::Count, Default("\"none\"");
@@ -357,7 +357,7 @@ mod tests {
     fn what_a_kind_of_guest_cannot_have_is_refused() {
         assert_eq!(
             refusal("[storage]\nread_iops = 100\n"),
-            "study::contradiction: `storage.read_iops` limits I/O, and only containers can be held to that"
+            "study::contradiction: `storage.read_iops` limits I/O, and only containers and machines can be held to that"
         );
         assert_eq!(
             refusal("[guest]\nkind = \"fake\"\n[storage]\npool = \"volume\"\n"),
