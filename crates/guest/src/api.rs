@@ -91,6 +91,9 @@ pub struct Recipe<'a> {
 /// Asked several times a second while somebody else builds or removes templates in the same directory; `Break` gives up.
 pub type Patience<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
 
+/// Hears what is being built and how far it is, as in `system of machines` and `fetching packages, 12 s`.
+pub type Progress<'a> = &'a (dyn Fn(&str, &str) + Sync);
+
 /// The [`Patience`] that waits for ever.
 pub fn patient() -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -318,6 +321,15 @@ pub trait Lab: Send + Sync {
     /// # Errors
     /// When the recipe's own fill fails, or the disk does; [`GuestError::Stopped`] when the patience ends.
     fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError>;
+    /// Build what guests on `template` need besides it, or find it built: for virtual machines the system that they boot and the image of their
+    /// disks, which take minutes once. Where nobody has asked for it, the first guest's creation does it without a word.
+    ///
+    /// # Errors
+    /// When it cannot be built, or the patience ends.
+    fn prepare(&self, template: &Template, told: Progress<'_>, patience: Patience<'_>) -> Result<(), GuestError> {
+        let _ = (template, told, patience);
+        Ok(())
+    }
     /// Make a volume for the data of one guest or several, named with 1 to 40 characters of `a-z`, `0-9` and `-`. It is removed with the last
     /// guest that has it.
     ///

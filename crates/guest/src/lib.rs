@@ -31,7 +31,7 @@ mod template;
 mod vm;
 
 pub use api::{
-    Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe, Recipe, Site, Template, Versions, patient,
+    Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe, Progress, Recipe, Site, Template, Versions, patient,
 };
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use fake::{FakeBehaviour, FakeLab, FakeStep};

@@ -8,13 +8,17 @@ use std::{
     fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
-use rookery_host::{Host, Invocation};
+use rookery_host::Host;
 
-use super::merge::merge_layers;
-use crate::{Fill, GuestError, Patience, Recipe, Template, Versions, ground::Ground, site::remove_tree};
+use super::{
+    building::{Long, Watch},
+    merge::merge_layers,
+};
+use crate::{Fill, GuestError, Recipe, Template, Versions, ground::Ground, site::remove_tree};
 
 /// Raised when the same packages give another system.
 const SYSTEM_VERSION: u32 = 1;
@@ -22,6 +26,8 @@ const SYSTEM_VERSION: u32 = 1;
 const DISK_VERSION: u32 = 1;
 /// What the system is made of. mmdebstrap configures it, so that it boots.
 const PACKAGES: &str = "linux-image-cloud-amd64,initramfs-tools,systemd-sysv,udev,kmod,iproute2,zstd,base-files";
+/// Directories of `/usr/share` that no guest reads.
+const UNREAD: [&str; 5] = ["doc", "man", "locale", "info", "lintian"];
 /// The release that is taken where this host is no Debian.
 const SUITE: &str = "bookworm";
 /// Sources that Debian's installer and images write.
@@ -59,10 +65,10 @@ impl System {
 ///
 /// # Errors
 /// When mmdebstrap or mke2fs fail, or the patience ends.
-pub(super) fn system(ground: &Ground, patience: Patience<'_>) -> Result<System, GuestError> {
+pub(super) fn system(ground: &Ground, watch: Watch<'_>) -> Result<System, GuestError> {
     let (suite, sources) = release();
     let host = &*ground.host;
-    let fill = |root: &Path| build_system(host, root, &suite, sources.as_deref());
+    let fill = |root: &Path| build_system(host, root, &suite, sources.as_deref(), watch);
     let recipe = Recipe {
         description: format!(
             "system of virtual machines {SYSTEM_VERSION}, {suite}: {}",
@@ -72,24 +78,24 @@ pub(super) fn system(ground: &Ground, patience: Patience<'_>) -> Result<System, 
         base: None,
         fill: Fill::Root(&fill),
     };
-    ground.template(&recipe, patience).map(|template| System { template })
+    ground.template(&recipe, watch.patience).map(|template| System { template })
 }
 
 /// The image of a template's disk, built or found built.
 ///
 /// # Errors
 /// When the layers do not fit, or the patience ends.
-pub(super) fn disk(ground: &Ground, template: &Template, size_mib: u64, patience: Patience<'_>) -> Result<Template, GuestError> {
+pub(super) fn disk(ground: &Ground, template: &Template, size_mib: u64, watch: Watch<'_>) -> Result<Template, GuestError> {
     let host = &*ground.host;
     let layers: Vec<String> = template.layers.iter().map(|layer| digest_of(layer)).collect();
-    let fill = |root: &Path| build_disk(host, root, &template.layers, size_mib);
+    let fill = |root: &Path| build_disk(host, root, &template.layers, size_mib, watch);
     let recipe = Recipe {
         description: format!("disk of virtual machines {DISK_VERSION}, {size_mib} MiB: {}", layers.join(" ")),
         program: PathBuf::new(),
         base: None,
         fill: Fill::Root(&fill),
     };
-    ground.template(&recipe, patience)
+    ground.template(&recipe, watch.patience)
 }
 
 /// The image in the template of [`disk`].
@@ -123,35 +129,65 @@ fn release() -> (String, Option<String>) {
     (own.unwrap_or_else(|| SUITE.to_owned()), sources)
 }
 
-fn build_system(host: &dyn Host, root: &Path, suite: &str, sources: Option<&str>) -> Result<Versions, String> {
+fn build_system(host: &dyn Host, root: &Path, suite: &str, sources: Option<&str>, watch: Watch<'_>) -> Result<Versions, String> {
     let tree = root.join("tree");
     let files = root.join("files");
     let words = |error: io::Error| error.to_string();
     write_files(&files).map_err(words)?;
     // Before any package is configured: what goes into the initial file system is decided when the kernel is.
     let early = r#"cp -a "$ROOKERY_FILES/." "$1/""#;
-    let invocation = Invocation::new("unshare")
+    let mut command = Command::new("unshare");
+    command
         .args(ENCLOSED)
         .args(["--variant=minbase", "--mode=root", "--format=directory"])
         .arg(format!("--include={PACKAGES}"))
-        .args(["doc", "man", "locale", "info", "lintian"].map(|name| format!("--dpkgopt=path-exclude=/usr/share/{name}/*")))
+        .args(UNREAD.map(|name| format!("--dpkgopt=path-exclude=/usr/share/{name}/*")))
         .arg(format!("--essential-hook={early}"))
         .arg(suite)
         .arg(&tree)
         .args(sources)
         .env("LC_ALL", "C.UTF-8")
         .env("ROOKERY_FILES", &files)
-        .env("TMPDIR", root.parent().unwrap_or(root))
-        .timeout(BUILD_LIMIT);
-    host.run(invocation)
+        .env("TMPDIR", root.parent().unwrap_or(root));
+    let long = Long {
+        what: "system of machines",
+        command,
+        words: &root.join("words"),
+        step,
+        limit: BUILD_LIMIT,
+    };
+    long.run(host, "mmdebstrap", watch)
         .map_err(|error| format!("{error}\n  mend: is a Debian mirror within reach, and mmdebstrap installed (apt install mmdebstrap)?"))?;
     let version = settle(&tree, root).map_err(words)?;
-    make_image(host, &tree, &root.join("system.img"), SYSTEM_MIB, &["-O", "^has_journal"])?;
+    make_image(
+        host,
+        &tree,
+        &root.join("system.img"),
+        SYSTEM_MIB,
+        &["-O", "^has_journal"],
+        "system of machines",
+        watch,
+    )?;
     remove_tree(&tree).and_then(|()| remove_tree(&files)).map_err(words)?;
     Ok(Versions::from([
         ("linux".to_owned(), version),
         ("suite".to_owned(), suite.to_owned()),
     ]))
+}
+
+/// What a line of mmdebstrap says of its step.
+fn step(line: &str) -> Option<&'static str> {
+    let steps = [
+        ("I: running apt-get update", "fetching the lists of packages"),
+        ("I: downloading packages", "fetching packages"),
+        ("Get:", "fetching packages"),
+        ("I: extracting archives", "unpacking packages"),
+        ("I: installing essential packages", "configuring packages"),
+        ("I: installing remaining packages", "configuring packages"),
+        ("update-initramfs:", "making the initial file system"),
+        ("I: cleaning ", "tidying up"),
+    ];
+    steps.into_iter().find(|(start, _)| line.starts_with(start)).map(|(_, step)| step)
 }
 
 /// What is written into the system before its packages are configured.
@@ -227,7 +263,7 @@ fn settle(tree: &Path, root: &Path) -> io::Result<String> {
     Ok(version)
 }
 
-fn build_disk(host: &dyn Host, root: &Path, layers: &[PathBuf], size_mib: u64) -> Result<Versions, String> {
+fn build_disk(host: &dyn Host, root: &Path, layers: &[PathBuf], size_mib: u64, watch: Watch<'_>) -> Result<Versions, String> {
     let tree = root.join("tree");
     merge_layers(layers, &tree).map_err(|error| error.to_string())?;
     for directory in ["proc", "sys", "dev", "run", "tmp", "conf"] {
@@ -236,16 +272,33 @@ fn build_disk(host: &dyn Host, root: &Path, layers: &[PathBuf], size_mib: u64) -
             fs::create_dir(&path).map_err(|error| error.to_string())?;
         }
     }
-    make_image(host, &tree, &root.join("disk.img"), size_mib, &["-J", "size=16"])?;
+    make_image(
+        host,
+        &tree,
+        &root.join("disk.img"),
+        size_mib,
+        &["-J", "size=16"],
+        "disk of machines",
+        watch,
+    )?;
     remove_tree(&tree).map_err(|error| error.to_string())?;
     Ok(Versions::new())
 }
 
 /// An ext4 image of a directory. Its tables are written now, and not by the guest's kernel while it is being measured.
-fn make_image(host: &dyn Host, tree: &Path, image: &Path, size_mib: u64, options: &[&str]) -> Result<(), String> {
+fn make_image(
+    host: &dyn Host,
+    tree: &Path,
+    image: &Path,
+    size_mib: u64,
+    options: &[&str],
+    what: &str,
+    watch: Watch<'_>,
+) -> Result<(), String> {
     let file = fs::File::create(image).map_err(|error| error.to_string())?;
     file.set_len(size_mib << 20).map_err(|error| error.to_string())?;
-    let invocation = Invocation::new("mke2fs")
+    let mut command = Command::new("mke2fs");
+    command
         .args([
             "-q",
             "-F",
@@ -262,10 +315,15 @@ fn make_image(host: &dyn Host, tree: &Path, image: &Path, size_mib: u64, options
         .arg("-d")
         .arg(tree)
         .arg(image)
-        .env("LC_ALL", "C")
-        .timeout(IMAGE_LIMIT);
-    host.run(invocation).map(drop).map_err(|error| {
-        let text = error.to_string();
+        .env("LC_ALL", "C");
+    let long = Long {
+        what,
+        command,
+        words: &image.with_extension("words"),
+        step: |_| None,
+        limit: IMAGE_LIMIT,
+    };
+    long.run(host, "mke2fs", watch).map_err(|text| {
         if text.contains("Could not allocate") || text.contains("No space") {
             return format!("{text}\n  mend: the files do not fit into {size_mib} MiB; give the guest a larger disk");
         }
@@ -275,7 +333,19 @@ fn make_image(host: &dyn Host, tree: &Path, image: &Path, size_mib: u64, options
 
 #[cfg(test)]
 mod tests {
+    use rookery_host::{Invocation, RealHost};
+
     use super::*;
+
+    #[test]
+    fn the_steps_of_mmdebstrap_are_told() {
+        assert_eq!(step("I: extracting archives..."), Some("unpacking packages"));
+        assert_eq!(
+            step("Get:7 http://mirror.example bookworm/main amd64 udev"),
+            Some("fetching packages")
+        );
+        assert_eq!(step("done"), None);
+    }
 
     #[test]
     fn a_layer_is_named_by_its_template() {
@@ -289,12 +359,16 @@ mod tests {
         fs::create_dir_all(tree.join("data")).expect("made");
         fs::write(tree.join("data/row"), "first").expect("written");
         let image = base.path().join("disk.img");
-        make_image(&rookery_host::RealHost, &tree, &image, 64, &[]).expect("made");
-        let said = rookery_host::RealHost
+        let watch = Watch {
+            told: &|_, _| {},
+            patience: &crate::patient,
+        };
+        make_image(&RealHost, &tree, &image, 64, &[], "toy", watch).expect("made");
+        let said = RealHost
             .run(Invocation::new("debugfs").args(["-R", "cat /data/row"]).arg(&image))
             .expect("debugfs");
         assert_eq!(said, "first");
-        let error = make_image(&rookery_host::RealHost, &tree, &base.path().join("small.img"), 0, &[]).expect_err("nothing fits");
+        let error = make_image(&RealHost, &tree, &base.path().join("small.img"), 0, &[], "toy", watch).expect_err("nothing fits");
         assert!(error.contains("mke2fs"), "{error}");
     }
 

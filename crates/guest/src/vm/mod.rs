@@ -9,6 +9,7 @@
 
 mod accel;
 mod agent;
+mod building;
 mod counters;
 mod disk;
 mod domain;
@@ -40,7 +41,7 @@ pub use pins::{GuestPins, audit_pins, pin_table};
 pub use rookery_study::vm_shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, Network, NetworkShape, Pins, VmShape};
 
 use crate::{
-    Guest, GuestError, GuestSpec, Kind, Lab, Patience, Provision, Recipe, Site, Template, Volume,
+    Guest, GuestError, GuestSpec, Kind, Lab, Patience, Progress, Provision, Recipe, Site, Template, Volume,
     container::network,
     ground::Ground,
     label::run_name,
@@ -49,6 +50,7 @@ use crate::{
     storage::Store,
     template,
 };
+use building::Watch;
 use guest::{Parts, Shared, VmGuest};
 use libvirtd::Libvirtd;
 
@@ -101,12 +103,12 @@ impl VmLab {
     }
 
     /// The system, built once.
-    fn system(&self, patience: Patience<'_>) -> Result<image::System, GuestError> {
+    fn system(&self, watch: Watch<'_>) -> Result<image::System, GuestError> {
         let mut system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(system) = &*system {
             return Ok(system.clone());
         }
-        let built = image::system(&self.ground, patience)?;
+        let built = image::system(&self.ground, watch)?;
         Ok(system.insert(built).clone())
     }
 
@@ -137,9 +139,13 @@ impl Lab for VmLab {
     }
 
     fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
-        // Here is patience: a clone is made without.
-        self.system(patience)?;
         self.ground.template(recipe, patience)
+    }
+
+    fn prepare(&self, template: &Template, told: Progress<'_>, patience: Patience<'_>) -> Result<(), GuestError> {
+        let watch = Watch { told, patience };
+        self.system(watch)?;
+        image::disk(&self.ground, template, self.shape.disk.size_mib, watch).map(drop)
     }
 
     fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
@@ -159,8 +165,12 @@ impl Lab for VmLab {
         }
         let address = SocketAddr::from((network::guest_address(spec.number).map_err(fail)?, spec.port));
         let store = self.store(spec, provision)?;
-        let system = self.system(&patient)?;
-        let image = image::disk(&self.ground, template, self.shape.disk.size_mib, &patient)?;
+        let watch = Watch {
+            told: &|_, _| {},
+            patience: &patient,
+        };
+        let system = self.system(watch)?;
+        let image = image::disk(&self.ground, template, self.shape.disk.size_mib, watch)?;
         let site = &self.ground.site.dir;
         let parts = Parts {
             address,
