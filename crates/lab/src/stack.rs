@@ -7,6 +7,7 @@ mod embedded;
 mod lamp;
 mod layers;
 mod sqlite;
+mod tuned;
 
 use std::{
     net::SocketAddr,

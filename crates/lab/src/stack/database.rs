@@ -16,11 +16,12 @@ use rookery_stack::{
     database::{self, Account, BufferCounters, Engine, PoolChange, Server, Software},
     tuning::Tuned,
 };
-use rookery_study::{BufferPool, DatabaseUse, Point, PointData, StackKind, Study, Variables};
+use rookery_study::{BufferPool, DatabaseUse, Point, PointData, StackKind, Study};
 
 use super::{
     OrderEntry, Place, Reading, Service, Stack,
     layers::{USER, check_root, has_root, root},
+    tuned::Asked,
 };
 use crate::{Event, LabError};
 
@@ -68,19 +69,13 @@ impl Database {
 
     /// The tuning for one guest of a point.
     fn tuned(&self, point: &Point, index: usize) -> Result<Tuned, String> {
-        let settings: Vec<(String, String)> = self
-            .wanted
-            .settings
-            .iter()
-            .map(|(key, value)| (key.clone(), value.to_string()))
-            .collect();
-        let variables = Variables {
-            vcpus: point.vcpus.cpus(),
-            memory_bytes: point.memory_mib as f64 * 1_048_576.0,
-            users: f64::from(self.max_in_flight.unwrap_or(point.users[index])),
-            guests: f64::from(point.guests),
+        let asked = Asked {
+            family: self.engine.family(),
+            profile: self.wanted.tuning,
+            settings: &self.wanted.settings,
+            max_in_flight: self.max_in_flight,
         };
-        Tuned::of(self.engine.family(), self.wanted.tuning.name(), &settings, &variables).map_err(|error| error.to_string())
+        asked.of(point, index)
     }
 
     /// The administrator's connection to a living guest.

@@ -14,11 +14,12 @@ use rookery_stack::{
     root::RootKind,
     tuning::{Family, Tuned},
 };
-use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, Variables, WebServer};
+use rookery_study::{BufferPool, LampUse, Pages, Point, PointData, Study, WebServer};
 
 use super::{
     Found, PURCHASE, Place, Reading, STOP_GRACE, Service, Stack, dvdstore,
     layers::{USER, check_root, has_root, root},
+    tuned::Asked,
 };
 use crate::{Event, LabError, ask::ask, rehearsal::page};
 
@@ -77,19 +78,13 @@ impl Lamp {
 
     /// The tuning for one guest of a point.
     fn tuned(&self, point: &Point, index: usize) -> Result<Tuned, String> {
-        let settings: Vec<(String, String)> = self
-            .wanted
-            .settings
-            .iter()
-            .map(|(key, value)| (key.clone(), value.to_string()))
-            .collect();
-        let variables = Variables {
-            vcpus: point.vcpus.cpus(),
-            memory_bytes: point.memory_mib as f64 * 1_048_576.0,
-            users: f64::from(self.max_in_flight.unwrap_or(point.users[index])),
-            guests: f64::from(point.guests),
+        let asked = Asked {
+            family: Family::Lamp,
+            profile: self.wanted.tuning,
+            settings: &self.wanted.settings,
+            max_in_flight: self.max_in_flight,
         };
-        Tuned::of(Family::Lamp, self.wanted.tuning.name(), &settings, &variables).map_err(|error| error.to_string())
+        asked.of(point, index)
     }
 }
 
