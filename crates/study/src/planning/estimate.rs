@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use super::machines;
 use crate::{Estimate, GuestKind, Point, PointData, Search, StackKind, Study, Variant};
 
 /// Start, health check and removal of a trial's guests, whatever their number.
@@ -113,10 +114,10 @@ pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searche
     let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>() + databases.iter().map(|(_, data)| on_disk_mib(*data)).sum::<u64>();
     // A volume takes all of its blocks when it is made, however much of it the clone fills.
     let clones = |(point, study): &(&Point, &Study)| {
-        let clone = match point.volume_mib {
+        let clone = machines::clone_mib(point, study).unwrap_or(match point.volume_mib {
             0 => on_disk_mib(point.database),
             volume => volume,
-        };
+        });
         u64::from(point.guests) * (clone + guest_files_mib(study))
     };
     Estimate {
@@ -126,12 +127,12 @@ pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searche
             .map(|(point, _)| u64::from(point.guests) * point.memory_mib)
             .max()
             .unwrap_or(0),
-        disk_mib: templates_mib + all.iter().map(clones).max().unwrap_or(0),
+        disk_mib: templates_mib + machines::images_mib(&all) + all.iter().map(clones).max().unwrap_or(0),
     }
 }
 
 /// The root file system that the guests of a study share: what it holds, and its size in MiB.
-fn root(study: &Study) -> (&'static str, u64) {
+pub(super) fn root(study: &Study) -> (&'static str, u64) {
     match (study.stack.kind, study.guest.kind) {
         (StackKind::Embedded, GuestKind::Container | GuestKind::Vm) => ("embedded", CONTAINER_ROOT_MIB),
         (StackKind::Embedded, GuestKind::Bare | GuestKind::Fake) => ("embedded", 0),

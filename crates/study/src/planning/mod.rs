@@ -3,6 +3,7 @@
 mod cpus;
 mod estimate;
 mod growth;
+mod machines;
 mod notes;
 mod orderentry;
 mod pins;
@@ -53,7 +54,9 @@ impl Plan {
         for (index, variant) in document.variants().iter().enumerate() {
             context.spans = document.spans(index).clone();
             check_root(&variant.study, host, &mut context);
-            expanded.push(points::expand(variant, &division, host, &mut context));
+            let points = points::expand(variant, &division, host, &mut context);
+            machines::check(&variant.study, &points, &mut context);
+            expanded.push(points);
             let (planned, ends): (Vec<_>, Vec<_>) = searches::expand(variant, &division, host, &mut context).into_iter().unzip();
             searches.push(planned);
             largest.extend(ends.into_iter().flatten());
