@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rookery_host::{format_cpu_list, io::IoLimits};
 
-use super::{CpuModel, Network, VmShape, accel::Accelerator, xml::Element};
+use super::{CpuModel, Network, VmShape, accel::Accelerator, network::Forward, xml::Element};
 
 /// What the emulator may keep of translated code, MiB. Its own default is a share of the host's memory for each guest.
 const TRANSLATIONS_MIB: u32 = 128;
@@ -51,6 +51,8 @@ pub(super) struct Domain<'a> {
     pub(super) mac: String,
     /// Name of its interface on the host's side.
     pub(super) link: String,
+    /// Ports that are forwarded to it in user mode.
+    pub(super) forwards: Vec<Forward>,
     pub(super) console: &'a Path,
     pub(super) log: &'a Path,
     pub(super) events: &'a Path,
@@ -91,8 +93,28 @@ impl Domain<'_> {
             .map(|(name, value)| Element::new("qemu:env").with("name", name).with("value", value));
         domain
             .child(self.devices())
-            .child(Element::new("qemu:commandline").children(environment))
+            .child(Element::new("qemu:commandline").children(self.user_network()).children(environment))
             .render()
+    }
+
+    /// Words of the emulator's command line for the network in user mode. libvirt's own element for it forwards no ports.
+    fn user_network(&self) -> Vec<Element> {
+        if self.shape.nic.network != Network::User {
+            return Vec::new();
+        }
+        let forwards: String = self
+            .forwards
+            .iter()
+            .map(|forward| format!(",hostfwd=tcp:{}-{}", forward.outside, forward.inside))
+            .collect();
+        let words = [
+            "-netdev".to_owned(),
+            // What the guest sends on its own goes nowhere.
+            format!("user,id=rookery,ipv6=off,restrict=on{forwards}"),
+            "-device".to_owned(),
+            format!("virtio-net-pci,netdev=rookery,addr=0x1e,mac={}", self.mac),
+        ];
+        words.into_iter().map(|word| Element::new("qemu:arg").with("value", word)).collect()
     }
 
     fn memory_backing(&self) -> Option<Element> {
@@ -199,7 +221,7 @@ impl Domain<'_> {
             .child(self.main_disk(first))
             .child(plain_disk(self.seed, seed))
             .child(Element::new("controller").with("type", "usb").with("model", "none"))
-            .child(self.interface())
+            .children(self.interface())
             .child(file_port(
                 "serial",
                 self.console,
@@ -254,27 +276,23 @@ impl Domain<'_> {
             .children((!tune.is_empty()).then(|| Element::new("iotune").children(tune)))
     }
 
-    fn interface(&self) -> Element {
+    /// Its interface on a bridge, if it has one.
+    fn interface(&self) -> Option<Element> {
         let nic = &self.shape.nic;
         let interface = match &nic.network {
             Network::Lab => bridged("br0"),
             Network::HostBridge(name) => bridged(name),
-            Network::User => Element::new("interface").with("type", "user"),
+            Network::User => return None,
         };
         let interface = interface
             .child(Element::new("mac").with("address", &self.mac))
             .child(Element::new("model").with("type", "virtio"));
-        if nic.network == Network::User {
-            return interface;
-        }
         let vhost = nic.vhost.map(|vhost| if vhost { "vhost" } else { "qemu" });
         let queues = (nic.queues > 1).then_some(nic.queues);
         let driver =
             (vhost.is_some() || queues.is_some()).then(|| Element::new("driver").with_some("name", vhost).with_some("queues", queues));
-        interface
-            .child(Element::new("target").with("dev", &self.link))
-            .children(driver)
-            .child(Element::new("mtu").with("size", nic.mtu))
+        let interface = interface.child(Element::new("target").with("dev", &self.link)).children(driver);
+        Some(interface.child(Element::new("mtu").with("size", nic.mtu)))
     }
 }
 
@@ -338,6 +356,7 @@ pub(super) mod tests {
             seed: Path::new("/r/clones/g1/seed"),
             mac: "52:54:00:4d:00:01".to_owned(),
             link: "v1".to_owned(),
+            forwards: Vec::new(),
             console: Path::new("/r/logs/g1.console.log"),
             log: Path::new("/r/logs/g1.log"),
             events: Path::new("/r/clones/g1/events"),
@@ -394,6 +413,36 @@ pub(super) mod tests {
             ..domain(&shape, Accelerator::Kvm)
         };
         insta::assert_snapshot!(domain.xml());
+    }
+
+    #[test]
+    fn in_user_mode_the_emulator_forwards_ports_and_nothing_else() {
+        let shape = VmShape {
+            nic: NetworkShape {
+                network: Network::User,
+                ..NetworkShape::default()
+            },
+            ..VmShape::default()
+        };
+        let domain = Domain {
+            forwards: vec![Forward {
+                outside: "127.77.3.1:80".parse().expect("address"),
+                inside: "10.0.2.15:80".parse().expect("address"),
+            }],
+            ..domain(&shape, Accelerator::Tcg)
+        };
+        let text = domain.xml();
+        assert!(!text.contains("<interface"));
+        let (_, words) = text.split_once("<qemu:commandline>").expect("there");
+        insta::assert_snapshot!(words, @r"
+            <qemu:arg value='-netdev'/>
+            <qemu:arg value='user,id=rookery,ipv6=off,restrict=on,hostfwd=tcp:127.77.3.1:80-10.0.2.15:80'/>
+            <qemu:arg value='-device'/>
+            <qemu:arg value='virtio-net-pci,netdev=rookery,addr=0x1e,mac=52:54:00:4d:00:01'/>
+            <qemu:env name='ROOKERY_RUN' value='ab12'/>
+          </qemu:commandline>
+        </domain>
+        ");
     }
 
     /// libvirt's own driver for tests takes the documents, and shows what it made of them: two memory nodes of eight CPUs, and nothing boots.

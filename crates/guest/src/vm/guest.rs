@@ -22,6 +22,7 @@ use super::{
     domain::{Boot, Domain},
     events::{Event, parse},
     image::{System, disk_image},
+    network::{Plug, link_name},
     relay::{RELAY_PORT, Relay, outside::Outside},
     seed::{Names, Seed},
     virsh::Virsh,
@@ -47,8 +48,6 @@ const ANSWER: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(10);
 /// Most bytes of events that are read: a guest may write what it likes.
 const MAX_EVENTS: usize = 64 << 10;
-/// Length of the prefix of the lab's network.
-const PREFIX: u8 = 16;
 
 /// What all guests of a lab share.
 pub(super) struct Shared {
@@ -59,8 +58,8 @@ pub(super) struct Shared {
     /// Directory of the lab's libvirt.
     pub(super) home: PathBuf,
     pub(super) accelerator: AcceleratorChoice,
-    /// The lab's network namespace.
-    pub(super) network: PathBuf,
+    /// The lab's network namespace, where it has one.
+    pub(super) network: Option<PathBuf>,
 }
 
 /// A machine and everything that belongs to it. Its directory is `<clones>/<name>`: the disk, the seed, the events, and, once it has been stopped,
@@ -70,7 +69,7 @@ pub(super) struct VmGuest {
     spec: GuestSpec,
     shape: VmShape,
     names: Names,
-    address: SocketAddr,
+    plug: Plug,
     directory: PathBuf,
     data: PathBuf,
     log: PathBuf,
@@ -97,7 +96,7 @@ enum Phase {
 
 /// What a guest is made of, besides its spec.
 pub(super) struct Parts<'a> {
-    pub(super) address: SocketAddr,
+    pub(super) plug: Plug,
     pub(super) shape: VmShape,
     pub(super) site: &'a Path,
     pub(super) directory: PathBuf,
@@ -125,7 +124,7 @@ impl VmGuest {
             shared,
             spec: spec.clone(),
             shape: parts.shape,
-            address: parts.address,
+            plug: parts.plug,
             directory: parts.directory,
             log: parts.log,
             store: parts.store,
@@ -160,7 +159,7 @@ impl VmGuest {
             conf: "/conf".to_owned(),
             run: "/run".to_owned(),
             program: format!("/{PROGRAM}"),
-            listen: self.address,
+            listen: SocketAddr::from((self.plug.inside, self.spec.port)),
         };
         let loader = self.loader.then(|| {
             [
@@ -171,7 +170,7 @@ impl VmGuest {
         });
         let seed = Seed {
             relay,
-            ..Seed::of(&self.spec, &places, PREFIX, self.shape.nic.mtu, loader)
+            ..Seed::of(&self.spec, &places, self.plug.prefix, self.shape.nic.mtu, loader)
         };
         seed.write(&self.seed())?;
         // Of this life alone.
@@ -205,7 +204,8 @@ impl VmGuest {
             disk: &self.disk,
             seed: &self.seed(),
             mac: self.names.mac.clone(),
-            link: self.names.link.clone(),
+            link: link_name(&self.shape.nic, &self.names),
+            forwards: self.plug.forwards(&self.ports()),
             console: &self.console,
             log: &self.log,
             events: &self.events(),
@@ -221,9 +221,15 @@ impl VmGuest {
             return Ok(None);
         }
         let relay = Relay::new(&self.spec.sockets)?;
-        let guest = SocketAddr::new(self.address.ip(), RELAY_PORT);
-        self.relay = Some(Outside::open(&self.sockets, guest, Some(&self.shared.network), relay.clone())?);
+        let guest = SocketAddr::new(self.plug.outside.ip(), RELAY_PORT);
+        self.relay = Some(Outside::open(&self.sockets, guest, self.shared.network.as_deref(), relay.clone())?);
         Ok(Some(relay))
+    }
+
+    /// Its ports that the host has to reach.
+    fn ports(&self) -> Vec<u16> {
+        let relay = (!self.spec.sockets.is_empty()).then_some(RELAY_PORT);
+        std::iter::once(self.spec.port).chain(relay).collect()
     }
 
     /// As many as the shape says; else as many as it may use at once.
@@ -331,7 +337,7 @@ impl Guest for VmGuest {
     }
 
     fn address(&self) -> SocketAddr {
-        self.address
+        self.plug.outside
     }
 
     fn health(&self) -> &Health {

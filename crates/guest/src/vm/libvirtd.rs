@@ -1,4 +1,4 @@
-//! A libvirtd of the lab's own: inside the lab's network namespace, with its configuration, sockets and state in one directory of the run.
+//! A libvirtd of the lab's own: inside the lab's network namespace where there is one, with its configuration, sockets and state in one directory of the run.
 //!
 //! libvirtd has its directories compiled in. So it gets a mount namespace in which the run's own directories lie there instead; the
 //! host's libvirt, if there is one, is neither seen nor touched, and everything goes away with the process.
@@ -57,12 +57,12 @@ pub(super) struct Libvirtd {
 }
 
 impl Libvirtd {
-    /// Start one in the network namespace `network`, with its files in the directory `home`, and wait until it answers. What it learns of
+    /// Start one in the network namespace `network` (`None` = that of the caller), with its files in the directory `home`, and wait until it answers. What it learns of
     /// the emulator is kept in `cache`, for all runs.
     ///
     /// # Errors
     /// When it cannot be started or does not answer; it is gone then.
-    pub(super) fn start(host: &dyn Host, label: &Label, network: &Path, home: &Path, cache: &Path) -> io::Result<Self> {
+    pub(super) fn start(host: &dyn Host, label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io::Result<Self> {
         host.step("libvirtd files")?;
         prepare(home, cache)?;
         host.step("libvirtd")?;
@@ -178,7 +178,7 @@ fn quoted(path: &Path) -> io::Result<String> {
 }
 
 /// A child that begins inside the namespaces: a thread of its own enters them and makes it.
-fn spawn(label: &Label, network: &Path, home: &Path, cache: &Path) -> io::Result<Child> {
+fn spawn(label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io::Result<Child> {
     let log = fs::File::create(home.join("libvirtd.log"))?;
     let mut command = Command::new("sh");
     command
@@ -194,7 +194,7 @@ fn spawn(label: &Label, network: &Path, home: &Path, cache: &Path) -> io::Result
     // SAFETY: between fork and exec this makes two system calls and touches no memory of ours.
     unsafe { command.pre_exec(adopt) };
     let enter = || -> io::Result<Child> {
-        enter_netns(network)?;
+        network.map_or(Ok(()), enter_netns)?;
         // SAFETY: only the mount namespace of this short-lived thread is unshared; no file descriptor table or memory changes.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?;
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;

@@ -18,6 +18,7 @@ mod guest;
 mod image;
 pub(crate) mod libvirtd;
 mod merge;
+mod network;
 mod pins;
 mod relay;
 mod seed;
@@ -26,12 +27,11 @@ mod xml;
 
 use std::{
     io,
-    net::SocketAddr,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rookery_host::{Host, RealHost, netns_path, volume::VolumeSpec};
+use rookery_host::{Host, RealHost, volume::VolumeSpec};
 use rookery_study::vm_shape::LEAST_MEMORY_MIB;
 
 pub use accel::{Accelerator, AcceleratorChoice, choose_accelerator};
@@ -42,9 +42,7 @@ pub use rookery_study::vm_shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskSh
 
 use crate::{
     Guest, GuestError, GuestSpec, Kind, Lab, Patience, Progress, Provision, Recipe, Site, Template, Volume,
-    container::network,
     ground::Ground,
-    label::run_name,
     patient,
     site::{check_spec, clone_dir, log_file},
     storage::Store,
@@ -53,6 +51,7 @@ use crate::{
 use building::Watch;
 use guest::{Parts, Shared, VmGuest};
 use libvirtd::Libvirtd;
+use network::LabNetwork;
 
 /// Directory below that of the templates where libvirt keeps what it has learnt of the emulator: seconds for each run otherwise.
 const CACHE: &str = "libvirt-cache";
@@ -62,7 +61,7 @@ pub(crate) struct VmLab {
     // Fields go in their order: the daemon ends before the ground is swept.
     libvirtd: Libvirtd,
     ground: Ground,
-    network: PathBuf,
+    network: LabNetwork,
     shape: VmShape,
     shared: Arc<Shared>,
     system: Mutex<Option<image::System>>,
@@ -75,14 +74,13 @@ impl VmLab {
         check_shape(&shape)?;
         let ground = Ground::open(Kind::Vm, site, host)?;
         let fail = |name: &'static str| move |error: io::Error| step("lab", name, &error);
-        network::make_lab_network(&*ground.host, &ground.label).map_err(fail("making the lab's network"))?;
-        let network = netns_path(&run_name(&ground.label.run));
+        let network = LabNetwork::open(&*ground.host, &ground.label, &shape.nic).map_err(fail("making the lab's network"))?;
         let home = ground.vm_root();
         std::fs::create_dir_all(&home).map_err(fail("making libvirt's directory"))?;
         let accelerator = choose_accelerator(&RealHost, &home);
         let cache = ground.site.templates.join(CACHE);
         let libvirtd =
-            Libvirtd::start(&*ground.host, &ground.label, &network, &home, &cache).map_err(fail("starting the lab's libvirt"))?;
+            Libvirtd::start(&*ground.host, &ground.label, network.namespace(), &home, &cache).map_err(fail("starting the lab's libvirt"))?;
         let shared = Arc::new(Shared {
             label: ground.label.clone(),
             cgroups: ground.cgroups.clone(),
@@ -90,7 +88,7 @@ impl VmLab {
             virsh: libvirtd.virsh.clone(),
             home,
             accelerator,
-            network: network.clone(),
+            network: network.namespace().map(Path::to_owned),
         });
         Ok(Self {
             libvirtd,
@@ -135,7 +133,7 @@ impl Lab for VmLab {
     }
 
     fn network(&self) -> Option<&Path> {
-        Some(&self.network)
+        self.network.namespace()
     }
 
     fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
@@ -163,7 +161,7 @@ impl Lab for VmLab {
             );
             return Err(fail(io::Error::other(what)));
         }
-        let address = SocketAddr::from((network::guest_address(spec.number).map_err(fail)?, spec.port));
+        let plug = self.network.plug(spec.number, spec.port).map_err(fail)?;
         let store = self.store(spec, provision)?;
         let watch = Watch {
             told: &|_, _| {},
@@ -173,7 +171,7 @@ impl Lab for VmLab {
         let image = image::disk(&self.ground, template, self.shape.disk.size_mib, watch)?;
         let site = &self.ground.site.dir;
         let parts = Parts {
-            address,
+            plug,
             shape: self.shape.clone(),
             site,
             directory: clone_dir(site, &spec.name),
@@ -194,10 +192,7 @@ impl Lab for VmLab {
 }
 
 fn check_shape(shape: &VmShape) -> Result<(), GuestError> {
-    let mut problems = shape.problems();
-    if shape.nic.network != Network::Lab {
-        problems.push("guests of a lab are on the lab's own network: leave the network out".to_owned());
-    }
+    let problems = shape.problems();
     if problems.is_empty() {
         return Ok(());
     }

@@ -9,6 +9,7 @@ mod fixture;
 mod program;
 mod traces;
 mod vm_cases;
+mod vm_network_cases;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rookery_guest::{Kind, check_host};
@@ -40,7 +41,7 @@ fn trials() -> Vec<Trial> {
         (Kind::Fake, "fake", vec![cases::ALL]),
         (Kind::Bare, "bare", vec![cases::ALL, bare]),
         (Kind::Container, "container", vec![cases::ALL, bare, container_cases::CASES]),
-        (Kind::Vm, "vm", vec![cases::VM, vm_cases::CASES]),
+        (Kind::Vm, "vm", vec![cases::VM, vm_cases::CASES, vm_network_cases::CASES]),
     ];
     let mut trials = Vec::new();
     for (kind, name, sets) in kinds {
