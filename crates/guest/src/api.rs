@@ -17,7 +17,7 @@ use crate::{
     health::Health,
     storage::{InForce, Provision, Volume},
     template::Lease,
-    vm::VmCounters,
+    vm::{VmCounters, VmProbe},
 };
 
 /// Kinds of guest.
@@ -277,9 +277,13 @@ pub trait Guest: Send {
     fn memory_kills(&self) -> u64 {
         0
     }
-    /// What libvirt and its own kernel count of a virtual machine that runs; `None` for other kinds.
-    fn vm_counters(&self) -> Option<VmCounters> {
+    /// A reader of what libvirt and its own kernel count of a virtual machine that runs; `None` for other kinds. Take it after the start.
+    fn vm_probe(&self) -> Option<VmProbe> {
         None
+    }
+    /// What they count now.
+    fn vm_counters(&self) -> Option<VmCounters> {
+        self.vm_probe()?()
     }
     /// Its data directory as the host sees it. Those of a virtual machine lie on its own disk: the host sees them as they were at the last
     /// [`Guest::stop`], and before the first one not at all.

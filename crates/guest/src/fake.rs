@@ -267,7 +267,7 @@ impl Guest for FakeGuest {
         let mut usage = Usage {
             cpu_us: 0,
             memory_bytes: 1 << 20,
-            io: None,
+            ..Usage::default()
         };
         Box::new(move || {
             usage.cpu_us += 1000;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Usage, UsageProbe, process_numbers, process_stat};
+use rookery_host::{CpuSplit, Usage, UsageProbe, process_numbers, process_stat};
 
 /// How often new members are looked for; in between only known ones are read, which is cheap.
 const RESCAN: Duration = Duration::from_secs(5);
@@ -17,7 +17,7 @@ pub(crate) fn group_usage_probe(group: u32) -> UsageProbe {
         group,
         known: HashSet::new(),
         scanned: None,
-        peak_cpu_us: 0,
+        peak: CpuSplit::default(),
     };
     Box::new(move || members.read())
 }
@@ -45,7 +45,7 @@ struct Members {
     group: u32,
     known: HashSet<u32>,
     scanned: Option<Instant>,
-    peak_cpu_us: u64,
+    peak: CpuSplit,
 }
 
 impl Members {
@@ -66,21 +66,23 @@ impl Members {
     fn sum(&mut self) -> Option<Usage> {
         let page = rustix::param::page_size() as u64;
         let group = self.group;
-        let mut usage = Usage::default();
+        let (mut usage, mut split) = (Usage::default(), CpuSplit::default());
         let mut living = 0;
         self.known.retain(|pid| {
             let Some(stat) = process_stat(*pid).filter(|stat| stat.group == group) else {
                 return false;
             };
-            usage.cpu_us = usage.cpu_us.saturating_add(stat.cpu_us);
+            split.user_us = split.user_us.saturating_add(stat.cpu_us.saturating_sub(stat.system_us));
+            split.system_us = split.system_us.saturating_add(stat.system_us);
             usage.memory_bytes = usage.memory_bytes.saturating_add(stat.resident_pages.saturating_mul(page));
             living += usize::from(!matches!(stat.state, 'Z' | 'X'));
             true
         });
         // A member that ends takes its time to its parent, or away: the sum must not go back.
-        self.peak_cpu_us = self.peak_cpu_us.max(usage.cpu_us);
+        self.peak = split.at_least(self.peak);
         (living > 0).then_some(Usage {
-            cpu_us: self.peak_cpu_us,
+            cpu_us: self.peak.user_us.saturating_add(self.peak.system_us),
+            split: Some(self.peak),
             ..usage
         })
     }

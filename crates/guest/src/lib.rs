@@ -31,7 +31,8 @@ mod template;
 mod vm;
 
 pub use api::{
-    Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe, Progress, Recipe, Site, Template, Versions, patient,
+    Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe, Progress, Recipe, Site, Template,
+    Versions, patient,
 };
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use fake::{FakeBehaviour, FakeLab, FakeStep};
@@ -48,5 +49,6 @@ pub use storage::{InForce, Provision, Volume, check_storage};
 pub use template::{LayerKind, TemplateChoice, TemplateInfo, TemplateRemoval, build_template, remove_templates, short_digest, templates};
 pub use vm::{
     Accelerator, AcceleratorChoice, CpuModel, DiskCache, DiskClone, DiskCounters, DiskIo, DiskShape, GuestPins, InsideCounters,
-    MemoryShape, Network, NetworkShape, OutsideCounters, Pins, VmCounters, VmShape, audit_pins, choose_accelerator, pin_table, vm_agent,
+    MemoryShape, Network, NetworkShape, OutsideCounters, Pins, VmCounters, VmProbe, VmShape, audit_pins, choose_accelerator, pin_table,
+    vm_agent,
 };

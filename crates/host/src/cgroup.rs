@@ -18,7 +18,8 @@ use crate::{
     io_usage::IoReader,
     mounts::{Mount, mounts},
     process::Identity,
-    usage::{Usage, UsageProbe},
+    usage::{CpuSplit, Usage, UsageProbe},
+    usage_split,
 };
 
 /// Limit on the depth of groups below one of ours; guests have no reason to nest deeper.
@@ -123,12 +124,29 @@ impl Cgroups {
         };
         let mut cpu = file("cpuacct", "cpuacct.usage", "cpu.stat");
         let mut memory = file("memory", "memory.usage_in_bytes", "memory.current");
+        // Version 2 has the parts beside the sum.
+        let mut parts = self
+            .v1
+            .get("cpuacct")
+            .map(|point| Reading::new(Some(point.join(group).join("cpuacct.stat"))));
         let io = IoReader::of(self, group);
+        let mut before = CpuSplit::default();
         Box::new(move || {
+            let text = cpu.read()?;
+            let cpu_us = parse_cpu_us(&text)?;
+            let told = match &mut parts {
+                Some(parts) => parts.read(),
+                None => Some(text),
+            };
+            let split = told.and_then(|told| usage_split::of_group(&told, cpu_us)).map(|split| {
+                before = split.at_least(before);
+                before
+            });
             Some(Usage {
-                cpu_us: parse_cpu_us(&cpu.read()?)?,
+                cpu_us,
                 memory_bytes: memory.read()?.trim().parse().ok()?,
                 io: io.read(),
+                split,
             })
         })
     }
@@ -347,7 +365,7 @@ mod tests {
             Some(Usage {
                 cpu_us: 1234,
                 memory_bytes: 4096,
-                io: None
+                ..Usage::default()
             })
         );
     }
@@ -356,7 +374,7 @@ mod tests {
     fn version_2() {
         let tree = tree(V2);
         assert_eq!(tree.cgroups.layout(), Layout::V2);
-        tree.put("rookery/r/g1/cpu.stat", "usage_usec 77\nuser_usec 70\n");
+        tree.put("rookery/r/g1/cpu.stat", "usage_usec 77\nuser_usec 70\nsystem_usec 7\n");
         tree.put("rookery/r/g1/memory.current", "8192\n");
         let mut probe = tree.cgroups.usage_probe("rookery/r/g1");
         assert_eq!(
@@ -364,7 +382,12 @@ mod tests {
             Some(Usage {
                 cpu_us: 77,
                 memory_bytes: 8192,
-                io: None
+                io: None,
+                split: Some(CpuSplit {
+                    user_us: 70,
+                    system_us: 7,
+                    ..CpuSplit::default()
+                })
             })
         );
         tree.put("rookery/r/g1/cpu.stat", "usage_usec 99\nuser_usec 70\n");

@@ -23,6 +23,8 @@ pub mod settings;
 mod state_dir;
 mod topology;
 mod usage;
+mod usage_split;
+mod usage_vcpus;
 pub mod volume;
 
 pub use cgroup::{Cgroups, Layout};
@@ -36,4 +38,5 @@ pub use process::{Identity, await_end, environ, process_numbers, process_stat};
 pub use run_id::RunId;
 pub use state_dir::{StateDir, StateLock};
 pub use topology::{Topology, TopologyError};
-pub use usage::{IoUsage, Usage, UsageProbe};
+pub use usage::{CpuSplit, IoUsage, Usage, UsageProbe};
+pub use usage_vcpus::machine_usage_probe;

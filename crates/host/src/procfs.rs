@@ -42,6 +42,10 @@ pub struct ProcessStat {
     pub group: u32,
     /// CPU time of the process and of its children that it has waited for, us.
     pub cpu_us: u64,
+    /// Of it in the kernel, us.
+    pub system_us: u64,
+    /// Of it in the code of guests of KVM, us; this thread's own alone.
+    pub guest_us: u64,
     /// Start time, ticks since boot; with the pid it identifies a process.
     pub start_ticks: u64,
     /// Resident memory, pages.
@@ -56,15 +60,17 @@ pub fn parse_process_stat(text: &str) -> Option<ProcessStat> {
     // fields[0] is field 3 of proc_pid_stat(5).
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     let signed = |field: usize| Some(u64::try_from(fields.get(field - 3)?.parse::<i64>().ok()?).unwrap_or(0));
-    let ticks = number(14)?
-        .saturating_add(number(15)?)
-        .saturating_add(signed(16)?)
-        .saturating_add(signed(17)?);
+    let us = |ticks: u64| ticks.saturating_mul(1_000_000 / TICKS_PER_SECOND);
+    let user = number(14)?.saturating_add(signed(16)?);
+    let system = number(15)?.saturating_add(signed(17)?);
     Some(ProcessStat {
         state: fields.first()?.chars().next()?,
         parent: u32::try_from(number(4)?).ok()?,
         group: u32::try_from(number(5)?).ok()?,
-        cpu_us: ticks.saturating_mul(1_000_000 / TICKS_PER_SECOND),
+        cpu_us: us(user.saturating_add(system)),
+        system_us: us(system),
+        // Old kernels end before it.
+        guest_us: us(number(43).unwrap_or(0)),
         start_ticks: number(22)?,
         resident_pages: signed(24)?,
     })
@@ -144,6 +150,8 @@ mod tests {
                 parent: 7,
                 group: 42,
                 cpu_us: 2_000_000,
+                system_us: 750_000,
+                guest_us: 0,
                 start_ticks: 777,
                 resident_pages: 512
             }

@@ -2,56 +2,32 @@
 
 use rookery_stats::{IoRates, Measurement, ResourceSample};
 
-use crate::cpu::{HOST, is_guest};
+use crate::{cpu::HOST, window};
 
 /// Mean rates of all guests together inside the window, each sample weighted by the time since the one before; `None` where no guest was counted, or
 /// not every one.
 #[must_use]
 pub fn guest_io(resources: &[ResourceSample], measurement: &Measurement) -> Option<IoRates> {
-    let mut subjects: Vec<&str> = resources
-        .iter()
-        .filter(|sample| is_guest(sample))
-        .map(|sample| sample.subject.as_str())
-        .collect();
-    subjects.sort_unstable();
-    subjects.dedup();
-    let rates: Option<Vec<IoRates>> = subjects.iter().map(|subject| mean_io(resources, subject, measurement)).collect();
-    rates.filter(|rates| !rates.is_empty()).map(|rates| {
-        rates
-            .iter()
-            .fold(IoRates::default(), |sum, next| combined(&sum, next, |sum, next| sum + next))
-    })
+    window::over_guests(resources, measurement, rates).map(named)
 }
 
 /// Mean rates of the host's disks inside the window, whoever asked them; `None` without samples that have any.
 #[must_use]
 pub fn host_io(resources: &[ResourceSample], measurement: &Measurement) -> Option<IoRates> {
-    mean_io(resources, HOST, measurement)
+    window::mean(resources, HOST, measurement, rates).map(named)
 }
 
-/// Mean rates of one subject inside the window; `None` without samples that have any.
-fn mean_io(resources: &[ResourceSample], subject: &str, measurement: &Measurement) -> Option<IoRates> {
-    let window = &measurement.window;
-    let (mut sum, mut time, mut last) = (IoRates::default(), 0.0, None);
-    for sample in resources.iter().filter(|sample| sample.subject == subject) {
-        if let (Some(previous), Some(io)) = (last, &sample.io) {
-            let overlap = sample.at_s.min(window.end_s) - f64::max(previous, window.start_s);
-            if overlap > 0.0 {
-                sum = combined(&sum, io, |sum, rate| sum + rate * overlap);
-                time += overlap;
-            }
-        }
-        last = Some(sample.at_s);
-    }
-    (time > 0.0).then(|| combined(&sum, &sum, |sum, _| sum / time))
+fn rates(sample: &ResourceSample) -> Option<[f64; 4]> {
+    let io = sample.io?;
+    Some([io.reads_per_s, io.writes_per_s, io.read_bytes_per_s, io.written_bytes_per_s])
 }
 
-fn combined(a: &IoRates, b: &IoRates, with: impl Fn(f64, f64) -> f64) -> IoRates {
+fn named([reads_per_s, writes_per_s, read_bytes_per_s, written_bytes_per_s]: [f64; 4]) -> IoRates {
     IoRates {
-        reads_per_s: with(a.reads_per_s, b.reads_per_s),
-        writes_per_s: with(a.writes_per_s, b.writes_per_s),
-        read_bytes_per_s: with(a.read_bytes_per_s, b.read_bytes_per_s),
-        written_bytes_per_s: with(a.written_bytes_per_s, b.written_bytes_per_s),
+        reads_per_s,
+        writes_per_s,
+        read_bytes_per_s,
+        written_bytes_per_s,
     }
 }
 
@@ -83,6 +59,7 @@ mod tests {
                 read_bytes_per_s: 4096.0 * reads_per_s,
                 ..IoRates::default()
             }),
+            parts: None,
         }
     }
 

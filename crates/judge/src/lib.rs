@@ -10,5 +10,6 @@ pub mod predict;
 mod run;
 pub mod search;
 pub mod trust;
+mod window;
 
 pub use run::{Run, TrialData};

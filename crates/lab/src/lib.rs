@@ -16,6 +16,7 @@ mod growth;
 mod host_settings;
 mod labs;
 mod ledger;
+mod machines;
 mod offered;
 mod readings;
 mod rehearsal;

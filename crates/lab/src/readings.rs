@@ -111,7 +111,7 @@ impl Databases<'_> {
 }
 
 /// Sleep until `moment`; whether the load lasted until then.
-fn wait(moment: Instant, over: &AtomicBool) -> bool {
+pub(crate) fn wait(moment: Instant, over: &AtomicBool) -> bool {
     loop {
         let left = moment.saturating_duration_since(Instant::now());
         // The load may end with the window: a look that comes a little early is as good.

@@ -95,7 +95,7 @@ impl Stage<'_> {
         } else {
             stack::open(study)
         };
-        let template = stack.template(&self.place, point.database)?;
+        let template = self.place.grounded(stack.as_ref(), point.database)?;
         let began = Instant::now();
         let failed = |what: String| LabError::Rehearsal {
             point: point.label(),

@@ -105,6 +105,7 @@ fn samples(measurement: &Measurement, usage: &[Vec<f64>], point: &Point) -> Vec<
                 cpu_cores,
                 memory_bytes,
                 io: None,
+                parts: None,
             });
         };
         let (mut cores, mut bytes) = (0.0, HOST_BYTES + DRIVER_BYTES);
@@ -158,6 +159,7 @@ impl Stage<'_> {
                 audits: audits.collect(),
                 measurement: outcome.measurement,
                 resources: outcome.resources,
+                machines: Vec::new(),
                 clock_step: None,
                 deaths: Vec::new(),
                 starved: Vec::new(),

@@ -66,6 +66,14 @@ impl Place<'_> {
         self.lab.template(recipe, &patience)
     }
 
+    /// All that guests of a stack with such data stand on, built or found.
+    pub(crate) fn grounded(&self, stack: &dyn Stack, data: PointData) -> Result<Template, LabError> {
+        let template = stack.template(self, data)?;
+        self.lab
+            .prepare(&template, &|what, detail| self.building(what, detail.to_owned()), &|| self.go_on())?;
+        Ok(template)
+    }
+
     /// Tell of a part of a template that takes a while.
     pub(crate) fn building(&self, what: &str, detail: String) {
         (self.listener)(&Event::Building {

@@ -15,7 +15,7 @@ use rookery_driver::Progress;
 use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, ProcessProbe, Template, remove_all, start_all};
 use rookery_host::{RunId, Usage, UsageProbe, process_stat, residence::Residence};
 use rookery_monitor::{Sampler, host_probe};
-use rookery_stats::{DatabaseReadings, Measurement, ResourceSample};
+use rookery_stats::{DatabaseReadings, MachineLook, Measurement, ResourceSample};
 use rookery_store::{GuestLog, Outcome, TrialRecord, Tuning};
 use rookery_study::{GuestKind, Plan, Point, Study, Trial};
 use rookery_workload::orderentry::{HitTarget, Isolation};
@@ -26,6 +26,7 @@ use crate::{
     fate::{Death, Starved, starved},
     host_settings::HostSettings,
     ledger,
+    machines::Machines,
     readings::{self, Course, Databases},
     residence::{self, Looks},
     stack::{self, Found, OrderEntry, Place, Reading, Stack},
@@ -63,6 +64,8 @@ pub(crate) struct Act<'a> {
 pub(crate) struct Driven {
     pub(crate) measurement: Measurement,
     resources: Vec<ResourceSample>,
+    /// Looks at the guests that are machines.
+    machines: Vec<MachineLook>,
     pub(crate) deaths: Vec<Death>,
     /// Where the threads of each guest ran.
     seen: Vec<Residence>,
@@ -94,7 +97,7 @@ impl Stage<'_> {
             return self.compute(trial, point, system);
         }
         let act = self.act(trial);
-        let template = match act.stack.template(&self.place, point.database) {
+        let template = match self.place.grounded(act.stack.as_ref(), point.database) {
             Err(_) if self.stopped() => return Ok(None),
             template => template?,
         };
@@ -244,6 +247,7 @@ impl Stage<'_> {
         let Driven {
             measurement,
             resources,
+            machines,
             deaths,
             seen,
             silent,
@@ -294,6 +298,7 @@ impl Stage<'_> {
             Evidence {
                 measurement,
                 resources,
+                machines,
                 clock_step,
                 audits,
                 deaths,
@@ -319,13 +324,15 @@ impl Stage<'_> {
         probes.push(("host".to_owned(), host_probe()));
         probes.push(("driver".to_owned(), own_probe()));
         let databases = act.databases(guests);
+        let machines = Machines::of(guests);
         let processes = guests.iter().map(|guest| guest.process_probe()).collect();
         let (end_load, beside) = (AtomicBool::new(false), Beside::default());
         let deaths = Mutex::new(Vec::new());
-        let (measured, resources, seen, told) = thread::scope(|scope| {
+        let (measured, resources, seen, told, looks) = thread::scope(|scope| {
             let sampled = scope.spawn(|| beside.sample(probes, traffic));
             let seen = scope.spawn(|| beside.look(processes, traffic));
             let told = databases.as_ref().map(|databases| scope.spawn(|| beside.ask(databases, traffic)));
+            let looks = machines.map(|machines| scope.spawn(|| beside.look_at(machines, traffic)));
             scope.spawn(|| self.watch(guests, &end_load, &beside.over, &deaths));
             let begun = |start: Instant| {
                 let _ = beside.begun.set(start);
@@ -340,6 +347,7 @@ impl Stage<'_> {
                 sampled.join().unwrap_or_else(|_| panicked()),
                 seen.join().unwrap_or_default(),
                 told.map(|told| told.join().unwrap_or_default()),
+                looks.map(|looks| looks.join().unwrap_or_default()),
             )
         });
         let mut measurement = measured?;
@@ -347,6 +355,7 @@ impl Stage<'_> {
         Ok(Driven {
             measurement,
             resources: resources?,
+            machines: looks.unwrap_or_default(),
             deaths: deaths.into_inner().unwrap_or_default(),
             seen,
             silent,
@@ -435,11 +444,17 @@ impl Beside {
     }
 
     fn ask(&self, databases: &Databases<'_>, traffic: &Traffic) -> Vec<Result<DatabaseReadings, String>> {
-        let (Some((from, steady)), Some(start)) = (self.window(traffic), self.start()) else {
-            return Vec::new();
-        };
+        self.course(traffic).map_or_else(Vec::new, |load| databases.watch(load, &self.over))
+    }
+
+    fn look_at(&self, machines: Machines, traffic: &Traffic) -> Vec<MachineLook> {
+        self.course(traffic).map_or_else(Vec::new, |load| machines.watch(load, &self.over))
+    }
+
+    fn course(&self, traffic: &Traffic) -> Option<Course> {
+        let ((from, steady), start) = (self.window(traffic)?, self.start()?);
         let end = start + traffic.phases().load_end();
-        databases.watch(Course { start, from, steady, end }, &self.over)
+        Some(Course { start, from, steady, end })
     }
 
     fn window(&self, traffic: &Traffic) -> Option<(Instant, Duration)> {
@@ -567,6 +582,7 @@ pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
         measurement: None,
         verdict: None,
         resources: Vec::new(),
+        machines: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: Vec::new(),

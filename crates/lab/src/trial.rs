@@ -1,7 +1,7 @@
 //! From evidence to a record: audits, faults, verdict, outcome.
 
 use rookery_stats::{
-    GuestMeasurement, Measurement, Mode, ResourceSample,
+    GuestMeasurement, MachineLook, Measurement, Mode, ResourceSample,
     checks::{Remark, of_trial},
     qos,
 };
@@ -19,6 +19,7 @@ use crate::{
 pub(crate) struct Evidence {
     pub(crate) measurement: Measurement,
     pub(crate) resources: Vec<ResourceSample>,
+    pub(crate) machines: Vec<MachineLook>,
     /// A wall clock that was set during the load.
     pub(crate) clock_step: Option<Remark>,
     pub(crate) audits: Vec<OrderAudit>,
@@ -35,6 +36,7 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
     let Evidence {
         measurement,
         resources,
+        machines,
         clock_step,
         audits,
         deaths,
@@ -82,6 +84,7 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
         verdict: Some(verdict),
         measurement: Some(measurement),
         resources,
+        machines,
         audits,
         logs,
         tunings,
@@ -188,6 +191,7 @@ mod tests {
             measurement: None,
             verdict: None,
             resources: Vec::new(),
+            machines: Vec::new(),
             audits: Vec::new(),
             logs: Vec::new(),
             tunings: Vec::new(),

@@ -26,6 +26,7 @@ pub fn host_probe() -> UsageProbe {
             cpu_us: cpu.busy_us,
             memory_bytes: memory.total.saturating_sub(memory.available),
             io: disks(),
+            split: None,
         })
     })
 }

@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{IoUsage, Usage, UsageProbe};
-use rookery_stats::{IoRates, ResourceSample};
+use rookery_host::{CpuSplit, IoUsage, Usage, UsageProbe};
+use rookery_stats::{CpuParts, IoRates, ResourceSample};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// Most samples that are kept (about 100 bytes each); a day of 20 subjects at one a second. Sampling ends there.
@@ -90,6 +90,10 @@ impl Subject {
             cpu_cores: cpu_s / span.as_secs_f64(),
             memory_bytes: usage.memory_bytes,
             io: before.io.zip(usage.io).map(|(before, now)| rates(before, now, span.as_secs_f64())),
+            parts: before
+                .split
+                .zip(usage.split)
+                .map(|(before, now)| parts(before, now, span.as_secs_f64())),
         })
     }
 }
@@ -102,6 +106,17 @@ fn rates(before: IoUsage, now: IoUsage, seconds: f64) -> IoRates {
         writes_per_s: rate(|usage| usage.writes),
         read_bytes_per_s: rate(|usage| usage.read_bytes),
         written_bytes_per_s: rate(|usage| usage.written_bytes),
+    }
+}
+
+/// CPU time of two readings as cores.
+fn parts(before: CpuSplit, now: CpuSplit, seconds: f64) -> CpuParts {
+    let cores = |of: fn(CpuSplit) -> u64| of(now).saturating_sub(of(before)) as f64 / 1e6 / seconds;
+    CpuParts {
+        user: cores(|split| split.user_us),
+        system: cores(|split| split.system_us),
+        guest: cores(|split| split.guest_us),
+        emulator: cores(|split| split.emulator_us),
     }
 }
 
@@ -176,6 +191,12 @@ mod tests {
                     reads: 10 * n,
                     ..IoUsage::default()
                 }),
+                // Three quarters in the guest, a quarter in its emulator.
+                split: Some(CpuSplit {
+                    guest_us: n * 750_000,
+                    emulator_us: n * 250_000,
+                    ..CpuSplit::default()
+                }),
             })
         });
         let origin = Instant::now() + Duration::from_secs(3600);
@@ -193,6 +214,11 @@ mod tests {
         // Ten reads for each second of CPU time.
         let io = |sample: &ResourceSample| sample.io.expect("counted").reads_per_s / sample.cpu_cores;
         assert!(samples.iter().all(|sample| (io(sample) - 10.0).abs() < 1e-6), "{samples:?}");
+        let shares = |sample: &ResourceSample| {
+            let parts = sample.parts.expect("told");
+            [parts.user, parts.system, parts.guest, parts.emulator].map(|part| (100.0 * part / sample.cpu_cores).round())
+        };
+        assert!(samples.iter().all(|sample| shares(sample) == [0.0, 0.0, 75.0, 25.0]), "{samples:?}");
     }
 
     #[test]

@@ -270,6 +270,7 @@ pub(crate) fn record(point: &Point, repeat: u32, qos: &Qos) -> TrialRecord {
         audits: measurement.guests.iter().map(acknowledged).collect(),
         measurement: Some(measurement),
         resources: resources(&names, point.capacity_cpus),
+        machines: Vec::new(),
         logs: names.iter().map(log).collect(),
         tunings: names.iter().map(tuning).collect(),
         ready_s: 0.25 * loss,
@@ -385,6 +386,7 @@ fn resources(guests: &[String], capacity: f64) -> Vec<ResourceSample> {
                 cpu_cores,
                 memory_bytes: memory_mib << 20,
                 io: None,
+                parts: None,
             });
         };
         guests

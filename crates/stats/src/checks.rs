@@ -292,6 +292,7 @@ mod tests {
                 cpu_cores: 1.0,
                 memory_bytes: (200 << 20) + u64::from(second) * (slope << 20),
                 io: None,
+                parts: None,
             };
             (0..70).map(sample).collect()
         };

@@ -16,6 +16,7 @@ mod effect;
 mod error_class;
 pub mod faults;
 mod histogram;
+mod machine;
 mod measurement;
 mod multiple;
 mod omission;
@@ -35,9 +36,10 @@ pub use detectable::{POWER, detectable_between, detectable_paired, pairs_for, re
 pub use effect::{Alias, Basis, Change, Contrast, Design, Effect, Goal, Observation, effect, holm, interaction};
 pub use error_class::ErrorClass;
 pub use histogram::{BlobError, Latencies};
+pub use machine::{MachineInside, MachineLook, MachineOutside};
 pub use measurement::{
-    ArrivalCounts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Measurement, Mode, OperationMeasurement, Pacing,
-    ResourceSample, SecondSample, ShopCounters, Window,
+    ArrivalCounts, CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Measurement, Mode, OperationMeasurement,
+    Pacing, ResourceSample, SecondSample, ShopCounters, Window,
 };
 pub use multiple::benjamini_hochberg;
 pub use omission::{HiddenFreeze, hidden_freezes};

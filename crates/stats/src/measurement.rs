@@ -255,6 +255,24 @@ pub struct ResourceSample {
     /// Requests to block devices since the previous sample; `None` where nobody counts them.
     #[serde(default)]
     pub io: Option<IoRates>,
+    /// Where those cores went; `None` where nobody tells.
+    #[serde(default)]
+    pub parts: Option<CpuParts>,
+}
+
+/// Parts of the CPU time that a guest used, in cores; together they are the whole.
+///
+/// Of processes and containers there are `user` and `system`; of a virtual machine there are `guest`, `system` and `emulator`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuParts {
+    /// In programs.
+    pub user: f64,
+    /// In the host's kernel; of a virtual machine: on behalf of its vCPUs.
+    pub system: f64,
+    /// In the code of a virtual machine, its kernel included; under TCG its translation is part of it.
+    pub guest: f64,
+    /// In all else of the emulator.
+    pub emulator: f64,
 }
 
 /// Requests to block devices, each second.

@@ -12,7 +12,7 @@ use serde_json::{Map, Number, Value, json};
 use crate::{Store, StoreError};
 
 /// File name and query of every exported table. Histograms stay in the store: they are no text.
-const TABLES: [(&str, &str); 15] = [
+const TABLES: [(&str, &str); 16] = [
     ("points", "SELECT * FROM points ORDER BY point"),
     ("trials", "SELECT * FROM trials ORDER BY trial"),
     ("attempts", "SELECT * FROM attempts ORDER BY trial, attempt"),
@@ -35,6 +35,7 @@ const TABLES: [(&str, &str); 15] = [
     ),
     ("verdicts", "SELECT * FROM rules ORDER BY trial, position"),
     ("resources", "SELECT * FROM resources ORDER BY trial, position"),
+    ("machines", "SELECT * FROM machines ORDER BY trial, position"),
     ("audits", "SELECT * FROM audits ORDER BY trial, position"),
     ("tunings", "SELECT * FROM tunings ORDER BY trial, position"),
     ("logs", "SELECT * FROM logs ORDER BY trial, position"),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rookery_stats::{
-    ArrivalCounts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Measurement, Mode, OperationMeasurement,
-    Pacing, ResourceSample, SecondSample, ShopCounters, Window,
+    ArrivalCounts, CpuParts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, IoRates, MachineInside, MachineLook,
+    MachineOutside, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, SecondSample, ShopCounters, Window,
     qos::{PercentileLimit, Qos, judge},
 };
 use rookery_study::{
@@ -199,6 +199,7 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
         verdict: Some(judge(&qos, &measurement)),
         measurement: Some(measurement),
         resources: (0..4).map(resource).collect(),
+        machines: (1..=2).map(look).collect(),
         audits: vec![OrderAudit {
             guest: "g1".to_owned(),
             orders_in_database: 10,
@@ -234,6 +235,50 @@ fn resource(second: u32) -> ResourceSample {
             writes_per_s: 100.0,
             read_bytes_per_s: 204_800.0,
             written_bytes_per_s: 0.0,
+        }),
+        parts: (second > 2).then_some(CpuParts {
+            user: 0.0,
+            system: 0.0625,
+            guest: 0.375,
+            emulator: 0.0625,
+        }),
+    }
+}
+
+/// A look at a machine; only the second one was answered by its kernel.
+fn look(number: u64) -> MachineLook {
+    let count = |n: u64| 100 * number + n;
+    MachineLook {
+        guest: "g1".to_owned(),
+        at_s: number as f64 + 0.25,
+        outside: MachineOutside {
+            cpu_us: count(1),
+            vcpu_us: count(2),
+            vcpu_wait_us: count(3),
+            balloon_bytes: count(4),
+            resident_bytes: count(5),
+            reads: count(6),
+            read_bytes: count(7),
+            writes: count(8),
+            written_bytes: count(9),
+            flushes: count(10),
+            disk_us: count(11),
+            received_bytes: count(12),
+            sent_bytes: count(13),
+            dropped: count(14),
+        },
+        inside: (number == 2).then_some(MachineInside {
+            uptime_us: count(15),
+            user_us: count(16),
+            system_us: count(17),
+            idle_us: count(18),
+            iowait_us: count(19),
+            steal_us: count(20),
+            memory_bytes: count(21),
+            available_bytes: count(22),
+            cpu_pressure_us: Some(count(23)),
+            memory_pressure_us: Some(count(24)),
+            io_pressure_us: None,
         }),
     }
 }

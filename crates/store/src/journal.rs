@@ -246,6 +246,7 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         "rules",
         "verdicts",
         "resources",
+        "machines",
         "audits",
         "tunings",
         "logs",

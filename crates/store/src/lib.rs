@@ -12,6 +12,7 @@ mod export;
 #[cfg(test)]
 mod fixture;
 mod journal;
+mod machines;
 mod model;
 mod open;
 mod pools;

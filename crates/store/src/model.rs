@@ -1,6 +1,6 @@
 //! What a run consists of, as it is handed to and from the store.
 
-use rookery_stats::{Measurement, ResourceSample, qos::Verdict};
+use rookery_stats::{MachineLook, Measurement, ResourceSample, qos::Verdict};
 use rookery_study::{HostFacts, Plan, Study, Trial};
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +125,8 @@ pub struct TrialRecord {
     pub verdict: Option<Verdict>,
     /// Use of CPU and memory.
     pub resources: Vec<ResourceSample>,
+    /// Looks at virtual machines, in the order of time.
+    pub machines: Vec<MachineLook>,
     /// Orders in the databases against orders acknowledged.
     pub audits: Vec<OrderAudit>,
     /// Tails of the guests' logs.

@@ -1,12 +1,12 @@
 //! Reading the record of one trial back; nothing in it is trusted.
 
 use rookery_stats::{
-    DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement, ResourceSample,
-    SecondSample, ShopCounters, Window,
+    CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement,
+    ResourceSample, SecondSample, ShopCounters, Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
-use crate::{GuestLog, OrderAudit, Store, StoreError, TrialRecord, Tuning, cells::Cells};
+use crate::{GuestLog, OrderAudit, Store, StoreError, TrialRecord, Tuning, cells::Cells, machines};
 
 impl Store {
     /// Everything that a trial yielded; `None` when it has not ended (or is not in the plan).
@@ -27,6 +27,7 @@ impl Store {
             measurement: self.measurement(trial)?,
             verdict: self.verdict(trial)?,
             resources: self.of_trial("resources", trial, resource)?,
+            machines: self.of_trial("machines", trial, machines::read)?,
             audits: self.of_trial("audits", trial, audit)?,
             logs: self.of_trial("logs", trial, log)?,
             tunings: self.of_trial("tunings", trial, tuning)?,
@@ -234,7 +235,20 @@ fn resource(cells: &Cells<'_>) -> Result<ResourceSample, String> {
         cpu_cores: cells.real("cpu_cores")?,
         memory_bytes: cells.count("memory_bytes")?,
         io: io_rates(cells)?,
+        parts: cpu_parts(cells)?,
     })
+}
+
+fn cpu_parts(cells: &Cells<'_>) -> Result<Option<CpuParts>, String> {
+    let Some(user) = cells.optional_real("user_cores")? else {
+        return Ok(None);
+    };
+    Ok(Some(CpuParts {
+        user,
+        system: cells.real("system_cores")?,
+        guest: cells.real("guest_cores")?,
+        emulator: cells.real("emulator_cores")?,
+    }))
 }
 
 fn io_rates(cells: &Cells<'_>) -> Result<Option<IoRates>, String> {

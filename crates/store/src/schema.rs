@@ -1,4 +1,4 @@
-//! The schema of `run.sqlite`, version 4.
+//! The schema of `run.sqlite`, version 5.
 //!
 //! | table | one row per | holds |
 //! |---|---|---|
@@ -14,7 +14,8 @@
 //! | `seconds` | second of a guest | the time series |
 //! | `errors`, `error_examples` | class of failures | counts and first examples |
 //! | `verdicts`, `rules` | judged trial, its rules | limits, values, outcomes |
-//! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O are NULL where nobody counts |
+//! | `resources` | sample | CPU, memory and I/O of host, driver and guests; rates of I/O and parts of CPU are NULL where nobody tells |
+//! | `machines` | look at a virtual machine | its counters from outside, and from inside (NULL where the guest did not answer) |
 //! | `audits` | guest of a trial | orders in the database against orders acknowledged |
 //! | `tunings` | setting of a guest | asked, effective, at the end |
 //! | `logs` | guest of a trial | tail of its log |
@@ -35,7 +36,7 @@ use rusqlite::Connection;
 /// Marks the file as ours: `ROOK`.
 pub const APPLICATION_ID: i64 = 0x524f_4f4b;
 /// Version of the schema.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 /// The tables.
 pub const TABLES: &str = "
@@ -113,6 +114,17 @@ CREATE TABLE rules (
 CREATE TABLE resources (
     trial INTEGER NOT NULL REFERENCES trials, position INTEGER NOT NULL, subject TEXT NOT NULL, at_s REAL, cpu_cores REAL,
     memory_bytes INTEGER NOT NULL, reads_per_s REAL, writes_per_s REAL, read_bytes_per_s REAL, written_bytes_per_s REAL,
+    user_cores REAL, system_cores REAL, guest_cores REAL, emulator_cores REAL,
+    PRIMARY KEY (trial, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE machines (
+    trial INTEGER NOT NULL REFERENCES trials, position INTEGER NOT NULL, guest TEXT NOT NULL, at_s REAL, outside_cpu_us INTEGER NOT NULL,
+    vcpu_us INTEGER NOT NULL, vcpu_wait_us INTEGER NOT NULL, balloon_bytes INTEGER NOT NULL, resident_bytes INTEGER NOT NULL,
+    reads INTEGER NOT NULL, read_bytes INTEGER NOT NULL, writes INTEGER NOT NULL, written_bytes INTEGER NOT NULL, flushes INTEGER NOT NULL,
+    disk_us INTEGER NOT NULL, received_bytes INTEGER NOT NULL, sent_bytes INTEGER NOT NULL, dropped INTEGER NOT NULL,
+    inside_uptime_us INTEGER, inside_user_us INTEGER, inside_system_us INTEGER, inside_idle_us INTEGER, inside_iowait_us INTEGER,
+    inside_steal_us INTEGER, inside_memory_bytes INTEGER, inside_available_bytes INTEGER, inside_cpu_pressure_us INTEGER,
+    inside_memory_pressure_us INTEGER, inside_io_pressure_us INTEGER,
     PRIMARY KEY (trial, position)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE audits (

@@ -179,12 +179,12 @@ fn another_schema_is_refused() {
         drop(store);
         refusal(Store::open_read_only(&place.path), &place)
     };
-    insta::assert_snapshot!(altered("PRAGMA user_version = 5"), @r"
-    DIR/run.sqlite: written by a newer Rookery (schema 5; this one reads 4)
+    insta::assert_snapshot!(altered("PRAGMA user_version = 6"), @r"
+    DIR/run.sqlite: written by a newer Rookery (schema 6; this one reads 5)
       mend: read it with that version of Rookery
     ");
     insta::assert_snapshot!(altered("PRAGMA user_version = 1"), @r"
-    DIR/run.sqlite: written by an older Rookery (schema 1; this one reads 4)
+    DIR/run.sqlite: written by an older Rookery (schema 1; this one reads 5)
       mend: read it with that version of Rookery
     ");
     insta::assert_snapshot!(altered("PRAGMA application_id = 7"), @r"

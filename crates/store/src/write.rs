@@ -1,13 +1,14 @@
 //! Writing the record of one trial.
 
 use rookery_stats::{
-    GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement, OrderEntryCounters, qos::Limited, qos::Verdict,
+    CpuParts, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement, OrderEntryCounters, qos::Limited, qos::Verdict,
 };
 use rusqlite::{Transaction, params};
 
 use crate::{
     TrialRecord,
     cells::{int, json_of, name_of},
+    machines,
 };
 
 /// Write everything that a trial yielded.
@@ -218,10 +219,12 @@ fn write_verdict(transaction: &Transaction<'_>, trial: u32, verdict: &Verdict) -
 }
 
 fn write_evidence(transaction: &Transaction<'_>, trial: u32, record: &TrialRecord) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare_cached("INSERT INTO resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    let mut statement =
+        transaction.prepare_cached("INSERT INTO resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")?;
     for (position, sample) in record.resources.iter().enumerate() {
         let memory = int(sample.memory_bytes);
         let io = |of: fn(&IoRates) -> f64| sample.io.as_ref().map(of);
+        let part = |of: fn(&CpuParts) -> f64| sample.parts.as_ref().map(of);
         statement.execute(params![
             trial,
             at(position),
@@ -233,8 +236,13 @@ fn write_evidence(transaction: &Transaction<'_>, trial: u32, record: &TrialRecor
             io(|rates| rates.writes_per_s),
             io(|rates| rates.read_bytes_per_s),
             io(|rates| rates.written_bytes_per_s),
+            part(|parts| parts.user),
+            part(|parts| parts.system),
+            part(|parts| parts.guest),
+            part(|parts| parts.emulator),
         ])?;
     }
+    machines::write(transaction, trial, &record.machines)?;
     let mut statement = transaction.prepare_cached("INSERT INTO audits VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
     for (position, audit) in record.audits.iter().enumerate() {
         statement.execute(params![

@@ -2,26 +2,24 @@
 
 use std::{
     fs, io,
-    io::{BufRead, BufReader, Write},
     net::SocketAddr,
-    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
-use rookery_host::{Cgroups, Hold, Host, Identity, UsageProbe, await_end};
+use rookery_host::{Cgroups, Hold, Host, Identity, UsageProbe, await_end, machine_usage_probe};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::{
     VmShape,
     accel::AcceleratorChoice,
-    counters::{InsideCounters, VmCounters, parse_domstats},
     disk::{clone_image, extract_data},
     domain::{Boot, Domain},
     events::{Event, parse},
     image::{System, disk_image},
+    looks::{VmProbe, ask, probe},
     network::{Plug, link_name},
     relay::{RELAY_PORT, Relay, outside::Outside},
     seed::{Names, Seed},
@@ -42,8 +40,6 @@ use crate::{
 
 /// How long a killed emulator may take to vanish.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
-/// How long the guest's service may take to answer.
-const ANSWER: Duration = Duration::from_secs(5);
 /// How often a guest that was asked to end is looked at.
 const LOOK: Duration = Duration::from_millis(10);
 /// Most bytes of events that are read: a guest may write what it likes.
@@ -308,20 +304,6 @@ impl VmGuest {
             reap(emulator);
         }
     }
-
-    /// One request to the guest's service, and the first line of its answer, if it is to answer.
-    fn ask(&self, word: &str, answers: bool) -> io::Result<String> {
-        let stream = UnixStream::connect(self.control())?;
-        stream.set_read_timeout(Some(ANSWER))?;
-        stream.set_write_timeout(Some(ANSWER))?;
-        (&stream).write_all(format!("{word}\n").as_bytes())?;
-        let mut line = String::new();
-        if answers {
-            use std::io::Read;
-            BufReader::new((&stream).take(MAX_EVENTS as u64)).read_line(&mut line)?;
-        }
-        Ok(line)
-    }
 }
 
 /// The emulator's parent is the lab's libvirt; without it, the emulator may have become ours.
@@ -376,7 +358,11 @@ impl Guest for VmGuest {
     }
 
     fn usage_probe(&self) -> UsageProbe {
-        self.shared.cgroups.usage_probe(&self.group)
+        let group = self.shared.cgroups.usage_probe(&self.group);
+        match self.phase {
+            Phase::Started(Some(emulator)) => machine_usage_probe(group, emulator.pid),
+            _ => group,
+        }
     }
 
     fn process_probe(&self) -> ProcessProbe {
@@ -409,23 +395,8 @@ impl Guest for VmGuest {
         readings
     }
 
-    fn vm_counters(&self) -> Option<VmCounters> {
-        let Phase::Started(Some(_)) = self.phase else { return None };
-        let words = [
-            "domstats",
-            "--cpu-total",
-            "--balloon",
-            "--vcpu",
-            "--interface",
-            "--block",
-            &self.names.domain,
-        ];
-        let outside = self.shared.virsh.run(&*self.shared.host, &words).ok()?;
-        let inside = self.ask("counters", true).ok();
-        Some(VmCounters {
-            outside: parse_domstats(&outside),
-            inside: inside.and_then(|line| serde_json::from_str::<InsideCounters>(line.trim()).ok()),
-        })
+    fn vm_probe(&self) -> Option<VmProbe> {
+        matches!(self.phase, Phase::Started(Some(_))).then(|| probe(Arc::clone(&self.shared), self.names.domain.clone(), self.control()))
     }
 
     fn data_dir(&self) -> &Path {
@@ -452,7 +423,7 @@ impl Guest for VmGuest {
         if self.state() == GuestState::Running {
             let deadline = Instant::now() + grace;
             // A service that cannot be asked is one that does not end.
-            let _ = self.ask("stop", false);
+            let _ = ask(&self.control(), "stop", false);
             while self.state() == GuestState::Running && Instant::now() < deadline {
                 thread::sleep(LOOK);
             }

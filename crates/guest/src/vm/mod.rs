@@ -17,6 +17,7 @@ mod events;
 mod guest;
 mod image;
 pub(crate) mod libvirtd;
+mod looks;
 mod merge;
 mod network;
 mod pins;
@@ -37,6 +38,7 @@ use rookery_study::vm_shape::LEAST_MEMORY_MIB;
 pub use accel::{Accelerator, AcceleratorChoice, choose_accelerator};
 pub use agent::vm_agent;
 pub use counters::{DiskCounters, InsideCounters, OutsideCounters, VmCounters};
+pub use looks::VmProbe;
 pub use pins::{GuestPins, audit_pins, pin_table};
 pub use rookery_study::vm_shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, Network, NetworkShape, Pins, VmShape};
 
@@ -79,8 +81,8 @@ impl VmLab {
         std::fs::create_dir_all(&home).map_err(fail("making libvirt's directory"))?;
         let accelerator = choose_accelerator(&RealHost, &home);
         let cache = ground.site.templates.join(CACHE);
-        let libvirtd =
-            Libvirtd::start(&*ground.host, &ground.label, network.namespace(), &home, &cache).map_err(fail("starting the lab's libvirt"))?;
+        let libvirtd = Libvirtd::start(&*ground.host, &ground.label, network.namespace(), &home, &cache)
+            .map_err(fail("starting the lab's libvirt"))?;
         let shared = Arc::new(Shared {
             label: ground.label.clone(),
             cgroups: ground.cgroups.clone(),

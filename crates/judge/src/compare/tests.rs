@@ -125,6 +125,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
         cpu_cores,
         memory_bytes: 1 << 26,
         io: None,
+        parts: None,
     };
     let samples = (0..14).flat_map(|second| {
         let at = f64::from(second);
@@ -162,6 +163,7 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
         }),
         verdict: None,
         resources: samples.collect(),
+        machines: Vec::new(),
         audits: Vec::new(),
         logs: Vec::new(),
         tunings: vec![Tuning {

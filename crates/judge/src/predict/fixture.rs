@@ -191,11 +191,13 @@ fn record(point: &Point, document: &Document, world: &World, seed: u64) -> Trial
         cpu_cores: busy,
         memory_bytes: 1 << 26,
         io: None,
+        parts: None,
     };
     TrialRecord {
         outcome: Ended::Done,
         reasons: Vec::new(),
         verdict: Some(judge(&document.study().qos, &measurement)),
+        machines: Vec::new(),
         resources: if world.counters {
             guests.iter().flat_map(|name| [sample(name, 0.0), sample(name, WINDOW_S)]).collect()
         } else {

@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Display,
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -46,6 +46,10 @@ pub(super) fn build(
     let mut own = own_lab(place).map_err(|error| error.to_string())?;
     let made = build_in(own.as_deref().unwrap_or(place.lab), empty, &spec, make);
     let closed = own.as_mut().map_or(Ok(()), |lab| lab.close()).map_err(|error| error.to_string());
+    if own.is_some() && made.is_ok() {
+        // Its log tells nothing that anybody would miss.
+        let _ = std::fs::remove_dir_all(own_dir(place));
+    }
     made.and(closed)
 }
 
@@ -55,9 +59,13 @@ fn own_lab(place: &Place<'_>) -> Result<Option<Box<dyn Lab>>, GuestError> {
         return Ok(None);
     }
     let run = builder_run(&place.site.run);
-    let dir = place.site.dir.with_file_name("builder");
+    let dir = own_dir(place);
     let templates = place.site.templates.clone();
     open_lab(Kind::Container, Site { run, dir, templates }).map(Some)
+}
+
+fn own_dir(place: &Place<'_>) -> PathBuf {
+    place.site.dir.with_file_name("builder")
 }
 
 /// The label of the lab in which a run of machines builds.

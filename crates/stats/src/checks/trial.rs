@@ -165,6 +165,7 @@ mod tests {
             cpu_cores: 0.1,
             memory_bytes: u64::from(100 + second) << 20,
             io: None,
+            parts: None,
         };
         let resources: Vec<ResourceSample> = (0..80).map(memory).collect();
         let matters = |intent: &Intent, measurement: &Measurement| {
