@@ -140,7 +140,7 @@ pub fn sweep(
     pool: &str,
     tell: &mut dyn FnMut(&CeilingPoint) -> ControlFlow<()>,
 ) -> Result<Ceiling, FioError> {
-    let tool = host.run(Invocation::new("fio").arg("--version")).map_err(failed)?;
+    let tool = version(host)?;
     let file = DataFile::make(&asked.directory.join(FILE), asked.file_mib)?;
     let mut points = Vec::with_capacity(PATTERNS.len() * BLOCKS_KIB.len() * asked.depths.len());
     for pattern in PATTERNS {
@@ -157,11 +157,24 @@ pub fn sweep(
     }
     Ok(Ceiling {
         pool: pool.to_owned(),
-        tool: tool.trim().to_owned(),
+        tool,
         file_mib: asked.file_mib,
         seconds: asked.seconds,
         points,
     })
+}
+
+/// Whether there is a fio that can measure.
+///
+/// # Errors
+/// When it is missing or does not tell its version.
+pub fn check(host: &dyn Host) -> Result<(), FioError> {
+    version(host).map(drop)
+}
+
+fn version(host: &dyn Host) -> Result<String, FioError> {
+    let said = host.run(Invocation::new("fio").arg("--version")).map_err(failed)?;
+    Ok(said.trim().to_owned())
 }
 
 fn failed(error: CommandError) -> FioError {

@@ -1,20 +1,22 @@
 //! What the storage of a study can do: each different pool is made as for a trial, and measured with fio under the limits of a guest.
 
 use std::{
+    borrow::Cow,
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use rookery_guest::{IoLimits, Kind, Lab, Site, open_lab};
 use rookery_host::{
     Cgroups, RealHost, RunId,
-    fio::{Ceiling, CeilingPoint, FioError, Sweep, sweep},
+    fio::{BLOCKS_KIB, Ceiling, CeilingPoint, FioError, PATTERNS, Sweep, sweep},
     io::{check_throttle, disk_of, limit, make_group},
 };
 use rookery_study::{Plan, StorageUse, Study};
 
-use crate::{LabError, RunDir, storage};
+use crate::{Event, LabError, Listener, RunDir, storage, write_whole};
 
 /// Name of the file beside a run's store that tells what its storage can do: a list of [`Ceiling`]s as JSON.
 pub const CEILINGS: &str = "storage.json";
@@ -27,13 +29,20 @@ pub struct Gauge {
     /// Seconds at each point.
     pub seconds: u32,
     /// Requests under way at once.
-    pub depths: Vec<u32>,
+    pub depths: Cow<'static, [u32]>,
 }
 
 /// Hears of every point as it is measured; breaks to stop.
 pub type Hear<'a> = dyn FnMut(&CeilingPoint) -> ControlFlow<()> + 'a;
 
 impl Gauge {
+    /// What a run takes for the ceilings that its study asks for: some ten seconds for a pool.
+    const OF_RUNS: Self = Self {
+        file_mib: 128,
+        seconds: 1,
+        depths: Cow::Borrowed(&[4, 32]),
+    };
+
     /// Measure the storage below a directory.
     ///
     /// # Errors
@@ -62,6 +71,7 @@ impl Gauge {
         let site = Site {
             run: dir.run().clone(),
             dir: dir.guests(),
+            // No template is made.
             templates: dir.path().join("templates"),
         };
         // The kind of guest does not matter: none is made.
@@ -113,6 +123,41 @@ impl Gauge {
             FioError::Stopped => LabError::Internal(error.to_string()),
         })
     }
+}
+
+/// Measure what the pools of a run can do and keep it beside the store, where the study asks for it and it is not there yet.
+///
+/// # Errors
+/// When a pool cannot be made or measured, or the result not be kept. A user who stopped it is no error: nothing is kept then.
+pub(crate) fn of_run(dir: &RunDir, plan: &Plan, stop: &AtomicBool, listener: &Listener<'_>) -> Result<(), LabError> {
+    let kept = dir.path().join(CEILINGS);
+    if !plan.variants.iter().any(|variant| variant.study.storage.ceiling) || kept.exists() {
+        return Ok(());
+    }
+    let gauge = Gauge::OF_RUNS;
+    let all = pools(plan).len() * PATTERNS.len() * BLOCKS_KIB.len() * gauge.depths.len();
+    let mut count = 0;
+    let mut hear = |point: &CeilingPoint| {
+        count += 1;
+        let (pattern, block, depth) = (point.pattern.name(), point.block_kib, point.depth);
+        listener(&Event::Building {
+            what: "ceiling of the storage".to_owned(),
+            detail: format!(
+                "{count} of {all}: random {pattern}s of {block} KiB, depth {depth}: {:.0}/s",
+                point.iops
+            ),
+        });
+        match stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let measured = match gauge.pools_in(dir, plan, &mut hear) {
+        Err(_) if stop.load(Ordering::Relaxed) => return Ok(()),
+        measured => measured?,
+    };
+    let text = serde_json::to_vec_pretty(&measured).map_err(|error| LabError::Internal(error.to_string()))?;
+    write_whole(&kept, &text).map_err(|error| LabError::file("keep what the storage can do", &kept, &error))
 }
 
 /// One pool of a plan, as large as its largest volume.

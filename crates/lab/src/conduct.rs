@@ -14,7 +14,7 @@ use rookery_study::{Plan, StackKind, Study, Trial};
 use crate::{
     Event, LabError, Listener, RunDir,
     calibration::Sized,
-    check_plan, describe_host,
+    ceiling, check_plan, describe_host,
     facts::{differences, now},
     growth::{self, Growth},
     labs::Labs,
@@ -148,6 +148,7 @@ impl Conductor<'_> {
         });
         let mut growth = Growth::new(self.listener);
         if left > 0 || growth.grow(store)? {
+            ceiling::of_run(dir, &header.plan, self.stop, self.listener)?;
             let mut labs = Labs::new(Site {
                 run: dir.run().clone(),
                 dir: dir.guests(),

@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use rookery_guest::{Atime, FileSystem, Guest, IoLimits, Journal, Lab, Provision, Volume, VolumeSpec, check_storage};
+use rookery_host::{RealHost, fio};
 use rookery_study::{AccessTimes, GuestKind, JournalMode, Plan, Point, StorageUse, Study, VolumeCache, VolumeFileSystem, VolumeUse};
 
 use crate::{LabError, stack::Reading, stage::guest_kind};
@@ -15,7 +16,10 @@ const SHARED: &str = "shared";
 /// # Errors
 /// Everything that is missing, each with its mend.
 pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> {
-    let StorageUse { volume, limits } = &study.storage;
+    let StorageUse { volume, limits, ceiling } = &study.storage;
+    if *ceiling {
+        fio::check(&RealHost).map_err(|error| LabError::HostNotReady(error.to_string()))?;
+    }
     // The size was checked by the plan.
     let volume = volume.as_ref().map(|volume| spec(volume, u64::MAX >> 20));
     let runs = runs.filter(|_| !limits.is_none());

@@ -27,7 +27,7 @@ pub(crate) const MOST_LEVELS: usize = 16;
 const MOST_FACTORS: usize = 24;
 
 /// Keys that cannot have levels, and why. A section name alone stands for all its keys.
-const FIXED: [(&str, &str); 15] = [
+const FIXED: [(&str, &str); 16] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
     ("seed", "all levels are compared with the same users and data"),
@@ -43,6 +43,7 @@ const FIXED: [(&str, &str); 15] = [
     ("load.order", "a run has one order"),
     ("qos", "limits judge what was measured, they do not change it"),
     ("stack.host_cpus", "a run has one host"),
+    ("storage.ceiling", "the storage of a run is measured once, before its trials"),
     ("host.overcommit", "it only bounds the layouts"),
     ("host.reserve", "it only bounds the layouts"),
     ("layout", "a layout has one name; its numbers are lists already"),

@@ -139,6 +139,10 @@ fn check_storage(sections: &Sections, context: &mut Context) {
         let message = format!("`storage.{key}` limits I/O, and only containers and machines can be held to that");
         refuse(key, message, "write `kind = \"container\"` in [guest], or remove the limit");
     }
+    if storage.ceiling && guest.kind == GuestKind::Fake {
+        let message = "`storage.ceiling` is \"on\", but fake guests keep no data".to_owned();
+        refuse("ceiling", message, "remove it");
+    }
     let Some(volume) = &storage.volume else { return };
     let mend = "write `pool = \"directory\"` in [storage]";
     if guest.kind == GuestKind::Vm {

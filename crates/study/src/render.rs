@@ -158,6 +158,9 @@ fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
         ),
     ];
     parts.extend(limits.into_iter().filter(|(key, _)| given(key)).filter_map(|(_, text)| text));
+    if study.storage.ceiling {
+        parts.push("its ceiling measured before the first trial".to_owned());
+    }
     (!parts.is_empty()).then(|| format!("storage: {}", parts.join(", ")))
 }
 

@@ -15,6 +15,9 @@ pub struct StorageUse {
     /// Most I/O of each guest on the device of its data.
     #[serde(default, skip_serializing_if = "IoUse::is_none")]
     pub limits: IoUse,
+    /// Whether what the storage can do is measured before the first trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ceiling: bool,
 }
 
 /// Volumes that are made for each trial: a file, a loop device, a file system.

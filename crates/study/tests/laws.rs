@@ -272,9 +272,10 @@ fn storage(kind: GuestKind) -> impl Strategy<Value = StorageUse> {
         },
         _ => IoUse::default(),
     });
-    (option::of(volume()), limits).prop_map(move |(volume, limits)| StorageUse {
+    (option::of(volume()), limits, any::<bool>()).prop_map(move |(volume, limits, ceiling)| StorageUse {
         volume: volume.filter(|_| !matches!(kind, GuestKind::Fake | GuestKind::Vm)),
         limits,
+        ceiling: ceiling && kind != GuestKind::Fake,
     })
 }
 

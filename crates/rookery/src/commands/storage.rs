@@ -37,7 +37,7 @@ pub(crate) fn run(args: &HostStorageArgs) -> Result<Code, Failure> {
     let gauge = Gauge {
         file_mib: args.size,
         seconds: args.seconds,
-        depths: args.depths.clone(),
+        depths: args.depths.clone().into(),
     };
     let measured = match asked(args)? {
         Asked::Directory(directory) => gauge.directory(&directory, &mut hear).map(|ceiling| vec![ceiling]),

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::machines;
-use crate::{Estimate, GuestKind, Point, PointData, Search, StackKind, Study, Variant};
+use crate::{Estimate, GuestKind, Point, PointData, Search, StackKind, StorageUse, Study, Variant};
 
 /// Start, health check and removal of a trial's guests, whatever their number.
 const TRIAL_OVERHEAD: Duration = Duration::from_secs(1);
@@ -67,6 +67,9 @@ const VERIFY_MIB_PER_S: f64 = 40.0;
 /// Most rounds of a search for a buffer hit ratio, of which about half are needed.
 const CALIBRATION_ROUNDS: u32 = 3;
 
+/// Measuring what one pool of storage can do: eight points of a second, and what fio takes to begin and to end.
+const CEILING: Duration = Duration::from_secs(12);
+
 /// Logs and sockets of a guest, MiB.
 const GUEST_FILES_MIB: u64 = 2;
 
@@ -121,7 +124,7 @@ pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searche
         u64::from(point.guests) * (clone + guest_files_mib(study))
     };
     Estimate {
-        duration: trials + searching + build + Duration::from_secs_f64(load_s),
+        duration: trials + searching + build + ceilings(variants) + Duration::from_secs_f64(load_s),
         memory_mib: all
             .iter()
             .map(|(point, _)| u64::from(point.guests) * point.memory_mib)
@@ -129,6 +132,21 @@ pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searche
             .unwrap_or(0),
         disk_mib: templates_mib + machines::images_mib(&all) + all.iter().map(clones).max().unwrap_or(0),
     }
+}
+
+/// Measuring each different pool once, where it is asked for.
+fn ceilings(variants: &[Variant]) -> Duration {
+    let mut pools: Vec<&StorageUse> = Vec::new();
+    for storage in variants
+        .iter()
+        .map(|variant| &variant.study.storage)
+        .filter(|storage| storage.ceiling)
+    {
+        if !pools.contains(&storage) {
+            pools.push(storage);
+        }
+    }
+    CEILING * pools.len() as u32
 }
 
 /// The root file system that the guests of a study share: what it holds, and its size in MiB.

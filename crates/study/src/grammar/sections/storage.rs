@@ -111,6 +111,8 @@ keys! {
     StorageKeys {
         /// Where guests keep their data.
         pool: Choice<Pool> = Choice::NEW, Default("\"directory\"");
+        /// Measure with fio what the storage can do, once, before the first trial; the report draws it over the I/O of the guests.
+        ceiling: Choice<Switch> = Choice::NEW, Default("\"off\"");
         /// For whom there is a volume (this and all keys down to `cache`: volumes only).
         per: Choice<PoolPer> = Choice::NEW, Optional("\"guest\"");
         /// Size; of a shared volume the parts of all guests together.
@@ -163,6 +165,7 @@ const EXT4_KEYS: [&str; 2] = ["journal", "commit"];
 impl StorageKeys {
     pub(crate) fn build(self, context: &mut Context) -> Option<StorageUse> {
         let pool = self.pool?;
+        let ceiling = self.ceiling?.0;
         let limits = IoUse {
             read_iops: self.read_iops?,
             write_iops: self.write_iops?,
@@ -191,7 +194,7 @@ impl StorageKeys {
             }
             Pool::Volume => Some(self.volume(false, context)?),
         };
-        Some(StorageUse { volume, limits })
+        Some(StorageUse { volume, limits, ceiling })
     }
 
     fn volume(self, raw: bool, context: &mut Context) -> Option<VolumeUse> {
@@ -251,6 +254,7 @@ impl StorageKeys {
                 Some(volume) if volume.raw => Pool::Raw,
                 Some(_) => Pool::Volume,
             }),
+            ceiling: Some(Switch(storage.ceiling)),
             per: volume.map(|volume| if volume.shared { PoolPer::Host } else { PoolPer::Guest }),
             size: volume.and_then(|volume| volume.size.clone()),
             filesystem: filed.map(|volume| volume.filesystem),
@@ -354,7 +358,20 @@ mod tests {
     }
 
     #[test]
+    fn the_ceiling_is_measured_where_it_is_asked_for() {
+        assert!(!with("").expect("valid").storage.ceiling);
+        let study = with("[storage]\nceiling = \"on\"\n").expect("valid");
+        assert!(study.storage.ceiling);
+        assert_eq!(crate::Study::parse("again", &study.to_toml()).expect("valid"), study);
+        assert!(refusal("[storage]\nceiling = true\n").contains("`storage.ceiling`"));
+    }
+
+    #[test]
     fn what_a_kind_of_guest_cannot_have_is_refused() {
+        assert_eq!(
+            refusal("[guest]\nkind = \"fake\"\n[storage]\nceiling = \"on\"\n"),
+            "study::contradiction: `storage.ceiling` is \"on\", but fake guests keep no data"
+        );
         assert_eq!(
             refusal("[storage]\nread_iops = 100\n"),
             "study::contradiction: `storage.read_iops` limits I/O, and only containers and machines can be held to that"
