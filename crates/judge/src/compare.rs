@@ -21,6 +21,7 @@ mod metric;
 mod verdict;
 
 pub use context::{Difference, Machine};
+pub(crate) use matching::meaning;
 pub use matching::{LeftOut, WhyLeftOut};
 pub use metric::{Metric, Scale};
 pub use verdict::{ERRORS_THAT_MATTER, Finding, NoneSeen, PROPOSED_FOR, Unsaid, Verdict};

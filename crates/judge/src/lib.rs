@@ -5,7 +5,10 @@
 
 pub mod compare;
 pub mod cpu;
+mod identity;
 pub mod io;
+pub mod layers;
+mod mean;
 pub mod predict;
 mod run;
 pub mod search;

@@ -29,6 +29,8 @@ use std::collections::BTreeMap;
 
 use rookery_stats::{t_975, two_sided_p};
 
+use crate::mean::mean;
+
 /// From so many degrees of freedom on, a variance is trusted alone.
 const TRUSTED_DF: f64 = 4.0;
 
@@ -341,10 +343,6 @@ fn residuals(lot: &Lot, points: Option<&[usize]>) -> BTreeMap<u32, Vec<(usize, f
         }
     }
     rounds
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn squares_about_mean(values: &[f64]) -> f64 {

@@ -1,22 +1,11 @@
 //! Which points of several runs are the same, and which of these must not be compared.
 
-use rookery_study::{GuestKind, Level, OpenLoad, OrderentryUse, Point, Study, Vcpus};
+use std::collections::HashMap;
+
+use rookery_study::{OpenLoad, OrderentryUse, Point, Study};
 use serde::Serialize;
 
-use crate::Run;
-
-/// What a point is, whatever number it has in its plan.
-#[derive(Clone, Debug, PartialEq)]
-struct Identity<'a> {
-    kind: GuestKind,
-    guests: u32,
-    vcpus: Vcpus,
-    memory_mib: u64,
-    database: String,
-    users: &'a [u32],
-    rate_per_s: Option<f64>,
-    levels: &'a [Level],
-}
+use crate::{Run, identity};
 
 /// A point that is in every run, with its number in each: those of the base, then those of the new side.
 #[derive(Clone, Debug)]
@@ -55,37 +44,14 @@ pub enum WhyLeftOut {
     },
 }
 
-fn identity<'a>(run: &'a Run, point: &'a Point) -> Identity<'a> {
-    Identity {
-        kind: run.header.plan.study_of(point).guest.kind,
-        guests: point.guests,
-        vcpus: point.vcpus,
-        memory_mib: point.memory_mib,
-        database: point.database.to_string(),
-        users: &point.users,
-        rate_per_s: point.rate_per_s,
-        levels: &point.levels,
-    }
-}
-
 /// The points of all runs. Points that searches tried are left aside: a search measures where its answers lead it.
 pub(super) fn points(base: &[Run], new: &[Run]) -> (Vec<Matched>, Vec<LeftOut>) {
     let runs: Vec<&Run> = base.iter().chain(new).collect();
-    let (mut matched, mut left_out, mut seen): (Vec<Matched>, Vec<LeftOut>, Vec<Identity<'_>>) = Default::default();
-    for (run, point) in runs
-        .iter()
-        .flat_map(|run| run.header.plan.study_points().map(move |point| (run, point)))
-    {
-        let own = identity(run, point);
-        if seen.contains(&own) {
+    let (mut matched, mut left_out) = (Vec::new(), Vec::new());
+    for found in in_all(&runs) {
+        let Some(label) = found.iter().flatten().next().map(|point| point.label()) else {
             continue;
-        }
-        let found: Vec<Option<&Point>> = runs
-            .iter()
-            .map(|run| run.header.plan.study_points().find(|point| identity(run, point) == own))
-            .collect();
-        seen.push(own);
-        let label = point.label();
+        };
         match whole(&found, base.len()) {
             Ok(points) => match incomparable(&runs, &points) {
                 None => matched.push(Matched {
@@ -98,6 +64,24 @@ pub(super) fn points(base: &[Run], new: &[Run]) -> (Vec<Matched>, Vec<LeftOut>) 
         }
     }
     (matched, left_out)
+}
+
+/// Every point that is in some run, with what each run has of it, in the order in which they are met. Of several that are equal, the first.
+fn in_all<'a>(runs: &[&'a Run]) -> Vec<Vec<Option<&'a Point>>> {
+    let mut all: Vec<Vec<Option<&Point>>> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for (number, run) in runs.iter().enumerate() {
+        let plan = &run.header.plan;
+        for point in plan.study_points() {
+            let kind = plan.study_of(point).guest.kind;
+            let at = *known.entry(format!("{kind:?} {}", identity::of(point))).or_insert(all.len());
+            if at == all.len() {
+                all.push(vec![None; runs.len()]);
+            }
+            all[at][number].get_or_insert(point);
+        }
+    }
+    all
 }
 
 /// The point in every run, or where it is missing.
@@ -115,7 +99,7 @@ fn whole<'a>(found: &[Option<&'a Point>], base: usize) -> Result<Vec<&'a Point>,
 }
 
 /// What must be equal for response times and orders to mean the same, as it is told to people.
-fn meaning(study: &Study) -> [(&'static str, String); 4] {
+pub(crate) fn meaning(study: &Study) -> [(&'static str, String); 4] {
     let seconds = |time: std::time::Duration| format!("{} s", time.as_secs_f64());
     let open = study.load.open.as_ref().map(|open| OpenLoad {
         rate: Vec::new(),

@@ -3,7 +3,7 @@
 use rookery_model::demand::{bend, demands, wakeups};
 use serde::Serialize;
 
-use crate::predict::reading::Reading;
+use crate::{mean::mean, predict::reading::Reading};
 
 /// A bend with a larger probability by chance is none.
 const BEND_P: f64 = 0.01;
@@ -228,8 +228,4 @@ fn growth(demands: &[DemandOf]) -> Growth {
         per_guest: if scale > 0.0 { slope / scale } else { slope },
         numbers: demands.len(),
     }
-}
-
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

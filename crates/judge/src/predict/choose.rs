@@ -2,8 +2,8 @@
 
 use rookery_model::fit::PredictionError;
 
+use crate::mean::mean;
 use crate::predict::{
-    calibrate::mean,
     candidates::{Candidates, Method},
     reading::{Reading, Readings},
     split::Split,

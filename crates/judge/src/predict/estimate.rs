@@ -1,7 +1,8 @@
 //! Fits of the queueing models to readings: what counters do not tell is estimated from throughput (closed loads) or response time (open ones).
 
+use crate::mean::mean;
 use crate::predict::{
-    calibrate::{Calibration, mean},
+    calibrate::Calibration,
     reading::{Offer, Reading, Readings},
     structure::Structure,
 };

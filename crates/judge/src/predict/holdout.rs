@@ -228,7 +228,7 @@ fn naive(fitted: &Readings, held: &Reading, in_proportion: bool) -> Option<f64> 
         .filter(|reading| reading.load_per_core() >= largest * 0.99)
         .map(|reading| reading.x / reading.shape.capacity())
         .collect();
-    let per_core = super::calibrate::mean(&last)?;
+    let per_core = crate::mean::mean(&last)?;
     let growth = if in_proportion { held.load_per_core() / largest } else { 1.0 };
     Some(per_core * held.shape.capacity() * growth)
 }
@@ -306,7 +306,7 @@ impl HeldOutError {
             largest: error.largest,
             bias: error.bias,
             inside: inside / trials.max(1) as f64,
-            variation: super::calibrate::mean(&variations),
+            variation: crate::mean::mean(&variations),
             beats_last_value: holdouts.iter().all(Holdout::beats_last_value),
             model,
             fitted_loads: loads(&|holdout| holdout.fitted.iter().map(|(_, load)| *load).collect()),

@@ -6,8 +6,8 @@
 
 use rookery_stats::ORDER;
 
+use crate::mean::mean;
 use crate::predict::{
-    calibrate::mean,
     candidates::{Candidates, Method},
     choose::over,
     reading::{PERCENTILES, Reading, Readings},

@@ -4,10 +4,7 @@ use rookery_stats::{Measurement, ORDER, Pacing, ResourceSample, qos::PercentileL
 use rookery_study::{Load, Point, Study};
 use serde::Serialize;
 
-use crate::{
-    Run, cpu,
-    predict::{calibrate, shape::Shape},
-};
+use crate::{Run, cpu, predict::shape::Shape};
 
 /// A trial with a larger share of failed requests says nothing on how fast good ones are.
 const MOST_ERRORS: f64 = 0.01;
@@ -63,7 +60,7 @@ impl Offer {
             .filter_map(|trial| Some(trial.valid()?.1))
             .collect();
         let mean =
-            |of: fn(&Measurement) -> Option<f64>| calibrate::mean(&good.iter().filter_map(|measured| of(measured)).collect::<Vec<_>>());
+            |of: fn(&Measurement) -> Option<f64>| crate::mean::mean(&good.iter().filter_map(|measured| of(measured)).collect::<Vec<_>>());
         match self {
             Self::Closed { think_s, cycle } => match mean(Measurement::pause_per_order_s) {
                 Some(think_s) => Self::Closed { think_s, cycle: false },
