@@ -5,7 +5,7 @@ use odbc_api::{
     sys::Timestamp as OdbcTimestamp,
 };
 use rookery_workload::orderentry::{
-    Column, ColumnType, Decimal, Dialect, Population, Timestamp,
+    Column, ColumnType, Decimal, Dialect, Population, Timestamp, insert_row,
     population::{Part, RowSink},
 };
 
@@ -29,14 +29,7 @@ pub(super) fn insert(connection: &Connection<'_>, dialect: Dialect, population: 
 
 fn insert_rows(connection: &Connection<'_>, dialect: Dialect, population: &Population, part: Part) -> Result<Progress, ClientError> {
     let columns = part.table.loaded_columns();
-    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-    let text = format!(
-        "INSERT INTO {} ({}) VALUES ({})",
-        part.table.name(),
-        names.join(", "),
-        vec!["?"; names.len()].join(", ")
-    );
-    let prepared = connection.prepare(&text).map_err(in_words)?;
+    let prepared = connection.prepare(&insert_row(part.table)).map_err(in_words)?;
     let descriptions = columns.iter().map(|column| description(dialect, column));
     let mut sink = ArraySink {
         inserter: prepared.into_column_inserter(ROWS, descriptions).map_err(in_words)?,

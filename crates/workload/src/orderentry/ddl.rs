@@ -95,6 +95,14 @@ pub fn drop_tables(dialect: Dialect) -> Vec<String> {
     order.iter().map(|table| format!("DROP TABLE {guard}{}", table.name())).collect()
 }
 
+/// The statement that inserts one row of the population with `?` for each field, for databases that have no bulk path of ours.
+#[must_use]
+pub fn insert_row(table: Table) -> String {
+    let names: Vec<&str> = table.loaded_columns().iter().map(|column| column.name).collect();
+    let marks = vec!["?"; names.len()].join(", ");
+    format!("INSERT INTO {} ({}) VALUES ({marks})", table.name(), names.join(", "))
+}
+
 fn keyed_tables(options: SchemaOptions) -> impl Iterator<Item = Table> {
     Table::ALL
         .into_iter()

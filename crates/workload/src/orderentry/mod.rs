@@ -23,7 +23,7 @@ pub mod transaction;
 
 pub use conditions::{Condition, Ledger, MOST_OFFENDERS, Moment, ledger_query};
 pub use constants::{RunConstants, constants_fit, load_constant};
-pub use ddl::{SchemaOptions, after_load, create_tables, drop_tables};
+pub use ddl::{SchemaOptions, after_load, create_tables, drop_tables, insert_row};
 pub use decimal::{Decimal, ParseDecimalError, ParseTimestampError, Timestamp};
 pub use dialect::{Dialect, Isolation, ParseNameError};
 pub use figures::{

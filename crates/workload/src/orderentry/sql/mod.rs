@@ -180,4 +180,6 @@ impl std::fmt::Debug for Statement {
 }
 
 #[cfg(test)]
+mod db2_tests;
+#[cfg(test)]
 mod tests;

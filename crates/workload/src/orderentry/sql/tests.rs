@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::orderentry::{Condition, Moment, Scale, SchemaOptions, after_load, create_tables};
 
 #[test]
 fn indexes_are_small_and_their_own() {
@@ -53,55 +52,6 @@ fn nothing_is_left_to_fill_in() {
         let procedures = create_procedures(dialect);
         assert!(procedures.iter().all(|text| !text.contains('{')));
         assert_eq!(procedures.len(), drop_procedures(dialect).len());
-    }
-}
-
-#[test]
-fn db2_speaks_its_own_dialect() {
-    let text = |verb| Statement::one(verb).sql(Dialect::Db2);
-    let two = |verb| Statement::of(verb, 2).sql(Dialect::Db2);
-    let texts = [
-        text(Verb::DistrictTake),
-        text(Verb::WarehousePayRead),
-        text(Verb::OldestNewOrder),
-        text(Verb::InsertHistory),
-        text(Verb::CustomerPayPrepend),
-        text(Verb::NextOrder),
-        text(Verb::LastOrder),
-        two(Verb::StocksUpdate),
-        two(Verb::CustomersDeliver),
-    ];
-    insta::assert_snapshot!(texts.join("\n"));
-}
-
-/// No DB2 is at hand to try what a terminal prepares there, what makes the schema, and what checks it: no words of other databases are
-/// among them at least.
-#[test]
-fn db2_is_told_nothing_that_it_does_not_know() {
-    let plain: Vec<String> = Statement::used(Style::Plain, Dialect::Db2)
-        .into_iter()
-        .filter(|statement| !statement.is_control())
-        .map(|statement| statement.sql(Dialect::Db2))
-        .collect();
-    let options = SchemaOptions {
-        foreign_keys: true,
-        history_key: true,
-    };
-    let schema = [create_tables(Dialect::Db2, options), after_load(Dialect::Db2, options)].concat();
-    let scale = Scale::new(1, 1).expect("valid");
-    let queries = Condition::all().flat_map(|condition| condition.queries(Dialect::Db2, scale, Moment::AnyTime));
-    for text in plain.into_iter().chain(schema).chain(queries) {
-        for word in [
-            "LIMIT",
-            "FOR UPDATE",
-            "RETURNING",
-            "CURRENT_TIMESTAMP",
-            "IF EXISTS",
-            "AUTO_INCREMENT",
-            "$1",
-        ] {
-            assert!(!text.contains(word), "{word}: {text}");
-        }
     }
 }
 
