@@ -313,6 +313,15 @@ fn reap(emulator: Identity) {
     }
 }
 
+/// Whether what a guest flushed survives the loss of its machine and of the host, by the cache mode of its disk; empty where that is not known.
+fn durable(cache: &str) -> &'static str {
+    match cache {
+        "" => "",
+        "unsafe" => "no",
+        _ => "yes",
+    }
+}
+
 impl Guest for VmGuest {
     fn name(&self) -> &str {
         &self.spec.name
@@ -392,6 +401,9 @@ impl Guest for VmGuest {
                 value.map_or("", |(value, _)| value),
             ));
         }
+        let cache = readings.iter().find(|reading| reading.name == "vm.disk.cache");
+        let durable = cache.map_or("", |reading| durable(&reading.effective));
+        readings.push(InForce::new("vm.durable", "", durable));
         readings
     }
 
@@ -409,14 +421,22 @@ impl Guest for VmGuest {
 
     fn log_tail(&self, bytes: usize) -> String {
         let log = tail(&self.log, bytes);
-        // The console tells why a machine went away, or did not come up; else it has nothing to say.
-        let ended = matches!(&self.phase, Phase::Ended(reason) if reason.contains("machine went away"));
-        if !ended && !log.is_empty() {
+        // Who ended by its own service, or was ended, has said all. Else the console may know more.
+        let over = match &self.phase {
+            Phase::Created => true,
+            Phase::Started(_) => false,
+            Phase::Ended(reason) => !reason.contains("machine went away"),
+        };
+        if over && !log.is_empty() {
             return log;
         }
-        let console = tail(&self.console, bytes.saturating_sub(log.len()));
+        let console = tail(&self.console, bytes / 2);
         let console: String = console.chars().filter(|c| !c.is_control() || *c == '\n').collect();
-        format!("{log}console:\n{console}")
+        let console = if console.trim().is_empty() { "(nothing)\n" } else { &console };
+        let log = tail(&self.log, bytes.saturating_sub(console.len()));
+        let silent = matches!(self.phase, Phase::Started(_)) && self.told().is_empty();
+        let silent = if silent { "(the guest's service has told nothing)\n" } else { "" };
+        format!("{silent}{log}console:\n{console}")
     }
 
     fn stop(&mut self, grace: Duration) -> Result<(), GuestError> {

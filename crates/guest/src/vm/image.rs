@@ -16,16 +16,21 @@ use rookery_host::Host;
 
 use super::{
     building::{Long, Watch},
+    initrd::initrd,
     merge::merge_layers,
 };
 use crate::{Fill, GuestError, Recipe, Template, Versions, ground::Ground, site::remove_tree};
 
 /// Raised when the same packages give another system.
-const SYSTEM_VERSION: u32 = 1;
+const SYSTEM_VERSION: u32 = 2;
 /// Raised when the same layers give another disk.
 const DISK_VERSION: u32 = 1;
 /// What the system is made of. mmdebstrap configures it, so that it boots.
-const PACKAGES: &str = "linux-image-cloud-amd64,initramfs-tools,systemd-sysv,udev,kmod,iproute2,zstd,base-files";
+const PACKAGES: &str = "linux-image-cloud-amd64,busybox-static,systemd-sysv,udev,kmod,iproute2,base-files";
+/// It would make another initial file system than [`initrd`].
+const INITRD_MAKER: &str = "/etc/kernel/postinst.d/initramfs-tools";
+/// Programs that look at every boot for what a guest cannot have: other disks, encrypted ones, services of old.
+const GENERATORS: &str = "usr/lib/systemd/system-generators";
 /// Directories of `/usr/share` that no guest reads.
 const UNREAD: [&str; 5] = ["doc", "man", "locale", "info", "lintian"];
 /// The release that is taken where this host is no Debian.
@@ -134,13 +139,14 @@ fn build_system(host: &dyn Host, root: &Path, suite: &str, sources: Option<&str>
     let files = root.join("files");
     let words = |error: io::Error| error.to_string();
     write_files(&files).map_err(words)?;
-    // Before any package is configured: what goes into the initial file system is decided when the kernel is.
+    // Before any package is configured, so that none writes its own.
     let early = r#"cp -a "$ROOKERY_FILES/." "$1/""#;
     let mut command = Command::new("unshare");
     command
         .args(ENCLOSED)
         .args(["--variant=minbase", "--mode=root", "--format=directory"])
         .arg(format!("--include={PACKAGES}"))
+        .arg(format!("--dpkgopt=path-exclude={INITRD_MAKER}"))
         .args(UNREAD.map(|name| format!("--dpkgopt=path-exclude=/usr/share/{name}/*")))
         .arg(format!("--essential-hook={early}"))
         .arg(suite)
@@ -184,22 +190,14 @@ fn step(line: &str) -> Option<&'static str> {
         ("I: extracting archives", "unpacking packages"),
         ("I: installing essential packages", "configuring packages"),
         ("I: installing remaining packages", "configuring packages"),
-        ("update-initramfs:", "making the initial file system"),
         ("I: cleaning ", "tidying up"),
     ];
     steps.into_iter().find(|(start, _)| line.starts_with(start)).map(|(_, step)| step)
 }
 
-/// What is written into the system before its packages are configured.
+/// What is written into the system.
 fn write_files(files: &Path) -> io::Result<()> {
-    let texts: [(&str, &str, u32); 6] = [
-        (
-            "etc/initramfs-tools/conf.d/rookery",
-            "MODULES=list\nBUSYBOX=n\nFSTYPE=ext4\nCOMPRESS=zstd\n",
-            0o644,
-        ),
-        // To reach the disks; ext4 is part of the kernel.
-        ("usr/share/initramfs-tools/modules.d/rookery", "virtio_pci\nvirtio_blk\n", 0o644),
+    let texts: [(&str, &str, u32); 4] = [
         (
             "etc/systemd/system/rookery-guest.target",
             include_str!("system/rookery-guest.target"),
@@ -233,17 +231,15 @@ fn write_files(files: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Take kernel and initial file system out of the tree, and the host's own out of it; gives the kernel's version.
+/// Take the kernel out of the tree, make its initial file system, and take what is the host's own out of the tree; gives the kernel's version.
 fn settle(tree: &Path, root: &Path) -> io::Result<String> {
-    let mut version = String::new();
-    for (prefix, name) in [("vmlinuz-", "vmlinuz"), ("initrd.img-", "initrd.img")] {
-        let found = fs::read_dir(tree.join("boot"))?
-            .flatten()
-            .find(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
-        let found = found.ok_or_else(|| io::Error::other(format!("the packages have no {prefix}*")))?;
-        version = found.file_name().to_string_lossy().trim_start_matches(prefix).to_owned();
-        fs::copy(found.path(), root.join(name))?;
-    }
+    let found = fs::read_dir(tree.join("boot"))?
+        .flatten()
+        .find_map(|entry| Some((entry.path(), entry.file_name().to_str()?.strip_prefix("vmlinuz-")?.to_owned())));
+    let (kernel, version) = found.ok_or_else(|| io::Error::other("the packages have no kernel"))?;
+    fs::copy(kernel, root.join("vmlinuz"))?;
+    fs::write(root.join("initrd.img"), initrd(tree, &version)?)?;
+    remove_tree(&tree.join(GENERATORS))?;
     remove_tree(&tree.join("boot"))?;
     for directory in ["boot", "guest"] {
         fs::create_dir(tree.join(directory))?;

@@ -16,6 +16,7 @@ mod domain;
 mod events;
 mod guest;
 mod image;
+mod initrd;
 pub(crate) mod libvirtd;
 mod looks;
 mod merge;

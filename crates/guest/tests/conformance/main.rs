@@ -9,6 +9,7 @@ mod fixture;
 mod program;
 mod traces;
 mod vm_cases;
+mod vm_failures;
 mod vm_network_cases;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -41,7 +42,7 @@ fn trials() -> Vec<Trial> {
         (Kind::Fake, "fake", vec![cases::ALL]),
         (Kind::Bare, "bare", vec![cases::ALL, bare]),
         (Kind::Container, "container", vec![cases::ALL, bare, container_cases::CASES]),
-        (Kind::Vm, "vm", vec![cases::VM, vm_cases::CASES, vm_network_cases::CASES]),
+        (Kind::Vm, "vm", vec![cases::VM, vm_cases::CASES, vm_network_cases::CASES, vm_failures::CASES]),
     ];
     let mut trials = Vec::new();
     for (kind, name, sets) in kinds {

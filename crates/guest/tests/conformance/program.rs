@@ -81,6 +81,7 @@ fn on_term(action: fn()) {
 }
 
 /// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/sync` (puts it on the disk), `/file?path` (content of any), `/append?path` (a `+`),
+/// `/keep` (one more byte of a file, on the disk before it is acknowledged), `/fill` (the disk, and ends),
 /// `/user`, `/burn` (50 ms of CPU), `/memory` (touches 64 MiB),
 /// `/threads` (how many of 200 threads can be made), `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
 fn answer(mut stream: TcpStream, data: &Path) {
@@ -97,6 +98,8 @@ fn answer(mut stream: TcpStream, data: &Path) {
             .expect("data"),
         ("/file", path) => fs::read_to_string(path).unwrap_or_else(|error| error.to_string()),
         ("/append", path) => append(Path::new(path)),
+        ("/keep", _) => keep(&data.join("kept")),
+        ("/fill", _) => fill(&data.join("filler")),
         ("/user", _) => user(),
         ("/burn", _) => burn(),
         ("/memory", _) => vec![1_u8; 64 << 20].iter().map(|byte| u64::from(*byte)).sum::<u64>().to_string(),
@@ -121,6 +124,25 @@ fn crash() -> String {
         "this is no guest's kernel"
     );
     fs::write("/proc/sysrq-trigger", "c").map_or_else(|error| error.to_string(), |()| "alive".to_owned())
+}
+
+fn keep(path: &Path) -> String {
+    let file = fs::OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(b"+").and_then(|()| file.sync_all()))
+        .map(|()| "kept".to_owned())
+        .expect("data")
+}
+
+/// Write until nothing more can be written, and give up as a database would.
+fn fill(path: &Path) -> String {
+    let mut file = fs::File::create(path).expect("data");
+    let block = vec![7; 1 << 20];
+    loop {
+        if let Err(error) = file.write_all(&block).and_then(|()| file.sync_data()) {
+            eprintln!("writing {}: {error}", path.display());
+            std::process::exit(4);
+        }
+    }
 }
 
 fn burn() -> String {

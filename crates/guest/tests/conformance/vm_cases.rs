@@ -6,10 +6,11 @@ use std::{
     net::Shutdown,
     os::unix::net::UnixStream,
     path::Path,
+    thread,
     time::Duration,
 };
 
-use rookery_guest::{DiskClone, DiskShape, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on, remove_all};
+use rookery_guest::{DiskCache, DiskClone, DiskShape, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on, remove_all};
 
 use crate::{
     Case,
@@ -20,6 +21,8 @@ use crate::{
 pub(crate) const CASES: &[Case] = &[
     ("two_guests_live_apart", two_guests_live_apart),
     ("a_killed_guest_keeps_what_it_flushed", a_killed_guest_keeps_what_it_flushed),
+    ("what_was_acknowledged_survives_writeback", what_was_acknowledged_survives_writeback),
+    ("what_was_acknowledged_survives_none", what_was_acknowledged_survives_none),
     ("sockets_lead_to_the_host", sockets_lead_to_the_host),
     ("a_quota_and_a_raw_disk_are_in_force", a_quota_and_a_raw_disk_are_in_force),
     (
@@ -40,6 +43,17 @@ fn two_guests_live_apart(kind: Kind) {
     let addresses = [guests[0].address(), guests[1].address()];
     assert_eq!(get(&*lab, addresses[0], "/write?second").as_deref(), Some("written"));
     assert_eq!(get(&*lab, addresses[1], "/row").as_deref(), Some("first"));
+    let read = |guest: usize, file: &str| get(&*lab, addresses[guest], &format!("/file?{file}")).expect("answer");
+    // The last is drawn by each kernel as it boots.
+    for file in ["/proc/sys/kernel/hostname", "/sys/class/net/eth0/address", "/proc/sys/kernel/random/boot_id"] {
+        assert_ne!(read(0, file), read(1, file), "{file}");
+    }
+    let machine_id = |guest: usize| {
+        let line = read(guest, "/proc/cmdline");
+        let id = line.split_whitespace().find_map(|word| word.strip_prefix("systemd.machine_id="));
+        id.expect("told").to_owned()
+    };
+    assert!(machine_id(0).len() == 32 && machine_id(0) != machine_id(1));
     let mut usage = guests[0].usage_probe();
     let before = (usage().expect("running"), guests[0].vm_counters().expect("running"));
     get(&*lab, addresses[0], "/burn").expect("answer");
@@ -96,6 +110,59 @@ fn a_killed_guest_keeps_what_it_flushed(kind: Kind) {
     guests[0].kill().expect("killed");
     guests[0].stop(Duration::from_millis(50)).expect("stopped");
     assert_eq!(fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "second");
+}
+
+fn what_was_acknowledged_survives_writeback(_: Kind) {
+    what_was_acknowledged_survives(DiskCache::Writeback);
+}
+
+fn what_was_acknowledged_survives_none(_: Kind) {
+    what_was_acknowledged_survives(DiskCache::None);
+}
+
+/// The machine is destroyed while it writes: every write that was acknowledged is there after its next start.
+fn what_was_acknowledged_survives(cache: DiskCache) {
+    let fixture = Fixture::new();
+    let shape = VmShape {
+        disk: DiskShape {
+            cache,
+            ..DiskShape::default()
+        },
+        ..VmShape::default()
+    };
+    let lab = open_vm_lab_on(fixture.site(), std::sync::Arc::new(rookery_host::RealHost), shape).expect("lab");
+    let mut guests = vec![create(&*lab, &spec(1, &[]))];
+    up(&*lab, &mut guests);
+    let in_force = guests[0].in_force();
+    let says = |name: &str, value: &str| in_force.iter().any(|reading| reading.name == name && reading.effective == value);
+    assert!(
+        says("vm.disk.cache", if cache == DiskCache::None { "none" } else { "writeback" }) && says("vm.durable", "yes"),
+        "{in_force:?}"
+    );
+    let address = guests[0].address();
+    let lab = &*lab;
+    let acknowledged = thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            let mut count = 0_u64;
+            while get(lab, address, "/keep").as_deref() == Some("kept") {
+                count += 1;
+            }
+            count
+        });
+        thread::sleep(Duration::from_secs(2));
+        guests[0].kill().expect("killed");
+        writer.join().expect("no panic")
+    });
+    assert!(acknowledged > 0);
+    up(lab, &mut guests);
+    let kept = get(lab, address, "/file?/data/kept").expect("there");
+    let there = kept.len() as u64;
+    // The last one may have been written and not acknowledged any more.
+    assert!(
+        (acknowledged..=acknowledged + 1).contains(&there),
+        "{acknowledged} were acknowledged, {there} are there"
+    );
+    eprintln!("{cache:?}: {acknowledged} writes were acknowledged, {there} are there");
 }
 
 /// A socket of the service in its data directory is one on the host, and whoever calls there is root in the guest.
