@@ -430,10 +430,10 @@ impl Guest for VmGuest {
         if over && !log.is_empty() {
             return log;
         }
-        let console = tail(&self.console, bytes / 2);
+        let log = tail(&self.log, bytes / 2);
+        let console = tail(&self.console, bytes - log.len().min(bytes));
         let console: String = console.chars().filter(|c| !c.is_control() || *c == '\n').collect();
         let console = if console.trim().is_empty() { "(nothing)\n" } else { &console };
-        let log = tail(&self.log, bytes.saturating_sub(console.len()));
         let silent = matches!(self.phase, Phase::Started(_)) && self.told().is_empty();
         let silent = if silent { "(the guest's service has told nothing)\n" } else { "" };
         format!("{silent}{log}console:\n{console}")

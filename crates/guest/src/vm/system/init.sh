@@ -4,6 +4,10 @@
 for module in /modules/*; do
     /busybox insmod "$module"
 done
-/busybox mount -t ext4 -o ro /dev/vda /root || echo "the disk of the system cannot be mounted"
+if ! /busybox mount -t ext4 -o ro /dev/vda /root; then
+    # The kernel panics when its first process ends.
+    echo "the disk of the system cannot be mounted"
+    exit 1
+fi
 /busybox mount --move /dev /root/dev
 exec /busybox switch_root /root /sbin/init
