@@ -8,6 +8,8 @@ mod acid;
 mod database;
 mod drive;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod load;
 mod look;
 mod mysql;

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use rookery_workload::orderentry::transaction::Row;
 
 use super::*;
-use crate::sqlite::wire::{LENGTH, MAX_REPLY, frame_length};
+use crate::sqlite::{
+    frames,
+    wire::{LENGTH, MAX_REPLY, frame_length},
+};
 
 /// What a frame in `out` holds.
 fn content(out: &[u8]) -> &[u8] {
@@ -116,6 +119,27 @@ fn calls_of_a_flight_are_read_in_order() {
 }
 
 #[test]
+fn a_line_is_read_frame_by_frame() {
+    let mut line = Vec::new();
+    let mut out = Vec::new();
+    write_text(&mut out, "SELECT 1");
+    line.extend_from_slice(&out);
+    let flight = flight_bytes(Statement::COMMIT, &[Value::Int(4), Value::Null]);
+    line.extend_from_slice(&(flight.len() as u32 + 1).to_le_bytes());
+    line.push(FLIGHT);
+    line.extend_from_slice(&flight);
+    let mut writer = AnswersWriter::begin(&mut out);
+    writer.begin_answer(0);
+    writer.end_answer(3);
+    writer.finish();
+    line.extend_from_slice(&out);
+    let read = frames::read(&line);
+    assert_eq!((read.requests, read.values, read.replies, read.answers), (2, 2, 1, 1));
+    line.pop();
+    assert_eq!(frames::read(&line).replies, 0, "a frame that is not whole is none");
+}
+
+#[test]
 fn every_statement_has_a_number_that_travels() {
     assert!(Statement::COUNT <= usize::from(u16::MAX));
 }
@@ -123,20 +147,11 @@ fn every_statement_has_a_number_that_travels() {
 proptest! {
     #[test]
     fn no_bytes_make_a_reader_panic(kind in 0_u8..=255, rest in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let frame = [&[kind][..], &rest].concat();
-        if let Ok(Request::Flight(fields)) = Request::read(&frame)
-            && let Ok(mut reader) = FlightReader::new(fields)
-        {
-            while let Ok(Some((_, values))) = reader.call() {
-                for _ in 0..values {
-                    let _ = reader.value();
-                }
-            }
-        }
-        if let Ok(Reply::Answers(reader)) = Reply::read(&frame) {
-            let _ = reader.into_answers(&mut Answers::default());
-            let _ = reader.into_text();
-        }
+        let length = (rest.len() as u32 + 1).to_le_bytes();
+        let frame = [&length[..], &[kind], &rest].concat();
+        let read = frames::read(&frame);
+        prop_assert!(read.requests <= 1 && read.replies <= 1);
+        prop_assert_eq!(read.disputed, 0);
     }
 
     #[test]
