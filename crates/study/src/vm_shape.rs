@@ -4,6 +4,7 @@
 
 mod net;
 mod problems;
+mod words;
 #[cfg(test)]
 mod tests;
 
@@ -187,6 +188,8 @@ pub struct MemoryShape {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pins {
+    /// Each vCPU runs on one of the guest's CPUs, the first on the first, where it has as many or more, and `vcpus` says nothing else.
+    pub each: bool,
     /// Host CPUs of each vCPU, in their order. Shorter than the number of vCPUs: the others run where the guest's CPUs are.
     pub vcpus: Vec<Vec<u32>>,
     /// Host CPUs of the emulator's own threads.

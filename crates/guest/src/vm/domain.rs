@@ -140,12 +140,12 @@ impl Domain<'_> {
 
     fn pins(&self) -> Option<Element> {
         let pins = &self.shape.pins;
-        let vcpus = pins
-            .vcpus
-            .iter()
-            .take(self.vcpus as usize)
-            .enumerate()
-            .filter(|(_, cpus)| !cpus.is_empty());
+        let own: Vec<Vec<u32>> = match pins.each && self.cpus.len() >= self.vcpus as usize {
+            true => self.cpus.iter().map(|cpu| vec![*cpu]).collect(),
+            false => Vec::new(),
+        };
+        let asked = if pins.vcpus.is_empty() { &own } else { &pins.vcpus };
+        let vcpus = asked.iter().take(self.vcpus as usize).enumerate().filter(|(_, cpus)| !cpus.is_empty());
         let mut children: Vec<Element> = vcpus
             .map(|(vcpu, cpus)| Element::new("vcpupin").with("vcpu", vcpu).with("cpuset", list(cpus)))
             .collect();
@@ -395,6 +395,7 @@ pub(super) mod tests {
                 merged: false,
             },
             pins: Pins {
+                each: false,
                 vcpus: vec![vec![5], vec![7]],
                 emulator: vec![0, 1],
                 iothreads: vec![2],
@@ -463,7 +464,8 @@ pub(super) mod tests {
             let shape = VmShape {
                 vcpus: Some(vcpus),
                 pins: Pins {
-                    vcpus: pins.cpus.iter().map(|cpu| vec![*cpu]).collect(),
+                    each: true,
+                    vcpus: Vec::new(),
                     emulator: pins.cpus.clone(),
                     iothreads: vec![],
                 },

@@ -16,6 +16,7 @@ mod text;
 mod time;
 mod truth;
 mod vcpus;
+mod worded;
 
 pub(crate) use choice::{Choice, Named};
 pub(crate) use course::CourseText;
@@ -32,6 +33,7 @@ pub use time::parse_duration;
 pub(crate) use time::{Time, plain as plain_time};
 pub(crate) use truth::Truth;
 pub(crate) use vcpus::VcpuCount;
+pub(crate) use worded::Worded;
 
 #[cfg(test)]
 pub(crate) mod testing {

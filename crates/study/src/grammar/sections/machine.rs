@@ -3,11 +3,13 @@
 use crate::{
     grammar::{
         Below, Context, Reader, keys,
-        kinds::{Choice, Named, Text, Whole, WholeMemory},
+        kinds::{Choice, Cpus, Named, Text, Whole, WholeMemory, Worded},
         sections::storage::Switch,
     },
     problem::Code,
-    vm_shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape},
+    vm_shape::{
+        Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network, NetworkShape, Pins, Pool, VmShape,
+    },
 };
 
 const NAME: &str = "vm";
@@ -63,13 +65,21 @@ impl Named for DiskIo {
     ];
 }
 
+impl Named for Boot {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("direct", Self::Direct, "the kernel is given to it"),
+        ("firmware", Self::Firmware, "the firmware of a PC starts what the disk holds"),
+        ("efi", Self::Efi, "UEFI starts what the disk holds; needs OVMF"),
+    ];
+}
+
 keys! {
     /// Keys of `[guest.vm]`.
     MachineKeys {
         /// What all other keys begin with.
         profile: Choice<ShapeProfile> = Choice::NEW, Optional("\"default\"");
         /// Processor: `host` (needs KVM; else `maximum`), `maximum`, or a named model.
-        cpu: Text = Text { most: 40, lines: false, example: "host" }, Optional("that of the profile");
+        cpu: Worded<CpuModel> = Worded::new("a model of a processor", "host"), Optional("that of the profile");
         /// Size of the disk.
         disk_size: WholeMemory = WholeMemory, Optional("4GiB, or what the profile has");
         /// How the disk comes from the template's image.
@@ -82,6 +92,10 @@ keys! {
         disk_queues: Whole<u32> = Whole { min: 1, max: 64 }, Optional("one for each vCPU");
         /// Threads of their own for the disk's I/O.
         iothreads: Whole<u32> = Whole { min: 0, max: 16 }, Optional("0");
+        /// Where the network interface is plugged in: `lab`, `user`, or a bridge of the host.
+        network: Worded<Network> = Worded::new("a network: lab, user or bridge:NAME", "bridge:br0"), Optional("\"lab\"");
+        /// Address of the first guest on a bridge of the host; the others follow.
+        addresses: Worded<GuestNet> = Worded::new("an address with the length of its network's prefix", "192.168.1.50/24"), Optional("none");
         /// Packets are handled by the kernel.
         vhost: Choice<Switch> = Choice::NEW, Optional("where the host has it");
         /// Pairs of queues of the network interface.
@@ -96,6 +110,20 @@ keys! {
         balloon: Choice<Switch> = Choice::NEW, Optional("\"off\"");
         /// The host may merge pages of several guests.
         merged: Choice<Switch> = Choice::NEW, Optional("\"off\"");
+        /// Each vCPU runs on one of the guest's CPUs, the first on the first, instead of on all of them.
+        vcpu_pins: Choice<Switch> = Choice::NEW, Optional("\"off\"");
+        /// Host CPUs of the emulator's own threads.
+        emulator_cpus: Cpus = Cpus, Optional("those of the guest");
+        /// Host CPUs of the threads of the disk's I/O.
+        iothread_cpus: Cpus = Cpus, Optional("those of the guest");
+        /// Where the disks lie. What is on devices is lost.
+        pool: Worded<Pool> = Worded::new("a pool: directory, lvm:GROUP, lvm:GROUP/POOL or devices:PATH,PATH", "lvm:data"), Optional("\"directory\"");
+        /// A cloud image (qcow2 or raw, with cloud-init) to boot from, as an absolute path.
+        image: Text = Text { most: 4096, lines: false, example: "/srv/images/debian-12.qcow2" }, Optional("the lab's own system");
+        /// How a machine comes up.
+        boot: Choice<Boot> = Choice::NEW, Optional("\"direct\", and \"firmware\" from an image");
+        /// Connection of a libvirt on this host.
+        connection: Text = Text { most: 200, lines: false, example: "qemu:///system" }, Optional("a libvirt of the lab's own");
     }
 }
 
@@ -119,7 +147,7 @@ impl MachineKeys {
             // The layout and [guest] say these, and the points of a plan hold them.
             vcpus: None,
             memory_mib: VmShape::default().memory_mib,
-            cpu: self.cpu.map_or(begin.cpu, |name| model(&name)),
+            cpu: self.cpu.unwrap_or(begin.cpu),
             disk: DiskShape {
                 size_mib: self.disk_size.unwrap_or(begin.disk.size_mib),
                 clone: self.clone.unwrap_or(begin.disk.clone),
@@ -129,10 +157,11 @@ impl MachineKeys {
             },
             iothreads: self.iothreads.unwrap_or(begin.iothreads),
             nic: NetworkShape {
+                network: self.network.unwrap_or(begin.nic.network),
+                addresses: self.addresses.or(begin.nic.addresses),
                 vhost: self.vhost.map(|switch| switch.0).or(begin.nic.vhost),
                 queues: self.queues.unwrap_or(begin.nic.queues),
                 mtu: self.mtu.unwrap_or(begin.nic.mtu),
-                ..begin.nic
             },
             memory: MemoryShape {
                 hugepages: on(self.hugepages, begin.memory.hugepages),
@@ -140,7 +169,16 @@ impl MachineKeys {
                 balloon: on(self.balloon, begin.memory.balloon),
                 merged: on(self.merged, begin.memory.merged),
             },
-            ..begin
+            pins: Pins {
+                each: on(self.vcpu_pins, begin.pins.each),
+                emulator: self.emulator_cpus.unwrap_or(begin.pins.emulator),
+                iothreads: self.iothread_cpus.unwrap_or(begin.pins.iothreads),
+                vcpus: begin.pins.vcpus,
+            },
+            pool: self.pool.unwrap_or(begin.pool),
+            image: self.image.map(Into::into).or(begin.image),
+            boot: self.boot.or(begin.boot),
+            connection: self.connection.or(begin.connection),
         };
         let problems = shape.problems();
         if problems.is_empty() {
@@ -159,13 +197,15 @@ impl MachineKeys {
         out.push_str("\n[guest.vm]\n");
         let keys = Self {
             profile: None,
-            cpu: Some(word(&shape.cpu).to_owned()),
+            cpu: Some(shape.cpu.clone()),
             disk_size: Some(shape.disk.size_mib),
             clone: Some(shape.disk.clone),
             cache: Some(shape.disk.cache),
             io: Some(shape.disk.io),
             disk_queues: shape.disk.queues,
             iothreads: Some(shape.iothreads),
+            network: Some(shape.nic.network.clone()),
+            addresses: shape.nic.addresses,
             vhost: shape.nic.vhost.map(Switch),
             queues: Some(shape.nic.queues),
             mtu: Some(shape.nic.mtu),
@@ -173,24 +213,15 @@ impl MachineKeys {
             locked: Some(Switch(shape.memory.locked)),
             balloon: Some(Switch(shape.memory.balloon)),
             merged: Some(Switch(shape.memory.merged)),
+            vcpu_pins: Some(Switch(shape.pins.each)),
+            emulator_cpus: Some(shape.pins.emulator.clone()).filter(|cpus| !cpus.is_empty()),
+            iothread_cpus: Some(shape.pins.iothreads.clone()).filter(|cpus| !cpus.is_empty()),
+            pool: Some(shape.pool.clone()),
+            image: shape.image.as_ref().map(|path| path.display().to_string()),
+            boot: shape.boot,
+            connection: shape.connection.clone(),
         };
         keys.write(out);
-    }
-}
-
-fn model(name: &str) -> CpuModel {
-    match name {
-        "host" => CpuModel::Host,
-        "maximum" => CpuModel::Maximum,
-        name => CpuModel::Named(name.to_owned()),
-    }
-}
-
-fn word(model: &CpuModel) -> &str {
-    match model {
-        CpuModel::Host => "host",
-        CpuModel::Maximum => "maximum",
-        CpuModel::Named(name) => name,
     }
 }
 
@@ -202,7 +233,7 @@ mod tests {
     #[test]
     fn a_machine_is_shaped_by_its_section() {
         let study =
-            with("[guest]\nkind = \"vm\"\n[guest.vm]\nprofile = \"pureflex\"\ndisk_size = \"8GiB\"\nlocked = \"on\"\ncpu = \"Westmere\"\n")
+            with("[guest]\nkind = \"vm\"\n[guest.vm]\nprofile = \"pureflex\"\ndisk_size = \"8GiB\"\nlocked = \"on\"\ncpu = \"Westmere\"\nnetwork = \"bridge:br0\"\naddresses = \"10.1.0.10/24\"\nvcpu_pins = \"on\"\nemulator_cpus = \"0-1\"\n")
                 .expect("valid");
         let shape = &study.guest.vm;
         assert_eq!(study.guest.kind, GuestKind::Vm);
@@ -212,6 +243,8 @@ mod tests {
         );
         assert_eq!(shape.cpu, CpuModel::Named("Westmere".to_owned()));
         assert_eq!(study.guest.ready_within.as_secs(), 600, "machines take longer to come up");
+        assert_eq!((shape.pins.each, shape.pins.emulator.as_slice()), (true, [0, 1].as_slice()));
+        assert_eq!(shape.nic.network, Network::HostBridge("br0".to_owned()));
         let again = Study::parse("s.toml", &study.to_toml()).expect("what is written is read");
         assert_eq!(again, study);
     }
