@@ -19,6 +19,11 @@ use crate::{
 };
 
 const MIB: u64 = 1 << 20;
+/// A page of PostgreSQL, bytes.
+const PAGE: u64 = 8 << 10;
+/// Pages of its buffers that a terminal's session may hold at once, and those of the server's own sessions.
+const SESSION_PAGES: u64 = 8;
+const SPARE_PAGES: u64 = 32;
 
 /// How the search for a pool ended.
 pub(crate) enum Sized {
@@ -44,7 +49,7 @@ impl Stage<'_> {
         if let Some(known) = pools.iter().find(|pool| pool.point == act.point.id) {
             return Ok(Sized::Held(Some(known.bytes)));
         }
-        let template = match act.stack.template(&self.place, act.point.database) {
+        let template = match self.place.grounded(act.stack.as_ref(), act.point.database) {
             Err(_) if self.stopped() => return Ok(Sized::Stopped),
             template => template?,
         };
@@ -89,6 +94,13 @@ impl Stage<'_> {
             }
             let hit = match self.round(act, template, bytes)? {
                 Ok(hit) => hit,
+                // Below the sizes that worked one may be too small for the server to work with: the nearest that works is good enough then.
+                Err(reason) if dial.tried().iter().any(|tried| tried.bytes > bytes) && !self.stopped() => {
+                    dial.refuse(bytes);
+                    let detail = format!("point {}: not with {}: {reason}", act.point.id, mib(bytes));
+                    self.place.building("buffer pool", detail);
+                    continue;
+                }
                 Err(reason) => {
                     let what = format!("a calibration trial with a buffer pool of {} failed: {reason}", mib(bytes));
                     return Ok(Err(what));
@@ -126,7 +138,7 @@ impl Stage<'_> {
 
     /// One calibration trial: the whole of a trial but for its records. The hit ratio over all guests.
     fn round(&self, act: &Act<'_>, template: &Template, bytes: u64) -> Result<Result<f64, String>, LabError> {
-        let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point) {
+        let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point, Some(bytes)) {
             Ok(guests) => guests,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -168,9 +180,14 @@ fn dial(act: &Act<'_>, target: f64) -> Dial {
     let data = act.point.database.orderentry();
     let database = data.map_or(MIB, |data| data.bytes());
     let most = (act.point.memory_mib * MIB * 7 / 10).min(2 * database);
-    // InnoDB takes no less than 5 MiB, and steps of 1 MiB; PostgreSQL no less than 128 KiB.
+    let terminals = act.point.users.iter().copied().max().unwrap_or(1);
+    // InnoDB takes no less than 5 MiB, and steps of 1 MiB. PostgreSQL takes 128 KiB, but each session must be able to hold some pages at once.
     let (dialect, least, step) = match act.study.stack.kind {
-        StackKind::Postgresql => (Dialect::Postgresql, MIB, MIB / 8),
+        StackKind::Postgresql => (
+            Dialect::Postgresql,
+            PAGE * (SPARE_PAGES + SESSION_PAGES * u64::from(terminals)),
+            PAGE,
+        ),
         _ => (Dialect::Mariadb, 6 * MIB, MIB),
     };
     Dial::new(target, dialect, database, least, most, step)

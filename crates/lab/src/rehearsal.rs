@@ -101,7 +101,7 @@ impl Stage<'_> {
             point: point.label(),
             what,
         };
-        let mut guests = self.clone_guests(study, stack.as_ref(), &template, point).map_err(failed)?;
+        let mut guests = self.clone_guests(study, stack.as_ref(), &template, point, None).map_err(failed)?;
         let clone_ms = began.elapsed().as_secs_f64() * 1e3;
         self.start(study, &mut guests)?;
         let ready_s = began.elapsed().as_secs_f64();

@@ -195,7 +195,12 @@ pub(crate) trait OrderEntry: Sync {
     /// When the server does not tell.
     fn counters(&self, data: &Path) -> Result<BufferCounters, String>;
 
-    /// Give a living guest a buffer pool of about `bytes`; the size that is then in force.
+    /// Let a guest start with a buffer pool of about `bytes`, where its server cannot change it while it runs.
+    fn hold_pool(&self, service: &mut Service, bytes: u64) {
+        let _ = (service, bytes);
+    }
+
+    /// Give a living guest a buffer pool of about `bytes`, if it has another; the size that is then in force.
     ///
     /// # Errors
     /// When the server refuses it, or does not come back.

@@ -120,7 +120,7 @@ impl Stage<'_> {
     /// Everything between clone and removal.
     fn perform_on(&self, act: &Act<'_>, template: &Template, pool: Option<u64>) -> Result<TrialRecord, LabError> {
         let began = Instant::now();
-        let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point) {
+        let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point, pool) {
             Ok(guests) => guests,
             Err(reason) => return Ok(failed(&reason, 0.0)),
         };
@@ -203,13 +203,17 @@ impl Stage<'_> {
         stack: &dyn Stack,
         template: &Template,
         point: &Point,
+        pool: Option<u64>,
     ) -> Result<Vec<Box<dyn Guest>>, String> {
         let shape = &study.guest;
         let limited = shape.kind != GuestKind::Bare;
         let provisions = storage::provisions(self.place.lab, study, point)?;
         let mut guests = Vec::with_capacity(point.guests as usize);
         for (index, provision) in provisions.into_iter().enumerate() {
-            let service = stack.service(template, point, index)?;
+            let mut service = stack.service(template, point, index)?;
+            if let (Some(bytes), Some(databases)) = (pool, stack.order_entry()) {
+                databases.hold_pool(&mut service, bytes);
+            }
             let spec = GuestSpec {
                 number: index as u16 + 1,
                 name: format!("g{}", index + 1),
@@ -262,6 +266,10 @@ impl Stage<'_> {
             Err(LabError::Terminals(_)) => return Ok(failed("stopped before the load began", ready_s)),
             driven => driven?,
         };
+        // Nothing of a trial that was stopped counts: no audit is waited for.
+        if self.stopped() {
+            return Ok(failed("stopped under load", ready_s));
+        }
         let clock_step = clocks.check();
         let starved: Vec<Starved> = starved(guests, &deaths, act.point.memory_mib);
         // One that lacks memory may be half dead: its web server still there, its database killed.

@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub use config::{Service, builder, guest};
-pub use counters::{BufferCounters, PoolChange, counters, set_pool};
+pub use counters::{BufferCounters, PoolChange, counters, pool_line, set_pool};
 pub use effective::{Durability, Readings, compare, durability, read_back};
 pub use error::DatabaseError;
 pub use server::{Account, Server};

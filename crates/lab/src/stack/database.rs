@@ -181,6 +181,14 @@ impl OrderEntry for Database {
         database::counters(&mut self.server(data)?).map_err(|error| error.to_string())
     }
 
+    fn hold_pool(&self, service: &mut Service, bytes: u64) {
+        let Some((path, line)) = database::pool_line(self.engine, bytes) else {
+            return;
+        };
+        let file = service.files.iter_mut().find(|file| file.path == path);
+        file.into_iter().for_each(|file| file.text += &line);
+    }
+
     fn set_pool(&self, place: &Place<'_>, guest: &mut dyn Guest, bytes: u64) -> Result<u64, String> {
         let changed = database::set_pool(&mut self.server(guest.sockets_dir())?, bytes).map_err(|error| error.to_string())?;
         match changed {

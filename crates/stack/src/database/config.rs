@@ -10,6 +10,7 @@ use super::{Engine, Software};
 use crate::tuning::Tuned;
 
 pub(super) use mariadb::SOCKET as MARIADB_SOCKET;
+pub(super) use postgresql::CONFIG as POSTGRESQL_CONFIG;
 
 /// What a guest is given: arguments of its program, and files with their paths below the guest's directory of configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{DATABASE, DatabaseError, Engine, Server};
+use super::{DATABASE, DatabaseError, Engine, Server, config::POSTGRESQL_CONFIG};
 
 /// Longest wait for MariaDB to change the size of its pool.
 const RESIZE_PATIENCE: Duration = Duration::from_secs(60);
@@ -123,7 +123,21 @@ pub enum PoolChange {
     AfterRestart(u64),
 }
 
-/// Give a server a buffer pool of `bytes`, rounded to what it takes. MariaDB changes it while it runs, PostgreSQL at its next start.
+/// The line of a guest's configuration with which its server starts with a buffer pool of `bytes`, rounded to what it takes, and the file that it
+/// is appended to; nothing of MariaDB, which changes its pool while it runs.
+#[must_use]
+pub fn pool_line(engine: Engine, bytes: u64) -> Option<(&'static str, String)> {
+    let line = || format!("shared_buffers = '{}kB'\n", whole_pages(bytes) / 1024);
+    (engine == Engine::Postgresql).then(|| (POSTGRESQL_CONFIG, line()))
+}
+
+/// Whole pages of PostgreSQL, of which it takes no fewer than 16.
+fn whole_pages(bytes: u64) -> u64 {
+    (bytes / POSTGRESQL_PAGE).max(16) * POSTGRESQL_PAGE
+}
+
+/// Give a server a buffer pool of `bytes`, rounded to what it takes. MariaDB changes it while it runs, PostgreSQL at its next start, if it has not
+/// started with it.
 ///
 /// # Errors
 /// When the server refuses the size or does not get there in time.
@@ -131,7 +145,10 @@ pub fn set_pool(server: &mut Server, bytes: u64) -> Result<PoolChange, DatabaseE
     match server.engine() {
         Engine::Mariadb => resize(server, (bytes / MARIADB_STEP).max(1) * MARIADB_STEP).map(PoolChange::InForce),
         Engine::Postgresql => {
-            let whole = (bytes / POSTGRESQL_PAGE).max(16) * POSTGRESQL_PAGE;
+            let whole = whole_pages(bytes);
+            if counters(server)?.pool_bytes == Some(whole) {
+                return Ok(PoolChange::InForce(whole));
+            }
             server.execute(&format!("ALTER SYSTEM SET shared_buffers = '{}kB'", whole / 1024))?;
             Ok(PoolChange::AfterRestart(whole))
         }
@@ -182,6 +199,14 @@ fn patience(words: &str) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_starts_with_its_pool_takes_whole_pages() {
+        let line = |engine, bytes| pool_line(engine, bytes).map(|(_, line)| line);
+        assert_eq!(line(Engine::Postgresql, 1_000_000).as_deref(), Some("shared_buffers = '976kB'\n"));
+        assert_eq!(line(Engine::Postgresql, 1).as_deref(), Some("shared_buffers = '128kB'\n"));
+        assert_eq!(line(Engine::Mariadb, 1_000_000), None);
+    }
 
     #[test]
     fn what_was_counted_between_two_readings() {

@@ -62,6 +62,8 @@ pub struct Dial {
     /// The server takes sizes in steps of so many bytes.
     step: u64,
     tried: Vec<Tried>,
+    /// How many sizes no server worked with.
+    refused: usize,
     /// What is known from elsewhere.
     hints: Vec<Tried>,
 }
@@ -80,6 +82,7 @@ impl Dial {
             most: (most / step * step).max(least),
             step,
             tried: Vec::new(),
+            refused: 0,
             hints: Vec::new(),
         }
     }
@@ -105,6 +108,12 @@ impl Dial {
         });
     }
 
+    /// A server does not work with a pool of `bytes`: only larger ones are tried from now on. Counts as a round.
+    pub fn refuse(&mut self, bytes: u64) {
+        self.refused += 1;
+        self.least = self.least.max((bytes + self.step).min(self.most));
+    }
+
     /// Every size that was tried, in order.
     #[must_use]
     pub fn tried(&self) -> &[Tried] {
@@ -127,10 +136,13 @@ impl Dial {
     /// The next size to try; nothing when the search is at its end.
     #[must_use]
     pub fn next(&self) -> Option<u64> {
+        if self.tried.len() + self.refused >= MOST_ROUNDS {
+            return None;
+        }
         let Some(best) = self.best() else {
             return Some(self.rounded(self.first()));
         };
-        if (best.hit - self.target).abs() <= NEAR || self.tried.len() >= MOST_ROUNDS {
+        if (best.hit - self.target).abs() <= NEAR {
             return None;
         }
         let (low, high) = self.bracket();
@@ -291,6 +303,27 @@ mod tests {
     fn a_ratio_that_no_pool_gives_ends_all_the_same() {
         let (rounds, best, reached) = turn(0.8, Dialect::Postgresql, |_| 0.97);
         assert!(!reached && rounds <= MOST_ROUNDS && (best.hit - 0.97).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_pool_that_no_server_works_with_is_the_new_least() {
+        let mut dial = Dial::new(0.8, Dialect::Postgresql, 400 * MIB, MIB / 8, 800 * MIB, MIB / 8);
+        dial.tell(2 * MIB, 0.9);
+        let small = dial.next().expect("a smaller one");
+        assert!(small < 2 * MIB);
+        dial.refuse(small);
+        while let Some(bytes) = dial.next() {
+            assert!(bytes > small, "{bytes}");
+            dial.tell(bytes, 0.88);
+        }
+        assert!(!dial.reached() && dial.best().is_some_and(|best| best.bytes > small));
+        let mut hopeless = Dial::new(0.8, Dialect::Postgresql, 400 * MIB, MIB, 800 * MIB, MIB);
+        let mut rounds = 0;
+        while let Some(bytes) = hopeless.next() {
+            hopeless.refuse(bytes);
+            rounds += 1;
+        }
+        assert!(rounds == MOST_ROUNDS && hopeless.best().is_none());
     }
 
     #[test]

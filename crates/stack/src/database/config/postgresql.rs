@@ -7,6 +7,9 @@ use crate::{
     tuning::{Component, Tuned},
 };
 
+/// Its configuration, below the guest's directory of configurations. Of two lines for one setting the later counts.
+pub(in crate::database) const CONFIG: &str = "postgresql.conf";
+
 /// Where the server lives. The directory of the socket is named from the data directory, in which the server stands: so its path is short however
 /// long the guest's is. Memory of parallel workers is in files of the data: what is killed leaves nothing on the host.
 const PLACES: &str = "\
@@ -70,7 +73,7 @@ fn service(services: String, config: String, hba: String) -> Service {
     // The file of user names must be there, and has none.
     Service::of([
         ("services.toml", services),
-        ("postgresql.conf", config),
+        (CONFIG, config),
         ("pg_hba.conf", hba),
         ("pg_ident.conf", "\n".to_owned()),
     ])
