@@ -70,6 +70,7 @@ fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
     );
     named.extend(holdings.mounts.into_iter().map(|point| ("mount", point.display().to_string())));
     named.extend(holdings.volumes.iter().map(|volume| ("volume", volume.name())));
+    named.extend(holdings.tagged.into_iter().map(|volume| ("volume", volume.name)));
     named.extend(holdings.namespaces.into_iter().map(|name| ("network namespace", name)));
     named.extend(holdings.cgroups.then(|| ("cgroup", run_group(run))));
     named.extend(holdings.runc_state.map(|path| ("runc state", path.display().to_string())));

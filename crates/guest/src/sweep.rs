@@ -8,7 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Cgroups, Identity, RunId, environ, mounts, netns_names, process_numbers, procfs::environ_value, remove_netns};
+use rookery_host::{
+    Cgroups, Identity, RealHost, RunId, environ, mounts, netns_names, process_numbers, procfs::environ_value, remove_netns,
+};
 use rustix::{
     mount::{UnmountFlags, unmount},
     process::Signal,
@@ -19,6 +21,10 @@ use crate::{
     registry::{Registration, Registry},
     site::{clone_of_mount, clones, remove_tree},
     storage::{Trace, traces, volumes},
+    vm::{
+        connection,
+        pool::{TaggedVolume, tagged_volumes},
+    },
 };
 
 /// How long killed processes are waited for.
@@ -35,6 +41,8 @@ pub(crate) struct Holdings {
     pub(crate) mounts: Vec<PathBuf>,
     /// Loop devices of its volumes.
     pub(crate) volumes: Vec<Trace>,
+    /// Volumes of LVM with its tags.
+    pub(crate) tagged: Vec<TaggedVolume>,
     /// Names of network namespaces.
     pub(crate) namespaces: Vec<String>,
     /// Whether it has control groups.
@@ -56,6 +64,7 @@ impl Holdings {
             || self.runc_state.is_some()
             || self.vm_state.is_some()
             || !self.volumes.is_empty()
+            || !self.tagged.is_empty()
             || self.mounts.iter().any(|point| clone_of_mount(point).is_some())
     }
 }
@@ -82,6 +91,9 @@ pub(crate) fn discover(registry: &Registry, cgroups: &Cgroups) -> io::Result<BTr
         if let Some(run) = run_of_name(&mount.source) {
             runs.entry(run.to_string()).or_default().mounts.push(mount.point);
         }
+    }
+    for volume in tagged_volumes(&RealHost) {
+        runs.entry(volume.run.to_string()).or_default().tagged.push(volume);
     }
     for name in netns_names()? {
         if let Some(run) = run_of_name(&name) {
@@ -144,6 +156,16 @@ fn labelled_processes() -> io::Result<Vec<Labelled>> {
         .collect())
 }
 
+/// The processes that carry the label of a guest.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub(crate) fn guest_processes(run: &RunId, guest: &str) -> io::Result<Vec<Identity>> {
+    let found = labelled_processes()?.into_iter();
+    let mine = found.filter(|process| process.run == *run && process.guest == guest);
+    Ok(mine.map(|process| process.identity).collect())
+}
+
 /// Kill the processes that carry the label of a run (of one guest of it, if named) and wait until they are gone.
 ///
 /// # Errors
@@ -182,6 +204,11 @@ pub(crate) fn kill_labelled(run: &RunId, guest: Option<&str>) -> io::Result<Vec<
 /// When something stays; the rest is removed all the same.
 pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Option<&Path>) -> Result<Vec<String>, Vec<String>> {
     let mut report = Report::default();
+    // Before their emulators are gone: only now can the host's libvirt tell whose its machines are.
+    match connection::sweep(&RealHost, &registry.vm_root(run), run) {
+        Ok(ended) => report.done.extend(ended),
+        Err(error) => report.failed.push(error.to_string()),
+    }
     // Twice: a command that was under way (runc, ip) may have made one more thing before it was killed.
     for _ in 0..2 {
         match kill_labelled(run, None) {
@@ -216,6 +243,9 @@ pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Op
         }
         if let Some(state) = &holdings.vm_state {
             report.note(format!("libvirt of the run {}", state.display()), remove_tree(state));
+        }
+        for volume in &holdings.tagged {
+            report.note(format!("volume {}", volume.name), volume.remove(&RealHost));
         }
         for volume in &holdings.volumes {
             report.note(format!("volume {}", volume.name()), volume.remove());

@@ -55,7 +55,9 @@ pub fn vm_agent() -> Result<(), String> {
 fn serve(events: &Arc<Mutex<File>>) -> Result<(), String> {
     let at = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let seed = Seed::read(Path::new(SEED)).map_err(at("reading the seed"))?;
-    network(&seed)?;
+    if !seed.has_network {
+        network(&seed)?;
+    }
     mounts().map_err(at("mounting"))?;
     configuration(&seed).map_err(at("writing its files"))?;
     let log = port(LOG_PORT).map_err(at("opening the log"))?;

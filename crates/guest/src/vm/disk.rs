@@ -10,32 +10,30 @@ use std::{
 use rookery_host::{Host, Invocation};
 use rustix::fs::FallocateFlags;
 
+use super::pool::Disk;
 use crate::{copy::copy_file, site::remove_tree};
 use rookery_study::vm_shape::DiskClone;
 
 /// How long a copy of a large image may take.
 const COPY_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Name of a guest's disk in its directory.
-pub(super) fn file_name(clone: DiskClone) -> &'static str {
-    match clone {
-        DiskClone::Overlay => "disk.qcow2",
-        DiskClone::Raw | DiskClone::Preallocated => "disk.raw",
-    }
-}
+/// How long an overlay may take on a host that is busy.
+const OVERLAY_LIMIT: Duration = Duration::from_secs(60);
 
-/// Clone an image; gives the file.
+/// Clone a raw image into a directory, as `name` with the ending of its format; gives the file.
 ///
 /// # Errors
 /// When the disk fails or is full.
-pub(super) fn clone_image(host: &dyn Host, image: &Path, directory: &Path, kind: DiskClone) -> io::Result<PathBuf> {
-    let target = directory.join(file_name(kind));
+pub(super) fn clone_image(host: &dyn Host, image: &Path, directory: &Path, name: &str, kind: DiskClone) -> io::Result<PathBuf> {
+    let format = if kind == DiskClone::Overlay { "qcow2" } else { "raw" };
+    let target = directory.join(format!("{name}.{format}"));
     match kind {
         DiskClone::Overlay => {
             let invocation = Invocation::new("qemu-img")
                 .args(["create", "-q", "-f", "qcow2", "-F", "raw", "-b"])
                 .arg(image)
-                .arg(&target);
+                .arg(&target)
+                .timeout(OVERLAY_LIMIT);
             host.run(invocation).map_err(io::Error::other)?;
         }
         DiskClone::Raw => {
@@ -53,18 +51,18 @@ pub(super) fn clone_image(host: &dyn Host, image: &Path, directory: &Path, kind:
     Ok(target)
 }
 
-/// Take the directory `/data` of a guest that does not run out of its disk, into `target` as it was: what the guest's file system had
+/// Take the directory `/data` of a guest that does not run out of its disk, into `target` as it was, by way of files in `directory`: what the guest's file system had
 /// promised (its journal) is carried out first. The disk itself is left as the guest left it.
 ///
 /// # Errors
 /// When the file system cannot be read.
-pub(super) fn extract_data(host: &dyn Host, disk: &Path, target: &Path) -> io::Result<()> {
-    let directory = disk.parent().unwrap_or(disk);
+pub(super) fn extract_data(host: &dyn Host, disk: &Disk, directory: &Path, target: &Path) -> io::Result<()> {
     let raw = directory.join("data.raw");
     let taken = (|| {
         let convert = Invocation::new("qemu-img")
-            .args(["convert", "-q", "-O", "raw", "-S", "4k"])
-            .arg(disk)
+            // The format is said: what a guest writes does not decide how its disk is read.
+            .args(["convert", "-q", "-f", disk.format(), "-O", "raw", "-S", "4k"])
+            .arg(disk.path())
             .arg(&raw);
         host.run(convert.timeout(COPY_LIMIT)).map_err(io::Error::other)?;
         let replay = Invocation::new("e2fsck")
@@ -83,7 +81,7 @@ pub(super) fn extract_data(host: &dyn Host, disk: &Path, target: &Path) -> io::R
         let dump = Invocation::new("debugfs").args(["-R", &request]).arg(&raw).timeout(COPY_LIMIT);
         host.run(dump).map_err(io::Error::other)?;
         if !fresh.join("data").is_dir() {
-            return Err(io::Error::other(format!("{} holds no /data", disk.display())));
+            return Err(io::Error::other(format!("{} holds no /data", disk.path().display())));
         }
         remove_tree(target)?;
         fs::rename(fresh.join("data"), target)?;
@@ -126,13 +124,17 @@ mod tests {
             .expect("mke2fs");
         for kind in [DiskClone::Overlay, DiskClone::Raw, DiskClone::Preallocated] {
             let directory = tempfile::tempdir().expect("temporary directory");
-            let disk = clone_image(&RealHost, &image, directory.path(), kind).expect("cloned");
+            let path = clone_image(&RealHost, &image, directory.path(), "disk", kind).expect("cloned");
+            let disk = Disk::File {
+                path: path.clone(),
+                qcow2: kind == DiskClone::Overlay,
+            };
             let data = directory.path().join("data");
-            extract_data(&RealHost, &disk, &data).expect("extracted");
-            extract_data(&RealHost, &disk, &data).expect("and again");
+            extract_data(&RealHost, &disk, directory.path(), &data).expect("extracted");
+            extract_data(&RealHost, &disk, directory.path(), &data).expect("and again");
             assert_eq!(fs::read_to_string(data.join("deep/row")).expect("read"), "first");
             assert_eq!(fs::read_dir(directory.path()).expect("read").count(), 2, "disk and data");
-            let taken = disk.metadata().expect("there").blocks() * 512;
+            let taken = path.metadata().expect("there").blocks() * 512;
             match kind {
                 DiskClone::Preallocated => assert!(taken >= 32 << 20, "{taken}"),
                 _ => assert!(taken < 16 << 20, "{taken}"),

@@ -4,7 +4,14 @@ use std::path::Path;
 
 use rookery_host::{format_cpu_list, io::IoLimits};
 
-use super::{CpuModel, Network, VmShape, accel::Accelerator, network::Forward, xml::Element};
+use super::{
+    CpuModel, Network, VmShape,
+    accel::Accelerator,
+    connection::{mark, security_labels},
+    network::Forward,
+    pool::Disk,
+    xml::Element,
+};
 
 /// What the emulator may keep of translated code, MiB. Its own default is a share of the host's memory for each guest.
 const TRANSLATIONS_MIB: u32 = 128;
@@ -26,15 +33,25 @@ pub(super) enum Boot<'a> {
         /// The image of the system, which all guests read and none writes.
         system: &'a Path,
     },
-    /// From its own disk.
-    #[cfg_attr(not(test), expect(dead_code, reason = "constructed by tests until cloud images are wired"))]
-    Disk,
+    /// From a disk of its own, by firmware.
+    Disk {
+        /// The clone of a cloud image.
+        system: &'a Disk,
+        /// The seed for cloud-init.
+        seed: &'a Path,
+        /// UEFI, with its variables in this file; `None` = the firmware of a PC.
+        variables: Option<&'a Path>,
+    },
 }
 
 /// All that a domain is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Domain<'a> {
     pub(super) name: &'a str,
+    /// The run and the guest, which are its mark.
+    pub(super) owner: (&'a str, &'a str),
+    /// Models of security by which it is let alone.
+    pub(super) security: &'a [String],
     pub(super) uuid: String,
     pub(super) accelerator: Accelerator,
     pub(super) shape: &'a VmShape,
@@ -46,7 +63,7 @@ pub(super) struct Domain<'a> {
     pub(super) nodes: &'a [u32],
     pub(super) limits: IoLimits,
     pub(super) boot: Boot<'a>,
-    pub(super) disk: &'a Path,
+    pub(super) disk: &'a Disk,
     pub(super) seed: &'a Path,
     pub(super) mac: String,
     /// Name of its interface on the host's side.
@@ -74,6 +91,7 @@ impl Domain<'_> {
             .with("xmlns:qemu", "http://libvirt.org/schemas/domain/qemu/1.0")
             .child(Element::new("name").text(self.name))
             .child(Element::new("uuid").text(&self.uuid))
+            .child(mark(self.owner.0, self.owner.1))
             .child(Element::new("memory").with("unit", "MiB").text(self.memory_mib))
             .children(self.memory_backing())
             .child(self.vcpu())
@@ -93,6 +111,7 @@ impl Domain<'_> {
             .map(|(name, value)| Element::new("qemu:env").with("name", name).with("value", value));
         domain
             .child(self.devices())
+            .children(security_labels(self.security))
             .child(Element::new("qemu:commandline").children(self.user_network()).children(environment))
             .render()
     }
@@ -145,7 +164,11 @@ impl Domain<'_> {
             false => Vec::new(),
         };
         let asked = if pins.vcpus.is_empty() { &own } else { &pins.vcpus };
-        let vcpus = asked.iter().take(self.vcpus as usize).enumerate().filter(|(_, cpus)| !cpus.is_empty());
+        let vcpus = asked
+            .iter()
+            .take(self.vcpus as usize)
+            .enumerate()
+            .filter(|(_, cpus)| !cpus.is_empty());
         let mut children: Vec<Element> = vcpus
             .map(|(vcpu, cpus)| Element::new("vcpupin").with("vcpu", vcpu).with("cpuset", list(cpus)))
             .collect();
@@ -170,7 +193,10 @@ impl Domain<'_> {
     }
 
     fn os(&self) -> Element {
-        let os = Element::new("os").child(Element::new("type").with("arch", "x86_64").with("machine", "pc").text("hvm"));
+        let efi = matches!(self.boot, Boot::Disk { variables: Some(_), .. });
+        let os = Element::new("os")
+            .with_some("firmware", efi.then_some("efi"))
+            .child(Element::new("type").with("arch", "x86_64").with("machine", "pc").text("hvm"));
         match &self.boot {
             Boot::Direct {
                 kernel,
@@ -181,7 +207,12 @@ impl Domain<'_> {
                 .child(Element::new("kernel").text(kernel.display()))
                 .child(Element::new("initrd").text(initrd.display()))
                 .child(Element::new("cmdline").text(command_line)),
-            Boot::Disk => os.child(Element::new("boot").with("dev", "hd")),
+            Boot::Disk { variables, .. } => {
+                let secure = Element::new("feature").with("enabled", "no").with("name", "secure-boot");
+                os.children(variables.map(|_| Element::new("firmware").child(secure)))
+                    .children(variables.map(|file| Element::new("nvram").text(file.display())))
+                    .child(Element::new("boot").with("dev", "hd"))
+            }
         }
     }
 
@@ -209,17 +240,15 @@ impl Domain<'_> {
 
     fn devices(&self) -> Element {
         let balloon = if self.shape.memory.balloon { "virtio" } else { "none" };
-        let mut devices = Element::new("devices");
-        let first = if let Boot::Direct { system, .. } = &self.boot {
-            devices = devices.child(plain_disk(system, "vda"));
-            "vdb"
-        } else {
-            "vda"
+        let (system, cloud_seed) = match &self.boot {
+            Boot::Direct { system, .. } => (plain_disk(system, "vda"), None),
+            Boot::Disk { system, seed, .. } => (self.written_disk(system, "vda"), Some(plain_disk(seed, "vdd"))),
         };
-        let seed = if first == "vda" { "vdb" } else { "vdc" };
-        devices
-            .child(self.main_disk(first))
-            .child(plain_disk(self.seed, seed))
+        Element::new("devices")
+            .child(system)
+            .child(self.written_disk(self.disk, "vdb").children(self.tune()))
+            .child(plain_disk(self.seed, "vdc"))
+            .children(cloud_seed)
             .child(Element::new("controller").with("type", "usb").with("model", "none"))
             .children(self.interface())
             .child(file_port(
@@ -244,20 +273,28 @@ impl Domain<'_> {
             .child(Element::new("panic").with("model", "isa"))
     }
 
-    fn main_disk(&self, target: &str) -> Element {
+    /// A disk that the guest writes to.
+    fn written_disk(&self, source: &Disk, target: &str) -> Element {
         let disk = &self.shape.disk;
-        let format = match disk.clone {
-            super::DiskClone::Overlay => "qcow2",
-            _ => "raw",
-        };
         let driver = Element::new("driver")
             .with("name", "qemu")
-            .with("type", format)
+            .with("type", source.format())
             .with("cache", disk.cache.word())
             .with("io", disk.io.word())
             .with("discard", "unmap")
             .with_some("queues", disk.queues)
             .with_some("iothread", (self.shape.iothreads > 0).then_some(1));
+        let (kind, attribute) = if source.is_block() { ("block", "dev") } else { ("file", "file") };
+        Element::new("disk")
+            .with("type", kind)
+            .with("device", "disk")
+            .child(driver)
+            .child(Element::new("source").with(attribute, source.path().display()))
+            .child(Element::new("target").with("dev", target).with("bus", "virtio"))
+    }
+
+    /// The limits of the disk.
+    fn tune(&self) -> Option<Element> {
         let tune: Vec<Element> = [
             ("read_bytes_sec", self.limits.read_bps),
             ("write_bytes_sec", self.limits.write_bps),
@@ -267,13 +304,7 @@ impl Domain<'_> {
         .into_iter()
         .filter_map(|(name, value)| Some(Element::new(name).text(value?)))
         .collect();
-        Element::new("disk")
-            .with("type", "file")
-            .with("device", "disk")
-            .child(driver)
-            .child(Element::new("source").with("file", self.disk.display()))
-            .child(Element::new("target").with("dev", target).with("bus", "virtio"))
-            .children((!tune.is_empty()).then(|| Element::new("iotune").children(tune)))
+        (!tune.is_empty()).then(|| Element::new("iotune").children(tune))
     }
 
     /// Its interface on a bridge, if it has one.
@@ -331,13 +362,31 @@ fn list(cpus: &[u32]) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::{path::PathBuf, sync::LazyLock};
+
     use super::*;
     use rookery_study::vm_shape::{DiskShape, MemoryShape, NetworkShape, Pins};
+
+    static OVERLAY: LazyLock<Disk> = LazyLock::new(|| file("disk.qcow2", true));
+    static RAW: LazyLock<Disk> = LazyLock::new(|| file("system.raw", false));
+    static VOLUME: LazyLock<Disk> = LazyLock::new(|| Disk::Volume {
+        path: PathBuf::from("/dev/vg0/rookery-ab12-g1"),
+        name: "vg0/rookery-ab12-g1".to_owned(),
+    });
+
+    fn file(name: &str, qcow2: bool) -> Disk {
+        Disk::File {
+            path: Path::new("/r/clones/g1").join(name),
+            qcow2,
+        }
+    }
 
     /// A domain of a shape.
     pub(crate) fn domain(shape: &VmShape, accelerator: Accelerator) -> Domain<'_> {
         Domain {
             name: "rookery-ab12-g1",
+            owner: ("ab12", "g1"),
+            security: &[],
             uuid: "6d1f2a9c-0f3e-5b77-9a41-3c5d8e7f9012".to_owned(),
             accelerator,
             shape,
@@ -352,7 +401,7 @@ pub(super) mod tests {
                 command_line: "root=/dev/vda ro".to_owned(),
                 system: Path::new("/t/system.img"),
             },
-            disk: Path::new("/r/clones/g1/disk.qcow2"),
+            disk: &OVERLAY,
             seed: Path::new("/r/clones/g1/seed"),
             mac: "52:54:00:4d:00:01".to_owned(),
             link: "v1".to_owned(),
@@ -410,7 +459,13 @@ pub(super) mod tests {
                 write_bps: Some(1 << 20),
                 ..IoLimits::default()
             },
-            boot: Boot::Disk,
+            boot: Boot::Disk {
+                system: &RAW,
+                seed: Path::new("/r/clones/g1/cloud-seed.img"),
+                variables: Some(Path::new("/r/clones/g1/variables.fd")),
+            },
+            disk: &VOLUME,
+            security: &["dac".to_owned(), "apparmor".to_owned()],
             ..domain(&shape, Accelerator::Kvm)
         };
         insta::assert_snapshot!(domain.xml());
@@ -435,13 +490,14 @@ pub(super) mod tests {
         let text = domain.xml();
         assert!(!text.contains("<interface"));
         let (_, words) = text.split_once("<qemu:commandline>").expect("there");
-        insta::assert_snapshot!(words, @r"
-            <qemu:arg value='-netdev'/>
-            <qemu:arg value='user,id=rookery,ipv6=off,restrict=on,hostfwd=tcp:127.77.3.1:80-10.0.2.15:80'/>
-            <qemu:arg value='-device'/>
-            <qemu:arg value='virtio-net-pci,netdev=rookery,addr=0x1e,mac=52:54:00:4d:00:01'/>
-            <qemu:env name='ROOKERY_RUN' value='ab12'/>
-          </qemu:commandline>
+        let words: Vec<&str> = words.lines().map(str::trim).collect();
+        insta::assert_snapshot!(words.join("\n"), @r"
+        <qemu:arg value='-netdev'/>
+        <qemu:arg value='user,id=rookery,ipv6=off,restrict=on,hostfwd=tcp:127.77.3.1:80-10.0.2.15:80'/>
+        <qemu:arg value='-device'/>
+        <qemu:arg value='virtio-net-pci,netdev=rookery,addr=0x1e,mac=52:54:00:4d:00:01'/>
+        <qemu:env name='ROOKERY_RUN' value='ab12'/>
+        </qemu:commandline>
         </domain>
         ");
     }
@@ -502,9 +558,9 @@ pub(super) mod tests {
     #[test]
     fn a_name_cannot_bring_elements_along() {
         let shape = VmShape::default();
-        let evil = Path::new("/r/'/><devices><disk/></devices>&");
+        let evil = file("'/><devices><disk/></devices>&", true);
         let domain = Domain {
-            disk: evil,
+            disk: &evil,
             labels: vec![("X".into(), "'/><qemu:arg value='-s'/>".into())],
             ..domain(&shape, Accelerator::Tcg)
         };

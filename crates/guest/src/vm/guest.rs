@@ -15,12 +15,16 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use super::{
     VmShape,
     accel::AcceleratorChoice,
-    disk::{clone_image, extract_data},
-    domain::{Boot, Domain},
+    base::Base,
+    cloud::CloudSeed,
+    connection,
+    disk::extract_data,
+    domain::Domain,
     events::{Event, parse},
-    image::{System, disk_image},
+    image::disk_image,
     looks::{VmProbe, ask, probe},
     network::{Plug, link_name},
+    pool::{Disk, Owner},
     relay::{RELAY_PORT, Relay, outside::Outside},
     seed::{Names, Seed},
     virsh::Virsh,
@@ -51,6 +55,8 @@ pub(super) struct Shared {
     pub(super) cgroups: Cgroups,
     pub(super) host: Arc<dyn Host>,
     pub(super) virsh: Virsh,
+    /// Models of security by which machines are let alone.
+    pub(super) security: Vec<String>,
     /// Directory of the lab's libvirt.
     pub(super) home: PathBuf,
     pub(super) accelerator: AcceleratorChoice,
@@ -70,10 +76,12 @@ pub(super) struct VmGuest {
     data: PathBuf,
     log: PathBuf,
     console: PathBuf,
-    disk: PathBuf,
+    disk: Option<Disk>,
+    /// The clone of a cloud image.
+    cloud: Option<Disk>,
     loader: bool,
     store: Store,
-    system: System,
+    base: Base,
     /// The template of the disk's image stays while a clone stands on it.
     image: Option<Template>,
     group: String,
@@ -98,7 +106,7 @@ pub(super) struct Parts<'a> {
     pub(super) directory: PathBuf,
     pub(super) log: PathBuf,
     pub(super) store: Store,
-    pub(super) system: System,
+    pub(super) base: Base,
 }
 
 impl VmGuest {
@@ -111,7 +119,8 @@ impl VmGuest {
             group: guest_group(&shared.label.run, &spec.name),
             data: parts.directory.join("data"),
             console: parts.log.with_extension("console.log"),
-            disk: parts.directory.join("disk"),
+            disk: None,
+            cloud: None,
             loader: false,
             image: None,
             sockets: shared.home.join(format!("{}.s", spec.name)),
@@ -124,7 +133,7 @@ impl VmGuest {
             directory: parts.directory,
             log: parts.log,
             store: parts.store,
-            system: parts.system,
+            base: parts.base,
         })
     }
 
@@ -132,8 +141,23 @@ impl VmGuest {
     pub(super) fn fill(&mut self, template: &Template, image: Template) -> io::Result<()> {
         self.loader = template.program.with_file_name(LIBRARIES).join(LOADER).exists();
         fs::write(&self.console, "")?;
-        self.disk = clone_image(&*self.shared.host, &disk_image(&image), &self.directory, self.shape.disk.clone)?;
+        let host = &*self.shared.host;
+        let owner = Owner {
+            run: &self.shared.label.run,
+            guest: &self.spec.name,
+            number: self.spec.number,
+        };
+        let clone = self.shape.disk.clone;
+        self.disk = Some(Disk::provide(
+            host,
+            &self.shape.pool,
+            owner,
+            &disk_image(&image),
+            &self.directory,
+            clone,
+        )?);
         self.image = Some(image);
+        self.cloud = self.base.clone_system(host, &self.directory, clone)?;
         Ok(())
     }
 
@@ -166,23 +190,39 @@ impl VmGuest {
         });
         let seed = Seed {
             relay,
+            has_network: self.cloud.is_some(),
             ..Seed::of(&self.spec, &places, self.plug.prefix, self.shape.nic.mtu, loader)
         };
         seed.write(&self.seed())?;
+        if self.cloud.is_some() {
+            self.cloud_seed().write(&*self.shared.host, &self.directory)?;
+        }
         // Of this life alone.
         fs::write(self.events(), "")
     }
 
-    fn domain(&self) -> String {
-        let (kernel, initrd, image) = (self.system.kernel(), self.system.initrd(), self.system.image());
+    fn cloud_seed(&self) -> CloudSeed<'_> {
+        CloudSeed {
+            hostname: &self.spec.name,
+            names: &self.names,
+            plug: self.plug,
+            mtu: self.shape.nic.mtu,
+        }
+    }
+
+    fn domain(&self) -> io::Result<String> {
+        let disk = self.disk.as_ref().ok_or_else(|| io::Error::other("it has no disk"))?;
+        let files = self.base.files(&self.directory);
         // A host that is busy gives an emulated timer no time to prove itself; the kernel trusts it unasked under KVM.
         let command_line = format!(
             "root=/dev/vda ro console=ttyS0 quiet panic=-1 no_timer_check net.ifnames=0 fastboot fsck.mode=skip random.trust_cpu=on systemd.show_status=false \
              systemd.unit=rookery-guest.target systemd.hostname={} systemd.machine_id={}",
             self.spec.name, self.names.machine_id
         );
-        Domain {
+        let domain = Domain {
             name: &self.names.domain,
+            owner: (self.shared.label.run.as_str(), &self.spec.name),
+            security: &self.shared.security,
             uuid: self.names.uuid.clone(),
             accelerator: self.shared.accelerator.accelerator,
             shape: &self.shape,
@@ -191,13 +231,8 @@ impl VmGuest {
             cpus: &self.spec.cpus,
             nodes: &self.store.nodes,
             limits: self.store.limits,
-            boot: Boot::Direct {
-                kernel: &kernel,
-                initrd: &initrd,
-                command_line,
-                system: &image,
-            },
-            disk: &self.disk,
+            boot: files.boot(self.cloud.as_ref(), command_line)?,
+            disk,
             seed: &self.seed(),
             mac: self.names.mac.clone(),
             link: link_name(&self.shape.nic, &self.names),
@@ -207,8 +242,8 @@ impl VmGuest {
             events: &self.events(),
             control: &self.control(),
             labels: self.shared.label.environment(&self.spec.name),
-        }
-        .xml()
+        };
+        Ok(domain.xml())
     }
 
     /// What leads its sockets to the host in this life; nothing when it has none.
@@ -220,6 +255,11 @@ impl VmGuest {
         let guest = SocketAddr::new(self.plug.outside.ip(), RELAY_PORT);
         self.relay = Some(Outside::open(&self.sockets, guest, self.shared.network.as_deref(), relay.clone())?);
         Ok(Some(relay))
+    }
+
+    fn extract(&self) -> io::Result<()> {
+        let disk = self.disk.as_ref().ok_or_else(|| io::Error::other("it has no disk"))?;
+        extract_data(&*self.shared.host, disk, &self.directory, &self.data)
     }
 
     /// Its ports that the host has to reach.
@@ -247,11 +287,10 @@ impl VmGuest {
         let words = |error: io::Error| error.to_string();
         shared
             .virsh
-            .create_paused(&*shared.host, &self.domain())
+            .create_paused(&*shared.host, &self.domain().map_err(words)?)
             .map_err(|error| error.to_string())?;
-        let file = shared.home.join("run/qemu").join(format!("{}.pid", self.names.domain));
-        let pid = fs::read_to_string(&file).map_err(words)?.trim().parse().ok();
-        let emulator = pid.and_then(Identity::of).ok_or("its emulator is gone already")?;
+        let emulator = connection::emulator(&shared.home, &shared.label, &self.names.domain, &self.spec.name);
+        let emulator = emulator.map_err(words)?.ok_or("its emulator is gone already")?;
         let hold = Hold {
             cpus: self.spec.cpus.clone(),
             nodes: self.store.nodes.clone(),
@@ -404,6 +443,7 @@ impl Guest for VmGuest {
         let cache = readings.iter().find(|reading| reading.name == "vm.disk.cache");
         let durable = cache.map_or("", |reading| durable(&reading.effective));
         readings.push(InForce::new("vm.durable", "", durable));
+        readings.extend(self.disk.iter().flat_map(|disk| disk.in_force(&*self.shared.host)));
         readings
     }
 
@@ -455,7 +495,7 @@ impl Guest for VmGuest {
         self.shared
             .host
             .step("data")
-            .and_then(|()| extract_data(&*self.shared.host, &self.disk, &self.data))
+            .and_then(|()| self.extract())
             .map_err(self.fail("reading its data"))
     }
 
@@ -473,7 +513,7 @@ impl Guest for VmGuest {
             reap(emulator);
         }
         // libvirt has to see that it is gone before another of its name can be.
-        let forgotten = shared.virsh.destroy(&*shared.host, &self.names.domain);
+        let forgotten = shared.virsh.destroy(&*shared.host, &self.names.uuid);
         forgotten.map_err(|error| self.fail("ending its domain")(io::Error::other(error)))?;
         if !matches!(self.phase, Phase::Ended(_)) {
             self.phase = Phase::Ended("killed by signal 9".to_owned());
@@ -488,7 +528,8 @@ impl Guest for VmGuest {
         let _ = fs::remove_file(self.control());
         self.image = None;
         let fail = self.fail("removing its storage");
-        self.store.release().map_err(fail)
+        let released = self.disk.take().map_or(Ok(()), |disk| disk.release(&*self.shared.host));
+        released.and_then(|()| self.store.release()).map_err(fail)
     }
 }
 

@@ -18,13 +18,14 @@ use super::{
     building::{Long, Watch},
     initrd::initrd,
     merge::merge_layers,
+    pool::DISK_LABEL,
 };
 use crate::{Fill, GuestError, Recipe, Template, Versions, ground::Ground, site::remove_tree};
 
 /// Raised when the same packages give another system.
 const SYSTEM_VERSION: u32 = 2;
 /// Raised when the same layers give another disk.
-const DISK_VERSION: u32 = 1;
+const DISK_VERSION: u32 = 2;
 /// What the system is made of. mmdebstrap configures it, so that it boots.
 const PACKAGES: &str = "linux-image-cloud-amd64,busybox-static,systemd-sysv,udev,kmod,iproute2,base-files";
 /// It would make another initial file system than [`initrd`].
@@ -273,7 +274,7 @@ fn build_disk(host: &dyn Host, root: &Path, layers: &[PathBuf], size_mib: u64, w
         &tree,
         &root.join("disk.img"),
         size_mib,
-        &["-J", "size=16"],
+        &["-J", "size=16", "-L", DISK_LABEL],
         "disk of machines",
         watch,
     )?;

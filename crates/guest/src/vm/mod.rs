@@ -1,4 +1,4 @@
-//! Virtual machines: a libvirt of the lab's own, inside the lab's network namespace, and QEMU below it.
+//! Virtual machines: a libvirt of the lab's own, inside the lab's network namespace (or that of the host, where a shape says so), and QEMU below it.
 //!
 //! [`VmShape`] is what a machine looks like; [`Accelerator`] what executes it. Every guest boots the same read-only system (its kernel given directly)
 //! and has a disk of its own, a clone of an image made from the template's layers. The guest's program runs there in the very root that a container would
@@ -9,7 +9,10 @@
 
 mod accel;
 mod agent;
+mod base;
 mod building;
+mod cloud;
+pub(crate) mod connection;
 mod counters;
 mod disk;
 mod domain;
@@ -22,6 +25,7 @@ mod looks;
 mod merge;
 mod network;
 mod pins;
+pub(crate) mod pool;
 mod relay;
 mod seed;
 mod virsh;
@@ -41,7 +45,9 @@ pub use agent::vm_agent;
 pub use counters::{DiskCounters, InsideCounters, OutsideCounters, VmCounters};
 pub use looks::VmProbe;
 pub use pins::{GuestPins, audit_pins, pin_table};
-pub use rookery_study::vm_shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, Network, NetworkShape, Pins, VmShape};
+pub use rookery_study::vm_shape::{
+    Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network, NetworkShape, Pins, Pool, VmShape,
+};
 
 use crate::{
     Guest, GuestError, GuestSpec, Kind, Lab, Patience, Progress, Provision, Recipe, Site, Template, Volume,
@@ -51,7 +57,9 @@ use crate::{
     storage::Store,
     template,
 };
+use base::Base;
 use building::Watch;
+use connection::Libvirt;
 use guest::{Parts, Shared, VmGuest};
 use libvirtd::Libvirtd;
 use network::LabNetwork;
@@ -62,12 +70,12 @@ const CACHE: &str = "libvirt-cache";
 /// The ground of virtual machines: the lab's network namespace, and a libvirtd in it.
 pub(crate) struct VmLab {
     // Fields go in their order: the daemon ends before the ground is swept.
-    libvirtd: Libvirtd,
+    libvirt: Libvirt,
     ground: Ground,
     network: LabNetwork,
     shape: VmShape,
     shared: Arc<Shared>,
-    system: Mutex<Option<image::System>>,
+    base: Mutex<Option<Base>>,
 }
 
 impl VmLab {
@@ -81,36 +89,48 @@ impl VmLab {
         let home = ground.vm_root();
         std::fs::create_dir_all(&home).map_err(fail("making libvirt's directory"))?;
         let accelerator = choose_accelerator(&RealHost, &home);
-        let cache = ground.site.templates.join(CACHE);
-        let libvirtd = Libvirtd::start(&*ground.host, &ground.label, network.namespace(), &home, &cache)
-            .map_err(fail("starting the lab's libvirt"))?;
+        let libvirt = match &shape.connection {
+            None => {
+                let cache = ground.site.templates.join(CACHE);
+                let started = Libvirtd::start(&*ground.host, &ground.label, network.namespace(), &home, &cache);
+                Libvirt::Own(started.map_err(fail("starting the lab's libvirt"))?)
+            }
+            Some(uri) => Libvirt::of_host(&*ground.host, &ground.label, uri, &home).map_err(fail("connecting to the host's libvirt"))?,
+        };
         let shared = Arc::new(Shared {
             label: ground.label.clone(),
             cgroups: ground.cgroups.clone(),
             host: Arc::clone(&ground.host),
-            virsh: libvirtd.virsh.clone(),
+            virsh: libvirt.virsh().clone(),
+            security: libvirt.security().to_vec(),
             home,
             accelerator,
             network: network.namespace().map(Path::to_owned),
         });
         Ok(Self {
-            libvirtd,
+            libvirt,
             ground,
             network,
             shape,
             shared,
-            system: Mutex::default(),
+            base: Mutex::default(),
         })
     }
 
-    /// The system, built once.
-    fn system(&self, watch: Watch<'_>) -> Result<image::System, GuestError> {
-        let mut system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(system) = &*system {
-            return Ok(system.clone());
+    /// What machines boot from, built once.
+    fn base(&self, watch: Watch<'_>) -> Result<Base, GuestError> {
+        let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(base) = &*base {
+            return Ok(base.clone());
         }
-        let built = image::system(&self.ground, watch)?;
-        Ok(system.insert(built).clone())
+        let built = match &self.shape.image {
+            None => Base::System(image::system(&self.ground, watch)?),
+            Some(source) => Base::Image {
+                template: cloud::image(&self.ground, source, watch)?,
+                efi: self.shape.boots() == Boot::Efi,
+            },
+        };
+        Ok(base.insert(built).clone())
     }
 
     /// Its storage; a machine keeps its data on its own disk.
@@ -145,7 +165,7 @@ impl Lab for VmLab {
 
     fn prepare(&self, template: &Template, told: Progress<'_>, patience: Patience<'_>) -> Result<(), GuestError> {
         let watch = Watch { told, patience };
-        self.system(watch)?;
+        self.base(watch)?;
         image::disk(&self.ground, template, self.shape.disk.size_mib, watch).map(drop)
     }
 
@@ -170,7 +190,7 @@ impl Lab for VmLab {
             told: &|_, _| {},
             patience: &patient,
         };
-        let system = self.system(watch)?;
+        let base = self.base(watch)?;
         let image = image::disk(&self.ground, template, self.shape.disk.size_mib, watch)?;
         let site = &self.ground.site.dir;
         let parts = Parts {
@@ -180,7 +200,7 @@ impl Lab for VmLab {
             directory: clone_dir(site, &spec.name),
             log: log_file(site, &spec.name),
             store,
-            system,
+            base,
         };
         let mut guest = VmGuest::make(Arc::clone(&self.shared), spec, parts).map_err(fail)?;
         // From here on the guest's drop removes what was made.
@@ -189,7 +209,7 @@ impl Lab for VmLab {
     }
 
     fn close(&mut self) -> Result<(), GuestError> {
-        self.libvirtd.stop();
+        self.libvirt.stop();
         self.ground.close()
     }
 }

@@ -27,6 +27,8 @@ const SECTOR: usize = 512;
 pub(crate) struct Seed {
     /// Its name.
     pub(crate) hostname: String,
+    /// Whether its system has made its network already; else the service does.
+    pub(crate) has_network: bool,
     /// Its address with the length of the network's prefix: `10.77.0.1/16`.
     pub(crate) address: String,
     /// Largest packet, bytes.
@@ -53,6 +55,7 @@ impl Seed {
         command.extend(places.args(spec));
         Self {
             hostname: spec.name.clone(),
+            has_network: false,
             address: format!("{}/{prefix}", places.listen.ip()),
             mtu,
             command,
@@ -186,6 +189,7 @@ mod tests {
         insta::assert_snapshot!(serde_json::to_string_pretty(&seed()).expect("json"), @r#"
         {
           "hostname": "g1",
+          "has_network": false,
           "address": "10.77.0.1/16",
           "mtu": 1500,
           "command": [
