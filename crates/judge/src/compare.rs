@@ -26,6 +26,8 @@ pub use matching::{LeftOut, WhyLeftOut};
 pub use metric::{Metric, Scale};
 pub use verdict::{ERRORS_THAT_MATTER, Finding, NoneSeen, PROPOSED_FOR, Unsaid, Verdict};
 
+use std::collections::BTreeSet;
+
 use rookery_store::TrialStatus;
 use serde::Serialize;
 
@@ -34,7 +36,10 @@ use self::{
     matching::Matched,
     verdict::Draft,
 };
-use crate::{Run, TrialData};
+use crate::{
+    Run, TrialData,
+    layers::{self, LayeredPoint},
+};
 
 /// How to compare.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,6 +120,8 @@ pub struct Comparison {
     pub points: Vec<PointComparison>,
     /// Points that are not compared.
     pub left_out: Vec<LeftOut>,
+    /// Where a kind of guest is on one side alone: points that are the same but for it, and what each layer costs.
+    pub layers: Vec<LayeredPoint>,
     /// Points that searches tried, in all runs: a search measures where its answers lead it, so that they are left aside.
     pub searched_points: usize,
     /// All runs of one side were made before all runs of the other, although a side has several: slow swings of the machine then look like
@@ -193,6 +200,7 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
         overall,
         overall_points,
         left_out,
+        layers: across_kinds(base, new),
         searched_points: base.iter().chain(new).map(searched_points).sum(),
         not_alternating: not_alternating(base, new),
     })
@@ -214,6 +222,20 @@ impl Side {
                 .find_map(|trial| Some(format!("{}: {}", trial.label(), trial.row.reasons.first()?))),
         }
     }
+}
+
+/// The layers that the runs of both sides show together; nothing where both sides have the same kinds of guest.
+fn across_kinds(base: &[Run], new: &[Run]) -> Vec<LayeredPoint> {
+    let kinds = |runs: &[Run]| -> BTreeSet<String> {
+        let plans = runs.iter().map(|run| &run.header.plan);
+        plans
+            .flat_map(|plan| plan.study_points().map(|point| format!("{:?}", plan.study_of(point).guest.kind)))
+            .collect()
+    };
+    if kinds(base) == kinds(new) {
+        return Vec::new();
+    }
+    layers::of(&base.iter().chain(new).collect::<Vec<&Run>>())
 }
 
 fn searched_points(run: &Run) -> usize {

@@ -1,11 +1,15 @@
 //! What the numbers of a run say: one summary per point over its good repeats. Pure.
 
+use rookery_judge::{
+    cpu,
+    layers::{self, LayeredPoint},
+};
 use rookery_stats::{Fairness, Latencies, Measurement, NEW_ORDER, ORDER, Ratio, SecondSample, Summary, main_operation};
 use rookery_store::{TrialRecord, TrialStatus};
 use rookery_study::{Point, Purpose};
 
 use crate::{
-    Effects, Run, TrialData, answer, cpu,
+    Effects, Run, TrialData, answer,
     interval::{self, Estimate, Quantile},
     scaling::{self, Scaling},
     searches::{self, Searched},
@@ -25,6 +29,8 @@ pub struct Analysis {
     pub trust: Trust,
     /// What every level of every factor is worth; empty in a study without factors.
     pub effects: Effects,
+    /// Points that stand on several kinds of guest, with what each kind costs.
+    pub layers: Vec<LayeredPoint>,
     /// The answer in plain sentences.
     pub answer: Vec<String>,
     /// What did not hold, or must be known to read the answer rightly.
@@ -164,7 +170,9 @@ impl Analysis {
         let searches = searches::of(run);
         let scaling = scaling::of(run);
         let trust = trust::of(run, &points, &searches, &scaling);
-        let answer = answer::answer(run, &points, &effects, &searches);
+        let layers = layers::of(&[run]);
+        let mut answer = crate::layers::sentences(&layers);
+        answer.extend(answer::answer(run, &points, &effects, &searches));
         let caveats = answer::caveats(run, &points, &searches, &trust.checks);
         Self {
             points,
@@ -172,6 +180,7 @@ impl Analysis {
             scaling,
             trust,
             effects,
+            layers,
             answer,
             caveats,
         }

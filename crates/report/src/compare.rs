@@ -8,7 +8,7 @@ use rookery_judge::compare::{
     Comparison, Difference, Finding, LeftOut, Metric, NoneSeen, PROPOSED_FOR, Scale, Side, Unsaid, Verdict, WhyLeftOut,
 };
 
-use crate::{figures::Table, format, terminal};
+use crate::{figures::Table, format, layers, terminal};
 
 /// From this change on the machine itself is spoken of.
 const MACHINE_CHANGED: f64 = 0.03;
@@ -27,6 +27,7 @@ pub fn compare_terminal(comparison: &Comparison) -> String {
         text += &format!("* {}\n", terminal::plain(&sentence));
     }
     text += "\n";
+    text += &terminal::layers(&comparison.layers);
     let differences = difference_table(&comparison.differences);
     if !differences.rows.is_empty() {
         text += "Not the same on both sides:\n\n";
@@ -84,7 +85,11 @@ fn runs(comparison: &Comparison) -> Vec<String> {
 /// What changed, in sentences: the primary comparisons, then single points.
 fn answer(comparison: &Comparison) -> Vec<String> {
     let mut all = Vec::new();
+    all.extend(layers::sentences(&comparison.layers));
     if comparison.points.is_empty() {
+        if !all.is_empty() {
+            return all;
+        }
         all.push("Nothing can be said: the runs have no point in common that could be compared.".to_owned());
         if comparison.searched_points > 0 {
             all.push("Add loads to the study, in `users` or `rate`: they are points of their own beside the search.".to_owned());

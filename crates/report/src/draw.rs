@@ -64,7 +64,7 @@ fn plot(panel: &Panel) -> Plot {
             for trace in traces::of(series, &axis_name("y", index), COLOURS[own % COLOURS.len()]) {
                 plot.add_trace(trace);
             }
-            number += usize::from(series.mark != Mark::Beyond);
+            number += usize::from(!matches!(series.mark, Mark::Beyond | Mark::Floor));
         }
     }
     plot.set_layout(layout(panel));
@@ -110,7 +110,12 @@ enum Coordinate {
 
 /// What a legend of more than two lines needs above the figure, pixels, as far as it can be told from the lengths of the names.
 fn legend_height(panel: &Panel) -> usize {
-    let names = panel.rows.iter().flat_map(|row| &row.series).map(|series| text(&series.name));
+    let seen = panel
+        .rows
+        .iter()
+        .flat_map(|row| &row.series)
+        .filter(|series| series.mark != Mark::Floor);
+    let names = seen.map(|series| text(&series.name));
     let width: usize = names.map(|name| 50 + 7 * name.chars().count()).sum();
     (width / 1000).saturating_sub(1).min(40) * 19
 }
@@ -194,10 +199,12 @@ fn layout(panel: &Panel) -> Layout {
             .iter()
             .any(|series| series.data.iter().any(|datum| matches!(datum.x, Place::Name(_))))
     };
-    let columns = panel
-        .rows
-        .iter()
-        .any(|row| row.series.iter().any(|series| series.mark == Mark::Columns));
+    let has = |mark: Mark| panel.rows.iter().any(|row| row.series.iter().any(|series| series.mark == mark));
+    let bars = match (has(Mark::Columns), has(Mark::Stack)) {
+        (true, _) => BarMode::Overlay,
+        (false, true) => BarMode::Stack,
+        (false, false) => BarMode::Group,
+    };
     let mut x_axis = Axis::new()
         .title(text(&panel.x_title))
         .anchor(axis_name("y", rows - 1))
@@ -218,7 +225,7 @@ fn layout(panel: &Panel) -> Layout {
         .height(height(panel, rows) + legend_height(panel))
         .auto_size(true)
         .margin(Margin::new().left(70).right(20).top(50).bottom(70))
-        .bar_mode(if columns { BarMode::Overlay } else { BarMode::Group })
+        .bar_mode(bars)
         .hover_mode(HoverMode::Closest)
         .show_legend(true)
         .legend(

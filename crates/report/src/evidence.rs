@@ -95,7 +95,7 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
             "Guests",
             format!(
                 "{}, pinning {}, on CPUs {}",
-                word(study.guest.kind),
+                kinds(run),
                 word(study.guest.pin),
                 cpu_list(&plan.guest_cpus)
             ),
@@ -106,6 +106,18 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         ),
         fact("Limits", crate::answer::limits(&study.qos).unwrap_or_else(|| "none".to_owned())),
     ]
+}
+
+/// The kinds of guests of all variants, each once.
+fn kinds(run: &Run) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for variant in &run.header.plan.variants {
+        let kind = word(variant.study.guest.kind);
+        if !all.contains(&kind) {
+            all.push(kind);
+        }
+    }
+    all.join(", ")
 }
 
 /// What is searched, in words.

@@ -64,6 +64,10 @@ pub(crate) enum Mark {
     Bars,
     /// Bars of which every place has only one.
     Columns,
+    /// Bars that stand on those of the series before.
+    Stack,
+    /// What carries such bars, not to be seen.
+    Floor,
     /// Dots alone.
     Scatter,
     /// Dots alone, values across and names down, with a line at zero.
@@ -173,6 +177,7 @@ impl Panel {
             .rows
             .iter()
             .flat_map(|row| row.series.iter().map(|series| (row.y_title.as_str(), series)))
+            .filter(|(_, series)| series.mark != Mark::Floor)
             .collect();
         let mut places: Vec<&Place> = Vec::new();
         let mut seen = std::collections::HashSet::new();

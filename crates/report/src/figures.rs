@@ -4,8 +4,8 @@ use rookery_study::Level;
 
 pub(crate) use crate::figure::{Datum, ENDS, Figure, Mark, Panel, Place, Row, Series, Table, one_panel};
 use crate::{
-    Analysis, Ceiling, PERCENTILES, PointSummary, Run, capacity, ceiling, forest, format, interval::Estimate, orderentry, scaling::Grows,
-    scaling_figure, search_figures, timeline, words,
+    Analysis, Ceiling, PERCENTILES, PointSummary, Run, capacity, ceiling, forest, format, interval::Estimate, layers, orderentry,
+    scaling::Grows, scaling_figure, search_figures, timeline, words,
 };
 
 /// Every figure that the run can carry, in the order of the page.
@@ -13,6 +13,7 @@ pub(crate) fn all(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Vec<F
     let figures = [
         search_figures::capacity(run, analysis),
         search_figures::probes(run, analysis),
+        layers::figure(run, analysis),
         forest::figure(run, analysis),
         scale_up(run, analysis),
         scaling_figure::figure(run, analysis),

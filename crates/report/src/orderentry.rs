@@ -252,7 +252,7 @@ fn costs_row(point: &Point, trials: &[Trial<'_>]) -> Vec<String> {
         )
     };
     let guests = |trial: &Trial<'_>| {
-        let cores = crate::cpu::guest_cores(&trial.record.resources, trial.measured)?;
+        let cores = rookery_judge::cpu::guest_cores(&trial.record.resources, trial.measured)?;
         per_thousand(cores * trial.measured.window.seconds(), trial)
     };
     let bound = |share: f64| {

@@ -1,10 +1,11 @@
 //! How throughput grows with users, and with guests: laws fitted to the good trials of a run, with what they may and may not say. Pure.
 
+use rookery_judge::cpu;
 use rookery_model::fit::{Candidate, Fitted, Interval, Judgement, Model, Observation, Observations, Options, Rule, Severity, judge};
 use rookery_stats::Ratio;
 use rookery_study::{Point, Variant};
 
-use crate::{Run, TrialData, cpu, figures::levels_after, format};
+use crate::{Run, TrialData, figures::levels_after, format};
 
 /// With fewer different loads there is nothing to be fitted.
 const FEWEST_LOADS: usize = 3;

@@ -1,5 +1,6 @@
 //! The summary as plain text.
 
+use rookery_judge::layers::LayeredPoint;
 use rookery_store::TrialStatus;
 
 use crate::{Analysis, PointSummary, Run, figure::Table, forest, format, orderentry, searches, tables, trust, words};
@@ -58,6 +59,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
     text += &aligned(arrivals.heads, arrivals.rows);
     text += &order_entry(run, analysis);
     text += &fairness(analysis);
+    text += &layers(&analysis.layers);
     text += &effects(analysis);
     text += &growth(analysis);
     text += "How far to trust this:\n";
@@ -109,6 +111,21 @@ fn fairness(analysis: &Analysis) -> String {
     };
     let heads = ["point", "fairness (Jain's index, 1 = even)", "most over least per user"];
     aligned(heads.map(str::to_owned).to_vec(), analysis.points.iter().filter_map(row).collect())
+}
+
+/// What each layer costs; nothing where no point stands on several kinds of guest. The sentences are the answer's.
+pub(crate) fn layers(points: &[LayeredPoint]) -> String {
+    let mut text = String::new();
+    for table in crate::layers::tables(points) {
+        text += &format!("{}:\n\n{}", table.label, aligned(table.heads, table.rows));
+    }
+    for caveat in crate::layers::caveats(points) {
+        text += &format!("{}\n", plain(&caveat));
+    }
+    if !text.is_empty() && !text.ends_with("\n\n") {
+        text += "\n";
+    }
+    text
 }
 
 /// What each level is worth; nothing in a study without factors.

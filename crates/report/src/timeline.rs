@@ -1,11 +1,11 @@
 //! The time series of each trial: throughput, response time, CPU.
 
+use rookery_judge::cpu::{self, DRIVER, HOST};
 use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::TrialRecord;
 
 use crate::{
     Run, TrialData,
-    cpu::{self, DRIVER, HOST},
     figures::{Datum, Figure, Mark, Panel, Row, Series},
     format,
 };

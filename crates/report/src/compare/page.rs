@@ -25,6 +25,10 @@ pub fn html(comparison: &Comparison) -> String {
     for (index, panel) in panels.iter().enumerate() {
         body += &format!("<h2>{}</h2>\n<div id=\"figure-{index}\"></div>\n", escaped(&panel.label));
     }
+    for layers in crate::layers::tables(&comparison.layers) {
+        body += &table(&layers.label, &layers);
+    }
+    body += &list("known", &crate::layers::caveats(&comparison.layers));
     let overall = overall_table(comparison);
     body += &table(&overall.label, &overall);
     let full = full_table(comparison);
@@ -77,7 +81,12 @@ fn panels(comparison: &Comparison) -> Vec<Panel> {
         }
     }
     all.retain(|panel| !panel.rows[0].series.is_empty());
-    all
+    let mut layers = crate::layers::panels(&comparison.layers);
+    for panel in &mut layers {
+        panel.label = format!("What each layer costs at {}", panel.label);
+    }
+    layers.extend(all);
+    layers
 }
 
 fn panel(label: &str, series: Vec<Series>) -> Panel {

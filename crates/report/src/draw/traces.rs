@@ -99,7 +99,13 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
         return forest(series, x, y, name, colour);
     }
     match series.mark {
-        Mark::Bars | Mark::Columns => {
+        Mark::Floor => Bar::new(x, y)
+            .name(name)
+            .y_axis(y_axis)
+            .marker(Marker::new().color("rgba(0,0,0,0)"))
+            .hover_info(HoverInfo::Skip)
+            .show_legend(false),
+        Mark::Bars | Mark::Columns | Mark::Stack => {
             let notes = series.data.iter().map(|datum| datum.note.clone().unwrap_or_default()).collect();
             let mut bar = Bar::new(x, y)
                 .name(name)
