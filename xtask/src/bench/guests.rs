@@ -1,10 +1,11 @@
-//! `bench guests`: many container guests of the embedded stack from clone to healthy, and away again.
+//! `bench guests`: many guests of the embedded stack from clone to healthy, and away again; and all clones at once.
 
 use std::{
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    sync::atomic::{AtomicBool, AtomicU16, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -14,12 +15,15 @@ use rookery_stack::embedded::{self, Behaviour};
 use rookery_workload::dvdstore::{Size, WordLists};
 
 const USAGE: &str = "\
-usage: cargo xtask bench guests [--guests N] [--rounds N] [--kind container|bare] [--size SIZE] [--program FILE]
+usage: cargo xtask bench guests [--guests N] [--start N] [--rounds N] [--kind container|bare|vm] [--size SIZE] [--program FILE]
+                              [--templates DIR]
   --guests   guests per round, 1 to 250 (default 40)
+  --start    how many of them are started (default all; of machines 2, for their processors may be translated)
   --rounds   rounds, 1 or more (default 5)
-  --kind     kind of guest (default container; needs root and runc)
+  --kind     kind of guest (default container, which needs root and runc; vm builds its system first)
   --size     database of the template (default 10MB)
-  --program  the rookery executable (default target/release/rookery)";
+  --program  the rookery executable (default target/release/rookery)
+  --templates  directory of templates that stays (default one of the bench's own, which goes with it)";
 
 /// Time for all guests of a round to become healthy.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -27,19 +31,37 @@ const DEADLINE: Duration = Duration::from_secs(120);
 const READY_LIMIT_S: f64 = 5.0;
 const REMOVED_LIMIT_S: f64 = 2.0;
 const CLONE_LIMIT_MS: f64 = 10.0;
+/// A machine's clone is a file of its own, made by a program of its own.
+const MACHINE_CLONE_LIMIT_MS: f64 = 200.0;
+/// Threads that make clones at the same time.
+const CLONERS: usize = 8;
+/// Machines that are started where nobody says how many.
+const MACHINES_STARTED: u16 = 2;
 
 struct Options {
     guests: u16,
+    start: Option<u16>,
     rounds: usize,
     kind: Kind,
     size: Size,
     program: PathBuf,
+    templates: Option<PathBuf>,
+}
+
+impl Options {
+    /// How many guests of a round are started.
+    fn started(&self) -> u16 {
+        let usual = if self.kind == Kind::Vm { MACHINES_STARTED } else { self.guests };
+        self.start.unwrap_or(usual).min(self.guests)
+    }
 }
 
 /// One round.
 struct Round {
     /// Every clone alone, ms.
     clones_ms: Vec<f64>,
+    /// All clones, made by several threads, s.
+    together_s: f64,
     /// First clone to last healthy, s.
     ready_s: f64,
     /// Kill and remove all, s.
@@ -71,7 +93,7 @@ fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
     let site = Site {
         run,
         dir: dir.join("run"),
-        templates: dir.join("templates"),
+        templates: options.templates.clone().unwrap_or_else(|| dir.join("templates")),
     };
     let mut lab = open_lab(options.kind, site).map_err(words)?;
     let begin = Instant::now();
@@ -81,16 +103,20 @@ fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
         options.size,
         begin.elapsed().as_secs_f64()
     );
+    let begin = Instant::now();
+    lab.prepare(&template, &|_, _| {}, &rookery_guest::patient).map_err(words)?;
+    println!("what guests need besides: {:.2} s", begin.elapsed().as_secs_f64());
     println!(
-        "{:>5}  {:>16}  {:>16}  {:>16}",
-        "round", "clone alone ms", "clone-healthy s", "kill+remove s"
+        "{:>5}  {:>16}  {:>16}  {:>16}  {:>16}",
+        "round", "clone alone ms", "all together s", "clone-healthy s", "kill+remove s"
     );
     let mut rounds = Vec::new();
     for number in 1..=options.rounds {
-        let round = round(&*lab, &template, options.guests).map_err(words)?;
+        let round = round(&*lab, &template, options.guests, options.started()).map_err(words)?;
         println!(
-            "{number:>5}  {:>16.2}  {:>16.2}  {:>16.2}",
+            "{number:>5}  {:>16.2}  {:>16.2}  {:>16.2}  {:>16.2}",
             median(round.clones_ms.clone()),
+            round.together_s,
             round.ready_s,
             round.removed_s
         );
@@ -117,7 +143,8 @@ fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest:
     lab.template(&recipe, &rookery_guest::patient)
 }
 
-fn round(lab: &dyn Lab, template: &Template, count: u16) -> Result<Round, rookery_guest::GuestError> {
+fn round(lab: &dyn Lab, template: &Template, count: u16, started: u16) -> Result<Round, rookery_guest::GuestError> {
+    let together_s = together(lab, template, count)?;
     let begin = Instant::now();
     let mut clones_ms = Vec::new();
     let mut guests: Vec<Box<dyn Guest>> = Vec::new();
@@ -126,14 +153,43 @@ fn round(lab: &dyn Lab, template: &Template, count: u16) -> Result<Round, rooker
         guests.push(lab.create(template, &spec(number))?);
         clones_ms.push(clone.elapsed().as_secs_f64() * 1e3);
     }
-    start_all(&mut guests, lab, DEADLINE, &|_| (), &AtomicBool::new(false))?;
+    start_all(&mut guests[..usize::from(started)], lab, DEADLINE, &|_| (), &AtomicBool::new(false))?;
     let ready_s = begin.elapsed().as_secs_f64();
     let removed_s = remove_all(&mut guests)?.as_secs_f64();
     Ok(Round {
         clones_ms,
+        together_s,
         ready_s,
         removed_s,
     })
+}
+
+/// The time of `count` clones that several threads make, s. They are removed again.
+fn together(lab: &dyn Lab, template: &Template, count: u16) -> Result<f64, rookery_guest::GuestError> {
+    let next = AtomicU16::new(1);
+    let work = || {
+        let mut guests = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number > count {
+                return Ok(guests);
+            }
+            guests.push(lab.create(template, &spec(number))?);
+        }
+    };
+    let begin = Instant::now();
+    let made: Vec<Result<Vec<Box<dyn Guest>>, _>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..CLONERS).map(|_| scope.spawn(work)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let took = begin.elapsed().as_secs_f64();
+    for guests in made {
+        remove_all(&mut guests?)?;
+    }
+    Ok(took)
 }
 
 fn spec(number: u16) -> GuestSpec {
@@ -163,19 +219,31 @@ fn print(options: &Options, rounds: &[Round]) {
         options.guests,
         options.kind
     );
-    println!("  a clone alone      {clone:>7.2} ms  (limit {CLONE_LIMIT_MS} ms)");
-    println!("  clone to healthy   {ready:>7.2} s   (limit {READY_LIMIT_S} s for 40 on 2 cores)");
-    println!("  kill and remove    {removed:>7.2} s   (limit {REMOVED_LIMIT_S} s for 40)");
+    let machines = options.kind == Kind::Vm;
+    let limit = if machines { MACHINE_CLONE_LIMIT_MS } else { CLONE_LIMIT_MS };
+    let together = median(rounds.iter().map(|round| round.together_s).collect());
+    let started = options.started();
+    println!("  a clone alone      {clone:>7.2} ms  (limit {limit} ms)");
+    println!("  all clones         {together:>7.2} s   ({CLONERS} threads)");
+    if machines {
+        println!("  clone to healthy   {ready:>7.2} s   ({started} started)");
+        println!("  kill and remove    {removed:>7.2} s");
+    } else {
+        println!("  clone to healthy   {ready:>7.2} s   (limit {READY_LIMIT_S} s for 40 on 2 cores; {started} started)");
+        println!("  kill and remove    {removed:>7.2} s   (limit {REMOVED_LIMIT_S} s for 40)");
+    }
 }
 
 fn parse(args: &[String]) -> Result<Options, String> {
     let program = target_dir()?.join("release/rookery");
     let mut options = Options {
         guests: 40,
+        start: None,
         rounds: 5,
         kind: Kind::Container,
         size: Size::Mb(10),
         program,
+        templates: None,
     };
     let mut words = args.iter();
     while let Some(flag) = words.next() {
@@ -183,9 +251,10 @@ fn parse(args: &[String]) -> Result<Options, String> {
         let bad = || format!("`{value}` is no value of {flag}\n{USAGE}");
         match flag.as_str() {
             "--guests" => options.guests = value.parse().ok().filter(|count| (1..=250).contains(count)).ok_or_else(bad)?,
+            "--start" => options.start = Some(value.parse().map_err(|_| bad())?),
             "--rounds" => options.rounds = value.parse().ok().filter(|count| *count >= 1).ok_or_else(bad)?,
             "--kind" => {
-                options.kind = [("container", Kind::Container), ("bare", Kind::Bare)]
+                options.kind = [("container", Kind::Container), ("bare", Kind::Bare), ("vm", Kind::Vm)]
                     .into_iter()
                     .find(|k| k.0 == value)
                     .ok_or_else(bad)?
@@ -193,6 +262,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             }
             "--size" => options.size = value.parse().map_err(|_| bad())?,
             "--program" => options.program = PathBuf::from(value),
+            "--templates" => options.templates = Some(PathBuf::from(value)),
             _ => return Err(USAGE.to_owned()),
         }
     }

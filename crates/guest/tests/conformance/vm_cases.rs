@@ -1,20 +1,22 @@
 //! Cases for virtual machines only: data on a disk of their own, counters from inside and outside, what a machine says when it fails.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{Read, Write},
     net::Shutdown,
     os::unix::net::UnixStream,
     path::Path,
+    sync::atomic::{AtomicU16, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rookery_guest::{DiskCache, DiskClone, DiskShape, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on, remove_all};
+use rookery_guest::{DiskCache, DiskClone, DiskShape, Guest, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on, remove_all};
 
 use crate::{
     Case,
-    fixture::{Fixture, PATIENCE, create, end_of, get, spec, up},
+    fixture::{Fixture, PATIENCE, create, end_of, get, spec, template, up},
 };
 
 /// All of them.
@@ -23,6 +25,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_killed_guest_keeps_what_it_flushed", a_killed_guest_keeps_what_it_flushed),
     ("what_was_acknowledged_survives_writeback", what_was_acknowledged_survives_writeback),
     ("what_was_acknowledged_survives_none", what_was_acknowledged_survives_none),
+    ("forty_clones_at_once", forty_clones_at_once),
     ("sockets_lead_to_the_host", sockets_lead_to_the_host),
     ("a_quota_and_a_raw_disk_are_in_force", a_quota_and_a_raw_disk_are_in_force),
     (
@@ -45,7 +48,11 @@ fn two_guests_live_apart(kind: Kind) {
     assert_eq!(get(&*lab, addresses[1], "/row").as_deref(), Some("first"));
     let read = |guest: usize, file: &str| get(&*lab, addresses[guest], &format!("/file?{file}")).expect("answer");
     // The last is drawn by each kernel as it boots.
-    for file in ["/proc/sys/kernel/hostname", "/sys/class/net/eth0/address", "/proc/sys/kernel/random/boot_id"] {
+    for file in [
+        "/proc/sys/kernel/hostname",
+        "/sys/class/net/eth0/address",
+        "/proc/sys/kernel/random/boot_id",
+    ] {
         assert_ne!(read(0, file), read(1, file), "{file}");
     }
     let machine_id = |guest: usize| {
@@ -165,6 +172,36 @@ fn what_was_acknowledged_survives(cache: DiskCache) {
     eprintln!("{cache:?}: {acknowledged} writes were acknowledged, {there} are there");
 }
 
+/// Several threads make clones at the same time, each with a disk of its own.
+fn forty_clones_at_once(kind: Kind) {
+    let fixture = Fixture::new();
+    let mut lab = fixture.lab(kind);
+    let toy = template(&*lab);
+    lab.prepare(&toy, &|_, _| {}, &rookery_guest::patient).expect("prepared");
+    let begin = Instant::now();
+    drop(lab.create(&toy, &spec(1, &[])).expect("guest"));
+    eprintln!("one clone made and removed in {:?}", begin.elapsed());
+    let next = AtomicU16::new(1);
+    let work = || -> Vec<Box<dyn Guest>> {
+        let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number <= 40));
+        numbers.map(|number| lab.create(&toy, &spec(number, &[])).expect("guest")).collect()
+    };
+    let begin = Instant::now();
+    let mut guests: Vec<Box<dyn Guest>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+    });
+    eprintln!("40 clones made by 8 threads in {:?}", begin.elapsed());
+    let addresses: BTreeSet<_> = guests.iter().map(|guest| guest.address()).collect();
+    let disks = fs::read_dir(fixture.dir.path().join("clones")).expect("clones").flatten();
+    let disks = disks.filter(|clone| clone.path().join("disk.qcow2").is_file()).count();
+    assert_eq!((guests.len(), addresses.len(), disks), (40, 40, 40));
+    remove_all(&mut guests).expect("removed");
+    drop(guests);
+    lab.close().expect("closed");
+    fixture.assert_no_traces("after close");
+}
+
 /// A socket of the service in its data directory is one on the host, and whoever calls there is root in the guest.
 fn sockets_lead_to_the_host(kind: Kind) {
     let fixture = Fixture::new();
@@ -180,7 +217,11 @@ fn sockets_lead_to_the_host(kind: Kind) {
         for words in ["hello".to_owned(), "x".repeat(1 << 20)] {
             assert!(talk(&sockets.join("echo.sock"), &words) == format!("0 {words}"), "start {start}");
         }
-        assert_eq!(talk(&sockets.join("absent.sock"), ""), "", "nobody listens there, and the caller sees it at once");
+        assert_eq!(
+            talk(&sockets.join("absent.sock"), ""),
+            "",
+            "nobody listens there, and the caller sees it at once"
+        );
         let waits = UnixStream::connect(sockets.join("echo.sock")).expect("connected");
         waits.set_read_timeout(Some(PATIENCE)).expect("set");
         guests[0].kill().expect("killed");
