@@ -190,13 +190,28 @@ impl Handshake<'_> {
         if !key.starts_with(b"-----BEGIN PUBLIC KEY-----") {
             return Err(ClientError::Io(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the server sent no key for the password",
+                "the server sent no key for the password; connect over its socket, or give the user mysql_native_password",
             )));
         }
         for (byte, mask) in password.iter_mut().zip(self.nonce.iter().cycle()) {
             *byte ^= mask;
         }
-        let encrypted = crypto::encrypt(&password, key);
+        let encrypted = encrypt(&password, key)?;
         self.write(&encrypted).await
     }
 }
+
+/// The password under the server's key. A key that is none, or one that is too short for the password, is an error.
+fn encrypt(password: &[u8], key: &[u8]) -> Result<Vec<u8>, ClientError> {
+    // The library takes for granted that servers send good keys, and panics over others.
+    std::panic::catch_unwind(|| crypto::encrypt(password, key)).map_err(|_| {
+        ClientError::Session(
+            "the server's key for the password cannot be used\n  mend: connect over its socket, or give the user mysql_native_password"
+                .to_owned(),
+        )
+    })
+}
+
+#[cfg(test)]
+#[path = "handshake_tests.rs"]
+mod tests;
