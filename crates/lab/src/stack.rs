@@ -195,6 +195,15 @@ pub(crate) trait OrderEntry: Sync {
     /// When the server does not tell.
     fn counters(&self, data: &Path) -> Result<BufferCounters, String>;
 
+    /// Prepare the data of a clone that lies before the host, whose server does not run yet.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn prepare_clone(&self, data: &Path) -> Result<(), String> {
+        let _ = data;
+        Ok(())
+    }
+
     /// Let a guest start with a buffer pool of about `bytes`, where its server cannot change it while it runs.
     fn hold_pool(&self, service: &mut Service, bytes: u64) {
         let _ = (service, bytes);

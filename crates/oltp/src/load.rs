@@ -287,8 +287,9 @@ async fn load_parts(target: &Target, options: &LoadOptions, work: &Work<'_>) -> 
 
 fn session_settings(dialect: Dialect) -> &'static [&'static str] {
     if dialect.is_mysql_like() {
-        // An empty table is filled without an undo log, which locks it: others wait as long as that takes.
-        &["SET SESSION unique_checks = 0, foreign_key_checks = 0, innodb_lock_wait_timeout = 86400"]
+        // Unique checks stay on: without them MariaDB fills an empty table in bulk, sorted through files, which takes twice the CPU time of plain
+        // rows that come in the order of their key, and locks out all others meanwhile. The numbers of payments are locked for a whole table.
+        &["SET SESSION foreign_key_checks = 0, innodb_lock_wait_timeout = 86400"]
     } else if dialect != Dialect::Postgresql {
         &[]
     } else {

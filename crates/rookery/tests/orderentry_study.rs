@@ -17,9 +17,10 @@ fn bare_guests_of_mariadb_run_and_one_that_is_killed_loses_no_order() {
 }
 
 #[test]
-fn a_bare_guest_of_postgresql_runs() {
+fn a_bare_guest_of_postgresql_runs_and_one_that_is_killed_loses_no_order() {
     if database_tests() {
         runs_to_its_end("postgresql", "bare", 1);
+        killed_in_its_trial("postgresql", "postgres");
     }
 }
 

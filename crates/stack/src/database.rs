@@ -29,7 +29,7 @@ pub use error::DatabaseError;
 pub use server::{Account, Server};
 pub use settle::{prepare, settle};
 pub use software::Software;
-pub use warm::{cool, warm};
+pub use warm::{cool, take, warm};
 
 /// The account of terminals and of the load. It owns [`DATABASE`] and nothing else.
 pub const USER: &str = "oe";

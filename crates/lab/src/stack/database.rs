@@ -181,6 +181,10 @@ impl OrderEntry for Database {
         database::counters(&mut self.server(data)?).map_err(|error| error.to_string())
     }
 
+    fn prepare_clone(&self, data: &Path) -> Result<(), String> {
+        database::take(data).map_err(|error| error.to_string())
+    }
+
     fn hold_pool(&self, service: &mut Service, bytes: u64) {
         let Some((path, line)) = database::pool_line(self.engine, bytes) else {
             return;

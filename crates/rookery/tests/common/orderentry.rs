@@ -105,6 +105,13 @@ pub(crate) fn servers(run: &str, name: &str) -> Vec<u32> {
     server.collect()
 }
 
+/// The number of the process that started this one; 0 of one that has gone.
+fn parent(pid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
 /// Runs one bare guest whose server, of this process name, is killed under load: the trial fails, and no order that was told of is lost.
 pub(crate) fn killed_in_its_trial(stack: &str, server: &str) {
     let place = Place::new();
@@ -128,7 +135,9 @@ pub(crate) fn killed_in_its_trial(stack: &str, server: &str) {
             run = event["run"].as_str().expect("the id of the run").to_owned();
         }
         if event["event"] == "load" && event["elapsed_s"].as_f64().is_some_and(|elapsed| elapsed > 1.0) {
-            let victims = servers(&run, server);
+            // PostgreSQL's sessions are processes of the same name: the server is the one that no other has started.
+            let all = servers(&run, server);
+            let victims: Vec<u32> = all.iter().copied().filter(|&pid| !all.contains(&parent(pid))).collect();
             assert_eq!(victims.len(), 1, "one server of the one guest: {victims:?}");
             let pid = victims[0].to_string();
             assert!(Command::new("kill").args(["-9", &pid]).status().expect("kill").success());

@@ -157,7 +157,7 @@ fn stream<'a>(server: &Server, waiting: &Mutex<impl Iterator<Item = &'a Prepared
     let done = runtime.block_on(async {
         let mut database = Database::connect(&target).await?;
         let settings = match server.kind {
-            Kind::MariaDb => "SET SESSION unique_checks = 0, foreign_key_checks = 0, innodb_lock_wait_timeout = 86400",
+            Kind::MariaDb => "SET SESSION foreign_key_checks = 0, innodb_lock_wait_timeout = 86400",
             Kind::Postgres => "SET synchronous_commit = off",
         };
         database.execute(settings).await?;

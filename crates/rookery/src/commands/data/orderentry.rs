@@ -175,7 +175,7 @@ fn write_sql(directory: &Path, population: &Population, format: Format) -> Resul
     let statements = |statements: Vec<String>| statements.iter().map(|text| format!("{text};\n")).collect::<String>();
     let mut load = String::new();
     if format.0 == OrderentryFormat::LoadData {
-        load.push_str("SET unique_checks = 0, foreign_key_checks = 0;\n");
+        load.push_str("SET foreign_key_checks = 0;\n");
     }
     let warehouses = population.scale.warehouses();
     let together = FIRST_PARTS
