@@ -141,6 +141,7 @@ impl CloudSeed<'_> {
             // The image is as large as it has to be, and what a package brings would not be the same tomorrow.
             "growpart": {"mode": "off"},
             "resize_rootfs": false,
+            "locale": false,
             "package_update": false,
             "package_upgrade": false,
             "bootcmd": [machine_id],
