@@ -117,17 +117,26 @@ fn a_full_disk_ends_one_guest_alone(_: Kind) {
 fn a_lost_network_is_late_with_all_words(_: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(Kind::Vm);
-    let mut guests = vec![create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[]))];
+    let mut guests = [create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[]))];
     let network = lab.network().expect("of its own").to_owned();
     up(&*lab, &mut guests[1..]);
     let error = thread::scope(|scope| {
         scope.spawn(|| unplug(&network, "v1"));
-        refused(&*lab, &mut guests[..1], Duration::from_secs(45))
+        refused(&*lab, &mut guests[..1], Duration::from_secs(20))
     });
     assert!(error.contains("guest g1") && error.contains("not healthy within"), "{error}");
-    assert!(error.contains("guest program starts") && error.contains("console:"), "{error}");
-    assert_eq!(get(&*lab, guests[1].address(), "/row").as_deref(), Some("first"), "the other goes on");
-    assert_eq!(guests[0].state(), GuestState::Running);
+    assert!(error.contains("console:"), "{error}");
+    assert_eq!(
+        get(&*lab, guests[1].address(), "/row").as_deref(),
+        Some("first"),
+        "the other goes on"
+    );
+    // It lives, and its log comes by another way.
+    let deadline = Instant::now() + 5 * PATIENCE;
+    while !guests[0].log_tail(4000).contains("guest program starts") {
+        assert!(guests[0].state() == GuestState::Running && Instant::now() < deadline, "{error}");
+        thread::sleep(Duration::from_millis(100));
+    }
     guests[0].stop(PATIENCE).expect("it can be asked without a network");
     assert!(guests[0].data_dir().join("row").is_file());
 }
