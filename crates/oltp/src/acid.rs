@@ -96,6 +96,30 @@ impl Acid {
     pub fn as_expected(&self) -> bool {
         self.rows.iter().all(AcidRow::as_expected)
     }
+
+    /// As lines of text: the level, then each test with what it saw.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let mut text = format!(
+            "isolation {}\n   #  outcome    seen                              test\n",
+            self.isolation
+        );
+        for row in &self.rows {
+            let outcome = match (row.as_expected(), row.isolated) {
+                (true, true) => "holds",
+                (true, false) => "expected",
+                (false, _) => "DEVIATION",
+            };
+            text += &format!("  {:>2}  {outcome:<9}  {:<32}  {}\n", row.number, row.seen.words(), row.test);
+            if !row.as_expected() {
+                text += &format!("                 instead of: {}\n", row.expected.words());
+            }
+        }
+        if self.rows.iter().any(|row| row.as_expected() && !row.isolated) {
+            text += "  expected: this level does not keep that apart, and the workload does not need it\n";
+        }
+        text
+    }
 }
 
 /// The titles of the tests.
@@ -262,6 +286,29 @@ mod tests {
         for (dialect, name, strict, level) in cases {
             assert_eq!(Level::of(dialect, name, strict), level, "{dialect:?} {name}");
         }
+    }
+
+    #[test]
+    fn a_deviation_is_told_with_what_was_expected() {
+        let row = |number: u8, seen, expected, isolated| AcidRow {
+            number,
+            test: TESTS[usize::from(number) - 1],
+            seen,
+            expected,
+            isolated,
+        };
+        let found = Acid {
+            version: "a server".to_owned(),
+            isolation: "read committed".to_owned(),
+            rows: vec![row(6, Seen::Wrong, Seen::Waited, false), row(7, Seen::New, Seen::New, false)],
+        };
+        assert_eq!(
+            found.table(),
+            "isolation read committed\n   #  outcome    seen                              test\n   6  DEVIATION  something is lost or doubled      \
+             payment of a customer whose delivery is open, which is rolled back\n                 instead of: waits\n   7  expected   \
+             the other's change                new order reads a price twice, which changes in between\n  expected: this level does not \
+             keep that apart, and the workload does not need it\n"
+        );
     }
 
     #[test]

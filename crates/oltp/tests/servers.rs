@@ -8,82 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_oltp::{DriveOptions, LoadOptions, OltpError, Report, SessionOptions, Target, drive, drive_and_tell, load, verify};
-use rookery_workload::orderentry::{
-    DeliveryMode, Isolation, Kind, Ledger, Moment, Population, Scale, Table,
-    sql::Style,
-    terminal::{Binding, Mix, Pacing},
+use rookery_oltp::{LoadOptions, OltpError, drive, drive_and_tell, load, verify};
+use rookery_workload::orderentry::{Isolation, Moment, sql::Style};
+use support::{
+    Kind as ServerKind, Server, skipped,
+    workload::{RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found},
 };
-use support::{Kind as ServerKind, Server, skipped};
-
-static RUNNING: AtomicBool = AtomicBool::new(false);
-
-fn population(warehouses: u32) -> Population {
-    Population::new(Scale::new(warehouses, 100).expect("valid"), 42)
-}
-
-fn load_mini(target: &Target, warehouses: u32) {
-    let options = LoadOptions::new(population(warehouses), 3);
-    let sent = std::sync::Mutex::new(0);
-    let loaded = load(target, &options, &RUNNING, &|step| *sent.lock().expect("not poisoned") += step.rows).expect("loaded");
-    assert!(loaded.broken.is_empty(), "{:?}", loaded.broken);
-    assert_eq!(loaded.rows, sent.into_inner().expect("not poisoned"), "progress tells of every row");
-    let scale = options.population.scale;
-    let exact: u64 = Table::LOADED
-        .iter()
-        .filter(|&&table| table != Table::OrderLine)
-        .map(|&table| scale.rows(table))
-        .sum();
-    let lines = loaded.rows - exact;
-    assert!(
-        lines.abs_diff(scale.rows(Table::OrderLine)) < scale.rows(Table::OrderLine) / 10,
-        "{lines}"
-    );
-}
-
-fn options(style: Style, steady: Duration) -> DriveOptions {
-    DriveOptions {
-        terminals: 6,
-        threads: 2,
-        session: SessionOptions {
-            style,
-            isolation: Isolation::Default,
-        },
-        binding: Binding::Uniform,
-        mix: Mix::Deck,
-        pacing: Pacing::None,
-        delivery: DeliveryMode::Inline,
-        max_retries: 10,
-        seed: 7,
-        ramp_up: Duration::ZERO,
-        steady,
-        patience: Duration::from_secs(60),
-    }
-}
-
-/// Drives for a short time, and checks what must hold whatever the machine does meanwhile.
-fn drive_and_verify(target: &Target, style: Style) -> Report {
-    let report = drive(target, &options(style, Duration::from_millis(1500)), &RUNNING).unwrap_or_else(|error| panic!("{style:?}: {error}"));
-    eprintln!(
-        "{target} {style:?}: {:?}, retries {:?}, told {:?}",
-        report.counts, report.retries, report.told
-    );
-    assert!(report.ledger_holds(), "{style:?}: told {:?}, found {:?}", report.told, report.found);
-    assert_eq!(report.unknown, Ledger::default());
-    assert!(
-        report.told.new_orders > 0 && report.told.payments > 0,
-        "{style:?}: {:?}",
-        report.told
-    );
-    assert_eq!(report.counts.failed, 0, "{style:?}");
-    let new_orders = report.counts.completed[Kind::NewOrder] + report.counts.rolled_back;
-    // Times are of those that began within the window, counts of those that ended there.
-    assert!(report.latencies[Kind::NewOrder].count.abs_diff(new_orders) <= 6, "{style:?}");
-    let found = verify(target, Moment::AnyTime).expect("verified");
-    let broken: Vec<_> = found.checks.iter().filter(|check| !check.offenders.is_empty()).collect();
-    assert!(broken.is_empty(), "{style:?}: {broken:?}");
-    report
-}
 
 fn whole_road(kind: ServerKind, styles: &[Style]) {
     let server = Server::start(kind);
@@ -92,23 +22,8 @@ fn whole_road(kind: ServerKind, styles: &[Style]) {
     for &style in styles {
         drive_and_verify(&target, style);
     }
-    a_broken_condition_is_found(&server);
-}
-
-fn a_broken_condition_is_found(server: &Server) {
-    let target = server.target();
     server.execute(&target, "UPDATE warehouse SET w_ytd = w_ytd + 0.01 WHERE w_id = 2");
-    let found = verify(&target, Moment::AnyTime).expect("verified");
-    let broken: Vec<_> = found
-        .checks
-        .iter()
-        .filter(|check| !check.offenders.is_empty())
-        .map(|check| check.condition.number())
-        .collect();
-    assert_eq!(broken, [1, 8], "the sums of a warehouse");
-    assert!(!found.holds());
-    let first = &found.checks[0].offenders;
-    assert!(first.len() == 1 && first[0].starts_with("2, "), "{first:?}");
+    the_broken_warehouse_is_found(&target);
 }
 
 #[test]
@@ -144,7 +59,7 @@ fn killed_in_the_middle(kind: ServerKind) {
     let target = server.target();
     load_mini(&target, 1);
     // Long enough for any machine; it is stopped when transactions end again.
-    let options = options(Style::Plain, Duration::from_secs(150));
+    let options = options(Style::Plain, 6, Duration::from_secs(150));
     let (stop, at_work) = (AtomicBool::new(false), AtomicBool::new(false));
     let report = thread::scope(|scope| {
         let running = scope.spawn(|| {
@@ -204,7 +119,7 @@ fn serialization_failures_are_tried_again() {
     let server = Server::start(ServerKind::Postgres);
     let target = server.target();
     load_mini(&target, 1);
-    let mut options = options(Style::Batched, Duration::from_secs(2));
+    let mut options = options(Style::Batched, 6, Duration::from_secs(2));
     options.session.isolation = Isolation::Serializable;
     options.max_retries = 100;
     let report = drive(&target, &options, &RUNNING).expect("driven");

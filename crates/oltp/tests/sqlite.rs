@@ -1,35 +1,25 @@
 //! The workload on the server of SQLite, in this process: load, verify, drive in every style, errors in clear words, and strangers.
 
+mod support;
+
 use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     os::unix::net::UnixStream,
     path::Path,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
 
 use rookery_oltp::{
-    Database, DriveOptions, LoadOptions, OltpError, SessionOptions, Target, drive, load,
+    Database, LoadOptions, OltpError, Target, drive, load,
     sqlite::{Durability, SOCKET_FILE, ServeConfig, ServeError, Server, counters, local_target, with_server},
     verify,
 };
-use rookery_workload::orderentry::{
-    DeliveryMode, Isolation, Kind, Ledger, Moment, Population, Scale, Table,
-    sql::Style,
-    terminal::{Binding, Mix, Pacing},
-};
+use rookery_workload::orderentry::{Isolation, Moment, Table, sql::Style};
+use support::workload::{RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found};
 use tempfile::TempDir;
-
-static RUNNING: AtomicBool = AtomicBool::new(false);
-
-fn population(warehouses: u32) -> Population {
-    Population::new(Scale::new(warehouses, 100).expect("valid"), 42)
-}
 
 /// A server in a directory of its own, as long as `work` needs it.
 fn served(work: impl FnOnce(&Target, &Path)) {
@@ -46,77 +36,22 @@ fn quick(directory: &Path) -> ServeConfig {
     }
 }
 
-fn load_mini(target: &Target, warehouses: u32) {
-    let sent = Mutex::new(0);
-    let loaded = load(target, &LoadOptions::new(population(warehouses), 3), &RUNNING, &|step| {
-        *sent.lock().expect("not poisoned") += step.rows;
-    })
-    .expect("loaded");
-    assert!(loaded.broken.is_empty(), "{:?}", loaded.broken);
-    assert!(loaded.version.starts_with("SQLite 3."), "{}", loaded.version);
-    assert_eq!(loaded.rows, sent.into_inner().expect("not poisoned"), "progress tells of every row");
-}
-
-fn options(style: Style, terminals: u32, steady: Duration) -> DriveOptions {
-    DriveOptions {
-        terminals,
-        threads: 2,
-        session: SessionOptions {
-            style,
-            isolation: Isolation::Default,
-        },
-        binding: Binding::Uniform,
-        mix: Mix::Deck,
-        pacing: Pacing::None,
-        delivery: DeliveryMode::Inline,
-        max_retries: 10,
-        seed: 7,
-        ramp_up: Duration::ZERO,
-        steady,
-        patience: Duration::from_secs(60),
-    }
-}
-
 #[test]
 fn sqlite_from_load_to_ledger() {
     served(|target, _| {
-        load_mini(target, 2);
+        assert!(load_mini(target, 2).starts_with("SQLite 3."));
         for style in [Style::Plain, Style::Batched, Style::Pipelined] {
             let before = counters(target).expect("counted");
-            let report = drive(target, &options(style, 6, Duration::from_millis(1500)), &RUNNING)
-                .unwrap_or_else(|error| panic!("{style:?}: {error}"));
-            eprintln!(
-                "{style:?}: {:?}, retries {:?}, told {:?}",
-                report.counts, report.retries, report.told
-            );
-            assert!(report.ledger_holds(), "{style:?}: told {:?}, found {:?}", report.told, report.found);
-            assert_eq!(report.unknown, Ledger::default());
-            assert!(
-                report.told.new_orders > 0 && report.told.payments > 0,
-                "{style:?}: {:?}",
-                report.told
-            );
-            assert_eq!(
-                (report.counts.failed, report.retries),
-                (0, [0; 5]),
-                "{style:?}: writers stand in line"
-            );
-            let new_orders = report.counts.completed[Kind::NewOrder] + report.counts.rolled_back;
-            // Times are of those that began within the window, counts of those that ended there.
-            assert!(report.latencies[Kind::NewOrder].count.abs_diff(new_orders) <= 6, "{style:?}");
+            let report = drive_and_verify(target, style);
+            assert_eq!(report.retries, [0; 5], "{style:?}: writers stand in line");
             assert_eq!(report.isolation.as_deref(), Some("serializable"));
-            let found = verify(target, Moment::AnyTime).expect("verified");
-            assert!(found.holds(), "{style:?}: {:?}", found.checks);
             let cache = counters(target).expect("counted").since(before);
             assert!(cache.hit_ratio().is_some_and(|ratio| ratio > 0.5 && ratio < 1.0), "{cache:?}");
         }
         let procedures = drive(target, &options(Style::Procs, 1, Duration::from_millis(1)), &RUNNING).expect_err("SQLite has none");
         assert!(matches!(procedures, OltpError::Style(_)), "{procedures:?}");
         execute(target, "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 2");
-        let found = verify(target, Moment::AnyTime).expect("verified");
-        let broken: Vec<_> = found.checks.iter().filter(|check| !check.offenders.is_empty()).collect();
-        let numbers: Vec<_> = broken.iter().map(|check| check.condition.number()).collect();
-        assert_eq!(numbers, [1, 8], "the sums of a warehouse");
+        the_broken_warehouse_is_found(target);
     });
 }
 
@@ -128,6 +63,19 @@ fn execute(target: &Target, statement: &str) {
     runtime
         .block_on(async { Database::connect(target).await?.execute(statement).await })
         .unwrap_or_else(|error| panic!("{statement}: {error}"));
+}
+
+#[test]
+fn isolation_is_not_tried_where_writers_stand_in_line() {
+    served(|target, _| {
+        let refused = rookery_oltp::acid(target, Isolation::Default)
+            .expect_err("there is nothing to try")
+            .to_string();
+        assert!(
+            refused.contains("one transaction write at a time") && refused.contains("mend: "),
+            "{refused}"
+        );
+    });
 }
 
 #[test]

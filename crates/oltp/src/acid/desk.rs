@@ -31,6 +31,14 @@ pub(super) struct Waiting {
 impl Desk {
     pub(super) async fn open(target: &Target, isolation: Isolation) -> Result<Self, OltpError> {
         let mut desk = Self(Database::connect(target).await?);
+        if desk.dialect() == Dialect::Sqlite {
+            return Err(OltpError::Setting(
+                "SQLite lets one transaction write at a time, from its BEGIN IMMEDIATE to its end, so that no two can be held against each \
+                 other\n  mend: leave out `--acid`; to see that nothing is lost, kill its server under `rookery drive orderentry --verify` and \
+                 start it again"
+                    .to_owned(),
+            ));
+        }
         if !desk.dialect().is_mysql_like() && desk.dialect() != Dialect::Postgresql {
             return Err(OltpError::Setting(format!(
                 "the isolation tests are written for MariaDB, MySQL and PostgreSQL, not for {target}"

@@ -5,6 +5,8 @@
 
 #![allow(dead_code, reason = "every test file compiles this module, and not every one uses all of it")]
 
+pub(crate) mod workload;
+
 use std::{
     fs,
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},

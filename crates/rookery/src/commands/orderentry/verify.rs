@@ -79,28 +79,6 @@ impl<'a> AcidJson<'a> {
     }
 }
 
-fn acid_table(acid: &Acid) -> String {
-    let mut text = format!(
-        "isolation {}\n   #  outcome    seen                              test\n",
-        acid.isolation
-    );
-    for row in &acid.rows {
-        let outcome = match (row.as_expected(), row.isolated) {
-            (true, true) => "holds",
-            (true, false) => "expected",
-            (false, _) => "DEVIATION",
-        };
-        text += &format!("  {:>2}  {outcome:<9}  {:<32}  {}\n", row.number, row.seen.words(), row.test);
-        if !row.as_expected() {
-            text += &format!("                 instead of: {}\n", row.expected.words());
-        }
-    }
-    if acid.rows.iter().any(|row| row.as_expected() && !row.isolated) {
-        text += "  expected: this level does not keep that apart, and the workload does not need it\n";
-    }
-    text
-}
-
 fn deviates(acid: &Acid) -> Result<(), Failure> {
     if acid.as_expected() {
         return Ok(());
@@ -144,7 +122,7 @@ pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
             found.version,
             scale.warehouses(),
             found.population.seed,
-            acid.as_ref().map(acid_table).unwrap_or_default(),
+            acid.as_ref().map(Acid::table).unwrap_or_default(),
             table(&found.checks),
             found.ledger.new_orders,
             found.ledger.payments,
