@@ -12,8 +12,15 @@ use crate::{
     io::{Device, parse_device},
 };
 
-/// How long a detached device may take to be free: its last user may be a process that is just ending.
-const FREE_LIMIT: Duration = Duration::from_secs(10);
+/// How long a detached device may take to be free: its last user may be a process that is just ending, udev that looks at what has changed, or
+/// a mount namespace that was copied from ours while the volume was mounted.
+const FREE_LIMIT: Duration = Duration::from_secs(30);
+
+/// Pauses between two looks at it, from the first to the longest; each is twice as long as the one before.
+const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(200)];
+
+/// Most users of a device that are named.
+const MOST_NAMED: usize = 3;
 
 /// A loop device and the file behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +99,7 @@ pub fn attach(host: &dyn Host, file: &Path, direct: bool, environment: Vec<(Stri
 /// When one stays in use.
 pub fn detach(file: &Path) -> io::Result<()> {
     let deadline = Instant::now() + FREE_LIMIT;
+    let [mut pause, longest] = PAUSES;
     while let Some(device) = loop_of(file) {
         // In use, it is freed by the kernel with its last user; asked again it does no harm.
         let asked = RealHost.run(Invocation::new("losetup").arg("--detach").arg(&device.path));
@@ -101,12 +109,41 @@ pub fn detach(file: &Path) -> io::Result<()> {
         if Instant::now() > deadline {
             let why = asked
                 .err()
-                .map_or_else(|| "it is still in use".to_owned(), |error| error.to_string());
+                .map_or_else(|| in_use(&mounted_by(Path::new("/proc"), device.device)), |error| error.to_string());
             return Err(io::Error::other(format!("{} of {}: {why}", device.path.display(), file.display())));
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(pause);
+        pause = (2 * pause).min(longest);
     }
     Ok(())
+}
+
+/// Why a device is not free, in words.
+fn in_use(mounted_by: &[String]) -> String {
+    match mounted_by {
+        [] => "it is still in use".to_owned(),
+        users => format!(
+            "it is still in use: mounted in the namespaces of process {}\n  mend: end them, then `rookery clean`",
+            users.join(", ")
+        ),
+    }
+}
+
+/// Processes in whose mount namespaces a device is mounted: `1234 (mariadbd)`, some of them where there are many.
+fn mounted_by(proc: &Path, (major, minor): Device) -> Vec<String> {
+    let number = format!("{major}:{minor}");
+    let mounted = |process: &Path| {
+        let mounts = fs::read_to_string(process.join("mountinfo")).unwrap_or_default();
+        // The number of the device is the third field.
+        mounts.lines().any(|line| line.split(' ').nth(2) == Some(number.as_str()))
+    };
+    let entries = fs::read_dir(proc).into_iter().flatten().flatten();
+    let named = entries.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse::<u32>().ok()?;
+        let name = mounted(&entry.path()).then(|| fs::read_to_string(entry.path().join("comm")).unwrap_or_default())?;
+        Some(format!("{pid} ({})", name.trim()))
+    });
+    named.take(MOST_NAMED).collect()
 }
 
 #[cfg(test)]
@@ -137,6 +174,27 @@ mod tests {
             bytes: 1 << 20,
         };
         assert_eq!(loops_in(root.path()), [expected]);
+    }
+
+    #[test]
+    fn who_has_a_device_mounted_is_named() {
+        let proc = tempfile::tempdir().expect("temporary directory");
+        for (pid, name, mounts) in [
+            ("12", "mariadbd", "25 1 7:4 / /data rw - ext4 /dev/loop4 rw\n"),
+            (
+                "13",
+                "other",
+                "25 1 7:44 / /data rw - ext4 /dev/loop44 rw\n26 1 0:7 /7:4 /x rw - tmpfs 7:4 rw\n",
+            ),
+            ("self", "mariadbd", "25 1 7:4 / /data rw - ext4 /dev/loop4 rw\n"),
+        ] {
+            fs::create_dir(proc.path().join(pid)).expect("directory");
+            fs::write(proc.path().join(pid).join("comm"), format!("{name}\n")).expect("file");
+            fs::write(proc.path().join(pid).join("mountinfo"), mounts).expect("file");
+        }
+        assert_eq!(mounted_by(proc.path(), (7, 4)), ["12 (mariadbd)"]);
+        assert_eq!(in_use(&mounted_by(proc.path(), (7, 5))), "it is still in use");
+        assert!(in_use(&["12 (mariadbd)".to_owned()]).contains("process 12 (mariadbd)\n  mend: "));
     }
 
     #[test]
