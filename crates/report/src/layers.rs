@@ -186,6 +186,26 @@ pub(crate) fn tables(points: &[LayeredPoint]) -> Vec<Table> {
     all
 }
 
+/// Those of a terminal: without the median and the p99, and without the accounts of machines, which the page has; lines are long enough.
+pub(crate) fn narrow_tables(points: &[LayeredPoint]) -> Vec<Table> {
+    if points.is_empty() {
+        return Vec::new();
+    }
+    let kept = |cells: Vec<String>| {
+        [0, 1, 2, 3, 4, 7, 8, 11]
+            .iter()
+            .filter_map(|column| cells.get(*column).cloned())
+            .collect()
+    };
+    let speeds = speeds(points);
+    let narrow = Table {
+        label: speeds.label,
+        heads: kept(speeds.heads),
+        rows: speeds.rows.into_iter().map(kept).collect(),
+    };
+    vec![costs(points), narrow]
+}
+
 fn table(label: &str, heads: &[&str], rows: Vec<Vec<String>>) -> Table {
     Table {
         label: label.to_owned(),

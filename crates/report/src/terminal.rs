@@ -116,7 +116,7 @@ fn fairness(analysis: &Analysis) -> String {
 /// What each layer costs; nothing where no point stands on several kinds of guest. The sentences are the answer's.
 pub(crate) fn layers(points: &[LayeredPoint]) -> String {
     let mut text = String::new();
-    for table in crate::layers::tables(points) {
+    for table in crate::layers::narrow_tables(points) {
         text += &format!("{}:\n\n{}", table.label, aligned(table.heads, table.rows));
     }
     for caveat in crate::layers::caveats(points) {

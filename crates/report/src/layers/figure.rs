@@ -3,11 +3,10 @@
 use rookery_judge::layers::{Layer, LayeredPoint};
 use rookery_stats::CpuParts;
 
-use super::{CAPTION, adds, caveats, sentences, tables};
+use super::{CAPTION, caveats, sentences, tables};
 use crate::{
     Analysis, Run,
     figure::{Datum, Figure, Mark, Panel, Row, Series},
-    format,
 };
 
 /// One panel per point.
@@ -33,8 +32,11 @@ pub(crate) fn panels(points: &[LayeredPoint]) -> Vec<Panel> {
     points.iter().filter_map(panel).collect()
 }
 
+/// Reads one part.
+type PartOf = fn(&CpuParts) -> f64;
+
 /// Parts in the order in which they are stacked, from the foot.
-const PARTS: [(&str, fn(&CpuParts) -> f64); 4] = [
+const PARTS: [(&str, PartOf); 4] = [
     ("user", |parts| parts.user),
     ("system", |parts| parts.system),
     ("guest", |parts| parts.guest),
@@ -97,21 +99,15 @@ fn floors(layers: &[&Layer]) -> Series {
 }
 
 /// One part of a layer's cost; nothing where there is none of it.
-fn part(layer: &Layer, of: fn(&CpuParts) -> f64) -> Option<Datum> {
+fn part(layer: &Layer, of: PartOf) -> Option<Datum> {
     let us = layer.parts_us.as_ref().map(of).filter(|us| *us > 0.0)?;
-    Some(Datum {
-        note: Some(format!("{} us", format::number(us))),
-        ..Datum::named(&layer.name(), us)
-    })
+    Some(Datum::named(&layer.name(), us))
 }
 
 /// The cost of a layer of whose parts nobody told.
 fn whole(layer: &Layer) -> Option<Datum> {
     let cost = layer.cpu_us.filter(|_| layer.parts_us.is_none())?;
-    Some(Datum {
-        note: Some(format!("{} us", format::number(cost.value))),
-        ..Datum::named(&layer.name(), cost.value)
-    })
+    Some(Datum::named(&layer.name(), cost.value))
 }
 
 /// What a layer adds, with its interval where it stands on its foot.
@@ -119,7 +115,7 @@ fn step(layer: &Layer) -> Option<Datum> {
     let tax = layer.tax_us?;
     Some(Datum {
         ends: tax.interval.filter(|_| tax.value > 0.0),
-        note: Some(format!("{} us", adds(&tax))),
+        note: Some(if tax.value < 0.0 { "saved" } else { "added" }.to_owned()),
         ..Datum::named(&step_name(layer), tax.value.abs())
     })
 }

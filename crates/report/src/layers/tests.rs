@@ -166,6 +166,10 @@ fn layers_are_told_in_words_and_tables() {
     insta::assert_snapshot!("layers_terminal", shown(&analysis.layers));
     let figure = figure(&run, &analysis).expect("three layers");
     assert!(figure.remarks[0].contains("costs") && figure.tables.len() == 3);
+    // Inside, vCPU threads, emulator; the balloon, the emulator's memory, pressure.
+    let machine = &figure.tables[2].rows[0];
+    assert_eq!(machine[2..5], ["0.1672", "0.1760", "0.2200"]);
+    assert_eq!(machine[9..12], ["640", "700", "12.5 %, n/a, n/a"]);
     let table = figure.panels[0].table();
     let rows: Vec<String> = std::iter::once(&table.heads)
         .chain(&table.rows)

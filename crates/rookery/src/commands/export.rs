@@ -1,5 +1,7 @@
 //! `rookery export`: a stored run for other programs.
 
+use rookery_judge::{Run, layers};
+
 use crate::{
     cli::{ExportArgs, ExportFormat},
     commands::report,
@@ -19,7 +21,10 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Code, Failure> {
             Ok(Code::Done)
         }
         ExportFormat::Json => {
-            let value = rookery_store::export_json(&store).map_err(failure)?;
+            let mut value = rookery_store::export_json(&store).map_err(failure)?;
+            // What is judged of it, beside what is stored.
+            let run = Run::read(&store).map_err(failure)?;
+            value["layers"] = serde_json::to_value(layers::of(&[&run])).map_err(|error| Failure::new(Code::Internal, error))?;
             let Some(out) = &args.out else { return output::json(&value) };
             let text = serde_json::to_vec_pretty(&value).map_err(|error| Failure::new(Code::Internal, error))?;
             rookery_lab::write_whole(out, &text)
