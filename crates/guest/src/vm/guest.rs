@@ -112,6 +112,10 @@ pub(super) struct Parts<'a> {
 impl VmGuest {
     /// Make the guest's directory.
     pub(super) fn make(shared: Arc<Shared>, spec: &GuestSpec, parts: Parts<'_>) -> io::Result<Self> {
+        if spec.port == RELAY_PORT && !spec.sockets.is_empty() {
+            let what = format!("port {RELAY_PORT} of machines leads to their sockets: give the service another");
+            return Err(io::Error::other(what));
+        }
         shared.host.step("clone directory")?;
         prepare(parts.site, &spec.name)?;
         Ok(Self {

@@ -138,7 +138,7 @@ mod tests {
              0081ed00000000000000000000000100000000000000050000000000000000000000000000000000000005\
              00000000"
         );
-        assert!(rest.starts_with("init\0\0hello\0\0\0070701"), "{rest:?}");
+        assert!(rest.starts_with("init\0\0hello\0\0\x00070701"), "{rest:?}");
         assert!(text.contains("TRAILER!!!\0") && text.len().is_multiple_of(4));
     }
 
