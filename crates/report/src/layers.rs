@@ -15,6 +15,9 @@ pub(crate) const CAPTION: &str = "CPU per operation is the time that the host co
                                   system of processes; of machines the guest's own code, the host's kernel on behalf of vCPUs (system), and the emulator. \
                                   What a layer adds is its difference to the layer below.";
 
+/// Accounts from inside and from outside that differ by more than this share are spoken of.
+const APART: f64 = 0.1;
+
 /// Points of which sentences are made; tables have all.
 const MOST_POINTS: usize = 2;
 
@@ -319,11 +322,32 @@ pub(crate) fn caveats(points: &[LayeredPoint]) -> Vec<String> {
                 .to_owned(),
         );
     }
+    all.extend(points.iter().filter_map(disagreement));
     let silent = |layer: &&Layer| layer.kind == GuestKind::Vm && layer.trials > 0 && layer.parts_us.is_none();
     if layers().any(|layer| silent(&layer)) {
         all.push("Of some machines no vCPU thread was found: their CPU time is not split.".to_owned());
     }
     all
+}
+
+/// Where machines and host do not agree on what the vCPUs used.
+fn disagreement(point: &LayeredPoint) -> Option<String> {
+    let (layer, inside) = point.layers.iter().find_map(|layer| Some((layer, layer.inside?)))?;
+    let apart = inside.inside_cores / inside.vcpu_cores - 1.0;
+    if !apart.is_finite() || apart.abs() <= APART {
+        return None;
+    }
+    let why = match (apart > 0.0, layer.translated()) {
+        (true, true) => "TCG tells machines nothing of the time that the host ran something else, and they take it for their own use",
+        (true, false) => "what they missed while the host ran something else is in it",
+        (false, _) => "the host's work on behalf of their vCPUs they do not see",
+    };
+    Some(format!(
+        "At {}, the kernels of the machines count {} cores and the host {} for their vCPU threads: {why}. Costs above are those of the host.",
+        point.label,
+        format::number(inside.inside_cores),
+        format::number(inside.vcpu_cores)
+    ))
 }
 
 #[cfg(test)]

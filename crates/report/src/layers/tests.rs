@@ -192,6 +192,19 @@ fn the_page_and_the_terminal_have_the_section_and_other_runs_have_not() {
 }
 
 #[test]
+fn machines_and_host_that_disagree_are_spoken_of() {
+    let mut points = Analysis::of(&read(&fixture(&KINDS))).layers;
+    let told = |points: &[LayeredPoint]| caveats(points).into_iter().find(|caveat| caveat.contains("vCPU threads"));
+    assert_eq!(told(&points), None, "five percent are not worth a word");
+    let vm = &mut points[0].layers[2];
+    let inside = vm.inside.as_mut().expect("a machine");
+    inside.inside_cores = 3.0 * inside.vcpu_cores;
+    assert!(told(&points).is_some_and(|caveat| caveat.contains("TCG tells machines nothing")));
+    points[0].layers[2].accelerator = Some("KVM".to_owned());
+    assert!(told(&points).is_some_and(|caveat| caveat.contains("what they missed")));
+}
+
+#[test]
 fn the_steps_of_the_waterfall_stand_on_what_is_below() {
     let run = read(&fixture(&KINDS));
     let panels = panels(&Analysis::of(&run).layers);
