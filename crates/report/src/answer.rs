@@ -258,7 +258,7 @@ fn limited_by(summary: &PointSummary) -> String {
         format!("{:.2} of {} {noun}", cores.mean, format::trimmed(capacity))
     });
     let met = format::or_none(summary.demand_met, format::percent);
-    let open = summary.point.rate_per_s.is_some();
+    let (open, people) = (summary.point.rate_per_s.is_some(), summary.point.people());
     match (busy, summary.demand_met) {
         (_, Some(_)) if open && kept_up(summary) => format!(
             "What limited it: its arrivals. {met} of the orders that they asked for were made, and the guests used {cores}: only more arrivals \
@@ -266,19 +266,19 @@ fn limited_by(summary: &PointSummary) -> String {
         ),
         (Some(busy), _) if busy >= SATURATED => format!("What limited it: the CPU of the guests, which used {cores}."),
         (_, Some(_)) if kept_up(summary) => format!(
-            "What limited it: its users. They got {met} of what they could ask for with answers in no time, and the guests used {cores}: \
-             only more users can show how much it carries."
+            "What limited it: its {people}. They got {met} of what they could ask for with answers in no time, and the guests used {cores}: \
+             only more {people} can show how much it carries."
         ),
         _ if open => format!(
             "What limited it is neither the CPU of the guests ({cores}) nor the rate of arrivals ({met} of the orders that they asked for were \
              made): what is left is waiting, for commits to the disk, for locks, or for CPUs that others held."
         ),
         (_, None) => format!(
-            "What limited it is not the CPU of the guests ({cores}), and users did not pause: what is left is waiting, for commits to the disk, \
+            "What limited it is not the CPU of the guests ({cores}), and {people} did not pause: what is left is waiting, for commits to the disk, \
              for pages from it, for locks, or for CPUs that others held."
         ),
         _ => format!(
-            "What limited it is neither the CPU of the guests ({cores}) nor the think time of the users (they got {met} of what they could \
+            "What limited it is neither the CPU of the guests ({cores}) nor the think time of the {people} (they got {met} of what they could \
              ask for): what is left is waiting, for commits to the disk, for locks, or for CPUs that others held."
         ),
     }
@@ -329,12 +329,15 @@ fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String>
         format!(" (95 % interval {:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
     });
     let unsaturated = [summary, baseline].iter().all(|side| kept_up(side));
-    let hint = if unsaturated && summary.point.rate_per_s.is_some() {
-        " Both kept up with the arrivals, so this compares them at a load that both carried, not at their capacity."
-    } else if unsaturated {
-        " Both answered so fast that the users set the pace, so this compares them at a load that both carried, not at their capacity."
-    } else {
-        ""
+    let hint = match (unsaturated, summary.point.rate_per_s) {
+        (true, Some(_)) => {
+            " Both kept up with the arrivals, so this compares them at a load that both carried, not at their capacity.".to_owned()
+        }
+        (true, None) => format!(
+            " Both answered so fast that the {} set the pace, so this compares them at a load that both carried, not at their capacity.",
+            summary.point.people()
+        ),
+        (false, _) => String::new(),
     };
     Some(format!(
         "Consolidation efficiency: {} carried {}{interval} of the throughput of {}, {} against {} orders/min: {judgement}.{hint}",

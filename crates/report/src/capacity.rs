@@ -45,7 +45,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let what = if run.header.study.load.open.is_some() {
         "arrivals"
     } else {
-        "users"
+        crate::words::people(run)
     };
     let broken = broken_words(&series.collect::<Vec<_>>());
     (!panels.is_empty()).then(|| Figure {

@@ -119,7 +119,7 @@ pub(crate) fn confirmed(analysis: &Analysis) -> Table {
 /// Every trial that a search knows of, in its order.
 pub(crate) fn tried(run: &Run, searched: &Searched) -> Table {
     let unit = match searched.search().over {
-        Over::Users => "users",
+        Over::Users => crate::words::people(run),
         Over::Rate => "arrivals/s",
         Over::Guests => "guests",
     };

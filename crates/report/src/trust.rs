@@ -148,7 +148,8 @@ pub(crate) fn loop_sentence(run: &Run, checks: &[Checked]) -> String {
         None if looked == 0 => "No trial could be looked at for one.".to_owned(),
         None => format!("No such freeze was seen in {}.", format::counted(looked, "trial")),
     };
-    format!("A closed load hides freezes: while a server stands still, its users wait and send nothing. {shown}")
+    let people = crate::words::people(run);
+    format!("A closed load hides freezes: while a server stands still, its {people} wait and send nothing. {shown}")
 }
 
 fn driver_sentence(driver: &DriverEvidence) -> String {

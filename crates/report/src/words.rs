@@ -14,6 +14,11 @@ pub(crate) fn order_entry(run: &Run) -> bool {
     run.header.study.workload.kind == WorkloadKind::Orderentry
 }
 
+/// Who makes the load of a closed loop: `users`, at order entry `terminals`.
+pub(crate) fn people(run: &Run) -> &'static str {
+    if order_entry(run) { "terminals" } else { "users" }
+}
+
 /// What a simulated run is, for its cover.
 pub(crate) const SIMULATED: &str = "SIMULATED: no guest ran. All numbers were computed by a queueing model, in virtual time.";
 

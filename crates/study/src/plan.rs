@@ -147,12 +147,21 @@ impl Point {
         self.rate_per_s.unwrap_or_else(|| f64::from(self.total_users()))
     }
 
-    /// Its load in words: `200 users`, `20 arrivals/s`.
+    /// Who makes the load of a closed loop: `users`, at order entry `terminals`.
+    #[must_use]
+    pub fn people(&self) -> &'static str {
+        match self.database {
+            PointData::Dvdstore(_) => "users",
+            PointData::Orderentry(_) => "terminals",
+        }
+    }
+
+    /// Its load in words: `200 users`, `6 terminals`, `20 arrivals/s`.
     #[must_use]
     pub fn load_words(&self) -> String {
         match self.rate_per_s {
             Some(rate) => format!("{} arrivals/s", thousandth(rate)),
-            None => format!("{} users", self.total_users()),
+            None => format!("{} {}", self.total_users(), self.people()),
         }
     }
 

@@ -204,7 +204,7 @@ fn group_name(summary: &PointSummary) -> String {
     let what = if summary.point.rate_per_s.is_some() {
         "arrivals/s"
     } else {
-        "users"
+        summary.point.people()
     };
     levels_after(&format!("{} {what} per vCPU", format::trimmed(density)), &levels)
 }

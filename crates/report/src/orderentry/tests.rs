@@ -68,7 +68,7 @@ fn the_dial_is_told() {
     let (run, analysis) = analysed(&fixture);
     insta::assert_snapshot!(shown(&super::of(&run, &analysis).pools), @r"
     point | hit ratio asked for | found by calibration | pool, MiB | rounds
-    1 x 0.5 vCPU, 4 users, hit_target=0.8, memory=512MiB | 80.0 % | 80.8 %, reached | 24.00 | 16.00 MiB: 74.0 %; 24.00 MiB: 80.8 %
+    1 x 0.5 vCPU, 4 terminals, hit_target=0.8, memory=512MiB | 80.0 % | 80.8 %, reached | 24.00 | 16.00 MiB: 74.0 %; 24.00 MiB: 80.8 %
     ");
 }
 
