@@ -13,12 +13,16 @@ use std::{
 };
 
 use rookery_guest::{
-    Fill, Guest, GuestSpec, GuestState, Health, Kind, Lab, Recipe, Site, Template, Versions, open_lab_on, patient, start_all,
+    Fill, Guest, GuestSpec, GuestState, Health, Kind, Lab, Recipe, Site, Template, Versions, VmShape, open_lab_on, open_vm_lab_on, patient,
+    start_all,
 };
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
 /// Generous: a loaded machine is slow, not wrong.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Variable with the shape of a controller's machines, as JSON.
+const SHAPE: &str = "ROOKERY_TEST_SHAPE";
 
 /// Templates are shared by all cases of one execution.
 static TEMPLATES: OnceLock<tempfile::TempDir> = OnceLock::new();
@@ -200,7 +204,15 @@ pub(crate) struct Controller {
 impl Controller {
     /// Start it and wait until its guests are healthy.
     pub(crate) fn start(fixture: &Fixture, kind: Kind) -> Self {
-        let mut controller = Self::spawn(fixture, kind, "waits");
+        Self::healthy(Self::spawn(fixture, kind, "waits", None))
+    }
+
+    /// The same with machines of a shape.
+    pub(crate) fn start_shaped(fixture: &Fixture, shape: &VmShape) -> Self {
+        Self::healthy(Self::spawn(fixture, Kind::Vm, "waits", Some(shape)))
+    }
+
+    fn healthy(mut controller: Self) -> Self {
         let mut line = String::new();
         BufReader::new(controller.child.stdout.take().expect("piped"))
             .read_line(&mut line)
@@ -211,10 +223,10 @@ impl Controller {
 
     /// Start one that makes and removes guests again and again.
     pub(crate) fn churning(fixture: &Fixture, kind: Kind) -> Self {
-        Self::spawn(fixture, kind, "churns")
+        Self::spawn(fixture, kind, "churns", None)
     }
 
-    fn spawn(fixture: &Fixture, kind: Kind, mode: &str) -> Self {
+    fn spawn(fixture: &Fixture, kind: Kind, mode: &str, shape: Option<&VmShape>) -> Self {
         let kind = match kind {
             Kind::Bare => "bare",
             Kind::Vm => "vm",
@@ -226,6 +238,9 @@ impl Controller {
             .arg(fixture.dir.path())
             .arg(templates())
             .arg(mode);
+        if let Some(shape) = shape {
+            command.env(SHAPE, serde_json::to_string(shape).expect("JSON"));
+        }
         Self {
             child: command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("controller"),
         }
@@ -261,7 +276,11 @@ pub(crate) fn run_controller(words: &[String]) {
 
 /// A lab with two healthy guests, one of which has a child.
 fn live(kind: Kind, site: &Site, then: impl FnOnce(&mut [Box<dyn Guest>])) {
-    let mut lab = open_lab_on(kind, site.clone(), Arc::new(RealHost)).expect("lab");
+    let mut lab = match std::env::var(SHAPE) {
+        Ok(shape) => open_vm_lab_on(site.clone(), Arc::new(RealHost), serde_json::from_str(&shape).expect("a shape")),
+        Err(_) => open_lab_on(kind, site.clone(), Arc::new(RealHost)),
+    }
+    .expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &["child"])), create(&*lab, &spec(2, &[]))];
     up(&*lab, &mut guests);
     then(&mut guests);

@@ -9,6 +9,8 @@ mod fixture;
 mod program;
 mod traces;
 mod vm_cases;
+mod vm_cloud_cases;
+mod vm_connection_cases;
 mod vm_failures;
 mod vm_network_cases;
 
@@ -42,13 +44,26 @@ fn trials() -> Vec<Trial> {
         (Kind::Fake, "fake", vec![cases::ALL]),
         (Kind::Bare, "bare", vec![cases::ALL, bare]),
         (Kind::Container, "container", vec![cases::ALL, bare, container_cases::CASES]),
-        (Kind::Vm, "vm", vec![cases::VM, vm_cases::CASES, vm_network_cases::CASES, vm_failures::CASES]),
+        (
+            Kind::Vm,
+            "vm",
+            vec![
+                cases::VM,
+                vm_cases::CASES,
+                vm_network_cases::CASES,
+                vm_failures::CASES,
+                vm_cloud_cases::CASES,
+                vm_connection_cases::CASES,
+            ],
+        ),
     ];
     let mut trials = Vec::new();
     for (kind, name, sets) in kinds {
         for (case, body) in sets.into_iter().flatten() {
             let trial = Trial::test(format!("{name}::{case}"), move || run_case(kind, *body));
-            trials.push(trial.with_ignored_flag(kind == Kind::Vm && !machine_wanted(case)));
+            let cloud = vm_cloud_cases::CASES.iter().any(|(name, _)| name == case);
+            let wanted = if cloud { vm_cloud_cases::wanted() } else { machine_wanted(case) };
+            trials.push(trial.with_ignored_flag(kind == Kind::Vm && !wanted));
         }
     }
     trials
