@@ -119,7 +119,7 @@ impl Disk {
         }
     }
 
-    /// What `qemu-img` says of it.
+    /// What `qemu-img` says of it, but for how much of it is written: that is no setting, and grows.
     pub(super) fn in_force(&self, host: &dyn Host) -> Vec<InForce> {
         let info = Invocation::new("qemu-img")
             .args(["info", "-U", "--output=json", "-f", self.format()])
@@ -140,7 +140,6 @@ impl Disk {
             ("vm.disk.pool", lies.to_owned()),
             ("vm.disk.format", info.format.unwrap_or_default()),
             ("vm.disk.size", info.virtual_size.map(mib).unwrap_or_default()),
-            ("vm.disk.allocated", info.actual_size.map(mib).unwrap_or_default()),
             ("vm.disk.backing", backing.to_owned()),
         ]
         .into_iter()
@@ -155,8 +154,6 @@ struct Info {
     format: Option<String>,
     #[serde(rename = "virtual-size")]
     virtual_size: Option<u64>,
-    #[serde(rename = "actual-size")]
-    actual_size: Option<u64>,
     #[serde(rename = "backing-filename")]
     backing: Option<String>,
 }
