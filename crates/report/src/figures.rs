@@ -5,7 +5,7 @@ use rookery_study::Level;
 pub(crate) use crate::figure::{Datum, ENDS, Figure, Mark, Panel, Place, Row, Series, Table, one_panel};
 use crate::{
     Analysis, Ceiling, PERCENTILES, PointSummary, Run, capacity, ceiling, forest, format, interval::Estimate, layers, orderentry,
-    scaling::Grows, scaling_figure, search_figures, timeline, words,
+    scaling_figure, search_figures, timeline, words,
 };
 
 /// Every figure that the run can carry, in the order of the page.
@@ -38,7 +38,7 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
     };
     let by_vcpus = varied(&|summary| summary.point.vcpus.cpus());
     // Where laws are fitted over users, their figure shows the same trials and more.
-    let fitted = analysis.scaling.iter().any(|line| line.grows == Grows::Users);
+    let fitted = analysis.scaling.iter().any(|line| line.grows.are_people());
     if !by_vcpus && fitted {
         return None;
     }
@@ -88,7 +88,7 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
     } else if run.header.study.load.open.is_some() {
         ("arrivals/s", "arrivals")
     } else {
-        ("users", "users")
+        (words::people(run), words::people(run))
     };
     Some(Figure {
         id: "scale-up",
@@ -132,7 +132,7 @@ fn densities<'a>(layout: &str, own: Vec<&'a PointSummary>, by_vcpus: bool) -> Ve
         let what = if summary.point.rate_per_s.is_some() {
             "arrivals/s"
         } else {
-            "users"
+            summary.point.people()
         };
         let name = format!("{layout}, {} {what} per vCPU", format::trimmed(density));
         match groups.iter_mut().find(|(known, _)| *known == name) {
@@ -194,7 +194,7 @@ pub(crate) fn consolidation(run: &Run, analysis: &Analysis) -> Option<Figure> {
             if run.header.study.load.open.is_some() {
                 "arrivals"
             } else {
-                "users"
+                words::people(run)
             },
             broken_words(&series)
         ),
@@ -281,12 +281,12 @@ pub(crate) fn fairness(run: &Run, analysis: &Analysis) -> Option<Figure> {
         .collect();
     (!series.is_empty()).then(|| Figure {
         id: "fairness",
-        title: "Fairness: throughput of each guest per user".to_owned(),
+        title: format!("Fairness: throughput of each guest per {}", words::person(run)),
         caption: format!(
             "{}. Mean over the good repeats. Jain's index is 1 when all guests are served alike and 1/n when one takes all.",
             crate::loop_type::loop_type(run)
         ),
-        panels: one_panel("guest", "orders/min per user", series),
+        panels: one_panel("guest", &format!("orders/min per {}", words::person(run)), series),
         ..Figure::default()
     })
 }

@@ -17,6 +17,8 @@ const WIDE_ENOUGH: f64 = 4.0;
 pub enum Grows {
     /// Users, on guests of one number and shape.
     Users,
+    /// Terminals of order entry, on guests of one number and shape.
+    Terminals,
     /// Guests of one shape, each with its own users.
     Guests,
     /// vCPUs of a single guest, with users in proportion.
@@ -52,11 +54,17 @@ pub struct Step {
 }
 
 impl Grows {
+    /// Whether it is the people of a closed loop that grow in number.
+    pub(crate) fn are_people(self) -> bool {
+        matches!(self, Self::Users | Self::Terminals)
+    }
+
     /// What is counted: `users`, `guests`.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
             Self::Users => "users",
+            Self::Terminals => "terminals",
             Self::Guests => "guests",
             Self::Vcpus => "vCPUs",
         }
@@ -81,7 +89,7 @@ pub(crate) fn of(run: &Run) -> Vec<Scaling> {
         let mut own: Vec<&Good<'_>> = good.iter().filter(|good| good.point.variant == variant.id).collect();
         own.sort_by_key(|good| good.point.id);
         let shapes = grouped(&own, |point| (point.guests, u64::from(point.vcpus.0)));
-        lines.extend(shapes.iter().filter_map(|lot| line(variant, Grows::Users, lot)));
+        lines.extend(shapes.iter().filter_map(|lot| line(variant, people(lot), lot)));
         let each = grouped(&own, |point| (point.vcpus.0, users_each(point).to_bits()));
         lines.extend(each.iter().filter_map(|lot| line(variant, Grows::Guests, lot)));
         let single: Vec<&Good<'_>> = own.iter().filter(|good| good.point.guests == 1).copied().collect();
@@ -90,6 +98,12 @@ pub(crate) fn of(run: &Run) -> Vec<Scaling> {
     }
     lines.sort_by_key(|line| line.grows as u8);
     lines
+}
+
+/// Who grows in number in trials of one shape.
+fn people(lot: &[&Good<'_>]) -> Grows {
+    let orders = lot.first().is_some_and(|good| good.point.database.orderentry().is_some());
+    if orders { Grows::Terminals } else { Grows::Users }
 }
 
 /// Mean pause of a user for each order, s.
@@ -139,7 +153,7 @@ fn grouped<'a, K: PartialEq>(good: &[&'a Good<'a>], key: impl Fn(&Point) -> K) -
 /// `None` with too few different loads.
 fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
     let load = |point: &Point| match grows {
-        Grows::Users => f64::from(point.total_users()),
+        Grows::Users | Grows::Terminals => f64::from(point.total_users()),
         Grows::Guests => f64::from(point.guests),
         Grows::Vcpus => point.vcpus.cpus(),
     };
@@ -161,19 +175,24 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
         .collect();
     let options = Options {
         // Guests do not think, their users do: to the closed model they are units of work without a pause.
-        think: if grows == Grows::Users { pause_s(variant, lot) } else { 0.0 },
+        think: if grows.are_people() { pause_s(variant, lot) } else { 0.0 },
         busiest: at_largest.into_iter().reduce(f64::max).map(|busy| busy.min(1.0)),
         ..Options::default()
     };
     let first = lot.first()?.point;
     let shape = match grows {
-        Grows::Users => format!("{} x {} vCPU", first.guests, first.vcpus),
+        Grows::Users | Grows::Terminals => format!("{} x {} vCPU", first.guests, first.vcpus),
         Grows::Guests => format!(
-            "guests of {} vCPU with {} users each",
+            "guests of {} vCPU with {} {} each",
             first.vcpus,
-            format::trimmed(users_each(first))
+            format::trimmed(users_each(first)),
+            first.people()
         ),
-        Grows::Vcpus => format!("1 guest with {} users per vCPU", format::trimmed(users_per_vcpu(first))),
+        Grows::Vcpus => format!(
+            "1 guest with {} {} per vCPU",
+            format::trimmed(users_per_vcpu(first)),
+            first.people()
+        ),
     };
     Some(Scaling {
         label: levels_after(&shape, &variant.levels),

@@ -58,7 +58,7 @@ pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
     let arrivals = crate::arrivals::table(run);
     text += &aligned(arrivals.heads, arrivals.rows);
     text += &order_entry(run, analysis);
-    text += &fairness(analysis);
+    text += &fairness(run, analysis);
     text += &layers(&analysis.layers);
     text += &effects(analysis);
     text += &growth(analysis);
@@ -100,7 +100,7 @@ fn narrow(table: Table) -> Table {
 }
 
 /// How evenly the guests of a point were served; nothing where no point has several.
-fn fairness(analysis: &Analysis) -> String {
+fn fairness(run: &Run, analysis: &Analysis) -> String {
     let row = |summary: &PointSummary| {
         let fairness = summary.fairness.filter(|_| summary.guests.len() > 1)?;
         Some(vec![
@@ -109,8 +109,12 @@ fn fairness(analysis: &Analysis) -> String {
             format::or_none(fairness.max_over_min, |ratio| format!("{ratio:.2}")),
         ])
     };
-    let heads = ["point", "fairness (Jain's index, 1 = even)", "most over least per user"];
-    aligned(heads.map(str::to_owned).to_vec(), analysis.points.iter().filter_map(row).collect())
+    let heads = vec![
+        "point".to_owned(),
+        "fairness (Jain's index, 1 = even)".to_owned(),
+        format!("most over least per {}", crate::words::person(run)),
+    ];
+    aligned(heads, analysis.points.iter().filter_map(row).collect())
 }
 
 /// What each layer costs; nothing where no point stands on several kinds of guest. The sentences are the answer's.

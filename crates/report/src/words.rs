@@ -19,6 +19,11 @@ pub(crate) fn people(run: &Run) -> &'static str {
     if order_entry(run) { "terminals" } else { "users" }
 }
 
+/// One of them.
+pub(crate) fn person(run: &Run) -> &'static str {
+    people(run).trim_end_matches('s')
+}
+
 /// What a simulated run is, for its cover.
 pub(crate) const SIMULATED: &str = "SIMULATED: no guest ran. All numbers were computed by a queueing model, in virtual time.";
 
