@@ -45,8 +45,8 @@ fn in_user_mode_guests_answer_on_loopback(_: Kind) {
 /// A network namespace stands for the host: it has a bridge that was there before.
 fn on_a_bridge_of_the_host(_: Kind) {
     let name = format!("hostbridge{}", std::process::id());
-    let batch =
-        "link set lo up\nlink add br7 mtu 9000 type bridge stp_state 0 forward_delay 0\naddress add 10.9.1.1/24 dev br7\nlink set br7 up\n";
+    // Set, and not given when it is made: the kernel leaves it alone then when ports come and go.
+    let batch = "link set lo up\nlink add br7 type bridge stp_state 0 forward_delay 0\nlink set br7 mtu 9000\naddress add 10.9.1.1/24 dev br7\nlink set br7 up\n";
     let ip = || RealHost.run(Invocation::new("ip").args(["-batch", "-"]).stdin(batch)).map(drop);
     make_netns(&name, || ip().map_err(io::Error::other)).expect("a host with a bridge");
     let done = in_netns(Some(&netns_path(&name)), || {
