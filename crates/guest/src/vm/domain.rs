@@ -490,7 +490,7 @@ pub(super) mod tests {
         let text = domain.xml();
         assert!(!text.contains("<interface"));
         let (_, words) = text.split_once("<qemu:commandline>").expect("there");
-        let words: Vec<&str> = words.lines().map(str::trim).collect();
+        let words: Vec<&str> = words.lines().skip(1).map(str::trim).collect();
         insta::assert_snapshot!(words.join("\n"), @r"
         <qemu:arg value='-netdev'/>
         <qemu:arg value='user,id=rookery,ipv6=off,restrict=on,hostfwd=tcp:127.77.3.1:80-10.0.2.15:80'/>
