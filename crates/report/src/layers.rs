@@ -18,6 +18,9 @@ pub(crate) const CAPTION: &str = "CPU per operation is the time that the host co
 /// Accounts from inside and from outside that differ by more than this share are spoken of.
 const APART: f64 = 0.1;
 
+/// From this factor on the end of an interval is not worth its digits.
+const HOPELESS: f64 = 100.0;
+
 /// Points of which sentences are made; tables have all.
 const MOST_POINTS: usize = 2;
 
@@ -173,9 +176,12 @@ fn mean(mean: &Mean) -> String {
 }
 
 fn ratio(ratio: &Ratio) -> String {
-    let interval = ratio
-        .interval
-        .map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
+    let interval = match ratio.interval {
+        // Two blocks that scatter: digits would feign knowledge.
+        Some((_, high)) if high > HOPELESS * ratio.value => " (known to no factor of 100)".to_owned(),
+        Some((low, high)) => format!(" ({low:.2} to {high:.2})"),
+        None => String::new(),
+    };
     format!("{:.2}{interval}", ratio.value)
 }
 

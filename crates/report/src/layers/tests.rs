@@ -205,6 +205,13 @@ fn machines_and_host_that_disagree_are_spoken_of() {
 }
 
 #[test]
+fn a_ratio_that_is_not_known_has_no_digits_of_an_interval() {
+    let shown = |interval| ratio(&Ratio { value: 0.34, interval });
+    let shown = [None, Some((0.3, 0.4)), Some((0.0, 886_109.94))].map(shown);
+    assert_eq!(shown, ["0.34", "0.34 (0.30 to 0.40)", "0.34 (known to no factor of 100)"]);
+}
+
+#[test]
 fn the_steps_of_the_waterfall_stand_on_what_is_below() {
     let run = read(&fixture(&KINDS));
     let panels = panels(&Analysis::of(&run).layers);
