@@ -62,7 +62,8 @@ pub(crate) fn config(plan: &Plan, trial: &Trial, point: &Point, size: Size, grou
         limits: Limits::default(),
         words: Cow::Borrowed(WordLists::own()),
         seed: trial.seed,
-        confirmed_targets: Vec::new(),
+        // This run made them, wherever the study plugged them in.
+        confirmed_targets: ground.guests.iter().map(|(_, address)| *address).collect(),
     }
 }
 

@@ -126,6 +126,7 @@ fn terminals(
         max_retries: wanted.max_retries,
         patience: None,
         seed: trial.seed,
-        confirmed: Vec::new(),
+        // This run made them, wherever the study plugged them in.
+        confirmed: ground.guests.iter().map(|(_, address)| address.ip()).collect(),
     })
 }

@@ -4,9 +4,9 @@
 
 mod net;
 mod problems;
-mod words;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::path::PathBuf;
 

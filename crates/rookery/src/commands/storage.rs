@@ -72,7 +72,13 @@ fn asked(args: &HostStorageArgs) -> Result<Asked, Failure> {
         return Ok(Asked::Plan(Box::new(header.plan)));
     }
     if let Some(study) = &args.study {
-        let document = check::load(study, Choices { scale: args.scale.as_deref(), guest: None })?;
+        let document = check::load(
+            study,
+            Choices {
+                scale: args.scale.as_deref(),
+                guest: None,
+            },
+        )?;
         return Ok(Asked::Plan(Box::new(check::plan(&document, &args.places.runs)?)));
     }
     Ok(Asked::Directory(args.directory.clone().unwrap_or_else(|| PathBuf::from("."))))
