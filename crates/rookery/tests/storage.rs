@@ -243,7 +243,7 @@ fn the_plan_shows_storage_and_refuses_what_cannot_be() {
     let refused = place.rookery(&["check", "--file-only", &bare]).output().expect("rookery starts");
     assert_eq!(code(&refused), 3);
     assert!(
-        text(&refused.stderr).contains("only containers can be held to that"),
+        text(&refused.stderr).contains("only containers and machines can be held to that"),
         "{}",
         text(&refused.stderr)
     );
