@@ -308,7 +308,8 @@ mod tests {
         let parsed = |text: &str| parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let options = parsed("--guests 7 --kind bare --size 1GB").expect("valid");
         assert_eq!((options.guests, options.kind, options.size), (7, Kind::Bare, Size::Gb(1)));
-        for bad in ["--guests 0", "--guests", "--kind vm", "--speed 9"] {
+        assert_eq!(parsed("--kind vm --start 3").expect("valid").kind, Kind::Vm);
+        for bad in ["--guests 0", "--guests", "--kind ship", "--speed 9"] {
             assert!(parsed(bad).is_err(), "{bad}");
         }
     }
