@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{CleanOptions, Guest, GuestError, GuestState, Kind, clean, inventory, remove_all, start_all};
+use rookery_guest::{CleanOptions, Guest, GuestError, GuestSpec, GuestState, Kind, clean, inventory, remove_all, start_all};
 use rookery_host::FaultyHost;
 
 use crate::{
@@ -121,7 +121,12 @@ fn keeps_its_log(kind: Kind) {
 fn eight_in_parallel(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
-    let mut guests: Vec<_> = (1..=8).map(|number| create(&*lab, &spec(number, &[]))).collect();
+    let wanted = |number| GuestSpec {
+        // As much as a machine with a database would have.
+        memory_mib: Some(512),
+        ..spec(number, &[])
+    };
+    let mut guests: Vec<_> = (1..=8).map(|number| create(&*lab, &wanted(number))).collect();
     up(&*lab, &mut guests);
     let mut addresses: Vec<_> = guests.iter().map(|guest| guest.address()).collect();
     addresses.sort();
