@@ -38,7 +38,7 @@ pub(crate) struct Looks<'a> {
 impl Looks<'_> {
     /// Look at the processes of each guest until the window has passed or the load is `over`. At least one look is taken.
     pub(crate) fn take(&self, mut probes: Vec<ProcessProbe>, over: &AtomicBool) -> Vec<Residence> {
-        self.stay_with_the_driver();
+        stay_on(self.cpus);
         let mut seen = vec![Residence::default(); probes.len()];
         let until = self.from + self.steady;
         let pause = (self.steady / LOOKS).clamp(LEAST_PAUSE, MOST_PAUSE);
@@ -60,17 +60,18 @@ impl Looks<'_> {
             }
         }
     }
+}
 
-    /// Where it cannot be pinned it is a small disturbance, not an error.
-    fn stay_with_the_driver(&self) {
-        let mut mask = CpuSet::new();
-        for cpu in self.cpus {
-            if let Some(cpu) = usize::try_from(*cpu).ok().filter(|cpu| *cpu < CpuSet::MAX_CPU) {
-                mask.set(cpu);
-            }
+/// Keep this thread, and what it starts, on the driver's CPUs: looking must not take time from the guests. Where it cannot be pinned it is a small
+/// disturbance, not an error.
+pub(crate) fn stay_on(cpus: &[u32]) {
+    let mut mask = CpuSet::new();
+    for cpu in cpus {
+        if let Some(cpu) = usize::try_from(*cpu).ok().filter(|cpu| *cpu < CpuSet::MAX_CPU) {
+            mask.set(cpu);
         }
-        let _ = sched_setaffinity(None, &mask);
     }
+    let _ = sched_setaffinity(None, &mask);
 }
 
 /// What was seen of each guest beside its pins, as settings: CPUs, and memory nodes where guests are bound to some. A guest that was not seen has

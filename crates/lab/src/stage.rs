@@ -461,6 +461,7 @@ impl Beside {
     }
 
     fn look_at(&self, machines: Machines, traffic: &Traffic) -> Vec<MachineLook> {
+        residence::stay_on(traffic.cpus());
         self.course(traffic).map_or_else(Vec::new, |load| machines.watch(load, &self.over))
     }
 
