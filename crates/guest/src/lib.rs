@@ -49,6 +49,6 @@ pub use storage::{InForce, Provision, Volume, check_storage};
 pub use template::{LayerKind, TemplateChoice, TemplateInfo, TemplateRemoval, build_template, remove_templates, short_digest, templates};
 pub use vm::{
     Accelerator, AcceleratorChoice, Boot, CpuModel, DiskCache, DiskClone, DiskCounters, DiskIo, DiskShape, GuestNet, GuestPins,
-    InsideCounters, MemoryShape, Network, NetworkShape, OutsideCounters, Pins, Pool, VmCounters, VmProbe, VmShape, audit_pins,
-    choose_accelerator, pin_table, vm_agent,
+    MemoryShape, Network, NetworkShape, OutsideCounters, Pins, Pool, VmCounters, VmProbe, VmShape, audit_pins, choose_accelerator,
+    pin_table, vm_agent,
 };

@@ -5,8 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Guest, InsideCounters, OutsideCounters, VmCounters, VmProbe};
-use rookery_stats::{MachineInside, MachineLook, MachineOutside};
+use rookery_guest::{Guest, OutsideCounters, VmCounters, VmProbe};
+use rookery_stats::{MachineLook, MachineOutside};
 
 use crate::readings::{Course, wait};
 
@@ -64,7 +64,7 @@ fn look(guest: &str, at_s: f64, counters: &VmCounters) -> MachineLook {
         guest: guest.to_owned(),
         at_s,
         outside: outside(&counters.outside),
-        inside: counters.inside.as_ref().map(inside),
+        inside: counters.inside,
     }
 }
 
@@ -88,22 +88,6 @@ fn outside(counters: &OutsideCounters) -> MachineOutside {
     }
 }
 
-fn inside(counters: &InsideCounters) -> MachineInside {
-    MachineInside {
-        uptime_us: counters.uptime_us,
-        user_us: counters.user_us,
-        system_us: counters.system_us,
-        idle_us: counters.idle_us,
-        iowait_us: counters.iowait_us,
-        steal_us: counters.steal_us,
-        memory_bytes: counters.memory_bytes,
-        available_bytes: counters.available_bytes,
-        cpu_pressure_us: counters.cpu_pressure_us,
-        memory_pressure_us: counters.memory_pressure_us,
-        io_pressure_us: counters.io_pressure_us,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -112,6 +96,7 @@ mod tests {
     };
 
     use rookery_guest::DiskCounters;
+    use rookery_stats::MachineInside;
 
     use super::*;
 
@@ -154,9 +139,9 @@ mod tests {
                 disks: BTreeMap::from([("vda".to_owned(), disk(3)), ("vdb".to_owned(), disk(4))]),
                 ..OutsideCounters::default()
             };
-            let inside = (calls > 0).then(|| InsideCounters {
+            let inside = (calls > 0).then(|| MachineInside {
                 steal_us: 7,
-                ..InsideCounters::default()
+                ..MachineInside::default()
             });
             Some(VmCounters { outside, inside })
         });

@@ -229,12 +229,11 @@ impl Stage<'_> {
                 sockets: service.sockets,
             };
             let guest = self.place.lab.create_with(template, &spec, &provision);
-            let guest = guest.map_err(|error| error.to_string())?;
-            // The data of a machine lie on its own disk.
-            if let Some(databases) = stack.order_entry().filter(|_| shape.kind == GuestKind::Container) {
-                databases.prepare_clone(guest.data_dir())?;
-            }
-            guests.push(guest);
+            guests.push(guest.map_err(|error| error.to_string())?);
+        }
+        // The data of a machine lie on its own disk.
+        if let Some(databases) = stack.order_entry().filter(|_| shape.kind == GuestKind::Container) {
+            each_guest(&mut guests, |_, guest| databases.prepare_clone(guest.data_dir()))?;
         }
         Ok(guests)
     }

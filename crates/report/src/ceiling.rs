@@ -33,18 +33,20 @@ pub struct CeilingPoint {
     pub depth: u32,
     /// Requests per second.
     pub iops: f64,
+    /// Mean time of a request, us.
+    pub mean_us: f64,
 }
 
 /// Reads or writes.
 #[derive(Clone, Copy)]
-struct Way {
+pub(crate) struct Way {
     /// As patterns of a sweep are named.
-    pattern: &'static str,
-    label: &'static str,
+    pub(crate) pattern: &'static str,
+    pub(crate) label: &'static str,
     rate: fn(&IoRates) -> f64,
 }
 
-const WAYS: [Way; 2] = [
+pub(crate) const WAYS: [Way; 2] = [
     Way {
         pattern: "read",
         label: "reads",

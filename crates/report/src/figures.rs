@@ -5,7 +5,7 @@ use rookery_study::Level;
 pub(crate) use crate::figure::{Datum, ENDS, Figure, Mark, Panel, Place, Row, Series, Table, one_panel};
 use crate::{
     Analysis, Ceiling, PERCENTILES, PointSummary, Run, capacity, ceiling, forest, format, interval::Estimate, layers, orderentry,
-    scaling_figure, search_figures, timeline, words,
+    scaling_figure, search_figures, sweep, timeline, words,
 };
 
 /// Every figure that the run can carry, in the order of the page.
@@ -20,6 +20,7 @@ pub(crate) fn all(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Vec<F
         capacity::figure(run, analysis).or_else(|| consolidation(run, analysis)),
         orderentry::matrix(run, analysis),
         ceiling::figure(run, ceilings),
+        sweep::figure(ceilings),
         percentiles(run, analysis),
         timeline::figure(run),
         fairness(run, analysis),

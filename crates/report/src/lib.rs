@@ -31,6 +31,7 @@ mod search_tables;
 mod searches;
 mod settings;
 mod shop;
+mod sweep;
 mod tables;
 mod terminal;
 #[cfg(test)]

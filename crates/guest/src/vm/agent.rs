@@ -24,7 +24,7 @@ use rustix::{
 };
 
 use super::{
-    counters::InsideCounters,
+    counters,
     domain::{CONTROL_PORT, EVENT_PORT, LOG_PORT},
     events::Event,
     relay,
@@ -92,7 +92,7 @@ fn listen(control: &File, pid: Option<Pid>) {
                 let _ = kill_process(pid, Signal::TERM);
             }
             ("counters", _) => {
-                let counters = InsideCounters::read(Path::new("/proc"));
+                let counters = counters::inside(Path::new("/proc"));
                 if let Ok(text) = serde_json::to_string(&counters) {
                     let _ = writeln!(&*control, "{text}");
                 }

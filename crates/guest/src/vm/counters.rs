@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use rookery_stats::MachineInside;
 use serde::{Deserialize, Serialize};
 
 /// Clock ticks of `/proc/stat` for each second: fixed for user space on Linux.
@@ -13,78 +14,48 @@ pub struct VmCounters {
     /// From outside.
     pub outside: OutsideCounters,
     /// From inside; `None` while the guest's service does not answer.
-    pub inside: Option<InsideCounters>,
+    pub inside: Option<MachineInside>,
 }
 
-/// What the guest's own kernel counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InsideCounters {
-    /// Since its boot, us.
-    pub uptime_us: u64,
-    /// CPU time in programs (nice included), all vCPUs, us.
-    pub user_us: u64,
-    /// CPU time in its kernel (interrupts included), us.
-    pub system_us: u64,
-    /// Time in which a vCPU had nothing to do, us.
-    pub idle_us: u64,
-    /// Time in which a vCPU waited for its disk, us.
-    pub iowait_us: u64,
-    /// Time in which a vCPU was ready and the host ran something else, us. TCG does not tell.
-    pub steal_us: u64,
-    /// Memory that it has, bytes.
-    pub memory_bytes: u64,
-    /// Memory that is to be had without swapping, bytes.
-    pub available_bytes: u64,
-    /// Time in which some task waited for a CPU, us; `None` where its kernel does not count.
-    pub cpu_pressure_us: Option<u64>,
-    /// Time in which some task waited for memory, us.
-    pub memory_pressure_us: Option<u64>,
-    /// Time in which some task waited for I/O, us.
-    pub io_pressure_us: Option<u64>,
-}
-
-impl InsideCounters {
-    /// Read them below `/proc`. What is not there is 0 or absent.
-    #[must_use]
-    pub fn read(proc: &Path) -> Self {
-        let text = |name: &str| fs::read_to_string(proc.join(name)).unwrap_or_default();
-        let stat = text("stat");
-        let ticks: Vec<u64> = stat
-            .lines()
-            .find_map(|line| line.strip_prefix("cpu "))
-            .map(|line| line.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect())
-            .unwrap_or_default();
-        let us = |index: usize| ticks.get(index).copied().unwrap_or(0).saturating_mul(1_000_000 / TICKS_PER_S);
-        let uptime = text("uptime");
-        let uptime = uptime
-            .split_whitespace()
-            .next()
-            .and_then(|word| word.parse::<f64>().ok())
-            .unwrap_or(0.0);
-        let memory = text("meminfo");
-        let bytes = |key: &str| {
-            let line = memory.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-            let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-            kib.unwrap_or(0).saturating_mul(1024)
-        };
-        let pressure = |name: &str| {
-            let text = text(&format!("pressure/{name}"));
-            let some = text.lines().find(|line| line.starts_with("some "))?;
-            some.split_whitespace().find_map(|word| word.strip_prefix("total=")?.parse().ok())
-        };
-        Self {
-            uptime_us: (uptime * 1e6) as u64,
-            user_us: us(0).saturating_add(us(1)),
-            system_us: us(2).saturating_add(us(5)).saturating_add(us(6)),
-            idle_us: us(3),
-            iowait_us: us(4),
-            steal_us: us(7),
-            memory_bytes: bytes("MemTotal"),
-            available_bytes: bytes("MemAvailable"),
-            cpu_pressure_us: pressure("cpu"),
-            memory_pressure_us: pressure("memory"),
-            io_pressure_us: pressure("io"),
-        }
+/// What the kernel counts that shows itself at `proc`. What is not there is 0 or absent.
+pub(super) fn inside(proc: &Path) -> MachineInside {
+    let text = |name: &str| fs::read_to_string(proc.join(name)).unwrap_or_default();
+    let stat = text("stat");
+    let ticks: Vec<u64> = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("cpu "))
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect())
+        .unwrap_or_default();
+    let us = |index: usize| ticks.get(index).copied().unwrap_or(0).saturating_mul(1_000_000 / TICKS_PER_S);
+    let uptime = text("uptime");
+    let uptime = uptime
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse::<f64>().ok())
+        .unwrap_or(0.0);
+    let memory = text("meminfo");
+    let bytes = |key: &str| {
+        let line = memory.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.unwrap_or(0).saturating_mul(1024)
+    };
+    let pressure = |name: &str| {
+        let text = text(&format!("pressure/{name}"));
+        let some = text.lines().find(|line| line.starts_with("some "))?;
+        some.split_whitespace().find_map(|word| word.strip_prefix("total=")?.parse().ok())
+    };
+    MachineInside {
+        uptime_us: (uptime * 1e6) as u64,
+        user_us: us(0).saturating_add(us(1)),
+        system_us: us(2).saturating_add(us(5)).saturating_add(us(6)),
+        idle_us: us(3),
+        iowait_us: us(4),
+        steal_us: us(7),
+        memory_bytes: bytes("MemTotal"),
+        available_bytes: bytes("MemAvailable"),
+        cpu_pressure_us: pressure("cpu"),
+        memory_pressure_us: pressure("memory"),
+        io_pressure_us: pressure("io"),
     }
 }
 
@@ -212,7 +183,7 @@ mod tests {
         ] {
             fs::write(proc.path().join(name), text).expect("written");
         }
-        let counters = InsideCounters::read(proc.path());
+        let counters = inside(proc.path());
         assert_eq!(counters.uptime_us, 12_500_000);
         assert_eq!((counters.user_us, counters.system_us), (110_000, 250_000));
         assert_eq!(
@@ -221,6 +192,6 @@ mod tests {
         );
         assert_eq!((counters.memory_bytes, counters.available_bytes), (512_000_000, 409_600_000));
         assert_eq!((counters.cpu_pressure_us, counters.io_pressure_us), (Some(4242), None));
-        assert_eq!(InsideCounters::read(Path::new("/nonexistent")), InsideCounters::default());
+        assert_eq!(inside(Path::new("/nonexistent")), MachineInside::default());
     }
 }

@@ -8,8 +8,10 @@ use std::{
     time::Duration,
 };
 
+use rookery_stats::MachineInside;
+
 use super::{
-    counters::{InsideCounters, VmCounters, parse_domstats},
+    counters::{VmCounters, parse_domstats},
     guest::Shared,
 };
 
@@ -29,7 +31,7 @@ pub(super) fn probe(shared: Arc<Shared>, domain: String, control: PathBuf) -> Vm
         let inside = ask(&control, "counters", true).ok();
         Some(VmCounters {
             outside: parse_domstats(&outside),
-            inside: inside.and_then(|line| serde_json::from_str::<InsideCounters>(line.trim()).ok()),
+            inside: inside.and_then(|line| serde_json::from_str::<MachineInside>(line.trim()).ok()),
         })
     })
 }

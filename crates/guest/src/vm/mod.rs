@@ -42,7 +42,7 @@ use rookery_study::vm_shape::LEAST_MEMORY_MIB;
 
 pub use accel::{Accelerator, AcceleratorChoice, choose_accelerator};
 pub use agent::vm_agent;
-pub use counters::{DiskCounters, InsideCounters, OutsideCounters, VmCounters};
+pub use counters::{DiskCounters, OutsideCounters, VmCounters};
 pub use looks::VmProbe;
 pub use pins::{GuestPins, audit_pins, pin_table};
 pub use rookery_study::vm_shape::{

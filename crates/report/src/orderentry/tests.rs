@@ -6,7 +6,7 @@ use crate::{
     Analysis, Ceiling, CeilingPoint, Run, ceiling,
     figure::{Figure, Table},
     fixture::{self, end, orderentry as fixture_run, planned},
-    html_with, terminal,
+    html_with, sweep, terminal,
 };
 
 fn shown(table: &Table) -> String {
@@ -26,6 +26,7 @@ fn ceilings() -> Vec<Ceiling> {
         block_kib,
         depth,
         iops,
+        mean_us: 1e6 * f64::from(depth) / iops,
     };
     vec![Ceiling {
         pool: "a volume with ext4".to_owned(),
@@ -89,6 +90,8 @@ fn cpus_against_memory_and_the_ceiling_are_figures() {
         "orderentry_ceiling",
         data(&ceiling::figure(&run, &ceilings()).expect("I/O was counted"))
     );
+    insta::assert_snapshot!("storage_sweep", data(&sweep::figure(&ceilings()).expect("measured")));
+    assert!(sweep::figure(&[]).is_none());
     let without = ceiling::figure(&run, &[]).expect("I/O was counted");
     assert!(without.caption.contains("No ceiling is known"), "{}", without.caption);
 }
@@ -100,6 +103,7 @@ fn the_page_has_a_section_of_its_own_and_none_of_the_shop() {
         "id=\"orderentry\"",
         "id=\"matrix\"",
         "id=\"io-ceiling\"",
+        "id=\"storage-sweep\"",
         "Buffer pool and growth",
         "ceiling, random reads of 16 KiB",
     ] {
