@@ -10,7 +10,7 @@ use rookery_workload::orderentry::{
 };
 
 use crate::{
-    LabError,
+    Event, LabError,
     driving::Ground,
     host_settings::HostSettings,
     readings::hit_ratio,
@@ -97,8 +97,7 @@ impl Stage<'_> {
                 // Below the sizes that worked one may be too small for the server to work with: the nearest that works is good enough then.
                 Err(reason) if dial.tried().iter().any(|tried| tried.bytes > bytes) && !self.stopped() => {
                     dial.refuse(bytes);
-                    let detail = format!("point {}: not with {}: {reason}", act.point.id, mib(bytes));
-                    self.place.building("buffer pool", detail);
+                    self.tried(act, bytes, target, Err(reason));
                     continue;
                 }
                 Err(reason) => {
@@ -107,14 +106,7 @@ impl Stage<'_> {
                 }
             };
             dial.tell(bytes, hit);
-            let detail = format!(
-                "point {}: {} gives {:.1} %, asked {:.1} %",
-                act.point.id,
-                mib(bytes),
-                100.0 * hit,
-                100.0 * target
-            );
-            self.place.building("buffer pool", detail);
+            self.tried(act, bytes, target, Ok(hit));
         }
         let Some(best) = dial.best() else {
             return Ok(Err("no buffer pool could be tried".to_owned()));
@@ -134,6 +126,19 @@ impl Stage<'_> {
                 })
                 .collect(),
         }))
+    }
+
+    fn tried(&self, act: &Act<'_>, bytes: u64, target: f64, measured: Result<f64, String>) {
+        let point = act.point.id;
+        let hit = measured.as_ref().ok().copied();
+        let why = measured.err();
+        (self.place.listener)(&Event::PoolTried {
+            point,
+            bytes,
+            target,
+            hit,
+            why,
+        });
     }
 
     /// One calibration trial: the whole of a trial but for its records. The hit ratio over all guests.

@@ -35,6 +35,19 @@ pub enum Event {
         /// Seconds it took to build or to find.
         seconds: f64,
     },
+    /// A calibration trial ended: a buffer pool was tried for the hit ratio that a study asks for.
+    PoolTried {
+        /// The point whose guests had it.
+        point: u32,
+        /// Size of the pool in each guest, bytes.
+        bytes: u64,
+        /// The ratio that is asked for, 0 to 1.
+        target: f64,
+        /// The ratio that was measured; nothing where the servers do not work with such a pool.
+        hit: Option<f64>,
+        /// Why they do not.
+        why: Option<String>,
+    },
     /// More trials are planned: repeats where intervals are wide, or the next probe of a search.
     Grown {
         /// Trials in all, so far.

@@ -134,6 +134,26 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
         }
         Event::Template { database, seconds } if *seconds > 1.0 => line(bar, format!("  template with {database} of data: {seconds:.1} s")),
         Event::Template { .. } | Event::Building { .. } => {}
+        Event::PoolTried {
+            point,
+            bytes,
+            target,
+            hit,
+            why,
+        } => {
+            let pool = format!("{:.2} MiB", *bytes as f64 / f64::from(1 << 20));
+            let found = match hit {
+                Some(hit) => format!("{:.1} % of reads hit a buffer pool of {pool}", 100.0 * hit),
+                None => format!(
+                    "no buffer pool of {pool}: {}",
+                    output::printable(why.as_deref().unwrap_or("not said"))
+                ),
+            };
+            line(
+                bar,
+                format!("  calibration of point {point} ({:.0} % asked): {found}", 100.0 * target),
+            );
+        }
         Event::Grown { trials } => bar.set_length(u64::from(*trials)),
         Event::SearchEnded { search, subject, text } => line(bar, format!("  search {search}, {subject}: {text}")),
         Event::TrialStarted { trial, point, repeat } => {
