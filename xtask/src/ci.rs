@@ -28,7 +28,8 @@ pub(crate) fn run() -> Result<(), String> {
         &["doc", "--workspace", "--no-deps", "--locked", "--quiet"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
-    step("tests", "cargo", &["test", "--workspace", "--locked"], &[])?;
+    // All of them, that one run shows all that fails.
+    step("tests", "cargo", &["test", "--workspace", "--locked", "--no-fail-fast"], &[])?;
     odbc()
 }
 

@@ -30,6 +30,7 @@ use std::{
 };
 
 pub(crate) use client::{Connection, SqliteSession, load};
+pub(crate) use engine::LOCK_PATIENCE;
 pub use {
     client::ServerError,
     counters::CacheCounters,

@@ -17,7 +17,7 @@ use rookery_oltp::{
     sqlite::{Durability, SOCKET_FILE, ServeConfig, ServeError, Server, counters, local_target, with_server},
     verify,
 };
-use rookery_workload::orderentry::{Isolation, Moment, Table, sql::Style};
+use rookery_workload::orderentry::{Moment, Table, sql::Style};
 use support::workload::{RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found};
 use tempfile::TempDir;
 
@@ -63,19 +63,6 @@ fn execute(target: &Target, statement: &str) {
     runtime
         .block_on(async { Database::connect(target).await?.execute(statement).await })
         .unwrap_or_else(|error| panic!("{statement}: {error}"));
-}
-
-#[test]
-fn isolation_is_not_tried_where_writers_stand_in_line() {
-    served(|target, _| {
-        let refused = rookery_oltp::acid(target, Isolation::Default)
-            .expect_err("there is nothing to try")
-            .to_string();
-        assert!(
-            refused.contains("one transaction write at a time") && refused.contains("mend: "),
-            "{refused}"
-        );
-    });
 }
 
 #[test]

@@ -128,6 +128,7 @@ fn forest_layout(panel: &Panel) -> Layout {
     let series = panel.rows.iter().flat_map(|row| &row.series);
     let lines: usize = series.map(|series| series.data.len()).sum();
     let across = panel.rows.first().map_or("", |row| row.y_title.as_str());
+    let values = Axis::new().title(text(across)).zero_line(false).auto_margin(true);
     let zero = Shape::new()
         .shape_type(ShapeType::Line)
         .layer(ShapeLayer::Below)
@@ -151,7 +152,10 @@ fn forest_layout(panel: &Panel) -> Layout {
                 .y(1.0)
                 .y_anchor(Anchor::Bottom),
         )
-        .x_axis(Axis::new().title(text(across)).zero_line(false).auto_margin(true))
+        .x_axis(match panel.across {
+            Some((from, to)) => values.range(vec![from, to]),
+            None => values,
+        })
         .y_axis(
             Axis::new()
                 .type_(AxisType::Category)

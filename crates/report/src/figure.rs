@@ -38,6 +38,8 @@ pub(crate) struct Panel {
     pub(crate) log: (bool, bool),
     /// Where the y axis of every row ends; `None` = above all data.
     pub(crate) top: Option<f64>,
+    /// Where the values of a forest begin and end; `None` = around all data.
+    pub(crate) across: Option<(f64, f64)>,
     /// Height in pixels; `None` = by the number of rows.
     pub(crate) height: Option<usize>,
 }

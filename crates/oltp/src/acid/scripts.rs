@@ -35,7 +35,7 @@ impl End {
 
 /// Runs test `number`, `1..=11`.
 pub(super) async fn run(lab: &mut Lab, number: u8) -> Result<Seen, OltpError> {
-    let watch = lab.watch(number);
+    let watch = lab.level.watch(number);
     let (one, two) = (&mut lab.one, &mut lab.two);
     match number {
         1 => status_beside_order(one, two, watch, End::Commit).await,
@@ -53,6 +53,8 @@ pub(super) async fn run(lab: &mut Lab, number: u8) -> Result<Seen, OltpError> {
 }
 
 /// What becomes of `step` while another transaction is open: its outcome if it does not wait; else the other's end is awaited, then the outcome.
+///
+/// A transaction's begin belongs to its step: on SQLite it is the begin that waits.
 async fn beside<T>(
     step: impl Future<Output = Result<T, OltpError>>,
     watch: Duration,
@@ -69,11 +71,14 @@ async fn beside<T>(
 
 async fn status_beside_order(one: &mut Desk, two: &mut Desk, watch: Duration, end: End) -> Result<Seen, OltpError> {
     let before = two.last_order(CUSTOMER).await?;
-    one.begin().await?;
+    one.begin_to_write().await?;
     let order = one.take_number().await?;
     one.write_order(order, CUSTOMER).await?;
-    two.begin().await?;
-    let (waited, status) = beside(two.last_order(CUSTOMER), watch, end.of(one)).await?;
+    let look = async {
+        two.begin_to_read().await?;
+        two.last_order(CUSTOMER).await
+    };
+    let (waited, status) = beside(look, watch, end.of(one)).await?;
     let status = status?;
     two.commit().await?;
     let after = if end == End::Commit {
@@ -92,11 +97,14 @@ async fn status_beside_order(one: &mut Desk, two: &mut Desk, watch: Duration, en
 }
 
 async fn order_beside_order(one: &mut Desk, two: &mut Desk, watch: Duration, end: End) -> Result<Seen, OltpError> {
-    one.begin().await?;
+    one.begin_to_write().await?;
     let first = one.take_number().await?;
     one.write_order(first, CUSTOMER).await?;
-    two.begin().await?;
-    let (waited, second) = beside(two.take_number(), watch, end.of(one)).await?;
+    let take = async {
+        two.begin_to_write().await?;
+        two.take_number().await
+    };
+    let (waited, second) = beside(take, watch, end.of(one)).await?;
     let expected = if end == End::Commit { first + 1 } else { first };
     let (second, seen) = match second {
         Ok(second) => {
@@ -114,17 +122,20 @@ async fn order_beside_order(one: &mut Desk, two: &mut Desk, watch: Duration, end
 }
 
 async fn payment_beside_delivery(one: &mut Desk, two: &mut Desk, watch: Duration, end: End) -> Result<Seen, OltpError> {
-    one.begin().await?;
+    one.begin_to_write().await?;
     let Waiting { customer, cents, order } = one.deliver().await?;
     debug_assert!(order > 0, "a loaded district has orders that wait");
     let before = two.balance(customer).await?;
-    two.begin().await?;
-    let (waited, paid) = beside(two.pay(customer, PAID), watch, end.of(one)).await?;
+    let pay = async {
+        two.begin_to_write().await?;
+        two.pay(customer, PAID).await
+    };
+    let (waited, paid) = beside(pay, watch, end.of(one)).await?;
     let seen = match paid {
         Ok(()) => Seen::Waited,
         Err(error) if two.again(&error) => {
             two.rollback().await?;
-            two.begin().await?;
+            two.begin_to_write().await?;
             two.pay(customer, PAID).await?;
             Seen::Retried
         }
@@ -139,7 +150,7 @@ async fn payment_beside_delivery(one: &mut Desk, two: &mut Desk, watch: Duration
 async fn price_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -> Result<Seen, OltpError> {
     const PRICE: &str = "SELECT i_price FROM item WHERE i_id = 1";
     let before = one.cents(PRICE).await?;
-    one.begin().await?;
+    one.begin_to_write().await?;
     one.take_number().await?;
     let first = one.cents(PRICE).await?;
     let mut again = 0;
@@ -147,9 +158,12 @@ async fn price_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -> Result<
         again = one.cents(PRICE).await?;
         one.rollback().await
     };
-    let (held_up, changed) = beside(two.run("UPDATE item SET i_price = i_price + 0.01 WHERE i_id = 1"), watch, reread).await?;
+    let cent = two.money(1);
+    let raise = format!("UPDATE item SET i_price = i_price + {cent} WHERE i_id = 1");
+    let (held_up, changed) = beside(two.run(&raise), watch, reread).await?;
     changed?;
-    two.run("UPDATE item SET i_price = i_price - 0.01 WHERE i_id = 1").await?;
+    two.run(&format!("UPDATE item SET i_price = i_price - {cent} WHERE i_id = 1"))
+        .await?;
     let restored = two.cents(PRICE).await? == before;
     Ok(match again - first {
         0 if restored && first == before => old(held_up),
@@ -164,7 +178,7 @@ fn old(held_up: bool) -> Seen {
 }
 
 async fn empty_district_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -> Result<Seen, OltpError> {
-    one.begin().await?;
+    one.begin_to_write().await?;
     // The district is empty to the delivery alone, which is never committed.
     one.oldest().await?;
     one.run("DELETE FROM new_orders WHERE no_w_id = 1 AND no_d_id = 1").await?;
@@ -184,7 +198,7 @@ async fn empty_district_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -
 }
 
 async fn last_order_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -> Result<Seen, OltpError> {
-    one.begin().await?;
+    one.begin_to_read().await?;
     let first = one.last_order(CUSTOMER).await?;
     let mut again = None;
     let reread = async {
@@ -213,7 +227,7 @@ async fn payment_whole(one: &mut Desk, end: End) -> Result<Seen, OltpError> {
     for (sum, query) in sums[0].iter_mut().zip(SUMS) {
         *sum = one.cents(query).await?;
     }
-    one.begin().await?;
+    one.begin_to_write().await?;
     one.pay(CUSTOMER, PAID).await?;
     end.of(one).await?;
     for (sum, query) in sums[1].iter_mut().zip(SUMS) {

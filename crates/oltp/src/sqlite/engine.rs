@@ -5,7 +5,7 @@ use std::{path::Path, str::FromStr, time::Duration};
 use rusqlite::{Connection, OpenFlags, config::DbConfig, limits::Limit};
 
 /// How long a statement waits for a lock, and a transaction for its turn to write.
-pub(super) const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How soon a commit is on the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
