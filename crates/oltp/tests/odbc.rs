@@ -6,7 +6,7 @@ mod support;
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
-use rookery_oltp::{DriveOptions, LoadOptions, OltpError, SessionOptions, Target, drive, load, verify};
+use rookery_oltp::{DriveOptions, LoadOptions, OltpError, SessionOptions, Target, acid, drive, load, verify};
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Ledger, Moment, Population, Scale,
     sql::Style,
@@ -116,7 +116,15 @@ fn sqlite_over_odbc() {
         file.display()
     );
     // The driver begins every transaction as a reader: two writers would mostly get into each other's way.
-    whole_road(&target("sqlite", &connection), 1);
+    let target = target("sqlite", &connection);
+    whole_road(&target, 1);
+    let refused = acid(&target, Isolation::Default)
+        .expect_err("its writers stand in no line")
+        .to_string();
+    assert!(
+        refused.contains("the server of SQLite") && refused.contains("mend: ") && refused.contains("rookery app orderentry"),
+        "{refused}"
+    );
 }
 
 #[test]
