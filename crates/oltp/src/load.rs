@@ -3,6 +3,7 @@
 //! Memory stays bounded: a connection holds a few chunks of text, whatever the size of the database. The schema comes before the rows; keys,
 //! indexes, procedures and statistics behind them; `oe_meta` last, so that a load that was cut off is never taken for a whole one.
 
+mod binary;
 mod bulk;
 
 use std::{
@@ -57,7 +58,7 @@ impl LoadOptions {
 pub struct Progress {
     /// Rows that were sent.
     pub rows: u64,
-    /// Bytes of text that were sent.
+    /// Bytes that were sent: text, or the binary format of PostgreSQL.
     pub bytes: u64,
 }
 
@@ -68,7 +69,7 @@ pub struct Loaded {
     pub version: String,
     /// Rows, without those of `oe_meta`.
     pub rows: u64,
-    /// Bytes of text.
+    /// Bytes that were sent.
     pub bytes: u64,
     /// How long the rows took.
     pub streaming: Duration,

@@ -3,13 +3,18 @@
 mod support;
 
 use std::{
+    collections::BTreeMap,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use rookery_oltp::{LoadOptions, OltpError, drive, drive_and_tell, load, verify};
-use rookery_workload::orderentry::{Isolation, Moment, sql::Style};
+use rookery_workload::orderentry::{
+    Isolation, Moment, Table,
+    population::{Part, TextFormat},
+    sql::Style,
+};
 use support::{
     Kind as ServerKind, Server, skipped,
     workload::{RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found},
@@ -19,11 +24,42 @@ fn whole_road(kind: ServerKind, styles: &[Style]) {
     let server = Server::start(kind);
     let target = server.target();
     load_mini(&target, 2);
+    the_rows_are_those_of_the_population(&server);
     for &style in styles {
         drive_and_verify(&target, style);
     }
     server.execute(&target, "UPDATE warehouse SET w_ytd = w_ytd + 0.01 WHERE w_id = 2");
     the_broken_warehouse_is_found(&target);
+}
+
+/// Whatever the road of the load, every field reads as the population says.
+fn the_rows_are_those_of_the_population(server: &Server) {
+    let mut expected: BTreeMap<Table, Vec<String>> = BTreeMap::new();
+    let population = population(2);
+    for part in Part::all(&population) {
+        let mut text = Vec::new();
+        let (_, more) = part.rows(&population).fill_text(&mut text, TextFormat::Copy, usize::MAX);
+        assert!(!more);
+        let text = String::from_utf8(text).expect("ASCII");
+        expected.entry(part.table).or_default().extend(text.lines().map(str::to_owned));
+    }
+    assert_eq!(expected.len(), Table::LOADED.len());
+    for (table, mut rows) in expected {
+        let names: Vec<&str> = table.loaded_columns().iter().map(|column| column.name).collect();
+        let stored = server.rows(&format!("SELECT {} FROM {}", names.join(", "), table.name()));
+        let field = |field: Option<String>| field.unwrap_or_else(|| "\\N".to_owned());
+        let line = |row: Vec<Option<String>>| row.into_iter().map(field).collect::<Vec<_>>().join("\t");
+        let mut stored: Vec<String> = stored.into_iter().map(line).collect();
+        stored.sort_unstable();
+        rows.sort_unstable();
+        assert!(
+            stored == rows,
+            "{}: {:?} instead of {:?}",
+            table.name(),
+            stored.first(),
+            rows.first()
+        );
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! One table of one warehouse through the database's own bulk road: COPY, or LOAD DATA from memory.
+//! One table of one warehouse through the database's own bulk road: binary COPY, or LOAD DATA from memory.
 
 use std::{
     pin::pin,
@@ -17,10 +17,10 @@ use rookery_workload::orderentry::{
 };
 use tokio_postgres::{Client, CopyInSink};
 
-use super::{Progress, Work};
+use super::{Progress, Work, binary};
 use crate::{ClientError, Database, OltpError, Target, database::AnyClient, error::shortened};
 
-/// Text that is made and sent at once.
+/// What is made and sent at once, bytes.
 const CHUNK: usize = 256 * 1024;
 
 pub(super) async fn load_part(
@@ -77,16 +77,13 @@ fn columns(table: Table) -> String {
     names.join(", ")
 }
 
-/// The next chunk and its rows, and whether more follow.
-fn chunk(rows: &mut PartRows, format: TextFormat) -> (Bytes, u64, bool) {
-    // Room for the row that goes past the target.
-    let mut text = Vec::with_capacity(CHUNK + 2048);
-    let (count, more) = rows.fill_text(&mut text, format, CHUNK);
-    (Bytes::from(text), count, more)
+/// Room for a chunk, and the row that goes past its end.
+fn room() -> Vec<u8> {
+    Vec::with_capacity(CHUNK + 2048)
 }
 
 async fn copy(client: &Client, table: Table, mut rows: PartRows, work: &Work<'_>) -> Result<Arrived, OltpError> {
-    let statement = format!("COPY {} ({}) FROM STDIN", table.name(), columns(table));
+    let statement = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", table.name(), columns(table));
     let refused = |why: tokio_postgres::Error| OltpError::Statement {
         statement: shortened(&statement),
         why: why.into(),
@@ -94,18 +91,25 @@ async fn copy(client: &Client, table: Table, mut rows: PartRows, work: &Work<'_>
     let mut sent = Progress::default();
     let sink: CopyInSink<Bytes> = client.copy_in(statement.as_str()).await.map_err(refused)?;
     let mut sink = pin!(sink);
+    let mut chunk = room();
+    chunk.extend_from_slice(binary::HEADER);
     let mut more = true;
     while more {
         if work.ends() {
             return Err(OltpError::Stopped);
         }
-        let (text, count, others) = chunk(&mut rows, TextFormat::Copy);
-        more = others;
+        let count;
+        (count, more) = binary::fill(&mut rows, table, &mut chunk, CHUNK);
+        if !more {
+            chunk.extend_from_slice(binary::TRAILER);
+        }
         let step = Progress {
             rows: count,
-            bytes: text.len() as u64,
+            bytes: chunk.len() as u64,
         };
-        sink.send(text).await.map_err(refused)?;
+        sink.send(Bytes::from(std::mem::replace(&mut chunk, room())))
+            .await
+            .map_err(refused)?;
         sent.rows += step.rows;
         sent.bytes += step.bytes;
         (work.progress)(step);
@@ -147,10 +151,11 @@ async fn load_data(conn: &mut Conn, target: &Target, table: Table, rows: PartRow
             if sent.stop.load(Ordering::Relaxed) {
                 return Some((Err(std::io::Error::other("stopped on request")), (rows, false)));
             }
-            let (text, count, more) = chunk(&mut rows, TextFormat::LoadData);
+            let mut text = room();
+            let (count, more) = rows.fill_text(&mut text, TextFormat::LoadData, CHUNK);
             sent.rows.fetch_add(count, Ordering::Relaxed);
             sent.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
-            Some((Ok(text), (rows, more)))
+            Some((Ok(Bytes::from(text)), (rows, more)))
         }
     });
     conn.set_infile_handler(async move { Ok(Box::pin(chunks) as mysql_async::InfileData) });

@@ -60,6 +60,13 @@ impl Drop for Server {
     }
 }
 
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
 impl Server {
     /// Makes an empty database `shop` and starts the server.
     pub(crate) fn start(kind: Kind) -> Self {
@@ -223,13 +230,16 @@ impl Server {
     }
 
     pub(crate) fn execute(&self, target: &Target, statement: &str) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime
+        runtime()
             .block_on(async { Database::connect(target).await?.execute(statement).await })
             .unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+
+    /// What a query gives.
+    pub(crate) fn rows(&self, query: &str) -> Vec<Vec<Option<String>>> {
+        runtime()
+            .block_on(async { Database::connect(&self.target()).await?.rows(query).await })
+            .unwrap_or_else(|error| panic!("{query}: {error}"))
     }
 
     /// The password rules of the server's own file apply to new connections.
@@ -259,11 +269,7 @@ impl Server {
 }
 
 fn connect(target: &Target) -> Result<(), OltpError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async { Database::connect(target).await.map(|_| ()) })
+    runtime().block_on(async { Database::connect(target).await.map(|_| ()) })
 }
 
 /// Databases refuse to run as root: then they run as nobody.

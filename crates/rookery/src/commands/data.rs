@@ -43,7 +43,7 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
         overwrite: args.overwrite,
         ..FileOptions::new(&stop)
     };
-    let bar = bar(args.quiet);
+    let bar = bar(args.quiet, BYTES);
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("dvdstore-{size}")));
     let written = dvdstore_files::write_all(&out, size, &options, &|progress| {
         bar.set_length(progress.expected_bytes);
@@ -103,12 +103,16 @@ fn hex(digest: Sha256) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(crate) fn bar(quiet: bool) -> ProgressBar {
+/// What a bar over bytes shows.
+const BYTES: &str = "  {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
+
+/// A bar that shows itself as `template` says; hidden when nobody would see it.
+pub(crate) fn bar(quiet: bool, template: &str) -> ProgressBar {
     if quiet || !stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("  {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left");
+    let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_millis(250));
     bar

@@ -155,6 +155,12 @@ impl Scale {
         }
     }
 
+    /// Rows of all tables right after load, exact but for order lines.
+    #[must_use]
+    pub fn all_rows(self) -> u64 {
+        Table::ALL.into_iter().map(|table| self.rows(table)).sum()
+    }
+
     /// Bytes of the rows alone, by the typical row lengths of the benchmark that the workload follows.
     #[must_use]
     pub fn payload_bytes(self) -> u64 {

@@ -14,7 +14,6 @@ use rookery_guest::{Fill, Guest, GuestFile, Template};
 use rookery_oltp::{LoadOptions, Loaded, OltpError, Progress, load};
 use rookery_stack::database::{self, Account, Engine, Server, Software};
 use rookery_study::{OrderentryData, PointData};
-use rookery_workload::orderentry::Table;
 
 use super::health;
 use crate::{
@@ -123,7 +122,7 @@ fn watched_load(place: &Place<'_>, guest: &mut dyn Guest, engine: Engine, data: 
     let target = engine.inside(guest.sockets_dir());
     let mut options = LoadOptions::new(data.population(), thread::available_parallelism().map_or(1, usize::from));
     options.schema = data.schema();
-    let total: u64 = Table::ALL.into_iter().map(|table| data.scale.rows(table)).sum();
+    let total = data.scale.all_rows();
     let limit = STILL_LIMIT + STILL_LIMIT_PER_WAREHOUSE * data.scale.warehouses();
     let course = Course {
         rows: AtomicU64::new(0),

@@ -9,7 +9,7 @@ use rookery_workload::orderentry::{
 use serde::Serialize;
 
 use super::{
-    bar,
+    BYTES, bar,
     files::{Job, Plan, write_all},
 };
 use crate::{
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DataOrderentryArgs) -> Result<Code, Failure> {
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("orderentry-{}", args.warehouses)));
-    let bar = bar(args.quiet || args.json);
+    let bar = bar(args.quiet || args.json, BYTES);
     // Text takes about a tenth more than the values themselves.
     bar.set_length(scale.payload_bytes() / 10 * 11);
     let plan = Plan {

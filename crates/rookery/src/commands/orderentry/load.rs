@@ -88,10 +88,9 @@ pub(crate) fn run(args: &LoadOrderentryArgs) -> Result<Code, Failure> {
         check: !args.skip_verify,
     };
     let stop = signals::stop_flag()?;
-    let bar = bar(args.quiet || args.json);
-    // Text takes about a tenth more than the values themselves.
-    bar.set_length(scale.payload_bytes() / 10 * 11);
-    let loaded = rookery_oltp::load(&target, &options, &stop, &|step| bar.inc(step.bytes));
+    let bar = bar(args.quiet || args.json, "  {bar:30} {human_pos}/{human_len} rows  {eta} left");
+    bar.set_length(scale.all_rows());
+    let loaded = rookery_oltp::load(&target, &options, &stop, &|step| bar.inc(step.rows));
     bar.finish_and_clear();
     let loaded = loaded?;
     let (rows_seconds, index_seconds) = (loaded.streaming.as_secs_f64(), loaded.indexing.as_secs_f64());
@@ -115,7 +114,7 @@ pub(crate) fn run(args: &LoadOrderentryArgs) -> Result<Code, Failure> {
             None => "not verified".to_owned(),
         };
         output::result(format!(
-            "{target}: {}, {} warehouses\n{} rows, {megabytes:.1} MB in {rows_seconds:.2} s ({speed:.0} MB/s); keys, indexes and statistics in {index_seconds:.2} s; {verified}",
+            "{target}: {}, {} warehouses\n{} rows, {megabytes:.1} MB sent in {rows_seconds:.2} s ({speed:.0} MB/s); keys, indexes and statistics in {index_seconds:.2} s; {verified}",
             loaded.version,
             scale.warehouses(),
             loaded.rows
