@@ -83,7 +83,7 @@ fn by_symbol(series: &Series, y_axis: &str, colour: &'static str) -> Vec<Box<dyn
             .hover_text_array(notes)
             .marker(marker(&data, colour).size(9).symbol(drawn))
             .show_legend(traces.is_empty());
-        if let Some(whiskers) = whiskers(&data) {
+        if let Some(whiskers) = whiskers(&data, 0.0) {
             scatter = scatter.error_y(whiskers);
         }
         traces.push(scatter);
@@ -116,7 +116,7 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
                 // At the foot: whiskers cross the top.
                 .inside_text_anchor(TextAnchor::Start)
                 .text_font(Font::new().color("#ffffff"));
-            if let Some(whiskers) = whiskers(&series.data) {
+            if let Some(whiskers) = whiskers(&series.data, 0.0) {
                 bar = bar.error_y(whiskers);
             }
             bar
@@ -137,7 +137,7 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
                 .mode(mode)
                 .line(line)
                 .marker(marker(&series.data, colour).size(8));
-            if let Some(whiskers) = whiskers(&series.data) {
+            if let Some(whiskers) = whiskers(&series.data, 0.0) {
                 scatter = scatter.error_y(whiskers);
             }
             scatter
@@ -176,16 +176,16 @@ fn forest(series: &Series, names: Vec<Coordinate>, values: Vec<f64>, name: Strin
         .mode(Mode::Markers)
         .hover_text_array(notes)
         .marker(Marker::new().color(colour).size(9));
-    if let Some(whiskers) = whiskers(&series.data) {
+    if let Some(whiskers) = whiskers(&series.data, f64::NEG_INFINITY) {
         scatter = scatter.error_x(whiskers);
     }
     scatter
 }
 
-/// Error bars; `None` when no datum has ends.
-fn whiskers(data: &[Datum]) -> Option<ErrorData> {
+/// Error bars, none of them below `least`: a throughput cannot be less than nothing. `None` when no datum has ends.
+fn whiskers(data: &[Datum], least: f64) -> Option<ErrorData> {
     data.iter().any(|datum| datum.ends.is_some()).then(|| {
-        let reach = |side: fn(f64, (f64, f64)) -> f64| {
+        let reach = |side: &dyn Fn(f64, (f64, f64)) -> f64| {
             data.iter()
                 // An answer may lie outside the interval of the edge: it keeps a distance from it.
                 .map(|datum| datum.ends.map_or(0.0, |ends| side(datum.y, ends).max(0.0)))
@@ -193,10 +193,26 @@ fn whiskers(data: &[Datum]) -> Option<ErrorData> {
         };
         ErrorData::new(ErrorType::Data)
             .symmetric(false)
-            .array(reach(|y, (_, high)| high - y))
-            .array_minus(reach(|y, (low, _)| y - low))
+            .array(reach(&|y, (_, high)| high - y))
+            .array_minus(reach(&|y, (low, _)| y - low.max(least)))
             .color("#7a8490")
             .thickness(1.4)
             .width(5)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whiskers_end_where_values_do() {
+        let data = [Datum {
+            ends: Some((-5.0, 25.0)),
+            ..Datum::at(1.0, 10.0)
+        }];
+        let below = |least| serde_json::to_value(whiskers(&data, least)).expect("plain numbers")["arrayminus"].clone();
+        assert_eq!(below(0.0), serde_json::json!([10.0]));
+        assert_eq!(below(f64::NEG_INFINITY), serde_json::json!([15.0]));
+    }
 }
