@@ -23,6 +23,7 @@ mod label;
 mod launch;
 mod log;
 mod open;
+mod phase;
 mod registry;
 mod site;
 mod storage;

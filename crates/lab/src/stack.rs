@@ -19,7 +19,7 @@ use std::{
 
 use rookery_guest::{Guest, GuestError, GuestFile, Health, Kind, Lab, Recipe, Site, Template};
 use rookery_oltp::Target;
-use rookery_stack::database::BufferCounters;
+use rookery_stack::{database::BufferCounters, tuning::Effective};
 use rookery_stats::LedgerCounts;
 use rookery_study::{Point, PointData, Study};
 use rookery_workload::dvdstore::Size;
@@ -114,6 +114,16 @@ pub(crate) struct Reading {
     pub(crate) asked: String,
     /// In force; empty where the server does not tell.
     pub(crate) in_force: String,
+}
+
+impl From<Effective> for Reading {
+    fn from(found: Effective) -> Self {
+        Self {
+            name: found.name,
+            asked: found.asked.unwrap_or_default(),
+            in_force: found.effective.unwrap_or_default(),
+        }
+    }
 }
 
 /// One kind of stack, as one variant of a study uses it.

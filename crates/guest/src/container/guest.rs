@@ -27,6 +27,7 @@ use crate::{
     files::{Places, open_directory, write_files},
     label::{Label, guest_group, guest_netns, run_name},
     log::tail,
+    phase::Phase,
     site::{prepare, remove_tree},
     storage::{Store, io_readings, node_reading},
     sweep::detach,
@@ -65,13 +66,6 @@ pub(super) struct ContainerGuest {
     group: String,
     attached: bool,
     phase: Phase,
-}
-
-enum Phase {
-    Created,
-    /// Start was tried; the container's first process, once known.
-    Started(Option<Identity>),
-    Ended(String),
 }
 
 impl ContainerGuest {
@@ -305,11 +299,7 @@ impl Guest for ContainerGuest {
 
     fn state(&mut self) -> GuestState {
         self.reap();
-        match &self.phase {
-            Phase::Created | Phase::Started(None) => GuestState::Created,
-            Phase::Started(Some(_)) => GuestState::Running,
-            Phase::Ended(reason) => GuestState::Ended(reason.clone()),
-        }
+        self.phase.state()
     }
 
     fn usage_probe(&self) -> UsageProbe {

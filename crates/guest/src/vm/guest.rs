@@ -36,6 +36,7 @@ use crate::{
     files::Places,
     label::{Label, guest_group},
     log::tail,
+    phase::Phase,
     site::{prepare, remove_tree},
     storage::Store,
     sweep::kill_labelled,
@@ -89,13 +90,6 @@ pub(super) struct VmGuest {
     sockets: PathBuf,
     relay: Option<Outside>,
     phase: Phase,
-}
-
-enum Phase {
-    Created,
-    /// Start was tried; the emulator, once known.
-    Started(Option<Identity>),
-    Ended(String),
 }
 
 /// What a guest is made of, besides its spec.
@@ -402,11 +396,7 @@ impl Guest for VmGuest {
 
     fn state(&mut self) -> GuestState {
         self.look();
-        match &self.phase {
-            Phase::Created | Phase::Started(None) => GuestState::Created,
-            Phase::Started(Some(_)) => GuestState::Running,
-            Phase::Ended(reason) => GuestState::Ended(reason.clone()),
-        }
+        self.phase.state()
     }
 
     fn usage_probe(&self) -> UsageProbe {

@@ -148,14 +148,7 @@ impl Stack for Database {
         let mut server = self.server(guest.sockets_dir())?;
         let readings = database::read_back(&mut server).map_err(|error| error.to_string())?;
         let found = database::compare(self.engine, &readings, &self.tuned(point, index)?);
-        Ok(found
-            .into_iter()
-            .map(|setting| Reading {
-                name: setting.name,
-                asked: setting.asked.unwrap_or_default(),
-                in_force: setting.effective.unwrap_or_default(),
-            })
-            .collect())
+        Ok(found.into_iter().map(Reading::from).collect())
     }
 
     fn answers(&self, _place: &Place<'_>, guest: &dyn Guest) -> Result<(), String> {

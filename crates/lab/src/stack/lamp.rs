@@ -153,14 +153,7 @@ impl Stack for Lamp {
             .collect();
         let tuned = self.tuned(point, index)?;
         let found = ReadBack::of(Some(variables), &bodies).compare(&tuned, self.options.server);
-        Ok(found
-            .into_iter()
-            .map(|setting| Reading {
-                name: setting.name,
-                asked: setting.asked.unwrap_or_default(),
-                in_force: setting.effective.unwrap_or_default(),
-            })
-            .collect())
+        Ok(found.into_iter().map(Reading::from).collect())
     }
 
     fn answers(&self, place: &Place<'_>, guest: &dyn Guest) -> Result<(), String> {
