@@ -69,6 +69,12 @@ impl Grows {
             Self::Vcpus => "vCPUs",
         }
     }
+
+    /// So many of it: `1 guest`, `0.25 vCPU`, `4 terminals`.
+    pub(crate) fn counted(self, n: f64) -> String {
+        let unit = if n > 1.0 { self.unit() } else { self.unit().trim_end_matches('s') };
+        format!("{} {unit}", format::load(n))
+    }
 }
 
 /// A good trial of a closed load.
@@ -371,5 +377,17 @@ pub(crate) fn law_name(model: Model) -> &'static str {
         Model::Amdahl => "Amdahl's law",
         Model::Usl => "The universal scalability law",
         Model::Closed => "The closed queue",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(Grows::Guests.counted(1.0), "1 guest");
+        assert_eq!(Grows::Vcpus.counted(0.25), "0.25 vCPU");
+        assert_eq!(Grows::Terminals.counted(40.0), "40 terminals");
     }
 }

@@ -152,7 +152,7 @@ fn growth(lines: &[Scaling]) -> Table {
         let mean = Estimate::of(&step.values, None, Vec::new);
         vec![
             line.label.clone(),
-            format!("{} {}", format::load(step.n), line.grows.unit()),
+            line.grows.counted(step.n),
             step.values.len().to_string(),
             format::or_none(mean.as_ref(), format::estimate),
             format::or_none(step.speed_up.as_ref(), format::factor),

@@ -27,28 +27,34 @@ pub(crate) fn figure(ceilings: &[Ceiling]) -> Option<Figure> {
 
 /// Requests per second above, their time below.
 fn panel(pattern: &str, label: &str, ceilings: &[Ceiling]) -> Option<Panel> {
-    let row = |title: String, value: &dyn Fn(&CeilingPoint) -> f64| Row {
-        y_title: title,
-        series: ceilings
-            .iter()
-            .flat_map(|ceiling| series(ceiling, pattern, ceilings.len() > 1, value))
-            .collect(),
+    let row = |title: String, what: &str, value: &dyn Fn(&CeilingPoint) -> f64| {
+        let of_pool = |ceiling: &Ceiling| {
+            let pool = if ceilings.len() > 1 {
+                format!("{}: ", ceiling.pool)
+            } else {
+                String::new()
+            };
+            series(ceiling, pattern, &format!("{pool}{what}"), value)
+        };
+        Row {
+            y_title: title,
+            series: ceilings.iter().flat_map(of_pool).collect(),
+        }
     };
     let rows = vec![
-        row(format!("{label}/s"), &|point| point.iops),
-        row("mean time, ms".to_owned(), &|point| point.mean_us / 1000.0),
+        row(format!("{label}/s"), label, &|point| point.iops),
+        row("mean time, ms".to_owned(), "time", &|point| point.mean_us / 1000.0),
     ];
     rows.iter().all(|row| !row.series.is_empty()).then(|| Panel {
         label: label.to_owned(),
         x_title: "requests under way at once".to_owned(),
         rows,
-        log: (true, false),
         ..Panel::default()
     })
 }
 
 /// One line for each size of requests, smallest first.
-fn series(ceiling: &Ceiling, pattern: &str, named: bool, value: &dyn Fn(&CeilingPoint) -> f64) -> Vec<Series> {
+fn series(ceiling: &Ceiling, pattern: &str, what: &str, value: &dyn Fn(&CeilingPoint) -> f64) -> Vec<Series> {
     let own = || ceiling.points.iter().filter(|point| point.pattern == pattern);
     let mut blocks: Vec<u32> = own().map(|point| point.block_kib).collect();
     blocks.sort_unstable();
@@ -56,16 +62,15 @@ fn series(ceiling: &Ceiling, pattern: &str, named: bool, value: &dyn Fn(&Ceiling
     let line = |block: u32| {
         let points = own().filter(|point| point.block_kib == block);
         let mut points: Vec<(u32, f64)> = points.map(|point| (point.depth, value(point))).collect();
-        points.retain(|(depth, value)| *depth > 0 && value.is_finite());
+        points.retain(|(_, value)| value.is_finite());
         points.sort_by_key(|(depth, _)| *depth);
         Series {
-            name: if named {
-                format!("{}: {block} KiB", ceiling.pool)
-            } else {
-                format!("{block} KiB")
-            },
+            name: format!("{what} of {block} KiB"),
             mark: Mark::Dots,
-            data: points.iter().map(|(depth, value)| Datum::at(f64::from(*depth), *value)).collect(),
+            data: points
+                .iter()
+                .map(|(depth, value)| Datum::named(&depth.to_string(), *value))
+                .collect(),
         }
     };
     blocks.into_iter().map(line).filter(|series| !series.data.is_empty()).collect()

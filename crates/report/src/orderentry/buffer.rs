@@ -159,7 +159,7 @@ fn growth(trial: &Trial<'_>) -> Option<f64> {
     (after > before && orders > 0.0).then(|| (after - before) / orders)
 }
 
-/// CPUs against memory of single guests: throughput as heat, one panel per load and combination of the other levels. `None` where not both vary.
+/// CPUs against memory of single guests: throughput as heat, one panel per load and combination of the other levels. `None` where not both vary by themselves.
 pub(crate) fn matrix(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let single: Vec<&PointSummary> = analysis
         .points
@@ -212,7 +212,12 @@ fn group_name(summary: &PointSummary) -> String {
 fn panel(name: &str, group: &[&PointSummary]) -> Option<Panel> {
     let cpus: BTreeSet<u32> = group.iter().map(|summary| summary.point.vcpus.0).collect();
     let memory: BTreeSet<u64> = group.iter().map(|summary| summary.point.memory_mib).collect();
-    if cpus.len() < 2 || memory.len() < 2 {
+    let cells: BTreeSet<(u32, u64)> = group
+        .iter()
+        .map(|summary| (summary.point.vcpus.0, summary.point.memory_mib))
+        .collect();
+    // Memory that goes with the CPUs is one line, not a plane.
+    if cpus.len() < 2 || memory.len() < 2 || cells.len() <= cpus.len().max(memory.len()) {
         return None;
     }
     let line = |mib: &u64| Series {

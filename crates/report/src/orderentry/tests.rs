@@ -92,6 +92,18 @@ fn cpus_against_memory_and_the_ceiling_are_figures() {
     );
     insta::assert_snapshot!("storage_sweep", data(&sweep::figure(&ceilings()).expect("measured")));
     assert!(sweep::figure(&[]).is_none());
+    let mut diagonal = Analysis::of(&run);
+    let smallest = diagonal
+        .points
+        .iter()
+        .map(|summary| summary.point.memory_mib)
+        .min()
+        .expect("points");
+    let least = diagonal.points.iter().map(|summary| summary.point.vcpus).min().expect("points");
+    diagonal
+        .points
+        .retain(|summary| (summary.point.memory_mib == smallest) == (summary.point.vcpus == least));
+    assert!(super::matrix(&run, &diagonal).is_none(), "memory that goes with the CPUs");
     let without = ceiling::figure(&run, &[]).expect("I/O was counted");
     assert!(without.caption.contains("No ceiling is known"), "{}", without.caption);
 }
