@@ -46,6 +46,12 @@ fn load(events: &[Value], in_trial: bool) -> bool {
     events.last().is_some_and(|event| event["event"] == "load") && began == in_trial
 }
 
+/// Whether the calibration was told, with what it measured.
+fn a_pool_was_tried(events: &[Value]) -> bool {
+    let mut tried = events.iter().filter(|event| event["event"] == "pool-tried");
+    tried.any(|event| number(event, "bytes") > 0 && event["hit"].as_f64().is_some_and(|hit| hit > 0.0 && hit <= 1.0))
+}
+
 #[test]
 fn a_study_that_is_interrupted_while_it_sizes_the_pool_and_in_its_trial_goes_on() {
     if !database_tests() {
@@ -57,7 +63,7 @@ fn a_study_that_is_interrupted_while_it_sizes_the_pool_and_in_its_trial_goes_on(
     let run = interrupted(&place, &["run", &study, "--json"], |events| load(events, false));
     assert_eq!(servers(&run, "mariadbd"), [0; 0], "its servers are gone");
     let resume = ["run", "--resume", "sized.toml", "--json"];
-    let again = interrupted(&place, &resume, |events| load(events, true));
+    let again = interrupted(&place, &resume, |events| load(events, true) && a_pool_was_tried(events));
     assert_eq!(
         (&again, servers(&run, "mariadbd")),
         (&run, vec![]),
