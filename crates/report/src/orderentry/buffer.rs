@@ -166,9 +166,12 @@ pub(crate) fn matrix(run: &Run, analysis: &Analysis) -> Option<Figure> {
         .iter()
         .filter(|summary| summary.point.guests == 1 && summary.orders_per_minute.is_some())
         .collect();
+    // Users that go with the CPUs are one load.
+    let different = |of: fn(&PointSummary) -> f64| single.iter().map(|summary| of(summary).to_bits()).collect::<BTreeSet<u64>>().len();
+    let per_vcpu = different(density) < different(|summary| summary.point.load());
     let mut groups: Vec<(String, Vec<&PointSummary>)> = Vec::new();
     for summary in single {
-        let name = group_name(summary);
+        let name = group_name(summary, per_vcpu);
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, group)) => group.push(summary),
             None => groups.push((name, vec![summary])),
@@ -195,18 +198,25 @@ pub(crate) fn matrix(run: &Run, analysis: &Analysis) -> Option<Figure> {
     })
 }
 
-/// The levels that are neither CPUs nor memory: `hit_target=0.8`.
-fn group_name(summary: &PointSummary) -> String {
+fn density(summary: &PointSummary) -> f64 {
+    summary.point.load() / summary.point.vcpus.cpus()
+}
+
+/// The load, and the levels that are neither CPUs nor memory: `16 terminals, hit_target=0.8`.
+fn group_name(summary: &PointSummary, per_vcpu: bool) -> String {
     let other = |key: &str| key != "guest.memory";
     let levels: Vec<_> = summary.point.levels.iter().filter(|level| other(&level.key)).cloned().collect();
-    // Users that go with the CPUs are one load.
-    let density = summary.point.load() / summary.point.vcpus.cpus();
     let what = if summary.point.rate_per_s.is_some() {
         "arrivals/s"
     } else {
         summary.point.people()
     };
-    levels_after(&format!("{} {what} per vCPU", format::trimmed(density)), &levels)
+    let load = if per_vcpu {
+        format!("{} {what} per vCPU", format::trimmed(density(summary)))
+    } else {
+        format!("{} {what}", format::trimmed(summary.point.load()))
+    };
+    levels_after(&load, &levels)
 }
 
 fn panel(name: &str, group: &[&PointSummary]) -> Option<Panel> {

@@ -92,6 +92,16 @@ fn cpus_against_memory_and_the_ceiling_are_figures() {
     );
     insta::assert_snapshot!("storage_sweep", data(&sweep::figure(&ceilings()).expect("measured")));
     assert!(sweep::figure(&[]).is_none());
+    let mut shared = Analysis::of(&run);
+    for summary in &mut shared.points {
+        summary.point.users = vec![16];
+    }
+    let figure = super::matrix(&run, &shared).expect("one load for all numbers of CPUs");
+    assert!(
+        figure.panels.iter().all(|panel| panel.label.starts_with("16 terminals")),
+        "{:?}",
+        figure.panels
+    );
     let mut diagonal = Analysis::of(&run);
     let smallest = diagonal
         .points
