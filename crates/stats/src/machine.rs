@@ -53,9 +53,9 @@ pub struct MachineOutside {
 pub struct MachineInside {
     /// Since its boot, by its own clock, us.
     pub uptime_us: u64,
-    /// CPU time in programs, all vCPUs, us.
+    /// CPU time in programs (nice included), all vCPUs, us.
     pub user_us: u64,
-    /// CPU time in its kernel, us.
+    /// CPU time in its kernel (interrupts included), us.
     pub system_us: u64,
     /// Time in which a vCPU had nothing to do, us.
     pub idle_us: u64,

@@ -1,7 +1,7 @@
 //! Rows in PostgreSQL's binary COPY format (its manual, "COPY", "Binary Format"): the server need not read numbers and times from text again.
 
 use rookery_workload::orderentry::{
-    ColumnType, Decimal, Table, Timestamp,
+    Column, ColumnType, Decimal, Table, Timestamp,
     population::{PartRows, RowSink},
 };
 
@@ -23,7 +23,7 @@ const MOST_DIGITS: usize = 6;
 pub(super) fn fill(rows: &mut PartRows, table: Table, out: &mut Vec<u8>, target: usize) -> (u64, bool) {
     let mut sink = BinarySink {
         out,
-        table,
+        columns: table.loaded_columns(),
         target,
         field: 0,
         rows: 0,
@@ -34,7 +34,7 @@ pub(super) fn fill(rows: &mut PartRows, table: Table, out: &mut Vec<u8>, target:
 
 struct BinarySink<'b> {
     out: &'b mut Vec<u8>,
-    table: Table,
+    columns: &'static [Column],
     target: usize,
     /// The number of the next field.
     field: usize,
@@ -45,12 +45,11 @@ impl BinarySink<'_> {
     /// Begins a field, and before the first one the row.
     #[inline]
     fn next(&mut self) -> Option<ColumnType> {
-        let columns = self.table.loaded_columns();
         if self.field == 0 {
-            self.out.extend_from_slice(&(columns.len() as u16).to_be_bytes());
+            self.out.extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
         }
         self.field += 1;
-        columns.get(self.field - 1).map(|column| column.kind)
+        self.columns.get(self.field - 1).map(|column| column.kind)
     }
 
     /// A field of fixed length: the length and the value in one.
@@ -172,7 +171,7 @@ mod tests {
         let mut out = Vec::new();
         let mut sink = BinarySink {
             out: &mut out,
-            table: Table::NewOrders,
+            columns: Table::NewOrders.loaded_columns(),
             target: 0,
             field: 0,
             rows: 0,
