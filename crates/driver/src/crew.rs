@@ -362,7 +362,8 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Look until all threads are done, and tell `progress` once per second; the reason if the load was ended early.
+    /// Look until all threads are done, and tell `progress` once per second, or at every look where orders are told: the lines that are
+    /// made of them are due at times of their own. The reason if the load was ended early.
     pub fn look(&self, stop: &AtomicBool, progress: &dyn Fn(Progress, &[OrderTally]), done: &dyn Fn() -> bool) -> Option<String> {
         let mut aborted = None;
         let mut failing_since = None;
@@ -376,7 +377,8 @@ impl Watch<'_> {
                     self.control.end(now);
                 }
             }
-            if now / SECOND > reported {
+            let second_over = now / SECOND > reported;
+            if second_over || (self.control.tallies && now > 0) {
                 let passed = seconds(now - reported * SECOND);
                 let (all_requests, all_errors) = (
                     self.sum(|board| board.requests.load(Relaxed)),
@@ -390,7 +392,9 @@ impl Watch<'_> {
                     active_users: self.sum(|board| board.started.load(Relaxed).into()) as u32,
                 };
                 progress(present, &self.tallies());
-                (reported, requests, errors) = (now / SECOND, all_requests, all_errors);
+                if second_over {
+                    (reported, requests, errors) = (now / SECOND, all_requests, all_errors);
+                }
             }
         }
         if self.control.tallies {

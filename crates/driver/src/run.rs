@@ -52,16 +52,16 @@ impl fmt::Display for Phase {
     }
 }
 
-/// How a trial goes, once per second.
+/// How a trial goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Since the common start.
     pub elapsed: Duration,
     /// Present phase.
     pub phase: Phase,
-    /// Requests ended in the last second, failed ones included.
+    /// Requests ended per second since the last full second that was told, failed ones included.
     pub requests_per_s: f64,
-    /// Failed requests of the last second.
+    /// Failed ones of them.
     pub errors_per_s: f64,
     /// Users that have begun.
     pub active_users: u32,
@@ -80,7 +80,8 @@ pub fn run(config: &Config, start: Instant, stop: &AtomicBool, progress: &(dyn F
     perform(config, start, stop, &|now, _| progress(now), false)
 }
 
-/// Like [`run`], and tell with the progress how many orders every assignment ended. It is told once more when all users have gone.
+/// Like [`run`], and tell with the progress how many orders every assignment ended: about twenty times per second, and once more when all
+/// users have gone.
 ///
 /// # Errors
 /// As [`run`].

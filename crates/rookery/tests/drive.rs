@@ -274,7 +274,7 @@ fn the_original_format_prints_the_original_lines() {
         "--warm-up",
         "1s",
         "--run-time",
-        "11s",
+        "13s",
     ];
     let output = place.rookery(&args).output().expect("rookery starts");
     assert!(went_to_its_end(&output), "{}", text(&output.stderr));
