@@ -6,13 +6,26 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::left::{self, Before};
+
 /// Longest time of one check, far above what it takes: what hangs must be told from what is slow, with its name.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// How long before the limit it is written down what runs.
 const TELL: Duration = Duration::from_secs(5);
 
-/// Run every check; the first failure ends it.
+/// Run every check; the first failure ends it. What the checks leave on the host is a failure as well.
 pub(crate) fn run() -> Result<(), String> {
+    let before = Before::look();
+    let checked = checks();
+    println!("== what is left");
+    let clean = before.compare();
+    if let (Err(_), Err(left)) = (&checked, &clean) {
+        println!("{left}");
+    }
+    checked.and(clean)
+}
+
+fn checks() -> Result<(), String> {
     step("format", "cargo", &["fmt", "--all", "--check"], &[])?;
     println!("== tidy");
     crate::tidy::run()?;
@@ -75,6 +88,7 @@ fn step(name: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> Resul
         .args(["--kill-after=60", &LIMIT.as_secs().to_string(), program])
         .args(args)
         .envs(env.iter().copied())
+        .envs([left::mark()])
         .spawn()
         .map_err(|error| format!("cannot start {program}: {error}"))?;
     let status = wait(&mut child, started).map_err(|error| format!("cannot wait for {program}: {error}"))?;

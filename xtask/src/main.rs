@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod left;
 mod tidy;
 
 use std::process::ExitCode;

@@ -17,6 +17,7 @@ use rookery_stack::lamp::{
     SCHEMA_SETTINGS, Software, initialise,
     sql::{Account, Database},
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 pub(crate) mod shop;
@@ -33,12 +34,21 @@ pub(crate) fn skipped() -> bool {
     skip
 }
 
-/// A process that is ended with its owner.
+/// A process that is ended with its owner, and its children with it: PHP's server leaves its workers behind.
 pub(crate) struct Process(pub(crate) Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself; there is nobody left to tell.
+        let id = self.0.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        let children: Vec<Pid> = children
+            .split_whitespace()
+            .filter_map(|child| Pid::from_raw(child.parse().ok()?))
+            .collect();
+        // They may have ended by themselves; there is nobody left to tell.
+        for child in children {
+            let _ = kill_process(child, Signal::KILL);
+        }
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
