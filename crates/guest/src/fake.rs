@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -117,7 +117,7 @@ impl Lab for FakeLab {
                 .filter(|(number, _)| *number == spec.number)
                 .map(|(_, after)| after),
             spec: spec.clone(),
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            address: own_address(),
             server: None,
             started: None,
             ended: Arc::new(Mutex::new(None)),
@@ -146,6 +146,18 @@ impl Lab for FakeLab {
         let _ = fs::remove_dir(clones(&self.site.dir));
         Ok(())
     }
+}
+
+/// A loopback address of the guest's own, with any port: connections to others are made from 127.0.0.1, so none of them can have the guest's port
+/// when it comes up again.
+fn own_address() -> SocketAddr {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Processes at the same time begin at different addresses; the port tells two guests apart that share one.
+    let number = std::process::id()
+        .wrapping_mul(61)
+        .wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+    let [high, low, ..] = number.to_le_bytes();
+    SocketAddr::from((Ipv4Addr::new(127, 78, high, low), 0))
 }
 
 struct FakeGuest {
