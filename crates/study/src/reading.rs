@@ -19,6 +19,7 @@ use crate::{
     source::Source,
     stack_use::{StackKind, StackUse},
     storage_use::StorageUse,
+    vm_shape::Pool,
 };
 
 /// Most trials of a study.
@@ -146,12 +147,16 @@ fn check_storage(sections: &Sections, context: &mut Context) {
     let Some(volume) = &storage.volume else { return };
     let mend = "write `pool = \"directory\"` in [storage]";
     if guest.kind == GuestKind::Vm {
-        let message = "machines keep their data on disks of their own, and take no volume".to_owned();
-        return refuse(
-            "pool",
-            message,
-            "write `pool = \"directory\"` in [storage]; [guest.vm] says how their disks are made",
-        );
+        // The disk of a machine is a file on the volume, or the raw volume itself: whatever its stack keeps.
+        if guest.vm.pool != Pool::Directory {
+            let message = "the disks of machines cannot lie both on volumes and in the pool of [guest.vm]".to_owned();
+            refuse("pool", message, "write `pool = \"directory\"` in one of the two sections");
+        }
+        if volume.raw && volume.shared {
+            let message = "machines cannot share a raw device: each has a file system of its own on it".to_owned();
+            refuse("per", message, "write `per = \"guest\"`, or `pool = \"volume\"`");
+        }
+        return;
     }
     if guest.kind == GuestKind::Fake {
         let pool = if volume.raw { "raw" } else { "volume" };

@@ -6,6 +6,7 @@
 mod in_force;
 mod provision;
 mod traces;
+mod view;
 mod volume;
 
 pub use in_force::InForce;
@@ -13,5 +14,6 @@ pub(crate) use in_force::{io_readings, node_reading};
 pub(crate) use provision::Store;
 pub use provision::{Provision, check_storage};
 pub(crate) use traces::{Trace, traces};
+pub(crate) use view::View;
 pub use volume::Volume;
 pub(crate) use volume::volumes;

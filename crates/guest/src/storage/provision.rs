@@ -97,12 +97,6 @@ pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits,
     let mut missing: Vec<(String, String)> = Vec::new();
     let mut lacks = |what: String, mend: &str| missing.push((what, mend.to_owned()));
     if let Some(spec) = volume {
-        if kind == Kind::Vm {
-            lacks(
-                "virtual machines keep their data on disks of their own".to_owned(),
-                "write `pool = \"directory\"` in [storage]",
-            );
-        }
         if !rustix::process::geteuid().is_root() {
             lacks(
                 "volumes need root".to_owned(),

@@ -4,13 +4,13 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     thread,
     time::{Duration, Instant},
 };
 
 use rookery_host::{
-    Host, mounts,
+    Host,
     volume::{InForce, VolumeSpec, in_force, loops},
 };
 use rustix::{
@@ -18,6 +18,7 @@ use rustix::{
     mount::{UnmountFlags, mount, unmount},
 };
 
+use super::View;
 use crate::{
     GuestError,
     label::{Label, run_name, run_of_name},
@@ -58,6 +59,8 @@ pub struct Volume {
     image: PathBuf,
     point: PathBuf,
     device: Option<loops::LoopDevice>,
+    /// Where it is mounted besides.
+    view: OnceLock<Arc<View>>,
     gone: bool,
 }
 
@@ -87,6 +90,7 @@ impl Volume {
             image,
             point: volumes(site).join(name),
             device: None,
+            view: OnceLock::new(),
             gone: false,
         };
         // From here on the volume's drop removes what was made.
@@ -102,7 +106,10 @@ impl Volume {
         if let Some(mkfs) = self.spec.mkfs(&device.path) {
             let mkfs = mkfs.envs(environment()).timeout(MKFS_LIMIT);
             host.run(mkfs).map_err(|error| error.to_string())?;
-            host.step("volume mount").and_then(|()| self.mount(&device.path)).map_err(words)?;
+            host.step("volume mount")
+                .and_then(|()| fs::create_dir(&self.point))
+                .and_then(|()| self.mount(&device.path))
+                .map_err(words)?;
         }
         self.device = Some(device);
         Ok(())
@@ -127,7 +134,6 @@ impl Volume {
     }
 
     fn mount(&self, device: &Path) -> io::Result<()> {
-        fs::create_dir(&self.point)?;
         let kind = self.spec.file_system.map_or("", rookery_host::volume::FileSystem::name);
         let data = std::ffi::CString::new(self.spec.data()).map_err(io::Error::other)?;
         mount(device, &self.point, kind, self.spec.flags(), Some(data.as_c_str())).map_err(|error| {
@@ -166,6 +172,19 @@ impl Volume {
         self.device.as_ref().expect("a volume that was made has its device")
     }
 
+    /// Mount it in another namespace as well, at the same place: a raw device is seen there already.
+    ///
+    /// # Errors
+    /// When it cannot be mounted there.
+    pub(crate) fn show_in(&self, view: &Arc<View>) -> io::Result<()> {
+        if self.point().is_none() {
+            return Ok(());
+        }
+        let _ = self.view.set(Arc::clone(view));
+        let device = &self.device().path;
+        view.within(|| self.mount(device))
+    }
+
     /// What it is, read back from the kernel; `None` of a raw device, and when it is not mounted any more.
     #[must_use]
     pub fn in_force(&self) -> Option<InForce> {
@@ -185,6 +204,9 @@ impl Volume {
     pub(crate) fn remove(&mut self) -> io::Result<()> {
         if self.gone {
             return Ok(());
+        }
+        if let Some(view) = self.view.get() {
+            view.within(|| unmount_all(&self.point))?;
         }
         unmount_all(&self.point)?;
         remove_image(&self.image)?;
@@ -217,23 +239,21 @@ pub(super) fn remove_image(image: &Path) -> io::Result<()> {
 /// Unmount everything at a point; what stays busy vanishes from sight at once and for good with its last user.
 fn unmount_all(point: &Path) -> io::Result<()> {
     let deadline = Instant::now() + BUSY_LIMIT;
-    // The kernel's names have no links in them.
-    let Ok(real) = point.canonicalize() else { return Ok(()) };
-    while mounts()?.iter().any(|mount| mount.point == real) {
+    loop {
         let flags = if Instant::now() < deadline {
             UnmountFlags::empty()
         } else {
             UnmountFlags::DETACH
         };
-        match unmount(&real, flags) {
+        match unmount(point, flags) {
+            // There may be another below.
+            Ok(()) => {}
             Err(rustix::io::Errno::BUSY) => thread::sleep(Duration::from_millis(5)),
-            Err(error) if !matches!(error, rustix::io::Errno::NOENT | rustix::io::Errno::INVAL) => {
-                return Err(io::Error::other(format!("unmounting {}: {error}", real.display())));
-            }
-            _ => {}
+            // Nothing is mounted there.
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::INVAL) => return Ok(()),
+            Err(error) => return Err(io::Error::other(format!("unmounting {}: {error}", point.display()))),
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 //!
 //! Machines on the host's libvirt are transient and carry Rookery's mark as metadata. What does not carry it is never touched, whatever its name.
 
-use std::{fs, io, path::Path};
+use std::{fs, io, path::Path, sync::Arc};
 
 use rookery_host::{CommandError, Host, Identity, RunId};
 
 use super::{libvirtd::Libvirtd, virsh::Virsh, xml::Element};
 use crate::{
     label::{Label, guest_netns},
+    storage::View,
     sweep::guest_processes,
 };
 
@@ -64,6 +65,14 @@ impl Libvirt {
         match self {
             Self::Own(_) => &[],
             Self::Host { security, .. } => security,
+        }
+    }
+
+    /// What it sees mounted, where that is not what the host sees.
+    pub(super) fn view(&self) -> Option<&Arc<View>> {
+        match self {
+            Self::Own(libvirtd) => Some(&libvirtd.view),
+            Self::Host { .. } => None,
         }
     }
 

@@ -12,6 +12,7 @@ use super::{
     pool::Disk,
     xml::Element,
 };
+use crate::InForce;
 
 /// What the emulator may keep of translated code, MiB. Its own default is a share of the host's memory for each guest.
 const TRANSLATIONS_MIB: u32 = 128;
@@ -21,6 +22,26 @@ pub(crate) const LOG_PORT: &str = "rookery.log.0";
 pub(crate) const EVENT_PORT: &str = "rookery.event.0";
 /// Requests to the guest's service.
 pub(crate) const CONTROL_PORT: &str = "rookery.control.0";
+
+/// libvirt's names of the limits of a disk, in the order of [`IoLimits::named`].
+const TUNES: [&str; 4] = ["read_iops_sec", "write_iops_sec", "read_bytes_sec", "write_bytes_sec"];
+
+/// The limits that were asked for, beside those in the document of a domain that runs.
+pub(super) fn limits_in_force(limits: &IoLimits, document: &str) -> Vec<InForce> {
+    let asked = TUNES.into_iter().zip(limits.named());
+    asked
+        .filter_map(|(tune, (name, asked))| {
+            let (start, end) = (format!("<{tune}>"), format!("</{tune}>"));
+            let value = document.split_once(&start).and_then(|(_, rest)| rest.split_once(&end));
+            let effective = match value {
+                Some((value, _)) => value,
+                None if document.is_empty() => "",
+                None => "none",
+            };
+            Some(InForce::new(&format!("storage.{name}"), asked?.to_string(), effective))
+        })
+        .collect()
+}
 
 /// How a domain comes up.
 #[derive(Clone, Debug)]
@@ -295,15 +316,10 @@ impl Domain<'_> {
 
     /// The limits of the disk.
     fn tune(&self) -> Option<Element> {
-        let tune: Vec<Element> = [
-            ("read_bytes_sec", self.limits.read_bps),
-            ("write_bytes_sec", self.limits.write_bps),
-            ("read_iops_sec", self.limits.read_iops),
-            ("write_iops_sec", self.limits.write_iops),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| Some(Element::new(name).text(value?)))
-        .collect();
+        let limits = TUNES.into_iter().zip(self.limits.named());
+        let tune: Vec<Element> = limits
+            .filter_map(|(name, (_, value))| Some(Element::new(name).text(value?)))
+            .collect();
         (!tune.is_empty()).then(|| Element::new("iotune").children(tune))
     }
 

@@ -19,7 +19,7 @@ use super::{
     cloud::CloudSeed,
     connection,
     disk::extract_data,
-    domain::Domain,
+    domain::{Domain, limits_in_force},
     events::{Event, parse},
     image::disk_image,
     looks::{VmProbe, ask, probe},
@@ -38,7 +38,7 @@ use crate::{
     log::tail,
     phase::Phase,
     site::{prepare, remove_tree},
-    storage::Store,
+    storage::{Store, io_readings},
     sweep::kill_labelled,
     template::{LIBRARIES, LOADER, PROGRAM},
 };
@@ -146,14 +146,11 @@ impl VmGuest {
             number: self.spec.number,
         };
         let clone = self.shape.disk.clone;
-        self.disk = Some(Disk::provide(
-            host,
-            &self.shape.pool,
-            owner,
-            &disk_image(&image),
-            &self.directory,
-            clone,
-        )?);
+        self.disk = Some(match &self.store.volume {
+            Some(volume) => Disk::on_volume(host, volume, self.store.home.as_deref(), &disk_image(&image), clone)?,
+            None => Disk::provide(host, &self.shape.pool, owner, &disk_image(&image), &self.directory, clone)?,
+        });
+        self.store.settle();
         self.image = Some(image);
         self.cloud = self.base.clone_system(host, &self.directory, clone)?;
         Ok(())
@@ -437,7 +434,10 @@ impl Guest for VmGuest {
         let cache = readings.iter().find(|reading| reading.name == "vm.disk.cache");
         let durable = cache.map_or("", |reading| durable(&reading.effective));
         readings.push(InForce::new("vm.durable", "", durable));
-        readings.extend(self.disk.iter().flat_map(|disk| disk.in_force(&*self.shared.host)));
+        let on_volume = self.store.volume.is_some();
+        readings.extend(self.disk.iter().flat_map(|disk| disk.in_force(&*self.shared.host, on_volume)));
+        readings.extend(io_readings(&self.store, None));
+        readings.extend(limits_in_force(&self.store.limits, &document));
         readings
     }
 

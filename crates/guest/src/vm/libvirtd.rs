@@ -8,6 +8,7 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -20,7 +21,7 @@ use rustix::{
 };
 
 use super::virsh::Virsh;
-use crate::{label::Label, log::tail, sweep::kill_labelled};
+use crate::{label::Label, log::tail, storage::View, sweep::kill_labelled};
 
 /// How long it may take to answer. The first one on a host asks the emulator for its abilities, which takes seconds.
 const READY: Duration = Duration::from_secs(60);
@@ -54,6 +55,8 @@ pub(super) struct Libvirtd {
     run: RunId,
     home: PathBuf,
     pub(super) virsh: Virsh,
+    /// What it sees mounted.
+    pub(super) view: Arc<View>,
 }
 
 impl Libvirtd {
@@ -66,13 +69,14 @@ impl Libvirtd {
         host.step("libvirtd files")?;
         prepare(home, cache)?;
         host.step("libvirtd")?;
-        let child = spawn(label, network, home, cache)?;
+        let (child, view) = spawn(label, network, home, cache)?;
         let labels = label.environment(OWN_LABEL);
         let mut libvirtd = Self {
             child,
             run: label.run.clone(),
             virsh: Virsh::private(&home.join("sock"), labels),
             home: home.to_owned(),
+            view: Arc::new(view),
         };
         let begin = Instant::now();
         loop {
@@ -177,8 +181,8 @@ fn quoted(path: &Path) -> io::Result<String> {
     }
 }
 
-/// A child that begins inside the namespaces: a thread of its own enters them and makes it.
-fn spawn(label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io::Result<Child> {
+/// A child that begins inside the namespaces, and what it sees mounted: a thread of its own enters them and makes it.
+fn spawn(label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io::Result<(Child, View)> {
     let log = fs::File::create(home.join("libvirtd.log"))?;
     let mut command = Command::new("sh");
     command
@@ -193,7 +197,7 @@ fn spawn(label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io
     let adopt = || Ok(set_child_subreaper(Some(getpid()))?);
     // SAFETY: between fork and exec this makes two system calls and touches no memory of ours.
     unsafe { command.pre_exec(adopt) };
-    let enter = || -> io::Result<Child> {
+    let enter = || -> io::Result<(Child, View)> {
         network.map_or(Ok(()), enter_netns)?;
         // SAFETY: only the mount namespace of this short-lived thread is unshared; no file descriptor table or memory changes.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?;
@@ -205,7 +209,8 @@ fn spawn(label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io
         for file in ["passwd", "group"] {
             mount_bind(home.join(file), Path::new("/etc").join(file))?;
         }
-        command.spawn()
+        let view = View::here()?;
+        Ok((command.spawn()?, view))
     };
     thread::scope(|scope| scope.spawn(enter).join()).unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
 }

@@ -50,7 +50,7 @@ pub use rookery_study::vm_shape::{
 };
 
 use crate::{
-    Guest, GuestError, GuestSpec, Kind, Lab, Patience, Progress, Provision, Recipe, Site, Template, Volume,
+    Guest, GuestError, GuestSpec, IoLimits, Kind, Lab, Patience, Progress, Provision, Recipe, Site, Template, Volume,
     ground::Ground,
     patient,
     site::{check_spec, clone_dir, log_file},
@@ -133,19 +133,21 @@ impl VmLab {
         Ok(base.insert(built).clone())
     }
 
-    /// Its storage; a machine keeps its data on its own disk.
+    /// Its storage: its disk lies on the volume, if there is one. Limits are the emulator's matter, not that of a control group: no device has to be found.
     fn store(&self, spec: &GuestSpec, provision: &Provision) -> Result<Store, GuestError> {
-        let fail = |what: &str| step(&spec.name, "preparing its storage", &io::Error::other(what));
-        if provision.volume.is_some() {
-            return Err(fail(
-                "virtual machines keep their data on disks of their own and take no volume\n  mend: set the disk's clone, cache and io instead",
-            ));
+        let unlimited = Provision {
+            limits: IoLimits::default(),
+            ..provision.clone()
+        };
+        if provision.volume.is_some() && self.shape.pool != Pool::Directory {
+            let what = "its disk cannot lie on a volume and in a pool\n  mend: leave out `pool` in [guest.vm], or `pool` in [storage]";
+            return Err(step(&spec.name, "preparing its storage", &io::Error::other(what)));
         }
-        // The limits are the emulator's matter, not that of a control group: no device has to be found.
+        let store = Store::of(&unlimited, &spec.name, &self.ground.site.dir);
+        let store = store.map_err(|what| step(&spec.name, "preparing its storage", &io::Error::other(what)))?;
         Ok(Store {
             limits: provision.limits,
-            nodes: provision.nodes.clone(),
-            ..Store::default()
+            ..store
         })
     }
 }
@@ -170,7 +172,12 @@ impl Lab for VmLab {
     }
 
     fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
-        self.ground.volume(name, spec)
+        let volume = self.ground.volume(name, spec)?;
+        if let Some(view) = self.libvirt.view() {
+            let shown = volume.show_in(view);
+            shown.map_err(|error| step(name, "showing its volume to libvirt", &error))?;
+        }
+        Ok(volume)
     }
 
     fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {

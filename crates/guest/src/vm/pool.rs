@@ -6,7 +6,7 @@
 mod tests;
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ use rookery_study::vm_shape::{DiskClone, Pool};
 use serde::Deserialize;
 
 use super::disk::clone_image;
-use crate::{InForce, label::guest_netns, open::on_path};
+use crate::{InForce, Volume, label::guest_netns, open::on_path};
 
 /// The tag of all volumes.
 const TAG: &str = "rookery";
@@ -38,6 +38,8 @@ pub(super) const DISK_LABEL: &str = "rookery-disk";
 pub(super) enum Disk {
     /// A file, and whether it is qcow2.
     File { path: PathBuf, qcow2: bool },
+    /// A raw volume of the study's: the whole device.
+    Raw(PathBuf),
     /// A volume: `group/name`.
     Volume { path: PathBuf, name: String },
     /// A device, held so that nobody else takes it.
@@ -56,7 +58,7 @@ pub(super) struct Owner<'a> {
 impl Disk {
     pub(super) fn path(&self) -> &Path {
         match self {
-            Self::File { path, .. } | Self::Volume { path, .. } | Self::Device { path, .. } => path,
+            Self::File { path, .. } | Self::Raw(path) | Self::Volume { path, .. } | Self::Device { path, .. } => path,
         }
     }
 
@@ -102,13 +104,43 @@ impl Disk {
         }
     }
 
+    /// Put the image whole on a volume of the study's, into the directory `home` where it has a file system: an overlay would read from the disk of the templates.
+    ///
+    /// # Errors
+    /// When the volume is too small.
+    pub(super) fn on_volume(host: &dyn Host, volume: &Volume, home: Option<&Path>, image: &Path, clone: DiskClone) -> io::Result<Self> {
+        let needs = image.metadata()?.len() >> 20;
+        if volume.spec().size_mib < needs {
+            let what = format!(
+                "a disk of {needs} MiB on a volume of {} MiB\n  mend: `disk_size` in [guest.vm], or `size` in [storage]",
+                volume.spec().size_mib
+            );
+            return Err(io::Error::other(what));
+        }
+        let Some(home) = home else {
+            let path = volume.device().path.clone();
+            // Its blocks were just reserved, and read as zeros.
+            fill(host, image, &path, true)?;
+            return Ok(Self::Raw(path));
+        };
+        fs::create_dir(home)?;
+        let clone = match clone {
+            DiskClone::Overlay => DiskClone::Raw,
+            whole => whole,
+        };
+        Ok(Self::File {
+            path: clone_image(host, image, home, "disk", clone)?,
+            qcow2: false,
+        })
+    }
+
     /// Give back to the pool what does not lie in the guest's directory.
     ///
     /// # Errors
     /// When a volume cannot be removed or a device not be written.
     pub(super) fn release(self, host: &dyn Host) -> io::Result<()> {
         match self {
-            Self::File { .. } => Ok(()),
+            Self::File { .. } | Self::Raw(_) => Ok(()),
             Self::Volume { name, .. } => remove_volume(host, &name),
             Self::Device { mut held, .. } => {
                 host.step("device")?;
@@ -119,8 +151,8 @@ impl Disk {
         }
     }
 
-    /// What `qemu-img` says of it, but for how much of it is written: that is no setting, and grows.
-    pub(super) fn in_force(&self, host: &dyn Host) -> Vec<InForce> {
+    /// What `qemu-img` says of it, but for how much of it is written: that is no setting, and grows. A file may lie `on_volume`.
+    pub(super) fn in_force(&self, host: &dyn Host, on_volume: bool) -> Vec<InForce> {
         let info = Invocation::new("qemu-img")
             .args(["info", "-U", "--output=json", "-f", self.format()])
             .arg(self.path());
@@ -132,7 +164,9 @@ impl Disk {
             .as_deref()
             .map_or("none", |path| if path.is_empty() { "none" } else { "the template's image" });
         let lies = match self {
+            Self::File { .. } if on_volume => "volume of the study",
             Self::File { .. } => "directory",
+            Self::Raw(_) => "raw volume of the study",
             Self::Volume { .. } => "volume of LVM",
             Self::Device { .. } => "device",
         };

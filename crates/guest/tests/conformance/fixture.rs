@@ -13,8 +13,8 @@ use std::{
 };
 
 use rookery_guest::{
-    Fill, Guest, GuestSpec, GuestState, Health, Kind, Lab, Recipe, Site, Template, Versions, VmShape, open_lab_on, open_vm_lab_on, patient,
-    start_all,
+    Atime, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, Journal, Kind, Lab, Provision, Recipe, Site, Template, Versions,
+    VmShape, Volume, VolumeSpec, open_lab_on, open_vm_lab_on, patient, start_all,
 };
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
@@ -23,6 +23,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Variable with the shape of a controller's machines, as JSON.
 const SHAPE: &str = "ROOKERY_TEST_SHAPE";
+/// Variable with the size of a volume for each of a controller's guests, MiB.
+const VOLUME: &str = "ROOKERY_TEST_VOLUME";
 
 /// Templates are shared by all cases of one execution.
 static TEMPLATES: OnceLock<tempfile::TempDir> = OnceLock::new();
@@ -159,6 +161,30 @@ pub(crate) fn create(lab: &dyn Lab, spec: &GuestSpec) -> Box<dyn Guest> {
     lab.create(&template(lab), spec).expect("guest")
 }
 
+/// A guest whose data lie on a volume, if one is given.
+pub(crate) fn create_on(lab: &dyn Lab, spec: &GuestSpec, volume: Option<Arc<Volume>>) -> Box<dyn Guest> {
+    let provision = Provision {
+        volume,
+        ..Provision::default()
+    };
+    lab.create_with(&template(lab), spec, &provision).expect("guest")
+}
+
+/// A volume with the options of the scale-out paper.
+pub(crate) fn ext4(size_mib: u64) -> VolumeSpec {
+    VolumeSpec {
+        size_mib,
+        file_system: Some(FileSystem::Ext4),
+        block_size: None,
+        atime: Atime::Noatime,
+        barriers: Some(false),
+        journal: Some(Journal::Writeback),
+        discard: false,
+        commit_s: None,
+        direct: true,
+    }
+}
+
 /// Make one guest and bring it up.
 pub(crate) fn healthy(lab: &dyn Lab, spec: &GuestSpec) -> Box<dyn Guest> {
     let mut guests = vec![create(lab, spec)];
@@ -204,12 +230,18 @@ pub(crate) struct Controller {
 impl Controller {
     /// Start it and wait until its guests are healthy.
     pub(crate) fn start(fixture: &Fixture, kind: Kind) -> Self {
-        Self::healthy(Self::spawn(fixture, kind, "waits", None))
+        Self::healthy(Self::spawn(fixture, kind, "waits", &[]))
     }
 
     /// The same with machines of a shape.
     pub(crate) fn start_shaped(fixture: &Fixture, shape: &VmShape) -> Self {
-        Self::healthy(Self::spawn(fixture, Kind::Vm, "waits", Some(shape)))
+        Self::healthy(Self::spawn(fixture, Kind::Vm, "waits", &[(SHAPE, in_json(shape))]))
+    }
+
+    /// The same with machines of a shape whose disks lie on a volume each.
+    pub(crate) fn start_on_volumes(fixture: &Fixture, shape: &VmShape, size_mib: u64) -> Self {
+        let variables = [(SHAPE, in_json(shape)), (VOLUME, size_mib.to_string())];
+        Self::healthy(Self::spawn(fixture, Kind::Vm, "waits", &variables))
     }
 
     fn healthy(mut controller: Self) -> Self {
@@ -223,10 +255,10 @@ impl Controller {
 
     /// Start one that makes and removes guests again and again.
     pub(crate) fn churning(fixture: &Fixture, kind: Kind) -> Self {
-        Self::spawn(fixture, kind, "churns", None)
+        Self::spawn(fixture, kind, "churns", &[])
     }
 
-    fn spawn(fixture: &Fixture, kind: Kind, mode: &str, shape: Option<&VmShape>) -> Self {
+    fn spawn(fixture: &Fixture, kind: Kind, mode: &str, variables: &[(&str, String)]) -> Self {
         let kind = match kind {
             Kind::Bare => "bare",
             Kind::Vm => "vm",
@@ -237,10 +269,8 @@ impl Controller {
             .args(["controller", kind, &fixture.run])
             .arg(fixture.dir.path())
             .arg(templates())
-            .arg(mode);
-        if let Some(shape) = shape {
-            command.env(SHAPE, serde_json::to_string(shape).expect("JSON"));
-        }
+            .arg(mode)
+            .envs(variables.iter().cloned());
         Self {
             child: command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("controller"),
         }
@@ -251,6 +281,10 @@ impl Controller {
         self.child.kill().expect("kill");
         self.child.wait().expect("reap");
     }
+}
+
+fn in_json(shape: &VmShape) -> String {
+    serde_json::to_string(shape).expect("JSON")
 }
 
 /// The controller's own main.
@@ -281,7 +315,12 @@ fn live(kind: Kind, site: &Site, then: impl FnOnce(&mut [Box<dyn Guest>])) {
         Err(_) => open_lab_on(kind, site.clone(), Arc::new(RealHost)),
     }
     .expect("lab");
-    let mut guests = vec![create(&*lab, &spec(1, &["child"])), create(&*lab, &spec(2, &[]))];
+    let size_mib = std::env::var(VOLUME).ok().map(|size| size.parse().expect("MiB"));
+    let make = |spec: &GuestSpec| match size_mib {
+        Some(size_mib) => create_on(&*lab, spec, Some(lab.volume(&spec.name, &ext4(size_mib)).expect("a volume"))),
+        None => create(&*lab, spec),
+    };
+    let mut guests = vec![make(&spec(1, &["child"])), make(&spec(2, &[]))];
     up(&*lab, &mut guests);
     then(&mut guests);
     drop(guests);

@@ -13,6 +13,7 @@ mod vm_cloud_cases;
 mod vm_connection_cases;
 mod vm_failures;
 mod vm_network_cases;
+mod vm_volume_cases;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rookery_guest::{Kind, check_host};
@@ -51,6 +52,7 @@ fn trials() -> Vec<Trial> {
                 cases::VM,
                 vm_cases::CASES,
                 vm_network_cases::CASES,
+                vm_volume_cases::CASES,
                 vm_failures::CASES,
                 vm_cloud_cases::CASES,
                 vm_connection_cases::CASES,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-/// Every trace of the run on this host: processes, namespaces, mounts, control groups, links, runc state, registration, clones.
+/// Every trace of the run on this host: processes, namespaces, mounts, control groups, loop devices, runc state, registration, volumes, clones.
 pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
     let mut traces = processes(run);
     let named = |name: &str| name == format!("rookery-{run}") || name.starts_with(&format!("rookery-{run}-"));
@@ -27,6 +27,15 @@ pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
     for file in [format!("/run/rookery/runc/{run}"), format!("/run/rookery/runs/{run}.json")] {
         traces.extend(Path::new(&file).exists().then_some(file));
     }
+    let behind = |name: &String| fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap_or_default();
+    traces.extend(
+        names("/sys/block")
+            .iter()
+            .map(behind)
+            .filter(|file| file.starts_with(dir))
+            .map(|file| format!("loop device on {}", file.trim_end())),
+    );
+    traces.extend(names(&format!("{dir}/volumes")).into_iter().map(|name| format!("volume {name}")));
     traces.extend(names(&format!("{dir}/clones")).into_iter().map(|name| format!("clone {name}")));
     traces
 }

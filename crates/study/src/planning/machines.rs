@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::estimate::{on_disk_mib, root};
 use crate::{
-    GuestKind, Point, Study,
+    GuestKind, Point, Study, VolumeUse,
     grammar::Context,
     problem::Code,
     vm_shape::{DiskClone, LEAST_MEMORY_MIB},
@@ -16,7 +16,7 @@ const SYSTEM_MIB: u64 = 320;
 /// What a file system of its own adds to a disk's image: its tables and its journal, MiB.
 const FILE_SYSTEM_MIB: u64 = 80;
 
-/// Refuses machines whose kernel would not come up.
+/// Refuses machines whose kernel would not come up, or whose disk cannot hold their root and their database.
 pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
     if study.guest.kind != GuestKind::Vm {
         return;
@@ -31,6 +31,23 @@ pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
         let mend = format!("give them {LEAST_MEMORY_MIB} MiB or more in [guest]");
         context.refuse::<()>(Code::OutOfRange, span, message, mend);
     }
+    let disk = study.guest.vm.disk.size_mib;
+    let least = |point: &Point| whole_mib(point, study);
+    if let Some(point) = points.iter().max_by_key(|point| least(point)).filter(|point| least(point) > disk) {
+        let span = context.spans.nearest("guest.vm.disk_size");
+        let least = least(point);
+        let message = format!(
+            "machines have a disk of {disk} MiB: their root, a database of {} and the file system need about {least} MiB",
+            point.database
+        );
+        let mend = format!("write `disk_size = \"{}GiB\"` or more in [guest.vm]", least.div_ceil(1024));
+        context.refuse::<()>(Code::Disk, span, message, mend);
+    }
+}
+
+/// Root, database and file system of one machine, MiB.
+fn whole_mib(point: &Point, study: &Study) -> u64 {
+    root(study).1 + on_disk_mib(point.database) + FILE_SYSTEM_MIB
 }
 
 /// Beside the templates of all kinds: the system, and an image of each template's disk, MiB.
@@ -43,12 +60,21 @@ pub(super) fn images_mib(all: &[(&Point, &Study)]) -> u64 {
     system + images.iter().map(|(root, data)| root + data + FILE_SYSTEM_MIB).sum::<u64>()
 }
 
-/// What the clone of one machine takes in the end, MiB; nothing for other kinds.
+/// The volume that one machine's disk needs, MiB: all of it may be written. Nothing for other kinds.
+pub(super) fn disk_on_volume_mib(study: &Study, volume: &VolumeUse) -> Option<u64> {
+    let size = study.guest.vm.disk.size_mib;
+    // What the file system around the disk's file keeps to itself.
+    let around = if volume.raw { 0 } else { size / 16 + FILE_SYSTEM_MIB };
+    (study.guest.kind == GuestKind::Vm).then_some(size + around)
+}
+
+/// What the clone of one machine takes in the end, MiB; nothing for other kinds. A volume takes all of its blocks at once.
 pub(super) fn clone_mib(point: &Point, study: &Study) -> Option<u64> {
     let disk = &study.guest.vm.disk;
     (study.guest.kind == GuestKind::Vm).then(|| match disk.clone {
+        _ if point.volume_mib > 0 => point.volume_mib,
         DiskClone::Overlay => on_disk_mib(point.database),
-        DiskClone::Raw => root(study).1 + on_disk_mib(point.database) + FILE_SYSTEM_MIB,
+        DiskClone::Raw => whole_mib(point, study),
         DiskClone::Preallocated => disk.size_mib,
     })
 }
@@ -83,6 +109,16 @@ mod tests {
             container + super::SYSTEM_MIB < overlay && overlay + 20_000 < whole,
             "{container} {overlay} {whole}"
         );
+    }
+
+    #[test]
+    fn a_machines_disk_holds_its_database() {
+        let error = plan("kind = \"vm\"\nvm = { disk_size = \"256MiB\" }").expect_err("too small");
+        assert!(
+            error.contains("machines have a disk of 256 MiB") && error.contains("write `disk_size = \"1GiB\"` or more"),
+            "{error}"
+        );
+        assert!(plan("kind = \"vm\"\nvm = { disk_size = \"1GiB\" }").is_ok());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! How large the volumes of guests are.
 
-use super::estimate::{guest_files_mib, on_disk_mib};
+use super::{
+    estimate::{guest_files_mib, on_disk_mib},
+    machines,
+};
 use crate::{Amount, Point, Scaled, Study, Variables, VolumeFileSystem, VolumeUse, expression::BYTES, grammar::Context, problem::Code};
 
 const MIB: f64 = 1_048_576.0;
@@ -11,11 +14,11 @@ const SPARE_MIB: u64 = 256;
 /// The volume of each guest of a point, or its part of a shared one, MiB; 0 where there is none. One that is too small is refused.
 pub(super) fn volume_mib(study: &Study, point: &Point, users: f64, context: &mut Context) -> u64 {
     let Some(volume) = &study.storage.volume else { return 0 };
-    let wanted = on_disk_mib(point.database) + guest_files_mib(study);
+    let machine = machines::disk_on_volume_mib(study, volume);
+    let wanted = machine.unwrap_or(on_disk_mib(point.database) + guest_files_mib(study));
     let Some(size) = &volume.size else {
-        return (3 * point.database.megabytes() + SPARE_MIB)
-            .max(wanted)
-            .max(least_mib(volume, point.guests));
+        let usual = 3 * point.database.megabytes() + SPARE_MIB;
+        return machine.unwrap_or(usual.max(wanted).max(least_mib(volume, point.guests)));
     };
     let span = context.spans.nearest("storage.size");
     let each = match each_mib(size, point, users) {
@@ -28,11 +31,17 @@ pub(super) fn volume_mib(study: &Study, point: &Point, users: f64, context: &mut
     };
     let least = wanted.max(least_mib(volume, point.guests));
     if each < least {
-        let message = format!(
-            "a guest would have {each} MiB of volume: a database of {} and its file system need about {least} MiB",
-            point.database
-        );
-        let mend = format!("write `size = \"{least}MiB per guest\"` or more, or remove the key");
+        let what = match machine {
+            Some(_) => format!("a disk of {} MiB", study.guest.vm.disk.size_mib),
+            None => format!("a database of {}", point.database),
+        };
+        let message = format!("a guest would have {each} MiB of volume: {what} and its file system need about {least} MiB");
+        let smaller = if machine.is_some() {
+            ", or make `disk_size` in [guest.vm] smaller"
+        } else {
+            ""
+        };
+        let mend = format!("write `size = \"{least}MiB per guest\"` or more, or remove the key{smaller}");
         context.refuse::<()>(Code::Disk, span, message, mend);
     }
     each
@@ -69,9 +78,13 @@ mod tests {
     use crate::{Document, HostFacts, Plan};
 
     fn planned(storage: &str, root: bool) -> Result<Plan, String> {
+        planned_for("kind = \"container\"", storage, root)
+    }
+
+    fn planned_for(guest: &str, storage: &str, root: bool) -> Result<Plan, String> {
         let text = format!(
             "title = \"t\"\nworkload = {{ kind = \"dvdstore\", database = \"10MB per guest\" }}\nload = {{ users = 9 }}\n\
-             guest = {{ kind = \"container\", memory = \"256MiB\" }}\nhost = {{ guest_cpus = 0, driver_cpus = 1, overcommit = 4 }}\n\
+             guest = {{ {guest}, memory = \"256MiB\" }}\nhost = {{ guest_cpus = 0, driver_cpus = 1, overcommit = 4 }}\n\
              layout = [{{ name = \"a\", guests = [1, 3], vcpus = 1 }}]\n[storage]\npool = \"volume\"\n{storage}"
         );
         let host = HostFacts {
@@ -97,6 +110,22 @@ mod tests {
         assert_eq!(sizes("size = \"300MiB\"\n"), [300, 300]);
         assert_eq!(sizes("size = \"600MiB per host\"\nper = \"host\"\n"), [600, 200]);
         assert_eq!(sizes("size = \"max(100MiB, 64MiB * vcpus)\"\n"), [100, 100]);
+    }
+
+    #[test]
+    fn a_machines_volume_holds_its_whole_disk() {
+        let of_machines = |storage: &str| {
+            let plan = planned_for("kind = \"vm\", vm = { disk_size = \"1GiB\" }", storage, true)?;
+            Ok::<_, String>((plan.points[0].volume_mib, plan.estimate.disk_mib))
+        };
+        let (whole, on_disk) = of_machines("").expect("a plan");
+        assert!((1024 + 64..2048).contains(&whole), "{whole}");
+        assert!(on_disk > 3 * whole, "{on_disk}");
+        let error = of_machines("size = \"600MiB\"\n").expect_err("too small");
+        assert!(
+            error.contains("a disk of 1024 MiB and its file system need about") && error.contains("`disk_size` in [guest.vm]"),
+            "{error}"
+        );
     }
 
     #[test]

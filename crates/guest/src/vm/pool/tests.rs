@@ -179,7 +179,7 @@ fn a_device_is_taken_only_when_nobody_misses_what_it_holds() {
     let done = std::panic::catch_unwind(|| {
         let pool = Pool::Devices(vec![device.clone()]);
         let disk = provide(&RealHost, &pool, directory.path()).expect("it is blank");
-        let told = disk.in_force(&RealHost);
+        let told = disk.in_force(&RealHost, false);
         let value = |name: &str| {
             told.iter()
                 .find(|reading| reading.name == name)

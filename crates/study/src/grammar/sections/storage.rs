@@ -49,7 +49,7 @@ impl Named for Pool {
         (
             "raw",
             Self::Raw,
-            "the loop device itself, for stacks that keep their data on a device",
+            "the loop device itself, for machines, and for stacks that keep their data on a device",
         ),
     ];
 }
@@ -116,7 +116,7 @@ keys! {
         /// For whom there is a volume (this and all keys down to `cache`: volumes only).
         per: Choice<PoolPer> = Choice::NEW, Optional("\"guest\"");
         /// Size; of a shared volume the parts of all guests together.
-        size: Memory = Memory, Optional("three times the nominal database, and 256MiB for logs");
+        size: Memory = Memory, Optional("three times the nominal database, and 256MiB for logs; for machines what their disk needs");
         /// Its file system.
         filesystem: Choice<VolumeFileSystem> = Choice::NEW, Optional("\"ext4\"");
         /// Block size of the file system.
@@ -383,6 +383,22 @@ mod tests {
         assert_eq!(
             refusal("[guest]\nkind = \"container\"\n[storage]\npool = \"raw\"\n"),
             "study::contradiction: `storage.pool` is \"raw\", but the embedded stack keeps its data in files"
+        );
+    }
+
+    #[test]
+    fn machines_have_their_disks_on_volumes() {
+        for pool in ["volume", "raw"] {
+            let study = with(&format!("[guest]\nkind = \"vm\"\n[storage]\npool = \"{pool}\"\n")).expect("valid");
+            assert_eq!(study.storage.volume.map(|volume| volume.raw), Some(pool == "raw"));
+        }
+        assert_eq!(
+            refusal("[guest]\nkind = \"vm\"\nvm = { pool = \"lvm:vg0\", clone = \"raw\" }\n[storage]\npool = \"volume\"\n"),
+            "study::contradiction: the disks of machines cannot lie both on volumes and in the pool of [guest.vm]"
+        );
+        assert_eq!(
+            refusal("[guest]\nkind = \"vm\"\n[storage]\npool = \"raw\"\nper = \"host\"\n"),
+            "study::contradiction: machines cannot share a raw device: each has a file system of its own on it"
         );
     }
 }

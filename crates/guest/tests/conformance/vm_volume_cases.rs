@@ -1,0 +1,154 @@
+//! Machines whose disks lie on volumes that the lab makes: with a file system, shared or not, and raw.
+
+use std::{fs, sync::Arc, time::Duration};
+
+use rookery_guest::{
+    CleanOptions, DiskShape, Guest, IoLimits, Kind, Lab, Provision, VmShape, VolumeSpec, clean, open_vm_lab_on, remove_all,
+};
+use rookery_host::{RealHost, RunId};
+
+use crate::{
+    Case,
+    fixture::{Controller, Fixture, create_on, ext4, get, spec, template, up},
+};
+
+/// All of them.
+pub(crate) const CASES: &[Case] = &[
+    ("disks_lie_on_volumes", disks_lie_on_volumes),
+    ("a_volume_that_is_too_small_is_refused", a_volume_that_is_too_small_is_refused),
+    (
+        "volumes_of_a_killed_controller_are_cleaned_away",
+        volumes_of_a_killed_controller_are_cleaned_away,
+    ),
+];
+
+/// MiB of each disk.
+const DISK_MIB: u64 = 512;
+
+fn shape() -> VmShape {
+    VmShape {
+        disk: DiskShape {
+            size_mib: DISK_MIB,
+            ..DiskShape::default()
+        },
+        ..VmShape::default()
+    }
+}
+
+fn lab_of(fixture: &Fixture) -> Box<dyn Lab> {
+    open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape()).expect("lab")
+}
+
+fn raw() -> VolumeSpec {
+    VolumeSpec {
+        size_mib: DISK_MIB,
+        file_system: None,
+        ..ext4(DISK_MIB)
+    }
+}
+
+/// Two on one file system, the third on a device: what they flushed survives their sudden end, and with the last guest a volume goes.
+fn disks_lie_on_volumes(_: Kind) {
+    let fixture = Fixture::new();
+    let mut lab = lab_of(&fixture);
+    let shared = lab.volume("shared", &ext4(2 * DISK_MIB + 128)).expect("a volume");
+    let limited = Provision {
+        volume: Some(lab.volume("g3", &raw()).expect("a volume")),
+        limits: IoLimits {
+            write_iops: Some(700),
+            ..IoLimits::default()
+        },
+        ..Provision::default()
+    };
+    let mut guests = vec![
+        create_on(&*lab, &spec(1, &[]), Some(Arc::clone(&shared))),
+        create_on(&*lab, &spec(2, &[]), Some(shared)),
+        lab.create_with(&template(&*lab), &spec(3, &[]), &limited).expect("guest"),
+    ];
+    drop(limited);
+    up(&*lab, &mut guests);
+    let says = |guest: &dyn Guest, name: &str| {
+        let in_force = guest.in_force();
+        let reading = in_force.iter().find(|reading| reading.name == name);
+        reading.map(|reading| reading.effective.clone()).unwrap_or_default()
+    };
+    for (name, value) in [
+        ("vm.disk.pool", "volume of the study"),
+        ("vm.disk.format", "raw"),
+        ("vm.disk.backing", "none"),
+        ("storage.filesystem", "ext4"),
+        ("storage.atime", "noatime"),
+        ("storage.barriers", "off"),
+    ] {
+        assert_eq!(says(&*guests[1], name), value, "{name}");
+    }
+    for (name, value) in [
+        ("vm.disk.pool", "raw volume of the study"),
+        ("storage.write_iops", "700"),
+        ("storage.size", "512MiB"),
+    ] {
+        assert_eq!(says(&*guests[2], name), value, "{name}");
+    }
+    for (index, guest) in guests.iter_mut().enumerate() {
+        let address = guest.address();
+        get(&*lab, address, &format!("/write?row{index}")).expect("answer");
+        assert_eq!(get(&*lab, address, "/sync").as_deref(), Some("synced"));
+        guest.kill().expect("killed");
+    }
+    up(&*lab, &mut guests);
+    for (index, guest) in guests.iter_mut().enumerate() {
+        let row = format!("row{index}");
+        assert_eq!(get(&*lab, guest.address(), "/row").as_deref(), Some(row.as_str()));
+        guest.stop(Duration::from_secs(20)).expect("stopped");
+        assert_eq!(fs::read_to_string(guest.data_dir().join("row")).expect("read"), row);
+    }
+    let volumes = || {
+        fixture
+            .traces()
+            .into_iter()
+            .filter(|trace| trace.starts_with("loop device"))
+            .count()
+    };
+    assert_eq!(volumes(), 2);
+    guests.remove(0).remove().expect("removed");
+    assert_eq!(volumes(), 2, "another guest is on it");
+    remove_all(&mut guests).expect("removed");
+    assert_eq!(volumes(), 0, "a volume goes with its last guest, while the lab's libvirt lives");
+    drop(guests);
+    lab.close().expect("closed");
+    fixture.assert_no_traces("after the end");
+}
+
+fn a_volume_that_is_too_small_is_refused(_: Kind) {
+    let fixture = Fixture::new();
+    let mut lab = lab_of(&fixture);
+    let provision = Provision {
+        volume: Some(lab.volume("g1", &ext4(DISK_MIB / 2)).expect("a volume")),
+        ..Provision::default()
+    };
+    let error = lab.create_with(&template(&*lab), &spec(1, &[]), &provision).err().expect("refused");
+    let error = error.to_string();
+    assert!(
+        error.contains("a disk of 512 MiB on a volume of 256 MiB") && error.contains("mend: "),
+        "{error}"
+    );
+    drop(provision);
+    lab.close().expect("closed");
+    fixture.assert_no_traces("after the end");
+}
+
+fn volumes_of_a_killed_controller_are_cleaned_away(_: Kind) {
+    let fixture = Fixture::new();
+    let controller = Controller::start_on_volumes(&fixture, &shape(), DISK_MIB + 96);
+    let devices = fixture
+        .traces()
+        .into_iter()
+        .filter(|trace| trace.starts_with("loop device"))
+        .count();
+    assert_eq!(devices, 2);
+    controller.kill();
+    let run = RunId::try_from(fixture.run.clone()).expect("run id");
+    let report = clean(&CleanOptions { run: Some(run) }).expect("cleaned");
+    assert!(report.failed.is_empty(), "{report:?}");
+    fixture.assert_no_traces("after clean");
+}
