@@ -174,7 +174,7 @@ impl Lab for VmLab {
     fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
         let volume = self.ground.volume(name, spec)?;
         if let Some(view) = self.libvirt.view() {
-            let shown = volume.show_in(view);
+            let shown = self.ground.host.step("volume view").and_then(|()| volume.show_in(view));
             shown.map_err(|error| step(name, "showing its volume to libvirt", &error))?;
         }
         Ok(volume)

@@ -5,7 +5,7 @@ use std::{fs, sync::Arc, time::Duration};
 use rookery_guest::{
     CleanOptions, DiskShape, Guest, IoLimits, Kind, Lab, Provision, VmShape, VolumeSpec, clean, open_vm_lab_on, remove_all,
 };
-use rookery_host::{RealHost, RunId};
+use rookery_host::{FaultyHost, Host, RealHost, RunId};
 
 use crate::{
     Case,
@@ -15,6 +15,10 @@ use crate::{
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
     ("disks_lie_on_volumes", disks_lie_on_volumes),
+    (
+        "a_fault_at_any_step_of_a_volume_leaves_nothing",
+        a_fault_at_any_step_of_a_volume_leaves_nothing,
+    ),
     ("a_volume_that_is_too_small_is_refused", a_volume_that_is_too_small_is_refused),
     (
         "volumes_of_a_killed_controller_are_cleaned_away",
@@ -117,6 +121,30 @@ fn disks_lie_on_volumes(_: Kind) {
     drop(guests);
     lab.close().expect("closed");
     fixture.assert_no_traces("after the end");
+}
+
+/// The file, the device, the file system, the mount and the view of libvirt can fail.
+fn a_fault_at_any_step_of_a_volume_leaves_nothing(_: Kind) {
+    let mut faults = 0;
+    for n in 1.. {
+        let fixture = Fixture::new();
+        let host = Arc::new(FaultyHost::failing_at(n));
+        let Ok(mut lab) = open_vm_lab_on(fixture.site(), Arc::clone(&host) as Arc<dyn Host>, shape()) else {
+            fixture.assert_no_traces(&format!("after fault {n}, while the lab opened"));
+            continue;
+        };
+        let made = lab.volume("g1", &ext4(DISK_MIB));
+        let failed = host.has_failed();
+        assert_eq!(made.is_err(), failed, "fault {n}");
+        drop(made);
+        lab.close().expect("closed");
+        fixture.assert_no_traces(&format!("after fault {n}"));
+        if !failed {
+            break;
+        }
+        faults += 1;
+    }
+    assert_eq!(faults, 5);
 }
 
 fn a_volume_that_is_too_small_is_refused(_: Kind) {
