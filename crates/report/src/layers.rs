@@ -167,11 +167,11 @@ fn signless(value: f64) -> String {
     if value < 0.0 { format!("\u{2212}{text}") } else { text }
 }
 
-/// A mean with its ends: `812 (800 to 824)`.
+/// The mean of an amount with its ends: `812 (800 to 824)`. No amount is below nothing, whatever few trials say.
 fn mean(mean: &Mean) -> String {
-    let ends = mean
-        .ends
-        .map_or_else(String::new, |(low, high)| format!(" ({} to {})", signless(low), signless(high)));
+    let ends = mean.ends.map_or_else(String::new, |(low, high)| {
+        format!(" ({} to {})", format::number(low.max(0.0)), format::number(high))
+    });
     format!("{}{ends}", format::number(mean.value))
 }
 

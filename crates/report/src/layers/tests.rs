@@ -212,6 +212,15 @@ fn a_ratio_that_is_not_known_has_no_digits_of_an_interval() {
 }
 
 #[test]
+fn no_amount_is_told_below_nothing() {
+    let few = Mean {
+        value: 337.8,
+        ends: Some((-101.8, 777.3)),
+    };
+    assert_eq!(mean(&few), "337.8 (0 to 777.3)");
+}
+
+#[test]
 fn the_steps_of_the_waterfall_stand_on_what_is_below() {
     let run = read(&fixture(&KINDS));
     let panels = panels(&Analysis::of(&run).layers);
