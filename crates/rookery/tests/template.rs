@@ -160,12 +160,13 @@ fn an_interrupted_build_ends_its_child_and_leaves_nothing() {
     // The child has said something: it is at work.
     let begun = lines.map_while(Result::ok).find(|line| line.contains("0 of 9"));
     assert!(begun.is_some());
-    assert!(lives(&child), "the grandchild is at work");
+    // Between its fork and its exec it has its parent's arguments.
+    assert!(comes_true(|| lives(&child)), "the grandchild is at work");
     interrupt(&build);
     let status = build.wait().expect("ended");
     assert_eq!(status.code(), Some(130));
     assert_eq!(workshop.left(), [""; 0]);
-    assert!(ends(&child), "the grandchild lives");
+    assert!(comes_true(|| !lives(&child)), "the grandchild lives");
 }
 
 /// Ask a child of ours to end, as Ctrl-C does.
@@ -183,11 +184,11 @@ fn lives(word: &str) -> bool {
         .any(|command| command.split('\0').any(|argument| argument == word))
 }
 
-/// Whether the processes with this word among their arguments end soon.
-fn ends(word: &str) -> bool {
+/// Whether it becomes so soon.
+fn comes_true(what: impl Fn() -> bool) -> bool {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
-        if !lives(word) {
+        if what() {
             return true;
         }
         thread::sleep(Duration::from_millis(5));
