@@ -4,9 +4,7 @@ mod common;
 
 use std::{
     fs,
-    process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
+    process::{Child, Command},
 };
 
 use common::{Place, measured, root_tests, text, tiny_study};
@@ -48,26 +46,8 @@ fn killed_in_its_trial(kind: &str) {
     let study = tiny_study(kind, "1", "")
         .replace("guests = [1, 2]", "guests = 1")
         .replace("repeats = 1", "repeats = 2");
-    let study = place.study("tiny.toml", &study.replace("steady = \"1s\"", "steady = \"4s\""));
-    let mut child = place
-        .rookery(&["run", &study])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("rookery starts");
-    let deadline = Instant::now() + Duration::from_secs(60);
-    let victim = loop {
-        assert!(Instant::now() < deadline, "no guest appeared");
-        if let Some(pid) = guest_processes(&child).first() {
-            break *pid;
-        }
-        assert!(
-            child.try_wait().expect("waits").is_none(),
-            "the run ended before its guest was seen"
-        );
-        sleep(Duration::from_millis(10));
-    };
-    sleep(Duration::from_millis(1500)); // into the load
+    let (mut child, events) = place.under_load(&study.replace("steady = \"1s\"", "steady = \"4s\""));
+    let victim = *guest_processes(&child).first().expect("a guest under load");
     assert!(
         Command::new("kill")
             .args(["-9", &victim.to_string()])
@@ -75,13 +55,13 @@ fn killed_in_its_trial(kind: &str) {
             .expect("kill")
             .success()
     );
-    let output = child.wait_with_output().expect("rookery ends");
+    let told: Vec<String> = events.collect();
+    child.wait().expect("rookery ends");
     let run = place.export();
     let trials = run["trials"].as_array().expect("trials");
-    let told = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
-    assert_eq!(trials.len(), 2, "{told}");
-    assert_eq!(trials[0]["status"], "failed", "{told}");
-    assert!(measured(&trials[1]), "the run goes on: {told}");
+    assert_eq!(trials.len(), 2, "{told:?}");
+    assert_eq!(trials[0]["status"], "failed", "{told:?}");
+    assert!(measured(&trials[1]), "the run goes on: {told:?}");
     assert!(run["reasons"].to_string().contains("died under load"), "{}", run["reasons"]);
     let audit = &run["audits"][0];
     assert_eq!(audit["killed"], 1, "{audit}");

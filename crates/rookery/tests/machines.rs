@@ -7,10 +7,9 @@ mod common;
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    process::Command,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use common::{Place, code, host_state, root_tests, text, tiny_study, went_to_its_end};
@@ -18,9 +17,6 @@ use serde_json::Value;
 
 /// The tests of this file look at the whole host: one at a time.
 static HOST: Mutex<()> = Mutex::new(());
-
-/// How long a machine may take to come under load on a busy host.
-const LIMIT: Duration = Duration::from_secs(900);
 
 fn alone() -> MutexGuard<'static, ()> {
     HOST.lock().unwrap_or_else(PoisonError::into_inner)
@@ -113,22 +109,6 @@ fn lamp_machines_walk_the_whole_road_and_leave_nothing() {
     assert_eq!(before, host_state(), "the host is as before");
 }
 
-/// Starts a study, and gives what its run tells until its load is steady.
-fn under_load(place: &Place, text_of: &str) -> (Child, impl Iterator<Item = String> + use<>) {
-    let study = place.study("machines.toml", text_of);
-    let mut child = place
-        .rookery(&["run", &study, "--json"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("rookery starts");
-    let mut events = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
-    let began = Instant::now();
-    while !events.next().expect("the load becomes steady").contains("\"steady\"") {
-        assert!(began.elapsed() < LIMIT, "no load came");
-    }
-    (child, events)
-}
-
 /// The emulators of the run in `place`.
 fn emulators(place: &Place) -> Vec<String> {
     let run = fs::read_dir(place.runs()).expect("runs").flatten().next().expect("a run");
@@ -156,7 +136,7 @@ fn a_machine_that_is_destroyed_under_load_has_every_order_that_its_users_were_to
     }
     let _alone = alone();
     let place = Place::new();
-    let (mut child, events) = under_load(&place, &lamp_study(1, "40s"));
+    let (mut child, events) = place.under_load(&lamp_study(1, "40s"));
     std::thread::sleep(Duration::from_secs(15));
     let victims = emulators(&place);
     assert_eq!(victims.len(), 1, "{victims:?}");
@@ -183,7 +163,7 @@ fn a_killed_run_of_machines_is_cleaned_away_and_resumed() {
     let _alone = alone();
     let place = Place::new();
     let before = host_state();
-    let (mut child, _) = under_load(&place, &study(2, "10s"));
+    let (mut child, _) = place.under_load(&study(2, "10s"));
     kill(&child.id().to_string());
     child.wait().expect("reaped");
     let clean = place.rookery(&["clean"]).output().expect("rookery starts");

@@ -392,6 +392,12 @@ fn lock_third(holder: &mut Database) {
         .expect("a locked row");
 }
 
+/// How often somebody has begun to wait for a row.
+fn lock_waits(root: &mut Database) -> i64 {
+    let counter = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_WAITS'";
+    number(root, counter)
+}
+
 #[test]
 fn a_purchase_that_waits_in_vain_is_tried_again_and_then_told_as_a_failure() {
     if skipped() {
@@ -403,10 +409,14 @@ fn a_purchase_that_waits_in_vain_is_tried_again_and_then_told_as_a_failure() {
     root.execute("SET GLOBAL innodb_lock_wait_timeout = 1").expect("a setting");
     let mut holder = shop.root();
     lock_third(&mut holder);
-    // Longer than one wait, shorter than all attempts together.
+    let before = lock_waits(&mut root);
     thread::scope(|scope| {
         let buyer = scope.spawn(|| shop.page(&purchase(7, &[2, 3], 1)));
-        thread::sleep(Duration::from_millis(1_500));
+        // The first attempt has waited in vain, the second waits.
+        while lock_waits(&mut root) < before + 2 {
+            assert!(!buyer.is_finished(), "it waits for the lock");
+            thread::sleep(Duration::from_millis(10));
+        }
         holder.execute("COMMIT").expect("released");
         let page = buyer.join().expect("no panic");
         assert_eq!(

@@ -7,11 +7,16 @@ pub(crate) mod orderentry;
 use std::{
     collections::BTreeSet,
     fs,
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
+
+/// How long a load may be in coming, where machines are translated on a busy host.
+const LOAD_LIMIT: Duration = Duration::from_secs(900);
 
 /// A private place: its own runs, a template cache shared by the tests of one binary.
 pub(crate) struct Place {
@@ -35,6 +40,22 @@ impl Place {
 
     pub(crate) fn runs(&self) -> PathBuf {
         self.dir.path().join("runs")
+    }
+
+    /// Start a study, and give what its run tells after its load has become steady.
+    pub(crate) fn under_load(&self, text_of: &str) -> (Child, impl Iterator<Item = String> + use<>) {
+        let study = self.study("loaded.toml", text_of);
+        let mut child = self
+            .rookery(&["run", &study, "--json"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("rookery starts");
+        let mut events = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        let began = Instant::now();
+        while !events.next().expect("the load becomes steady").contains("\"steady\"") {
+            assert!(began.elapsed() < LOAD_LIMIT, "no load came");
+        }
+        (child, events)
     }
 
     /// Write a study and return its path.
