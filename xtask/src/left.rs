@@ -113,7 +113,13 @@ mod tests {
     fn a_process_is_known_by_its_mark() {
         let (name, value) = mark();
         let mut child = process::Command::new("sleep").arg("60").env(name, value).spawn().expect("started");
-        let seen = processes();
+        let started = Instant::now();
+        let mut seen = processes();
+        // In the midst of its exec it has no environment yet.
+        while seen.is_empty() && started.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(5));
+            seen = processes();
+        }
         child.kill().expect("ended");
         child.wait().expect("gone");
         assert_eq!(seen, [format!("process {}: sleep 60", child.id())]);
