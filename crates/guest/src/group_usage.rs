@@ -91,6 +91,7 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use std::{
+        io::{Read, Write},
         os::unix::process::CommandExt,
         process::{Command, Stdio},
     };
@@ -106,7 +107,6 @@ mod tests {
             .spawn()
             .expect("sh");
         // What comes back went through the grandchild: it lives.
-        use std::io::{Read, Write};
         child.stdin.as_mut().expect("piped").write_all(b"x").expect("written");
         child.stdout.as_mut().expect("piped").read_exact(&mut [0]).expect("read");
         assert_eq!(family_probe(child.id())().len(), 3);
@@ -118,10 +118,13 @@ mod tests {
     fn a_group_is_seen_until_its_last_member_ends() {
         let mut child = Command::new("cat")
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .process_group(0)
             .spawn()
             .expect("cat");
+        // What comes back says that it is over its exec.
+        child.stdin.as_mut().expect("piped").write_all(b"x").expect("written");
+        child.stdout.as_mut().expect("piped").read_exact(&mut [0]).expect("read");
         let mut probe = group_usage_probe(child.id());
         assert!(probe().expect("lives").memory_bytes > 0);
         drop(child.stdin.take());
