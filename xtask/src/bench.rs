@@ -47,8 +47,28 @@ fn run_optimised(what: &str, args: &[String]) -> Result<(), String> {
         }
     };
     cargo(
-        &["build", "--release", "--quiet", "--package", "rookery", "--package", "xtask"],
+        &[
+            "build",
+            "--release",
+            "--quiet",
+            "--package",
+            "rookery",
+            "--package",
+            "xtask",
+        ],
         &[],
     )?;
-    cargo(&["run", "--release", "--quiet", "--package", "xtask", "--", "bench", what], args)
+    cargo(
+        &[
+            "run",
+            "--release",
+            "--quiet",
+            "--package",
+            "xtask",
+            "--",
+            "bench",
+            what,
+        ],
+        args,
+    )
 }

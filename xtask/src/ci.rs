@@ -32,7 +32,15 @@ fn checks() -> Result<(), String> {
     step(
         "lints",
         "cargo",
-        &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
         &[],
     )?;
     step(
@@ -42,7 +50,12 @@ fn checks() -> Result<(), String> {
         &[("RUSTDOCFLAGS", "-D warnings")],
     )?;
     // All of them, that one run shows all that fails.
-    step("tests", "cargo", &["test", "--workspace", "--locked", "--no-fail-fast"], &[])?;
+    step(
+        "tests",
+        "cargo",
+        &["test", "--workspace", "--locked", "--no-fail-fast"],
+        &[],
+    )?;
     odbc()
 }
 
@@ -75,7 +88,16 @@ fn odbc() -> Result<(), String> {
     step(
         "odbc tests",
         "cargo",
-        &["test", "-p", "rookery-oltp", "--features", "odbc", "--test", "odbc", "--locked"],
+        &[
+            "test",
+            "-p",
+            "rookery-oltp",
+            "--features",
+            "odbc",
+            "--test",
+            "odbc",
+            "--locked",
+        ],
         &[],
     )
 }
@@ -91,7 +113,8 @@ fn step(name: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> Resul
         .envs([left::mark()])
         .spawn()
         .map_err(|error| format!("cannot start {program}: {error}"))?;
-    let status = wait(&mut child, started).map_err(|error| format!("cannot wait for {program}: {error}"))?;
+    let status =
+        wait(&mut child, started).map_err(|error| format!("cannot wait for {program}: {error}"))?;
     if status.code() == Some(124) {
         return Err(format!(
             "{name} did not end within {} minutes; what ran at last is listed above",
@@ -99,9 +122,15 @@ fn step(name: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> Resul
         ));
     }
     if !status.success() {
-        return Err(format!("{name} failed ({status}); repeat it with: {program} {}", args.join(" ")));
+        return Err(format!(
+            "{name} failed ({status}); repeat it with: {program} {}",
+            args.join(" ")
+        ));
     }
-    println!("== {name}: done in {:.0} s", started.elapsed().as_secs_f64());
+    println!(
+        "== {name}: done in {:.0} s",
+        started.elapsed().as_secs_f64()
+    );
     Ok(())
 }
 
@@ -115,7 +144,9 @@ fn wait(child: &mut Child, started: Instant) -> std::io::Result<ExitStatus> {
         if !told && started.elapsed() + TELL >= LIMIT {
             told = true;
             println!("== about to be ended; what runs:");
-            let _ = Command::new("ps").args(["-eo", "pid,ppid,etimes,stat,args", "--forest"]).status();
+            let _ = Command::new("ps")
+                .args(["-eo", "pid,ppid,etimes,stat,args", "--forest"])
+                .status();
         }
         thread::sleep(Duration::from_millis(200));
     }

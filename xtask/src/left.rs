@@ -31,7 +31,11 @@ impl Before {
     pub(crate) fn compare(&self) -> Result<(), String> {
         let started = Instant::now();
         loop {
-            let left: Vec<String> = things().difference(&self.0).cloned().chain(processes()).collect();
+            let left: Vec<String> = things()
+                .difference(&self.0)
+                .cloned()
+                .chain(processes())
+                .collect();
             if left.is_empty() {
                 return Ok(());
             }
@@ -56,7 +60,11 @@ fn processes() -> Vec<String> {
             .then(|| {
                 let words = fs::read(directory.join("cmdline")).unwrap_or_default();
                 let words = String::from_utf8_lossy(&words).replace('\0', " ");
-                format!("process {}: {}", entry.file_name().to_string_lossy(), words.trim_end())
+                format!(
+                    "process {}: {}",
+                    entry.file_name().to_string_lossy(),
+                    words.trim_end()
+                )
             })
     };
     entries(Path::new("/proc")).filter_map(of).collect()
@@ -67,15 +75,24 @@ fn things() -> BTreeSet<String> {
     let mounts = mounts.lines().filter_map(|line| line.split(' ').nth(4));
     let mut things: BTreeSet<String> = mounts.map(|point| format!("mount {point}")).collect();
     let named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    things.extend(entries(Path::new("/run/netns")).map(|entry| format!("network namespace {}", named(&entry))));
+    things.extend(
+        entries(Path::new("/run/netns"))
+            .map(|entry| format!("network namespace {}", named(&entry))),
+    );
     for block in entries(Path::new("/sys/block")) {
         if let Ok(file) = fs::read_to_string(block.path().join("loop/backing_file")) {
-            things.insert(format!("loop device {} on {}", named(&block), file.trim_end()));
+            things.insert(format!(
+                "loop device {} on {}",
+                named(&block),
+                file.trim_end()
+            ));
         }
     }
     // Version 2 of control groups is one tree, version 1 one for each controller.
     let trees = entries(Path::new("/sys/fs/cgroup")).filter(|entry| entry.path().is_dir());
-    let roots = trees.map(|entry| entry.path()).chain(["/sys/fs/cgroup".into()]);
+    let roots = trees
+        .map(|entry| entry.path())
+        .chain(["/sys/fs/cgroup".into()]);
     for group in roots.flat_map(|root| entries(&root).collect::<Vec<_>>()) {
         if named(&group).starts_with("rookery") {
             things.insert(format!("control group {}", group.path().display()));
@@ -83,7 +100,10 @@ fn things() -> BTreeSet<String> {
     }
     for entry in entries(&std::env::temp_dir()) {
         let name = named(&entry);
-        if [".tmp", "rk-", "rookery"].iter().any(|ours| name.starts_with(ours)) {
+        if [".tmp", "rk-", "rookery"]
+            .iter()
+            .any(|ours| name.starts_with(ours))
+        {
             things.insert(format!("temporary {}", entry.path().display()));
         }
     }
@@ -103,16 +123,30 @@ mod tests {
     fn what_came_is_seen_and_what_was_there_is_not() {
         let before = Before::look();
         assert!(before.0.contains("mount /proc"), "{:?}", before.0);
-        let made = tempfile::Builder::new().prefix("rookery-left-").tempdir().expect("made");
+        let made = tempfile::Builder::new()
+            .prefix("rookery-left-")
+            .tempdir()
+            .expect("made");
         let now = things();
-        assert!(now.contains(&format!("temporary {}", made.path().display())), "{now:?}");
-        assert!(!before.0.contains(&format!("temporary {}", made.path().display())));
+        assert!(
+            now.contains(&format!("temporary {}", made.path().display())),
+            "{now:?}"
+        );
+        assert!(
+            !before
+                .0
+                .contains(&format!("temporary {}", made.path().display()))
+        );
     }
 
     #[test]
     fn a_process_is_known_by_its_mark() {
         let (name, value) = mark();
-        let mut child = process::Command::new("sleep").arg("60").env(name, value).spawn().expect("started");
+        let mut child = process::Command::new("sleep")
+            .arg("60")
+            .env(name, value)
+            .spawn()
+            .expect("started");
         let started = Instant::now();
         let mut seen = processes();
         // In the midst of its exec it has no environment yet.

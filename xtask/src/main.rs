@@ -1,6 +1,9 @@
 //! The workshop: `cargo xtask ci | tidy | bench`.
 
-#![allow(clippy::print_stdout, reason = "a task talks to the person who called it")]
+#![allow(
+    clippy::print_stdout,
+    reason = "a task talks to the person who called it"
+)]
 
 mod bench;
 mod ci;

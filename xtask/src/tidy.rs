@@ -9,7 +9,12 @@ use std::{
 
 /// Layers of the house, lowest first. A crate may depend on lower layers, and within a layer only on the crates before it.
 const LAYERS: &[&[&str]] = &[
-    &["rookery-workload", "rookery-stats", "rookery-study", "rookery-model"],
+    &[
+        "rookery-workload",
+        "rookery-stats",
+        "rookery-study",
+        "rookery-model",
+    ],
     &[
         "rookery-host",
         "rookery-guest",
@@ -54,8 +59,13 @@ pub(crate) fn run() -> Result<(), String> {
     let mut breaches = layer_breaches(root)?;
     let files = rust_files(root)?;
     for file in &files {
-        let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let name = file.strip_prefix(root).unwrap_or(file).display().to_string();
+        let text =
+            fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let name = file
+            .strip_prefix(root)
+            .unwrap_or(file)
+            .display()
+            .to_string();
         breaches.extend(file_breaches(&name, &text));
     }
     if breaches.is_empty() {
@@ -74,11 +84,17 @@ fn layer_breaches(root: &Path) -> Result<Vec<String>, String> {
         .current_dir(root)
         .output()
         .map_err(|error| format!("cargo metadata: {error}"))?;
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cargo metadata: {error}"))?;
     let rank: BTreeMap<&str, (usize, usize)> = LAYERS
         .iter()
         .enumerate()
-        .flat_map(|(layer, crates)| crates.iter().enumerate().map(move |(place, name)| (*name, (layer, place))))
+        .flat_map(|(layer, crates)| {
+            crates
+                .iter()
+                .enumerate()
+                .map(move |(place, name)| (*name, (layer, place)))
+        })
         .collect();
     let mut breaches = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {
@@ -87,18 +103,28 @@ fn layer_breaches(root: &Path) -> Result<Vec<String>, String> {
             continue;
         }
         let Some(own) = rank.get(name) else {
-            breaches.push(format!("crate {name} has no place in the layers of xtask/src/tidy.rs"));
+            breaches.push(format!(
+                "crate {name} has no place in the layers of xtask/src/tidy.rs"
+            ));
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let on = dependency["name"].as_str().unwrap_or_default();
             let for_tests = dependency["kind"].as_str() == Some("dev");
             match rank.get(on) {
-                Some(other) if !points_down(*own, *other) && !for_tests => breaches.push(format!("{name} depends upwards on {on}")),
-                Some(other) if STORE_READERS.contains(&name) && other.0 > 0 && !["rookery-store", "rookery-judge"].contains(&on) => {
+                Some(other) if !points_down(*own, *other) && !for_tests => {
+                    breaches.push(format!("{name} depends upwards on {on}"))
+                }
+                Some(other)
+                    if STORE_READERS.contains(&name)
+                        && other.0 > 0
+                        && !["rookery-store", "rookery-judge"].contains(&on) =>
+                {
                     breaches.push(format!("{name} reads the store alone but depends on {on}"));
                 }
-                None if OUTSIDE.contains(&on) && !for_tests => breaches.push(format!("{name} depends on {on} outside tests")),
+                None if OUTSIDE.contains(&on) && !for_tests => {
+                    breaches.push(format!("{name} depends on {on} outside tests"))
+                }
                 _ => {}
             }
         }
@@ -119,7 +145,9 @@ fn file_breaches(name: &str, text: &str) -> Vec<String> {
         MAX_FILE_LINES
     };
     if lines > limit {
-        breaches.push(format!("{name}: {lines} lines, more than {limit}: split it"));
+        breaches.push(format!(
+            "{name}: {lines} lines, more than {limit}: split it"
+        ));
     }
     if !text.starts_with("//!") && !text.starts_with("#!") {
         breaches.push(format!("{name}: does not open with a module comment"));
@@ -127,13 +155,18 @@ fn file_breaches(name: &str, text: &str) -> Vec<String> {
     if name.starts_with("xtask/src/tidy.rs") {
         return breaches;
     }
-    let pure = PURE.iter().any(|krate| name.starts_with(&format!("crates/{krate}/src/")));
+    let pure = PURE
+        .iter()
+        .any(|krate| name.starts_with(&format!("crates/{krate}/src/")));
     for (number, line) in text.lines().enumerate() {
         let at = format!("{name}:{}", number + 1);
         if line.trim_start().starts_with("#[cfg(test)]") {
             break; // tests may do what the code may not
         }
-        if ["todo!(", "unimplemented!(", "#[ignore"].iter().any(|word| line.contains(word)) {
+        if ["todo!(", "unimplemented!(", "#[ignore"]
+            .iter()
+            .any(|word| line.contains(word))
+        {
             breaches.push(format!("{at}: unfinished: {}", line.trim()));
         }
         if pure && !line.trim_start().starts_with("//") {
@@ -152,7 +185,9 @@ fn rust_files(root: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let mut open = vec![root.join("crates"), root.join("xtask")];
     while let Some(directory) = open.pop() {
-        for entry in fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))? {
+        for entry in
+            fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?
+        {
             let path = entry.map_err(|error| error.to_string())?.path();
             if path.is_dir() {
                 open.push(path);
@@ -182,7 +217,13 @@ mod tests {
         let text = "//! Doc.\nfn now() { Instant::now(); }\n";
         assert_eq!(file_breaches("crates/stats/src/x.rs", text).len(), 1);
         assert!(file_breaches("crates/lab/src/x.rs", text).is_empty());
-        assert!(file_breaches("crates/stats/src/x.rs", "//! Doc.\n#[cfg(test)]\nmod t { Instant::now(); }\n").is_empty());
+        assert!(
+            file_breaches(
+                "crates/stats/src/x.rs",
+                "//! Doc.\n#[cfg(test)]\nmod t { Instant::now(); }\n"
+            )
+            .is_empty()
+        );
     }
 
     #[test]

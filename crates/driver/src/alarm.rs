@@ -13,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 
 use tokio::io::{Interest, unix::AsyncFd};
 
@@ -150,7 +153,9 @@ mod tests {
     }
 
     fn seconds_left(alarms: &Alarms) -> i64 {
-        let left = timerfd_gettime(&*alarms.timer).expect("our own timer").it_value;
+        let left = timerfd_gettime(&*alarms.timer)
+            .expect("our own timer")
+            .it_value;
         left.tv_sec + i64::from(left.tv_nsec > 0)
     }
 
@@ -173,11 +178,20 @@ mod tests {
     #[test]
     fn those_of_one_millisecond_are_woken_together() {
         let alarms = alarms(Duration::from_secs(1_000));
-        for (at, row) in [(999_999_000_001, 0), (999_999_999_999, 1), (1_000_000_000_000, 2)] {
+        for (at, row) in [
+            (999_999_000_001, 0),
+            (999_999_999_999, 1),
+            (1_000_000_000_000, 2),
+        ] {
             alarms.set(at, row);
         }
         let queue = alarms.queue.borrow();
-        assert!(queue.iter().all(|&Reverse((at, _))| at == 1_000_000_000_000), "{queue:?}");
+        assert!(
+            queue
+                .iter()
+                .all(|&Reverse((at, _))| at == 1_000_000_000_000),
+            "{queue:?}"
+        );
     }
 
     #[test]

@@ -29,10 +29,16 @@ pub(crate) fn config(config: &Config) -> Result<(), DriverError> {
         return refuse("the driver has no CPU", "give it at least one");
     }
     if config.phases.steady.is_zero() {
-        return refuse("the measured window is empty", "let steady last at least some seconds");
+        return refuse(
+            "the measured window is empty",
+            "let steady last at least some seconds",
+        );
     }
     if config.timeout.is_zero() {
-        return refuse("the time limit of a request is zero", "allow at least some milliseconds");
+        return refuse(
+            "the time limit of a request is zero",
+            "allow at least some milliseconds",
+        );
     }
     if config.limits.header_bytes > MOST_HEADER_BYTES {
         return refuse("the limit on a head is above 65536 bytes", "lower it");
@@ -55,7 +61,11 @@ pub(crate) fn config(config: &Config) -> Result<(), DriverError> {
 /// Connections that may be open at once.
 pub(crate) fn connections(config: &Config) -> u64 {
     match &config.load {
-        Load::Closed => config.assignments.iter().map(|assignment| u64::from(assignment.users)).sum(),
+        Load::Closed => config
+            .assignments
+            .iter()
+            .map(|assignment| u64::from(assignment.users))
+            .sum(),
         Load::Open(load) => config.assignments.len() as u64 * u64::from(load.max_in_flight),
     }
 }
@@ -66,27 +76,45 @@ pub(crate) fn connections(config: &Config) -> u64 {
 /// [`DriverError::Config`].
 pub fn open_load(load: &OpenLoad, guests: usize, threads: usize) -> Result<(), DriverError> {
     let refuse = |what: String, mend| Err(DriverError::Config { what, mend });
-    if let Some(rate) = rates(&load.profile).into_iter().find(|rate| !(0.0..=MOST_RATE).contains(rate)) {
+    if let Some(rate) = rates(&load.profile)
+        .into_iter()
+        .find(|rate| !(0.0..=MOST_RATE).contains(rate))
+    {
         return refuse(
             format!("{rate} is no rate of arrivals"),
             "write arrivals per second from 0 to ten million",
         );
     }
-    if let Profile::Swing { amplitude, period, .. } = &load.profile
+    if let Profile::Swing {
+        amplitude, period, ..
+    } = &load.profile
         && (!(0.0..=1.0).contains(amplitude) || period.is_zero())
     {
         let what = format!("a rate cannot swing by {amplitude} of its mean in {period:?}");
-        return refuse(what, "let it swing by 0 to 1 of its mean, with a period above zero");
+        return refuse(
+            what,
+            "let it swing by 0 to 1 of its mean, with a period above zero",
+        );
     }
     if !load.weights.is_empty() && load.weights.len() != guests {
         let what = format!("{} weights for {guests} guests", load.weights.len());
         return refuse(what, "give one weight for each guest, or none");
     }
-    if let Some(weight) = load.weights.iter().find(|weight| !(weight.is_finite() && **weight > 0.0)) {
-        return refuse(format!("{weight} is no weight"), "write a number above zero");
+    if let Some(weight) = load
+        .weights
+        .iter()
+        .find(|weight| !(weight.is_finite() && **weight > 0.0))
+    {
+        return refuse(
+            format!("{weight} is no weight"),
+            "write a number above zero",
+        );
     }
     if (load.max_in_flight as usize) < threads {
-        let what = format!("at most {} visitors at a guest, by {threads} driver CPUs", load.max_in_flight);
+        let what = format!(
+            "at most {} visitors at a guest, by {threads} driver CPUs",
+            load.max_in_flight
+        );
         return refuse(what, "allow at least one visitor for each driver CPU");
     }
     match load.visit {
@@ -94,7 +122,10 @@ pub fn open_load(load: &OpenLoad, guests: usize, threads: usize) -> Result<(), D
             format!("visitors cannot go on with the probability {probability}"),
             "write a number from 0 to below 1",
         ),
-        Visit::Acts(0) => refuse("visitors that never act".to_owned(), "let a visit have at least one act"),
+        Visit::Acts(0) => refuse(
+            "visitors that never act".to_owned(),
+            "let a visit have at least one act",
+        ),
         _ => Ok(()),
     }
 }
@@ -110,7 +141,9 @@ fn rates(profile: &Profile) -> Vec<f64> {
 }
 
 fn check_assignment(config: &Config, assignment: &Assignment) -> Result<(), DriverError> {
-    let allowed = config.network.is_some() || is_loopback(assignment.target) || config.confirmed_targets.contains(&assignment.target);
+    let allowed = config.network.is_some()
+        || is_loopback(assignment.target)
+        || config.confirmed_targets.contains(&assignment.target);
     if !allowed {
         return Err(DriverError::ForeignTarget {
             guest: assignment.guest.clone(),
@@ -127,7 +160,10 @@ fn check_assignment(config: &Config, assignment: &Assignment) -> Result<(), Driv
         return Ok(());
     }
     Err(DriverError::Config {
-        what: format!("guest `{}`: {text:?} cannot stand in a request line", assignment.guest),
+        what: format!(
+            "guest `{}`: {text:?} cannot stand in a request line",
+            assignment.guest
+        ),
         mend: "write visible ASCII only, percent-encoded, and begin a path with `/`",
     })
 }
@@ -179,7 +215,9 @@ pub(crate) mod tests {
                 guest: "g".to_owned(),
                 target: target.parse().expect("an address"),
                 users: 1,
-                script: Script::Page { path: path.to_owned() },
+                script: Script::Page {
+                    path: path.to_owned(),
+                },
             }],
             network: None,
             cpus: vec![0],
@@ -203,7 +241,12 @@ pub(crate) mod tests {
 
     #[test]
     fn only_loopback_confirmed_and_lab_targets_pass() {
-        for own in ["127.0.0.1:80", "127.77.3.4:8080", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
+        for own in [
+            "127.0.0.1:80",
+            "127.77.3.4:8080",
+            "[::1]:80",
+            "[::ffff:127.0.0.1]:80",
+        ] {
             assert!(config(&config_for(own, "/")).is_ok(), "{own}");
         }
         for foreign in [
@@ -214,12 +257,18 @@ pub(crate) mod tests {
             "[::ffff:10.0.0.1]:80",
         ] {
             let refused = config(&config_for(foreign, "/"));
-            assert!(matches!(refused, Err(DriverError::ForeignTarget { .. })), "{foreign}");
+            assert!(
+                matches!(refused, Err(DriverError::ForeignTarget { .. })),
+                "{foreign}"
+            );
             let mut confirmed = config_for(foreign, "/");
             confirmed.confirmed_targets = vec![confirmed.assignments[0].target];
             assert!(config(&confirmed).is_ok(), "{foreign}");
             confirmed.confirmed_targets = vec!["10.0.0.1:81".parse().expect("an address")];
-            assert!(config(&confirmed).is_err(), "another port is another target");
+            assert!(
+                config(&confirmed).is_err(),
+                "another port is another target"
+            );
             confirmed.network = Some("/run/netns/lab".into());
             assert!(config(&confirmed).is_ok(), "inside the lab network");
         }
@@ -229,7 +278,10 @@ pub(crate) mod tests {
     fn a_path_cannot_smuggle_a_second_request() {
         for path in ["", "x", "/a b", "/a\r\nHost: x", "/\u{e9}"] {
             assert!(
-                matches!(config(&config_for("127.0.0.1:80", path)), Err(DriverError::Config { .. })),
+                matches!(
+                    config(&config_for("127.0.0.1:80", path)),
+                    Err(DriverError::Config { .. })
+                ),
                 "{path:?}"
             );
         }
@@ -255,9 +307,23 @@ pub(crate) mod tests {
         assert_eq!(refusal(|_| {}), None);
         type Change = fn(&mut OpenLoad);
         let cases: [(Change, &str); 9] = [
-            (|load| load.profile = Profile::Constant(f64::NAN), "NaN is no rate"),
-            (|load| load.profile = Profile::Ramp { from: 1.0, to: -1.0 }, "-1 is no rate"),
-            (|load| load.profile = Profile::Constant(f64::INFINITY), "inf is no rate"),
+            (
+                |load| load.profile = Profile::Constant(f64::NAN),
+                "NaN is no rate",
+            ),
+            (
+                |load| {
+                    load.profile = Profile::Ramp {
+                        from: 1.0,
+                        to: -1.0,
+                    }
+                },
+                "-1 is no rate",
+            ),
+            (
+                |load| load.profile = Profile::Constant(f64::INFINITY),
+                "inf is no rate",
+            ),
             (
                 |load| {
                     load.profile = Profile::Swing {
@@ -268,15 +334,24 @@ pub(crate) mod tests {
                 },
                 "cannot swing by 1.5",
             ),
-            (|load| load.weights = vec![1.0, 1.0], "2 weights for 1 guests"),
+            (
+                |load| load.weights = vec![1.0, 1.0],
+                "2 weights for 1 guests",
+            ),
             (|load| load.weights = vec![0.0], "0 is no weight"),
             (|load| load.max_in_flight = 0, "at most 0 visitors"),
-            (|load| load.visit = Visit::Continue { probability: 1.0 }, "the probability 1"),
+            (
+                |load| load.visit = Visit::Continue { probability: 1.0 },
+                "the probability 1",
+            ),
             (|load| load.visit = Visit::Acts(0), "never act"),
         ];
         for (change, expected) in cases {
             let refused = refusal(change);
-            assert!(refused.as_ref().is_some_and(|text| text.contains(expected)), "{refused:?}");
+            assert!(
+                refused.as_ref().is_some_and(|text| text.contains(expected)),
+                "{refused:?}"
+            );
         }
     }
 
@@ -284,6 +359,9 @@ pub(crate) mod tests {
     fn impossible_numbers_of_users_are_refused_with_the_limit() {
         let refused = descriptors(u64::from(u32::MAX));
         let limit = getrlimit(Resource::Nofile).maximum;
-        assert_eq!(refused.is_err(), limit.is_some_and(|limit| limit < u64::from(u32::MAX)));
+        assert_eq!(
+            refused.is_err(),
+            limit.is_some_and(|limit| limit < u64::from(u32::MAX))
+        );
     }
 }

@@ -81,7 +81,10 @@ fn pin(cpu: u32) -> io::Result<()> {
 
 fn enter(path: &Path) -> io::Result<()> {
     let namespace = File::open(path)?;
-    Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?)
+    Ok(move_into_link_name_space(
+        namespace.as_fd(),
+        Some(LinkNameSpaceType::Network),
+    )?)
 }
 
 /// What the threads of a driver do.
@@ -123,7 +126,10 @@ pub fn together<W: Work, S>(
             let (go, word) = mpsc::channel::<Clock>();
             let ready = ready.clone();
             let body = move || {
-                let prepared = posts.take(index).map_err(W::Error::from).and_then(|()| work.prepare(index));
+                let prepared = posts
+                    .take(index)
+                    .map_err(W::Error::from)
+                    .and_then(|()| work.prepare(index));
                 let (prepared, report) = match prepared {
                     Ok((prepared, report)) => (Some(prepared), Ok(report)),
                     Err(error) => (None, Err(error)),
@@ -142,7 +148,11 @@ pub fn together<W: Work, S>(
         // Leaving early drops every `go`: no thread begins unless all are ready.
         let reports = threads
             .iter()
-            .map(|_| prepared.recv().map_err(|_| W::Error::from(DriverError::Panicked))?)
+            .map(|_| {
+                prepared
+                    .recv()
+                    .map_err(|_| W::Error::from(DriverError::Panicked))?
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let clock = start(reports)?;
         let threads: Vec<_> = threads
@@ -152,8 +162,13 @@ pub fn together<W: Work, S>(
                 thread
             })
             .collect();
-        let seen = watch(clock, &|| threads.iter().all(thread::ScopedJoinHandle::is_finished));
-        let harvests: Option<Vec<_>> = threads.into_iter().map(|thread| thread.join().ok().flatten()).collect();
+        let seen = watch(clock, &|| {
+            threads.iter().all(thread::ScopedJoinHandle::is_finished)
+        });
+        let harvests: Option<Vec<_>> = threads
+            .into_iter()
+            .map(|thread| thread.join().ok().flatten())
+            .collect();
         Ok((harvests.ok_or(DriverError::Panicked)?, seen))
     })
 }
@@ -175,7 +190,10 @@ pub struct Board {
 
 impl Board {
     pub(crate) fn tallies(&self) -> Vec<OrderTally> {
-        self.tallies.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.tallies
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(crate) fn set_tallies(&self, tallies: Vec<OrderTally>) {
@@ -216,7 +234,9 @@ impl Control {
     /// What was measured of `window`.
     #[must_use]
     pub fn measured(&self, window: Span) -> Span {
-        let end = self.ended().map_or(window.end, |cut| window.end.min(cut.max(window.start)));
+        let end = self
+            .ended()
+            .map_or(window.end, |cut| window.end.min(cut.max(window.start)));
         Span { end, ..window }
     }
 }
@@ -293,7 +313,13 @@ pub struct Attended {
 }
 
 /// Looks after a thread's users until the end: sweeps, samples of the own CPU use, the board.
-pub async fn attend(station: &impl Station, phases: &Phases, clock: Clock, control: &Control, board: &Board) -> Attended {
+pub async fn attend(
+    station: &impl Station,
+    phases: &Phases,
+    clock: Clock,
+    control: &Control,
+    board: &Board,
+) -> Attended {
     let (mut load_end, mut drain) = (nanos(phases.load_end()), nanos(phases.drain));
     let mut window = window(phases);
     let (mut at_start, mut at_end) = (None, None);
@@ -317,11 +343,13 @@ pub async fn attend(station: &impl Station, phases: &Phases, clock: Clock, contr
         station.publish(board, standing, now, control.tallies);
         let quiet = standing.busy == 0 && !station.expects();
         if now >= load_end && (quiet || now >= load_end + drain) {
-            let (from, to): (CpuUse, CpuUse) = (at_start.unwrap_or_default(), at_end.unwrap_or_default());
+            let (from, to): (CpuUse, CpuUse) =
+                (at_start.unwrap_or_default(), at_end.unwrap_or_default());
             let cpu = to.since(from);
             return Attended { now, cpu, standing };
         }
-        let moments = [window.start, window.end, load_end].map(|at| if at > now { at } else { Nanos::MAX });
+        let moments =
+            [window.start, window.end, load_end].map(|at| if at > now { at } else { Nanos::MAX });
         next = moments.into_iter().fold(now + nanos(SWEEP), Nanos::min);
     }
 }
@@ -338,7 +366,9 @@ pub fn window(phases: &Phases) -> Span {
 /// When user `user` of `of` appears and when it stops: evenly over ramp-up, and in the same order over the second half of ramp-down.
 #[must_use]
 pub fn life(phases: &Phases, user: u32, of: u32) -> (Nanos, Nanos) {
-    let share = |span: Nanos, part: u32| (u128::from(span) * u128::from(part) / u128::from(of.max(1))) as Nanos;
+    let share = |span: Nanos, part: u32| {
+        (u128::from(span) * u128::from(part) / u128::from(of.max(1))) as Nanos
+    };
     let half = nanos(phases.ramp_down) / 2;
     let stops = nanos(phases.load_end()) - half + share(half, user + 1);
     (share(nanos(phases.ramp_up), user), stops)
@@ -364,7 +394,12 @@ pub struct Watch<'a> {
 impl Watch<'_> {
     /// Look until all threads are done, and tell `progress` once per second, or at every look where orders are told: the lines that are
     /// made of them are due at times of their own. The reason if the load was ended early.
-    pub fn look(&self, stop: &AtomicBool, progress: &dyn Fn(Progress, &[OrderTally]), done: &dyn Fn() -> bool) -> Option<String> {
+    pub fn look(
+        &self,
+        stop: &AtomicBool,
+        progress: &dyn Fn(Progress, &[OrderTally]),
+        done: &dyn Fn() -> bool,
+    ) -> Option<String> {
         let mut aborted = None;
         let mut failing_since = None;
         let (mut reported, mut requests, mut errors) = (0, 0, 0);
@@ -418,12 +453,19 @@ impl Watch<'_> {
             all.resize(self.guests, OrderTally::default());
         }
         for board in self.boards {
-            all.iter_mut().zip(board.tallies()).for_each(|(tally, part)| tally.merge(&part));
+            all.iter_mut()
+                .zip(board.tallies())
+                .for_each(|(tally, part)| tally.merge(&part));
         }
         all
     }
 
-    fn reason_to_stop(&self, stop: &AtomicBool, now: Nanos, failing_since: &mut Option<Nanos>) -> Option<String> {
+    fn reason_to_stop(
+        &self,
+        stop: &AtomicBool,
+        now: Nanos,
+        failing_since: &mut Option<Nanos>,
+    ) -> Option<String> {
         if stop.load(Relaxed) {
             return Some("stopped on request".to_owned());
         }
@@ -434,7 +476,12 @@ impl Watch<'_> {
             return None;
         }
         let since = *failing_since.get_or_insert(now);
-        (now - since >= self.all_failing).then(|| format!("all {started} users failed for {:.0} s", seconds(self.all_failing)))
+        (now - since >= self.all_failing).then(|| {
+            format!(
+                "all {started} users failed for {:.0} s",
+                seconds(self.all_failing)
+            )
+        })
     }
 
     fn sum(&self, of: impl Fn(&Board) -> u64) -> u64 {

@@ -115,7 +115,10 @@ impl Desk {
 
     /// The trial is over: whoever was due and never acted. The first list was never received, the second waits at its place.
     pub(crate) fn close(&self) -> (Vec<Arrival>, Vec<Arrival>) {
-        (self.schedule.rest(), self.seated.take().into_iter().flatten().collect())
+        (
+            self.schedule.rest(),
+            self.seated.take().into_iter().flatten().collect(),
+        )
     }
 }
 
@@ -135,7 +138,14 @@ pub(crate) async fn receive(worker: Rc<Worker>, sites: Vec<Rc<Site>>, load: Open
                     worker.desk.seat(row as u32, arrival);
                     let nobody = Shopper::new(seed, arrival.guest as u32, 0);
                     let site = Rc::clone(&sites[arrival.guest]);
-                    let visitors = User::new(Rc::clone(&worker), site, row, nobody, arrival.at, Nanos::MAX);
+                    let visitors = User::new(
+                        Rc::clone(&worker),
+                        site,
+                        row,
+                        nobody,
+                        arrival.at,
+                        Nanos::MAX,
+                    );
                     tokio::task::spawn_local(visitors.receive(seed, load.visit));
                 }
                 Place::None => worker.turn_away(arrival),
@@ -188,9 +198,15 @@ mod tests {
             &config(Profile::Constant(10.0), Arrivals::Uniform, 2, 1),
             Share { thread: 0, of: 1 },
         );
-        assert_eq!([desk.place(0), desk.place(0), desk.place(0)], [Place::New, Place::New, Place::None]);
+        assert_eq!(
+            [desk.place(0), desk.place(0), desk.place(0)],
+            [Place::New, Place::New, Place::None]
+        );
         desk.leave(7, 0);
-        assert_eq!([desk.place(0), desk.place(0)], [Place::Free(7), Place::None]);
+        assert_eq!(
+            [desk.place(0), desk.place(0)],
+            [Place::Free(7), Place::None]
+        );
         assert_eq!(desk.place(1), Place::New, "another guest has its own");
     }
 
@@ -202,8 +218,15 @@ mod tests {
         );
         assert!(desk.schedule.next_at().is_some());
         desk.schedule.cut(0);
-        assert_eq!((desk.schedule.next_at(), desk.close()), (None, (Vec::new(), Vec::new())));
-        assert_eq!(Desk::default().schedule.next_at(), None, "nobody comes to a closed load");
+        assert_eq!(
+            (desk.schedule.next_at(), desk.close()),
+            (None, (Vec::new(), Vec::new()))
+        );
+        assert_eq!(
+            Desk::default().schedule.next_at(),
+            None,
+            "nobody comes to a closed load"
+        );
     }
 
     proptest! {

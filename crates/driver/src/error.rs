@@ -38,7 +38,9 @@ pub enum DriverError {
         limit: u64,
     },
     /// A driver thread could not be pinned.
-    #[error("driver::pin: cannot pin a driver thread to CPU {cpu}: {source}; choose a CPU that this process may use (taskset -p $$)")]
+    #[error(
+        "driver::pin: cannot pin a driver thread to CPU {cpu}: {source}; choose a CPU that this process may use (taskset -p $$)"
+    )]
     Pin {
         /// The CPU.
         cpu: u32,
@@ -54,9 +56,13 @@ pub enum DriverError {
         source: io::Error,
     },
     /// The kernel refused a thread, an event queue or the like.
-    #[error("driver::start: cannot start a driver thread: {0}; free memory, processes or file descriptors and try again")]
+    #[error(
+        "driver::start: cannot start a driver thread: {0}; free memory, processes or file descriptors and try again"
+    )]
     Start(#[source] io::Error),
     /// A bug of the driver.
-    #[error("driver::internal: a driver thread panicked; the trial has no result. Please report it")]
+    #[error(
+        "driver::internal: a driver thread panicked; the trial has no result. Please report it"
+    )]
     Panicked,
 }

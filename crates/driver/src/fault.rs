@@ -81,7 +81,9 @@ impl Fault {
 
     pub(crate) fn receiving(error: &io::Error) -> Self {
         let sub_class = match error.kind() {
-            io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => "recv-reset",
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe => "recv-reset",
             io::ErrorKind::TimedOut => "recv-timeout",
             _ => "recv",
         };

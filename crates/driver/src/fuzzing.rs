@@ -14,7 +14,8 @@ pub type Read = Option<(u16, Vec<u8>, Vec<u8>)>;
 /// Read one answer from bytes that come in pieces of `piece` bytes (at least 1), after which the server closes.
 #[must_use]
 pub fn http_answer(bytes: &[u8], piece: usize, limits: Limits) -> Read {
-    let (mut cookies, mut pool, mut assembler) = (Cookies::default(), Pool::default(), Assembler::new());
+    let (mut cookies, mut pool, mut assembler) =
+        (Cookies::default(), Pool::default(), Assembler::new());
     for part in bytes.chunks(piece) {
         let mut feeding = Feeding {
             limits,
@@ -26,7 +27,10 @@ pub fn http_answer(bytes: &[u8], piece: usize, limits: Limits) -> Read {
             return Some(read(answer, part, &cookies));
         }
     }
-    assembler.close(Keep::Body).ok().map(|answer| read(answer, &[], &cookies))
+    assembler
+        .close(Keep::Body)
+        .ok()
+        .map(|answer| read(answer, &[], &cookies))
 }
 
 fn read(answer: Answer, last: &[u8], cookies: &Cookies) -> (u16, Vec<u8>, Vec<u8>) {

@@ -42,7 +42,10 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new(guest: u32) -> Self {
-        Self { guest, ..Self::default() }
+        Self {
+            guest,
+            ..Self::default()
+        }
     }
 
     /// A request begins; it may take until `deadline`.
@@ -72,7 +75,11 @@ impl Row {
     /// What wakes the user.
     pub(crate) fn wake_by(&mut self, context: &Context<'_>) {
         // A user is one task for life: its waker is cloned once.
-        if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+        if !self
+            .waker
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(context.waker()))
+        {
             self.waker = Some(context.waker().clone());
         }
     }
@@ -115,9 +122,17 @@ mod tests {
         row.end(true);
         row.begin(open, 300);
         row.sweep(200);
-        assert_eq!(row.poll_overdue(&context), Poll::Pending, "the next request has its own limit");
+        assert_eq!(
+            row.poll_overdue(&context),
+            Poll::Pending,
+            "the next request has its own limit"
+        );
         row.end(false);
         row.sweep(1_000);
-        assert_eq!(row.poll_overdue(&context), Poll::Pending, "a request that ended is never overdue");
+        assert_eq!(
+            row.poll_overdue(&context),
+            Poll::Pending,
+            "a request that ended is never overdue"
+        );
     }
 }

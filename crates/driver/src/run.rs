@@ -6,7 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_stats::{ArrivalCounts, DriverQuality, GuestMeasurement, Latencies, Measurement, Mode, Pacing, Window};
+use rookery_stats::{
+    ArrivalCounts, DriverQuality, GuestMeasurement, Latencies, Measurement, Mode, Pacing, Window,
+};
 
 use crate::{
     check,
@@ -76,7 +78,12 @@ pub struct Progress {
 /// # Errors
 /// When nothing was sent: a foreign target, a configuration that cannot work, too few file descriptors, a CPU or network namespace that
 /// cannot be had; or [`DriverError::Panicked`]. Failures of requests are no errors: they are counted in the measurement.
-pub fn run(config: &Config, start: Instant, stop: &AtomicBool, progress: &(dyn Fn(Progress) + Sync)) -> Result<Measurement, DriverError> {
+pub fn run(
+    config: &Config,
+    start: Instant,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Measurement, DriverError> {
     perform(config, start, stop, &|now, _| progress(now), false)
 }
 
@@ -123,7 +130,12 @@ fn perform(
         all_failing: ALL_FAILING,
         guests: config.assignments.len(),
     };
-    let (harvests, aborted) = together(posts, &parts, |_| Ok(clock), |_, done| watch.look(stop, progress, done))?;
+    let (harvests, aborted) = together(
+        posts,
+        &parts,
+        |_| Ok(clock),
+        |_, done| watch.look(stop, progress, done),
+    )?;
     let span = control.measured(window(&config.phases));
     Ok(measurement(config, span, harvests, aborted))
 }
@@ -155,11 +167,20 @@ pub struct OutlinedGuest<'a> {
 }
 
 /// Merge the harvests of all threads.
-pub(crate) fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>, aborted: Option<String>) -> Measurement {
+pub(crate) fn measurement(
+    config: &Config,
+    window: Span,
+    harvests: Vec<Harvest>,
+    aborted: Option<String>,
+) -> Measurement {
     let (mode, pacing) = mode(config);
     let guests = config.assignments.iter().map(|assignment| OutlinedGuest {
         name: &assignment.guest,
-        users: if mode == Mode::Closed { assignment.users } else { 0 },
+        users: if mode == Mode::Closed {
+            assignment.users
+        } else {
+            0
+        },
         operations: operations(&assignment.script),
     });
     let outline = Outline {
@@ -178,7 +199,12 @@ pub(crate) fn measurement(config: &Config, window: Span, harvests: Vec<Harvest>,
 impl Outline<'_> {
     /// Merge the harvests of all threads.
     #[must_use]
-    pub fn measurement(&self, window: Span, harvests: Vec<Harvest>, aborted: Option<String>) -> Measurement {
+    pub fn measurement(
+        &self,
+        window: Span,
+        harvests: Vec<Harvest>,
+        aborted: Option<String>,
+    ) -> Measurement {
         let mut driver = quality(self.cpus, &harvests);
         driver.arrivals = self.open.map(|load| arrivals(load, &harvests));
         let mut by_guest: Vec<Vec<Recorder>> = self.guests.iter().map(|_| Vec::new()).collect();
@@ -187,11 +213,16 @@ impl Outline<'_> {
                 parts.push(recorder);
             }
         }
-        let merged = self
-            .guests
-            .iter()
-            .zip(by_guest)
-            .map(|(guest, parts)| record::guest(guest.name, guest.users, guest.operations, window, self.pacing, parts));
+        let merged = self.guests.iter().zip(by_guest).map(|(guest, parts)| {
+            record::guest(
+                guest.name,
+                guest.users,
+                guest.operations,
+                window,
+                self.pacing,
+                parts,
+            )
+        });
         let (guests, populations): (Vec<GuestMeasurement>, Vec<Population>) = merged.unzip();
         driver.little_error = little_error(&populations);
         Measurement {
@@ -249,13 +280,23 @@ fn quality(cpus: &[u32], harvests: &[Harvest]) -> DriverQuality {
     harvests.iter().for_each(|harvest| lag.merge(&harvest.lag));
     let sum = |of: fn(&Harvest) -> u64| harvests.iter().map(of).sum::<u64>();
     let ran = sum(|harvest| harvest.cpu.ran);
-    let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    let ratio = |part: u64, whole: u64| {
+        if whole == 0 {
+            0.0
+        } else {
+            part as f64 / whole as f64
+        }
+    };
     let first = harvests
         .iter()
         .filter_map(|harvest| harvest.connecting)
         .map(|(first, _)| first)
         .min();
-    let last = harvests.iter().filter_map(|harvest| harvest.connecting).map(|(_, last)| last).max();
+    let last = harvests
+        .iter()
+        .filter_map(|harvest| harvest.connecting)
+        .map(|(_, last)| last)
+        .max();
     DriverQuality {
         cpus: cpus.to_vec(),
         cpu_share: ratio(ran, sum(|harvest| harvest.cpu.wall)),
@@ -266,7 +307,9 @@ fn quality(cpus: &[u32], harvests: &[Harvest]) -> DriverQuality {
         lag_p99_us: lag.percentile_us(99.0).unwrap_or(0),
         lag_max_us: lag.max_us().unwrap_or(0),
         unconnected_users: harvests.iter().map(|harvest| harvest.unconnected).sum(),
-        connect_s: first.zip(last).map_or(0.0, |(first, last)| seconds(last - first)),
+        connect_s: first
+            .zip(last)
+            .map_or(0.0, |(first, last)| seconds(last - first)),
         little_error: 0.0,
         connections: sum(|harvest| harvest.connections),
         idle_retries: sum(|harvest| harvest.idle_retries),

@@ -56,10 +56,18 @@ mod tests {
 
     #[test]
     fn a_request_is_complete() {
-        let site = Site::new(([127, 0, 0, 1], 8080).into(), Script::Page { path: "/x".to_owned() });
+        let site = Site::new(
+            ([127, 0, 0, 1], 8080).into(),
+            Script::Page {
+                path: "/x".to_owned(),
+            },
+        );
         let mut out = b"left over".to_vec();
         site.render(&mut out, |out| out.extend_from_slice(b"/x?y=1"), b"a=1");
-        assert_eq!(out, b"GET /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nCookie: a=1\r\n\r\n");
+        assert_eq!(
+            out,
+            b"GET /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nCookie: a=1\r\n\r\n"
+        );
         site.render(&mut out, |out| out.push(b'/'), b"");
         assert_eq!(out, b"GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n");
     }

@@ -98,10 +98,22 @@ impl Work for Parts<'_> {
             match &self.config.load {
                 Load::Closed => deal.spawn(self.config, &worker, &sites),
                 Load::Open(load) => {
-                    tokio::task::spawn_local(desk::receive(Rc::clone(&worker), sites, load.clone(), self.config.seed));
+                    tokio::task::spawn_local(desk::receive(
+                        Rc::clone(&worker),
+                        sites,
+                        load.clone(),
+                        self.config.seed,
+                    ));
                 }
             }
-            let end = attend(&*worker, &self.config.phases, clock, self.control, &self.boards[index]).await;
+            let end = attend(
+                &*worker,
+                &self.config.phases,
+                clock,
+                self.control,
+                &self.boards[index],
+            )
+            .await;
             harvest(&worker, end)
         })
     }
@@ -150,7 +162,9 @@ impl Deal {
             .assignments
             .iter()
             .enumerate()
-            .flat_map(|(guest, assignment)| (0..assignment.users).map(move |user| Dealt { guest, user }));
+            .flat_map(|(guest, assignment)| {
+                (0..assignment.users).map(move |user| Dealt { guest, user })
+            });
         Self {
             users: all.skip(thread).step_by(config.cpus.len()).collect(),
         }
@@ -161,7 +175,14 @@ impl Deal {
             let of = config.assignments[dealt.guest].users;
             let (starts, stops) = life(&config.phases, dealt.user, of);
             let shopper = Shopper::new(config.seed, dealt.guest as u32, dealt.user);
-            let user = User::new(Rc::clone(worker), Rc::clone(&sites[dealt.guest]), row, shopper, starts, stops);
+            let user = User::new(
+                Rc::clone(worker),
+                Rc::clone(&sites[dealt.guest]),
+                row,
+                shopper,
+                starts,
+                stops,
+            );
             tokio::task::spawn_local(user.live());
         }
     }

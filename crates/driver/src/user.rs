@@ -54,7 +54,14 @@ pub(crate) struct User {
 }
 
 impl User {
-    pub(crate) fn new(worker: Rc<Worker>, site: Rc<Site>, row: usize, shopper: Shopper, starts: Nanos, stops: Nanos) -> Self {
+    pub(crate) fn new(
+        worker: Rc<Worker>,
+        site: Rc<Site>,
+        row: usize,
+        shopper: Shopper,
+        starts: Nanos,
+        stops: Nanos,
+    ) -> Self {
         Self {
             worker,
             site,
@@ -147,7 +154,11 @@ impl User {
                 done,
                 service: self.service,
             };
-            let outcome = if outcome.is_ok() { Outcome::Success } else { Outcome::Failure };
+            let outcome = if outcome.is_ok() {
+                Outcome::Success
+            } else {
+                Outcome::Failure
+            };
             self.worker.open_order(self.row, None);
             self.worker.recorder(self.row).order(timing, outcome);
         }
@@ -184,8 +195,18 @@ impl User {
     ) -> Result<(T, Nanos), Failed> {
         let intended = self.intended;
         let sent = self.now();
-        self.worker.begin(self.row, Open { operation, intended, sent });
-        let answer = self.connection.exchange(&self.worker, self.row, &self.site, ask).await;
+        self.worker.begin(
+            self.row,
+            Open {
+                operation,
+                intended,
+                sent,
+            },
+        );
+        let answer = self
+            .connection
+            .exchange(&self.worker, self.row, &self.site, ask)
+            .await;
         let done = self.now();
         let timing = Timing {
             intended,
@@ -196,8 +217,11 @@ impl User {
         self.intended = done;
         self.service += timing.service;
         let judged = answer.and_then(|answer| judge_answer(&self.worker, answer, judge));
-        self.worker.end(self.row, operation, timing, judged.as_ref().err().copied());
-        judged.map(|value| (value, timing.service)).map_err(|_| Failed)
+        self.worker
+            .end(self.row, operation, timing, judged.as_ref().err().copied());
+        judged
+            .map(|value| (value, timing.service))
+            .map_err(|_| Failed)
     }
 
     /// A purchase was acknowledged.
@@ -211,13 +235,19 @@ impl User {
 }
 
 /// The value of a good answer; for a bad one, its first bytes are kept as evidence.
-fn judge_answer<T>(worker: &Worker, answer: Answer, judge: impl FnOnce(&[u8]) -> Result<T, Fault>) -> Result<T, Fault> {
+fn judge_answer<T>(
+    worker: &Worker,
+    answer: Answer,
+    judge: impl FnOnce(&[u8]) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     let in_place = match &answer.body {
         Body::InPlace(range) => Some(range.end),
         _ => None,
     };
     let status = judge_status(answer.status, answer.retry_after);
-    with_body_and_evidence(worker, answer.body, in_place, |body| status.and_then(|()| judge(body)))
+    with_body_and_evidence(worker, answer.body, in_place, |body| {
+        status.and_then(|()| judge(body))
+    })
 }
 
 fn with_body_and_evidence<T>(
@@ -240,7 +270,9 @@ fn with_body_and_evidence<T>(
             Some(end) => {
                 let scratch = &mut *worker.scratch();
                 scratch.evidence.clear();
-                scratch.evidence.extend_from_slice(&scratch.received[..end.min(EVIDENCE_BYTES)]);
+                scratch
+                    .evidence
+                    .extend_from_slice(&scratch.received[..end.min(EVIDENCE_BYTES)]);
             }
             None => worker.set_evidence(&seen),
         }
@@ -257,7 +289,9 @@ mod tests {
     use rookery_workload::dvdstore::{ShopperParams, Size};
 
     use super::*;
-    use crate::{alarm::timer, check::tests::config_for, clock::Clock, config::Script, register::Row};
+    use crate::{
+        alarm::timer, check::tests::config_for, clock::Clock, config::Script, register::Row,
+    };
 
     fn user(pacing: Pacing, time: Duration) -> User {
         let mut config = config_for("127.0.0.1:1", "/");
@@ -274,7 +308,14 @@ mod tests {
             shopper: ShopperParams::new(Size::Mb(10)),
         };
         let site = Site::new(([127, 0, 0, 1], 1).into(), script);
-        User::new(Rc::new(worker), Rc::new(site), 0, Shopper::new(1, 0, 0), 0, 0)
+        User::new(
+            Rc::new(worker),
+            Rc::new(site),
+            0,
+            Shopper::new(1, 0, 0),
+            0,
+            0,
+        )
     }
 
     #[test]
@@ -293,7 +334,11 @@ mod tests {
         assert!(due == 105 * MS + drawn && drawn < 20 * MS);
         let mut cycling = user(Pacing::Cycle, Duration::from_millis(10));
         assert_eq!(cycling.next(100 * MS, 105 * MS).0, 110 * MS);
-        assert_eq!(cycling.next(100 * MS, 150 * MS).0, 150 * MS, "a missed cycle starts at once");
+        assert_eq!(
+            cycling.next(100 * MS, 150 * MS).0,
+            150 * MS,
+            "a missed cycle starts at once"
+        );
     }
 
     #[test]
@@ -304,7 +349,12 @@ mod tests {
             let done = user.finish(0, 0, Err(Failed));
             waits.push((user.next(0, done).0 - done) / 1_000_000);
         }
-        assert_eq!(waits, [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1000, 1000]);
+        assert_eq!(
+            waits,
+            [
+                100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1000, 1000
+            ]
+        );
         let done = user.finish(0, 0, Ok(()));
         assert_eq!(user.next(0, done).0, done, "a success ends it");
     }

@@ -103,7 +103,13 @@ impl Worker {
             }),
             request: RefCell::default(),
             register: RefCell::new(users.iter().map(|&guest| Row::new(guest)).collect()),
-            recorders: RefCell::new(config.assignments.iter().map(|_| Recorder::new(window, is_open)).collect()),
+            recorders: RefCell::new(
+                config
+                    .assignments
+                    .iter()
+                    .map(|_| Recorder::new(window, is_open))
+                    .collect(),
+            ),
             lag: RefCell::default(),
             alarms: Alarms::new(clock, timer),
             totals: Totals::default(),
@@ -152,7 +158,9 @@ impl Worker {
     /// The recorder of the guest of a user.
     pub(crate) fn recorder(&self, row: usize) -> RefMut<'_, Recorder> {
         let guest = self.row(row).guest as usize;
-        RefMut::map(self.recorders.borrow_mut(), |recorders| &mut recorders[guest])
+        RefMut::map(self.recorders.borrow_mut(), |recorders| {
+            &mut recorders[guest]
+        })
     }
 
     /// Let a user sleep.
@@ -186,18 +194,24 @@ impl Worker {
     }
 
     pub(crate) fn count_idle_retry(&self) {
-        self.totals.idle_retries.set(self.totals.idle_retries.get() + 1);
+        self.totals
+            .idle_retries
+            .set(self.totals.idle_retries.get() + 1);
     }
 
     /// A connection opened; `began` = when it was asked for.
     pub(crate) fn count_connect(&self, row: usize, began: Nanos) {
-        self.totals.connections.set(self.totals.connections.get() + 1);
+        self.totals
+            .connections
+            .set(self.totals.connections.get() + 1);
         let mut row = self.row(row);
         if !row.connected {
             row.connected = true;
             let now = self.clock.now();
             let (first, last) = self.totals.connecting.get().unwrap_or((began, now));
-            self.totals.connecting.set(Some((first.min(began), last.max(now))));
+            self.totals
+                .connecting
+                .set(Some((first.min(began), last.max(now))));
         }
     }
 
@@ -220,11 +234,18 @@ impl Worker {
     /// A request begins.
     pub(crate) fn begin(&self, row: usize, open: Open) {
         self.scratch.borrow_mut().evidence.clear();
-        self.row(row).begin(open, open.sent.saturating_add(self.pace.timeout));
+        self.row(row)
+            .begin(open, open.sent.saturating_add(self.pace.timeout));
     }
 
     /// A request ended, well or with a fault.
-    pub(crate) fn end(&self, row: usize, operation: Operation, timing: Timing, fault: Option<Fault>) {
+    pub(crate) fn end(
+        &self,
+        row: usize,
+        operation: Operation,
+        timing: Timing,
+        fault: Option<Fault>,
+    ) {
         let written = {
             let mut row = self.row(row);
             row.end(fault.is_some());
@@ -238,7 +259,12 @@ impl Worker {
             Some(fault) => {
                 self.totals.errors.set(self.totals.errors.get() + 1);
                 recorder.request(operation, timing, Outcome::Failure);
-                recorder.failure(fault, timing.done, operation, &self.scratch.borrow().evidence);
+                recorder.failure(
+                    fault,
+                    timing.done,
+                    operation,
+                    &self.scratch.borrow().evidence,
+                );
                 if operation == Operation::Purchase {
                     match fault {
                         // The pages say that nothing was ordered, and the original counts it so.
@@ -258,7 +284,9 @@ impl Worker {
     /// A user that was idle in time began its order at `sent` instead of `due`.
     pub(crate) fn lagged(&self, row: usize, due: Nanos, sent: Nanos) {
         if self.recorder(row).window().contains(sent) {
-            self.lag.borrow_mut().record_us(sent.saturating_sub(due) / 1_000);
+            self.lag
+                .borrow_mut()
+                .record_us(sent.saturating_sub(due) / 1_000);
         }
     }
 
@@ -321,14 +349,20 @@ impl Worker {
 
     /// Requests that ended inside the window.
     pub(crate) fn requests_in_window(&self) -> u64 {
-        self.recorders.borrow().iter().map(Recorder::requests_in_window).sum()
+        self.recorders
+            .borrow()
+            .iter()
+            .map(Recorder::requests_in_window)
+            .sum()
     }
 
     /// The end: what is still under way is unfinished. Returns the recorders by guest and the scheduling lag.
     pub(crate) fn finish(&self, now: Nanos) -> (Vec<Recorder>, Latencies) {
         let (late, unserved) = self.desk.close();
         late.iter().for_each(|&arrival| self.drawn(arrival));
-        late.into_iter().chain(unserved).for_each(|arrival| self.turn_away(arrival));
+        late.into_iter()
+            .chain(unserved)
+            .for_each(|arrival| self.turn_away(arrival));
         let mut recorders = self.recorders.take();
         for row in self.register.borrow_mut().iter_mut() {
             close(row, &mut recorders[row.guest as usize], now);
@@ -339,7 +373,10 @@ impl Worker {
 
 impl Station for Worker {
     fn cut(&self, at: Nanos) {
-        self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
+        self.recorders
+            .borrow_mut()
+            .iter_mut()
+            .for_each(|recorder| recorder.cut(at));
         self.desk.schedule.cut(at);
     }
 
@@ -359,8 +396,14 @@ impl Station for Worker {
         }
         if self.is_open {
             // Places are taken in turn: what matters is whether any visitor succeeds, and who has a place waits for its turn.
-            standing.started = standing.started.max(u32::from(self.totals.requests.get() > 0));
-            standing.failing = if self.failing.get() { standing.started } else { 0 };
+            standing.started = standing
+                .started
+                .max(u32::from(self.totals.requests.get() > 0));
+            standing.failing = if self.failing.get() {
+                standing.started
+            } else {
+                0
+            };
             standing.busy += self.desk.unserved();
         }
         standing

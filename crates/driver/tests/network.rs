@@ -17,15 +17,20 @@ use rustix::thread::{UnshareFlags, gettid, unshare_unsafe};
 /// A thread in a network namespace of its own that runs a server there until the sender is dropped.
 fn server_in_namespace(done: mpsc::Receiver<()>, tell: mpsc::Sender<(PathBuf, SocketAddr)>) {
     // SAFETY: only this new thread gets a network namespace of its own; no memory or descriptor table is unshared.
-    unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace of its own; this test needs root (or ROOKERY_SKIP_ROOT_TESTS)");
+    unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
+        .expect("a namespace of its own; this test needs root (or ROOKERY_SKIP_ROOT_TESTS)");
     let up = Command::new("ip")
         .args(["link", "set", "lo", "up"])
         .status()
         .expect("the command ip");
     assert!(up.success());
     let server = Server::start(Behaviour::Raw(page("inside"))).expect("a server");
-    let path = PathBuf::from(format!("/proc/self/task/{}/ns/net", gettid().as_raw_nonzero()));
-    tell.send((path, server.address())).expect("the test listens");
+    let path = PathBuf::from(format!(
+        "/proc/self/task/{}/ns/net",
+        gettid().as_raw_nonzero()
+    ));
+    tell.send((path, server.address()))
+        .expect("the test listens");
     // Ends when the test drops its sender.
     let _ = done.recv();
 }
@@ -44,7 +49,10 @@ fn load_goes_into_the_namespace_and_nowhere_else() {
             namespace.join()
         );
     };
-    assert!(TcpStream::connect(address).is_err(), "outside nobody listens there");
+    assert!(
+        TcpStream::connect(address).is_err(),
+        "outside nobody listens there"
+    );
     let mut config = config(address, 2, page_script());
     config.network = Some(path);
     let measurement = measure(&config);
@@ -53,7 +61,10 @@ fn load_goes_into_the_namespace_and_nowhere_else() {
         "{:?}",
         measurement.guests[0].errors
     );
-    assert!(TcpStream::connect(address).is_err(), "this thread stayed outside");
+    assert!(
+        TcpStream::connect(address).is_err(),
+        "this thread stayed outside"
+    );
     drop(finish);
     namespace.join().expect("the server ends");
 }

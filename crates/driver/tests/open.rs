@@ -9,7 +9,9 @@ use std::{
 };
 
 use common::{config, measure, ms, operation, page_script, shop, shop_script};
-use rookery_driver::{Arrivals, Config, Load, OpenLoad, Precision, Profile, Script, Visit, faults, run};
+use rookery_driver::{
+    Arrivals, Config, Load, OpenLoad, Precision, Profile, Script, Visit, faults, run,
+};
 use rookery_stats::{ArrivalCounts, ErrorClass, Measurement, Mode, Pacing};
 use rookery_testkit::{Behaviour, Freezes, Server, StallingServer, page, refusing_address, truth};
 
@@ -48,7 +50,10 @@ fn every_arrival_is_started_whatever_the_precision() {
             ..open(400.0, 400)
         };
         let measurement = measure(&trial(server.address(), page_script(), load, ms(500)));
-        assert_eq!((measurement.mode, measurement.pacing), (Mode::Open, Pacing::Arrivals));
+        assert_eq!(
+            (measurement.mode, measurement.pacing),
+            (Mode::Open, Pacing::Arrivals)
+        );
         let counts = arrivals(&measurement);
         assert_eq!(
             (counts.drawn, counts.dropped, counts.precision.as_str()),
@@ -58,7 +63,12 @@ fn every_arrival_is_started_whatever_the_precision() {
         let guest = &measurement.guests[0];
         let page = operation(guest, "page");
         assert_eq!(
-            (page.started, page.succeeded, page.response.count(), guest.users),
+            (
+                page.started,
+                page.succeeded,
+                page.response.count(),
+                guest.users
+            ),
             (200, 200, 200, 0)
         );
         assert!(
@@ -83,7 +93,10 @@ fn nobody_comes_before_the_time() {
     assert_eq!(log.len(), 40);
     for (k, request) in log.iter().enumerate().take(20) {
         let due = ((k as f64 + 0.5) / 125.0).sqrt();
-        assert!(request.at >= start + Duration::from_secs_f64(due), "arrival {k}");
+        assert!(
+            request.at >= start + Duration::from_secs_f64(due),
+            "arrival {k}"
+        );
     }
 }
 
@@ -95,7 +108,10 @@ fn who_finds_no_place_is_dropped_and_the_trial_void() {
     let measurement = measure(&config);
     let counts = arrivals(&measurement);
     assert_eq!(counts.drawn, 120);
-    assert!(counts.dropped >= 100, "5 places, each for 0.2 s: {counts:?}");
+    assert!(
+        counts.dropped >= 100,
+        "5 places, each for 0.2 s: {counts:?}"
+    );
     assert_eq!(server.requests(), counts.started);
     assert_eq!(measurement.driver.connections, 5);
     let tally = &measurement.guests[0].errors[0];
@@ -104,7 +120,10 @@ fn who_finds_no_place_is_dropped_and_the_trial_void() {
         (ErrorClass::Overload, "dropped", counts.dropped)
     );
     let faults = faults(&measurement);
-    assert!(faults.iter().any(|fault| fault.contains("were dropped")), "{faults:?}");
+    assert!(
+        faults.iter().any(|fault| fault.contains("were dropped")),
+        "{faults:?}"
+    );
 }
 
 #[test]
@@ -122,7 +141,8 @@ fn a_frozen_server_is_seen_by_arrivals_and_hidden_from_a_closed_load() {
     let start = Instant::now() + ms(50);
     let frozen = server(start);
     let config = trial(frozen.address(), page_script(), open(400.0, 2_000), window);
-    let measurement = run(&config, start, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
+    let measurement =
+        run(&config, start, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
     assert_eq!(arrivals(&measurement).started, 800);
     let page = operation(&measurement.guests[0], "page");
     for p in [85.0, 95.0, 99.0] {
@@ -141,7 +161,11 @@ fn a_frozen_server_is_seen_by_arrivals_and_hidden_from_a_closed_load() {
     config.phases.steady = window;
     let closed = run(&config, start, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
     let service = &operation(&closed.guests[0], "page").service;
-    assert!(service.max_us() >= Some(395_000), "somebody waited: {:?}", service.max_us());
+    assert!(
+        service.max_us() >= Some(395_000),
+        "somebody waited: {:?}",
+        service.max_us()
+    );
     assert!(
         service.percentile_us(95.0) < Some(200_000),
         "but few: {:?}",
@@ -159,7 +183,13 @@ fn an_order_is_an_arrival_and_the_visitors_do_not_depend_on_the_threads() {
         let measurement = measure(&config);
         let guest = &measurement.guests[0];
         assert!(guest.errors.is_empty(), "{:?}", guest.errors);
-        assert_eq!((arrivals(&measurement).started, operation(guest, "order").started), (40, 40));
+        assert_eq!(
+            (
+                arrivals(&measurement).started,
+                operation(guest, "order").started
+            ),
+            (40, 40)
+        );
         assert_eq!(guest.shop.n_purchase_from_start, 40);
         let entries = ["dslogin", "dsnewcustomer"];
         let targets = server.log().into_iter().map(|request| request.target);
@@ -191,10 +221,20 @@ fn visitors_of_a_partly_open_load_stay_and_are_strangers_to_each_other() {
     let measurement = measure(&config);
     assert_eq!(measurement.mode, Mode::PartlyOpen);
     assert_eq!(arrivals(&measurement).started, 30);
-    let fresh = server.log().iter().filter(|request| request.cookie.is_empty()).count();
-    assert_eq!(fresh, 30, "each visitor comes without cookies and keeps those that it gets");
+    let fresh = server
+        .log()
+        .iter()
+        .filter(|request| request.cookie.is_empty())
+        .count();
+    assert_eq!(
+        fresh, 30,
+        "each visitor comes without cookies and keeps those that it gets"
+    );
     let acts = operation(&measurement.guests[0], "page").started;
-    assert!(acts > 70 && acts <= 90, "{acts}: only the last visitors are interrupted");
+    assert!(
+        acts > 70 && acts <= 90,
+        "{acts}: only the last visitors are interrupted"
+    );
     assert_eq!(server.requests(), acts);
     assert!(measurement.guests[0].actual_delay_mean_s >= measurement.guests[0].drawn_delay_mean_s);
 }
@@ -221,9 +261,17 @@ fn a_stop_request_loses_nobody() {
     let server = Server::start(Behaviour::Late(ms(20), page("hello"))).expect("a server");
     let mut load = open(300.0, 4);
     load.arrivals = Arrivals::Poisson;
-    let config = trial(server.address(), page_script(), load, Duration::from_secs(600));
+    let config = trial(
+        server.address(),
+        page_script(),
+        load,
+        Duration::from_secs(600),
+    );
     let stop = AtomicBool::new(false);
-    let measurement = run(&config, Instant::now(), &stop, &|_| stop.store(true, Relaxed)).expect("a partial result");
+    let measurement = run(&config, Instant::now(), &stop, &|_| {
+        stop.store(true, Relaxed)
+    })
+    .expect("a partial result");
     assert_eq!(measurement.aborted.as_deref(), Some("stopped on request"));
     let counts = arrivals(&measurement);
     assert!(counts.dropped > 0 && counts.started > 0, "{counts:?}");
@@ -247,8 +295,17 @@ fn a_dead_server_fails_arrivals_and_accuses_no_driver() {
 #[test]
 fn a_connection_that_the_server_closed_is_replaced() {
     let server = Server::start(Behaviour::Close(page("hello"))).expect("a server");
-    let measurement = measure(&trial(server.address(), page_script(), open(50.0, 10), ms(400)));
+    let measurement = measure(&trial(
+        server.address(),
+        page_script(),
+        open(50.0, 10),
+        ms(400),
+    ));
     assert_eq!(arrivals(&measurement).started, 20);
-    assert!(measurement.guests[0].errors.is_empty(), "{:?}", measurement.guests[0].errors);
+    assert!(
+        measurement.guests[0].errors.is_empty(),
+        "{:?}",
+        measurement.guests[0].errors
+    );
     assert_eq!(server.connections(), 20);
 }

@@ -22,8 +22,16 @@ fn driver_and_server_count_the_same_requests() {
     let server = Server::start(Behaviour::Raw(page("hello"))).expect("a server");
     let measurement = measure(&config(server.address(), 8, page_script()));
     let guest = &measurement.guests[0];
-    let counted: u64 = guest.series.iter().map(|second| u64::from(second.requests)).sum();
-    assert_eq!(counted, server.requests(), "every request was awaited and counted once");
+    let counted: u64 = guest
+        .series
+        .iter()
+        .map(|second| u64::from(second.requests))
+        .sum();
+    assert_eq!(
+        counted,
+        server.requests(),
+        "every request was awaited and counted once"
+    );
     assert_eq!(
         (measurement.driver.connections, server.connections()),
         (8, 8),
@@ -31,7 +39,10 @@ fn driver_and_server_count_the_same_requests() {
     );
     assert!(guest.errors.is_empty() && measurement.aborted.is_none());
     let page = operation(guest, "page");
-    assert!(page.completed > 100 && page.completed <= page.started, "{page:?}");
+    assert!(
+        page.completed > 100 && page.completed <= page.started,
+        "{page:?}"
+    );
     assert_eq!(
         (page.succeeded, page.service.count(), page.response.count()),
         (page.started, page.started, page.started)
@@ -48,12 +59,25 @@ fn the_window_accounts_for_all_time_of_all_users() {
     config.phases.ramp_down = ms(100);
     let measurement = measure(&config);
     let guest = &measurement.guests[0];
-    assert!((guest.busy_s + guest.idle_s - 5.0 * 0.6).abs() < 0.003, "{guest:?}");
+    assert!(
+        (guest.busy_s + guest.idle_s - 5.0 * 0.6).abs() < 0.003,
+        "{guest:?}"
+    );
     let (drawn, actual) = (guest.drawn_delay_mean_s, guest.actual_delay_mean_s);
-    assert!(actual >= drawn && drawn.is_some(), "a timer never ends early: {drawn:?} {actual:?}");
+    assert!(
+        actual >= drawn && drawn.is_some(),
+        "a timer never ends early: {drawn:?} {actual:?}"
+    );
     let page = operation(guest, "page");
-    assert!(page.service.min_us() >= Some(9_900), "{:?}", page.service.min_us());
-    assert!(page.response.mean_us() >= page.service.mean_us(), "lag belongs to the response");
+    assert!(
+        page.service.min_us() >= Some(9_900),
+        "{:?}",
+        page.service.min_us()
+    );
+    assert!(
+        page.response.mean_us() >= page.service.mean_us(),
+        "lag belongs to the response"
+    );
 }
 
 #[test]
@@ -62,22 +86,52 @@ fn shoppers_shop_and_their_orders_are_counted_as_the_original_does() {
     let measurement = measure(&config(server.address(), 4, shop_script()));
     let guest = &measurement.guests[0];
     assert!(guest.errors.is_empty(), "{:?}", guest.errors);
-    let seen = |name: &str| server.log().iter().filter(|request| request.target.contains(name)).count() as u64;
-    assert_eq!(seen("index.html"), 4, "each user looks at the index once, first");
+    let seen = |name: &str| {
+        server
+            .log()
+            .iter()
+            .filter(|request| request.target.contains(name))
+            .count() as u64
+    };
+    assert_eq!(
+        seen("index.html"),
+        4,
+        "each user looks at the index once, first"
+    );
     assert!(server.log()[0].target.ends_with("/ds2/index.html"));
     assert_eq!(guest.shop.n_purchase_from_start, seen("dspurchase"));
-    assert_eq!((guest.shop.n_rollbacks_from_start, guest.shop.n_purchase_unanswered), (0, 0));
+    assert_eq!(
+        (
+            guest.shop.n_rollbacks_from_start,
+            guest.shop.n_purchase_unanswered
+        ),
+        (0, 0)
+    );
     let counters = guest.shop;
     assert!(counters.n_overall > 0 && counters.n_overall <= counters.n_purchase_from_start);
-    assert_eq!(counters.n_overall, counters.n_login_overall + counters.n_newcust_overall);
+    assert_eq!(
+        counters.n_overall,
+        counters.n_login_overall + counters.n_newcust_overall
+    );
     assert_eq!(
         (counters.n_overall, counters.n_overall),
-        (counters.n_purchase_overall, operation(guest, "order").completed)
+        (
+            counters.n_purchase_overall,
+            operation(guest, "order").completed
+        )
     );
-    assert_eq!(counters.opm.round() as u64, counters.n_overall * 200, "a window of 300 ms");
+    assert_eq!(
+        counters.opm.round() as u64,
+        counters.n_overall * 200,
+        "a window of 300 ms"
+    );
     let order = operation(guest, "order");
     assert!(order.service.mean_us() > operation(guest, "purchase").service.mean_us());
-    let orders: u64 = guest.series.iter().map(|second| u64::from(second.orders)).sum();
+    let orders: u64 = guest
+        .series
+        .iter()
+        .map(|second| u64::from(second.orders))
+        .sum();
     assert_eq!(orders, counters.n_purchase_from_start);
 }
 
@@ -88,7 +142,12 @@ fn the_same_seed_gives_the_same_shopper() {
         let mut config = config(server.address(), 1, shop_script());
         config.seed = seed;
         measure(&config);
-        let targets: Vec<String> = server.log().into_iter().map(|request| request.target).take(30).collect();
+        let targets: Vec<String> = server
+            .log()
+            .into_iter()
+            .map(|request| request.target)
+            .take(30)
+            .collect();
         assert_eq!(targets.len(), 30);
         targets
     };
@@ -106,16 +165,27 @@ fn shoppers_search_for_the_words_that_they_are_given() {
         last_names: vec!["ROCKHOPPER".to_owned()],
     });
     measure(&config);
-    let searched = |word: &str| server.log().iter().filter(|request| request.target.contains(word)).count();
+    let searched = |word: &str| {
+        server
+            .log()
+            .iter()
+            .filter(|request| request.target.contains(word))
+            .count()
+    };
     let words = ["browse_title=PENGUIN", "browse_actor=ADELIE"].map(searched);
     assert!(words.iter().all(|&count| count > 0), "{words:?}");
-    assert_eq!(searched("PENGUIN"), searched("browsetype=title"), "and for no other");
+    assert_eq!(
+        searched("PENGUIN"),
+        searched("browsetype=title"),
+        "and for no other"
+    );
 }
 
 #[test]
 fn a_purchase_is_never_sent_twice() {
     // Every connection is closed after its answer, without a word.
-    let server = Server::with(|request| Behaviour::Close(page(shop_page(&request.target)))).expect("a server");
+    let server = Server::with(|request| Behaviour::Close(page(shop_page(&request.target))))
+        .expect("a server");
     let mut config = config(server.address(), 2, shop_script());
     config.phases.steady = ms(500);
     let measurement = measure(&config);
@@ -126,11 +196,19 @@ fn a_purchase_is_never_sent_twice() {
         0,
         "these are asked again"
     );
-    let kinds: Vec<_> = guest.errors.iter().map(|tally| (tally.class, tally.sub_class.as_str())).collect();
+    let kinds: Vec<_> = guest
+        .errors
+        .iter()
+        .map(|tally| (tally.class, tally.sub_class.as_str()))
+        .collect();
     assert_eq!(kinds, [(ErrorClass::Io, "idle-connection-closed")]);
     // A new customer may not be asked for twice either.
     let failed = operation(guest, "purchase").failed;
-    assert!(failed > 0 && guest.shop.n_purchase_unanswered >= failed, "{:?}", guest.shop);
+    assert!(
+        failed > 0 && guest.shop.n_purchase_unanswered >= failed,
+        "{:?}",
+        guest.shop
+    );
     assert_eq!(guest.shop.n_purchase_from_start, 0);
 }
 
@@ -138,7 +216,11 @@ fn a_purchase_is_never_sent_twice() {
 fn cookies_stay_with_their_user() {
     let server = Server::with(|request| {
         let set = format!("Set-Cookie: id={}; Path=/\r\n", request.number);
-        let set = if request.cookie.is_empty() { set } else { String::new() };
+        let set = if request.cookie.is_empty() {
+            set
+        } else {
+            String::new()
+        };
         Behaviour::Raw(format!("HTTP/1.1 200 OK\r\n{set}Content-Length: 0\r\n\r\n").into_bytes())
     })
     .expect("a server");
@@ -167,10 +249,16 @@ fn users_appear_no_earlier_than_their_turn() {
     let start = Instant::now() + ms(100);
     run(&config, start, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
     let log = server.log();
-    let first: Vec<_> = log.iter().filter(|request| request.cookie.is_empty()).collect();
+    let first: Vec<_> = log
+        .iter()
+        .filter(|request| request.cookie.is_empty())
+        .collect();
     assert_eq!(first.len(), 10);
     for (user, request) in first.iter().enumerate() {
-        assert!(request.at >= start + ms(50) * user as u32, "user {user} came too early");
+        assert!(
+            request.at >= start + ms(50) * user as u32,
+            "user {user} came too early"
+        );
     }
 }
 
@@ -206,7 +294,11 @@ fn a_stop_request_ends_the_load_and_keeps_what_was_measured() {
     assert_eq!(measurement.aborted.as_deref(), Some("stopped on request"));
     assert!(measurement.window.end_s > 0.2 && measurement.window.end_s < 60.0);
     assert!(operation(&measurement.guests[0], "page").completed > 0);
-    assert_eq!(phases.lock().expect("no panic")[0], Phase::Steady, "after the first second");
+    assert_eq!(
+        phases.lock().expect("no panic")[0],
+        Phase::Steady,
+        "after the first second"
+    );
     let served = server.requests();
     std::thread::sleep(ms(50));
     assert_eq!(server.requests(), served, "nothing goes on");
@@ -226,7 +318,11 @@ fn guests_are_measured_apart() {
         script: page_script(),
     });
     let measurement = measure(&config);
-    let names: Vec<_> = measurement.guests.iter().map(|guest| (guest.guest.as_str(), guest.users)).collect();
+    let names: Vec<_> = measurement
+        .guests
+        .iter()
+        .map(|guest| (guest.guest.as_str(), guest.users))
+        .collect();
     assert_eq!(names, [("g1", 2), ("g2", 3)]);
     let requests = |index: usize| {
         measurement.guests[index]
@@ -235,7 +331,10 @@ fn guests_are_measured_apart() {
             .map(|second| u64::from(second.requests))
             .sum::<u64>()
     };
-    assert_eq!((requests(0), requests(1)), (fast.requests(), slow.requests()));
+    assert_eq!(
+        (requests(0), requests(1)),
+        (fast.requests(), slow.requests())
+    );
     assert!(requests(0) > requests(1));
 }
 
@@ -248,9 +347,20 @@ fn several_threads_share_the_users_and_merge_their_counts() {
     let measurement = measure(&config);
     let guest = &measurement.guests[0];
     assert_eq!(measurement.driver.connections, 5);
-    assert_eq!(server.log().iter().filter(|request| request.target.contains("index")).count(), 5);
     assert_eq!(
-        guest.series.iter().map(|second| u64::from(second.requests)).sum::<u64>(),
+        server
+            .log()
+            .iter()
+            .filter(|request| request.target.contains("index"))
+            .count(),
+        5
+    );
+    assert_eq!(
+        guest
+            .series
+            .iter()
+            .map(|second| u64::from(second.requests))
+            .sum::<u64>(),
         server.requests()
     );
     assert!(
@@ -268,9 +378,17 @@ fn a_foreign_address_is_refused_before_the_first_packet() {
     let mut foreign = config.assignments[0].clone();
     foreign.target = "192.0.2.1:80".parse().expect("an address");
     config.assignments.push(foreign);
-    let refused = run(&config, Instant::now(), &AtomicBool::new(false), &|_| {}).expect_err("a refusal");
-    assert!(matches!(refused, DriverError::ForeignTarget { .. }), "{refused}");
-    assert_eq!(server.connections(), 0, "not even the good target saw anything");
+    let refused =
+        run(&config, Instant::now(), &AtomicBool::new(false), &|_| {}).expect_err("a refusal");
+    assert!(
+        matches!(refused, DriverError::ForeignTarget { .. }),
+        "{refused}"
+    );
+    assert_eq!(
+        server.connections(),
+        0,
+        "not even the good target saw anything"
+    );
 }
 
 #[test]
@@ -278,11 +396,16 @@ fn a_thread_that_cannot_start_keeps_all_from_starting() {
     let server = Server::start(Behaviour::Raw(page("hello"))).expect("a server");
     let mut config = config(server.address(), 2, page_script());
     config.cpus.push(1_000_000);
-    let refused = run(&config, Instant::now(), &AtomicBool::new(false), &|_| {}).expect_err("a refusal");
-    assert!(matches!(refused, DriverError::Pin { cpu: 1_000_000, .. }), "{refused}");
+    let refused =
+        run(&config, Instant::now(), &AtomicBool::new(false), &|_| {}).expect_err("a refusal");
+    assert!(
+        matches!(refused, DriverError::Pin { cpu: 1_000_000, .. }),
+        "{refused}"
+    );
     config.cpus.pop();
     config.network = Some("/nonexistent/namespace".into());
-    let refused = run(&config, Instant::now(), &AtomicBool::new(false), &|_| {}).expect_err("a refusal");
+    let refused =
+        run(&config, Instant::now(), &AtomicBool::new(false), &|_| {}).expect_err("a refusal");
     assert!(matches!(refused, DriverError::Network { .. }), "{refused}");
     assert_eq!(server.connections(), 0);
 }
@@ -299,8 +422,13 @@ fn ramp_down_keeps_the_load_beyond_the_window() {
         drain: ms(1_000),
     };
     let began = Instant::now();
-    let measurement = run(&config, began, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
-    let late = server.log().iter().filter(|request| request.at > began + ms(300)).count();
+    let measurement =
+        run(&config, began, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
+    let late = server
+        .log()
+        .iter()
+        .filter(|request| request.at > began + ms(300))
+        .count();
     assert!(late > 0, "requests go on after the window");
     let page = operation(&measurement.guests[0], "page");
     assert!(

@@ -30,10 +30,9 @@ impl Blocks {
     /// When no block is free.
     pub(crate) fn reserve(run: &RunId) -> io::Result<Self> {
         // FNV-1a (Fowler, Noll, Vo), folded to one byte.
-        let hash = run
-            .as_str()
-            .bytes()
-            .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let hash = run.as_str().bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
         let [a, b, c, d] = hash.to_le_bytes();
         let mut blocks = Self {
             next: a ^ b ^ c ^ d,
@@ -48,7 +47,10 @@ impl Blocks {
     /// # Errors
     /// When the number is out of range, or the address is taken in every block.
     pub(crate) fn address(&mut self, number: u16, port: u16) -> io::Result<SocketAddr> {
-        let Some(last) = u8::try_from(number).ok().filter(|_| (1..=LAST_NUMBER).contains(&number)) else {
+        let Some(last) = u8::try_from(number)
+            .ok()
+            .filter(|_| (1..=LAST_NUMBER).contains(&number))
+        else {
             return Err(io::Error::other(format!(
                 "guest number {number} is out of range: a run carries 1 to {LAST_NUMBER} bare guests"
             )));
@@ -59,12 +61,14 @@ impl Blocks {
             }
             // A later attempt looks at the new block only.
             let skip = if attempt == 0 { 0 } else { self.held.len() - 1 };
-            let free = self
-                .held
-                .iter()
-                .skip(skip)
-                .map(|(block, _)| SocketAddr::from((Ipv4Addr::new(127, 77, *block, last), port)));
-            if let Some(address) = free.into_iter().find(|address| TcpListener::bind(address).is_ok()) {
+            let free =
+                self.held.iter().skip(skip).map(|(block, _)| {
+                    SocketAddr::from((Ipv4Addr::new(127, 77, *block, last), port))
+                });
+            if let Some(address) = free
+                .into_iter()
+                .find(|address| TcpListener::bind(address).is_ok())
+            {
                 return Ok(address);
             }
         }
@@ -77,7 +81,9 @@ impl Blocks {
         for _ in 0..TRIES {
             let block = self.next;
             self.next = self.next.wrapping_add(1);
-            if let Ok(listener) = TcpListener::bind((Ipv4Addr::new(127, 77, block, RESERVATION), RESERVATION_PORT)) {
+            if let Ok(listener) =
+                TcpListener::bind((Ipv4Addr::new(127, 77, block, RESERVATION), RESERVATION_PORT))
+            {
                 self.held.push((block, listener));
                 return Ok(());
             }
@@ -100,7 +106,10 @@ mod tests {
     fn two_runs_of_one_id_do_not_clash() {
         let mut one = Blocks::reserve(&run("same")).expect("block");
         let mut two = Blocks::reserve(&run("same")).expect("block");
-        let (a, b) = (one.address(3, 18080).expect("address"), two.address(3, 18080).expect("address"));
+        let (a, b) = (
+            one.address(3, 18080).expect("address"),
+            two.address(3, 18080).expect("address"),
+        );
         assert_ne!(a, b);
         assert!(
             a.ip().to_string().starts_with("127.77.") && a.ip().to_string().ends_with(".3"),

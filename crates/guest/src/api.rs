@@ -120,7 +120,10 @@ impl Template {
     pub fn with_program(&self, program: &Self) -> Self {
         Self {
             program: program.program.clone(),
-            layers: std::iter::once(&program.root).chain(&self.layers).cloned().collect(),
+            layers: std::iter::once(&program.root)
+                .chain(&self.layers)
+                .cloned()
+                .collect(),
             lease: program.lease.and(&self.lease),
             ..self.clone()
         }
@@ -324,13 +327,19 @@ pub trait Lab: Send + Sync {
     ///
     /// # Errors
     /// When the recipe's own fill fails, or the disk does; [`GuestError::Stopped`] when the patience ends.
-    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError>;
+    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>)
+    -> Result<Template, GuestError>;
     /// Build what guests on `template` need besides it, or find it built: for virtual machines the system that they boot and the image of their
     /// disks, which take minutes once. Where nobody has asked for it, the first guest's creation does it without a word.
     ///
     /// # Errors
     /// When it cannot be built, or the patience ends.
-    fn prepare(&self, template: &Template, told: Progress<'_>, patience: Patience<'_>) -> Result<(), GuestError> {
+    fn prepare(
+        &self,
+        template: &Template,
+        told: Progress<'_>,
+        patience: Patience<'_>,
+    ) -> Result<(), GuestError> {
         let _ = (template, told, patience);
         Ok(())
     }
@@ -351,7 +360,12 @@ pub trait Lab: Send + Sync {
     ///
     /// # Errors
     /// When the clone cannot be made, or this kind of guest cannot have what it is given; nothing is left behind.
-    fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError>;
+    fn create_with(
+        &self,
+        template: &Template,
+        spec: &GuestSpec,
+        provision: &Provision,
+    ) -> Result<Box<dyn Guest>, GuestError>;
     /// Remove what the guests shared.
     ///
     /// # Errors

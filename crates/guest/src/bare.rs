@@ -21,8 +21,8 @@ use rustix::{
 };
 
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, Health, InForce, Kind, Lab, Patience, ProcessProbe, Provision, Recipe, Site, Template,
-    Volume,
+    Guest, GuestError, GuestSpec, GuestState, Health, InForce, Kind, Lab, Patience, ProcessProbe,
+    Provision, Recipe, Site, Template, Volume,
     addresses::Blocks,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
@@ -50,7 +50,8 @@ impl BareLab {
     /// When the run cannot be registered, or no address is free.
     pub(crate) fn open(site: Site, host: Arc<dyn Host>) -> Result<Self, GuestError> {
         let ground = Ground::open(Kind::Bare, site, host)?;
-        let blocks = Blocks::reserve(&ground.label.run).map_err(|error| step("lab", "reserving addresses", &error))?;
+        let blocks = Blocks::reserve(&ground.label.run)
+            .map_err(|error| step("lab", "reserving addresses", &error))?;
         Ok(Self {
             ground,
             blocks: Mutex::new(blocks),
@@ -67,7 +68,11 @@ impl Lab for BareLab {
         None
     }
 
-    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+    fn template(
+        &self,
+        recipe: &Recipe<'_>,
+        patience: Patience<'_>,
+    ) -> Result<Template, GuestError> {
         self.ground.template(recipe, patience)
     }
 
@@ -75,7 +80,12 @@ impl Lab for BareLab {
         self.ground.volume(name, spec)
     }
 
-    fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {
+    fn create_with(
+        &self,
+        template: &Template,
+        spec: &GuestSpec,
+        provision: &Provision,
+    ) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
         let store = self.store(spec, provision)?;
@@ -126,14 +136,17 @@ impl Lab for BareLab {
 impl BareLab {
     /// Its storage; a process has neither limits on I/O nor memory nodes nor devices of its own.
     fn store(&self, spec: &GuestSpec, provision: &Provision) -> Result<Store, GuestError> {
-        let fail = |what: String| step(&spec.name, "preparing its storage", &io::Error::other(what));
+        let fail =
+            |what: String| step(&spec.name, "preparing its storage", &io::Error::other(what));
         if !provision.limits.is_none() || !provision.nodes.is_empty() {
             let what = "bare guests cannot be held to limits on I/O or to memory nodes\n  mend: use containers, or leave these out";
             return Err(fail(what.to_owned()));
         }
         let store = Store::of(provision, &spec.name, &self.ground.site.dir).map_err(fail)?;
         match store.raw() {
-            Some(_) => Err(fail("bare guests keep their data in files and take no raw device".to_owned())),
+            Some(_) => Err(fail(
+                "bare guests keep their data in files and take no raw device".to_owned(),
+            )),
             None => Ok(store),
         }
     }
@@ -161,7 +174,9 @@ impl BareGuest {
     }
 
     fn group(&self) -> Option<Pid> {
-        i32::try_from(self.child.as_ref()?.id()).ok().and_then(Pid::from_raw)
+        i32::try_from(self.child.as_ref()?.id())
+            .ok()
+            .and_then(Pid::from_raw)
     }
 
     fn conf(&self) -> PathBuf {
@@ -181,18 +196,33 @@ impl BareGuest {
 
     /// Start the program in an own process group, on its CPUs from its first instruction on.
     fn spawn(&self) -> io::Result<Child> {
-        let log = OpenOptions::new().append(true).create(true).open(&self.log)?;
+        let log = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.log)?;
         let mut command = Command::new(&self.template.program);
-        command.args(self.places().args(&self.spec)).current_dir(&self.clone);
-        command.env_clear().envs(self.label.environment(&self.spec.name)).process_group(0);
-        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        command
+            .args(self.places().args(&self.spec))
+            .current_dir(&self.clone);
+        command
+            .env_clear()
+            .envs(self.label.environment(&self.spec.name))
+            .process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
         let mask = affinity_mask(&self.spec.cpus)?;
         // A child begins with the affinity of the thread that makes it; so a thread of its own makes it.
         thread::scope(|scope| {
             let body = || {
                 if let Some(mask) = &mask {
-                    sched_setaffinity(None, mask)
-                        .map_err(|error| io::Error::other(format!("CPUs {:?} cannot be used: {error}", self.spec.cpus)))?;
+                    sched_setaffinity(None, mask).map_err(|error| {
+                        io::Error::other(format!(
+                            "CPUs {:?} cannot be used: {error}",
+                            self.spec.cpus
+                        ))
+                    })?;
                 }
                 command.spawn()
             };
@@ -219,7 +249,11 @@ impl Guest for BareGuest {
 
     fn start(&mut self) -> Result<(), GuestError> {
         if self.state() == GuestState::Running {
-            return Err(step(&self.spec.name, "starting", &io::Error::other("it runs already")));
+            return Err(step(
+                &self.spec.name,
+                "starting",
+                &io::Error::other("it runs already"),
+            ));
         }
         // What ended by itself may have left children, and is not yet reaped.
         self.kill()?;
@@ -237,7 +271,9 @@ impl Guest for BareGuest {
         if let Some(reason) = &self.ended {
             return GuestState::Ended(reason.clone());
         }
-        let Some(pid) = self.group() else { return GuestState::Created };
+        let Some(pid) = self.group() else {
+            return GuestState::Created;
+        };
         // NOWAIT: look, but leave the zombie, which keeps the group's number ours.
         match waitid(
             WaitId::Pid(pid),
@@ -290,9 +326,12 @@ impl Guest for BareGuest {
     }
 
     fn kill(&mut self) -> Result<(), GuestError> {
-        let Some(group) = self.group() else { return Ok(()) };
+        let Some(group) = self.group() else {
+            return Ok(());
+        };
         let deadline = Instant::now() + KILL_LIMIT;
-        let survivors = || io::Error::other(format!("its processes outlive SIGKILL for {KILL_LIMIT:?}"));
+        let survivors =
+            || io::Error::other(format!("its processes outlive SIGKILL for {KILL_LIMIT:?}"));
         while group_usage_probe(group.as_raw_nonzero().get().unsigned_abs())().is_some() {
             let _ = kill_process_group(group, Signal::KILL);
             if Instant::now() > deadline {
@@ -328,8 +367,12 @@ impl Drop for BareGuest {
 fn affinity_mask(cpus: &[u32]) -> io::Result<Option<CpuSet>> {
     let mut mask = CpuSet::new();
     for cpu in cpus {
-        let cpu = usize::try_from(*cpu).ok().filter(|cpu| *cpu < CpuSet::MAX_CPU);
-        mask.set(cpu.ok_or_else(|| io::Error::other(format!("CPU numbers end with {}", CpuSet::MAX_CPU - 1)))?);
+        let cpu = usize::try_from(*cpu)
+            .ok()
+            .filter(|cpu| *cpu < CpuSet::MAX_CPU);
+        mask.set(cpu.ok_or_else(|| {
+            io::Error::other(format!("CPU numbers end with {}", CpuSet::MAX_CPU - 1))
+        })?);
     }
     Ok((!cpus.is_empty()).then_some(mask))
 }

@@ -48,19 +48,28 @@ pub struct CleanReport {
 /// # Errors
 /// When `/proc` cannot be read.
 pub fn inventory() -> Result<Vec<LabelledThing>, GuestError> {
-    let cgroups = Cgroups::detect().map_err(|error| fail("reading the mounts", &error.to_string()))?;
-    let runs = discover(&Registry::of_user(), &cgroups).map_err(|error| fail("looking for labels", &error.to_string()))?;
+    let cgroups =
+        Cgroups::detect().map_err(|error| fail("reading the mounts", &error.to_string()))?;
+    let runs = discover(&Registry::of_user(), &cgroups)
+        .map_err(|error| fail("looking for labels", &error.to_string()))?;
     let runs = runs
         .into_iter()
         .filter(|(_, holdings)| holdings.is_ours())
         .filter_map(|(run, holdings)| Some((RunId::try_from(run).ok()?, holdings)));
-    Ok(runs.flat_map(|(run, holdings)| things(&run, holdings)).collect())
+    Ok(runs
+        .flat_map(|(run, holdings)| things(&run, holdings))
+        .collect())
 }
 
 fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
     let registration = holdings.registration.iter();
     let mut named: Vec<(&'static str, String)> = registration
-        .map(|r| ("registration", format!("{} (process {})", r.dir.display(), r.controller.pid)))
+        .map(|r| {
+            (
+                "registration",
+                format!("{} (process {})", r.dir.display(), r.controller.pid),
+            )
+        })
         .collect();
     named.extend(
         holdings
@@ -68,13 +77,41 @@ fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
             .into_iter()
             .map(|(identity, guest)| ("process", format!("{} ({guest})", identity.pid))),
     );
-    named.extend(holdings.mounts.into_iter().map(|point| ("mount", point.display().to_string())));
-    named.extend(holdings.volumes.iter().map(|volume| ("volume", volume.name())));
-    named.extend(holdings.tagged.into_iter().map(|volume| ("volume", volume.name)));
-    named.extend(holdings.namespaces.into_iter().map(|name| ("network namespace", name)));
+    named.extend(
+        holdings
+            .mounts
+            .into_iter()
+            .map(|point| ("mount", point.display().to_string())),
+    );
+    named.extend(
+        holdings
+            .volumes
+            .iter()
+            .map(|volume| ("volume", volume.name())),
+    );
+    named.extend(
+        holdings
+            .tagged
+            .into_iter()
+            .map(|volume| ("volume", volume.name)),
+    );
+    named.extend(
+        holdings
+            .namespaces
+            .into_iter()
+            .map(|name| ("network namespace", name)),
+    );
     named.extend(holdings.cgroups.then(|| ("cgroup", run_group(run))));
-    named.extend(holdings.runc_state.map(|path| ("runc state", path.display().to_string())));
-    named.extend(holdings.vm_state.map(|path| ("libvirt", path.display().to_string())));
+    named.extend(
+        holdings
+            .runc_state
+            .map(|path| ("runc state", path.display().to_string())),
+    );
+    named.extend(
+        holdings
+            .vm_state
+            .map(|path| ("libvirt", path.display().to_string())),
+    );
     named
         .into_iter()
         .map(|(what, name)| LabelledThing {
@@ -93,12 +130,16 @@ fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
 /// When the registry cannot be locked or `/proc` not be read; what could not be removed is in the report.
 pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
     let registry = Registry::of_user();
-    let cgroups = Cgroups::detect().map_err(|error| fail("reading the mounts", &error.to_string()))?;
+    let cgroups =
+        Cgroups::detect().map_err(|error| fail("reading the mounts", &error.to_string()))?;
     let lock = registry.lock()?;
-    let runs = discover(&registry, &cgroups).map_err(|error| fail("looking for labels", &error.to_string()))?;
+    let runs = discover(&registry, &cgroups)
+        .map_err(|error| fail("looking for labels", &error.to_string()))?;
     let mut report = CleanReport::default();
     for (run, holdings) in runs {
-        let Ok(run) = RunId::try_from(run) else { continue };
+        let Ok(run) = RunId::try_from(run) else {
+            continue;
+        };
         if !holdings.is_ours() {
             continue;
         }
@@ -109,19 +150,28 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
             report.alive.push(run);
             continue;
         }
-        let dir = holdings.registration.as_ref().map(|registration| registration.dir.as_path());
+        let dir = holdings
+            .registration
+            .as_ref()
+            .map(|registration| registration.dir.as_path());
         match sweep(&registry, &cgroups, &run, dir) {
             Ok(removed) => {
-                report
-                    .removed
-                    .extend(removed.into_iter().map(|thing| format!("run {run}: {thing}")));
+                report.removed.extend(
+                    removed
+                        .into_iter()
+                        .map(|thing| format!("run {run}: {thing}")),
+                );
                 if holdings.registration.is_some() {
                     registry.remove(&lock, &run)?;
                     report.removed.push(format!("run {run}: registration"));
                 }
             }
             // The registration stays: the next clean-up finds the rest by it.
-            Err(failed) => report.failed.extend(failed.into_iter().map(|thing| format!("run {run}: {thing}"))),
+            Err(failed) => report.failed.extend(
+                failed
+                    .into_iter()
+                    .map(|thing| format!("run {run}: {thing}")),
+            ),
         }
     }
     restore_settings(&lock, options.run.as_ref(), &mut report);
@@ -133,20 +183,24 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
 fn restore_settings(lock: &StateLock, only: Option<&RunId>, report: &mut CleanReport) {
     let restored = Keeper::of_machine().and_then(|keeper| keeper.clean(lock, only));
     match restored {
-        Ok(reverted) => report.removed.extend(reverted.restored.into_iter().map(|setting| {
-            let device = if setting.device.is_empty() {
-                String::new()
-            } else {
-                format!(" of {}", setting.device)
-            };
-            format!(
-                "host setting {}{device}: {} again, no more {} ({})",
-                setting.knob, setting.to, setting.from, setting.path
-            )
-        })),
-        Err(SettingsError::NotRestored(failed)) => report
-            .failed
-            .extend(failed.into_iter().map(|setting| format!("host setting {setting}"))),
+        Ok(reverted) => report
+            .removed
+            .extend(reverted.restored.into_iter().map(|setting| {
+                let device = if setting.device.is_empty() {
+                    String::new()
+                } else {
+                    format!(" of {}", setting.device)
+                };
+                format!(
+                    "host setting {}{device}: {} again, no more {} ({})",
+                    setting.knob, setting.to, setting.from, setting.path
+                )
+            })),
+        Err(SettingsError::NotRestored(failed)) => report.failed.extend(
+            failed
+                .into_iter()
+                .map(|setting| format!("host setting {setting}")),
+        ),
         Err(error) => report.failed.push(error.to_string()),
     }
 }

@@ -74,7 +74,10 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
 fn copy_level(from: &Path, to: &Path, keep_owners: bool, depth: u32) -> io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     if depth == 0 {
-        return Err(io::Error::other(format!("{}: directories nest too deep", from.display())));
+        return Err(io::Error::other(format!(
+            "{}: directories nest too deep",
+            from.display()
+        )));
     }
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
@@ -90,7 +93,10 @@ fn copy_level(from: &Path, to: &Path, keep_owners: bool, depth: u32) -> io::Resu
         } else if kind.is_socket() {
             continue;
         } else {
-            return Err(io::Error::other(format!("{}: neither file, directory nor link", source.display())));
+            return Err(io::Error::other(format!(
+                "{}: neither file, directory nor link",
+                source.display()
+            )));
         }
         if keep_owners {
             let owner = entry.metadata()?;
@@ -117,9 +123,18 @@ mod tests {
         std::os::unix::fs::symlink("deep/file", from.join("link")).expect("link");
         copy_tree(&from, &to).expect("copied");
         fs::write(to.join("link"), "new").expect("written through the link");
-        assert_eq!(fs::read_to_string(to.join("deep/file")).expect("read"), "new");
-        assert_eq!(fs::read_to_string(from.join("deep/file")).expect("read"), "old");
-        assert!(copy_tree(&from, &to).is_err(), "an existing target is not merged into");
+        assert_eq!(
+            fs::read_to_string(to.join("deep/file")).expect("read"),
+            "new"
+        );
+        assert_eq!(
+            fs::read_to_string(from.join("deep/file")).expect("read"),
+            "old"
+        );
+        assert!(
+            copy_tree(&from, &to).is_err(),
+            "an existing target is not merged into"
+        );
     }
     #[test]
     fn holes_stay_holes_and_sockets_stay_behind() {

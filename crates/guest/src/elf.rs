@@ -34,18 +34,28 @@ pub(crate) fn needs_of(program: &Path) -> io::Result<Needs> {
     let mut queue = VecDeque::from([program.to_owned()]);
     let system = system_directories();
     while let Some(path) = queue.pop_front() {
-        let Some(object) = Object::read(&path)? else { continue };
+        let Some(object) = Object::read(&path)? else {
+            continue;
+        };
         if path == program {
             needs.loader.clone_from(&object.loader);
         }
         for name in &object.needed {
-            if seen.contains_key(name) || needs.loader.as_ref().is_some_and(|loader| loader.ends_with(name)) {
+            if seen.contains_key(name)
+                || needs
+                    .loader
+                    .as_ref()
+                    .is_some_and(|loader| loader.ends_with(name))
+            {
                 continue;
             }
             let library = find(name, &object, &system).ok_or_else(|| {
                 io::Error::new(
                     io::ErrorKind::NotFound,
-                    format!("{} needs the library {name}, which is not on this host", path.display()),
+                    format!(
+                        "{} needs the library {name}, which is not on this host",
+                        path.display()
+                    ),
                 )
             })?;
             if seen.len() >= MAX_LIBRARIES {
@@ -73,7 +83,9 @@ struct Object {
 impl Object {
     /// `None` when the file is no ELF file.
     fn read(path: &Path) -> io::Result<Option<Self>> {
-        let bytes = fs::read(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        let bytes = fs::read(path).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        })?;
         if !bytes.starts_with(b"\x7fELF") {
             return Ok(None);
         }
@@ -91,15 +103,18 @@ impl Object {
             needed: Vec::new(),
             search: Vec::new(),
         };
-        if let Some(header) = file
-            .segments()
-            .and_then(|segments| segments.into_iter().find(|header| header.p_type == PT_INTERP))
-        {
+        if let Some(header) = file.segments().and_then(|segments| {
+            segments
+                .into_iter()
+                .find(|header| header.p_type == PT_INTERP)
+        }) {
             let name = file.segment_data(&header)?;
             let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
             object.loader = Some(PathBuf::from(String::from_utf8_lossy(name).into_owned()));
         }
-        let Some(dynamic) = file.dynamic()? else { return Ok(object) };
+        let Some(dynamic) = file.dynamic()? else {
+            return Ok(object);
+        };
         let Some(names) = file.find_common_data()?.dynsyms_strs else {
             return Ok(object);
         };
@@ -109,10 +124,15 @@ impl Object {
                 DT_NEEDED => object.needed.push(text()?.to_owned()),
                 DT_RPATH | DT_RUNPATH => {
                     let origin = origin.to_string_lossy();
-                    let expanded = text()?.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
-                    object
-                        .search
-                        .extend(expanded.split(':').filter(|part| !part.is_empty()).map(PathBuf::from));
+                    let expanded = text()?
+                        .replace("${ORIGIN}", &origin)
+                        .replace("$ORIGIN", &origin);
+                    object.search.extend(
+                        expanded
+                            .split(':')
+                            .filter(|part| !part.is_empty())
+                            .map(PathBuf::from),
+                    );
                 }
                 _ => {}
             }
@@ -126,17 +146,24 @@ fn find(name: &str, object: &Object, system: &[PathBuf]) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.exists());
     }
-    let candidates = object.search.iter().chain(system).map(|directory| directory.join(name));
-    candidates
-        .into_iter()
-        .filter(|path| path.is_file())
-        .find(|path| matches!(Object::read(path), Ok(Some(other)) if other.machine == object.machine))
+    let candidates = object
+        .search
+        .iter()
+        .chain(system)
+        .map(|directory| directory.join(name));
+    candidates.into_iter().filter(|path| path.is_file()).find(
+        |path| matches!(Object::read(path), Ok(Some(other)) if other.machine == object.machine),
+    )
 }
 
 /// Directories of `LD_LIBRARY_PATH`, of `/etc/ld.so.conf`, and the loader's own.
 fn system_directories() -> Vec<PathBuf> {
     let own = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-    let mut directories: Vec<PathBuf> = own.split(':').filter(|part| !part.is_empty()).map(PathBuf::from).collect();
+    let mut directories: Vec<PathBuf> = own
+        .split(':')
+        .filter(|part| !part.is_empty())
+        .map(PathBuf::from)
+        .collect();
     let mut configurations = vec![PathBuf::from("/etc/ld.so.conf")];
     let mut fragments: Vec<PathBuf> = fs::read_dir("/etc/ld.so.conf.d")
         .into_iter()
@@ -144,11 +171,16 @@ fn system_directories() -> Vec<PathBuf> {
         .flatten()
         .map(|entry| entry.path())
         .collect();
-    fragments.retain(|path| path.extension().is_some_and(|extension| extension == "conf"));
+    fragments.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "conf")
+    });
     fragments.sort();
     configurations.extend(fragments);
     for configuration in configurations {
-        directories.extend(configured(&fs::read_to_string(configuration).unwrap_or_default()));
+        directories.extend(configured(
+            &fs::read_to_string(configuration).unwrap_or_default(),
+        ));
     }
     let triple = format!("{}-linux-gnu", std::env::consts::ARCH);
     let builtin = [
@@ -183,12 +215,18 @@ mod tests {
         let loader = needs.loader.expect("dynamic");
         assert!(loader.is_file(), "{loader:?}");
         assert!(
-            needs.libraries.iter().any(|path| path.to_string_lossy().contains("libc.")),
+            needs
+                .libraries
+                .iter()
+                .any(|path| path.to_string_lossy().contains("libc.")),
             "{:?}",
             needs.libraries
         );
         assert!(
-            !needs.libraries.iter().any(|path| path.file_name() == loader.file_name()),
+            !needs
+                .libraries
+                .iter()
+                .any(|path| path.file_name() == loader.file_name()),
             "the loader is listed once"
         );
     }

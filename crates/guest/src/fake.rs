@@ -17,7 +17,8 @@ use std::{
 use rookery_host::{RealHost, Usage, UsageProbe, volume::VolumeSpec};
 
 use crate::{
-    Guest, GuestError, GuestSpec, GuestState, Health, Kind, Lab, Patience, Provision, Recipe, Site, Template, Volume,
+    Guest, GuestError, GuestSpec, GuestState, Health, Kind, Lab, Patience, Provision, Recipe, Site,
+    Template, Volume,
     copy::copy_tree,
     files::{Places, open_directory, write_files},
     log::tail,
@@ -83,7 +84,11 @@ impl Lab for FakeLab {
         None
     }
 
-    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+    fn template(
+        &self,
+        recipe: &Recipe<'_>,
+        patience: Patience<'_>,
+    ) -> Result<Template, GuestError> {
         template::build(&RealHost, &self.site.templates, recipe, patience)
     }
 
@@ -95,7 +100,12 @@ impl Lab for FakeLab {
         })
     }
 
-    fn create_with(&self, template: &Template, spec: &GuestSpec, _provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {
+    fn create_with(
+        &self,
+        template: &Template,
+        spec: &GuestSpec,
+        _provision: &Provision,
+    ) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
         let behaviour = &self.behaviour;
@@ -219,7 +229,10 @@ impl FakeGuest {
         };
         server.serve()?;
         self.server = Some(server);
-        let mut log = OpenOptions::new().append(true).create(true).open(&self.log)?;
+        let mut log = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.log)?;
         writeln!(log, "{} starts", self.spec.name)
     }
 
@@ -266,8 +279,13 @@ impl Guest for FakeGuest {
     }
 
     fn state(&mut self) -> GuestState {
-        let Some(started) = self.started else { return GuestState::Created };
-        if self.dies_after.is_some_and(|after| started.elapsed() >= after) {
+        let Some(started) = self.started else {
+            return GuestState::Created;
+        };
+        if self
+            .dies_after
+            .is_some_and(|after| started.elapsed() >= after)
+        {
             self.end("exit code 1");
         }
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
@@ -283,7 +301,11 @@ impl Guest for FakeGuest {
         };
         Box::new(move || {
             usage.cpu_us += 1000;
-            ended.lock().unwrap_or_else(PoisonError::into_inner).is_none().then_some(usage)
+            ended
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_none()
+                .then_some(usage)
         })
     }
 
@@ -350,7 +372,9 @@ impl HealthServer {
     }
 
     fn serve(&mut self) -> std::io::Result<()> {
-        let Some(listener) = self.listener.take() else { return Ok(()) };
+        let Some(listener) = self.listener.take() else {
+            return Ok(());
+        };
         let (answer, stop) = (self.answer, Arc::clone(&self.stop));
         let body = move || {
             for stream in listener.incoming() {
@@ -363,7 +387,11 @@ impl HealthServer {
                 let _ = stream.write_all(answer.as_bytes());
             }
         };
-        self.thread = Some(thread::Builder::new().name("fake guest".into()).spawn(body)?);
+        self.thread = Some(
+            thread::Builder::new()
+                .name("fake guest".into())
+                .spawn(body)?,
+        );
         Ok(())
     }
 }

@@ -30,7 +30,9 @@ impl Places {
         while let Some(brace) = rest.find('{') {
             let (before, from) = rest.split_at(brace);
             out.push_str(before);
-            let word = from[1..].split_once('}').and_then(|(word, after)| Some((self.value(word)?, after)));
+            let word = from[1..]
+                .split_once('}')
+                .and_then(|(word, after)| Some((self.value(word)?, after)));
             match word {
                 Some((value, after)) => {
                     out.push_str(&value);
@@ -70,7 +72,10 @@ pub(crate) fn file_problems(spec: &GuestSpec) -> Vec<String> {
     let mut seen = std::collections::BTreeSet::new();
     for file in &spec.files {
         if !is_plain(&file.path) {
-            problems.push(format!("`{}` is no relative path of plain components", file.path));
+            problems.push(format!(
+                "`{}` is no relative path of plain components",
+                file.path
+            ));
         } else if !seen.insert(&file.path) {
             problems.push(format!("the file `{}` is there twice", file.path));
         }
@@ -91,13 +96,20 @@ pub(crate) fn socket_problems(spec: &GuestSpec) -> Vec<String> {
     let mut problems = Vec::new();
     for socket in &spec.sockets {
         if !is_plain(socket) || socket.contains(char::is_control) {
-            problems.push(format!("the socket {socket:?} is no relative path of plain components"));
+            problems.push(format!(
+                "the socket {socket:?} is no relative path of plain components"
+            ));
         } else if socket.len() > MAX_SOCKET {
-            problems.push(format!("the socket `{socket}` has a path of more than {MAX_SOCKET} bytes"));
+            problems.push(format!(
+                "the socket `{socket}` has a path of more than {MAX_SOCKET} bytes"
+            ));
         }
     }
     if spec.sockets.len() > MAX_SOCKETS {
-        problems.push(format!("{} sockets are more than {MAX_SOCKETS}", spec.sockets.len()));
+        problems.push(format!(
+            "{} sockets are more than {MAX_SOCKETS}",
+            spec.sockets.len()
+        ));
     }
     problems
 }
@@ -105,7 +117,9 @@ pub(crate) fn socket_problems(spec: &GuestSpec) -> Vec<String> {
 /// Whether it is a relative path of plain components, written plainly: `a/./b` and `a//b` are plain to `components`.
 fn is_plain(path: &str) -> bool {
     let parts = Path::new(path).components();
-    let plain = parts.clone().all(|part| matches!(part, Component::Normal(_)));
+    let plain = parts
+        .clone()
+        .all(|part| matches!(part, Component::Normal(_)));
     let same = parts.collect::<std::path::PathBuf>().as_os_str() == path;
     plain && same && !path.is_empty() && !path.contains('\0')
 }
@@ -120,7 +134,11 @@ pub(crate) fn write_files(conf: &Path, spec: &GuestSpec, places: &Places) -> io:
     for file in &spec.files {
         let path = conf.join(&file.path);
         let mut directory = conf.to_owned();
-        for part in Path::new(&file.path).parent().into_iter().flat_map(Path::components) {
+        for part in Path::new(&file.path)
+            .parent()
+            .into_iter()
+            .flat_map(Path::components)
+        {
             directory.push(part);
             if !directory.is_dir() {
                 open_directory(&directory)?;
@@ -201,7 +219,10 @@ mod tests {
         let base = tempfile::tempdir().expect("temporary directory");
         let conf = base.path().join("conf");
         write_files(&conf, &with(&["a", "b/c/d", "b/e"]), &places()).expect("written");
-        assert_eq!(fs::read_to_string(conf.join("b/c/d")).expect("read"), "8080");
+        assert_eq!(
+            fs::read_to_string(conf.join("b/c/d")).expect("read"),
+            "8080"
+        );
         write_files(&conf, &with(&["b/e"]), &places()).expect("written again");
         assert!(
             conf.join("b/e").is_file() && !conf.join("a").exists(),

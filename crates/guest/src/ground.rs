@@ -41,34 +41,55 @@ impl Ground {
             what,
         };
         let registry = Registry::of_user();
-        let cgroups = Cgroups::detect().map_err(|error| fail("reading the mounts", error.to_string()))?;
-        let controller = Identity::own().map_err(|error| fail("reading /proc", error.to_string()))?;
-        std::fs::create_dir_all(&site.dir)
-            .map_err(|error| fail("making the run's directory", format!("{}: {error}", site.dir.display())))?;
+        let cgroups =
+            Cgroups::detect().map_err(|error| fail("reading the mounts", error.to_string()))?;
+        let controller =
+            Identity::own().map_err(|error| fail("reading /proc", error.to_string()))?;
+        std::fs::create_dir_all(&site.dir).map_err(|error| {
+            fail(
+                "making the run's directory",
+                format!("{}: {error}", site.dir.display()),
+            )
+        })?;
         // Absolute: clean-up runs from another directory.
-        let dir = site
-            .dir
-            .canonicalize()
-            .map_err(|error| fail("finding the run's directory", format!("{}: {error}", site.dir.display())))?;
-        std::fs::create_dir_all(&site.templates).map_err(|error| fail("making the template directory", error.to_string()))?;
+        let dir = site.dir.canonicalize().map_err(|error| {
+            fail(
+                "finding the run's directory",
+                format!("{}: {error}", site.dir.display()),
+            )
+        })?;
+        std::fs::create_dir_all(&site.templates)
+            .map_err(|error| fail("making the template directory", error.to_string()))?;
         let templates = site
             .templates
             .canonicalize()
             .map_err(|error| fail("finding the template directory", error.to_string()))?;
-        let site = Site { dir, templates, ..site };
+        let site = Site {
+            dir,
+            templates,
+            ..site
+        };
         let lock = registry.lock()?;
-        let before = discover(&registry, &cgroups).map_err(|error| fail("looking for labels", error.to_string()))?;
+        let before = discover(&registry, &cgroups)
+            .map_err(|error| fail("looking for labels", error.to_string()))?;
         if let Some(holdings) = before.get(site.run.as_str()) {
             if holdings.alive {
                 let pid = holdings
                     .registration
                     .as_ref()
                     .map_or_else(String::new, |r| format!(" by process {}", r.controller.pid));
-                let what = format!("run {} is being conducted{pid}; wait for its end, or choose another run", site.run);
+                let what = format!(
+                    "run {} is being conducted{pid}; wait for its end, or choose another run",
+                    site.run
+                );
                 return Err(fail("registering the run", what));
             }
-            let dir = holdings.registration.as_ref().map(|registration| registration.dir.as_path());
-            sweep(&registry, &cgroups, &site.run, dir).map_err(|failed| fail("removing what was left of the run", failed.join("; ")))?;
+            let dir = holdings
+                .registration
+                .as_ref()
+                .map(|registration| registration.dir.as_path());
+            sweep(&registry, &cgroups, &site.run, dir)
+                .map_err(|failed| fail("removing what was left of the run", failed.join("; ")))?;
         }
         registry.write(
             &lock,
@@ -99,9 +120,16 @@ impl Ground {
     ///
     /// # Errors
     /// See [`template::build`].
-    pub(crate) fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+    pub(crate) fn template(
+        &self,
+        recipe: &Recipe<'_>,
+        patience: Patience<'_>,
+    ) -> Result<Template, GuestError> {
         let template = template::build(&*self.host, &self.site.templates, recipe, patience)?;
-        let mut templates = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut templates = self
+            .templates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         templates.insert(template.digest.clone(), template.clone());
         Ok(template)
     }
@@ -133,10 +161,12 @@ impl Ground {
             return Ok(());
         }
         let dir: &Path = &self.site.dir;
-        sweep(&self.registry, &self.cgroups, &self.label.run, Some(dir)).map_err(|failed| GuestError::Step {
-            guest: "lab".to_owned(),
-            step: "removing the run's guests",
-            what: failed.join("; "),
+        sweep(&self.registry, &self.cgroups, &self.label.run, Some(dir)).map_err(|failed| {
+            GuestError::Step {
+                guest: "lab".to_owned(),
+                step: "removing the run's guests",
+                what: failed.join("; "),
+            }
         })?;
         let lock = self.registry.lock()?;
         self.registry.remove(&lock, &self.label.run)?;

@@ -30,11 +30,24 @@ pub(crate) fn family_probe(leader: u32) -> crate::ProcessProbe {
     Box::new(move || {
         let mut family = vec![leader];
         let mut next = 0;
-        while let Some(pid) = family.get(next).copied().filter(|_| family.len() < MAX_FAMILY) {
+        while let Some(pid) = family
+            .get(next)
+            .copied()
+            .filter(|_| family.len() < MAX_FAMILY)
+        {
             next += 1;
-            for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
-                let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-                family.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+            for task in std::fs::read_dir(format!("/proc/{pid}/task"))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
+                let children =
+                    std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+                family.extend(
+                    children
+                        .split_whitespace()
+                        .filter_map(|child| child.parse::<u32>().ok()),
+                );
             }
         }
         family
@@ -50,7 +63,10 @@ struct Members {
 
 impl Members {
     fn read(&mut self) -> Option<Usage> {
-        if self.scanned.is_none_or(|scanned| scanned.elapsed() > RESCAN) {
+        if self
+            .scanned
+            .is_none_or(|scanned| scanned.elapsed() > RESCAN)
+        {
             self.known.extend(process_numbers().unwrap_or_default());
             self.scanned = Some(Instant::now());
         }
@@ -72,9 +88,13 @@ impl Members {
             let Some(stat) = process_stat(*pid).filter(|stat| stat.group == group) else {
                 return false;
             };
-            split.user_us = split.user_us.saturating_add(stat.cpu_us.saturating_sub(stat.system_us));
+            split.user_us = split
+                .user_us
+                .saturating_add(stat.cpu_us.saturating_sub(stat.system_us));
             split.system_us = split.system_us.saturating_add(stat.system_us);
-            usage.memory_bytes = usage.memory_bytes.saturating_add(stat.resident_pages.saturating_mul(page));
+            usage.memory_bytes = usage
+                .memory_bytes
+                .saturating_add(stat.resident_pages.saturating_mul(page));
             living += usize::from(!matches!(stat.state, 'Z' | 'X'));
             true
         });
@@ -107,8 +127,18 @@ mod tests {
             .spawn()
             .expect("sh");
         // What comes back went through the grandchild: it lives.
-        child.stdin.as_mut().expect("piped").write_all(b"x").expect("written");
-        child.stdout.as_mut().expect("piped").read_exact(&mut [0]).expect("read");
+        child
+            .stdin
+            .as_mut()
+            .expect("piped")
+            .write_all(b"x")
+            .expect("written");
+        child
+            .stdout
+            .as_mut()
+            .expect("piped")
+            .read_exact(&mut [0])
+            .expect("read");
         assert_eq!(family_probe(child.id())().len(), 3);
         drop(child.stdin.take());
         child.wait().expect("reaped");
@@ -123,8 +153,18 @@ mod tests {
             .spawn()
             .expect("cat");
         // What comes back says that it is over its exec.
-        child.stdin.as_mut().expect("piped").write_all(b"x").expect("written");
-        child.stdout.as_mut().expect("piped").read_exact(&mut [0]).expect("read");
+        child
+            .stdin
+            .as_mut()
+            .expect("piped")
+            .write_all(b"x")
+            .expect("written");
+        child
+            .stdout
+            .as_mut()
+            .expect("piped")
+            .read_exact(&mut [0])
+            .expect("read");
         let mut probe = group_usage_probe(child.id());
         assert!(probe().expect("lives").memory_bytes > 0);
         drop(child.stdin.take());

@@ -77,12 +77,16 @@ impl Health {
 /// Gives what is answered instead of 200.
 fn http(stream: &mut TcpStream, address: SocketAddr, path: &str) -> io::Result<Option<String>> {
     // In one piece: `write!` would send every part as a packet of its own.
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
+    stream.write_all(
+        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
+    )?;
     // "HTTP/1.1 200" is all that matters; a server that trickles bytes is not healthy.
     let mut status = [0; 12];
     stream.read_exact(&mut status)?;
     let healthy = matches!(
-        status.strip_prefix(b"HTTP/1.1 ").or_else(|| status.strip_prefix(b"HTTP/1.0 ")),
+        status
+            .strip_prefix(b"HTTP/1.1 ")
+            .or_else(|| status.strip_prefix(b"HTTP/1.0 ")),
         Some(b"200")
     );
     Ok((!healthy).then(|| in_words(&status)))
@@ -124,7 +128,8 @@ fn rest(stream: &mut TcpStream) -> Vec<u8> {
 
 /// Readable characters, others as single spaces.
 fn in_words(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes).replace(|c: char| c.is_control() || c == '\u{fffd}', " ");
+    let text =
+        String::from_utf8_lossy(bytes).replace(|c: char| c.is_control() || c == '\u{fffd}', " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -138,7 +143,11 @@ mod tests {
     use super::*;
 
     /// What `health` makes of a server that first waits for `asked` bytes and then says `answer`.
-    fn answer(health: &Health, asked: usize, answer: &'static [u8]) -> (Result<(), String>, Vec<u8>) {
+    fn answer(
+        health: &Health,
+        asked: usize,
+        answer: &'static [u8],
+    ) -> (Result<(), String>, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let address = listener.local_addr().expect("address");
         let server = thread::spawn(move || {
@@ -160,7 +169,11 @@ mod tests {
         let page = Health::Http("/health".to_owned());
         let http = |text: &'static [u8]| answer(&page, 20, text).0;
         assert_eq!(http(b"HTTP/1.1 200 OK\r\n\r\n"), Ok(()));
-        assert!(http(b"HTTP/1.1 503 Busy\r\n\r\n").expect_err("not healthy").contains("503"));
+        assert!(
+            http(b"HTTP/1.1 503 Busy\r\n\r\n")
+                .expect_err("not healthy")
+                .contains("503")
+        );
         assert!(http(b"SSH-2.0-hello there").is_err());
         assert!(http(b"HTTP").is_err());
         assert!(http(b"").is_err());
@@ -170,8 +183,12 @@ mod tests {
     fn mariadb_is_healthy_when_it_greets() {
         let mysql = |bytes: &'static [u8]| answer(&Health::Mysql, 0, bytes).0;
         assert_eq!(mysql(b"\x4a\0\0\0\x0a5.5.5-10.11.6-MariaDB\0"), Ok(()));
-        let refusal = mysql(b"\x17\0\0\0\xff\x10\x04Too many connections").expect_err("not healthy");
-        assert!(refusal.ends_with("answers `Too many connections`"), "{refusal}");
+        let refusal =
+            mysql(b"\x17\0\0\0\xff\x10\x04Too many connections").expect_err("not healthy");
+        assert!(
+            refusal.ends_with("answers `Too many connections`"),
+            "{refusal}"
+        );
         assert!(mysql(b"\x4a\0").is_err());
     }
 
@@ -183,7 +200,10 @@ mod tests {
         };
         let (healthy, question) = answer(&health, 31, b"R\0\0\0\x08\0\0\0\0");
         assert_eq!(healthy, Ok(()));
-        assert_eq!(question, b"\0\0\0\x1f\0\x03\0\0user\0oe\0database\0shop\0\0");
+        assert_eq!(
+            question,
+            b"\0\0\0\x1f\0\x03\0\0user\0oe\0database\0shop\0\0"
+        );
         let starting = b"E\0\0\0\x30SFATAL\0C57P03\0Mthe database system is starting up\0\0";
         let refusal = answer(&health, 31, starting).0.expect_err("not healthy");
         assert!(refusal.contains("starting up"), "{refusal}");

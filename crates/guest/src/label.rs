@@ -35,7 +35,10 @@ impl Label {
                 format!("{}:{}", self.controller.pid, self.controller.start_ticks),
             ),
         ];
-        variables.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        variables
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect()
     }
 }
 
@@ -90,7 +93,10 @@ mod tests {
 
     #[test]
     fn the_controller_is_read_back() {
-        let controller = Identity { pid: 7, start_ticks: 99 };
+        let controller = Identity {
+            pid: 7,
+            start_ticks: 99,
+        };
         let label = Label {
             run: RunId::try_from("a".to_owned()).expect("valid"),
             controller,

@@ -86,7 +86,11 @@ pub fn start_all(
             });
         }
     });
-    match launch.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match launch
+        .failure
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
         Some(error) => Err(error),
         None => Ok(begin.elapsed()),
     }
@@ -109,7 +113,9 @@ struct Launch<'a> {
 impl<'a> Launch<'a> {
     fn start_some(&self) {
         while !self.over() {
-            let Some(guest) = locked(&self.created).pop_front() else { return };
+            let Some(guest) = locked(&self.created).pop_front() else {
+                return;
+            };
             match guest.start() {
                 Ok(()) => locked(&self.asked).push_back(guest),
                 Err(error) => self.fail(error),
@@ -143,9 +149,15 @@ impl<'a> Launch<'a> {
             });
         };
         if let GuestState::Ended(reason) = guest.state() {
-            self.fail(not_ready(&**guest, format!("ended before it was healthy: {reason}")));
+            self.fail(not_ready(
+                &**guest,
+                format!("ended before it was healthy: {reason}"),
+            ));
         } else if Instant::now() > self.deadline {
-            self.fail(not_ready(&**guest, format!("not healthy within {:?}: {refusal}", self.limit)));
+            self.fail(not_ready(
+                &**guest,
+                format!("not healthy within {:?}: {refusal}", self.limit),
+            ));
         } else {
             locked(&self.asked).push_back(guest);
         }
@@ -154,7 +166,9 @@ impl<'a> Launch<'a> {
     /// All are healthy, one has failed, or the caller wants to stop.
     fn over(&self) -> bool {
         if self.stop.load(Ordering::Relaxed) {
-            self.fail(GuestError::Stopped { doing: "starting guests" });
+            self.fail(GuestError::Stopped {
+                doing: "starting guests",
+            });
         }
         self.healthy.load(Ordering::Relaxed) == self.total || locked(&self.failure).is_some()
     }
@@ -188,7 +202,10 @@ pub fn remove_all(guests: &mut [Box<dyn Guest>]) -> Result<Duration, GuestError>
     Ok(begin.elapsed())
 }
 
-fn each(guests: &mut [Box<dyn Guest>], work: impl Fn(&mut dyn Guest) -> Result<(), GuestError> + Sync) -> Result<(), GuestError> {
+fn each(
+    guests: &mut [Box<dyn Guest>],
+    work: impl Fn(&mut dyn Guest) -> Result<(), GuestError> + Sync,
+) -> Result<(), GuestError> {
     let workers = REMOVERS.min(guests.len());
     let queue: Queue<'_> = Mutex::new(guests.iter_mut().collect());
     let failure = Mutex::new(None);
@@ -196,7 +213,9 @@ fn each(guests: &mut [Box<dyn Guest>], work: impl Fn(&mut dyn Guest) -> Result<(
         for _ in 0..workers {
             scope.spawn(|| {
                 loop {
-                    let Some(guest) = locked(&queue).pop_front() else { return };
+                    let Some(guest) = locked(&queue).pop_front() else {
+                        return;
+                    };
                     if let Err(error) = work(&mut **guest) {
                         locked(&failure).get_or_insert(error);
                     }
@@ -204,7 +223,10 @@ fn each(guests: &mut [Box<dyn Guest>], work: impl Fn(&mut dyn Guest) -> Result<(
             });
         }
     });
-    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    failure
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
@@ -269,7 +291,14 @@ mod tests {
         let note = |progress: StartProgress| {
             locked(&seen).insert(progress.healthy);
         };
-        start_all(&mut guests, &lab, Duration::from_secs(60), &note, &AtomicBool::new(false)).expect("healthy");
+        start_all(
+            &mut guests,
+            &lab,
+            Duration::from_secs(60),
+            &note,
+            &AtomicBool::new(false),
+        )
+        .expect("healthy");
         assert_eq!(*locked(&seen), BTreeSet::from([1, 2, 3, 4]));
         remove_all(&mut guests).expect("removed");
         assert_eq!(lab.living(), 0);
@@ -278,7 +307,14 @@ mod tests {
     #[test]
     fn nothing_to_start_is_started() {
         let (_dir, lab, _guests) = fakes(FakeBehaviour::default());
-        start_all(&mut [], &lab, Duration::from_secs(60), &|_| (), &AtomicBool::new(false)).expect("at once");
+        start_all(
+            &mut [],
+            &lab,
+            Duration::from_secs(60),
+            &|_| (),
+            &AtomicBool::new(false),
+        )
+        .expect("at once");
     }
 
     #[test]
@@ -287,8 +323,18 @@ mod tests {
             failures: BTreeSet::from([(3, FakeStep::Start)]),
             ..FakeBehaviour::default()
         });
-        let error = start_all(&mut guests, &lab, Duration::from_secs(60), &|_| (), &AtomicBool::new(false)).expect_err("told to fail");
-        assert!(matches!(&error, GuestError::Step { guest, .. } if guest == "g3"), "{error}");
+        let error = start_all(
+            &mut guests,
+            &lab,
+            Duration::from_secs(60),
+            &|_| (),
+            &AtomicBool::new(false),
+        )
+        .expect_err("told to fail");
+        assert!(
+            matches!(&error, GuestError::Step { guest, .. } if guest == "g3"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -297,7 +343,14 @@ mod tests {
             never_ready: BTreeSet::from([2]),
             ..FakeBehaviour::default()
         });
-        let error = start_all(&mut guests, &lab, Duration::from_millis(50), &|_| (), &AtomicBool::new(false)).expect_err("late");
+        let error = start_all(
+            &mut guests,
+            &lab,
+            Duration::from_millis(50),
+            &|_| (),
+            &AtomicBool::new(false),
+        )
+        .expect_err("late");
         let text = error.to_string();
         assert!(
             text.contains("guest g2") && text.contains("503") && text.contains("g2 starts"),
@@ -313,7 +366,14 @@ mod tests {
             ..FakeBehaviour::default()
         };
         let (_dir, lab, mut guests) = fakes(behaviour);
-        let error = start_all(&mut guests, &lab, Duration::from_secs(60), &|_| (), &AtomicBool::new(false)).expect_err("dead");
+        let error = start_all(
+            &mut guests,
+            &lab,
+            Duration::from_secs(60),
+            &|_| (),
+            &AtomicBool::new(false),
+        )
+        .expect_err("dead");
         assert!(
             matches!(&error, GuestError::NotReady { guest, what, .. } if guest == "g4" && what.contains("exit code 1")),
             "{error}"

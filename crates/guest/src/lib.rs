@@ -32,8 +32,8 @@ mod template;
 mod vm;
 
 pub use api::{
-    Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe, Progress, Recipe, Site, Template,
-    Versions, patient,
+    Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe,
+    Progress, Recipe, Site, Template, Versions, patient,
 };
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
 pub use fake::{FakeBehaviour, FakeLab, FakeStep};
@@ -47,9 +47,12 @@ pub use rookery_host::{
     volume::{Atime, FileSystem, Journal, VolumeSpec},
 };
 pub use storage::{InForce, Provision, Volume, check_storage};
-pub use template::{LayerKind, TemplateChoice, TemplateInfo, TemplateRemoval, build_template, remove_templates, short_digest, templates};
+pub use template::{
+    LayerKind, TemplateChoice, TemplateInfo, TemplateRemoval, build_template, remove_templates,
+    short_digest, templates,
+};
 pub use vm::{
-    Accelerator, AcceleratorChoice, Boot, CpuModel, DiskCache, DiskClone, DiskCounters, DiskIo, DiskShape, GuestNet, GuestPins,
-    MemoryShape, Network, NetworkShape, OutsideCounters, Pins, Pool, VmCounters, VmProbe, VmShape, audit_pins, choose_accelerator,
-    pin_table, vm_agent,
+    Accelerator, AcceleratorChoice, Boot, CpuModel, DiskCache, DiskClone, DiskCounters, DiskIo,
+    DiskShape, GuestNet, GuestPins, MemoryShape, Network, NetworkShape, OutsideCounters, Pins,
+    Pool, VmCounters, VmProbe, VmShape, audit_pins, choose_accelerator, pin_table, vm_agent,
 };

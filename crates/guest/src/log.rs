@@ -16,7 +16,9 @@ pub(crate) fn tail(path: &Path, bytes: usize) -> String {
         file.take(bytes as u64).read_to_end(&mut content)?;
         Ok::<_, std::io::Error>((skipped, String::from_utf8_lossy(&content).into_owned()))
     };
-    let Ok((skipped, text)) = read() else { return String::new() };
+    let Ok((skipped, text)) = read() else {
+        return String::new();
+    };
     match text.split_once('\n') {
         Some((_, whole_lines)) if skipped > 0 && !whole_lines.is_empty() => whole_lines.to_owned(),
         _ => text,
@@ -28,7 +30,11 @@ pub(crate) fn indented(text: &str) -> String {
     if text.trim().is_empty() {
         return "    (its log is empty)".to_owned();
     }
-    let lines: Vec<String> = text.trim_end().lines().map(|line| format!("    {line}")).collect();
+    let lines: Vec<String> = text
+        .trim_end()
+        .lines()
+        .map(|line| format!("    {line}"))
+        .collect();
     lines.join("\n")
 }
 

@@ -27,7 +27,11 @@ pub fn open_lab(kind: Kind, site: Site) -> Result<Box<dyn Lab>, GuestError> {
 ///
 /// # Errors
 /// See [`open_lab`]; nothing is left then.
-pub fn open_lab_on(kind: Kind, site: Site, host: Arc<dyn Host>) -> Result<Box<dyn Lab>, GuestError> {
+pub fn open_lab_on(
+    kind: Kind,
+    site: Site,
+    host: Arc<dyn Host>,
+) -> Result<Box<dyn Lab>, GuestError> {
     check_host(kind)?;
     Ok(match kind {
         Kind::Bare => Box::new(BareLab::open(site, host)?),
@@ -49,7 +53,11 @@ pub fn open_vm_lab(site: Site, shape: VmShape) -> Result<Box<dyn Lab>, GuestErro
 ///
 /// # Errors
 /// See [`open_lab`]; when the shape is wrong, all that is.
-pub fn open_vm_lab_on(site: Site, host: Arc<dyn Host>, shape: VmShape) -> Result<Box<dyn Lab>, GuestError> {
+pub fn open_vm_lab_on(
+    site: Site,
+    host: Arc<dyn Host>,
+    shape: VmShape,
+) -> Result<Box<dyn Lab>, GuestError> {
     check_host(Kind::Vm)?;
     Ok(Box::new(VmLab::open(site, host, shape)?))
 }
@@ -80,11 +88,17 @@ fn missing_for_all(programs: &[(&str, &str)]) -> Vec<(String, String)> {
     let mut missing = Vec::new();
     let mut lacks = |what: &str, mend: &str| missing.push((what.to_owned(), mend.to_owned()));
     if !rustix::process::geteuid().is_root() {
-        lacks("it needs root", "run as root, or use kind = \"bare\", which needs no root");
+        lacks(
+            "it needs root",
+            "run as root, or use kind = \"bare\", which needs no root",
+        );
     }
     for (program, package) in programs {
         if on_path(program).is_none() {
-            lacks(&format!("there is no `{program}`"), &format!("apt install {package}"));
+            lacks(
+                &format!("there is no `{program}`"),
+                &format!("apt install {package}"),
+            );
         }
     }
     missing.extend(missing_controllers());
@@ -104,10 +118,16 @@ fn missing_for_machines() -> Vec<(String, String)> {
     ];
     let mut missing = missing_for_all(&programs);
     if !Path::new("/dev/net/tun").exists() {
-        missing.push(("there is no /dev/net/tun".to_owned(), "modprobe tun".to_owned()));
+        missing.push((
+            "there is no /dev/net/tun".to_owned(),
+            "modprobe tun".to_owned(),
+        ));
     }
     if std::env::consts::ARCH != "x86_64" {
-        missing.push(("machines are x86_64".to_owned(), "use another kind of guest".to_owned()));
+        missing.push((
+            "machines are x86_64".to_owned(),
+            "use another kind of guest".to_owned(),
+        ));
     }
     missing
 }
@@ -117,8 +137,14 @@ fn missing_for_containers() -> Vec<(String, String)> {
     let mut missing = missing_for_all(&[("runc", "runc"), ("ip", "iproute2")]);
     let mut lacks = |what: &str, mend: &str| missing.push((what.to_owned(), mend.to_owned()));
     let file_systems = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    if !file_systems.lines().any(|line| line.split_whitespace().last() == Some("overlay")) {
-        lacks("the kernel offers no overlay file system", "modprobe overlay");
+    if !file_systems
+        .lines()
+        .any(|line| line.split_whitespace().last() == Some("overlay"))
+    {
+        lacks(
+            "the kernel offers no overlay file system",
+            "modprobe overlay",
+        );
     }
     missing
 }
@@ -134,11 +160,21 @@ fn missing_controllers() -> Vec<(String, String)> {
                 .filter(|name| !controller_usable(&cgroups, name))
                 .collect();
             if !absent.is_empty() {
-                let what = format!("no cgroup controller {} is mounted ({})", absent.join(", "), cgroups.layout());
-                lacks(&what, "mount the controllers below /sys/fs/cgroup, or boot with them enabled");
+                let what = format!(
+                    "no cgroup controller {} is mounted ({})",
+                    absent.join(", "),
+                    cgroups.layout()
+                );
+                lacks(
+                    &what,
+                    "mount the controllers below /sys/fs/cgroup, or boot with them enabled",
+                );
             }
         }
-        Err(error) => lacks(&format!("the mounts cannot be read: {error}"), "mount /proc"),
+        Err(error) => lacks(
+            &format!("the mounts cannot be read: {error}"),
+            "mount /proc",
+        ),
     }
     missing
 }
@@ -149,7 +185,9 @@ fn controller_usable(cgroups: &Cgroups, name: &str) -> bool {
         return false;
     };
     match std::fs::read_to_string(directory.join("cgroup.controllers")) {
-        Ok(controllers) => controllers.split_whitespace().any(|controller| controller == name),
+        Ok(controllers) => controllers
+            .split_whitespace()
+            .any(|controller| controller == name),
         Err(_) => true,
     }
 }

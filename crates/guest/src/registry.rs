@@ -52,7 +52,9 @@ impl Registry {
 
     #[cfg(test)]
     pub(crate) fn at(base: &Path) -> Self {
-        Self { state: StateDir::at(base) }
+        Self {
+            state: StateDir::at(base),
+        }
     }
 
     /// runc's state of a run.
@@ -105,7 +107,11 @@ impl Registry {
     }
 
     /// Write a registration. The caller holds the lock and has made sure that the run has no living controller.
-    pub(crate) fn write(&self, _lock: &StateLock, registration: &Registration) -> Result<(), GuestError> {
+    pub(crate) fn write(
+        &self,
+        _lock: &StateLock,
+        registration: &Registration,
+    ) -> Result<(), GuestError> {
         let path = self.file(&registration.run);
         let part = path.with_extension(PART);
         let text = serde_json::to_vec(registration).map_err(io::Error::from);
@@ -114,14 +120,17 @@ impl Registry {
                 .and_then(|()| fs::write(&part, text))
                 .and_then(|()| fs::rename(&part, &path))
         };
-        text.and_then(write).map_err(|error| step("register the run", &path, &error))
+        text.and_then(write)
+            .map_err(|error| step("register the run", &path, &error))
     }
 
     /// Remove a registration, and the registry itself when it was the last. Absent is fine.
     pub(crate) fn remove(&self, _lock: &StateLock, run: &RunId) -> Result<(), GuestError> {
         let path = self.file(run);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(step("remove the registration", &path, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(step("remove the registration", &path, &error))
+            }
             _ => Ok(()),
         }
     }

@@ -26,7 +26,10 @@ pub(crate) fn clone_dir(site: &Path, guest: &str) -> PathBuf {
 /// The clone that a mount point `<site>/clones/<guest>/rootfs` belongs to.
 pub(crate) fn clone_of_mount(point: &Path) -> Option<&Path> {
     let clone = point.parent().filter(|_| point.ends_with("rootfs"))?;
-    clone.parent().filter(|parent| parent.ends_with(CLONES)).map(|_| clone)
+    clone
+        .parent()
+        .filter(|parent| parent.ends_with(CLONES))
+        .map(|_| clone)
 }
 
 /// File of one guest's log.
@@ -54,7 +57,10 @@ pub(crate) fn prepare(site: &Path, guest: &str) -> io::Result<()> {
 /// Delete a directory with all it holds. Absent is fine.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io::Error::new(
+            error.kind(),
+            format!("{}: {error}", path.display()),
+        )),
         _ => Ok(()),
     }
 }
@@ -64,7 +70,10 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
 /// # Errors
 /// When the name is not 1 to 40 characters of `a-z0-9-`.
 pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
-    let name_is_safe = spec.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    let name_is_safe = spec
+        .name
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     let mut problems = Vec::new();
     if !name_is_safe || !(1..=40).contains(&spec.name.len()) {
         problems.push("a name takes 1 to 40 characters of a-z, 0-9 and -".to_owned());
@@ -72,7 +81,10 @@ pub(crate) fn check_spec(spec: &GuestSpec) -> Result<(), GuestError> {
     if spec.number == 0 {
         problems.push("numbers begin with 1".to_owned());
     }
-    if let Some(limit) = spec.cpu_limit.filter(|limit| !(limit.is_finite() && *limit >= 0.01)) {
+    if let Some(limit) = spec
+        .cpu_limit
+        .filter(|limit| !(limit.is_finite() && *limit >= 0.01))
+    {
         problems.push(format!("a limit of {limit} CPUs is below 0.01"));
     }
     if spec.port == 0 {
@@ -126,7 +138,13 @@ pub(crate) mod tests {
             })
             .is_err()
         );
-        assert!(check_spec(&GuestSpec { number: 0, ..spec("a") }).is_err());
+        assert!(
+            check_spec(&GuestSpec {
+                number: 0,
+                ..spec("a")
+            })
+            .is_err()
+        );
     }
 
     #[test]

@@ -9,7 +9,8 @@ use std::{
 };
 
 use rookery_host::{
-    Cgroups, Identity, RealHost, RunId, environ, mounts, netns_names, process_numbers, procfs::environ_value, remove_netns,
+    Cgroups, Identity, RealHost, RunId, environ, mounts, netns_names, process_numbers,
+    procfs::environ_value, remove_netns,
 };
 use rustix::{
     mount::{UnmountFlags, unmount},
@@ -17,7 +18,10 @@ use rustix::{
 };
 
 use crate::{
-    label::{CONTROLLER_VARIABLE, GUEST_VARIABLE, ROOT_GROUP, RUN_VARIABLE, parse_controller, run_group, run_of_name},
+    label::{
+        CONTROLLER_VARIABLE, GUEST_VARIABLE, ROOT_GROUP, RUN_VARIABLE, parse_controller, run_group,
+        run_of_name,
+    },
     registry::{Registration, Registry},
     site::{clone_of_mount, clones, remove_tree},
     storage::{Trace, traces, volumes},
@@ -65,7 +69,10 @@ impl Holdings {
             || self.vm_state.is_some()
             || !self.volumes.is_empty()
             || !self.tagged.is_empty()
-            || self.mounts.iter().any(|point| clone_of_mount(point).is_some())
+            || self
+                .mounts
+                .iter()
+                .any(|point| clone_of_mount(point).is_some())
     }
 }
 
@@ -73,7 +80,10 @@ impl Holdings {
 ///
 /// # Errors
 /// When `/proc` or the named namespaces cannot be read.
-pub(crate) fn discover(registry: &Registry, cgroups: &Cgroups) -> io::Result<BTreeMap<String, Holdings>> {
+pub(crate) fn discover(
+    registry: &Registry,
+    cgroups: &Cgroups,
+) -> io::Result<BTreeMap<String, Holdings>> {
     let mut runs: BTreeMap<String, Holdings> = BTreeMap::new();
     for process in labelled_processes()? {
         let entry = runs.entry(process.run.to_string()).or_default();
@@ -89,15 +99,24 @@ pub(crate) fn discover(registry: &Registry, cgroups: &Cgroups) -> io::Result<BTr
     }
     for mount in mounts {
         if let Some(run) = run_of_name(&mount.source) {
-            runs.entry(run.to_string()).or_default().mounts.push(mount.point);
+            runs.entry(run.to_string())
+                .or_default()
+                .mounts
+                .push(mount.point);
         }
     }
     for volume in tagged_volumes(&RealHost) {
-        runs.entry(volume.run.to_string()).or_default().tagged.push(volume);
+        runs.entry(volume.run.to_string())
+            .or_default()
+            .tagged
+            .push(volume);
     }
     for name in netns_names()? {
         if let Some(run) = run_of_name(&name) {
-            runs.entry(run.to_string()).or_default().namespaces.push(name);
+            runs.entry(run.to_string())
+                .or_default()
+                .namespaces
+                .push(name);
         }
     }
     for name in cgroups.children(ROOT_GROUP) {
@@ -105,13 +124,30 @@ pub(crate) fn discover(registry: &Registry, cgroups: &Cgroups) -> io::Result<BTr
             runs.entry(run.to_string()).or_default().cgroups = true;
         }
     }
-    for entry in fs::read_dir(registry.runc_roots()).into_iter().flatten().flatten() {
-        if let Some(run) = entry.file_name().into_string().ok().and_then(|name| RunId::try_from(name).ok()) {
+    for entry in fs::read_dir(registry.runc_roots())
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        if let Some(run) = entry
+            .file_name()
+            .into_string()
+            .ok()
+            .and_then(|name| RunId::try_from(name).ok())
+        {
             runs.entry(run.to_string()).or_default().runc_state = Some(entry.path());
         }
     }
-    for entry in fs::read_dir(registry.vm_roots()).into_iter().flatten().flatten() {
-        let run = entry.file_name().into_string().ok().and_then(|name| RunId::try_from(name).ok());
+    for entry in fs::read_dir(registry.vm_roots())
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let run = entry
+            .file_name()
+            .into_string()
+            .ok()
+            .and_then(|name| RunId::try_from(name).ok());
         if let Some(run) = run.filter(|_| entry.path().is_dir()) {
             runs.entry(run.to_string()).or_default().vm_state = Some(entry.path());
         }
@@ -139,8 +175,11 @@ fn labelled_processes() -> io::Result<Vec<Labelled>> {
         let identity = Identity::of(pid)?;
         let environment = environ(pid)?;
         let run = RunId::try_from(environ_value(&environment, RUN_VARIABLE)?.to_owned()).ok()?;
-        let guest = environ_value(&environment, GUEST_VARIABLE).unwrap_or_default().to_owned();
-        let controller = environ_value(&environment, CONTROLLER_VARIABLE).and_then(parse_controller);
+        let guest = environ_value(&environment, GUEST_VARIABLE)
+            .unwrap_or_default()
+            .to_owned();
+        let controller =
+            environ_value(&environment, CONTROLLER_VARIABLE).and_then(parse_controller);
         // Read before and after: the number did not change hands in between.
         (Identity::of(pid) == Some(identity)).then_some(Labelled {
             identity,
@@ -175,7 +214,9 @@ pub(crate) fn kill_labelled(run: &RunId, guest: Option<&str>) -> io::Result<Vec<
     let mut killed = Vec::new();
     loop {
         let found = labelled_processes()?.into_iter();
-        let mine = found.filter(|process| process.run == *run && guest.is_none_or(|guest| process.guest == guest));
+        let mine = found.filter(|process| {
+            process.run == *run && guest.is_none_or(|guest| process.guest == guest)
+        });
         let alive: Vec<Identity> = mine
             .map(|process| process.identity)
             .filter(|identity| identity.is_alive())
@@ -202,7 +243,12 @@ pub(crate) fn kill_labelled(run: &RunId, guest: Option<&str>) -> io::Result<Vec<
 ///
 /// # Errors
 /// When something stays; the rest is removed all the same.
-pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Option<&Path>) -> Result<Vec<String>, Vec<String>> {
+pub(crate) fn sweep(
+    registry: &Registry,
+    cgroups: &Cgroups,
+    run: &RunId,
+    dir: Option<&Path>,
+) -> Result<Vec<String>, Vec<String>> {
     let mut report = Report::default();
     // Before their emulators are gone: only now can the host's libvirt tell whose its machines are.
     match connection::sweep(&RealHost, &registry.vm_root(run), run) {
@@ -212,19 +258,24 @@ pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Op
     // Twice: a command that was under way (runc, ip) may have made one more thing before it was killed.
     for _ in 0..2 {
         match kill_labelled(run, None) {
-            Ok(killed) => report
-                .done
-                .extend(killed.iter().map(|identity| format!("process {}", identity.pid))),
+            Ok(killed) => report.done.extend(
+                killed
+                    .iter()
+                    .map(|identity| format!("process {}", identity.pid)),
+            ),
             Err(error) => report.failed.push(error.to_string()),
         }
         let group = run_group(run);
         if cgroups.exists(&group) {
             report.note(
                 format!("cgroup {group}"),
-                cgroups.kill(&group, KILL_LIMIT).and_then(|()| cgroups.remove(&group)),
+                cgroups
+                    .kill(&group, KILL_LIMIT)
+                    .and_then(|()| cgroups.remove(&group)),
             );
         }
-        let holdings = discover(registry, cgroups).map(|mut runs| runs.remove(run.as_str()).unwrap_or_default());
+        let holdings = discover(registry, cgroups)
+            .map(|mut runs| runs.remove(run.as_str()).unwrap_or_default());
         let holdings = holdings.unwrap_or_else(|error| {
             report.failed.push(error.to_string());
             Holdings::default()
@@ -239,10 +290,16 @@ pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Op
             report.note(format!("network namespace {name}"), remove_netns(name));
         }
         if let Some(state) = &holdings.runc_state {
-            report.note(format!("runc state {}", state.display()), remove_tree(state));
+            report.note(
+                format!("runc state {}", state.display()),
+                remove_tree(state),
+            );
         }
         if let Some(state) = &holdings.vm_state {
-            report.note(format!("libvirt of the run {}", state.display()), remove_tree(state));
+            report.note(
+                format!("libvirt of the run {}", state.display()),
+                remove_tree(state),
+            );
         }
         for volume in &holdings.tagged {
             report.note(format!("volume {}", volume.name), volume.remove(&RealHost));
@@ -252,7 +309,10 @@ pub(crate) fn sweep(registry: &Registry, cgroups: &Cgroups, run: &RunId, dir: Op
         }
         for (what, below) in [("clones", dir.map(clones)), ("volumes", dir.map(volumes))] {
             if let Some(directory) = below.filter(|directory| directory.exists()) {
-                report.note(format!("{what} {}", directory.display()), remove_unmounted(&directory));
+                report.note(
+                    format!("{what} {}", directory.display()),
+                    remove_unmounted(&directory),
+                );
             }
         }
     }
@@ -289,8 +349,14 @@ pub(crate) fn detach(point: &Path) -> io::Result<()> {
 /// Delete a directory, unless something is still mounted in it: deleting would reach through the mount.
 fn remove_unmounted(path: &Path) -> io::Result<()> {
     let real = path.canonicalize()?;
-    if let Some(mount) = mounts()?.into_iter().find(|mount| mount.point.starts_with(&real)) {
-        return Err(io::Error::other(format!("{} is still mounted", mount.point.display())));
+    if let Some(mount) = mounts()?
+        .into_iter()
+        .find(|mount| mount.point.starts_with(&real))
+    {
+        return Err(io::Error::other(format!(
+            "{} is still mounted",
+            mount.point.display()
+        )));
     }
     remove_tree(path)
 }

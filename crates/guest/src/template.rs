@@ -26,7 +26,10 @@ use std::{
 
 use rookery_host::{Host, RealHost, mounts};
 
-use crate::{Fill, GuestError, Patience, Recipe, Template, Versions, files::open_directory, site::remove_tree, sweep::detach};
+use crate::{
+    Fill, GuestError, Patience, Recipe, Template, Versions, files::open_directory,
+    site::remove_tree, sweep::detach,
+};
 pub use catalogue::{TemplateInfo, templates};
 use digest::digest;
 pub(crate) use install::{LIBRARIES, LOADER, PROGRAM};
@@ -44,7 +47,11 @@ const LOOK: Duration = Duration::from_millis(100);
 /// # Errors
 /// When the program cannot be read, the recipe's fill fails, or the disk does; nothing is left then. [`GuestError::Stopped`] when the
 /// patience ends.
-pub fn build_template(templates: &Path, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+pub fn build_template(
+    templates: &Path,
+    recipe: &Recipe<'_>,
+    patience: Patience<'_>,
+) -> Result<Template, GuestError> {
     build(&RealHost, templates, recipe, patience)
 }
 
@@ -52,12 +59,18 @@ pub fn build_template(templates: &Path, recipe: &Recipe<'_>, patience: Patience<
 ///
 /// # Errors
 /// When the program cannot be read, the recipe's fill fails, or the disk does; when the patience ends.
-pub(crate) fn build(host: &dyn Host, templates: &Path, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+pub(crate) fn build(
+    host: &dyn Host,
+    templates: &Path,
+    recipe: &Recipe<'_>,
+    patience: Patience<'_>,
+) -> Result<Template, GuestError> {
     if matches!(recipe.fill, Fill::Root(_) | Fill::Program) && recipe.base.is_some() {
         let what = "a whole root and a program stand alone, not on a base";
         return Err(fail("reading the recipe", what.to_owned()));
     }
-    let digest = digest(recipe).map_err(|error| fail("reading the program", at(&recipe.program, &error)))?;
+    let digest =
+        digest(recipe).map_err(|error| fail("reading the program", at(&recipe.program, &error)))?;
     let whole = templates.join(&digest);
     let found = |lease| template(&whole, &digest, recipe, lease);
     let leasing = |error: io::Error| fail("holding the template", at(&whole, &error));
@@ -84,9 +97,12 @@ pub(crate) fn build(host: &dyn Host, templates: &Path, recipe: &Recipe<'_>, pati
     }
     let lease = Lease::take(&whole).map_err(leasing)?;
     drop(lock);
-    lease
-        .map(found)
-        .ok_or_else(|| fail("holding the template", format!("{} is gone again", whole.display())))
+    lease.map(found).ok_or_else(|| {
+        fail(
+            "holding the template",
+            format!("{} is gone again", whole.display()),
+        )
+    })
 }
 
 /// Suffix of a layer that is being built or removed. What a builder or a remover that died left is deleted by the next.
@@ -106,14 +122,25 @@ pub(crate) fn lock(templates: &Path) -> Result<File, GuestError> {
 /// # Errors
 /// When the disk fails or something stays mounted.
 fn delete_part(part: &Path) -> io::Result<()> {
-    let Ok(real) = part.canonicalize() else { return remove_tree(part) };
-    let beneath = || Ok::<_, io::Error>(mounts()?.into_iter().filter(|mount| mount.point.starts_with(&real)));
+    let Ok(real) = part.canonicalize() else {
+        return remove_tree(part);
+    };
+    let beneath = || {
+        Ok::<_, io::Error>(
+            mounts()?
+                .into_iter()
+                .filter(|mount| mount.point.starts_with(&real)),
+        )
+    };
     let points: Vec<_> = beneath()?.map(|mount| mount.point).collect();
     for point in points.iter().rev() {
         detach(point)?;
     }
     if let Some(mount) = beneath()?.next() {
-        return Err(io::Error::other(format!("{} is still mounted", mount.point.display())));
+        return Err(io::Error::other(format!(
+            "{} is still mounted",
+            mount.point.display()
+        )));
     }
     remove_tree(&real)
 }
@@ -138,7 +165,10 @@ fn lock_patiently(templates: &Path, patience: Patience<'_>) -> Result<File, Gues
 
 fn template(whole: &Path, digest: &str, recipe: &Recipe<'_>, lease: Lease) -> Template {
     let root = whole.join("root");
-    let below = recipe.base.into_iter().flat_map(|base| base.layers.iter().cloned());
+    let below = recipe
+        .base
+        .into_iter()
+        .flat_map(|base| base.layers.iter().cloned());
     Template {
         digest: digest.to_owned(),
         program: root.join(PROGRAM),
@@ -179,11 +209,14 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
     skeleton().map_err(|error| fail("making the root", at(part, &error)))?;
     let versions = match recipe.fill {
         Fill::Root(fill_root) => {
-            let filled = host.step("template root").map_err(|error| error.to_string());
+            let filled = host
+                .step("template root")
+                .map_err(|error| error.to_string());
             let versions = filled
                 .and_then(|()| fill_root(&root))
                 .map_err(|what| fail("making the root file system", what))?;
-            mount_points(&root).map_err(|error| fail("making the root file system", at(&root, &error)))?;
+            mount_points(&root)
+                .map_err(|error| fail("making the root file system", at(&root, &error)))?;
             versions
         }
         Fill::Program => {
@@ -191,11 +224,14 @@ fn fill(host: &dyn Host, part: &Path, recipe: &Recipe<'_>) -> Result<(), GuestEr
             Versions::new()
         }
         Fill::Data(fill_data) | Fill::DataOnly(fill_data) => {
-            skeleton_of_data(host, &root, recipe.base.is_some()).map_err(|error| fail("making the root", at(&root, &error)))?;
+            skeleton_of_data(host, &root, recipe.base.is_some())
+                .map_err(|error| fail("making the root", at(&root, &error)))?;
             if matches!(recipe.fill, Fill::Data(_)) {
                 install_program(host, recipe, &root)?;
             }
-            let filled = host.step("template data").map_err(|error| error.to_string());
+            let filled = host
+                .step("template data")
+                .map_err(|error| error.to_string());
             filled
                 .and_then(|()| fill_data(&root.join("data")))
                 .map_err(|what| fail("filling the data directory", what))?;
@@ -238,20 +274,29 @@ fn mount_points(root: &Path) -> io::Result<()> {
             open_directory(&directory)?;
         }
     }
-    ["tmp", "run"]
-        .iter()
-        .try_for_each(|name| fs::set_permissions(root.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o1777)))
+    ["tmp", "run"].iter().try_for_each(|name| {
+        fs::set_permissions(
+            root.join(name),
+            std::os::unix::fs::PermissionsExt::from_mode(0o1777),
+        )
+    })
 }
 
 /// The error with a full disk named, if the disk is full: what failed (a database, a package) often says it badly.
 fn explained(error: GuestError, templates: &Path) -> GuestError {
-    let free_mib = rustix::fs::statvfs(templates).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize) >> 20);
+    let free_mib = rustix::fs::statvfs(templates).map_or(u64::MAX, |disk| {
+        disk.f_bavail.saturating_mul(disk.f_frsize) >> 20
+    });
     match error {
-        GuestError::Step { guest, step, what } if free_mib < FULL_MIB || what.contains("No space left") => GuestError::Step {
-            guest,
-            step,
-            what: full_disk(&what, free_mib, templates),
-        },
+        GuestError::Step { guest, step, what }
+            if free_mib < FULL_MIB || what.contains("No space left") =>
+        {
+            GuestError::Step {
+                guest,
+                step,
+                what: full_disk(&what, free_mib, templates),
+            }
+        }
         other => other,
     }
 }
@@ -323,9 +368,20 @@ mod tests {
                 .collect::<Vec<_>>()
         });
         assert_eq!(fills.load(Ordering::Relaxed), 1);
-        assert!(built.iter().all(|template| template.digest == built[0].digest));
-        assert_eq!(fs::read_to_string(built[0].root.join("data/rows")).expect("read"), "1\n");
-        assert_eq!(fs::read_dir(&templates).expect("read").count(), 1, "no part remains");
+        assert!(
+            built
+                .iter()
+                .all(|template| template.digest == built[0].digest)
+        );
+        assert_eq!(
+            fs::read_to_string(built[0].root.join("data/rows")).expect("read"),
+            "1\n"
+        );
+        assert_eq!(
+            fs::read_dir(&templates).expect("read").count(),
+            1,
+            "no part remains"
+        );
     }
 
     #[test]
@@ -363,22 +419,34 @@ mod tests {
             build(&RealHost, &templates, &recipe, &patient).expect("built")
         };
         let (root, data) = (|_: &Path| Ok(Versions::new()), |_: &Path| Ok(()));
-        let (one, two) = (built("one", None, Fill::Root(&root)), built("two", None, Fill::Root(&root)));
+        let (one, two) = (
+            built("one", None, Fill::Root(&root)),
+            built("two", None, Fill::Root(&root)),
+        );
         let on_one = built("data", Some(&one), Fill::Data(&data));
         assert_eq!(on_one.layers, [on_one.root.clone(), one.root.clone()]);
-        assert_ne!(on_one.digest, built("data", Some(&two), Fill::Data(&data)).digest);
+        assert_ne!(
+            on_one.digest,
+            built("data", Some(&two), Fill::Data(&data)).digest
+        );
         assert_ne!(on_one.digest, built("data", None, Fill::Data(&data)).digest);
         assert!(!on_one.root.join("etc").exists(), "the base has one");
         fs::write(&path, "#!/bin/sh\nexit\n").expect("written");
         assert_eq!(one.digest, built("one", None, Fill::Root(&root)).digest);
-        assert_ne!(on_one.digest, built("data", Some(&one), Fill::Data(&data)).digest);
+        assert_ne!(
+            on_one.digest,
+            built("data", Some(&one), Fill::Data(&data)).digest
+        );
         let recipe = Recipe {
             description: "root".into(),
             program: path.clone(),
             base: Some(&one),
             fill: Fill::Root(&root),
         };
-        assert!(build(&RealHost, &templates, &recipe, &patient).is_err(), "a root stands on nothing");
+        assert!(
+            build(&RealHost, &templates, &recipe, &patient).is_err(),
+            "a root stands on nothing"
+        );
     }
 
     #[test]
@@ -395,13 +463,17 @@ mod tests {
             };
             build(&RealHost, &templates, &recipe, &patient).expect("built")
         };
-        let fill = |data: &Path| fs::write(data.join("rows"), "1\n").map_err(|error| error.to_string());
+        let fill =
+            |data: &Path| fs::write(data.join("rows"), "1\n").map_err(|error| error.to_string());
         let (data, first) = (built(Fill::DataOnly(&fill)), built(Fill::Program));
         assert!(check_top(&data, "g1").is_err(), "there is nothing to run");
         let whole = data.with_program(&first);
         check_top(&whole, "g1").expect("a program");
         assert_eq!(whole.layers, [first.root.clone(), data.root.clone()]);
-        assert_eq!(fs::read_to_string(whole.root.join("data/rows")).expect("read"), "1\n");
+        assert_eq!(
+            fs::read_to_string(whole.root.join("data/rows")).expect("read"),
+            "1\n"
+        );
         fs::write(&path, "#!/bin/sh\nexit\n").expect("written");
         assert_eq!(built(Fill::DataOnly(&fill)).digest, data.digest);
         assert_ne!(built(Fill::Program).digest, first.digest);
@@ -445,13 +517,20 @@ mod tests {
     fn a_full_disk_is_named_with_its_mend() {
         let error = || fail("filling the data directory", "disk I/O error".to_owned());
         let here = std::env::temp_dir();
-        assert_eq!(explained(error(), &here).to_string(), error().to_string(), "there is room");
+        assert_eq!(
+            explained(error(), &here).to_string(),
+            error().to_string(),
+            "there is room"
+        );
         let full = fail(
             "filling the data directory",
             "write: No space left on device (os error 28)".to_owned(),
         );
         let text = explained(full, &here).to_string();
-        assert!(text.contains("the disk is full") && text.contains("--templates DIR"), "{text}");
+        assert!(
+            text.contains("the disk is full") && text.contains("--templates DIR"),
+            "{text}"
+        );
         let once = full_disk("the disk is full: 0 MiB", 0, &here);
         assert_eq!(once.matches("the disk is full").count(), 1);
     }
@@ -478,7 +557,10 @@ mod tests {
             (Fill::Program, 5),
             (Fill::Root(&root), 5),
         ] {
-            let recipe = Recipe { fill, ..recipe.clone() };
+            let recipe = Recipe {
+                fill,
+                ..recipe.clone()
+            };
             for n in 1.. {
                 let templates = base.path().join(format!("{fill:?} {n}"));
                 let host = FaultyHost::failing_at(n);
@@ -489,7 +571,11 @@ mod tests {
                     break;
                 }
                 result.expect_err("fault");
-                assert_eq!(fs::read_dir(&templates).map_or(0, Iterator::count), 0, "after fault {n}");
+                assert_eq!(
+                    fs::read_dir(&templates).map_or(0, Iterator::count),
+                    0,
+                    "after fault {n}"
+                );
             }
         }
     }

@@ -13,10 +13,12 @@ use std::{
 };
 
 use rookery_guest::{
-    Atime, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits, Journal, Kind, Lab, Provision, Recipe, Site,
-    Template, VolumeSpec, open_lab, open_lab_on, patient,
+    Atime, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits, Journal,
+    Kind, Lab, Provision, Recipe, Site, Template, VolumeSpec, open_lab, open_lab_on, patient,
 };
-use rookery_host::{CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops};
+use rookery_host::{
+    CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops,
+};
 
 /// Whether root's tests run; they must not be skipped silently.
 fn root_tests() -> bool {
@@ -35,7 +37,11 @@ struct Place {
 impl Place {
     fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let id = format!("s{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let id = format!(
+            "s{}x{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
         Self {
             dir: tempfile::tempdir().expect("temporary directory"),
             run: RunId::try_from(id).expect("a run id"),
@@ -57,7 +63,9 @@ impl Place {
     /// What of the run is on this host: devices, mounts, files of volumes.
     fn left(&self) -> Vec<String> {
         let directory = self.dir.path().canonicalize().expect("there");
-        let devices = loops().into_iter().filter(|device| device.file.starts_with(&directory));
+        let devices = loops()
+            .into_iter()
+            .filter(|device| device.file.starts_with(&directory));
         let mut left: Vec<String> = devices.map(|device| format!("{device:?}")).collect();
         let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
         left.extend(
@@ -66,7 +74,10 @@ impl Place {
                 .filter(|line| line.contains(directory.to_str().expect("utf-8")))
                 .map(str::to_owned),
         );
-        let files = fs::read_dir(self.dir.path().join("guests/volumes")).into_iter().flatten().flatten();
+        let files = fs::read_dir(self.dir.path().join("guests/volumes"))
+            .into_iter()
+            .flatten()
+            .flatten();
         left.extend(files.map(|file| file.path().display().to_string()));
         left
     }
@@ -105,7 +116,9 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
 
 /// A template with one MiB of data, whose program is `program`.
 fn template(lab: &dyn Lab, program: &str) -> Template {
-    let fill = |data: &Path| fs::write(data.join("rows"), vec![7; 1 << 20]).map_err(|error| error.to_string());
+    let fill = |data: &Path| {
+        fs::write(data.join("rows"), vec![7; 1 << 20]).map_err(|error| error.to_string())
+    };
     let recipe = Recipe {
         description: "storage".to_owned(),
         program: PathBuf::from(program),
@@ -129,12 +142,17 @@ fn end_of(guest: &mut dyn Guest) -> String {
 /// Name, asked, effective.
 fn readings(guest: &dyn Guest) -> BTreeSet<(String, String, String)> {
     let readings = guest.in_force().into_iter();
-    readings.map(|reading| (reading.name, reading.asked, reading.effective)).collect()
+    readings
+        .map(|reading| (reading.name, reading.asked, reading.effective))
+        .collect()
 }
 
 fn has(readings: &BTreeSet<(String, String, String)>, name: &str, asked: &str, effective: &str) {
     let wanted = (name.to_owned(), asked.to_owned(), effective.to_owned());
-    assert!(readings.contains(&wanted), "{wanted:?} is not in {readings:#?}");
+    assert!(
+        readings.contains(&wanted),
+        "{wanted:?} is not in {readings:#?}"
+    );
 }
 
 #[test]
@@ -156,7 +174,9 @@ fn data_of_a_container_lie_on_its_volume_and_all_is_read_back() {
     };
     // 256 reads of 4 KiB, each from the device.
     let args = ["if=/data/rows", "of=/data/copy", "iflag=direct", "bs=4096"];
-    let mut guest = lab.create_with(&template, &spec(1, &args), &provision).expect("a guest");
+    let mut guest = lab
+        .create_with(&template, &spec(1, &args), &provision)
+        .expect("a guest");
     let point = provision
         .volume
         .as_ref()
@@ -164,13 +184,27 @@ fn data_of_a_container_lie_on_its_volume_and_all_is_read_back() {
         .expect("mounted")
         .to_owned();
     drop(provision);
-    assert_eq!(fs::metadata(point.join("g1/upper/data/rows")).expect("a whole copy").len(), 1 << 20);
+    assert_eq!(
+        fs::metadata(point.join("g1/upper/data/rows"))
+            .expect("a whole copy")
+            .len(),
+        1 << 20
+    );
     let began = Instant::now();
     guest.start().expect("started");
     let readings = readings(&*guest);
-    assert_eq!(end_of(&mut *guest), "exit code 0", "{}", guest.log_tail(2000));
+    assert_eq!(
+        end_of(&mut *guest),
+        "exit code 0",
+        "{}",
+        guest.log_tail(2000)
+    );
     // A limit cannot be exceeded, however idle the machine is: 256 reads at 100 a second.
-    assert!(began.elapsed() > Duration::from_secs(1), "{:?} for 256 reads", began.elapsed());
+    assert!(
+        began.elapsed() > Duration::from_secs(1),
+        "{:?} for 256 reads",
+        began.elapsed()
+    );
     for (name, asked, effective) in [
         ("storage.filesystem", "ext4", "ext4"),
         ("storage.size", "32MiB", "32MiB"),
@@ -214,14 +248,28 @@ fn xfs_and_direct_access_are_made_and_read_back() {
         ..Provision::default()
     };
     let mut guest = lab
-        .create_with(&template(&*lab, "/bin/cat"), &spec(1, &["{data}/rows"]), &provision)
+        .create_with(
+            &template(&*lab, "/bin/cat"),
+            &spec(1, &["{data}/rows"]),
+            &provision,
+        )
         .expect("a guest");
     assert!(
-        guest
-            .data_dir()
-            .starts_with(provision.volume.as_ref().expect("there").point().expect("mounted"))
+        guest.data_dir().starts_with(
+            provision
+                .volume
+                .as_ref()
+                .expect("there")
+                .point()
+                .expect("mounted")
+        )
     );
-    assert_eq!(fs::metadata(guest.data_dir().join("rows")).expect("a copy").len(), 1 << 20);
+    assert_eq!(
+        fs::metadata(guest.data_dir().join("rows"))
+            .expect("a copy")
+            .len(),
+        1 << 20
+    );
     let readings = readings(&*guest);
     has(&readings, "storage.filesystem", "xfs", "xfs");
     has(&readings, "storage.cache", "none", "none");
@@ -248,7 +296,10 @@ fn a_shared_volume_goes_with_its_last_guest() {
         ..Provision::default()
     };
     let mut guests: Vec<_> = (1..=2)
-        .map(|number| lab.create_with(&template, &spec(number, &[]), &provision()).expect("a guest"))
+        .map(|number| {
+            lab.create_with(&template, &spec(number, &[]), &provision())
+                .expect("a guest")
+        })
         .collect();
     drop(shared);
     guests[0].remove().expect("removed");
@@ -258,7 +309,10 @@ fn a_shared_volume_goes_with_its_last_guest() {
         .iter()
         .filter(|thing| thing.run == place.run && thing.what == "volume")
         .collect();
-    assert!(ours.len() == 1 && ours[0].name.ends_with("-shared.img"), "{ours:?}");
+    assert!(
+        ours.len() == 1 && ours[0].name.ends_with("-shared.img"),
+        "{ours:?}"
+    );
     guests[1].remove().expect("removed");
     assert_eq!(place.left(), [""; 0]);
 }
@@ -279,16 +333,34 @@ fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
         volume: Some(lab.volume("raw", &raw).expect("a volume")),
         ..Provision::default()
     };
-    let args = ["if=/data/rows", "of=/dev/rookery-data", "oflag=direct", "bs=65536"];
+    let args = [
+        "if=/data/rows",
+        "of=/dev/rookery-data",
+        "oflag=direct",
+        "bs=65536",
+    ];
     let plain = GuestSpec {
         user: Some(33),
         ..spec(1, &args)
     };
-    let mut guest = lab.create_with(&template(&*lab, "/bin/dd"), &plain, &provision).expect("a guest");
+    let mut guest = lab
+        .create_with(&template(&*lab, "/bin/dd"), &plain, &provision)
+        .expect("a guest");
     guest.start().expect("started");
-    assert_eq!(end_of(&mut *guest), "exit code 0", "{}", guest.log_tail(2000));
+    assert_eq!(
+        end_of(&mut *guest),
+        "exit code 0",
+        "{}",
+        guest.log_tail(2000)
+    );
     let written = fs::read(&provision.volume.as_ref().expect("there").device().path).expect("read");
-    assert_eq!((written.len(), written[..1 << 20].iter().all(|byte| *byte == 7)), (4 << 20, true));
+    assert_eq!(
+        (
+            written.len(),
+            written[..1 << 20].iter().all(|byte| *byte == 7)
+        ),
+        (4 << 20, true)
+    );
     drop(provision);
     guest.remove().expect("removed");
     drop(lab);
@@ -299,7 +371,11 @@ fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
         ..Provision::default()
     };
     let refused = lab.create_with(&template(&*lab, "/bin/dd"), &spec(1, &[]), &provision);
-    assert!(refused.err().is_some_and(|error| error.to_string().contains("take no raw device")));
+    assert!(
+        refused
+            .err()
+            .is_some_and(|error| error.to_string().contains("take no raw device"))
+    );
     drop((provision, lab));
     assert_eq!(place.left(), [""; 0]);
 }
@@ -313,15 +389,22 @@ fn after_a_fault_at_any_step_nothing_is_left() {
         for n in 1.. {
             let place = Place::new();
             let host = Arc::new(make(n));
-            let lab = open_lab_on(Kind::Bare, place.site(), Arc::clone(&host) as Arc<dyn Host>).expect("a lab");
+            let lab = open_lab_on(Kind::Bare, place.site(), Arc::clone(&host) as Arc<dyn Host>)
+                .expect("a lab");
             let made = lab.volume("g1", &ext4());
             if !host.has_failed() {
                 made.expect("no fault, no failure");
-                assert_eq!(n, 5, "the file, the device, the file system and the mount can fail");
+                assert_eq!(
+                    n, 5,
+                    "the file, the device, the file system and the mount can fail"
+                );
                 break;
             }
             let error = made.expect_err("a fault").to_string();
-            assert!(error.starts_with("guest g1: making its volume failed: "), "{error}");
+            assert!(
+                error.starts_with("guest g1: making its volume failed: "),
+                "{error}"
+            );
             assert_eq!(place.left(), [""; 0], "after fault {n}");
         }
     }
@@ -390,7 +473,9 @@ impl Host for Dying {
 /// The child of the test below: makes a volume and a container on it, and dies on the way or when all is done.
 #[test]
 fn child_that_dies() {
-    let Ok(order) = env::var("ROOKERY_STORAGE_TEST_DIES") else { return };
+    let Ok(order) = env::var("ROOKERY_STORAGE_TEST_DIES") else {
+        return;
+    };
     let parts: Vec<&str> = order.split(' ').collect();
     let [dir, run, at, after] = parts[..] else {
         panic!("an order of four words")
@@ -411,7 +496,9 @@ fn child_that_dies() {
         volume: Some(lab.volume("g1", &ext4()).expect("a volume")),
         ..Provision::default()
     };
-    let _guest = lab.create_with(&template, &spec(1, &[]), &provision).expect("a guest");
+    let _guest = lab
+        .create_with(&template, &spec(1, &[]), &provision)
+        .expect("a guest");
     std::process::abort();
 }
 

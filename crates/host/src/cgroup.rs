@@ -74,9 +74,17 @@ impl Cgroups {
         for mount in mounts {
             match mount.kind.as_str() {
                 "cgroup" => {
-                    let known = |option: &&str| !matches!(*option, "rw" | "ro" | "xattr" | "clone_children" | "noprefix");
+                    let known = |option: &&str| {
+                        !matches!(
+                            *option,
+                            "rw" | "ro" | "xattr" | "clone_children" | "noprefix"
+                        )
+                    };
                     for controller in mount.options.split(',').filter(known) {
-                        found.v1.entry(controller.to_owned()).or_insert_with(|| mount.point.clone());
+                        found
+                            .v1
+                            .entry(controller.to_owned())
+                            .or_insert_with(|| mount.point.clone());
                     }
                 }
                 "cgroup2" if found.v2.is_none() => found.v2 = Some(mount.point.clone()),
@@ -100,7 +108,11 @@ impl Cgroups {
     /// Mount points of all hierarchies, each once.
     #[must_use]
     pub fn hierarchies(&self) -> BTreeSet<&Path> {
-        self.v1.values().chain(&self.v2).map(PathBuf::as_path).collect()
+        self.v1
+            .values()
+            .chain(&self.v2)
+            .map(PathBuf::as_path)
+            .collect()
     }
 
     /// Directory of a group where a controller is in force; `None` when nothing is mounted for it.
@@ -119,8 +131,15 @@ impl Cgroups {
     #[must_use]
     pub fn usage_probe(&self, group: &str) -> UsageProbe {
         let file = |controller: &str, v1_name: &str, v2_name: &str| {
-            let name = if self.v1.contains_key(controller) { v1_name } else { v2_name };
-            Reading::new(self.directory(controller, group).map(|directory| directory.join(name)))
+            let name = if self.v1.contains_key(controller) {
+                v1_name
+            } else {
+                v2_name
+            };
+            Reading::new(
+                self.directory(controller, group)
+                    .map(|directory| directory.join(name)),
+            )
         };
         let mut cpu = file("cpuacct", "cpuacct.usage", "cpu.stat");
         let mut memory = file("memory", "memory.usage_in_bytes", "memory.current");
@@ -138,10 +157,12 @@ impl Cgroups {
                 Some(parts) => parts.read(),
                 None => Some(text),
             };
-            let split = told.and_then(|told| usage_split::of_group(&told, cpu_us)).map(|split| {
-                before = split.at_least(before);
-                before
-            });
+            let split = told
+                .and_then(|told| usage_split::of_group(&told, cpu_us))
+                .map(|split| {
+                    before = split.at_least(before);
+                    before
+                });
             Some(Usage {
                 cpu_us,
                 memory_bytes: memory.read()?.trim().parse().ok()?,
@@ -184,13 +205,17 @@ impl Cgroups {
             .hierarchies()
             .into_iter()
             .flat_map(|directory| subdirectories(&directory.join(group)));
-        names.filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect()
+        names
+            .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
+            .collect()
     }
 
     /// Whether any hierarchy has the group.
     #[must_use]
     pub fn exists(&self, group: &str) -> bool {
-        self.hierarchies().into_iter().any(|directory| directory.join(group).is_dir())
+        self.hierarchies()
+            .into_iter()
+            .any(|directory| directory.join(group).is_dir())
     }
 
     /// Kill all processes of a group and wait until they are gone.
@@ -217,7 +242,10 @@ impl Cgroups {
                 process.signal(Signal::KILL)?;
             }
             if Instant::now() > deadline {
-                let pids: Vec<String> = alive.iter().map(|process| process.pid.to_string()).collect();
+                let pids: Vec<String> = alive
+                    .iter()
+                    .map(|process| process.pid.to_string())
+                    .collect();
                 return Err(io::Error::other(format!(
                     "processes {} of cgroup {group} outlive SIGKILL",
                     pids.join(", ")
@@ -250,7 +278,10 @@ impl Cgroups {
 
 /// `cpuacct.usage` is one number in ns; `cpu.stat` has a line `usage_usec`.
 fn parse_cpu_us(text: &str) -> Option<u64> {
-    match text.lines().find_map(|line| line.strip_prefix("usage_usec ")) {
+    match text
+        .lines()
+        .find_map(|line| line.strip_prefix("usage_usec "))
+    {
         Some(us) => us.trim().parse().ok(),
         None => Some(text.trim().parse::<u64>().ok()? / 1000),
     }
@@ -311,10 +342,17 @@ fn remove_tree(path: &Path, depth: u32) -> io::Result<()> {
         match fs::remove_dir(path) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && Instant::now() < deadline => {
+            Err(error)
+                if error.kind() == io::ErrorKind::ResourceBusy && Instant::now() < deadline =>
+            {
                 thread::sleep(Duration::from_millis(1))
             }
-            Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+            Err(error) => {
+                return Err(io::Error::new(
+                    error.kind(),
+                    format!("{}: {error}", path.display()),
+                ));
+            }
         }
     }
 }
@@ -355,7 +393,11 @@ mod tests {
     fn version_1() {
         let tree = tree(V1);
         assert_eq!(tree.cgroups.layout(), Layout::V1);
-        assert_eq!(tree.cgroups.hierarchies().len(), 3, "comounted controllers are one hierarchy");
+        assert_eq!(
+            tree.cgroups.hierarchies().len(),
+            3,
+            "comounted controllers are one hierarchy"
+        );
         let mut probe = tree.cgroups.usage_probe("rookery/r/g1");
         assert_eq!(probe(), None, "no group yet");
         tree.put("cpu/rookery/r/g1/cpuacct.usage", "1234567\n");
@@ -374,7 +416,10 @@ mod tests {
     fn version_2() {
         let tree = tree(V2);
         assert_eq!(tree.cgroups.layout(), Layout::V2);
-        tree.put("rookery/r/g1/cpu.stat", "usage_usec 77\nuser_usec 70\nsystem_usec 7\n");
+        tree.put(
+            "rookery/r/g1/cpu.stat",
+            "usage_usec 77\nuser_usec 70\nsystem_usec 7\n",
+        );
         tree.put("rookery/r/g1/memory.current", "8192\n");
         let mut probe = tree.cgroups.usage_probe("rookery/r/g1");
         assert_eq!(
@@ -391,15 +436,26 @@ mod tests {
             })
         );
         tree.put("rookery/r/g1/cpu.stat", "usage_usec 99\nuser_usec 70\n");
-        tree.put("rookery/r/g1/io.stat", "254:0 rbytes=4096 wbytes=0 rios=1 wios=0\n");
+        tree.put(
+            "rookery/r/g1/io.stat",
+            "254:0 rbytes=4096 wbytes=0 rios=1 wios=0\n",
+        );
         let usage = probe().expect("a group");
-        assert_eq!((usage.cpu_us, usage.io.map(|io| io.reads)), (99, Some(1)), "read anew each time");
+        assert_eq!(
+            (usage.cpu_us, usage.io.map(|io| io.reads)),
+            (99, Some(1)),
+            "read anew each time"
+        );
     }
 
     #[test]
     fn kills_for_want_of_memory_are_counted_in_both_versions() {
         let (one, two) = (tree(V1), tree(V2));
-        assert_eq!(one.cgroups.memory_kills("rookery/r/g1"), None, "no group yet");
+        assert_eq!(
+            one.cgroups.memory_kills("rookery/r/g1"),
+            None,
+            "no group yet"
+        );
         one.put(
             "memory/rookery/r/g1/memory.oom_control",
             "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
@@ -414,10 +470,18 @@ mod tests {
 
     #[test]
     fn hybrid_prefers_the_version_that_has_the_controller() {
-        let tree = tree(&format!("{V1}9 0 0:9 / ROOT/unified rw - cgroup2 cgroup2 rw\n"));
+        let tree = tree(&format!(
+            "{V1}9 0 0:9 / ROOT/unified rw - cgroup2 cgroup2 rw\n"
+        ));
         assert_eq!(tree.cgroups.layout(), Layout::Hybrid);
-        assert_eq!(tree.cgroups.directory("memory", "a"), Some(tree.root.path().join("memory/a")));
-        assert_eq!(tree.cgroups.directory("pids", "a"), Some(tree.root.path().join("unified/a")));
+        assert_eq!(
+            tree.cgroups.directory("memory", "a"),
+            Some(tree.root.path().join("memory/a"))
+        );
+        assert_eq!(
+            tree.cgroups.directory("pids", "a"),
+            Some(tree.root.path().join("unified/a"))
+        );
     }
 
     #[test]
@@ -425,31 +489,49 @@ mod tests {
         let tree = tree(V1);
         tree.put("cpu/rookery/r/g1/cgroup.procs", "10\n11\n");
         tree.put("memory/rookery/r/g1/deep/cgroup.procs", "12\n");
-        assert_eq!(tree.cgroups.processes("rookery/r"), BTreeSet::from([10, 11, 12]));
-        assert_eq!(tree.cgroups.children("rookery/r"), BTreeSet::from(["g1".to_owned()]));
+        assert_eq!(
+            tree.cgroups.processes("rookery/r"),
+            BTreeSet::from([10, 11, 12])
+        );
+        assert_eq!(
+            tree.cgroups.children("rookery/r"),
+            BTreeSet::from(["g1".to_owned()])
+        );
         assert!(tree.cgroups.processes("rookery/other").is_empty());
     }
 
     #[test]
     fn removal_is_bottom_up_and_idempotent() {
         let tree = tree(V1);
-        for group in ["cpu/rookery/r/g1/deep", "memory/rookery/r/g1", "memory/rookery/s"] {
+        for group in [
+            "cpu/rookery/r/g1/deep",
+            "memory/rookery/r/g1",
+            "memory/rookery/s",
+        ] {
             fs::create_dir_all(tree.root.path().join(group)).expect("directory");
         }
         tree.cgroups.remove("rookery/r").expect("removed");
         tree.cgroups.remove("rookery/r").expect("again");
         assert!(!tree.cgroups.exists("rookery/r"));
         tree.cgroups.remove_if_empty("rookery");
-        assert!(tree.root.path().join("memory/rookery/s").exists(), "another run's group stays");
+        assert!(
+            tree.root.path().join("memory/rookery/s").exists(),
+            "another run's group stays"
+        );
         assert!(!tree.root.path().join("cpu/rookery").exists());
     }
 
     #[test]
     fn kill_ends_every_process_of_the_group() {
         let tree = tree(V2);
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .expect("sleep");
         tree.put("rookery/r/g1/cgroup.procs", &format!("{}\n", child.id()));
-        tree.cgroups.kill("rookery/r/g1", Duration::from_secs(10)).expect("killed");
+        tree.cgroups
+            .kill("rookery/r/g1", Duration::from_secs(10))
+            .expect("killed");
         assert!(!child.wait().expect("reap").success());
     }
 }

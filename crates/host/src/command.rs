@@ -63,9 +63,15 @@ impl Invocation {
 
     /// Set environment variables.
     #[must_use]
-    pub fn envs<K: Into<OsString>, V: Into<OsString>>(mut self, variables: impl IntoIterator<Item = (K, V)>) -> Self {
-        self.env
-            .extend(variables.into_iter().map(|(key, value)| (key.into(), value.into())));
+    pub fn envs<K: Into<OsString>, V: Into<OsString>>(
+        mut self,
+        variables: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        self.env.extend(
+            variables
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into())),
+        );
         self
     }
 
@@ -94,7 +100,10 @@ impl Invocation {
     #[must_use]
     pub fn line(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.args);
-        words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -102,7 +111,9 @@ impl Invocation {
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// It is not installed.
-    #[error("`{command}` cannot be run: there is no `{program}` on this host\n  mend: install it, or put it on the PATH")]
+    #[error(
+        "`{command}` cannot be run: there is no `{program}` on this host\n  mend: install it, or put it on the PATH"
+    )]
     Missing {
         /// Program.
         program: String,
@@ -261,7 +272,10 @@ fn run(invocation: Invocation) -> Result<String, CommandError> {
         source,
     };
     let mut input = memory_file().map_err(own)?;
-    input.write_all(&stdin).and_then(|()| input.rewind()).map_err(own)?;
+    input
+        .write_all(&stdin)
+        .and_then(|()| input.rewind())
+        .map_err(own)?;
     let (out, words) = match output {
         Some(file) => (file.try_clone().map_err(own)?, file),
         None => (memory_file().map_err(own)?, memory_file().map_err(own)?),
@@ -297,7 +311,10 @@ fn run(invocation: Invocation) -> Result<String, CommandError> {
 }
 
 fn memory_file() -> io::Result<File> {
-    Ok(File::from(memfd_create("rookery-command", MemfdFlags::CLOEXEC)?))
+    Ok(File::from(memfd_create(
+        "rookery-command",
+        MemfdFlags::CLOEXEC,
+    )?))
 }
 
 /// The last [`MAX_CAPTURE`] bytes as text; empty for a file that is only open for writing.
@@ -316,7 +333,9 @@ mod tests {
 
     #[test]
     fn input_and_output_pass_through() {
-        let said = RealHost.run(Invocation::new("cat").stdin("hello\n")).expect("cat");
+        let said = RealHost
+            .run(Invocation::new("cat").stdin("hello\n"))
+            .expect("cat");
         assert_eq!(said, "hello");
         let said = RealHost
             .run(Invocation::new("sh").args(["-c", "echo $X"]).env("X", "y"))
@@ -333,14 +352,20 @@ mod tests {
             error.to_string(),
             "`sh -c echo no luck >&2; exit 3` ended with exit status: 3: no luck"
         );
-        let error = RealHost.run(Invocation::new("no-such-program-here")).expect_err("fails");
+        let error = RealHost
+            .run(Invocation::new("no-such-program-here"))
+            .expect_err("fails");
         assert!(matches!(error, CommandError::Missing { .. }), "{error}");
     }
 
     #[test]
     fn a_late_command_is_killed() {
         let error = RealHost
-            .run(Invocation::new("sleep").arg("60").timeout(Duration::from_millis(5)))
+            .run(
+                Invocation::new("sleep")
+                    .arg("60")
+                    .timeout(Duration::from_millis(5)),
+            )
             .expect_err("late");
         assert!(matches!(error, CommandError::Late { .. }), "{error}");
     }

@@ -38,7 +38,9 @@ pub(crate) fn read_places(system: &Path, cpus: &BTreeSet<u32>) -> Vec<CpuPlace> 
         CpuPlace {
             cpu: *cpu,
             core: lowest.unwrap_or(*cpu),
-            socket: socket.and_then(|text| text.trim().parse().ok()).unwrap_or(0),
+            socket: socket
+                .and_then(|text| text.trim().parse().ok())
+                .unwrap_or(0),
             node: nodes.get(cpu).copied().unwrap_or(0),
         }
     };
@@ -48,7 +50,11 @@ pub(crate) fn read_places(system: &Path, cpus: &BTreeSet<u32>) -> Vec<CpuPlace> 
 /// The memory node of each CPU.
 fn nodes(system: &Path) -> BTreeMap<u32, u32> {
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir(system.join("node")).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(system.join("node"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let name = entry.file_name();
         let Some(node) = name
             .to_str()
@@ -101,12 +107,24 @@ mod tests {
         ];
         for cpu in 0..8_u32 {
             let low = cpu % 4;
-            files.push((format!("cpu/cpu{cpu}/topology/core_cpus_list"), format!("{low},{}\n", low + 4)));
-            files.push((format!("cpu/cpu{cpu}/topology/physical_package_id"), format!("{}\n", cpu % 2)));
+            files.push((
+                format!("cpu/cpu{cpu}/topology/core_cpus_list"),
+                format!("{low},{}\n", low + 4),
+            ));
+            files.push((
+                format!("cpu/cpu{cpu}/topology/physical_package_id"),
+                format!("{}\n", cpu % 2),
+            ));
         }
-        let borrowed: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let borrowed: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect();
         let tree = Tree::new(&borrowed);
-        assert_eq!(tree.places(&[0, 1, 5, 6]), [(0, 0, 0, 0), (1, 1, 1, 1), (5, 1, 1, 1), (6, 2, 0, 0)]);
+        assert_eq!(
+            tree.places(&[0, 1, 5, 6]),
+            [(0, 0, 0, 0), (1, 1, 1, 1), (5, 1, 1, 1), (6, 2, 0, 0)]
+        );
     }
 
     #[test]

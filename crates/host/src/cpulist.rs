@@ -35,7 +35,13 @@ pub fn format_cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
     }
     let text: Vec<String> = ranges
         .into_iter()
-        .map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") })
+        .map(|(a, b)| {
+            if a == b {
+                a.to_string()
+            } else {
+                format!("{a}-{b}")
+            }
+        })
         .collect();
     text.join(",")
 }
@@ -46,7 +52,10 @@ mod tests {
 
     #[test]
     fn reads_what_the_kernel_writes() {
-        assert_eq!(parse_cpu_list("0-2,8\n"), Some(BTreeSet::from([0, 1, 2, 8])));
+        assert_eq!(
+            parse_cpu_list("0-2,8\n"),
+            Some(BTreeSet::from([0, 1, 2, 8]))
+        );
         assert_eq!(parse_cpu_list("\n"), Some(BTreeSet::new()));
         assert_eq!(parse_cpu_list("3-1"), None);
         assert_eq!(parse_cpu_list("0-4000000000"), None);

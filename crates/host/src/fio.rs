@@ -109,10 +109,14 @@ pub struct Sweep<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum FioError {
     /// fio is not there.
-    #[error("storage is measured with `fio`, and there is none on this host\n  mend: apt install fio")]
+    #[error(
+        "storage is measured with `fio`, and there is none on this host\n  mend: apt install fio"
+    )]
     Missing,
     /// The file cannot be made or removed.
-    #[error("cannot prepare {path}: {source}\n  mend: give a directory that is yours and has room, or a smaller `--size`")]
+    #[error(
+        "cannot prepare {path}: {source}\n  mend: give a directory that is yours and has room, or a smaller `--size`"
+    )]
     File {
         /// The file.
         path: String,
@@ -120,7 +124,9 @@ pub enum FioError {
         source: io::Error,
     },
     /// fio failed.
-    #[error("fio failed: {0}\n  mend: give a directory on a file system that can do direct I/O (ext4, xfs; not tmpfs)")]
+    #[error(
+        "fio failed: {0}\n  mend: give a directory on a file system that can do direct I/O (ext4, xfs; not tmpfs)"
+    )]
     Failed(String),
     /// fio's own report cannot be understood.
     #[error("fio reports something that cannot be: {0}\n  mend: use fio 3")]
@@ -146,7 +152,9 @@ pub fn sweep(
     for pattern in PATTERNS {
         for block_kib in BLOCKS_KIB {
             for &depth in asked.depths {
-                let said = host.run(invocation(asked, &file.0, pattern, block_kib, depth)).map_err(failed)?;
+                let said = host
+                    .run(invocation(asked, &file.0, pattern, block_kib, depth))
+                    .map_err(failed)?;
                 let point = parse(&said, pattern, block_kib, depth).map_err(FioError::Report)?;
                 points.push(point);
                 if tell(&point).is_break() {
@@ -173,7 +181,9 @@ pub fn check(host: &dyn Host) -> Result<(), FioError> {
 }
 
 fn version(host: &dyn Host) -> Result<String, FioError> {
-    let said = host.run(Invocation::new("fio").arg("--version")).map_err(failed)?;
+    let said = host
+        .run(Invocation::new("fio").arg("--version"))
+        .map_err(failed)?;
     Ok(said.trim().to_owned())
 }
 
@@ -221,7 +231,13 @@ impl Drop for DataFile {
     }
 }
 
-fn invocation(asked: &Sweep<'_>, file: &Path, pattern: Pattern, block_kib: u32, depth: u32) -> Invocation {
+fn invocation(
+    asked: &Sweep<'_>,
+    file: &Path,
+    pattern: Pattern,
+    block_kib: u32,
+    depth: u32,
+) -> Invocation {
     let options = [
         "--name=rookery".to_owned(),
         format!("--rw=rand{}", pattern.name()),
@@ -296,7 +312,9 @@ fn parse(text: &str, pattern: Pattern, block_kib: u32, depth: u32) -> Result<Cei
     if direction.total_ios == 0 {
         return Err("no request was answered".to_owned());
     }
-    let bounded = |what: &str, value: f64, most: f64| match value.is_finite() && (0.0..=most).contains(&value) {
+    let bounded = |what: &str, value: f64, most: f64| match value.is_finite()
+        && (0.0..=most).contains(&value)
+    {
         true => Ok(value),
         false => Err(format!("{what} of {value}")),
     };
@@ -314,7 +332,11 @@ fn parse(text: &str, pattern: Pattern, block_kib: u32, depth: u32) -> Result<Cei
         block_kib,
         depth,
         iops: bounded("a rate", direction.iops, MOST_IOPS)?,
-        mib_per_s: bounded("a bandwidth", direction.bw_bytes / f64::from(1 << 20), MOST_IOPS)?,
+        mib_per_s: bounded(
+            "a bandwidth",
+            direction.bw_bytes / f64::from(1 << 20),
+            MOST_IOPS,
+        )?,
         mean_us: bounded("a latency", direction.clat_ns.mean / 1e3, MOST_LATENCY_US)?,
         p50_us: percentile("50.000000")?,
         p95_us: percentile("95.000000")?,
@@ -346,9 +368,18 @@ mod tests {
     #[test]
     fn a_report_becomes_a_point() {
         let point = parse(&report(0, 5120.0, 10_240), Pattern::Read, 4, 8).expect("a point");
-        assert_eq!((point.iops, point.mib_per_s, point.mean_us), (5120.0, 20.0, 250.0));
-        assert_eq!((point.p50_us, point.p95_us, point.p99_us), (200.0, 400.0, 800.0));
-        assert_eq!((point.depth, point.block_kib, point.pattern), (8, 4, Pattern::Read));
+        assert_eq!(
+            (point.iops, point.mib_per_s, point.mean_us),
+            (5120.0, 20.0, 250.0)
+        );
+        assert_eq!(
+            (point.p50_us, point.p95_us, point.p99_us),
+            (200.0, 400.0, 800.0)
+        );
+        assert_eq!(
+            (point.depth, point.block_kib, point.pattern),
+            (8, 4, Pattern::Read)
+        );
     }
 
     #[test]
@@ -361,12 +392,18 @@ mod tests {
             (report(0, 1e12, 1), "a rate of"),
             (report(0, -1.0, 1), "a rate of"),
             (report(0, 1.0, 1).replace("800000", "1e30"), "a latency of"),
-            (report(0, 1.0, 1).replace("99.000000", "98.0"), "no percentile"),
+            (
+                report(0, 1.0, 1).replace("99.000000", "98.0"),
+                "no percentile",
+            ),
         ] {
             let error = parse(&text, Pattern::Read, 4, 1).expect_err(wanted);
             assert!(error.contains(wanted), "{error}");
         }
-        assert!(parse(&report(0, 1.0, 1), Pattern::Write, 4, 1).is_err(), "nothing was written");
+        assert!(
+            parse(&report(0, 1.0, 1), Pattern::Write, 4, 1).is_err(),
+            "nothing was written"
+        );
     }
 
     /// A host whose fio answers from a text, and remembers what it was asked.
@@ -419,7 +456,10 @@ mod tests {
             ControlFlow::Continue(())
         })
         .expect("measured");
-        assert_eq!((ceiling.points.len(), told, ceiling.tool.as_str()), (28, 28, "fio-3.33"));
+        assert_eq!(
+            (ceiling.points.len(), told, ceiling.tool.as_str()),
+            (28, 28, "fio-3.33")
+        );
         let lines = host.asked.lock().expect("no panic");
         let last = lines.last().expect("asked");
         assert!(
@@ -428,10 +468,16 @@ mod tests {
             ),
             "{last}"
         );
-        assert!(last.contains("--direct=1") && last.contains("--runtime=2"), "{last}");
+        assert!(
+            last.contains("--direct=1") && last.contains("--runtime=2"),
+            "{last}"
+        );
         assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 0);
         let text = serde_json::to_string(&ceiling).expect("JSON");
-        assert_eq!(serde_json::from_str::<Ceiling>(&text).expect("the same"), ceiling);
+        assert_eq!(
+            serde_json::from_str::<Ceiling>(&text).expect("the same"),
+            ceiling
+        );
     }
 
     #[test]
@@ -450,13 +496,20 @@ mod tests {
         };
         let stopped = sweep(&host(false), &asked, "", &mut |_| ControlFlow::Break(()));
         assert!(matches!(stopped, Err(FioError::Stopped)));
-        let error = sweep(&host(true), &asked, "", &mut |_| ControlFlow::Continue(())).expect_err("missing");
-        assert!(error.to_string().ends_with("mend: apt install fio"), "{error}");
+        let error = sweep(&host(true), &asked, "", &mut |_| ControlFlow::Continue(()))
+            .expect_err("missing");
+        assert!(
+            error.to_string().ends_with("mend: apt install fio"),
+            "{error}"
+        );
         let nowhere = Sweep {
             directory: Path::new("/nonexistent"),
             ..asked
         };
-        let error = sweep(&host(false), &nowhere, "", &mut |_| ControlFlow::Continue(())).expect_err("no directory");
+        let error = sweep(&host(false), &nowhere, "", &mut |_| {
+            ControlFlow::Continue(())
+        })
+        .expect_err("no directory");
         assert!(matches!(error, FioError::File { .. }), "{error}");
         assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 0);
     }

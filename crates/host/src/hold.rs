@@ -26,7 +26,10 @@ impl Cgroups {
     pub fn hold(&self, group: &str, pid: u32, hold: &Hold) -> io::Result<()> {
         let mut done: Vec<std::path::PathBuf> = Vec::new();
         for controller in CONTROLLERS {
-            let (Some(root), Some(directory)) = (self.directory(controller, ""), self.directory(controller, group)) else {
+            let (Some(root), Some(directory)) = (
+                self.directory(controller, ""),
+                self.directory(controller, group),
+            ) else {
                 continue;
             };
             let v1 = self.is_v1(controller);
@@ -49,19 +52,25 @@ fn make(root: &Path, group: &str, v1: Option<&str>) -> io::Result<()> {
         if v1.is_none() {
             for controller in ["cpuset", "cpu", "memory", "pids"] {
                 // Absent where the kernel has it not; a value that needs it then fails by its own name.
-                let _ = fs::write(above.join("cgroup.subtree_control"), format!("+{controller}"));
+                let _ = fs::write(
+                    above.join("cgroup.subtree_control"),
+                    format!("+{controller}"),
+                );
             }
         }
         let directory = above.join(name);
         match fs::create_dir(&directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(named(&directory, &error)),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(named(&directory, &error));
+            }
             _ => {}
         }
         if v1 == Some("cpuset") {
             for file in ["cpuset.cpus", "cpuset.mems"] {
                 let own = fs::read_to_string(directory.join(file)).unwrap_or_default();
                 if own.trim().is_empty() {
-                    let inherited = fs::read_to_string(above.join(file)).map_err(|error| named(&above.join(file), &error))?;
+                    let inherited = fs::read_to_string(above.join(file))
+                        .map_err(|error| named(&above.join(file), &error))?;
                     write(&directory.join(file), inherited.trim())?;
                 }
             }
@@ -127,7 +136,12 @@ mod tests {
         }
         fs::write(at("cpuset/cpuset.cpus"), "0-3\n").expect("written");
         fs::write(at("cpuset/cpuset.mems"), "0\n").expect("written");
-        let line = |name: &str| format!("1 1 0:1 / {}/{name} rw - cgroup cgroup rw,{name}\n", base.path().display());
+        let line = |name: &str| {
+            format!(
+                "1 1 0:1 / {}/{name} rw - cgroup cgroup rw,{name}\n",
+                base.path().display()
+            )
+        };
         let groups = Cgroups::from_mounts(&parse_mountinfo(&(line("cpu") + &line("cpuset"))));
         groups.hold("rookery/ab/g1", 42, &hold()).expect("held");
         let read = |path: &str| fs::read_to_string(at(path)).expect("read");
@@ -147,7 +161,10 @@ mod tests {
             ("5000", "20000")
         );
         assert_eq!(
-            (read("cpu/rookery/ab/g1/cgroup.procs"), read("cpuset/rookery/ab/g1/cgroup.procs")),
+            (
+                read("cpu/rookery/ab/g1/cgroup.procs"),
+                read("cpuset/rookery/ab/g1/cgroup.procs")
+            ),
             ("42".into(), "42".into())
         );
     }
@@ -155,7 +172,10 @@ mod tests {
     #[test]
     fn version_2_passes_controllers_on() {
         let base = tempfile::tempdir().expect("temporary directory");
-        let line = format!("1 1 0:1 / {} rw - cgroup2 cgroup rw\n", base.path().display());
+        let line = format!(
+            "1 1 0:1 / {} rw - cgroup2 cgroup rw\n",
+            base.path().display()
+        );
         let groups = Cgroups::from_mounts(&parse_mountinfo(&line));
         groups.hold("rookery/ab/g1", 42, &hold()).expect("held");
         let read = |path: &str| fs::read_to_string(base.path().join(path)).expect("read");

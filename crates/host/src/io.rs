@@ -39,7 +39,12 @@ impl IoLimits {
     /// All four with their names, in the order `read_iops`, `write_iops`, `read_bps`, `write_bps`.
     #[must_use]
     pub fn named(&self) -> [(&'static str, Option<u64>); 4] {
-        let values = [self.read_iops, self.write_iops, self.read_bps, self.write_bps];
+        let values = [
+            self.read_iops,
+            self.write_iops,
+            self.read_bps,
+            self.write_bps,
+        ];
         std::array::from_fn(|index| (NAMES[index].0, values[index]))
     }
 
@@ -67,7 +72,9 @@ impl IoLimits {
 pub fn check_throttle(cgroups: &Cgroups) -> Result<(), String> {
     let mend = "mount the blkio controller (version 1) or enable the io controller (version 2), on a kernel with CONFIG_BLK_DEV_THROTTLING";
     let Some(root) = cgroups.directory("blkio", "") else {
-        return Err(format!("no control groups are mounted, so I/O cannot be limited\n  mend: {mend}"));
+        return Err(format!(
+            "no control groups are mounted, so I/O cannot be limited\n  mend: {mend}"
+        ));
     };
     let able = if cgroups.is_v1("blkio") {
         root.join(NAMES[0].1).exists()
@@ -87,7 +94,10 @@ pub fn check_throttle(cgroups: &Cgroups) -> Result<(), String> {
     } else {
         "no control-group hierarchy has the blkio or io controller"
     };
-    Err(format!("{which}, so I/O cannot be limited ({})\n  mend: {mend}", cgroups.layout()))
+    Err(format!(
+        "{which}, so I/O cannot be limited ({})\n  mend: {mend}",
+        cgroups.layout()
+    ))
 }
 
 /// Make a group whose I/O can be limited. Version 2 wants the controller enabled in every group above.
@@ -95,7 +105,9 @@ pub fn check_throttle(cgroups: &Cgroups) -> Result<(), String> {
 /// # Errors
 /// When it cannot be made.
 pub fn make_group(cgroups: &Cgroups, group: &str) -> io::Result<PathBuf> {
-    let named = |path: &Path, error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let named = |path: &Path, error: io::Error| {
+        io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    };
     let root = cgroups
         .directory("blkio", "")
         .ok_or_else(|| io::Error::other("no control groups are mounted"))?;
@@ -125,9 +137,14 @@ pub fn limit(cgroups: &Cgroups, group: &str, device: Device, limits: &IoLimits) 
         let (path, text) = if cgroups.is_v1("blkio") {
             (directory.join(file), format!("{major}:{minor} {value}"))
         } else {
-            (directory.join("io.max"), format!("{major}:{minor} {key}={value}"))
+            (
+                directory.join("io.max"),
+                format!("{major}:{minor} {key}={value}"),
+            )
         };
-        fs::write(&path, text).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        fs::write(&path, text).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        })?;
     }
     Ok(())
 }
@@ -143,17 +160,25 @@ pub fn limits_in_force(cgroups: &Cgroups, group: &str, device: Device) -> Option
         }
         return Some(IoLimits::from_values(values));
     }
-    Some(parse_v2(&fs::read_to_string(directory.join("io.max")).ok()?, device))
+    Some(parse_v2(
+        &fs::read_to_string(directory.join("io.max")).ok()?,
+        device,
+    ))
 }
 
 /// The line of a device: `7:0 200`.
 fn line_of(text: &str, (major, minor): Device) -> Option<&str> {
-    text.lines().find_map(|line| line.strip_prefix(&format!("{major}:{minor} ")))
+    text.lines()
+        .find_map(|line| line.strip_prefix(&format!("{major}:{minor} ")))
 }
 
 fn parse_v1(text: &str, device: Device) -> Option<u64> {
     // Zero stands for no limit.
-    line_of(text, device)?.trim().parse().ok().filter(|value| *value > 0)
+    line_of(text, device)?
+        .trim()
+        .parse()
+        .ok()
+        .filter(|value| *value > 0)
 }
 
 /// `7:0 rbps=max wbps=1048576 riops=200 wiops=max`
@@ -185,8 +210,15 @@ pub fn disk_of(path: &Path) -> Result<Device, String> {
 
 /// The disk of a partition, or the disk itself; limits hold for whole disks.
 fn whole_disk(sys: &Path, (major, minor): Device) -> Option<Device> {
-    let link: PathBuf = sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()?;
-    let disk = if link.join("partition").exists() { link.parent()? } else { &link };
+    let link: PathBuf = sys
+        .join(format!("dev/block/{major}:{minor}"))
+        .canonicalize()
+        .ok()?;
+    let disk = if link.join("partition").exists() {
+        link.parent()?
+    } else {
+        &link
+    };
     let text = fs::read_to_string(disk.join("dev")).ok()?;
     parse_device(&text)
 }
@@ -226,21 +258,36 @@ mod tests {
 
     #[test]
     fn version_1_has_a_file_for_each_limit() {
-        let files: Vec<(String, &str)> = NAMES.iter().map(|(_, file, _)| (format!("blkio/g/{file}"), "")).collect();
-        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        let files: Vec<(String, &str)> = NAMES
+            .iter()
+            .map(|(_, file, _)| (format!("blkio/g/{file}"), ""))
+            .collect();
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), *text))
+            .collect();
         let (root, cgroups) = tree(V1, &files);
-        assert!(check_throttle(&cgroups).is_err(), "the root has no such file here");
+        assert!(
+            check_throttle(&cgroups).is_err(),
+            "the root has no such file here"
+        );
         fs::write(root.path().join("blkio").join(NAMES[0].1), "").expect("file");
         check_throttle(&cgroups).expect("able");
         limit(&cgroups, "g", (7, 3), &LIMITS).expect("limited");
         assert_eq!(limits_in_force(&cgroups, "g", (7, 3)), Some(LIMITS));
-        assert_eq!(limits_in_force(&cgroups, "g", (7, 30)), Some(IoLimits::default()));
+        assert_eq!(
+            limits_in_force(&cgroups, "g", (7, 30)),
+            Some(IoLimits::default())
+        );
         assert_eq!(limits_in_force(&cgroups, "absent", (7, 3)), None);
     }
 
     #[test]
     fn version_2_has_one_line_for_each_device() {
-        let (_root, cgroups) = tree(V2, &[("cgroup.controllers", "cpu io memory\n"), ("g/io.max", "")]);
+        let (_root, cgroups) = tree(
+            V2,
+            &[("cgroup.controllers", "cpu io memory\n"), ("g/io.max", "")],
+        );
         check_throttle(&cgroups).expect("able");
         let text = "254:0 rbps=max wbps=max riops=5 wiops=max\n7:3 rbps=max wbps=1048576 riops=200 wiops=max\n";
         assert_eq!(parse_v2(text, (7, 3)), LIMITS);
@@ -252,12 +299,16 @@ mod tests {
         let (_root, cgroups) = tree(V2, &[("cgroup.controllers", "cpu memory\n")]);
         let text = check_throttle(&cgroups).expect_err("no io controller");
         assert!(
-            text.starts_with("no control-group hierarchy has the blkio or io controller") && text.contains("mend"),
+            text.starts_with("no control-group hierarchy has the blkio or io controller")
+                && text.contains("mend"),
             "{text}"
         );
         let hybrid = "1 0 0:1 / ROOT/cpu rw - cgroup cgroup rw,cpu\n2 0 0:2 / ROOT/unified rw - cgroup2 cgroup2 rw\n";
         let (_root, cgroups) = tree(hybrid, &[("unified/cgroup.controllers", "io\n")]);
-        assert!(check_throttle(&cgroups).is_err(), "guests would not be limited there");
+        assert!(
+            check_throttle(&cgroups).is_err(),
+            "guests would not be limited there"
+        );
         assert!(check_throttle(&Cgroups::default()).is_err());
     }
 
@@ -272,11 +323,16 @@ mod tests {
         fs::create_dir_all(root.path().join("dev/block")).expect("directory");
         for (number, target) in [("254:0", "vda"), ("254:1", "vda/vda1")] {
             let link = root.path().join("dev/block").join(number);
-            std::os::unix::fs::symlink(root.path().join("devices").join(target), link).expect("link");
+            std::os::unix::fs::symlink(root.path().join("devices").join(target), link)
+                .expect("link");
         }
         assert_eq!(whole_disk(root.path(), (254, 0)), Some((254, 0)));
         assert_eq!(whole_disk(root.path(), (254, 1)), Some((254, 0)));
         assert_eq!(whole_disk(root.path(), (0, 24)), None, "no device");
-        assert!(disk_of(Path::new("/proc")).expect_err("no disk").contains("pool = \"volume\""));
+        assert!(
+            disk_of(Path::new("/proc"))
+                .expect_err("no disk")
+                .contains("pool = \"volume\"")
+        );
     }
 }

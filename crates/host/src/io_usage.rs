@@ -33,9 +33,11 @@ impl IoReader {
                 bytes: directory.join("blkio.throttle.io_service_bytes"),
             };
         }
-        cgroups.directory("io", group).map_or(Self::Absent, |directory| Self::V2 {
-            stat: directory.join("io.stat"),
-        })
+        cgroups
+            .directory("io", group)
+            .map_or(Self::Absent, |directory| Self::V2 {
+                stat: directory.join("io.stat"),
+            })
     }
 
     /// The counters now; `None` where nothing counts.
@@ -54,7 +56,11 @@ impl IoReader {
 
 fn text(path: &PathBuf) -> Option<String> {
     let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    fs::File::open(path)
+        .ok()?
+        .take(MOST_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -74,8 +80,14 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, device: &str, of: impl Fn(&mut IoUsage) -> &mut u64, value: u64) {
-        let is_loop = device.split_once(':').is_some_and(|(major, _)| major == LOOP);
-        let sum = of(if is_loop { &mut self.on_loop } else { &mut self.other });
+        let is_loop = device
+            .split_once(':')
+            .is_some_and(|(major, _)| major == LOOP);
+        let sum = of(if is_loop {
+            &mut self.on_loop
+        } else {
+            &mut self.other
+        });
         *sum = sum.saturating_add(value);
     }
 
@@ -91,21 +103,32 @@ impl Sums {
 /// Lines such as `254:0 Read 512`; totals and other kinds are left out.
 fn parse_v1(serviced: &str, bytes: &str) -> IoUsage {
     let mut sums = Sums::default();
-    let mut lines = |text: &str, read: fn(&mut IoUsage) -> &mut u64, write: fn(&mut IoUsage) -> &mut u64| {
-        for line in text.lines() {
-            let mut fields = line.split_ascii_whitespace();
-            let (Some(device), Some(kind), Some(Ok(value))) = (fields.next(), fields.next(), fields.next().map(str::parse)) else {
-                continue;
-            };
-            match kind {
-                "Read" => sums.add(device, read, value),
-                "Write" => sums.add(device, write, value),
-                _ => {}
+    let mut lines =
+        |text: &str, read: fn(&mut IoUsage) -> &mut u64, write: fn(&mut IoUsage) -> &mut u64| {
+            for line in text.lines() {
+                let mut fields = line.split_ascii_whitespace();
+                let (Some(device), Some(kind), Some(Ok(value))) =
+                    (fields.next(), fields.next(), fields.next().map(str::parse))
+                else {
+                    continue;
+                };
+                match kind {
+                    "Read" => sums.add(device, read, value),
+                    "Write" => sums.add(device, write, value),
+                    _ => {}
+                }
             }
-        }
-    };
-    lines(serviced, |usage| &mut usage.reads, |usage| &mut usage.writes);
-    lines(bytes, |usage| &mut usage.read_bytes, |usage| &mut usage.written_bytes);
+        };
+    lines(
+        serviced,
+        |usage| &mut usage.reads,
+        |usage| &mut usage.writes,
+    );
+    lines(
+        bytes,
+        |usage| &mut usage.read_bytes,
+        |usage| &mut usage.written_bytes,
+    );
     sums.chosen()
 }
 
@@ -114,7 +137,9 @@ fn parse_v2(stat: &str) -> IoUsage {
     let mut sums = Sums::default();
     for line in stat.lines() {
         let mut fields = line.split_ascii_whitespace();
-        let Some(device) = fields.next() else { continue };
+        let Some(device) = fields.next() else {
+            continue;
+        };
         for (key, value) in fields.filter_map(|field| field.split_once('=')) {
             let Ok(value) = value.parse() else { continue };
             match key {
@@ -133,12 +158,13 @@ fn parse_v2(stat: &str) -> IoUsage {
 mod tests {
     use super::*;
 
-    const OF: fn(u64, u64, u64, u64) -> IoUsage = |reads, writes, read_bytes, written_bytes| IoUsage {
-        reads,
-        writes,
-        read_bytes,
-        written_bytes,
-    };
+    const OF: fn(u64, u64, u64, u64) -> IoUsage =
+        |reads, writes, read_bytes, written_bytes| IoUsage {
+            reads,
+            writes,
+            read_bytes,
+            written_bytes,
+        };
 
     #[test]
     fn version_1_counts_requests_and_bytes_in_two_files() {
@@ -155,7 +181,8 @@ mod tests {
 
     #[test]
     fn a_volume_is_not_counted_twice() {
-        let stat = "254:0 rbytes=9000 wbytes=0 rios=9 wios=1\n7:3 rbytes=4096 wbytes=0 rios=1 wios=0\n";
+        let stat =
+            "254:0 rbytes=9000 wbytes=0 rios=9 wios=1\n7:3 rbytes=4096 wbytes=0 rios=1 wios=0\n";
         assert_eq!(parse_v2(stat), OF(1, 0, 4_096, 0));
     }
 
@@ -167,7 +194,10 @@ mod tests {
 
     #[test]
     fn damage_counts_nothing() {
-        assert_eq!(parse_v1("254:0 Read x\n254:0\nRead 7\n", ""), IoUsage::default());
+        assert_eq!(
+            parse_v1("254:0 Read x\n254:0\nRead 7\n", ""),
+            IoUsage::default()
+        );
         assert_eq!(parse_v2("254:0 rios=-1 wios\n=7\n"), IoUsage::default());
     }
 }

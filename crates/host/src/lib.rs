@@ -33,7 +33,9 @@ pub use cpu_places::CpuPlace;
 pub use cpulist::{format_cpu_list, parse_cpu_list};
 pub use hold::Hold;
 pub use mounts::{Mount, mounts, parse_mountinfo};
-pub use netns::{NETNS_DIR, enter_netns, in_netns, make_netns, netns_names, netns_path, remove_netns};
+pub use netns::{
+    NETNS_DIR, enter_netns, in_netns, make_netns, netns_names, netns_path, remove_netns,
+};
 pub use process::{Identity, await_end, environ, process_numbers, process_stat};
 pub use run_id::RunId;
 pub use state_dir::{StateDir, StateLock};

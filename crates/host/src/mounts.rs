@@ -31,7 +31,9 @@ pub fn parse_mountinfo(text: &str) -> Vec<Mount> {
 /// When `/proc` is not there.
 pub fn mounts() -> io::Result<Vec<Mount>> {
     // The names in it are bytes; a stray non-UTF-8 mount elsewhere must not blind us.
-    Ok(parse_mountinfo(&String::from_utf8_lossy(&fs::read("/proc/self/mountinfo")?)))
+    Ok(parse_mountinfo(&String::from_utf8_lossy(&fs::read(
+        "/proc/self/mountinfo",
+    )?)))
 }
 
 /// Fields: id parent dev root point options [optional...] - type source super-options (proc_pid_mountinfo(5)).
@@ -64,7 +66,9 @@ fn unescape(text: &str) -> String {
             .then(|| tail.get(..3))
             .flatten()
             .filter(|digits| digits.iter().all(|d| (b'0'..=b'7').contains(d)));
-        let value = octal.map(|d| u32::from(d[0] - b'0') * 64 + u32::from(d[1] - b'0') * 8 + u32::from(d[2] - b'0'));
+        let value = octal.map(|d| {
+            u32::from(d[0] - b'0') * 64 + u32::from(d[1] - b'0') * 8 + u32::from(d[2] - b'0')
+        });
         match value.and_then(|value| u8::try_from(value).ok()) {
             Some(byte) => {
                 out.push(byte);
@@ -90,8 +94,14 @@ mod tests {
         let mounts = parse_mountinfo(text);
         assert_eq!(mounts.len(), 2);
         assert_eq!(mounts[0].point, PathBuf::from("/mnt/a b"));
-        assert_eq!((mounts[0].device, mounts[0].flags.as_str()), ((98, 0), "rw,noatime"));
-        assert_eq!((mounts[1].kind.as_str(), mounts[1].source.as_str()), ("overlay", "rookery-abc"));
+        assert_eq!(
+            (mounts[0].device, mounts[0].flags.as_str()),
+            ((98, 0), "rw,noatime")
+        );
+        assert_eq!(
+            (mounts[1].kind.as_str(), mounts[1].source.as_str()),
+            ("overlay", "rookery-abc")
+        );
     }
 
     #[test]

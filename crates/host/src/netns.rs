@@ -39,8 +39,11 @@ pub fn in_netns<T: Send>(path: Option<&Path>, work: impl FnOnce() -> T + Send) -
         path.map_or(Ok(()), enter_netns)?;
         Ok(work())
     };
-    thread::scope(|scope| scope.spawn(body).join())
-        .unwrap_or_else(|_| Err(io::Error::other("the work inside the network namespace panicked")))
+    thread::scope(|scope| scope.spawn(body).join()).unwrap_or_else(|_| {
+        Err(io::Error::other(
+            "the work inside the network namespace panicked",
+        ))
+    })
 }
 
 /// Make a named network namespace and run `work` inside it. On an error, of `work` too, nothing is left.
@@ -49,7 +52,10 @@ pub fn in_netns<T: Send>(path: Option<&Path>, work: impl FnOnce() -> T + Send) -
 ///
 /// # Errors
 /// When the name is taken, the caller is not root, or `work` fails.
-pub fn make_netns<T: Send>(name: &str, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+pub fn make_netns<T: Send>(
+    name: &str,
+    work: impl FnOnce() -> io::Result<T> + Send,
+) -> io::Result<T> {
     std::fs::create_dir_all(NETNS_DIR)?;
     let path = netns_path(name);
     File::create_new(&path)?;
@@ -60,10 +66,11 @@ pub fn make_netns<T: Send>(name: &str, work: impl FnOnce() -> io::Result<T> + Se
             rustix::mount::mount_bind("/proc/thread-self/ns/net", &path)?;
             work()
         };
-        scope
-            .spawn(body)
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the work inside the network namespace panicked")))
+        scope.spawn(body).join().unwrap_or_else(|_| {
+            Err(io::Error::other(
+                "the work inside the network namespace panicked",
+            ))
+        })
     });
     if made.is_err() {
         let _ = remove_netns(name);
@@ -94,7 +101,9 @@ pub fn remove_netns(name: &str) -> io::Result<()> {
 /// When the directory of names exists but cannot be read.
 pub fn netns_names() -> io::Result<Vec<String>> {
     match std::fs::read_dir(NETNS_DIR) {
-        Ok(entries) => Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()),
+        Ok(entries) => Ok(entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }

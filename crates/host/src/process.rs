@@ -34,13 +34,16 @@ impl Identity {
     /// # Errors
     /// When `/proc` is not there.
     pub fn own() -> io::Result<Self> {
-        Self::of(std::process::id()).ok_or_else(|| io::Error::other("/proc/self/stat cannot be read: is /proc mounted?"))
+        Self::of(std::process::id())
+            .ok_or_else(|| io::Error::other("/proc/self/stat cannot be read: is /proc mounted?"))
     }
 
     /// Whether it still runs; a zombie does not.
     #[must_use]
     pub fn is_alive(self) -> bool {
-        process_stat(self.pid).is_some_and(|stat| stat.start_ticks == self.start_ticks && !matches!(stat.state, 'Z' | 'X'))
+        process_stat(self.pid).is_some_and(|stat| {
+            stat.start_ticks == self.start_ticks && !matches!(stat.state, 'Z' | 'X')
+        })
     }
 
     /// Send a signal to exactly this process. `false` when it is gone.
@@ -87,7 +90,9 @@ pub fn process_numbers() -> io::Result<Vec<u32>> {
 /// Environment of a process as it was at its start; `None` when it is gone, a zombie, or not ours to read.
 #[must_use]
 pub fn environ(pid: u32) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/{pid}/environ")).ok().filter(|bytes| !bytes.is_empty())
+    fs::read(format!("/proc/{pid}/environ"))
+        .ok()
+        .filter(|bytes| !bytes.is_empty())
 }
 
 /// Wait until a child process ends (it is not reaped), at most `timeout`. `true` when it ended.
@@ -106,7 +111,8 @@ pub fn await_end(pid: u32, timeout: Duration) -> io::Result<bool> {
     let deadline = std::time::Instant::now() + timeout;
     loop {
         let left = deadline.saturating_duration_since(std::time::Instant::now());
-        let left = rustix::time::Timespec::try_from(left).map_err(|_| io::Error::other("time limit out of range"))?;
+        let left = rustix::time::Timespec::try_from(left)
+            .map_err(|_| io::Error::other("time limit out of range"))?;
         match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&left)) {
             Ok(0) => return Ok(false),
             Ok(_) => return Ok(true),

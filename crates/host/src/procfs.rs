@@ -24,7 +24,11 @@ pub fn parse_host_cpu(text: &str) -> Option<HostCpu> {
         return None;
     };
     let us = |ticks: u64| ticks.saturating_mul(1_000_000 / TICKS_PER_SECOND);
-    let sum = |parts: &[u64]| us(parts.iter().fold(0, |sum, part| u64::saturating_add(sum, *part)));
+    let sum = |parts: &[u64]| {
+        us(parts
+            .iter()
+            .fold(0, |sum, part| u64::saturating_add(sum, *part)))
+    };
     Some(HostCpu {
         busy_us: sum(&[user, nice, system, irq, softirq, steal]),
         idle_us: sum(&[idle, iowait]),
@@ -59,7 +63,9 @@ pub fn parse_process_stat(text: &str) -> Option<ProcessStat> {
     let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
     // fields[0] is field 3 of proc_pid_stat(5).
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-    let signed = |field: usize| Some(u64::try_from(fields.get(field - 3)?.parse::<i64>().ok()?).unwrap_or(0));
+    let signed = |field: usize| {
+        Some(u64::try_from(fields.get(field - 3)?.parse::<i64>().ok()?).unwrap_or(0))
+    };
     let us = |ticks: u64| ticks.saturating_mul(1_000_000 / TICKS_PER_SECOND);
     let user = number(14)?.saturating_add(signed(16)?);
     let system = number(15)?.saturating_add(signed(17)?);
@@ -90,7 +96,12 @@ pub struct HostMemory {
 pub fn parse_meminfo(text: &str) -> Option<HostMemory> {
     let field = |key: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+        line.trim()
+            .strip_suffix("kB")?
+            .trim()
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(1024)
     };
     Some(HostMemory {
         total: field("MemTotal:")?,
@@ -107,7 +118,9 @@ pub fn parse_cpu_model(text: &str) -> Option<String> {
             .find(|(k, _)| k.trim() == key)
             .map(|(_, v)| v.trim().to_owned())
     };
-    value("model name").or_else(|| value("Model")).or_else(|| value("Hardware"))
+    value("model name")
+        .or_else(|| value("Model"))
+        .or_else(|| value("Hardware"))
 }
 
 /// Value of a variable in the text of `/proc/<pid>/environ`.
@@ -126,7 +139,8 @@ mod tests {
 
     #[test]
     fn host_cpu_counts_steal_as_busy_and_iowait_as_idle() {
-        let cpu = parse_host_cpu("cpu  10 1 5 100 20 2 3 4 9 9\ncpu0 1 1 1 1 1 1 1 1 0 0\n").expect("valid");
+        let cpu = parse_host_cpu("cpu  10 1 5 100 20 2 3 4 9 9\ncpu0 1 1 1 1 1 1 1 1 0 0\n")
+            .expect("valid");
         assert_eq!(
             cpu,
             HostCpu {
@@ -162,7 +176,9 @@ mod tests {
 
     #[test]
     fn memory_is_bytes() {
-        let memory = parse_meminfo("MemTotal:       100 kB\nMemFree: 1 kB\nMemAvailable:    50 kB\n").expect("valid");
+        let memory =
+            parse_meminfo("MemTotal:       100 kB\nMemFree: 1 kB\nMemAvailable:    50 kB\n")
+                .expect("valid");
         assert_eq!(
             memory,
             HostMemory {
@@ -180,7 +196,13 @@ mod tests {
             Some("Some CPU")
         );
         assert_eq!(parse_cpu_model("processor\t: 0\n"), None);
-        assert_eq!(environ_value(b"A=1\0ROOKERY_RUN=ab\0", "ROOKERY_RUN"), Some("ab"));
-        assert_eq!(environ_value(b"XROOKERY_RUN=ab\0ROOKERY_RUNS=c\0", "ROOKERY_RUN"), None);
+        assert_eq!(
+            environ_value(b"A=1\0ROOKERY_RUN=ab\0", "ROOKERY_RUN"),
+            Some("ab")
+        );
+        assert_eq!(
+            environ_value(b"XROOKERY_RUN=ab\0ROOKERY_RUNS=c\0", "ROOKERY_RUN"),
+            None
+        );
     }
 }

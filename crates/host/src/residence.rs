@@ -50,7 +50,11 @@ impl Residence {
     pub fn look(&mut self, proc: &Path, processes: impl IntoIterator<Item = u32>) {
         let mut left = MAX_THREADS;
         for pid in processes {
-            for task in fs::read_dir(proc.join(format!("{pid}/task"))).into_iter().flatten().flatten() {
+            for task in fs::read_dir(proc.join(format!("{pid}/task")))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 if left == 0 {
                     self.cut = true;
                     return;
@@ -77,7 +81,11 @@ impl Residence {
 fn thread_place(task: &Path) -> Option<ThreadPlace> {
     let ran_on = parse_processor(&fs::read_to_string(task.join("stat")).ok()?)?;
     let (cpus, nodes) = parse_allowed(&fs::read_to_string(task.join("status")).ok()?)?;
-    Some(ThreadPlace { ran_on, cpus, nodes })
+    Some(ThreadPlace {
+        ran_on,
+        cpus,
+        nodes,
+    })
 }
 
 /// Field 39 of a stat file (`proc_pid_stat(5)`), counted behind the name, which may hold anything.
@@ -91,7 +99,10 @@ fn parse_processor(stat: &str) -> Option<u32> {
 fn parse_allowed(status: &str) -> Option<(BTreeSet<u32>, BTreeSet<u32>)> {
     let list = |key: &str| parse_cpu_list(status.lines().find_map(|line| line.strip_prefix(key))?);
     // Kernels without memory nodes have no such line.
-    Some((list("Cpus_allowed_list:")?, list("Mems_allowed_list:").unwrap_or_default()))
+    Some((
+        list("Cpus_allowed_list:")?,
+        list("Mems_allowed_list:").unwrap_or_default(),
+    ))
 }
 
 #[cfg(test)]
@@ -105,13 +116,24 @@ mod tests {
             let task = proc.path().join(format!("7/task/{tid}"));
             fs::create_dir_all(&task).expect("directory");
             let before = vec!["0"; 35].join(" ");
-            fs::write(task.join("stat"), format!("{tid} (a) b) S {before} {cpu} 0 0\n")).expect("file");
-            fs::write(task.join("status"), "Name:\ta\nCpus_allowed_list:\t0,2\nMems_allowed_list:\t0\n").expect("file");
+            fs::write(
+                task.join("stat"),
+                format!("{tid} (a) b) S {before} {cpu} 0 0\n"),
+            )
+            .expect("file");
+            fs::write(
+                task.join("status"),
+                "Name:\ta\nCpus_allowed_list:\t0,2\nMems_allowed_list:\t0\n",
+            )
+            .expect("file");
         }
         fs::create_dir_all(proc.path().join("7/task/9")).expect("one that has ended");
         let mut residence = Residence::default();
         residence.look(proc.path(), [7, 99]);
-        assert_eq!((residence.seen, residence.ran_on.clone()), (2, BTreeMap::from([(0, 1), (2, 1)])));
+        assert_eq!(
+            (residence.seen, residence.ran_on.clone()),
+            (2, BTreeMap::from([(0, 1), (2, 1)]))
+        );
         assert_eq!(
             (residence.cpus.clone(), residence.nodes.clone()),
             (BTreeSet::from([0, 2]), BTreeSet::from([0]))
@@ -124,7 +146,10 @@ mod tests {
     fn this_process_is_where_it_may_be() {
         let mut residence = Residence::default();
         residence.look(Path::new("/proc"), [std::process::id()]);
-        assert!(residence.seen > 0 && residence.strays(&residence.cpus) == 0, "{residence:?}");
+        assert!(
+            residence.seen > 0 && residence.strays(&residence.cpus) == 0,
+            "{residence:?}"
+        );
         assert!(!residence.cut);
     }
 }

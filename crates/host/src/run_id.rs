@@ -26,8 +26,15 @@ impl TryFrom<String> for RunId {
     type Error = InvalidRunId;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let valid = (1..=10).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-        if valid { Ok(Self(text)) } else { Err(InvalidRunId(text)) }
+        let valid = (1..=10).contains(&text.len())
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if valid {
+            Ok(Self(text))
+        } else {
+            Err(InvalidRunId(text))
+        }
     }
 }
 

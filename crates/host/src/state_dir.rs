@@ -35,7 +35,9 @@ impl StateDir {
     /// Another one.
     #[must_use]
     pub fn at(base: &Path) -> Self {
-        Self { base: base.to_owned() }
+        Self {
+            base: base.to_owned(),
+        }
     }
 
     /// Where it is; it need not exist.
@@ -50,7 +52,10 @@ impl StateDir {
     /// When it cannot be made, or others may write to it.
     pub fn lock(&self) -> io::Result<StateLock> {
         loop {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.base)?;
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.base)?;
             let directory = match File::open(&self.base) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
@@ -63,8 +68,12 @@ impl StateDir {
                     "it belongs to another user or others may write to it; remove it, or set XDG_RUNTIME_DIR",
                 ));
             }
-            if fs::metadata(&self.base).is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())) {
-                return Ok(StateLock { _directory: directory });
+            if fs::metadata(&self.base)
+                .is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino()))
+            {
+                return Ok(StateLock {
+                    _directory: directory,
+                });
             }
         }
     }
@@ -99,7 +108,12 @@ mod tests {
                 assert!(state.path().exists());
                 sender.send(()).expect("receiver lives");
             });
-            assert!(receiver.recv_timeout(std::time::Duration::from_millis(20)).is_err(), "held by us");
+            assert!(
+                receiver
+                    .recv_timeout(std::time::Duration::from_millis(20))
+                    .is_err(),
+                "held by us"
+            );
             state.remove_if_empty(&lock);
             drop(lock);
         });

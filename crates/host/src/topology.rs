@@ -69,7 +69,10 @@ impl Topology {
             online_cpus,
             memory: parsed("the memory", Path::new("/proc/meminfo"), parse_meminfo)?,
             disk_free: disk_free(disk)?,
-            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            kernel: rustix::system::uname()
+                .release()
+                .to_string_lossy()
+                .into_owned(),
             cpu_model: parsed("the CPU model", Path::new("/proc/cpuinfo"), |text| {
                 Some(parse_cpu_model(text).unwrap_or_else(|| "unknown".to_owned()))
             })?,
@@ -79,9 +82,16 @@ impl Topology {
     }
 }
 
-fn parsed<T>(what: &'static str, path: &Path, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, TopologyError> {
+fn parsed<T>(
+    what: &'static str,
+    path: &Path,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, TopologyError> {
     let text = fs::read_to_string(path);
-    let value = text.and_then(|text| parse(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "text of an unknown shape")));
+    let value = text.and_then(|text| {
+        parse(&text)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "text of an unknown shape"))
+    });
     value.map_err(|source| TopologyError {
         what,
         path: path.to_owned(),
@@ -107,7 +117,9 @@ fn own_cpuset(cgroups: &Cgroups) -> Option<BTreeSet<u32>> {
     let own = own_group(&fs::read_to_string("/proc/self/cgroup").ok()?, "cpuset")?;
     let directory = cgroups.directory("cpuset", own.trim_start_matches('/'))?;
     let files = ["cpuset.effective_cpus", "cpuset.cpus.effective"];
-    let text = files.iter().find_map(|file| fs::read_to_string(directory.join(file)).ok())?;
+    let text = files
+        .iter()
+        .find_map(|file| fs::read_to_string(directory.join(file)).ok())?;
     parse_cpu_list(&text)
 }
 
@@ -151,7 +163,12 @@ mod tests {
             !host.usable_cpus.is_empty() && host.usable_cpus.is_subset(&host.online_cpus),
             "{host:?}"
         );
-        assert!(host.places.iter().map(|place| place.cpu).eq(host.usable_cpus.iter().copied()));
+        assert!(
+            host.places
+                .iter()
+                .map(|place| place.cpu)
+                .eq(host.usable_cpus.iter().copied())
+        );
         assert!(host.memory.total >= host.memory.available && host.memory.available > 0);
         assert!(!host.kernel.is_empty() && host.disk_free > 0);
     }
@@ -162,7 +179,10 @@ mod tests {
         assert_eq!(own_group(hybrid, "memory").as_deref(), Some("/a/b:c"));
         assert_eq!(own_group(hybrid, "cpuset").as_deref(), Some("/d"));
         assert_eq!(own_group(hybrid, "pids").as_deref(), Some("/e"));
-        assert_eq!(own_group("0::/user.slice\n", "cpuset").as_deref(), Some("/user.slice"));
+        assert_eq!(
+            own_group("0::/user.slice\n", "cpuset").as_deref(),
+            Some("/user.slice")
+        );
         assert_eq!(own_group("", "cpuset"), None);
     }
 }

@@ -10,11 +10,16 @@ pub(crate) fn of_group(text: &str, total_us: u64) -> Option<CpuSplit> {
     let value = |names: [&str; 2]| {
         let line = |line: &str| {
             let (name, value) = line.split_once(' ')?;
-            names.contains(&name).then(|| value.trim().parse::<u64>().ok())?
+            names
+                .contains(&name)
+                .then(|| value.trim().parse::<u64>().ok())?
         };
         text.lines().find_map(line)
     };
-    let (user, system) = (value(["user", "user_usec"])?, value(["system", "system_usec"])?);
+    let (user, system) = (
+        value(["user", "user_usec"])?,
+        value(["system", "system_usec"])?,
+    );
     let sum = u128::from(user) + u128::from(system);
     let user_us = match sum {
         0 => total_us,
@@ -33,10 +38,21 @@ mod tests {
 
     #[test]
     fn both_versions_tell_parts_that_add_up_to_the_whole() {
-        let parts = |text: &str, total| of_group(text, total).map(|split| (split.user_us, split.system_us));
-        assert_eq!(parts("user 30\nsystem 10\n", 1_000_000), Some((750_000, 250_000)));
-        assert_eq!(parts("usage_usec 77\nuser_usec 70\nsystem_usec 7\n", 77), Some((70, 7)));
-        assert_eq!(parts("user 0\nsystem 0\n", 900), Some((900, 0)), "less than a tick");
+        let parts =
+            |text: &str, total| of_group(text, total).map(|split| (split.user_us, split.system_us));
+        assert_eq!(
+            parts("user 30\nsystem 10\n", 1_000_000),
+            Some((750_000, 250_000))
+        );
+        assert_eq!(
+            parts("usage_usec 77\nuser_usec 70\nsystem_usec 7\n", 77),
+            Some((70, 7))
+        );
+        assert_eq!(
+            parts("user 0\nsystem 0\n", 900),
+            Some((900, 0)),
+            "less than a tick"
+        );
         assert_eq!(parts("usage_usec 77\n", 77), None);
         assert_eq!(parts("user x\nsystem 7\n", 77), None);
     }

@@ -42,7 +42,9 @@ fn split(total_us: u64, vcpus: VcpuTime) -> CpuSplit {
         user_us: 0,
         system_us: vcpus.system,
         guest_us: vcpus.guest,
-        emulator_us: total_us.saturating_sub(vcpus.system).saturating_sub(vcpus.guest),
+        emulator_us: total_us
+            .saturating_sub(vcpus.system)
+            .saturating_sub(vcpus.guest),
     }
 }
 
@@ -63,7 +65,11 @@ impl Vcpus {
     }
 
     fn read(&mut self) -> Option<VcpuTime> {
-        if self.threads.is_empty() || self.scanned.is_none_or(|scanned| scanned.elapsed() > RESCAN) {
+        if self.threads.is_empty()
+            || self
+                .scanned
+                .is_none_or(|scanned| scanned.elapsed() > RESCAN)
+        {
             self.threads = vcpu_threads(&self.tasks);
             self.scanned = Some(Instant::now());
         }
@@ -73,14 +79,20 @@ impl Vcpus {
             let user = stat.cpu_us.saturating_sub(stat.system_us);
             sum.system = sum.system.saturating_add(stat.system_us);
             // Some kernels take guest mode from the timer's samples: it may seem to exceed what it is a part of.
-            sum.guest = sum.guest.saturating_add(if *kvm { stat.guest_us.min(user) } else { user });
+            sum.guest = sum
+                .guest
+                .saturating_add(if *kvm { stat.guest_us.min(user) } else { user });
         }
         (!self.threads.is_empty()).then_some(sum)
     }
 }
 
 fn vcpu_threads(tasks: &Path) -> Vec<(PathBuf, bool)> {
-    let entries = fs::read_dir(tasks).into_iter().flatten().flatten().take(MOST_THREADS);
+    let entries = fs::read_dir(tasks)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(MOST_THREADS);
     let vcpu = |path: PathBuf| {
         let name = fs::read_to_string(path.join("comm")).ok()?;
         let kvm = carried_by_kvm(name.trim_end())?;
@@ -92,7 +104,9 @@ fn vcpu_threads(tasks: &Path) -> Vec<(PathBuf, bool)> {
 /// Of a thread's name: whether KVM carries the vCPU; `None` when it is none.
 fn carried_by_kvm(name: &str) -> Option<bool> {
     let (which, accelerator) = name.rsplit_once('/')?;
-    let numbered = which.strip_prefix("CPU ").is_some_and(|number| number.parse::<u32>().is_ok());
+    let numbered = which
+        .strip_prefix("CPU ")
+        .is_some_and(|number| number.parse::<u32>().is_ok());
     match accelerator {
         "KVM" if numbered => Some(true),
         "TCG" if numbered || which == "ALL CPUs" => Some(false),
@@ -112,7 +126,9 @@ mod tests {
         let [user, system, guest] = ticks;
         // Field 43 is the last but one that is given.
         let between = " 0".repeat(20);
-        let stat = format!("{id} ({name}) S 1 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 777{between} {guest} 0\n");
+        let stat = format!(
+            "{id} ({name}) S 1 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 777{between} {guest} 0\n"
+        );
         fs::write(path.join("stat"), stat).expect("written");
     }
 
@@ -134,7 +150,12 @@ mod tests {
         );
         let parts = split(5_300_000, vcpus);
         assert_eq!(
-            (parts.user_us, parts.guest_us, parts.system_us, parts.emulator_us),
+            (
+                parts.user_us,
+                parts.guest_us,
+                parts.system_us,
+                parts.emulator_us
+            ),
             (0, 3_800_000, 500_000, 1_000_000)
         );
     }
@@ -145,7 +166,11 @@ mod tests {
         thread(tasks.path(), 11, "CPU 0/TCG", [300, 40, 0]);
         let vcpus = Vcpus::of(tasks.path().to_owned()).read().expect("a vCPU");
         assert_eq!((vcpus.guest, vcpus.system), (3_000_000, 400_000));
-        assert_eq!(split(3_399_000, vcpus).emulator_us, 0, "the group was read a moment before");
+        assert_eq!(
+            split(3_399_000, vcpus).emulator_us,
+            0,
+            "the group was read a moment before"
+        );
     }
 
     #[test]
@@ -161,7 +186,19 @@ mod tests {
             "",
         ];
         let found = names.map(carried_by_kvm);
-        assert_eq!(found, [Some(true), Some(false), Some(false), None, None, None, None, None]);
+        assert_eq!(
+            found,
+            [
+                Some(true),
+                Some(false),
+                Some(false),
+                None,
+                None,
+                None,
+                None,
+                None
+            ]
+        );
     }
 
     #[test]

@@ -45,7 +45,9 @@ fn split_of(name: &str, script: &str) -> CpuSplit {
         cgroups: cgroups.clone(),
         group: group.clone(),
     };
-    cgroups.hold(&group, held.child.id(), &Hold::default()).expect("a group; as root");
+    cgroups
+        .hold(&group, held.child.id(), &Hold::default())
+        .expect("a group; as root");
     let mut probe = cgroups.usage_probe(&group);
     let deadline = Instant::now() + LIMIT;
     loop {
@@ -53,11 +55,18 @@ fn split_of(name: &str, script: &str) -> CpuSplit {
         if usage.cpu_us >= ENOUGH_US {
             let split = usage.split.expect("the kernel tells the parts");
             let sum = split.user_us + split.system_us;
-            assert!(sum >= usage.cpu_us && sum < usage.cpu_us + ENOUGH_US / 10, "{usage:?}");
+            assert!(
+                sum >= usage.cpu_us && sum < usage.cpu_us + ENOUGH_US / 10,
+                "{usage:?}"
+            );
             assert_eq!((split.guest_us, split.emulator_us), (0, 0), "no machine");
             return split;
         }
-        assert!(Instant::now() < deadline, "{name} has used {} us only", usage.cpu_us);
+        assert!(
+            Instant::now() < deadline,
+            "{name} has used {} us only",
+            usage.cpu_us
+        );
         thread::sleep(Duration::from_millis(20));
     }
 }

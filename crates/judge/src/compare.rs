@@ -138,13 +138,17 @@ impl Comparison {
 
     /// The findings that were named beforehand.
     pub fn primary(&self) -> impl Iterator<Item = &Finding> {
-        self.overall.iter().filter(|finding| finding.metric.is_primary())
+        self.overall
+            .iter()
+            .filter(|finding| finding.metric.is_primary())
     }
 
     /// Whether something primary got worse, or a point cannot be carried out any more.
     #[must_use]
     pub fn got_worse(&self) -> bool {
-        self.primary().any(|finding| finding.verdict == Verdict::Worse) || self.points.iter().any(|point| point.lost)
+        self.primary()
+            .any(|finding| finding.verdict == Verdict::Worse)
+            || self.points.iter().any(|point| point.lost)
     }
 
     /// Whether something primary cannot be said, or points of the base have nothing to be compared with.
@@ -171,7 +175,10 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
         return Err(CompareError::Ignore);
     }
     let (matched, left_out) = matching::points(base, new);
-    let sides: Vec<Sides> = Metric::ALL.iter().map(|metric| sides(*metric, base, new, &matched)).collect();
+    let sides: Vec<Sides> = Metric::ALL
+        .iter()
+        .map(|metric| sides(*metric, base, new, &matched))
+        .collect();
     let all: Vec<usize> = (0..matched.len()).collect();
     // Throughput is there wherever anything is.
     let overall_points = estimate::in_all_runs(&sides[0], &all).len();
@@ -181,7 +188,9 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
             .map(|(metric, sides)| draft(*metric, sides, points, base, new, &matched))
             .collect()
     };
-    let (primary, secondary): (Vec<Draft>, Vec<Draft>) = draft(&all).into_iter().partition(|draft| draft.metric.is_primary());
+    let (primary, secondary): (Vec<Draft>, Vec<Draft>) = draft(&all)
+        .into_iter()
+        .partition(|draft| draft.metric.is_primary());
     let mut overall = verdict::family(&primary, options.ignore);
     overall.extend(verdict::family(&secondary, options.ignore));
     let single: Vec<Draft> = all.iter().flat_map(|point| draft(&[*point])).collect();
@@ -219,7 +228,9 @@ impl Side {
                 .trials
                 .iter()
                 .filter(|trial| matches!(trial.row.status, TrialStatus::Void | TrialStatus::Failed))
-                .find_map(|trial| Some(format!("{}: {}", trial.label(), trial.row.reasons.first()?))),
+                .find_map(|trial| {
+                    Some(format!("{}: {}", trial.label(), trial.row.reasons.first()?))
+                }),
         }
     }
 }
@@ -229,7 +240,10 @@ fn across_kinds(base: &[Run], new: &[Run]) -> Vec<LayeredPoint> {
     let kinds = |runs: &[Run]| -> BTreeSet<String> {
         let plans = runs.iter().map(|run| &run.header.plan);
         plans
-            .flat_map(|plan| plan.study_points().map(|point| format!("{:?}", plan.study_of(point).guest.kind)))
+            .flat_map(|plan| {
+                plan.study_points()
+                    .map(|point| format!("{:?}", plan.study_of(point).guest.kind))
+            })
             .collect()
     };
     if kinds(base) == kinds(new) {
@@ -243,7 +257,9 @@ fn searched_points(run: &Run) -> usize {
 }
 
 fn of_point(run: &Run, id: u32) -> impl Iterator<Item = &TrialData> {
-    run.trials.iter().filter(move |trial| trial.row.trial.point == id)
+    run.trials
+        .iter()
+        .filter(move |trial| trial.row.trial.point == id)
 }
 
 /// All samples of a metric.
@@ -269,7 +285,14 @@ fn sides(metric: Metric, base: &[Run], new: &[Run], matched: &[Matched]) -> Side
     }
 }
 
-fn draft(metric: Metric, sides: &Sides, points: &[usize], base: &[Run], new: &[Run], matched: &[Matched]) -> Draft {
+fn draft(
+    metric: Metric,
+    sides: &Sides,
+    points: &[usize],
+    base: &[Run],
+    new: &[Run],
+    matched: &[Matched],
+) -> Draft {
     let floor = if metric == Metric::Errors {
         counting_variance(base, new, points, matched)
     } else {
@@ -297,7 +320,10 @@ fn counting_variance(base: &[Run], new: &[Run], points: &[usize], matched: &[Mat
                 .filter_map(TrialData::valid)
             {
                 let (started, bad) = measured.started_and_bad();
-                counts = (counts.0.saturating_add(started), counts.1.saturating_add(bad));
+                counts = (
+                    counts.0.saturating_add(started),
+                    counts.1.saturating_add(bad),
+                );
             }
         }
         let all = counts.0 as f64 + 2.0;
@@ -307,9 +333,18 @@ fn counting_variance(base: &[Run], new: &[Run], points: &[usize], matched: &[Mat
     side(base, 0) + side(new, base.len())
 }
 
-fn point_comparison(point: &Matched, findings: Vec<Finding>, base: &[Run], new: &[Run]) -> PointComparison {
+fn point_comparison(
+    point: &Matched,
+    findings: Vec<Finding>,
+    base: &[Run],
+    new: &[Run],
+) -> PointComparison {
     let count = |runs: &[Run], first: usize, counts: &dyn Fn(&TrialData) -> bool| -> usize {
-        let of_run = |(run, at): (&Run, usize)| of_point(run, point.ids[at]).filter(|trial| counts(trial)).count();
+        let of_run = |(run, at): (&Run, usize)| {
+            of_point(run, point.ids[at])
+                .filter(|trial| counts(trial))
+                .count()
+        };
         runs.iter().zip(first..).map(of_run).sum()
     };
     let good = |trial: &TrialData| trial.valid().is_some();

@@ -24,7 +24,11 @@ pub fn guest_cores(resources: &[ResourceSample], measurement: &Measurement) -> O
 /// Where the cores of all guests together went; `None` where it is not known of each.
 #[must_use]
 pub fn guest_parts(resources: &[ResourceSample], measurement: &Measurement) -> Option<CpuParts> {
-    let of = |sample: &ResourceSample| sample.parts.map(|parts| [parts.user, parts.system, parts.guest, parts.emulator]);
+    let of = |sample: &ResourceSample| {
+        sample
+            .parts
+            .map(|parts| [parts.user, parts.system, parts.guest, parts.emulator])
+    };
     let [user, system, guest, emulator] = window::over_guests(resources, measurement, of)?;
     Some(CpuParts {
         user,
@@ -37,7 +41,11 @@ pub fn guest_parts(resources: &[ResourceSample], measurement: &Measurement) -> O
 /// Mean cores that one subject used inside the window, each sample weighted by the time since the one before; `None` without
 /// samples.
 #[must_use]
-pub fn mean_cores(resources: &[ResourceSample], subject: &str, measurement: &Measurement) -> Option<f64> {
+pub fn mean_cores(
+    resources: &[ResourceSample],
+    subject: &str,
+    measurement: &Measurement,
+) -> Option<f64> {
     window::mean(resources, subject, measurement, cores).map(|[cores]| cores)
 }
 

@@ -22,7 +22,11 @@ pub(crate) fn of(point: &Point) -> String {
 /// Its short name without the kind of its guests.
 pub(crate) fn label(point: &Point) -> String {
     let levels = levels(point).cloned().collect();
-    Point { levels, ..point.clone() }.label()
+    Point {
+        levels,
+        ..point.clone()
+    }
+    .label()
 }
 
 fn levels(point: &Point) -> impl Iterator<Item = &Level> {

@@ -19,10 +19,22 @@ pub fn host_io(resources: &[ResourceSample], measurement: &Measurement) -> Optio
 
 fn rates(sample: &ResourceSample) -> Option<[f64; 4]> {
     let io = sample.io?;
-    Some([io.reads_per_s, io.writes_per_s, io.read_bytes_per_s, io.written_bytes_per_s])
+    Some([
+        io.reads_per_s,
+        io.writes_per_s,
+        io.read_bytes_per_s,
+        io.written_bytes_per_s,
+    ])
 }
 
-fn named([reads_per_s, writes_per_s, read_bytes_per_s, written_bytes_per_s]: [f64; 4]) -> IoRates {
+fn named(
+    [
+        reads_per_s,
+        writes_per_s,
+        read_bytes_per_s,
+        written_bytes_per_s,
+    ]: [f64; 4],
+) -> IoRates {
     IoRates {
         reads_per_s,
         writes_per_s,
@@ -41,7 +53,10 @@ mod tests {
         Measurement {
             mode: Mode::Closed,
             pacing: Pacing::Think,
-            window: Window { start_s: 1.0, end_s: 4.0 },
+            window: Window {
+                start_s: 1.0,
+                end_s: 4.0,
+            },
             guests: Vec::new(),
             driver: DriverQuality::default(),
             aborted: None,
@@ -75,10 +90,16 @@ mod tests {
         ];
         // g1: one second of 100/s and two of 40/s; g2: three of 10/s.
         let io = guest_io(&samples, &measurement()).expect("counted");
-        assert_eq!((io.reads_per_s, io.read_bytes_per_s, io.writes_per_s), (70.0, 70.0 * 4096.0, 0.0));
+        assert_eq!(
+            (io.reads_per_s, io.read_bytes_per_s, io.writes_per_s),
+            (70.0, 70.0 * 4096.0, 0.0)
+        );
         assert_eq!(host_io(&samples, &measurement()), None);
         let of_host = [sample("host", 1.0, None), sample("host", 3.0, Some(7.0))];
-        assert_eq!(host_io(&of_host, &measurement()).map(|io| io.reads_per_s), Some(7.0));
+        assert_eq!(
+            host_io(&of_host, &measurement()).map(|io| io.reads_per_s),
+            Some(7.0)
+        );
     }
 
     #[test]

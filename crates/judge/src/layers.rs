@@ -149,13 +149,26 @@ fn layered(group: &group::Group<'_>) -> Option<LayeredPoint> {
     let mut layers = Vec::new();
     for (index, (kind, own)) in samples.iter().enumerate() {
         // The nearest layer below that has trials; the lowest has none.
-        let below = samples[..index].iter().rev().find(|(_, below)| !below.is_empty());
-        let lowest = samples[..index].iter().find(|(_, lowest)| !lowest.is_empty());
-        layers.push(layer(group, *kind, own, below.map(|(_, own)| own), lowest.map(|(_, own)| own)));
+        let below = samples[..index]
+            .iter()
+            .rev()
+            .find(|(_, below)| !below.is_empty());
+        let lowest = samples[..index]
+            .iter()
+            .find(|(_, lowest)| !lowest.is_empty());
+        layers.push(layer(
+            group,
+            *kind,
+            own,
+            below.map(|(_, own)| own),
+            lowest.map(|(_, own)| own),
+        ));
     }
     Some(LayeredPoint {
         label: group.label.clone(),
-        operation: samples.iter().find_map(|(_, own)| Some(own.first()?.operation))?,
+        operation: samples
+            .iter()
+            .find_map(|(_, own)| Some(own.first()?.operation))?,
         layers,
     })
 }
@@ -168,12 +181,23 @@ fn samples(sites: &[Site<'_>], kind: GuestKind) -> Vec<Sample> {
 }
 
 fn trials<'a>(site: &'a Site<'_>) -> impl Iterator<Item = &'a TrialData> {
-    site.run.trials.iter().filter(move |trial| trial.row.trial.point == site.point.id)
+    site.run
+        .trials
+        .iter()
+        .filter(move |trial| trial.row.trial.point == site.point.id)
 }
 
-fn layer(group: &group::Group<'_>, kind: GuestKind, own: &[Sample], below: Option<&Vec<Sample>>, lowest: Option<&Vec<Sample>>) -> Layer {
-    let ratio = |of: &dyn Fn(&Sample) -> Option<f64>| lowest.and_then(|lowest| ratio(lowest, own, of));
-    let bad = |trial: &&TrialData| matches!(trial.row.status, TrialStatus::Void | TrialStatus::Failed);
+fn layer(
+    group: &group::Group<'_>,
+    kind: GuestKind,
+    own: &[Sample],
+    below: Option<&Vec<Sample>>,
+    lowest: Option<&Vec<Sample>>,
+) -> Layer {
+    let ratio =
+        |of: &dyn Fn(&Sample) -> Option<f64>| lowest.and_then(|lowest| ratio(lowest, own, of));
+    let bad =
+        |trial: &&TrialData| matches!(trial.row.status, TrialStatus::Void | TrialStatus::Failed);
     let sites = group.sites.iter().filter(|site| site.kind == kind);
     let percentile = |(index, p): (usize, &f64)| {
         let of = move |sample: &Sample| sample.percentiles_ms[index];
@@ -214,7 +238,10 @@ impl Mean {
 
 /// The CPU time per operation of every trial, by block.
 fn costs(samples: &[Sample]) -> Vec<(u64, f64)> {
-    samples.iter().filter_map(|sample| Some((sample.block, sample.cpu_us?))).collect()
+    samples
+        .iter()
+        .filter_map(|sample| Some((sample.block, sample.cpu_us?)))
+        .collect()
 }
 
 /// Means of the parts; nothing unless every trial has them.
@@ -246,13 +273,19 @@ fn ratio(lowest: &[Sample], own: &[Sample], of: &dyn Fn(&Sample) -> Option<f64>)
         })
     };
     let below = lowest.iter().filter_map(|sample| observation(sample, 0));
-    let observations: Vec<Observation> = below.chain(own.iter().filter_map(|sample| observation(sample, 1))).collect();
+    let observations: Vec<Observation> = below
+        .chain(own.iter().filter_map(|sample| observation(sample, 1)))
+        .collect();
     let contrast = Contrast {
         factor: 0,
         reference: 0,
         level: 1,
     };
-    let found = effect(&observations, &Design::new(vec![vec![0], vec![1]]), contrast)?;
+    let found = effect(
+        &observations,
+        &Design::new(vec![vec![0], vec![1]]),
+        contrast,
+    )?;
     Some(Ratio {
         value: found.ratio,
         interval: found.interval,

@@ -1,7 +1,9 @@
 //! A whole run in memory.
 
 use rookery_stats::Measurement;
-use rookery_store::{Attempt, Note, PoolSizing, RunHeader, Store, StoreError, TrialRecord, TrialRow, TrialStatus};
+use rookery_store::{
+    Attempt, Note, PoolSizing, RunHeader, Store, StoreError, TrialRecord, TrialRow, TrialStatus,
+};
 use rookery_study::Study;
 
 /// Everything that the store of a run holds.
@@ -40,7 +42,11 @@ impl Run {
         };
         Ok(Self {
             header: store.header()?,
-            trials: store.trials()?.into_iter().map(with_record).collect::<Result<_, StoreError>>()?,
+            trials: store
+                .trials()?
+                .into_iter()
+                .map(with_record)
+                .collect::<Result<_, StoreError>>()?,
             attempts: store.attempts()?,
             notes: store.notes()?,
             pools: store.pools()?,
@@ -50,14 +56,20 @@ impl Run {
     /// How many trials stand so.
     #[must_use]
     pub fn count(&self, status: TrialStatus) -> usize {
-        self.trials.iter().filter(|trial| trial.row.status == status).count()
+        self.trials
+            .iter()
+            .filter(|trial| trial.row.status == status)
+            .count()
     }
 
     /// What a trial performed: the study of its point's variant.
     #[must_use]
     pub fn study_of(&self, trial: &TrialData) -> &Study {
         let plan = &self.header.plan;
-        let point = plan.points.iter().find(|point| point.id == trial.row.trial.point);
+        let point = plan
+            .points
+            .iter()
+            .find(|point| point.id == trial.row.trial.point);
         point.map_or(&self.header.study, |point| plan.study_of(point))
     }
 }
@@ -66,7 +78,10 @@ impl TrialData {
     /// Its measurement, if it ended well: only these are summarised.
     #[must_use]
     pub fn valid(&self) -> Option<(&TrialRecord, &Measurement)> {
-        let record = self.record.as_ref().filter(|_| self.row.status == TrialStatus::Done)?;
+        let record = self
+            .record
+            .as_ref()
+            .filter(|_| self.row.status == TrialStatus::Done)?;
         Some((record, record.measurement.as_ref()?))
     }
 
@@ -74,6 +89,9 @@ impl TrialData {
     #[must_use]
     pub fn label(&self) -> String {
         let trial = &self.row.trial;
-        format!("trial {}: point {}, repeat {}", trial.id, trial.point, trial.repeat)
+        format!(
+            "trial {}: point {}, repeat {}",
+            trial.id, trial.point, trial.repeat
+        )
     }
 }

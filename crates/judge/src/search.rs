@@ -3,7 +3,9 @@
 //! The state of a search is nowhere stored: it follows from the plan (range, hint, ladder) and the outcomes of its trials. Whoever conducts a run and
 //! whoever reports it replay the same outcomes and so agree.
 
-use rookery_model::search::{Answer, Ending, Hint, Outcome, Search as Machine, Settings, SettingsError};
+use rookery_model::search::{
+    Answer, Ending, Hint, Outcome, Search as Machine, Settings, SettingsError,
+};
 use rookery_stats::{
     Measurement,
     faults::{driver_bound, overload},
@@ -58,20 +60,39 @@ pub struct Found {
 ///
 /// # Errors
 /// When the plan is not one that could have been made.
-pub fn replay(plan: &Plan, search: &Search, trials: &[TrialData]) -> Result<(Machine, Vec<Tried>), SearchError> {
-    let variant = plan.variants.iter().find(|variant| variant.id == search.variant);
+pub fn replay(
+    plan: &Plan,
+    search: &Search,
+    trials: &[TrialData],
+) -> Result<(Machine, Vec<Tried>), SearchError> {
+    let variant = plan
+        .variants
+        .iter()
+        .find(|variant| variant.id == search.variant);
     let study = &variant.ok_or(SearchError::NotAsked(search.id))?.study;
-    let asked = study.load.search.as_ref().ok_or(SearchError::NotAsked(search.id))?;
-    let mut machine = Machine::new(settings(search, asked)).map_err(|source| SearchError::Settings { id: search.id, source })?;
+    let asked = study
+        .load
+        .search
+        .as_ref()
+        .ok_or(SearchError::NotAsked(search.id))?;
+    let mut machine =
+        Machine::new(settings(search, asked)).map_err(|source| SearchError::Settings {
+            id: search.id,
+            source,
+        })?;
     let tried = tried(plan, search, trials);
     for step in &tried {
         let (load, passed) = (step.load, step.outcome.passed());
         match (step.purpose, machine.next_probe()) {
             // A trial that the machine asks for; in any other order it is knowledge all the same.
-            (Purpose::Approach | Purpose::Confirm | Purpose::Above, Some(probe)) if same(probe.load, load) => {
+            (Purpose::Approach | Purpose::Confirm | Purpose::Above, Some(probe))
+                if same(probe.load, load) =>
+            {
                 machine.observe(step.outcome.clone())
             }
-            _ => passed.into_iter().for_each(|passed| machine.learn(load, passed)),
+            _ => passed
+                .into_iter()
+                .for_each(|passed| machine.learn(load, passed)),
         }
     }
     Ok((machine, tried))
@@ -105,15 +126,26 @@ const FAR: f64 = 1.5;
 ///
 /// # Errors
 /// As [`replay`]; also when the plan has no such search.
-pub fn expected(plan: &Plan, search: u32, trials: &[TrialData]) -> Result<Option<Expected>, SearchError> {
+pub fn expected(
+    plan: &Plan,
+    search: u32,
+    trials: &[TrialData],
+) -> Result<Option<Expected>, SearchError> {
     let Some(own) = plan.searches.iter().find(|planned| planned.id == search) else {
         return Err(SearchError::NotAsked(search));
     };
     let mut best: Option<(bool, Expected)> = None;
-    for other in plan.searches.iter().filter(|other| other.id != search && other.over == own.over) {
+    for other in plan
+        .searches
+        .iter()
+        .filter(|other| other.id != search && other.over == own.over)
+    {
         // A search that has only its ladder yet has found nothing.
         let answer = found(plan, other, trials)?.answer;
-        let Some(load) = answer.load.filter(|_| answer.confirmed || answer.ending == Ending::Found) else {
+        let Some(load) = answer
+            .load
+            .filter(|_| answer.confirmed || answer.ending == Ending::Found)
+        else {
             continue;
         };
         let same = other.guests == own.guests && other.vcpus == own.vcpus;
@@ -151,7 +183,10 @@ fn settings(search: &Search, asked: &SearchUse) -> Settings {
 /// The ended trials of the ladder, then those of the search itself.
 fn tried(plan: &Plan, search: &Search, trials: &[TrialData]) -> Vec<Tried> {
     let step = |trial: &TrialData| {
-        let point = plan.points.iter().find(|point| point.id == trial.row.trial.point)?;
+        let point = plan
+            .points
+            .iter()
+            .find(|point| point.id == trial.row.trial.point)?;
         let load = match search.over {
             Over::Users | Over::Rate => point.load(),
             Over::Guests => f64::from(point.guests),
@@ -170,7 +205,9 @@ fn tried(plan: &Plan, search: &Search, trials: &[TrialData]) -> Vec<Tried> {
         })
     };
     let all: Vec<Tried> = trials.iter().filter_map(step).collect();
-    let (ladder, probes): (Vec<Tried>, Vec<Tried>) = all.into_iter().partition(|tried| tried.purpose == Purpose::Study);
+    let (ladder, probes): (Vec<Tried>, Vec<Tried>) = all
+        .into_iter()
+        .partition(|tried| tried.purpose == Purpose::Study);
     [ladder, probes].concat()
 }
 
@@ -178,20 +215,24 @@ fn tried(plan: &Plan, search: &Search, trials: &[TrialData]) -> Vec<Tried> {
 fn outcome(trial: &TrialData) -> Option<Outcome> {
     let record = trial.record.as_ref()?;
     let reason = || {
-        record
-            .reasons
-            .first()
-            .map_or_else(|| "without a reason".to_owned(), |reason| first_line(reason))
+        record.reasons.first().map_or_else(
+            || "without a reason".to_owned(),
+            |reason| first_line(reason),
+        )
     };
     match (trial.row.status, &record.measurement) {
         (TrialStatus::Done, Some(_)) => Some(judged(trial, record.verdict.as_ref())),
         // More load than the system carries kills guests and drops arrivals: that is an answer.
         (TrialStatus::Failed, Some(_)) => Some(Outcome::Fail { rule: reason() }),
         (TrialStatus::Void, Some(measurement)) => Some(
-            overloaded(measurement, record.verdict.as_ref())
-                .map_or_else(|| Outcome::Invalid { reason: reason() }, |rule| Outcome::Fail { rule }),
+            overloaded(measurement, record.verdict.as_ref()).map_or_else(
+                || Outcome::Invalid { reason: reason() },
+                |rule| Outcome::Fail { rule },
+            ),
         ),
-        (TrialStatus::Void | TrialStatus::Failed | TrialStatus::Done, _) => Some(Outcome::Invalid { reason: reason() }),
+        (TrialStatus::Void | TrialStatus::Failed | TrialStatus::Done, _) => {
+            Some(Outcome::Invalid { reason: reason() })
+        }
         (TrialStatus::Planned | TrialStatus::Running, _) => None,
     }
 }
@@ -236,7 +277,8 @@ fn judged(trial: &TrialData, verdict: Option<&Verdict>) -> Outcome {
 fn rule_words(rule: &RuleResult) -> String {
     let text = rule.text();
     let own = format!("{} ", rule.guest);
-    text.strip_prefix(&own).map_or_else(|| text.clone(), str::to_owned)
+    text.strip_prefix(&own)
+        .map_or_else(|| text.clone(), str::to_owned)
 }
 
 fn first_line(text: &str) -> String {

@@ -91,7 +91,9 @@ pub fn checks(run: &Run) -> Vec<Checked> {
         let Some(record) = trial.record.as_ref().filter(|_| ended) else {
             continue;
         };
-        let Some(measured) = &record.measurement else { continue };
+        let Some(measured) = &record.measurement else {
+            continue;
+        };
         let intent = run.study_of(trial).intent();
         let remarks = of_trial(measured, &record.resources, &intent);
         for checked in &mut all {
@@ -102,7 +104,13 @@ pub fn checks(run: &Run) -> Vec<Checked> {
 }
 
 impl Checked {
-    fn take(&mut self, trial: &TrialData, measured: &Measurement, intent: &Intent, remarks: &[(Matter, Remark)]) {
+    fn take(
+        &mut self,
+        trial: &TrialData,
+        measured: &Measurement,
+        intent: &Intent,
+        remarks: &[(Matter, Remark)],
+    ) {
         let own: Vec<&Remark> = remarks
             .iter()
             .filter(|(matter, _)| *matter == self.matter)
@@ -137,7 +145,9 @@ impl Checked {
         match self.matter {
             Matter::Driver => "driver: lag, CPU, Little's law, pacing",
             Matter::Mix => "mix of operations",
-            Matter::Transactions => "transactions: failures, empty districts, the database's own count, hit ratio",
+            Matter::Transactions => {
+                "transactions: failures, empty districts, the database's own count, hit ratio"
+            }
             Matter::Memory => "memory that grows",
             Matter::SteadyState => "steady state: MSER-5, drift, halves",
             Matter::Freeze => "freezes that a closed load hides",
@@ -161,7 +171,10 @@ fn asked(matter: Matter, measured: &Measurement, intent: &Intent) -> bool {
 /// The worst of the driver's evidence; `None` without a good trial.
 #[must_use]
 pub fn driver(run: &Run) -> Option<DriverEvidence> {
-    let quality = run.trials.iter().filter_map(|trial| Some(&trial.valid()?.1.driver));
+    let quality = run
+        .trials
+        .iter()
+        .filter_map(|trial| Some(&trial.valid()?.1.driver));
     quality
         .map(|driver| DriverEvidence {
             lag_p99_us: driver.lag_p99_us,
@@ -183,11 +196,11 @@ pub fn repeats(run: &Run) -> Option<Repeats> {
         .plan
         .study_points()
         .map(|point| {
-            let own = run
-                .trials
-                .iter()
-                .filter(|trial| trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study);
-            own.filter_map(|trial| Some(trial.valid()?.1.orders_per_minute())).collect()
+            let own = run.trials.iter().filter(|trial| {
+                trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study
+            });
+            own.filter_map(|trial| Some(trial.valid()?.1.orders_per_minute()))
+                .collect()
         })
         .filter(|lot: &Vec<f64>| !lot.is_empty())
         .collect();
@@ -196,7 +209,9 @@ pub fn repeats(run: &Run) -> Option<Repeats> {
     let (squares, freedom) = lots
         .iter()
         .map(|lot| relative_squares(lot))
-        .fold((0.0, 0), |sum, (squares, freedom)| (sum.0 + squares, sum.1 + freedom));
+        .fold((0.0, 0), |sum, (squares, freedom)| {
+            (sum.0 + squares, sum.1 + freedom)
+        });
     let variation = (freedom > 0)
         .then(|| (squares / f64::from(freedom)).sqrt())
         .filter(|variation| variation.is_finite());
@@ -214,5 +229,8 @@ fn relative_squares(lot: &[f64]) -> (f64, u32) {
     if mean <= 0.0 {
         return (0.0, 0);
     }
-    (lot.iter().map(|value| (value / mean - 1.0).powi(2)).sum(), lot.len() as u32 - 1)
+    (
+        lot.iter().map(|value| (value / mean - 1.0).powi(2)).sum(),
+        lot.len() as u32 - 1,
+    )
 }

@@ -25,7 +25,9 @@ pub(crate) fn over_guests<const N: usize>(
     let mut sum = [0.0; N];
     for subject in &subjects {
         let means = mean(resources, subject, measurement, &of)?;
-        sum.iter_mut().zip(means).for_each(|(sum, mean)| *sum += mean);
+        sum.iter_mut()
+            .zip(means)
+            .for_each(|(sum, mean)| *sum += mean);
     }
     (!subjects.is_empty()).then_some(sum)
 }
@@ -45,7 +47,9 @@ pub(crate) fn mean<const N: usize>(
         if let (Some(previous), Some(values)) = (last, values) {
             let overlap = sample.at_s.min(window.end_s) - f64::max(previous, window.start_s);
             if overlap > 0.0 {
-                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * overlap);
+                sums.iter_mut()
+                    .zip(values)
+                    .for_each(|(sum, value)| *sum += value * overlap);
                 time += overlap;
             }
         }

@@ -18,7 +18,11 @@ const MOST_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// When it is not answered with 200, in words.
-pub(crate) fn ask(network: Option<&Path>, address: SocketAddr, path: &str) -> Result<String, String> {
+pub(crate) fn ask(
+    network: Option<&Path>,
+    address: SocketAddr,
+    path: &str,
+) -> Result<String, String> {
     let answer = in_netns(network, || talk(address, path)).and_then(|answer| answer);
     let answer = answer.map_err(|error| format!("http://{address}{path}: {error}"))?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
@@ -26,7 +30,10 @@ pub(crate) fn ask(network: Option<&Path>, address: SocketAddr, path: &str) -> Re
     if status.split(' ').nth(1) == Some("200") {
         return Ok(body.to_owned());
     }
-    Err(format!("http://{address}{path} answers `{}`", status.escape_debug()))
+    Err(format!(
+        "http://{address}{path} answers `{}`",
+        status.escape_debug()
+    ))
 }
 
 /// In HTTP/1.0, so that the body ends with the connection.
@@ -61,8 +68,15 @@ mod tests {
 
     #[test]
     fn bodies_of_good_answers_are_given() {
-        assert_eq!(answered("HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody").as_deref(), Ok("body"));
-        assert!(answered("HTTP/1.1 404 Not Found\r\n\r\nno").expect_err("refused").contains("404"));
+        assert_eq!(
+            answered("HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody").as_deref(),
+            Ok("body")
+        );
+        assert!(
+            answered("HTTP/1.1 404 Not Found\r\n\r\nno")
+                .expect_err("refused")
+                .contains("404")
+        );
         assert!(answered("").is_err());
     }
 }

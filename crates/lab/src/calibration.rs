@@ -42,7 +42,13 @@ impl Stage<'_> {
     /// What is not the matter of one trial: no template, no driver, no host settings, no disk.
     pub(crate) fn pool(&self, store: &Store, trial: &Trial) -> Result<Sized, LabError> {
         let act = self.act(trial);
-        let Some(target) = act.study.workload.orderentry.as_ref().and_then(|wanted| wanted.hit_target) else {
+        let Some(target) = act
+            .study
+            .workload
+            .orderentry
+            .as_ref()
+            .and_then(|wanted| wanted.hit_target)
+        else {
             return Ok(Sized::Held(None));
         };
         let pools = store.pools()?;
@@ -53,11 +59,19 @@ impl Stage<'_> {
             Err(_) if self.stopped() => return Ok(Sized::Stopped),
             template => template?,
         };
-        let held = match HostSettings::hold(act.study.host.settings.as_deref(), self.run, self.place.stop) {
+        let held = match HostSettings::hold(
+            act.study.host.settings.as_deref(),
+            self.run,
+            self.place.stop,
+        ) {
             Err(_) if self.stopped() => return Ok(Sized::Stopped),
             held => held?,
         };
-        let found = self.search(&act, &template, dial(&act, target.ratio()).with_hints(self.hints(&act, &pools)));
+        let found = self.search(
+            &act,
+            &template,
+            dial(&act, target.ratio()).with_hints(self.hints(&act, &pools)),
+        );
         held.put_back()?;
         match found? {
             Ok(pool) => {
@@ -71,11 +85,10 @@ impl Stage<'_> {
 
     /// What the calibration of other points has shown of the same data on the same server.
     fn hints(&self, act: &Act<'_>, pools: &[PoolSizing]) -> Vec<Tried> {
-        let alike = self
-            .plan
-            .points
-            .iter()
-            .filter(|point| point.database == act.point.database && self.plan.study_of(point).stack.kind == act.study.stack.kind);
+        let alike = self.plan.points.iter().filter(|point| {
+            point.database == act.point.database
+                && self.plan.study_of(point).stack.kind == act.study.stack.kind
+        });
         alike
             .flat_map(|point| pools.iter().filter(|pool| pool.point == point.id))
             .flat_map(|pool| &pool.rounds)
@@ -86,7 +99,12 @@ impl Stage<'_> {
             .collect()
     }
 
-    fn search(&self, act: &Act<'_>, template: &Template, mut dial: Dial) -> Result<Result<PoolSizing, String>, LabError> {
+    fn search(
+        &self,
+        act: &Act<'_>,
+        template: &Template,
+        mut dial: Dial,
+    ) -> Result<Result<PoolSizing, String>, LabError> {
         let target = dial.target();
         while let Some(bytes) = dial.next() {
             if self.stopped() {
@@ -95,13 +113,18 @@ impl Stage<'_> {
             let hit = match self.round(act, template, bytes)? {
                 Ok(hit) => hit,
                 // Below the sizes that worked one may be too small for the server to work with: the nearest that works is good enough then.
-                Err(reason) if dial.tried().iter().any(|tried| tried.bytes > bytes) && !self.stopped() => {
+                Err(reason)
+                    if dial.tried().iter().any(|tried| tried.bytes > bytes) && !self.stopped() =>
+                {
                     dial.refuse(bytes);
                     self.tried(act, bytes, target, Err(reason));
                     continue;
                 }
                 Err(reason) => {
-                    let what = format!("a calibration trial with a buffer pool of {} failed: {reason}", mib(bytes));
+                    let what = format!(
+                        "a calibration trial with a buffer pool of {} failed: {reason}",
+                        mib(bytes)
+                    );
                     return Ok(Err(what));
                 }
             };
@@ -142,8 +165,19 @@ impl Stage<'_> {
     }
 
     /// One calibration trial: the whole of a trial but for its records. The hit ratio over all guests.
-    fn round(&self, act: &Act<'_>, template: &Template, bytes: u64) -> Result<Result<f64, String>, LabError> {
-        let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point, Some(bytes)) {
+    fn round(
+        &self,
+        act: &Act<'_>,
+        template: &Template,
+        bytes: u64,
+    ) -> Result<Result<f64, String>, LabError> {
+        let mut guests = match self.clone_guests(
+            act.study,
+            act.stack.as_ref(),
+            template,
+            act.point,
+            Some(bytes),
+        ) {
             Ok(guests) => guests,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -167,10 +201,14 @@ impl Stage<'_> {
         };
         removed?;
         Ok(driven.and_then(|driven| match driven.deaths.first() {
-            None if driven.measurement.aborted.is_some() => {
-                Err(format!("the load was ended: {}", driven.measurement.aborted.unwrap_or_default()))
-            }
-            Some(death) => Err(format!("guest {} died under load: {}", death.guest, death.reason)),
+            None if driven.measurement.aborted.is_some() => Err(format!(
+                "the load was ended: {}",
+                driven.measurement.aborted.unwrap_or_default()
+            )),
+            Some(death) => Err(format!(
+                "guest {} died under load: {}",
+                death.guest, death.reason
+            )),
             None => match (hit_ratio(&driven.measurement), driven.silent) {
                 (Some(hit), None) => Ok(hit),
                 (_, Some(why)) => Err(format!("its buffers could not be read: {why}")),
@@ -199,5 +237,8 @@ fn dial(act: &Act<'_>, target: f64) -> Dial {
 }
 
 fn mib(bytes: u64) -> String {
-    format!("{} MiB", (bytes as f64 / MIB as f64 * 100.0).round() / 100.0)
+    format!(
+        "{} MiB",
+        (bytes as f64 / MIB as f64 * 100.0).round() / 100.0
+    )
 }

@@ -56,18 +56,29 @@ impl Gauge {
     ///
     /// # Errors
     /// When a pool cannot be made, I/O not be limited, or fio fails.
-    pub fn pools(&self, plan: &Plan, runs: &Path, hear: &mut Hear<'_>) -> Result<Vec<Ceiling>, LabError> {
+    pub fn pools(
+        &self,
+        plan: &Plan,
+        runs: &Path,
+        hear: &mut Hear<'_>,
+    ) -> Result<Vec<Ceiling>, LabError> {
         for variant in &plan.variants {
             storage::check(&variant.study, Some(runs))?;
         }
         let dir = RunDir::create(runs, "storage")?;
         let measured = self.pools_in(&dir, plan, hear);
-        let removed = fs::remove_dir_all(dir.path()).map_err(|error| LabError::file("remove the directory", dir.path(), &error));
+        let removed = fs::remove_dir_all(dir.path())
+            .map_err(|error| LabError::file("remove the directory", dir.path(), &error));
         let measured = measured?;
         removed.map(|()| measured)
     }
 
-    fn pools_in(&self, dir: &RunDir, plan: &Plan, hear: &mut Hear<'_>) -> Result<Vec<Ceiling>, LabError> {
+    fn pools_in(
+        &self,
+        dir: &RunDir,
+        plan: &Plan,
+        hear: &mut Hear<'_>,
+    ) -> Result<Vec<Ceiling>, LabError> {
         let site = Site {
             run: dir.run().clone(),
             dir: dir.guests(),
@@ -87,12 +98,23 @@ impl Gauge {
         Ok(measured)
     }
 
-    fn pool(&self, lab: &dyn Lab, dir: &RunDir, index: usize, pool: &Pool<'_>, hear: &mut Hear<'_>) -> Result<Ceiling, LabError> {
+    fn pool(
+        &self,
+        lab: &dyn Lab,
+        dir: &RunDir,
+        index: usize,
+        pool: &Pool<'_>,
+        hear: &mut Hear<'_>,
+    ) -> Result<Ceiling, LabError> {
         let limits = storage::io_limits(pool.study);
         let Some(volume) = pool.storage.volume.as_ref().filter(|volume| !volume.raw) else {
             let words = format!("the directory of runs{}", limit_words(&limits));
             let disk = || disk_of(dir.path()).map_err(LabError::HostNotReady);
-            let device = if limits.is_none() { None } else { Some(disk()?) };
+            let device = if limits.is_none() {
+                None
+            } else {
+                Some(disk()?)
+            };
             let group = Group::make(dir.run(), device.map(|device| (device, limits)))?;
             return self.measure(dir.path(), group.path(), &words, hear);
         };
@@ -100,7 +122,9 @@ impl Gauge {
         let size = pool.size_mib.max(2 * self.file_mib + 64);
         let volume = lab.volume(&format!("pool{}", index + 1), &storage::spec(volume, size))?;
         let (Some(point), Some(in_force)) = (volume.point(), volume.in_force()) else {
-            return Err(LabError::Internal("a volume that was made is not mounted".to_owned()));
+            return Err(LabError::Internal(
+                "a volume that was made is not mounted".to_owned(),
+            ));
         };
         let words = format!("a volume with {in_force}{}", limit_words(&limits));
         let device = (!limits.is_none()).then_some((volume.device().device, limits));
@@ -108,7 +132,13 @@ impl Gauge {
         self.measure(point, group.path(), &words, hear)
     }
 
-    fn measure(&self, directory: &Path, group: Option<&Path>, words: &str, hear: &mut Hear<'_>) -> Result<Ceiling, LabError> {
+    fn measure(
+        &self,
+        directory: &Path,
+        group: Option<&Path>,
+        words: &str,
+        hear: &mut Hear<'_>,
+    ) -> Result<Ceiling, LabError> {
         let asked = Sweep {
             directory,
             file_mib: self.file_mib,
@@ -117,9 +147,10 @@ impl Gauge {
             group,
         };
         sweep(&RealHost, &asked, words, hear).map_err(|error| match error {
-            FioError::Missing | FioError::File { .. } | FioError::Failed(_) | FioError::Report(_) => {
-                LabError::HostNotReady(error.to_string())
-            }
+            FioError::Missing
+            | FioError::File { .. }
+            | FioError::Failed(_)
+            | FioError::Report(_) => LabError::HostNotReady(error.to_string()),
             FioError::Stopped => LabError::Internal(error.to_string()),
         })
     }
@@ -129,9 +160,19 @@ impl Gauge {
 ///
 /// # Errors
 /// When a pool cannot be made or measured, or the result not be kept. A user who stopped it is no error: nothing is kept then.
-pub(crate) fn of_run(dir: &RunDir, plan: &Plan, stop: &AtomicBool, listener: &Listener<'_>) -> Result<(), LabError> {
+pub(crate) fn of_run(
+    dir: &RunDir,
+    plan: &Plan,
+    stop: &AtomicBool,
+    listener: &Listener<'_>,
+) -> Result<(), LabError> {
     let kept = dir.path().join(CEILINGS);
-    if !plan.variants.iter().any(|variant| variant.study.storage.ceiling) || kept.exists() {
+    if !plan
+        .variants
+        .iter()
+        .any(|variant| variant.study.storage.ceiling)
+        || kept.exists()
+    {
         return Ok(());
     }
     let gauge = Gauge::OF_RUNS;
@@ -156,8 +197,10 @@ pub(crate) fn of_run(dir: &RunDir, plan: &Plan, stop: &AtomicBool, listener: &Li
         Err(_) if stop.load(Ordering::Relaxed) => return Ok(()),
         measured => measured?,
     };
-    let text = serde_json::to_vec_pretty(&measured).map_err(|error| LabError::Internal(error.to_string()))?;
-    write_whole(&kept, &text).map_err(|error| LabError::file("keep what the storage can do", &kept, &error))
+    let text = serde_json::to_vec_pretty(&measured)
+        .map_err(|error| LabError::Internal(error.to_string()))?;
+    write_whole(&kept, &text)
+        .map_err(|error| LabError::file("keep what the storage can do", &kept, &error))
 }
 
 /// One pool of a plan, as large as its largest volume.
@@ -172,7 +215,10 @@ fn pools(plan: &Plan) -> Vec<Pool<'_>> {
     let mut found: Vec<Pool<'_>> = Vec::new();
     for variant in &plan.variants {
         let storage = &variant.study.storage;
-        let points = plan.points.iter().filter(|point| point.variant == variant.id);
+        let points = plan
+            .points
+            .iter()
+            .filter(|point| point.variant == variant.id);
         let size_mib = points.map(|point| point.volume_mib).max().unwrap_or(0);
         match found.iter_mut().find(|pool| pool.storage == storage) {
             Some(pool) => pool.size_mib = pool.size_mib.max(size_mib),
@@ -191,8 +237,12 @@ struct Group(Option<(Cgroups, String, PathBuf)>);
 
 impl Group {
     fn make(run: &RunId, limited: Option<((u32, u32), IoLimits)>) -> Result<Self, LabError> {
-        let Some((device, limits)) = limited else { return Ok(Self(None)) };
-        let fail = |error: std::io::Error| LabError::HostNotReady(format!("I/O cannot be limited: {error}"));
+        let Some((device, limits)) = limited else {
+            return Ok(Self(None));
+        };
+        let fail = |error: std::io::Error| {
+            LabError::HostNotReady(format!("I/O cannot be limited: {error}"))
+        };
         let cgroups = Cgroups::detect().map_err(fail)?;
         check_throttle(&cgroups).map_err(LabError::HostNotReady)?;
         // Below the run's own group, which clean-up knows.
@@ -247,7 +297,8 @@ mod tests {
         let text = "title = \"t\"\nworkload = { kind = \"dvdstore\", new_customers = [0.0, 0.2] }\nload = { users = 9 }\nguest = { kind = \"container\", memory = \"256MiB\" }\n\
                     host = { overcommit = 4 }\nlayout = [{ name = \"a\", guests = [1, 2] }]\n[storage]\npool = \"volume\"\nsize = \"600MiB per host\"\n\
                     atime = [\"relatime\", \"noatime\"]\nread_iops = 100\n";
-        let document = rookery_study::Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        let document = rookery_study::Document::parse("s.toml", text)
+            .unwrap_or_else(|problems| panic!("{problems}"));
         let facts = rookery_study::HostFacts {
             cpus: vec![0, 1],
             memory_mib: 8192,
@@ -262,7 +313,10 @@ mod tests {
             [600, 600],
             "two of four variants"
         );
-        assert_eq!(limit_words(&storage::io_limits(pools[0].study)), "; at most 100 reads/s");
+        assert_eq!(
+            limit_words(&storage::io_limits(pools[0].study)),
+            "; at most 100 reads/s"
+        );
         assert_eq!(limit_words(&IoLimits::default()), "");
     }
 }

@@ -61,11 +61,20 @@ impl Conductor<'_> {
     ///
     /// # Errors
     /// When the run cannot be made, or something fails that is not the matter of one trial.
-    pub fn start(&self, file: &Path, text: &str, study: &Study, plan: &Plan) -> Result<Summary, LabError> {
+    pub fn start(
+        &self,
+        file: &Path,
+        text: &str,
+        study: &Study,
+        plan: &Plan,
+    ) -> Result<Summary, LabError> {
         // Before anything is made: a run that could never begin would only be in the way of `latest`.
         check_plan(plan, &self.templates)?;
         storage::check_runs(plan, &self.runs)?;
-        let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let stem = file
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let dir = RunDir::create(&self.runs, &stem)?;
         let simulated = study.stack.kind == StackKind::Simulated;
         let header = RunHeader {
@@ -75,7 +84,10 @@ impl Conductor<'_> {
             } else {
                 study.title.clone()
             },
-            study_file: file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            study_file: file
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
             study_text: text.to_owned(),
             study: study.clone(),
             plan: plan.clone(),
@@ -101,13 +113,17 @@ impl Conductor<'_> {
             table: "run",
             what,
         };
-        let run = RunId::try_from(header.run_id.clone()).map_err(|error| damaged(error.to_string()))?;
+        let run =
+            RunId::try_from(header.run_id.clone()).map_err(|error| damaged(error.to_string()))?;
         // A store may come from anywhere. What is performed keeps to the bounds of the grammar.
         let variants = header.plan.variants.iter().map(|variant| &variant.study);
         for study in variants.chain([&header.study]) {
             let stored = Study::parse(&header.study_file, &study.to_toml());
             if stored.ok().as_ref() != Some(study) {
-                return Err(damaged("its study is not one that a study file could hold".to_owned()).into());
+                return Err(damaged(
+                    "its study is not one that a study file could hold".to_owned(),
+                )
+                .into());
             }
         }
         check_plan(&header.plan, &self.templates)?;
@@ -119,7 +135,10 @@ impl Conductor<'_> {
             rookery_guest::clean(&CleanOptions { run: Some(run) })?;
         }
         for trial in store.reset_running()? {
-            store.note(&now(), &format!("trial {trial} was interrupted and is run again"))?;
+            store.note(
+                &now(),
+                &format!("trial {trial} was interrupted and is run again"),
+            )?;
         }
         for difference in differences(&header.host, &self.host_of(&header.study)?) {
             store.note(&now(), &format!("resumed on a changed host: {difference}"))?;
@@ -135,7 +154,12 @@ impl Conductor<'_> {
         }
     }
 
-    fn conduct(&self, dir: &RunDir, store: &mut Store, header: &RunHeader) -> Result<Summary, LabError> {
+    fn conduct(
+        &self,
+        dir: &RunDir,
+        store: &mut Store,
+        header: &RunHeader,
+    ) -> Result<Summary, LabError> {
         let (total, left) = (header.plan.trials.len(), planned(store)?.len());
         let share = left as f64 / total.max(1) as f64;
         (self.listener)(&Event::RunStarted {
@@ -163,7 +187,12 @@ impl Conductor<'_> {
     }
 
     /// All planned trials, then those that follow from them, until nothing does or the user stops it.
-    fn conduct_all(&self, labs: &mut Labs, store: &mut Store, growth: &mut Growth<'_>) -> Result<(), LabError> {
+    fn conduct_all(
+        &self,
+        labs: &mut Labs,
+        store: &mut Store,
+        growth: &mut Growth<'_>,
+    ) -> Result<(), LabError> {
         let mut others = HashSet::new();
         loop {
             let left = planned(store)?;
@@ -189,16 +218,25 @@ impl Conductor<'_> {
             if !known.insert(other.clone()) {
                 continue;
             }
-            let text = format!("run {other} was under way on this host at the same time: the two disturb each other's numbers");
+            let text = format!(
+                "run {other} was under way on this host at the same time: the two disturb each other's numbers"
+            );
             store.note(&now(), &text)?;
             (self.listener)(&Event::Remark { text });
         }
         Ok(())
     }
 
-    fn conduct_trials(&self, labs: &mut Labs, store: &Store, left: &[Trial], others: &mut HashSet<RunId>) -> Result<(), LabError> {
+    fn conduct_trials(
+        &self,
+        labs: &mut Labs,
+        store: &Store,
+        left: &[Trial],
+        others: &mut HashSet<RunId>,
+    ) -> Result<(), LabError> {
         let header = store.header()?;
-        let run = RunId::try_from(header.run_id.clone()).map_err(|error| LabError::Internal(error.to_string()))?;
+        let run = RunId::try_from(header.run_id.clone())
+            .map_err(|error| LabError::Internal(error.to_string()))?;
         for trial in left {
             self.remark_on_others(store, others)?;
             if self.stop.load(Ordering::Relaxed) {
@@ -231,7 +269,10 @@ impl Conductor<'_> {
                 }
                 None => {
                     store.reset_running()?;
-                    store.note(&now(), &format!("the run was interrupted in trial {}", trial.id))?;
+                    store.note(
+                        &now(),
+                        &format!("the run was interrupted in trial {}", trial.id),
+                    )?;
                 }
             }
         }
@@ -242,14 +283,18 @@ impl Conductor<'_> {
 /// The study of a trial's variant.
 fn study_of<'p>(plan: &'p Plan, trial: &Trial) -> Result<&'p Study, LabError> {
     let point = plan.points.iter().find(|point| point.id == trial.point);
-    let point = point.ok_or_else(|| LabError::Internal(format!("trial {} has no point", trial.id)))?;
+    let point =
+        point.ok_or_else(|| LabError::Internal(format!("trial {} has no point", trial.id)))?;
     Ok(plan.study_of(point))
 }
 
 /// The trials that are still to be performed.
 fn planned(store: &Store) -> Result<Vec<Trial>, LabError> {
     let rows = store.trials()?.into_iter();
-    Ok(rows.filter(|row| row.status == TrialStatus::Planned).map(|row| row.trial).collect())
+    Ok(rows
+        .filter(|row| row.status == TrialStatus::Planned)
+        .map(|row| row.trial)
+        .collect())
 }
 
 fn summarise(dir: &RunDir, store: &Store, listener: &Listener<'_>) -> Result<Summary, LabError> {

@@ -24,13 +24,22 @@ impl<'a> Ground<'a> {
         Self {
             directory: stack.directory(),
             network: lab.network(),
-            guests: guests.iter().map(|guest| (guest.name().to_owned(), guest.address())).collect(),
+            guests: guests
+                .iter()
+                .map(|guest| (guest.name().to_owned(), guest.address()))
+                .collect(),
         }
     }
 }
 
 /// The load of one trial of `point`, whose guests have a DVD Store of `size`.
-pub(crate) fn config(plan: &Plan, trial: &Trial, point: &Point, size: Size, ground: &Ground<'_>) -> Config {
+pub(crate) fn config(
+    plan: &Plan,
+    trial: &Trial,
+    point: &Point,
+    size: Size,
+    ground: &Ground<'_>,
+) -> Config {
     let study = plan.study_of(point);
     let (workload, load) = (&study.workload, &study.load);
     let shopper = ShopperParams {
@@ -40,16 +49,20 @@ pub(crate) fn config(plan: &Plan, trial: &Trial, point: &Point, size: Size, grou
         search_batch: workload.search_batch,
         line_items: workload.line_items,
     };
-    let assignments = ground.guests.iter().zip(&point.users).map(|((guest, address), users)| Assignment {
-        guest: guest.clone(),
-        target: *address,
-        users: *users,
-        script: Script::DvdStore {
-            directory: ground.directory.to_owned(),
-            page_type: "php".to_owned(),
-            shopper,
-        },
-    });
+    let assignments = ground
+        .guests
+        .iter()
+        .zip(&point.users)
+        .map(|((guest, address), users)| Assignment {
+            guest: guest.clone(),
+            target: *address,
+            users: *users,
+            script: Script::DvdStore {
+                directory: ground.directory.to_owned(),
+                page_type: "php".to_owned(),
+                shopper,
+            },
+        });
     Config {
         assignments: assignments.collect(),
         network: ground.network.map(Path::to_owned),
@@ -81,5 +94,7 @@ pub(crate) fn phases(load: &rookery_study::Load, purpose: Purpose) -> Phases {
 /// The measured window: trials that only approach the largest load may have a shorter one.
 fn steady(load: &rookery_study::Load, purpose: Purpose) -> Duration {
     let short = load.search.as_ref().and_then(|search| search.steady);
-    short.filter(|_| purpose == Purpose::Approach).unwrap_or(load.steady)
+    short
+        .filter(|_| purpose == Purpose::Approach)
+        .unwrap_or(load.steady)
 }

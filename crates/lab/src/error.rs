@@ -44,7 +44,9 @@ pub enum LabError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file of the run failed.
-    #[error("cannot {what} {path}: {reason}\n  mend: check that the directory exists, is yours and has room")]
+    #[error(
+        "cannot {what} {path}: {reason}\n  mend: check that the directory exists, is yours and has room"
+    )]
     File {
         /// What was attempted.
         what: &'static str,

@@ -24,8 +24,13 @@ pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
         rookery_guest::check_host(kind)?;
         stack.check_host(kind, templates)?;
         storage::check(study, None)?;
-        for point in plan.points.iter().filter(|point| point.variant == variant.id) {
-            let asked = (0..point.users.len()).try_for_each(|index| stack.check_settings(point, index));
+        for point in plan
+            .points
+            .iter()
+            .filter(|point| point.variant == variant.id)
+        {
+            let asked =
+                (0..point.users.len()).try_for_each(|index| stack.check_settings(point, index));
             asked.map_err(|what| LabError::Setting {
                 point: point.label(),
                 what,
@@ -49,10 +54,16 @@ pub fn host_facts(place: &Path) -> Result<HostFacts, LabError> {
 /// When the host cannot be read.
 pub fn describe_host(place: &Path) -> Result<HostDescription, LabError> {
     let topology = topology(place)?;
-    let hostname = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let hostname = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
     let mut versions = vec![
         ("rookery".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("sqlite".to_owned(), rookery_stack::embedded::sqlite_version().to_owned()),
+        (
+            "sqlite".to_owned(),
+            rookery_stack::embedded::sqlite_version().to_owned(),
+        ),
     ];
     versions.extend(version_of("runc").map(|version| ("runc".to_owned(), version)));
     Ok(HostDescription {
@@ -67,7 +78,9 @@ pub fn describe_host(place: &Path) -> Result<HostDescription, LabError> {
 /// Now, as the store keeps it: RFC 3339 in UTC, to the millisecond.
 pub(crate) fn now() -> String {
     let now = jiff::Timestamp::now();
-    now.round(jiff::Unit::Millisecond).unwrap_or(now).to_string()
+    now.round(jiff::Unit::Millisecond)
+        .unwrap_or(now)
+        .to_string()
 }
 
 /// What has changed between the begin of a run and its resumption, in words.
@@ -81,8 +94,16 @@ pub(crate) fn differences(then: &HostDescription, now: &HostDescription) -> Vec<
     compare("host name", then.hostname.clone(), now.hostname.clone());
     compare("kernel", then.kernel.clone(), now.kernel.clone());
     compare("CPU model", then.cpu_model.clone(), now.cpu_model.clone());
-    compare("CPUs", format!("{:?}", then.facts.cpus), format!("{:?}", now.facts.cpus));
-    compare("software", format!("{:?}", then.versions), format!("{:?}", now.versions));
+    compare(
+        "CPUs",
+        format!("{:?}", then.facts.cpus),
+        format!("{:?}", now.facts.cpus),
+    );
+    compare(
+        "software",
+        format!("{:?}", then.versions),
+        format!("{:?}", now.versions),
+    );
     found
 }
 
@@ -97,8 +118,18 @@ fn facts(topology: &Topology) -> HostFacts {
 }
 
 fn place(place: &rookery_host::CpuPlace) -> CpuPlace {
-    let rookery_host::CpuPlace { cpu, core, socket, node } = *place;
-    CpuPlace { cpu, core, socket, node }
+    let rookery_host::CpuPlace {
+        cpu,
+        core,
+        socket,
+        node,
+    } = *place;
+    CpuPlace {
+        cpu,
+        core,
+        socket,
+        node,
+    }
 }
 
 fn topology(place: &Path) -> Result<Topology, LabError> {
@@ -111,11 +142,15 @@ fn topology(place: &Path) -> Result<Topology, LabError> {
 
 /// The first line of `PROGRAM --version`, if the program is there.
 fn version_of(program: &str) -> Option<String> {
-    let output = RealHost.run(Invocation::new(program).arg("--version")).ok()?;
-    output
-        .lines()
-        .next()
-        .map(|line| line.trim_start_matches(program).trim_start_matches(" version").trim().to_owned())
+    let output = RealHost
+        .run(Invocation::new(program).arg("--version"))
+        .ok()?;
+    output.lines().next().map(|line| {
+        line.trim_start_matches(program)
+            .trim_start_matches(" version")
+            .trim()
+            .to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -128,6 +163,9 @@ mod tests {
         assert!(differences(&then, &then).is_empty());
         let mut now = then.clone();
         now.kernel = "1.0".to_owned();
-        assert_eq!(differences(&then, &now), [format!("kernel was {}, is 1.0", then.kernel)]);
+        assert_eq!(
+            differences(&then, &now),
+            [format!("kernel was {}, is 1.0", then.kernel)]
+        );
     }
 }

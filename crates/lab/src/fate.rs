@@ -19,7 +19,9 @@ pub(crate) struct Starved {
 
 /// The living that lack memory; of the dead, the reason of their death tells it.
 pub(crate) fn starved(guests: &[Box<dyn Guest>], deaths: &[Death], limit_mib: u64) -> Vec<Starved> {
-    let living = guests.iter().filter(|guest| deaths.iter().all(|death| death.guest != guest.name()));
+    let living = guests
+        .iter()
+        .filter(|guest| deaths.iter().all(|death| death.guest != guest.name()));
     let starved = living.map(|guest| Starved {
         guest: guest.name().to_owned(),
         killed: guest.memory_kills(),

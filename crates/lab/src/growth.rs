@@ -79,8 +79,14 @@ impl<'a> Growth<'a> {
     }
 
     /// One probe for each search of the first layout whose searches have not all ended: its variants take turns, so that what drifts does so for all.
-    fn add_probes(&mut self, header: &RunHeader, plan: &mut Plan, store: &Store) -> Result<(), LabError> {
-        let same = |a: &Search, b: &Search| a.guests == b.guests && a.vcpus == b.vcpus && a.load == b.load;
+    fn add_probes(
+        &mut self,
+        header: &RunHeader,
+        plan: &mut Plan,
+        store: &Store,
+    ) -> Result<(), LabError> {
+        let same =
+            |a: &Search, b: &Search| a.guests == b.guests && a.vcpus == b.vcpus && a.load == b.load;
         let groups: Vec<Vec<u32>> = plan
             .searches
             .chunk_by(same)
@@ -110,7 +116,8 @@ impl<'a> Growth<'a> {
             return Ok(());
         }
         for id in group {
-            let neighbours = search::expected(plan, *id, &self.known).map_err(|error| LabError::Internal(error.to_string()))?;
+            let neighbours = search::expected(plan, *id, &self.known)
+                .map_err(|error| LabError::Internal(error.to_string()))?;
             let hint = neighbours.or_else(|| self.predicted(header, plan, *id));
             if let Some(search) = plan.searches.iter_mut().find(|search| search.id == *id) {
                 search.hint = hint;
@@ -137,7 +144,13 @@ impl<'a> Growth<'a> {
         Some(Expected { load, ..expected })
     }
 
-    fn add_probe(&mut self, plan: &mut Plan, id: u32, host: &HostFacts, store: &Store) -> Result<(), LabError> {
+    fn add_probe(
+        &mut self,
+        plan: &mut Plan,
+        id: u32,
+        host: &HostFacts,
+        store: &Store,
+    ) -> Result<(), LabError> {
         let internal = |error: search::SearchError| LabError::Internal(error.to_string());
         let Some(planned) = plan.searches.iter().find(|search| search.id == id).cloned() else {
             return Ok(());
@@ -158,7 +171,10 @@ impl<'a> Growth<'a> {
             return Ok(());
         };
         let attempt = attempt(&tried, &probe);
-        let probes = tried.iter().filter(|tried| tried.purpose != Purpose::Study).count();
+        let probes = tried
+            .iter()
+            .filter(|tried| tried.purpose != Purpose::Study)
+            .count();
         if probes > MOST_PROBES {
             return Err(LabError::Internal(format!(
                 "search {id} asks for the load {} without end",
@@ -180,7 +196,8 @@ impl<'a> Growth<'a> {
 
 /// How often the search has tried this load itself.
 fn attempt(tried: &[Tried], probe: &Probe) -> u32 {
-    let same = |tried: &&Tried| tried.purpose != Purpose::Study && search::same(tried.load, probe.load);
+    let same =
+        |tried: &&Tried| tried.purpose != Purpose::Study && search::same(tried.load, probe.load);
     tried.iter().filter(same).count() as u32
 }
 
@@ -217,7 +234,9 @@ fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32
         .filter(|trial| trial.row.trial.point == point && trial.row.trial.purpose == Purpose::Study)
         .collect();
     let valid = of_point.iter().filter_map(|trial| trial.valid());
-    let values: Vec<f64> = valid.map(|(_, measured)| measured.orders_per_minute()).collect();
+    let values: Vec<f64> = valid
+        .map(|(_, measured)| measured.orders_per_minute())
+        .collect();
     match rule.decide(&values) {
         Decision::More(more) => more.min(most.saturating_sub(of_point.len() as u32)),
         Decision::Reached | Decision::Spent { .. } => 0,
@@ -241,7 +260,10 @@ pub(crate) fn complete(store: &Store) -> Result<bool, LabError> {
     let mut plan = run.header.plan.clone();
     let before = plan.trials.len();
     add_repeats(&mut plan, &run.header.study, &run.trials);
-    let asks = |search: &Search| search::replay(&plan, search, &run.trials).is_ok_and(|(machine, _)| machine.next_probe().is_some());
+    let asks = |search: &Search| {
+        search::replay(&plan, search, &run.trials)
+            .is_ok_and(|(machine, _)| machine.next_probe().is_some())
+    };
     let ended = |search: &Search| search.stuck.is_some() || !asks(search);
     Ok(plan.trials.len() == before && plan.searches.iter().all(ended))
 }

@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use rookery_host::{
     RunId,
-    settings::{Audit, Consent, Effect, Held, Keeper, Outcome, Profile, Root, SettingsError, audit},
+    settings::{
+        Audit, Consent, Effect, Held, Keeper, Outcome, Profile, Root, SettingsError, audit,
+    },
 };
 use rookery_store::Tuning;
 use rookery_study::Study;
@@ -16,7 +18,11 @@ use crate::LabError;
 /// # Errors
 /// When it is not; the error names those that are.
 pub fn check_profile(study: &Study) -> Result<(), LabError> {
-    study.host.settings.as_deref().map_or(Ok(()), |name| profile(name).map(drop))
+    study
+        .host
+        .settings
+        .as_deref()
+        .map_or(Ok(()), |name| profile(name).map(drop))
 }
 
 fn profile(name: &str) -> Result<Profile, LabError> {
@@ -40,8 +46,14 @@ impl HostSettings {
     ///
     /// # Errors
     /// When the profile cannot be applied as a whole; then nothing is changed.
-    pub(crate) fn hold(name: Option<&str>, run: &RunId, stop: &AtomicBool) -> Result<Self, LabError> {
-        let Some(name) = name else { return Ok(Self(None)) };
+    pub(crate) fn hold(
+        name: Option<&str>,
+        run: &RunId,
+        stop: &AtomicBool,
+    ) -> Result<Self, LabError> {
+        let Some(name) = name else {
+            return Ok(Self(None));
+        };
         let profile = profile(name)?;
         let keeper = Keeper::of_machine().map_err(refused)?;
         let held = keeper.hold(&profile, Some(run.clone()), &Consent::default(), stop);
@@ -55,7 +67,10 @@ impl HostSettings {
             return Vec::new();
         };
         let now = audit(&Root::machine(), std::slice::from_ref(profile));
-        held.outcomes().iter().map(|outcome| tuning(outcome, &now)).collect()
+        held.outcomes()
+            .iter()
+            .map(|outcome| tuning(outcome, &now))
+            .collect()
     }
 
     /// Put everything back.
@@ -138,10 +153,19 @@ mod tests {
         };
         let told = tuning(&outcome(set), &now);
         assert_eq!(
-            (told.name.as_str(), told.effective.as_str(), told.at_end.as_str()),
+            (
+                told.name.as_str(),
+                told.effective.as_str(),
+                told.at_end.as_str()
+            ),
             ("k vdb", "3", "2")
         );
-        let refused = tuning(&outcome(Effect::Refused { reason: "no".to_owned() }), &now);
+        let refused = tuning(
+            &outcome(Effect::Refused {
+                reason: "no".to_owned(),
+            }),
+            &now,
+        );
         assert_eq!(
             (refused.effective.as_str(), refused.at_end.as_str()),
             ("cannot be set here: no", "")
@@ -150,7 +174,10 @@ mod tests {
 
     #[test]
     fn an_unknown_profile_is_refused_with_those_that_are_known() {
-        let text = profile("throughputt").map(drop).expect_err("unknown").to_string();
+        let text = profile("throughputt")
+            .map(drop)
+            .expect_err("unknown")
+            .to_string();
         assert!(
             text.contains("throughputt") && text.contains("enterprise-storage, many-connections"),
             "{text}"

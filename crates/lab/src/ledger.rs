@@ -40,13 +40,22 @@ fn limit(data: PointData) -> Duration {
     Duration::from_secs(120 + 60 * u64::from(warehouses))
 }
 
-fn look(stack: &dyn OrderEntry, guest: &dyn Guest, verify: bool, limit: Duration) -> Result<Found, String> {
+fn look(
+    stack: &dyn OrderEntry,
+    guest: &dyn Guest,
+    verify: bool,
+    limit: Duration,
+) -> Result<Found, String> {
     let target = stack.inside(guest.sockets_dir());
     let (ledger, faults) = if verify {
-        let found = rookery_oltp::verify_within(&target, limit).map_err(|error| error.to_string())?;
+        let found =
+            rookery_oltp::verify_within(&target, limit).map_err(|error| error.to_string())?;
         (found.ledger, broken(&found))
     } else {
-        (rookery_oltp::ledger(&target, limit).map_err(|error| error.to_string())?, Vec::new())
+        (
+            rookery_oltp::ledger(&target, limit).map_err(|error| error.to_string())?,
+            Vec::new(),
+        )
     };
     let ledger = counts(ledger);
     Ok(Found {
@@ -57,10 +66,22 @@ fn look(stack: &dyn OrderEntry, guest: &dyn Guest, verify: bool, limit: Duration
 }
 
 fn broken(found: &Verification) -> Vec<String> {
-    let broken = found.checks.iter().filter(|check| !check.offenders.is_empty());
+    let broken = found
+        .checks
+        .iter()
+        .filter(|check| !check.offenders.is_empty());
     let told = broken.map(|check| {
-        let offenders: Vec<&str> = check.offenders.iter().take(TOLD).map(String::as_str).collect();
-        format!("condition {} does not hold: {}", check.condition.number(), offenders.join("; "))
+        let offenders: Vec<&str> = check
+            .offenders
+            .iter()
+            .take(TOLD)
+            .map(String::as_str)
+            .collect();
+        format!(
+            "condition {} does not hold: {}",
+            check.condition.number(),
+            offenders.join("; ")
+        )
     });
     told.collect()
 }
@@ -78,9 +99,24 @@ fn counts(ledger: Ledger) -> LedgerCounts {
 /// What a database holds against what terminals were told; the first fault in words.
 pub(crate) fn compare(seen: &OrderEntryCounters, found: LedgerCounts) -> Option<String> {
     let rows = [
-        ("new orders", found.new_orders, seen.told.new_orders, seen.unknown.new_orders),
-        ("payments", found.payments, seen.told.payments, seen.unknown.payments),
-        ("delivered orders", found.delivered, seen.told.delivered, seen.unknown.delivered),
+        (
+            "new orders",
+            found.new_orders,
+            seen.told.new_orders,
+            seen.unknown.new_orders,
+        ),
+        (
+            "payments",
+            found.payments,
+            seen.told.payments,
+            seen.unknown.payments,
+        ),
+        (
+            "delivered orders",
+            found.delivered,
+            seen.told.delivered,
+            seen.unknown.delivered,
+        ),
     ];
     rows.into_iter()
         .find(|(_, found, told, unknown)| !(*told..=told + unknown).contains(found))
@@ -112,9 +148,13 @@ mod tests {
         assert_eq!(compare(&seen, ledger(11, 20, 40)), None);
         assert_eq!(
             compare(&seen, ledger(12, 20, 30)).as_deref(),
-            Some("the database holds 12 new orders, terminals were told of 10 (and of 1 nobody knows)")
+            Some(
+                "the database holds 12 new orders, terminals were told of 10 (and of 1 nobody knows)"
+            )
         );
-        assert!(compare(&seen, ledger(10, 19, 30)).is_some_and(|fault| fault.contains("19 payments")));
+        assert!(
+            compare(&seen, ledger(10, 19, 30)).is_some_and(|fault| fault.contains("19 payments"))
+        );
         assert!(compare(&seen, ledger(10, 20, 41)).is_some());
     }
 }

@@ -69,10 +69,16 @@ fn look(guest: &str, at_s: f64, counters: &VmCounters) -> MachineLook {
 }
 
 fn outside(counters: &OutsideCounters) -> MachineOutside {
-    let disks = |of: fn(&rookery_guest::DiskCounters) -> u64| counters.disks.values().map(of).fold(0, u64::saturating_add);
+    let disks = |of: fn(&rookery_guest::DiskCounters) -> u64| {
+        counters.disks.values().map(of).fold(0, u64::saturating_add)
+    };
     MachineOutside {
         cpu_us: counters.cpu_us,
-        vcpu_us: counters.vcpu_us.iter().copied().fold(0, u64::saturating_add),
+        vcpu_us: counters
+            .vcpu_us
+            .iter()
+            .copied()
+            .fold(0, u64::saturating_add),
         vcpu_wait_us: counters.vcpu_wait_us,
         balloon_bytes: counters.memory_bytes,
         resident_bytes: counters.resident_bytes,
@@ -81,7 +87,11 @@ fn outside(counters: &OutsideCounters) -> MachineOutside {
         writes: disks(|disk| disk.writes),
         written_bytes: disks(|disk| disk.written_bytes),
         flushes: disks(|disk| disk.flushes),
-        disk_us: disks(|disk| disk.read_us.saturating_add(disk.write_us).saturating_add(disk.flush_us)),
+        disk_us: disks(|disk| {
+            disk.read_us
+                .saturating_add(disk.write_us)
+                .saturating_add(disk.flush_us)
+        }),
         received_bytes: counters.received_bytes,
         sent_bytes: counters.sent_bytes,
         dropped: counters.dropped,
@@ -117,8 +127,15 @@ mod tests {
             let from_start = |moment: &Instant| moment.duration_since(load.start).as_millis();
             moments(load).iter().map(from_start).collect::<Vec<_>>()
         };
-        assert_eq!(ms(course(10_000, 20_000, 5_000)), [0, 8_000, 30_000, 35_000]);
-        assert_eq!(ms(course(3_000, 20_000, 1_000)), [1_500, 23_000], "too close to be worth two");
+        assert_eq!(
+            ms(course(10_000, 20_000, 5_000)),
+            [0, 8_000, 30_000, 35_000]
+        );
+        assert_eq!(
+            ms(course(3_000, 20_000, 1_000)),
+            [1_500, 23_000],
+            "too close to be worth two"
+        );
         assert_eq!(ms(course(0, 20_000, 0)), [0, 20_000]);
     }
 
@@ -145,21 +162,35 @@ mod tests {
             });
             Some(VmCounters { outside, inside })
         });
-        let machines = Machines(vec![("g1".to_owned(), silent), ("g2".to_owned(), answering)]);
+        let machines = Machines(vec![
+            ("g1".to_owned(), silent),
+            ("g2".to_owned(), answering),
+        ]);
         let looks = machines.watch(course(0, 1, 0), &AtomicBool::new(false));
         let seen: Vec<_> = looks
             .iter()
-            .map(|look| (look.guest.as_str(), look.outside.vcpu_us, look.inside.map(|inside| inside.steal_us)))
+            .map(|look| {
+                (
+                    look.guest.as_str(),
+                    look.outside.vcpu_us,
+                    look.inside.map(|inside| inside.steal_us),
+                )
+            })
             .collect();
         assert_eq!(seen, [("g2", 1000, None), ("g2", 1001, Some(7))]);
-        assert_eq!((looks[0].outside.reads, looks[0].outside.disk_us), (7, 22), "all disks together");
+        assert_eq!(
+            (looks[0].outside.reads, looks[0].outside.disk_us),
+            (7, 22),
+            "all disks together"
+        );
         assert!(looks[0].at_s <= looks[1].at_s);
     }
 
     #[test]
     fn a_load_that_ends_early_ends_the_looks() {
         let probe: VmProbe = Box::new(|| Some(VmCounters::default()));
-        let looks = Machines(vec![("g1".to_owned(), probe)]).watch(course(0, 600_000, 0), &AtomicBool::new(true));
+        let looks = Machines(vec![("g1".to_owned(), probe)])
+            .watch(course(0, 600_000, 0), &AtomicBool::new(true));
         assert_eq!(looks.len(), 1, "the first look was due at once");
     }
 }

@@ -53,8 +53,13 @@ struct Look {
 
 impl Databases<'_> {
     /// Look at all databases at both ends of the window of a load; of a guest that did not answer both times, why.
-    pub(crate) fn watch(&self, load: Course, over: &AtomicBool) -> Vec<Result<DatabaseReadings, String>> {
-        let cut_short = || vec![Err("the load ended before its window did".to_owned()); self.places.len()];
+    pub(crate) fn watch(
+        &self,
+        load: Course,
+        over: &AtomicBool,
+    ) -> Vec<Result<DatabaseReadings, String>> {
+        let cut_short =
+            || vec![Err("the load ended before its window did".to_owned()); self.places.len()];
         if !wait(load.from, over) {
             return cut_short();
         }
@@ -63,7 +68,9 @@ impl Databases<'_> {
             return cut_short();
         }
         let pairs = before.into_iter().zip(self.look());
-        pairs.map(|(before, after)| Ok(self.between(before?, after?, load))).collect()
+        pairs
+            .map(|(before, after)| Ok(self.between(before?, after?, load)))
+            .collect()
     }
 
     /// One after the other: all at once they would disturb what is measured.
@@ -126,12 +133,17 @@ pub(crate) fn wait(moment: Instant, over: &AtomicBool) -> bool {
 }
 
 /// Put the readings beside the counters of their guests, which have the same order; the first guest that told nothing, and why.
-pub(crate) fn attach(measurement: &mut Measurement, readings: Vec<Result<DatabaseReadings, String>>) -> Option<String> {
+pub(crate) fn attach(
+    measurement: &mut Measurement,
+    readings: Vec<Result<DatabaseReadings, String>>,
+) -> Option<String> {
     let mut silent = None;
     for (guest, reading) in measurement.guests.iter_mut().zip(readings) {
         match (&mut guest.orderentry, reading) {
             (Some(counters), Ok(reading)) => counters.database = Some(reading),
-            (_, Err(why)) if silent.is_none() => silent = Some(format!("guest {}: {why}", guest.guest)),
+            (_, Err(why)) if silent.is_none() => {
+                silent = Some(format!("guest {}: {why}", guest.guest))
+            }
             _ => {}
         }
     }
@@ -140,11 +152,15 @@ pub(crate) fn attach(measurement: &mut Measurement, readings: Vec<Result<Databas
 
 /// Hit ratio over the buffers of all guests; nothing where no page was asked for.
 pub(crate) fn hit_ratio(measurement: &Measurement) -> Option<f64> {
-    let readings = measurement.order_entry().filter_map(|counters| counters.database);
-    let sum = readings.fold(DatabaseReadings::default(), |sum, reading| DatabaseReadings {
-        logical_reads: sum.logical_reads + reading.logical_reads,
-        misses: sum.misses + reading.misses,
-        ..sum
+    let readings = measurement
+        .order_entry()
+        .filter_map(|counters| counters.database);
+    let sum = readings.fold(DatabaseReadings::default(), |sum, reading| {
+        DatabaseReadings {
+            logical_reads: sum.logical_reads + reading.logical_reads,
+            misses: sum.misses + reading.misses,
+            ..sum
+        }
     });
     sum.hit_ratio()
 }

@@ -41,15 +41,26 @@ impl Conductor<'_> {
     ///
     /// # Errors
     /// When guests cannot be made, do not become healthy, or do not answer.
-    pub fn rehearse(&self, plan: &Plan, rounds: u32, no_database: bool, tell: &mut dyn FnMut(Rehearsal)) -> Result<(), LabError> {
+    pub fn rehearse(
+        &self,
+        plan: &Plan,
+        rounds: u32,
+        no_database: bool,
+        tell: &mut dyn FnMut(Rehearsal),
+    ) -> Result<(), LabError> {
         check_plan(plan, &self.templates)?;
-        if plan.variants.iter().any(|variant| variant.study.stack.kind == StackKind::Simulated) {
+        if plan
+            .variants
+            .iter()
+            .any(|variant| variant.study.stack.kind == StackKind::Simulated)
+        {
             let what = "the guests of a simulated study do not exist, so that there is nothing to rehearse\n  mend: `rookery run` computes its trials";
             return Err(LabError::HostNotReady(what.to_owned()));
         }
         let dir = RunDir::create(&self.runs, "rehearsal")?;
         let conducted = self.rehearse_in(&dir, plan, rounds, no_database, tell);
-        let removed = fs::remove_dir_all(dir.path()).map_err(|error| LabError::file("remove the directory", dir.path(), &error));
+        let removed = fs::remove_dir_all(dir.path())
+            .map_err(|error| LabError::file("remove the directory", dir.path(), &error));
         conducted.and(removed)
     }
 
@@ -67,7 +78,10 @@ impl Conductor<'_> {
             templates: self.templates.clone(),
         };
         let mut labs = Labs::new(site);
-        let mut all = plan.points.iter().flat_map(|point| (0..rounds).map(move |_| point));
+        let mut all = plan
+            .points
+            .iter()
+            .flat_map(|point| (0..rounds).map(move |_| point));
         let told = all.try_for_each(|point| {
             let study = plan.study_of(point);
             let (lab, site) = labs.of(&study.guest)?;
@@ -79,7 +93,9 @@ impl Conductor<'_> {
                 listener: self.listener,
             };
             let run = dir.run();
-            Stage { place, plan, run }.rehearse(point, study, no_database).map(&mut *tell)
+            Stage { place, plan, run }
+                .rehearse(point, study, no_database)
+                .map(&mut *tell)
         });
         let closed = labs.close();
         told?;
@@ -88,10 +104,16 @@ impl Conductor<'_> {
 }
 
 impl Stage<'_> {
-    fn rehearse(&self, point: &Point, study: &Study, no_database: bool) -> Result<Rehearsal, LabError> {
+    fn rehearse(
+        &self,
+        point: &Point,
+        study: &Study,
+        no_database: bool,
+    ) -> Result<Rehearsal, LabError> {
         let stack = if no_database {
-            stack::without_database(study)
-                .ok_or_else(|| LabError::HostNotReady("only LAMP guests can do without their database".to_owned()))?
+            stack::without_database(study).ok_or_else(|| {
+                LabError::HostNotReady("only LAMP guests can do without their database".to_owned())
+            })?
         } else {
             stack::open(study)
         };
@@ -101,11 +123,16 @@ impl Stage<'_> {
             point: point.label(),
             what,
         };
-        let mut guests = self.clone_guests(study, stack.as_ref(), &template, point, None).map_err(failed)?;
+        let mut guests = self
+            .clone_guests(study, stack.as_ref(), &template, point, None)
+            .map_err(failed)?;
         let clone_ms = began.elapsed().as_secs_f64() * 1e3;
         self.start(study, &mut guests)?;
         let ready_s = began.elapsed().as_secs_f64();
-        let usage: Vec<_> = guests.iter().filter_map(|guest| usage(guest.usage_probe())).collect();
+        let usage: Vec<_> = guests
+            .iter()
+            .filter_map(|guest| usage(guest.usage_probe()))
+            .collect();
         let asked = Instant::now();
         each_guest(&mut guests, |_, guest| stack.answers(&self.place, guest)).map_err(failed)?;
         let answer_ms = asked.elapsed().as_secs_f64() * 1e3;
@@ -126,14 +153,27 @@ impl Stage<'_> {
 
 /// CPU seconds and MiB.
 fn usage(mut probe: UsageProbe) -> Option<(f64, f64)> {
-    probe().map(|usage| (usage.cpu_us as f64 / 1e6, usage.memory_bytes as f64 / 1_048_576.0))
+    probe().map(|usage| {
+        (
+            usage.cpu_us as f64 / 1e6,
+            usage.memory_bytes as f64 / 1_048_576.0,
+        )
+    })
 }
 
 /// One page of a guest, which a user of the shop would ask for.
-pub(crate) fn page(place: &Place<'_>, guest: &dyn Guest, path: &str, wanted: &str) -> Result<(), String> {
+pub(crate) fn page(
+    place: &Place<'_>,
+    guest: &dyn Guest,
+    path: &str,
+    wanted: &str,
+) -> Result<(), String> {
     let body = crate::ask::ask(place.lab.network(), guest.address(), path)?;
     if body.contains(wanted) {
         return Ok(());
     }
-    Err(format!("http://{}{path} answers without `{wanted}`", guest.address()))
+    Err(format!(
+        "http://{}{path} answers without `{wanted}`",
+        guest.address()
+    ))
 }

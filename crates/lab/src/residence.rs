@@ -67,7 +67,10 @@ impl Looks<'_> {
 pub(crate) fn stay_on(cpus: &[u32]) {
     let mut mask = CpuSet::new();
     for cpu in cpus {
-        if let Some(cpu) = usize::try_from(*cpu).ok().filter(|cpu| *cpu < CpuSet::MAX_CPU) {
+        if let Some(cpu) = usize::try_from(*cpu)
+            .ok()
+            .filter(|cpu| *cpu < CpuSet::MAX_CPU)
+        {
             mask.set(cpu);
         }
     }
@@ -76,9 +79,19 @@ pub(crate) fn stay_on(cpus: &[u32]) {
 
 /// What was seen of each guest beside its pins, as settings: CPUs, and memory nodes where guests are bound to some. A guest that was not seen has
 /// none. `bound` = whether this kind of guest is held to memory nodes.
-pub(crate) fn tunings(point: &Point, guests: &[String], seen: &[Residence], bound: bool) -> Vec<Tuning> {
+pub(crate) fn tunings(
+    point: &Point,
+    guests: &[String],
+    seen: &[Residence],
+    bound: bool,
+) -> Vec<Tuning> {
     let mut rows = Vec::new();
-    for (index, (guest, seen)) in guests.iter().zip(seen).enumerate().filter(|(_, (_, seen))| seen.seen > 0) {
+    for (index, (guest, seen)) in guests
+        .iter()
+        .zip(seen)
+        .enumerate()
+        .filter(|(_, (_, seen))| seen.seen > 0)
+    {
         let row = |name: &str, asked: String, effective: String, at_end: String| Tuning {
             guest: guest.clone(),
             name: name.to_owned(),
@@ -86,13 +99,29 @@ pub(crate) fn tunings(point: &Point, guests: &[String], seen: &[Residence], boun
             effective,
             at_end,
         };
-        let pins: BTreeSet<u32> = point.pins.get(index).into_iter().flatten().copied().collect();
+        let pins: BTreeSet<u32> = point
+            .pins
+            .get(index)
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
         let allowed = format_cpu_list(seen.cpus.iter().copied());
         let at_end = strays(seen, &pins).unwrap_or_else(|| allowed.clone());
-        rows.push(row("placement.cpus", format_cpu_list(pins), allowed, at_end));
+        rows.push(row(
+            "placement.cpus",
+            format_cpu_list(pins),
+            allowed,
+            at_end,
+        ));
         if let Some(nodes) = point.nodes.get(index).filter(|_| bound) {
             let may = format_cpu_list(seen.nodes.iter().copied());
-            rows.push(row("placement.memory", format_cpu_list(nodes.iter().copied()), may.clone(), may));
+            rows.push(row(
+                "placement.memory",
+                format_cpu_list(nodes.iter().copied()),
+                may.clone(),
+                may,
+            ));
         }
     }
     rows
@@ -101,7 +130,11 @@ pub(crate) fn tunings(point: &Point, guests: &[String], seen: &[Residence], boun
 /// Threads that ran where they must not, in words.
 fn strays(seen: &Residence, pins: &BTreeSet<u32>) -> Option<String> {
     let strays = seen.strays(pins);
-    let elsewhere = seen.ran_on.keys().copied().filter(|cpu| !pins.contains(cpu));
+    let elsewhere = seen
+        .ran_on
+        .keys()
+        .copied()
+        .filter(|cpu| !pins.contains(cpu));
     (strays > 0).then(|| {
         format!(
             "{strays} of {} looks found a thread on CPU {}",
@@ -119,7 +152,8 @@ mod tests {
 
     fn point(pins: Vec<Vec<u32>>, nodes: Vec<Vec<u32>>) -> Point {
         let text = "title = \"t\"\nworkload = { kind = \"dvdstore\" }\nload = { users = 2 }\nlayout = [{ name = \"a\", guests = 2 }]\nhost = { overcommit = 2 }\n";
-        let document = rookery_study::Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        let document = rookery_study::Document::parse("s.toml", text)
+            .unwrap_or_else(|problems| panic!("{problems}"));
         let facts = rookery_study::HostFacts {
             cpus: vec![0, 1],
             memory_mib: 8192,
@@ -127,7 +161,8 @@ mod tests {
             root: true,
             places: Vec::new(),
         };
-        let plan = rookery_study::Plan::of(&document, &facts).unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = rookery_study::Plan::of(&document, &facts)
+            .unwrap_or_else(|problems| panic!("{problems}"));
         Point {
             pins,
             nodes,
@@ -152,7 +187,12 @@ mod tests {
         let rows = tunings(&point, &guests, &[seen(&[0, 2], 2), seen(&[4, 5], 5)], true);
         let text: Vec<String> = rows
             .iter()
-            .map(|row| format!("{} {}: {} / {} / {}", row.guest, row.name, row.asked, row.effective, row.at_end))
+            .map(|row| {
+                format!(
+                    "{} {}: {} / {} / {}",
+                    row.guest, row.name, row.asked, row.effective, row.at_end
+                )
+            })
             .collect();
         let expected = [
             "g1 placement.cpus: 0,2 / 0,2 / 0,2",
@@ -161,7 +201,16 @@ mod tests {
             "g2 placement.memory: 1 / 1 / 1",
         ];
         assert_eq!(text, expected);
-        assert_eq!(tunings(&point, &guests, &[seen(&[0, 2], 0), Residence::default()], false).len(), 1);
+        assert_eq!(
+            tunings(
+                &point,
+                &guests,
+                &[seen(&[0, 2], 0), Residence::default()],
+                false
+            )
+            .len(),
+            1
+        );
     }
 
     #[test]

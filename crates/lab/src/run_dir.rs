@@ -36,7 +36,8 @@ impl RunDir {
     pub fn create(base: &Path, stem: &str) -> Result<Self, LabError> {
         let run = new_run_id();
         let path = base.join(format!("{}-{run}", safe_stem(stem)));
-        fs::create_dir_all(&path).map_err(|error| LabError::file("make the run directory", &path, &error))?;
+        fs::create_dir_all(&path)
+            .map_err(|error| LabError::file("make the run directory", &path, &error))?;
         // Guests are told absolute paths: they do not share our working directory.
         let path = path
             .canonicalize()
@@ -122,7 +123,9 @@ pub fn find_of_study(base: &Path, study: &Path) -> Result<PathBuf, LabError> {
             .unwrap_or_default(),
     );
     newest(base, |path| {
-        file_name(path).rsplit_once('-').is_some_and(|(run_stem, _)| run_stem == stem)
+        file_name(path)
+            .rsplit_once('-')
+            .is_some_and(|(run_stem, _)| run_stem == stem)
     })
     .ok_or_else(|| LabError::NoRun {
         name: study.display().to_string(),
@@ -131,13 +134,19 @@ pub fn find_of_study(base: &Path, study: &Path) -> Result<PathBuf, LabError> {
 }
 
 fn newest(base: &Path, wanted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let runs = fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path());
+    let runs = fs::read_dir(base)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     runs.filter(|path| store_in(path).is_file() && wanted(path))
         .max_by_key(|path| created(path))
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 fn created(path: &Path) -> std::time::SystemTime {
@@ -159,7 +168,9 @@ fn hold(path: &Path) -> Result<File, LabError> {
         Err(fs::TryLockError::WouldBlock) => Err(LabError::Busy {
             directory: path.display().to_string(),
         }),
-        Err(fs::TryLockError::Error(error)) => Err(LabError::file("lock the run", &lock_path, &error)),
+        Err(fs::TryLockError::Error(error)) => {
+            Err(LabError::file("lock the run", &lock_path, &error))
+        }
     }
 }
 
@@ -172,7 +183,9 @@ fn new_run_id() -> RunId {
     let mut value = (nanos as u64 / 1_000) ^ (u64::from(std::process::id()) << 40);
     let mut text = String::new();
     for _ in 0..7 {
-        text.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[(value % 36) as usize]));
+        text.push(char::from(
+            b"0123456789abcdefghijklmnopqrstuvwxyz"[(value % 36) as usize],
+        ));
         value /= 36;
     }
     RunId::try_from(text).expect("seven base-36 digits are a valid run id")
@@ -190,7 +203,11 @@ fn safe_stem(stem: &str) -> String {
         })
         .take(60)
         .collect();
-    if cleaned.is_empty() { "study".to_owned() } else { cleaned }
+    if cleaned.is_empty() {
+        "study".to_owned()
+    } else {
+        cleaned
+    }
 }
 
 /// Write `text` to `path` so that a reader sees the old file or the new one, never half of one.
@@ -213,10 +230,23 @@ mod tests {
         let first = RunDir::create(base.path(), "quick").expect("created");
         fs::write(first.store(), b"").expect("written");
         let id = first.run().as_str().to_owned();
-        let name = first.path().file_name().expect("named").to_string_lossy().into_owned();
-        for wanted in [id.as_str(), name.as_str(), "latest", &first.path().display().to_string()] {
+        let name = first
+            .path()
+            .file_name()
+            .expect("named")
+            .to_string_lossy()
+            .into_owned();
+        for wanted in [
+            id.as_str(),
+            name.as_str(),
+            "latest",
+            &first.path().display().to_string(),
+        ] {
             assert_eq!(
-                find(base.path(), wanted).expect(wanted).canonicalize().expect("exists"),
+                find(base.path(), wanted)
+                    .expect(wanted)
+                    .canonicalize()
+                    .expect("exists"),
                 first.path(),
                 "{wanted}"
             );

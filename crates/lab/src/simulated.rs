@@ -35,8 +35,7 @@ use crate::{
 pub use truth::{knee, measure};
 
 /// What every reader of a simulated run must know; the first note of its store.
-pub const NOTE: &str =
-    "simulated: no guest ran and nothing was measured; every number was computed from the queueing model that [stack] describes";
+pub const NOTE: &str = "simulated: no guest ran and nothing was measured; every number was computed from the queueing model that [stack] describes";
 
 /// CPU time of the simulated driver for each request.
 const DRIVER_COST: Duration = Duration::from_micros(10);
@@ -67,23 +66,39 @@ fn load(plan: &Plan, trial: &Trial, point: &Point) -> Config {
     let ground = Ground {
         directory: "ds2",
         network: None,
-        guests: (1..=point.guests).map(|number| (format!("g{number}"), nowhere)).collect(),
+        guests: (1..=point.guests)
+            .map(|number| (format!("g{number}"), nowhere))
+            .collect(),
     };
     // The grammar gives simulated systems no other workload; a stored plan may come from anywhere.
     let size = point.database.dvdstore().unwrap_or(Size::Mb(1));
     config(plan, trial, point, size, &ground)
 }
 
-fn compute(config: &Config, study: &Study, point: &Point, model: &Model<'_>, stop: &AtomicBool) -> Result<Outcome, LabError> {
+fn compute(
+    config: &Config,
+    study: &Study,
+    point: &Point,
+    model: &Model<'_>,
+    stop: &AtomicBool,
+) -> Result<Outcome, LabError> {
     let limit = |pins: &[u32]| match study.guest.kind {
         GuestKind::Bare => pins.len() as f64,
         GuestKind::Container | GuestKind::Vm | GuestKind::Fake => point.vcpus.cpus(),
     };
-    let guests: Vec<(f64, Vec<u32>)> = point.pins.iter().map(|pins| (limit(pins), pins.clone())).collect();
+    let guests: Vec<(f64, Vec<u32>)> = point
+        .pins
+        .iter()
+        .map(|pins| (limit(pins), pins.clone()))
+        .collect();
     let mut system = Computed::new(model.system, model.demands, &guests, model.seed);
     let measurement = play(config, &mut system, DRIVER_COST, stop)?;
     let orders = system.orders().to_vec();
-    let resources = samples(&measurement, system.usage(config.phases.load_end().as_secs_f64()), point);
+    let resources = samples(
+        &measurement,
+        system.usage(config.phases.load_end().as_secs_f64()),
+        point,
+    );
     Ok(Outcome {
         measurement,
         resources,
@@ -115,7 +130,10 @@ fn samples(measurement: &Measurement, usage: &[Vec<f64>], point: &Point) -> Vec<
             bytes += GUEST_BYTES + database;
             *before = *used;
         }
-        let seconds = measurement.guests.iter().filter_map(|guest| guest.series.get(second));
+        let seconds = measurement
+            .guests
+            .iter()
+            .filter_map(|guest| guest.series.get(second));
         let requests: u32 = seconds.map(|second| second.requests + second.errors).sum();
         let driver = f64::from(requests) * DRIVER_COST.as_secs_f64();
         sample("host", cores + driver, bytes);
@@ -129,7 +147,12 @@ impl Stage<'_> {
     ///
     /// # Errors
     /// When the load makes no sense to the driver.
-    pub(crate) fn compute(&self, trial: &Trial, point: &Point, system: &SimulatedUse) -> Result<Option<TrialRecord>, LabError> {
+    pub(crate) fn compute(
+        &self,
+        trial: &Trial,
+        point: &Point,
+        system: &SimulatedUse,
+    ) -> Result<Option<TrialRecord>, LabError> {
         (self.place.listener)(&Event::TrialStarted {
             trial: trial.id,
             point: point.label(),
@@ -145,14 +168,20 @@ impl Stage<'_> {
         };
         let config = load(self.plan, trial, point);
         let outcome = compute(&config, study, point, &model, self.place.stop)?;
-        let audits = outcome.measurement.guests.iter().zip(&outcome.orders).map(|(seen, orders)| {
-            let found = Found {
-                orders: *orders,
-                ledger: None,
-                faults: Vec::new(),
-            };
-            audit(&seen.guest, seen, Ok(found), &[])
-        });
+        let audits =
+            outcome
+                .measurement
+                .guests
+                .iter()
+                .zip(&outcome.orders)
+                .map(|(seen, orders)| {
+                    let found = Found {
+                        orders: *orders,
+                        ledger: None,
+                        faults: Vec::new(),
+                    };
+                    audit(&seen.guest, seen, Ok(found), &[])
+                });
         let record = judge(
             study,
             Evidence {

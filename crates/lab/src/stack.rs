@@ -59,7 +59,10 @@ impl Place<'_> {
         let told = AtomicBool::new(false);
         let patience = || {
             if !told.swap(true, Ordering::Relaxed) {
-                self.building("template", "waiting for another run that builds a template".to_owned());
+                self.building(
+                    "template",
+                    "waiting for another run that builds a template".to_owned(),
+                );
             }
             self.go_on()
         };
@@ -67,10 +70,17 @@ impl Place<'_> {
     }
 
     /// All that guests of a stack with such data stand on, built or found.
-    pub(crate) fn grounded(&self, stack: &dyn Stack, data: PointData) -> Result<Template, LabError> {
+    pub(crate) fn grounded(
+        &self,
+        stack: &dyn Stack,
+        data: PointData,
+    ) -> Result<Template, LabError> {
         let template = stack.template(self, data)?;
-        self.lab
-            .prepare(&template, &|what, detail| self.building(what, detail.to_owned()), &|| self.go_on())?;
+        self.lab.prepare(
+            &template,
+            &|what, detail| self.building(what, detail.to_owned()),
+            &|| self.go_on(),
+        )?;
         Ok(template)
     }
 
@@ -165,14 +175,25 @@ pub(crate) trait Stack: Sync {
     ///
     /// # Errors
     /// When the guest does not tell.
-    fn settings(&self, place: &Place<'_>, guest: &dyn Guest, point: &Point, index: usize) -> Result<Vec<Reading>, String>;
+    fn settings(
+        &self,
+        place: &Place<'_>,
+        guest: &dyn Guest,
+        point: &Point,
+        index: usize,
+    ) -> Result<Vec<Reading>, String>;
 
     /// Let a healthy guest answer one page of the shop.
     ///
     /// # Errors
     /// When it is not answered as it should be.
     fn answers(&self, place: &Place<'_>, guest: &dyn Guest) -> Result<(), String> {
-        page(place, guest, &format!("/{}/{PURCHASE}", self.directory()), "ORDER NUMBER")
+        page(
+            place,
+            guest,
+            &format!("/{}/{PURCHASE}", self.directory()),
+            "ORDER NUMBER",
+        )
     }
 
     /// End the guest, and count what the load left in the database of its shop. A dead guest may be started again for it. Databases of order
@@ -180,9 +201,17 @@ pub(crate) trait Stack: Sync {
     ///
     /// # Errors
     /// When the database cannot be read.
-    fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, data: PointData, dead: bool) -> Result<Found, String> {
+    fn audit(
+        &self,
+        place: &Place<'_>,
+        guest: &mut dyn Guest,
+        data: PointData,
+        dead: bool,
+    ) -> Result<Found, String> {
         let _ = (place, guest, dead);
-        dvdstore(data).and(Err("the stack has no shop whose orders could be counted".to_owned()))
+        dvdstore(data).and(Err(
+            "the stack has no shop whose orders could be counted".to_owned()
+        ))
     }
 
     /// What order entry needs of its database; nothing where the stack carries something else.
@@ -223,7 +252,8 @@ pub(crate) trait OrderEntry: Sync {
     ///
     /// # Errors
     /// When the server refuses it, or does not come back.
-    fn set_pool(&self, place: &Place<'_>, guest: &mut dyn Guest, bytes: u64) -> Result<u64, String>;
+    fn set_pool(&self, place: &Place<'_>, guest: &mut dyn Guest, bytes: u64)
+    -> Result<u64, String>;
 
     /// The setting that a dialled pool overrules, where there is one.
     fn pool_key(&self) -> Option<&'static str> {

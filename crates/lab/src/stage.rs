@@ -12,7 +12,9 @@ use std::{
 };
 
 use rookery_driver::Progress;
-use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, ProcessProbe, Template, remove_all, start_all};
+use rookery_guest::{
+    Guest, GuestError, GuestSpec, GuestState, Kind, ProcessProbe, Template, remove_all, start_all,
+};
 use rookery_host::{RunId, Usage, UsageProbe, process_stat, residence::Residence};
 use rookery_monitor::{Sampler, host_probe};
 use rookery_stats::{DatabaseReadings, MachineLook, Measurement, ResourceSample};
@@ -90,7 +92,11 @@ impl Stage<'_> {
     ///
     /// # Errors
     /// What is not the matter of this trial alone: no template, no driver, no host settings.
-    pub(crate) fn perform(&self, trial: &Trial, pool: Option<u64>) -> Result<Option<TrialRecord>, LabError> {
+    pub(crate) fn perform(
+        &self,
+        trial: &Trial,
+        pool: Option<u64>,
+    ) -> Result<Option<TrialRecord>, LabError> {
         let point = self.point(trial);
         let study = self.plan.study_of(point);
         if let Some(system) = &study.stack.simulated {
@@ -101,10 +107,11 @@ impl Stage<'_> {
             Err(_) if self.stopped() => return Ok(None),
             template => template?,
         };
-        let held = match HostSettings::hold(study.host.settings.as_deref(), self.run, self.place.stop) {
-            Err(_) if self.stopped() => return Ok(None),
-            held => held?,
-        };
+        let held =
+            match HostSettings::hold(study.host.settings.as_deref(), self.run, self.place.stop) {
+                Err(_) if self.stopped() => return Ok(None),
+                held => held?,
+            };
         (self.place.listener)(&Event::TrialStarted {
             trial: trial.id,
             point: point.label(),
@@ -118,12 +125,18 @@ impl Stage<'_> {
     }
 
     /// Everything between clone and removal.
-    fn perform_on(&self, act: &Act<'_>, template: &Template, pool: Option<u64>) -> Result<TrialRecord, LabError> {
+    fn perform_on(
+        &self,
+        act: &Act<'_>,
+        template: &Template,
+        pool: Option<u64>,
+    ) -> Result<TrialRecord, LabError> {
         let began = Instant::now();
-        let mut guests = match self.clone_guests(act.study, act.stack.as_ref(), template, act.point, pool) {
-            Ok(guests) => guests,
-            Err(reason) => return Ok(failed(&reason, 0.0)),
-        };
+        let mut guests =
+            match self.clone_guests(act.study, act.stack.as_ref(), template, act.point, pool) {
+                Ok(guests) => guests,
+                Err(reason) => return Ok(failed(&reason, 0.0)),
+            };
         let started = self
             .start(act.study, &mut guests)
             .map_err(|error| error.to_string())
@@ -169,7 +182,12 @@ impl Stage<'_> {
     }
 
     /// Bring a healthy guest into the state in which the load shall find it.
-    pub(crate) fn ready(&self, act: &Act<'_>, guest: &mut dyn Guest, pool: Option<u64>) -> Result<(), String> {
+    pub(crate) fn ready(
+        &self,
+        act: &Act<'_>,
+        guest: &mut dyn Guest,
+        pool: Option<u64>,
+    ) -> Result<(), String> {
         if let (Some(bytes), Some(stack)) = (pool, act.stack.order_entry()) {
             stack.set_pool(&self.place, guest, bytes)?;
         }
@@ -177,7 +195,12 @@ impl Stage<'_> {
     }
 
     /// All settings in force in a guest: those of its stack, of its storage and of its place.
-    fn settings(&self, act: &Act<'_>, guest: &dyn Guest, index: usize) -> Result<Vec<Reading>, String> {
+    fn settings(
+        &self,
+        act: &Act<'_>,
+        guest: &dyn Guest,
+        index: usize,
+    ) -> Result<Vec<Reading>, String> {
         let mut readings = act.stack.settings(&self.place, guest, act.point, index)?;
         // The dial decides the size of the pool, whatever the tuning asked for.
         let dialled = act
@@ -186,7 +209,12 @@ impl Stage<'_> {
             .orderentry
             .as_ref()
             .is_some_and(|wanted| wanted.hit_target.is_some());
-        if let Some(key) = act.stack.order_entry().and_then(OrderEntry::pool_key).filter(|_| dialled) {
+        if let Some(key) = act
+            .stack
+            .order_entry()
+            .and_then(OrderEntry::pool_key)
+            .filter(|_| dialled)
+        {
             readings
                 .iter_mut()
                 .filter(|reading| reading.name == key)
@@ -232,14 +260,30 @@ impl Stage<'_> {
             guests.push(guest.map_err(|error| error.to_string())?);
         }
         // The data of a machine lie on its own disk.
-        if let Some(databases) = stack.order_entry().filter(|_| shape.kind == GuestKind::Container) {
-            each_guest(&mut guests, |_, guest| databases.prepare_clone(guest.data_dir()))?;
+        if let Some(databases) = stack
+            .order_entry()
+            .filter(|_| shape.kind == GuestKind::Container)
+        {
+            each_guest(&mut guests, |_, guest| {
+                databases.prepare_clone(guest.data_dir())
+            })?;
         }
         Ok(guests)
     }
 
-    pub(crate) fn start(&self, study: &Study, guests: &mut [Box<dyn Guest>]) -> Result<(), GuestError> {
-        start_all(guests, self.place.lab, study.guest.ready_within, &|_| (), self.place.stop).map(|_| ())
+    pub(crate) fn start(
+        &self,
+        study: &Study,
+        guests: &mut [Box<dyn Guest>],
+    ) -> Result<(), GuestError> {
+        start_all(
+            guests,
+            self.place.lab,
+            study.guest.ready_within,
+            &|_| (),
+            self.place.stop,
+        )
+        .map(|_| ())
     }
 
     fn drive_and_judge(
@@ -267,7 +311,9 @@ impl Stage<'_> {
                     ..failed(&error.to_string(), ready_s)
                 });
             }
-            Err(LabError::Terminals(_)) => return Ok(failed("stopped before the load began", ready_s)),
+            Err(LabError::Terminals(_)) => {
+                return Ok(failed("stopped before the load began", ready_s));
+            }
             driven => driven?,
         };
         // Nothing of a trial that was stopped counts: no audit is waited for.
@@ -278,7 +324,8 @@ impl Stage<'_> {
         let starved: Vec<Starved> = starved(guests, &deaths, act.point.memory_mib);
         // One that lacks memory may be half dead: its web server still there, its database killed.
         let dead = |guest: &dyn Guest| {
-            deaths.iter().any(|death| death.guest == guest.name()) || starved.iter().any(|starved| starved.guest == guest.name())
+            deaths.iter().any(|death| death.guest == guest.name())
+                || starved.iter().any(|starved| starved.guest == guest.name())
         };
         let at_end = each_guest(guests, |index, guest| {
             // The dead cannot be asked, and of a guest that is too busy to answer the orders matter more.
@@ -325,14 +372,31 @@ impl Stage<'_> {
     /// What the load left in a guest's database; the guest ends.
     fn audit(&self, act: &Act<'_>, guest: &mut dyn Guest, dead: bool) -> Result<Found, String> {
         match (act.stack.order_entry(), &act.study.workload.orderentry) {
-            (Some(stack), Some(wanted)) => ledger::audit(stack, &self.place, guest, act.point.database, dead, wanted.verify),
-            _ => act.stack.audit(&self.place, guest, act.point.database, dead),
+            (Some(stack), Some(wanted)) => ledger::audit(
+                stack,
+                &self.place,
+                guest,
+                act.point.database,
+                dead,
+                wanted.verify,
+            ),
+            _ => act
+                .stack
+                .audit(&self.place, guest, act.point.database, dead),
         }
     }
 
     /// Put the load on while watching the guests: one that dies ends the load.
-    pub(crate) fn drive(&self, traffic: &Traffic, act: &Act<'_>, guests: &mut [Box<dyn Guest>]) -> Result<Driven, LabError> {
-        let mut probes: Vec<_> = guests.iter().map(|guest| (guest.name().to_owned(), guest.usage_probe())).collect();
+    pub(crate) fn drive(
+        &self,
+        traffic: &Traffic,
+        act: &Act<'_>,
+        guests: &mut [Box<dyn Guest>],
+    ) -> Result<Driven, LabError> {
+        let mut probes: Vec<_> = guests
+            .iter()
+            .map(|guest| (guest.name().to_owned(), guest.usage_probe()))
+            .collect();
         probes.push(("host".to_owned(), host_probe()));
         probes.push(("driver".to_owned(), own_probe()));
         let databases = act.databases(guests);
@@ -343,7 +407,9 @@ impl Stage<'_> {
         let (measured, resources, seen, told, looks) = thread::scope(|scope| {
             let sampled = scope.spawn(|| beside.sample(probes, traffic));
             let seen = scope.spawn(|| beside.look(processes, traffic));
-            let told = databases.as_ref().map(|databases| scope.spawn(|| beside.ask(databases, traffic)));
+            let told = databases
+                .as_ref()
+                .map(|databases| scope.spawn(|| beside.ask(databases, traffic)));
             let looks = machines.map(|machines| scope.spawn(|| beside.look_at(machines, traffic)));
             scope.spawn(|| self.watch(guests, &end_load, &beside.over, &deaths));
             let begun = |start: Instant| {
@@ -374,7 +440,13 @@ impl Stage<'_> {
         })
     }
 
-    fn watch(&self, guests: &mut [Box<dyn Guest>], end_load: &AtomicBool, over: &AtomicBool, deaths: &Mutex<Vec<Death>>) {
+    fn watch(
+        &self,
+        guests: &mut [Box<dyn Guest>],
+        end_load: &AtomicBool,
+        over: &AtomicBool,
+        deaths: &Mutex<Vec<Death>>,
+    ) {
         while !over.load(Ordering::Relaxed) {
             if self.stopped() {
                 end_load.store(true, Ordering::Relaxed);
@@ -433,10 +505,18 @@ impl Beside {
         }
     }
 
-    fn sample(&self, probes: Vec<(String, UsageProbe)>, traffic: &Traffic) -> Result<Vec<ResourceSample>, LabError> {
-        let Some(start) = self.start() else { return Ok(Vec::new()) };
+    fn sample(
+        &self,
+        probes: Vec<(String, UsageProbe)>,
+        traffic: &Traffic,
+    ) -> Result<Vec<ResourceSample>, LabError> {
+        let Some(start) = self.start() else {
+            return Ok(Vec::new());
+        };
         let sampler = Sampler::start(probes, start, Duration::from_secs(1), traffic.cpus())
-            .map_err(|error| LabError::Internal(format!("the sampler could not be started: {error}")))?;
+            .map_err(|error| {
+                LabError::Internal(format!("the sampler could not be started: {error}"))
+            })?;
         while !self.over.load(Ordering::Relaxed) {
             thread::sleep(LOOK_EVERY);
         }
@@ -455,24 +535,38 @@ impl Beside {
         looks.take(processes, &self.over)
     }
 
-    fn ask(&self, databases: &Databases<'_>, traffic: &Traffic) -> Vec<Result<DatabaseReadings, String>> {
-        self.course(traffic).map_or_else(Vec::new, |load| databases.watch(load, &self.over))
+    fn ask(
+        &self,
+        databases: &Databases<'_>,
+        traffic: &Traffic,
+    ) -> Vec<Result<DatabaseReadings, String>> {
+        self.course(traffic)
+            .map_or_else(Vec::new, |load| databases.watch(load, &self.over))
     }
 
     fn look_at(&self, machines: Machines, traffic: &Traffic) -> Vec<MachineLook> {
         residence::stay_on(traffic.cpus());
-        self.course(traffic).map_or_else(Vec::new, |load| machines.watch(load, &self.over))
+        self.course(traffic)
+            .map_or_else(Vec::new, |load| machines.watch(load, &self.over))
     }
 
     fn course(&self, traffic: &Traffic) -> Option<Course> {
         let ((from, steady), start) = (self.window(traffic)?, self.start()?);
         let end = start + traffic.phases().load_end();
-        Some(Course { start, from, steady, end })
+        Some(Course {
+            start,
+            from,
+            steady,
+            end,
+        })
     }
 
     fn window(&self, traffic: &Traffic) -> Option<(Instant, Duration)> {
         let phases = traffic.phases();
-        Some((self.start()? + phases.ramp_up + phases.settle, phases.steady))
+        Some((
+            self.start()? + phases.ramp_up + phases.settle,
+            phases.steady,
+        ))
     }
 }
 
@@ -483,17 +577,23 @@ impl Act<'_> {
         let wanted = self.study.workload.orderentry.as_ref()?;
         Some(Databases {
             stack,
-            places: guests.iter().map(|guest| guest.sockets_dir().to_owned()).collect(),
+            places: guests
+                .iter()
+                .map(|guest| guest.sockets_dir().to_owned())
+                .collect(),
             hit_target: wanted.hit_target.map(HitTarget::ratio),
         })
     }
 
     /// How the database is spoken to, as it answers.
     fn speech(&self, guest: &dyn Guest) -> Result<Vec<Reading>, String> {
-        let (Some(stack), Some(wanted)) = (self.stack.order_entry(), &self.study.workload.orderentry) else {
+        let (Some(stack), Some(wanted)) =
+            (self.stack.order_entry(), &self.study.workload.orderentry)
+        else {
             return Ok(Vec::new());
         };
-        let server = rookery_oltp::server(&stack.inside(guest.sockets_dir()), wanted.isolation).map_err(|error| error.to_string())?;
+        let server = rookery_oltp::server(&stack.inside(guest.sockets_dir()), wanted.isolation)
+            .map_err(|error| error.to_string())?;
         let reading = |name: &str, asked: String, in_force: String| Reading {
             name: format!("orderentry.{name}"),
             asked,
@@ -532,21 +632,29 @@ fn quiet_disk(path: &Path) {
 }
 
 /// The settings of all guests: asked for, before the load and after it.
-fn tunings(guests: &[Box<dyn Guest>], at_start: &[Vec<Reading>], at_end: &[Vec<Reading>]) -> Vec<Tuning> {
-    let rows = guests.iter().zip(at_start).enumerate().flat_map(|(index, (guest, readings))| {
-        readings.iter().map(move |reading| {
-            let later = at_end
-                .get(index)
-                .and_then(|later| later.iter().find(|later| later.name == reading.name));
-            Tuning {
-                guest: guest.name().to_owned(),
-                name: reading.name.clone(),
-                asked: reading.asked.clone(),
-                effective: reading.in_force.clone(),
-                at_end: later.map_or_else(String::new, |later| later.in_force.clone()),
-            }
-        })
-    });
+fn tunings(
+    guests: &[Box<dyn Guest>],
+    at_start: &[Vec<Reading>],
+    at_end: &[Vec<Reading>],
+) -> Vec<Tuning> {
+    let rows = guests
+        .iter()
+        .zip(at_start)
+        .enumerate()
+        .flat_map(|(index, (guest, readings))| {
+            readings.iter().map(move |reading| {
+                let later = at_end
+                    .get(index)
+                    .and_then(|later| later.iter().find(|later| later.name == reading.name));
+                Tuning {
+                    guest: guest.name().to_owned(),
+                    name: reading.name.clone(),
+                    asked: reading.asked.clone(),
+                    effective: reading.in_force.clone(),
+                    at_end: later.map_or_else(String::new, |later| later.in_force.clone()),
+                }
+            })
+        });
     rows.collect()
 }
 
@@ -566,7 +674,9 @@ pub(crate) fn each_guest<T: Send>(
             })
             .collect();
         let results = workers.into_iter().map(|(name, worker)| {
-            let result = worker.join().unwrap_or_else(|_| Err("its thread panicked".to_owned()));
+            let result = worker
+                .join()
+                .unwrap_or_else(|_| Err("its thread panicked".to_owned()));
             result.map_err(|reason| format!("guest {name}: {reason}"))
         });
         // All of them are awaited before the first failure is told.

@@ -2,9 +2,14 @@
 
 use std::{path::Path, sync::Arc};
 
-use rookery_guest::{Atime, FileSystem, Guest, IoLimits, Journal, Lab, Provision, Volume, VolumeSpec, check_storage};
+use rookery_guest::{
+    Atime, FileSystem, Guest, IoLimits, Journal, Lab, Provision, Volume, VolumeSpec, check_storage,
+};
 use rookery_host::{RealHost, fio};
-use rookery_study::{AccessTimes, GuestKind, JournalMode, Plan, Point, StorageUse, Study, VolumeCache, VolumeFileSystem, VolumeUse};
+use rookery_study::{
+    AccessTimes, GuestKind, JournalMode, Plan, Point, StorageUse, Study, VolumeCache,
+    VolumeFileSystem, VolumeUse,
+};
 
 use crate::{LabError, stack::Reading, stage::guest_kind};
 
@@ -16,7 +21,11 @@ const SHARED: &str = "shared";
 /// # Errors
 /// Everything that is missing, each with its mend.
 pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> {
-    let StorageUse { volume, limits, ceiling } = &study.storage;
+    let StorageUse {
+        volume,
+        limits,
+        ceiling,
+    } = &study.storage;
     if *ceiling {
         fio::check(&RealHost).map_err(|error| LabError::HostNotReady(error.to_string()))?;
     }
@@ -36,17 +45,25 @@ pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> 
 /// # Errors
 /// See [`check`].
 pub(crate) fn check_runs(plan: &Plan, runs: &Path) -> Result<(), LabError> {
-    plan.variants.iter().try_for_each(|variant| check(&variant.study, Some(runs)))
+    plan.variants
+        .iter()
+        .try_for_each(|variant| check(&variant.study, Some(runs)))
 }
 
 /// What each guest of a point is given; the volumes are made.
 ///
 /// # Errors
 /// When a volume cannot be made; those before it are removed.
-pub(crate) fn provisions(lab: &dyn Lab, study: &Study, point: &Point) -> Result<Vec<Provision>, String> {
+pub(crate) fn provisions(
+    lab: &dyn Lab,
+    study: &Study,
+    point: &Point,
+) -> Result<Vec<Provision>, String> {
     let volume = study.storage.volume.as_ref();
     let made = |name: &str, mib: u64| -> Result<Option<Arc<Volume>>, String> {
-        let made = volume.map(|volume| lab.volume(name, &spec(volume, mib))).transpose();
+        let made = volume
+            .map(|volume| lab.volume(name, &spec(volume, mib)))
+            .transpose();
         made.map_err(|error| error.to_string())
     };
     let shared = match volume.filter(|volume| volume.shared) {
@@ -109,7 +126,9 @@ pub(crate) fn spec(volume: &VolumeUse, size_mib: u64) -> VolumeSpec {
             JournalMode::Journal => Journal::Journal,
         }),
         discard: volume.discard,
-        commit_s: volume.commit.map(|commit| u32::try_from(commit.as_secs()).unwrap_or(u32::MAX)),
+        commit_s: volume
+            .commit
+            .map(|commit| u32::try_from(commit.as_secs()).unwrap_or(u32::MAX)),
         direct: volume.cache == VolumeCache::None,
     }
 }
@@ -144,7 +163,10 @@ mod tests {
             commit_s: Some(30),
             direct: false,
         };
-        assert_eq!(spec(study.storage.volume.as_ref().expect("a volume"), 64), expected);
+        assert_eq!(
+            spec(study.storage.volume.as_ref().expect("a volume"), 64),
+            expected
+        );
         assert_eq!(io_limits(&study).write_iops, Some(7));
     }
 }

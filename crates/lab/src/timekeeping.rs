@@ -47,7 +47,12 @@ impl BothClocks {
             Ok(passed) => passed.as_secs_f64(),
             Err(back) => -back.duration().as_secs_f64(),
         };
-        clock_step(wall_s, now.monotonic.saturating_duration_since(self.monotonic).as_secs_f64())
+        clock_step(
+            wall_s,
+            now.monotonic
+                .saturating_duration_since(self.monotonic)
+                .as_secs_f64(),
+        )
     }
 }
 
@@ -60,7 +65,11 @@ mod tests {
         let minute = Duration::from_secs(60);
         let told = |ahead: bool| {
             let mut clocks = BothClocks::read();
-            clocks.wall = if ahead { clocks.wall - minute } else { clocks.wall + minute };
+            clocks.wall = if ahead {
+                clocks.wall - minute
+            } else {
+                clocks.wall + minute
+            };
             match clocks.check() {
                 Some(Remark::Fault(text)) => text,
                 other => panic!("{other:?}"),

@@ -38,13 +38,23 @@ impl Traffic {
     ///
     /// # Errors
     /// When stack and data do not go together.
-    pub(crate) fn of(plan: &Plan, trial: &Trial, point: &Point, stack: &dyn Stack, ground: &Ground<'_>) -> Result<Self, LabError> {
+    pub(crate) fn of(
+        plan: &Plan,
+        trial: &Trial,
+        point: &Point,
+        stack: &dyn Stack,
+        ground: &Ground<'_>,
+    ) -> Result<Self, LabError> {
         let wanted = plan.study_of(point).workload.orderentry.as_ref();
         match (wanted, stack.order_entry()) {
-            (Some(wanted), Some(databases)) => Ok(Self::Terminals(Box::new(terminals(plan, trial, point, wanted, databases, ground)?))),
+            (Some(wanted), Some(databases)) => Ok(Self::Terminals(Box::new(terminals(
+                plan, trial, point, wanted, databases, ground,
+            )?))),
             _ => {
                 let size = dvdstore(point.database).map_err(LabError::Internal)?;
-                Ok(Self::Users(Box::new(config(plan, trial, point, size, ground))))
+                Ok(Self::Users(Box::new(config(
+                    plan, trial, point, size, ground,
+                ))))
             }
         }
     }
@@ -83,7 +93,9 @@ impl Traffic {
         };
         match self {
             Self::Users(config) => Ok(rookery_driver::run(config, start(), stop, progress)?),
-            Self::Terminals(config) => Ok(rookery_oltp::trial::run(config, &start, stop, progress)?),
+            Self::Terminals(config) => {
+                Ok(rookery_oltp::trial::run(config, &start, stop, progress)?)
+            }
         }
     }
 }
@@ -99,7 +111,10 @@ fn terminals(
 ) -> Result<TrialConfig, LabError> {
     let study = plan.study_of(point);
     let data = point.database.orderentry().ok_or_else(|| {
-        let what = format!("point {} has no order-entry database: {}", point.id, point.database);
+        let what = format!(
+            "point {} has no order-entry database: {}",
+            point.id, point.database
+        );
         LabError::Internal(what)
     })?;
     let pool = study.load.open.as_ref().map(|open| open.max_in_flight);
@@ -127,6 +142,10 @@ fn terminals(
         patience: None,
         seed: trial.seed,
         // This run made them, wherever the study plugged them in.
-        confirmed: ground.guests.iter().map(|(_, address)| address.ip()).collect(),
+        confirmed: ground
+            .guests
+            .iter()
+            .map(|(_, address)| address.ip())
+            .collect(),
     })
 }

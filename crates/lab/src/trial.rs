@@ -64,7 +64,10 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
     );
     failures.extend(silent(&measurement));
     let remarks = of_trial(&measurement, &resources, &study.intent());
-    let remarks = remarks.into_iter().map(|(_, remark)| remark).chain(clock_step);
+    let remarks = remarks
+        .into_iter()
+        .map(|(_, remark)| remark)
+        .chain(clock_step);
     // Warnings are in the evidence: the report finds them there.
     let faults: Vec<String> = remarks
         .filter_map(|remark| match remark {
@@ -96,7 +99,13 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
 fn silent(measurement: &Measurement) -> impl Iterator<Item = String> {
     let all = measurement.guests.iter();
     let asked = |guest: &GuestMeasurement| guest.users > 0 || measurement.mode != Mode::Closed;
-    let silent = all.filter(move |guest| asked(guest) && guest.operations.iter().all(|operation| operation.completed == 0));
+    let silent = all.filter(move |guest| {
+        asked(guest)
+            && guest
+                .operations
+                .iter()
+                .all(|operation| operation.completed == 0)
+    });
     silent.filter(|_| measurement.aborted.is_none()).map(|guest| {
         let first = guest.errors.first().map_or_else(String::new, |error| {
             format!(" (first of its errors: {}/{})", error.class.name(), error.sub_class)
@@ -109,11 +118,18 @@ fn silent(measurement: &Measurement) -> impl Iterator<Item = String> {
 }
 
 /// Compare a guest's database with what its users were told.
-pub(crate) fn audit(guest: &str, seen: &GuestMeasurement, found: Result<Found, String>, deaths: &[Death]) -> OrderAudit {
+pub(crate) fn audit(
+    guest: &str,
+    seen: &GuestMeasurement,
+    found: Result<Found, String>,
+    deaths: &[Death],
+) -> OrderAudit {
     let (acknowledged, unanswered) = match &seen.orderentry {
         Some(counters) => (counters.told.new_orders, counters.unknown.new_orders),
         None => (
-            seen.shop.n_purchase_from_start.saturating_sub(seen.shop.n_rollbacks_from_start),
+            seen.shop
+                .n_purchase_from_start
+                .saturating_sub(seen.shop.n_rollbacks_from_start),
             seen.shop.n_purchase_unanswered,
         ),
     };
@@ -123,13 +139,18 @@ pub(crate) fn audit(guest: &str, seen: &GuestMeasurement, found: Result<Found, S
             ledger: Some(ledger),
             mut faults,
         }) => {
-            let fault = seen.orderentry.as_ref().and_then(|counters| ledger::compare(counters, ledger));
+            let fault = seen
+                .orderentry
+                .as_ref()
+                .and_then(|counters| ledger::compare(counters, ledger));
             if let Some(fault) = fault {
                 faults.insert(0, fault);
             }
             (orders, faults)
         }
-        Ok(Found { orders, mut faults, .. }) => {
+        Ok(Found {
+            orders, mut faults, ..
+        }) => {
             if !(acknowledged..=acknowledged + unanswered).contains(&orders) {
                 faults.insert(
                     0,
@@ -140,7 +161,10 @@ pub(crate) fn audit(guest: &str, seen: &GuestMeasurement, found: Result<Found, S
             }
             (orders, faults)
         }
-        Err(error) => (0, vec![format!("the database could not be audited: {error}")]),
+        Err(error) => (
+            0,
+            vec![format!("the database could not be audited: {error}")],
+        ),
     };
     OrderAudit {
         guest: guest.to_owned(),
@@ -155,7 +179,10 @@ pub(crate) fn audit(guest: &str, seen: &GuestMeasurement, found: Result<Found, S
 
 /// The event that tells of a trial's end.
 pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
-    let guests = record.measurement.iter().flat_map(|measurement| &measurement.guests);
+    let guests = record
+        .measurement
+        .iter()
+        .flat_map(|measurement| &measurement.guests);
     // Not `sum`, which makes -0 of nothing.
     let orders_per_minute = guests.fold(0.0, |sum, guest| sum + guest.shop.opm);
     Event::TrialEnded {
@@ -166,7 +193,11 @@ pub(crate) fn ended(trial: u32, record: &TrialRecord) -> Event {
         qos: record
             .verdict
             .as_ref()
-            .filter(|verdict| record.outcome == Outcome::Done && !verdict.rules.is_empty() && (verdict.passed || verdict.failed()))
+            .filter(|verdict| {
+                record.outcome == Outcome::Done
+                    && !verdict.rules.is_empty()
+                    && (verdict.passed || verdict.failed())
+            })
             .map(|verdict| verdict.passed),
     }
 }
@@ -198,7 +229,9 @@ mod tests {
             ready_s: 0.0,
         };
         let Event::TrialEnded {
-            orders_per_minute, qos, ..
+            orders_per_minute,
+            qos,
+            ..
         } = ended(1, &record)
         else {
             panic!("a trial ended")

@@ -55,7 +55,12 @@ fn run(document: &Document, runs: &Path) -> Store {
         listener: &|_: &Event| (),
     };
     let summary = conductor
-        .start(Path::new("simulated.toml"), document.text(), document.study(), &plan(document))
+        .start(
+            Path::new("simulated.toml"),
+            document.text(),
+            document.study(),
+            &plan(document),
+        )
         .expect("a run");
     Store::open_read_only(summary.directory.join("run.sqlite")).expect("a store")
 }
@@ -63,12 +68,21 @@ fn run(document: &Document, runs: &Path) -> Store {
 fn records(store: &Store) -> Vec<TrialRecord> {
     let rows = store.trials().expect("trials");
     rows.iter()
-        .map(|row| store.record(row.trial.id).expect("readable").expect("ended"))
+        .map(|row| {
+            store
+                .record(row.trial.id)
+                .expect("readable")
+                .expect("ended")
+        })
         .collect()
 }
 
 fn orders_per_s(measured: &Measurement) -> f64 {
-    let orders: u64 = measured.guests.iter().map(|guest| guest.shop.n_overall).sum();
+    let orders: u64 = measured
+        .guests
+        .iter()
+        .map(|guest| guest.shop.n_overall)
+        .sum();
     orders as f64 / (measured.window.end_s - measured.window.start_s)
 }
 
@@ -89,50 +103,84 @@ fn a_simulated_run_is_stored_like_any_other_and_says_what_it_is() {
     let records = records(&store);
     assert_eq!(records.len(), 4 * 3);
     for record in &records {
-        assert_eq!((record.outcome, record.reasons.as_slice()), (Outcome::Done, &[][..]));
-        assert!(record.audits.iter().all(|audit| audit.consistent && audit.orders_in_database > 0));
+        assert_eq!(
+            (record.outcome, record.reasons.as_slice()),
+            (Outcome::Done, &[][..])
+        );
+        assert!(
+            record
+                .audits
+                .iter()
+                .all(|audit| audit.consistent && audit.orders_in_database > 0)
+        );
         let guests = record.measurement.as_ref().expect("computed").guests.len();
         // 23 s of load, one sample a second of guests, host and driver.
         assert_eq!(record.resources.len(), 23 * (guests + 2));
     }
-    assert!(!runs.path().join("templates").exists(), "no template was made");
+    assert!(
+        !runs.path().join("templates").exists(),
+        "no template was made"
+    );
 }
 
 #[test]
 fn the_same_study_gives_the_same_numbers() {
     let document = study("noise = 0.05", "[30]", SPLIT);
     let dirs = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
-    let [first, second] = dirs.each_ref().map(|dir| records(&run(&document, dir.path())));
+    let [first, second] = dirs
+        .each_ref()
+        .map(|dir| records(&run(&document, dir.path())));
     assert_eq!(first, second);
-    assert_ne!(first[0].measurement, first[1].measurement, "repeats have seeds of their own");
+    assert_ne!(
+        first[0].measurement, first[1].measurement,
+        "repeats have seeds of their own"
+    );
 }
 
 #[test]
 fn throughput_is_that_of_the_exact_network() {
     let document = study("noise = 0", "[20]", ONE_BIG);
     let plan = plan(&document);
-    let stations = [Station::servers(0.008, 2), Station::queue(0.001), Station::queue(0.002)];
+    let stations = [
+        Station::servers(0.008, 2),
+        Station::queue(0.001),
+        Station::queue(0.002),
+    ];
     for users in [5, 20, 40] {
         let exact = solve(&stations, 0.1, users).expect("a network").x;
-        let measured = simulated::measure(&plan, &plan.points[0], users, Duration::from_secs(200), 1).expect("a trial");
+        let measured =
+            simulated::measure(&plan, &plan.points[0], users, Duration::from_secs(200), 1)
+                .expect("a trial");
         let found = orders_per_s(&measured);
         assert!(
             (found / exact - 1.0).abs() < 0.02,
             "{users} users: {found} instead of {exact} orders/s"
         );
-        assert!(measured.driver.little_error < 0.01, "{}", measured.driver.little_error);
+        assert!(
+            measured.driver.little_error < 0.01,
+            "{}",
+            measured.driver.little_error
+        );
     }
 }
 
 #[test]
 fn slower_pages_are_seen_at_saturation() {
     let runs = tempfile::tempdir().expect("a directory");
-    let document = study("noise = 0\ncpu_demand = [\"8ms\", \"8.8ms\"]", "[100]", ONE_BIG);
+    let document = study(
+        "noise = 0\ncpu_demand = [\"8ms\", \"8.8ms\"]",
+        "[100]",
+        ONE_BIG,
+    );
     let store = run(&document, runs.path());
     let rows = store.trials().expect("trials");
     let points = store.header().expect("a header").plan.points;
     let mean = |variant: u32| {
-        let of = |row: &&rookery_store::TrialRow| points.iter().any(|point| point.id == row.trial.point && point.variant == variant);
+        let of = |row: &&rookery_store::TrialRow| {
+            points
+                .iter()
+                .any(|point| point.id == row.trial.point && point.variant == variant)
+        };
         let found: Vec<f64> = rows
             .iter()
             .filter(of)
@@ -150,15 +198,26 @@ fn slower_pages_are_seen_at_saturation() {
         found.iter().sum::<f64>() / found.len() as f64
     };
     let (as_before, slower) = (mean(1), mean(2));
-    assert!((as_before / 250.0 - 1.0).abs() < 0.02, "two cores of 8 ms: {as_before}");
-    assert!((as_before / slower / 1.1 - 1.0).abs() < 0.01, "{as_before} to {slower}");
+    assert!(
+        (as_before / 250.0 - 1.0).abs() < 0.02,
+        "two cores of 8 ms: {as_before}"
+    );
+    assert!(
+        (as_before / slower / 1.1 - 1.0).abs() < 0.01,
+        "{as_before} to {slower}"
+    );
 }
 
 #[test]
 fn a_freeze_is_in_the_response_times() {
-    let document = study("noise = 0\nfreeze = \"1s\"\nfreeze_every = \"10s\"", "[5]", ONE_BIG);
+    let document = study(
+        "noise = 0\nfreeze = \"1s\"\nfreeze_every = \"10s\"",
+        "[5]",
+        ONE_BIG,
+    );
     let plan = plan(&document);
-    let measured = simulated::measure(&plan, &plan.points[0], 5, Duration::from_secs(100), 1).expect("a trial");
+    let measured = simulated::measure(&plan, &plan.points[0], 5, Duration::from_secs(100), 1)
+        .expect("a trial");
     let order = measured.guests[0]
         .operations
         .iter()
@@ -166,7 +225,11 @@ fn a_freeze_is_in_the_response_times() {
         .expect("orders");
     let longest = order.service.max_us().expect("orders");
     assert!((800_000..1_100_000).contains(&longest), "{longest} us");
-    let still = measured.guests[0].series.iter().filter(|second| second.requests == 0).count();
+    let still = measured.guests[0]
+        .series
+        .iter()
+        .filter(|second| second.requests == 0)
+        .count();
     assert!(still >= 9, "{still} seconds without an answer");
 }
 
@@ -177,7 +240,8 @@ fn arrivals_of_an_open_load_are_served_or_told() {
          [load]\nmodel = \"open\"\nrate = [100]\nramp_up = \"1s\"\nsettle = \"2s\"\nsteady = \"20s\"\nrepeats = 1\n\
          [stack]\nkind = \"simulated\"\nhost_cpus = 3\nnoise = 0\n\
          [guest]\nkind = \"fake\"\n[[layout]]\nname = \"one\"\nguests = 1\nvcpus = 2\n";
-    let document = Document::parse("open.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+    let document =
+        Document::parse("open.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
     let runs = tempfile::tempdir().expect("a directory");
     let records = records(&run(&document, runs.path()));
     let arrivals = records[0]
@@ -185,8 +249,16 @@ fn arrivals_of_an_open_load_are_served_or_told() {
         .as_ref()
         .and_then(|measured| measured.driver.arrivals.clone())
         .expect("arrivals");
-    assert!(arrivals.started == arrivals.drawn && arrivals.drawn > 1_700, "{arrivals:?}");
-    assert_eq!(records[0].outcome, Outcome::Done, "{:?}", records[0].reasons);
+    assert!(
+        arrivals.started == arrivals.drawn && arrivals.drawn > 1_700,
+        "{arrivals:?}"
+    );
+    assert_eq!(
+        records[0].outcome,
+        Outcome::Done,
+        "{:?}",
+        records[0].reasons
+    );
 }
 
 #[test]
@@ -201,11 +273,15 @@ fn the_true_knee_keeps_the_limits_and_a_few_users_more_do_not() {
     // three times their mean: 100 ms with 67 users.
     assert!((60..75).contains(&knee), "{knee}");
     let passes = |users| {
-        let measured = simulated::measure(&plan, point, users, long, document.study().seed).expect("a trial");
+        let measured =
+            simulated::measure(&plan, point, users, long, document.study().seed).expect("a trial");
         rookery_stats::qos::judge(&document.study().qos, &measured).passed
     };
     assert!(passes(knee) && !passes(knee + 1));
-    assert_eq!(simulated::knee(&plan, point, 150..=200, long).expect("a trial"), None);
+    assert_eq!(
+        simulated::knee(&plan, point, 150..=200, long).expect("a trial"),
+        None
+    );
 }
 
 /// The limit is on whole orders, and 1 % of noise lies on every trial.
@@ -213,7 +289,10 @@ fn searched(seed: u64) -> Document {
     let text = study("noise = 0.01", "[10, 20]", ONE_BIG)
         .text()
         .replace("p95 = \"100ms\"", "order.p95 = \"300ms\"");
-    let text = text.replace("[qos]", "[load.search]\nto = \"120 per host\"\nresolution = 0.03\n[qos]");
+    let text = text.replace(
+        "[qos]",
+        "[load.search]\nto = \"120 per host\"\nresolution = 0.03\n[qos]",
+    );
     let text = format!("seed = {seed}\n{text}")
         .replace("settle = \"2s\"", "settle = \"1s\"")
         .replace("steady = \"20s\"", "steady = \"8s\"");
@@ -231,9 +310,15 @@ fn searches_find_the_true_knee() {
         let found = found(&run.header.plan, &run.header.plan.searches[0], &run.trials)
             .expect("a search")
             .answer;
-        let (low, high) = (found.interval.0.expect("within"), found.interval.1.expect("within"));
+        let (low, high) = (
+            found.interval.0.expect("within"),
+            found.interval.1.expect("within"),
+        );
         // Chance leaves one interval of twenty beside the truth; none is far from it.
-        assert!(low < 1.04 * knee && high > 0.96 * knee, "seed {seed}: {low} to {high}, but {knee}");
+        assert!(
+            low < 1.04 * knee && high > 0.96 * knee,
+            "seed {seed}: {low} to {high}, but {knee}"
+        );
         assert!(
             (found.knee / knee - 1.0).abs() < 0.1,
             "seed {seed}: {} instead of {knee}",
@@ -246,11 +331,20 @@ fn searches_find_the_true_knee() {
 fn contradictions_of_simulated_studies_are_refused() {
     let refused = |change: &dyn Fn(String) -> String| {
         let text = change(study("noise = 0", "[20]", ONE_BIG).text().to_owned());
-        let document = Document::parse("simulated.toml", &text).unwrap_or_else(|problems| panic!("{problems}"));
-        Plan::of(&document, &host()).expect_err("a contradiction").to_string()
+        let document = Document::parse("simulated.toml", &text)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        Plan::of(&document, &host())
+            .expect_err("a contradiction")
+            .to_string()
     };
     let bare = refused(&|text| text.replace("kind = \"fake\"", "kind = \"bare\""));
-    assert!(bare.contains("write `kind = \"fake\"` in [guest]"), "{bare}");
+    assert!(
+        bare.contains("write `kind = \"fake\"` in [guest]"),
+        "{bare}"
+    );
     let settings = refused(&|text| format!("{text}[host]\nsettings = \"enterprise-storage\"\n"));
-    assert!(settings.contains("`host.settings` changes this host"), "{settings}");
+    assert!(
+        settings.contains("`host.settings` changes this host"),
+        "{settings}"
+    );
 }

@@ -21,15 +21,22 @@ pub struct Claim {
 /// Cores that each guest gets of `cores`: max-min fair by weight, no guest above what it can use.
 #[must_use]
 pub fn fair_shares(cores: f64, claims: &[Claim]) -> Vec<f64> {
-    let limits: Vec<f64> = claims.iter().map(|claim| claim.runnable.min(claim.vcpus).min(claim.cap)).collect();
+    let limits: Vec<f64> = claims
+        .iter()
+        .map(|claim| claim.runnable.min(claim.vcpus).min(claim.cap))
+        .collect();
     let mut shares = vec![0.0; claims.len()];
-    let mut open: Vec<usize> = (0..claims.len()).filter(|guest| limits[*guest] > 0.0).collect();
+    let mut open: Vec<usize> = (0..claims.len())
+        .filter(|guest| limits[*guest] > 0.0)
+        .collect();
     let mut left = cores;
     // Every round settles at least one guest, or is the last.
     while !open.is_empty() {
         let weights: f64 = open.iter().map(|guest| claims[*guest].weight).sum();
         let level = left / weights;
-        let (sated, hungry): (Vec<usize>, Vec<usize>) = open.iter().partition(|guest| limits[**guest] <= level * claims[**guest].weight);
+        let (sated, hungry): (Vec<usize>, Vec<usize>) = open
+            .iter()
+            .partition(|guest| limits[**guest] <= level * claims[**guest].weight);
         if sated.is_empty() {
             for guest in hungry {
                 shares[guest] = level * claims[guest].weight;
@@ -70,15 +77,26 @@ pub fn throttle(quota: f64, period: f64, threads: f64) -> (f64, f64) {
 ///
 /// # Errors
 /// When a demand or the think time is out of range, or there are no guests or users.
-pub fn symmetric_guests(guests: u32, users: u32, think: f64, private: &[f64], shared: &[f64]) -> Result<Solution, ModelError> {
-    let stations: Vec<Station> = private.iter().chain(shared).map(|demand| Station::queue(*demand)).collect();
+pub fn symmetric_guests(
+    guests: u32,
+    users: u32,
+    think: f64,
+    private: &[f64],
+    shared: &[f64],
+) -> Result<Solution, ModelError> {
+    let stations: Vec<Station> = private
+        .iter()
+        .chain(shared)
+        .map(|demand| Station::queue(*demand))
+        .collect();
     if guests == 0 {
         return Err(ModelError::Empty);
     }
-    crate::queue::schweitzer_shared(
-        &stations,
-        think,
-        users,
-        |k| if k < private.len() { 0.0 } else { f64::from(guests - 1) },
-    )
+    crate::queue::schweitzer_shared(&stations, think, users, |k| {
+        if k < private.len() {
+            0.0
+        } else {
+            f64::from(guests - 1)
+        }
+    })
 }

@@ -16,7 +16,9 @@ const MAX_CLASSES: usize = 9;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DemandError {
     /// Rows and values do not fit together, or there are too few or too many.
-    #[error("{rows} rows of {classes} classes with {values} utilisations: rows must be alike, more than classes + 1, with 1 to 9 classes")]
+    #[error(
+        "{rows} rows of {classes} classes with {values} utilisations: rows must be alike, more than classes + 1, with 1 to 9 classes"
+    )]
     Shape {
         /// Rows of throughputs.
         rows: usize,
@@ -29,7 +31,9 @@ pub enum DemandError {
     #[error("throughputs and utilisations must be finite and at least 0")]
     Range,
     /// The classes cannot be told apart.
-    #[error("the mixes of the classes are alike: their demands cannot be told apart; merge classes or vary the mix")]
+    #[error(
+        "the mixes of the classes are alike: their demands cannot be told apart; merge classes or vary the mix"
+    )]
     Dependent,
 }
 
@@ -63,7 +67,11 @@ pub fn demands(throughputs: &[Vec<f64>], busy: &[f64]) -> Result<Demands, Demand
         classes,
         values: busy.len(),
     };
-    if classes == 0 || classes > MAX_CLASSES || throughputs.len() != busy.len() || busy.len() < classes + 2 {
+    if classes == 0
+        || classes > MAX_CLASSES
+        || throughputs.len() != busy.len()
+        || busy.len() < classes + 2
+    {
         return Err(shape);
     }
     if throughputs.iter().any(|row| row.len() != classes) {
@@ -87,10 +95,17 @@ pub fn demands(throughputs: &[Vec<f64>], busy: &[f64]) -> Result<Demands, Demand
         return Err(DemandError::Dependent);
     }
     let solution = non_negative(&matrix, busy, columns).ok_or(DemandError::Dependent)?;
-    let residuals: Vec<f64> = matrix.iter().zip(busy).map(|(row, u)| u - dot(row, &solution)).collect();
-    let free: Vec<usize> = (0..columns).filter(|column| solution[*column] > 0.0).collect();
+    let residuals: Vec<f64> = matrix
+        .iter()
+        .zip(busy)
+        .map(|(row, u)| u - dot(row, &solution))
+        .collect();
+    let free: Vec<usize> = (0..columns)
+        .filter(|column| solution[*column] > 0.0)
+        .collect();
     let df = busy.len() - free.len();
-    let standard_errors = errors(&matrix, &residuals, &free, columns).ok_or(DemandError::Dependent)?;
+    let standard_errors =
+        errors(&matrix, &residuals, &free, columns).ok_or(DemandError::Dependent)?;
     let t = t_975(u32::try_from(df).unwrap_or(u32::MAX));
     let interval = |column: usize| {
         free.contains(&column)
@@ -108,8 +123,14 @@ pub fn demands(throughputs: &[Vec<f64>], busy: &[f64]) -> Result<Demands, Demand
 }
 
 fn errors(matrix: &Rows, residuals: &[f64], free: &[usize], columns: usize) -> Option<Vec<f64>> {
-    let reduced: Rows = matrix.iter().map(|row| free.iter().map(|column| row[*column]).collect()).collect();
-    let df = residuals.len().checked_sub(free.len()).filter(|df| *df > 0)?;
+    let reduced: Rows = matrix
+        .iter()
+        .map(|row| free.iter().map(|column| row[*column]).collect())
+        .collect();
+    let df = residuals
+        .len()
+        .checked_sub(free.len())
+        .filter(|df| *df > 0)?;
     let inverse = gram_inverse(&gram(&reduced, free.len()))?;
     let variance = dot(residuals, residuals) / df as f64;
     let mut errors = vec![0.0; columns];
@@ -127,9 +148,12 @@ fn non_negative(a: &Rows, b: &[f64], columns: usize) -> Option<Vec<f64>> {
         let residual: Vec<f64> = a.iter().zip(b).map(|(row, b)| b - dot(row, &x)).collect();
         // Slopes in units of the column's length, so that the tolerance means the same for each.
         let slope = |column: usize| {
-            let (cross, square) = a.iter().zip(&residual).fold((0.0, 0.0), |(cross, square), (row, r)| {
-                (cross + row[column] * r, square + row[column] * row[column])
-            });
+            let (cross, square) =
+                a.iter()
+                    .zip(&residual)
+                    .fold((0.0, 0.0), |(cross, square), (row, r)| {
+                        (cross + row[column] * r, square + row[column] * row[column])
+                    });
             cross / f64::sqrt(f64::max(square, f64::MIN_POSITIVE))
         };
         let limit = 1e-12 * dot(b, b).sqrt();
@@ -139,7 +163,10 @@ fn non_negative(a: &Rows, b: &[f64], columns: usize) -> Option<Vec<f64>> {
         let Some(entering) = entering else { break };
         passive.push(entering);
         loop {
-            let reduced: Rows = a.iter().map(|row| passive.iter().map(|column| row[*column]).collect()).collect();
+            let reduced: Rows = a
+                .iter()
+                .map(|row| passive.iter().map(|column| row[*column]).collect())
+                .collect();
             let solution = least_squares(&reduced, b, passive.len())?;
             let step = passive
                 .iter()
@@ -186,7 +213,8 @@ impl DemandFilter {
     /// Take in one measurement: throughput (1/s) and busy servers. Returns the gain.
     pub fn update(&mut self, throughput: f64, busy: f64) -> f64 {
         self.variance += self.drift;
-        let gain = self.variance * throughput / (throughput * throughput * self.variance + self.noise);
+        let gain =
+            self.variance * throughput / (throughput * throughput * self.variance + self.noise);
         self.demand = (self.demand + gain * (busy - throughput * self.demand)).max(0.0);
         self.variance *= 1.0 - gain * throughput;
         gain
@@ -210,8 +238,12 @@ pub fn bend(throughputs: &[f64], busy: &[f64]) -> Option<Bend> {
     if count != busy.len() || count < 4 {
         return None;
     }
-    let ends = |start: f64, pick: fn(f64, f64) -> f64| throughputs.iter().copied().fold(start, pick);
-    let (low, high) = (ends(f64::INFINITY, f64::min), ends(f64::NEG_INFINITY, f64::max));
+    let ends =
+        |start: f64, pick: fn(f64, f64) -> f64| throughputs.iter().copied().fold(start, pick);
+    let (low, high) = (
+        ends(f64::INFINITY, f64::min),
+        ends(f64::NEG_INFINITY, f64::max),
+    );
     let unit = |x: f64| (x - low) / (high - low);
     let fit = |columns: usize| {
         let rows: Rows = throughputs
@@ -219,7 +251,11 @@ pub fn bend(throughputs: &[f64], busy: &[f64]) -> Option<Bend> {
             .map(|x| [1.0, unit(*x), unit(*x).powi(2)][..columns].to_vec())
             .collect();
         let solution = least_squares(&rows, busy, columns)?;
-        let rss: f64 = rows.iter().zip(busy).map(|(row, u)| (u - dot(row, &solution)).powi(2)).sum();
+        let rss: f64 = rows
+            .iter()
+            .zip(busy)
+            .map(|(row, u)| (u - dot(row, &solution)).powi(2))
+            .sum();
         Some((solution, rss))
     };
     let ((_, straight), (bent, parabola)) = (fit(2)?, fit(3)?);
@@ -252,7 +288,11 @@ pub fn wakeups(throughputs: &[f64], busy: &[f64], idle: &[f64]) -> Option<Wakeup
     if throughputs.len() != busy.len() || busy.len() != idle.len() || busy.len() < 3 {
         return None;
     }
-    let rows: Rows = throughputs.iter().zip(idle).map(|(x, idle)| vec![*x, x * idle]).collect();
+    let rows: Rows = throughputs
+        .iter()
+        .zip(idle)
+        .map(|(x, idle)| vec![*x, x * idle])
+        .collect();
     let mut solution = least_squares(&rows, busy, 2)?;
     // Weights 1/|residual| turn squares into absolute values: Schlossmacher, JASA 68 (1973) 857.
     for _ in 0..ROUNDS {
@@ -269,9 +309,17 @@ pub fn wakeups(throughputs: &[f64], busy: &[f64], idle: &[f64]) -> Option<Wakeup
         let right: Vec<f64> = busy.iter().zip(&roots).map(|(u, root)| u * root).collect();
         solution = least_squares(&weighted, &right, 2)?;
     }
-    let deviation = rows.iter().zip(busy).map(|(row, u)| (u - dot(row, &solution)).abs()).sum();
+    let deviation = rows
+        .iter()
+        .zip(busy)
+        .map(|(row, u)| (u - dot(row, &solution)).abs())
+        .sum();
     let (demand, wakeup) = (solution[0], solution[1]);
-    (demand > 0.0 && wakeup > 0.0).then_some(Wakeups { demand, wakeup, deviation })
+    (demand > 0.0 && wakeup > 0.0).then_some(Wakeups {
+        demand,
+        wakeup,
+        deviation,
+    })
 }
 
 /// Demand of a disk behind a cache: reads (1 - hit ratio) S, s.
@@ -289,14 +337,25 @@ mod tests {
         let x: Rows = [10.0, 20.0, 30.0, 40.0].map(|x| vec![x]).into();
         let found = demands(&x, &[0.05, 0.15, 0.25, 0.35]).expect("found");
         assert_eq!((found.background, found.standard_errors[0]), (0.0, 0.0));
-        assert!((found.demands[0] - 250.0 / 30_000.0).abs() < 1e-9, "through the origin: {found:?}");
+        assert!(
+            (found.demands[0] - 250.0 / 30_000.0).abs() < 1e-9,
+            "through the origin: {found:?}"
+        );
     }
 
     #[test]
     fn what_cannot_be_told_apart_is_refused() {
-        let twins: Rows = (1..6).map(|i| vec![f64::from(i), 2.0 * f64::from(i)]).collect();
-        assert_eq!(demands(&twins, &[0.1, 0.2, 0.3, 0.4, 0.5]), Err(DemandError::Dependent));
-        assert!(matches!(demands(&twins, &[0.1]), Err(DemandError::Shape { .. })));
+        let twins: Rows = (1..6)
+            .map(|i| vec![f64::from(i), 2.0 * f64::from(i)])
+            .collect();
+        assert_eq!(
+            demands(&twins, &[0.1, 0.2, 0.3, 0.4, 0.5]),
+            Err(DemandError::Dependent)
+        );
+        assert!(matches!(
+            demands(&twins, &[0.1]),
+            Err(DemandError::Shape { .. })
+        ));
         assert_eq!(
             demands(&[vec![1.0], vec![2.0], vec![f64::NAN]], &[0.1, 0.2, 0.3]),
             Err(DemandError::Range)
@@ -307,13 +366,27 @@ mod tests {
     fn a_demand_that_falls_with_load_bends_the_line() {
         let x = [50.0, 100.0, 150.0, 200.0, 250.0, 300.0];
         let noise = [0.001, -0.001, 0.0005, -0.001, 0.001, -0.0005];
-        let of =
-            |curve: &dyn Fn(f64) -> f64| bend(&x, &x.iter().zip(noise).map(|(x, e)| curve(*x) + e).collect::<Vec<_>>()).expect("enough");
+        let of = |curve: &dyn Fn(f64) -> f64| {
+            bend(
+                &x,
+                &x.iter()
+                    .zip(noise)
+                    .map(|(x, e)| curve(*x) + e)
+                    .collect::<Vec<_>>(),
+            )
+            .expect("enough")
+        };
         let straight = of(&|x| 0.02 + 0.002 * x);
-        assert!(straight.p > 0.05 && straight.change.abs() < 0.05, "{straight:?}");
+        assert!(
+            straight.p > 0.05 && straight.change.abs() < 0.05,
+            "{straight:?}"
+        );
         let falling = of(&|x| 0.02 + 0.002 * x - 1e-6 * x * x);
         // From 0.0019 at 50/s to 0.0014 at 300/s.
-        assert!(falling.p < 0.01 && (falling.change + 5.0 / 19.0).abs() < 0.04, "{falling:?}");
+        assert!(
+            falling.p < 0.01 && (falling.change + 5.0 / 19.0).abs() < 0.04,
+            "{falling:?}"
+        );
         assert_eq!(bend(&x[..3], &x[..3]), None);
         assert_eq!(bend(&[5.0; 6], &x), None);
     }
@@ -324,13 +397,21 @@ mod tests {
         let x = [200.0, 400.0, 800.0, 1200.0];
         let busy = x.map(|x| x * (demand + wakeup) / (1.0 + x * wakeup));
         let found = wakeups(&x, &busy, &busy.map(|u| 1.0 - u)).expect("enough");
-        assert!((found.demand / demand - 1.0).abs() < 1e-9 && (found.wakeup / wakeup - 1.0).abs() < 1e-9 && found.deviation < 1e-9);
+        assert!(
+            (found.demand / demand - 1.0).abs() < 1e-9
+                && (found.wakeup / wakeup - 1.0).abs() < 1e-9
+                && found.deviation < 1e-9
+        );
         let mut disturbed = busy;
         disturbed[0] += 0.1;
         let robust = wakeups(
             &[x.as_slice(), &x].concat(),
             &[busy, disturbed].concat(),
-            &[busy, disturbed].concat().iter().map(|u| 1.0 - u).collect::<Vec<_>>(),
+            &[busy, disturbed]
+                .concat()
+                .iter()
+                .map(|u| 1.0 - u)
+                .collect::<Vec<_>>(),
         );
         assert!(
             robust.is_some_and(|robust| (robust.demand / demand - 1.0).abs() < 0.02),

@@ -79,7 +79,11 @@ impl Usl {
         }
         let n = ((1.0 - self.sigma) / self.kappa).sqrt();
         let (low, high) = (n.floor().max(1.0), n.ceil().max(1.0));
-        let whole = if self.throughput(low) >= self.throughput(high) { low } else { high };
+        let whole = if self.throughput(low) >= self.throughput(high) {
+            low
+        } else {
+            high
+        };
         Some(Peak {
             n,
             x: self.throughput(n),
@@ -90,10 +94,18 @@ impl Usl {
     /// The N that reach throughput `x`, lower first: one without coherency, two with it, none above the peak or limit.
     #[must_use]
     pub fn users_at_throughput(&self, x: f64) -> Vec<f64> {
-        let (a, b, c) = (self.kappa, self.sigma - self.kappa - self.lambda / x, 1.0 - self.sigma);
+        let (a, b, c) = (
+            self.kappa,
+            self.sigma - self.kappa - self.lambda / x,
+            1.0 - self.sigma,
+        );
         if a <= 0.0 {
             let n = -c / b;
-            return if b < 0.0 && n.is_finite() { vec![n] } else { Vec::new() };
+            return if b < 0.0 && n.is_finite() {
+                vec![n]
+            } else {
+                Vec::new()
+            };
         }
         let discriminant = b * b - 4.0 * a * c;
         if discriminant < 0.0 || b >= 0.0 {
@@ -176,7 +188,10 @@ mod tests {
             sigma: 0.1,
             kappa: 0.0,
         };
-        assert!(law.users_at_throughput(501.0).is_empty(), "the limit is 500");
+        assert!(
+            law.users_at_throughput(501.0).is_empty(),
+            "the limit is 500"
+        );
         assert_eq!(law.peak(), None);
         assert_eq!(law.users_at_response_time(0.001), None);
     }

@@ -6,9 +6,13 @@ pub(crate) type Rows = Vec<Vec<f64>>;
 /// Solve the square system `a x = b` by elimination with partial pivoting; `None` when `a` is singular to working precision.
 pub(crate) fn solve(mut a: Rows, mut b: Vec<f64>) -> Option<Vec<f64>> {
     let size = b.len();
-    let largest = a.iter().flatten().fold(0.0_f64, |most, cell| most.max(cell.abs()));
+    let largest = a
+        .iter()
+        .flatten()
+        .fold(0.0_f64, |most, cell| most.max(cell.abs()));
     for column in 0..size {
-        let pivot = (column..size).max_by(|i, j| a[*i][column].abs().total_cmp(&a[*j][column].abs()))?;
+        let pivot =
+            (column..size).max_by(|i, j| a[*i][column].abs().total_cmp(&a[*j][column].abs()))?;
         if a[pivot][column].abs() <= largest * 1e-15 || !a[pivot][column].is_finite() {
             return None;
         }
@@ -24,7 +28,9 @@ pub(crate) fn solve(mut a: Rows, mut b: Vec<f64>) -> Option<Vec<f64>> {
         }
     }
     for row in (0..size).rev() {
-        let known: f64 = (row + 1..size).map(|column| a[row][column] * b[column]).sum();
+        let known: f64 = (row + 1..size)
+            .map(|column| a[row][column] * b[column])
+            .sum();
         b[row] = (b[row] - known) / a[row][row];
     }
     b.iter().all(|value| value.is_finite()).then_some(b)
@@ -35,16 +41,24 @@ pub(crate) fn inverse(a: &Rows) -> Option<Rows> {
     let size = a.len();
     let mut columns = Vec::with_capacity(size);
     for column in 0..size {
-        let unit = (0..size).map(|row| f64::from(u8::from(row == column))).collect();
+        let unit = (0..size)
+            .map(|row| f64::from(u8::from(row == column)))
+            .collect();
         columns.push(solve(a.clone(), unit)?);
     }
-    Some((0..size).map(|row| columns.iter().map(|column| column[row]).collect()).collect())
+    Some(
+        (0..size)
+            .map(|row| columns.iter().map(|column| column[row]).collect())
+            .collect(),
+    )
 }
 
 /// A'A of a matrix with `columns` columns.
 pub(crate) fn gram(a: &[Vec<f64>], columns: usize) -> Rows {
     let product = |i: usize, j: usize| a.iter().map(|row| row[i] * row[j]).sum();
-    (0..columns).map(|i| (0..columns).map(|j| product(i, j)).collect()).collect()
+    (0..columns)
+        .map(|i| (0..columns).map(|j| product(i, j)).collect())
+        .collect()
 }
 
 /// A symmetric matrix scaled to a unit diagonal, with the square roots of its diagonal; `None` when a diagonal cell is not positive.
@@ -53,7 +67,12 @@ pub(crate) fn unit_diagonal(a: &Rows) -> Option<(Rows, Vec<f64>)> {
     if norms.iter().any(|norm| !norm.is_finite() || *norm <= 0.0) {
         return None;
     }
-    let scaled = |(i, row): (usize, &Vec<f64>)| row.iter().enumerate().map(|(j, cell)| cell / (norms[i] * norms[j])).collect();
+    let scaled = |(i, row): (usize, &Vec<f64>)| {
+        row.iter()
+            .enumerate()
+            .map(|(j, cell)| cell / (norms[i] * norms[j]))
+            .collect()
+    };
     Some((a.iter().enumerate().map(scaled).collect(), norms))
 }
 
@@ -74,7 +93,13 @@ pub(crate) fn least_squares(a: &[Vec<f64>], b: &[f64], columns: usize) -> Option
     let (scaled, norms) = unit_diagonal(&gram(a, columns))?;
     let against = |residual: &[f64]| -> Vec<f64> {
         (0..columns)
-            .map(|j| a.iter().zip(residual).map(|(row, r)| row[j] * r).sum::<f64>() / norms[j])
+            .map(|j| {
+                a.iter()
+                    .zip(residual)
+                    .map(|(row, r)| row[j] * r)
+                    .sum::<f64>()
+                    / norms[j]
+            })
             .collect()
     };
     let mut x: Vec<f64> = vec![0.0; columns];
@@ -107,7 +132,9 @@ pub(crate) fn scaled_condition(gram: &Rows) -> f64 {
 fn eigenvalues(mut a: Rows) -> Vec<f64> {
     let size = a.len();
     for _ in 0..60 {
-        let off: f64 = (0..size).map(|i| (0..i).map(|j| a[i][j] * a[i][j]).sum::<f64>()).sum();
+        let off: f64 = (0..size)
+            .map(|i| (0..i).map(|j| a[i][j] * a[i][j]).sum::<f64>())
+            .sum();
         if off < 1e-30 {
             break;
         }
@@ -150,18 +177,35 @@ mod tests {
     #[test]
     fn a_system_that_needs_pivoting_is_solved() {
         let x = solve(vec![vec![0.0, 2.0], vec![3.0, 1.0]], vec![4.0, 5.0]).expect("regular");
-        assert!((x[0] - 1.0).abs() < 1e-15 && (x[1] - 2.0).abs() < 1e-15, "{x:?}");
-        assert_eq!(solve(vec![vec![1.0, 2.0], vec![2.0, 4.0]], vec![1.0, 2.0]), None);
+        assert!(
+            (x[0] - 1.0).abs() < 1e-15 && (x[1] - 2.0).abs() < 1e-15,
+            "{x:?}"
+        );
+        assert_eq!(
+            solve(vec![vec![1.0, 2.0], vec![2.0, 4.0]], vec![1.0, 2.0]),
+            None
+        );
     }
 
     #[test]
     fn the_inverse_times_the_matrix_is_the_unit() {
-        let a = vec![vec![4.0, 1.0, 0.5], vec![1.0, 3.0, 0.2], vec![0.5, 0.2, 2e-6 + 1.0]];
+        let a = vec![
+            vec![4.0, 1.0, 0.5],
+            vec![1.0, 3.0, 0.2],
+            vec![0.5, 0.2, 2e-6 + 1.0],
+        ];
         let inverse = gram_inverse(&a).expect("regular");
         for (i, row) in a.iter().enumerate() {
             for j in 0..3 {
-                let cell: f64 = row.iter().zip(&inverse).map(|(a, column)| a * column[j]).sum();
-                assert!((cell - f64::from(u8::from(i == j))).abs() < 1e-12, "{i} {j} {cell}");
+                let cell: f64 = row
+                    .iter()
+                    .zip(&inverse)
+                    .map(|(a, column)| a * column[j])
+                    .sum();
+                assert!(
+                    (cell - f64::from(u8::from(i == j))).abs() < 1e-12,
+                    "{i} {j} {cell}"
+                );
             }
         }
     }
@@ -171,7 +215,10 @@ mod tests {
         let a: Rows = (1..5).map(|n| vec![1.0, f64::from(n)]).collect();
         let b: Vec<f64> = (1..5).map(|n| 3.0 + 0.5 * f64::from(n)).collect();
         let x = least_squares(&a, &b, 2).expect("regular");
-        assert!((x[0] - 3.0).abs() < 1e-13 && (x[1] - 0.5).abs() < 1e-13, "{x:?}");
+        assert!(
+            (x[0] - 3.0).abs() < 1e-13 && (x[1] - 0.5).abs() < 1e-13,
+            "{x:?}"
+        );
         let twins: Rows = (1..5).map(|n| vec![f64::from(n), f64::from(n)]).collect();
         assert_eq!(least_squares(&twins, &b, 2), None);
         assert!(scaled_condition(&gram(&twins, 2)) > 1e7);
@@ -179,9 +226,16 @@ mod tests {
 
     #[test]
     fn eigenvalues_of_a_known_matrix() {
-        let mut values = eigenvalues(vec![vec![2.0, 1.0, 0.0], vec![1.0, 2.0, 1.0], vec![0.0, 1.0, 2.0]]);
+        let mut values = eigenvalues(vec![
+            vec![2.0, 1.0, 0.0],
+            vec![1.0, 2.0, 1.0],
+            vec![0.0, 1.0, 2.0],
+        ]);
         values.sort_by(f64::total_cmp);
-        for (value, known) in values.iter().zip([2.0 - 2.0_f64.sqrt(), 2.0, 2.0 + 2.0_f64.sqrt()]) {
+        for (value, known) in values
+            .iter()
+            .zip([2.0 - 2.0_f64.sqrt(), 2.0, 2.0 + 2.0_f64.sqrt()])
+        {
             assert!((value - known).abs() < 1e-14, "{values:?}");
         }
     }

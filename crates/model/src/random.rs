@@ -15,7 +15,10 @@ pub(crate) struct Stream {
 impl Stream {
     /// The stream of `purpose` under `seed`.
     pub(crate) fn new(seed: u64, purpose: u64) -> Self {
-        let mut source = Pcg64::new(u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15, u128::from(purpose));
+        let mut source = Pcg64::new(
+            u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15,
+            u128::from(purpose),
+        );
         // Neighbouring seeds start alike; a few steps part them.
         for _ in 0..4 {
             source.next_u64();
@@ -113,7 +116,10 @@ mod tests {
         let mut stream = Stream::new(7, 1);
         let mut counts = [0_u32; 5];
         (0..50_000).for_each(|_| counts[stream.below(5)] += 1);
-        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| count.abs_diff(10_000) < 400),
+            "{counts:?}"
+        );
         assert_ne!(Stream::new(7, 1).uniform(), Stream::new(7, 2).uniform());
         assert_ne!(Stream::new(7, 1).uniform(), Stream::new(8, 1).uniform());
         assert_eq!(Stream::new(7, 1).uniform(), Stream::new(7, 1).uniform());
@@ -138,7 +144,10 @@ mod tests {
         for (count, time) in above.into_iter().zip(times) {
             let share = (-time).exp();
             let error = (share * (1.0 - share) / n).sqrt();
-            assert!((f64::from(count) / n - share).abs() <= 5.0 * error, "above {time}: {count}");
+            assert!(
+                (f64::from(count) / n - share).abs() <= 5.0 * error,
+                "above {time}: {count}"
+            );
         }
     }
 
@@ -146,7 +155,10 @@ mod tests {
     fn layers_have_one_area_and_close_at_the_top() {
         let Ziggurat { x, f } = &*ZIGGURAT;
         for layer in 1..LAYERS {
-            assert!((x[layer] * (f[layer + 1] - f[layer]) / AREA - 1.0).abs() < 1e-9, "layer {layer}");
+            assert!(
+                (x[layer] * (f[layer + 1] - f[layer]) / AREA - 1.0).abs() < 1e-9,
+                "layer {layer}"
+            );
         }
         assert!((x[0] * f[1] / AREA - 1.0).abs() < 1e-12 && x[LAYERS] == 0.0);
     }

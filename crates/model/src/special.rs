@@ -78,7 +78,8 @@ fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta_share(1.0 - x, b, a);
     }
-    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
+    let front =
+        (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp() / a;
     let fraction = continued_fraction(1.0, |i| {
         let m = f64::from(i / 2);
         let numerator = if i % 2 == 0 {
@@ -145,7 +146,10 @@ mod tests {
         }
         for a in [0.3, 1.9, 32.3, 400.0] {
             for p in [0.05, 0.5, 0.95, 0.99] {
-                assert!((gamma_p(a, gamma_quantile(a, p)) - p).abs() < 1e-12, "{a} {p}");
+                assert!(
+                    (gamma_p(a, gamma_quantile(a, p)) - p).abs() < 1e-12,
+                    "{a} {p}"
+                );
             }
         }
     }
@@ -153,7 +157,11 @@ mod tests {
     #[test]
     fn f_tails_are_those_of_the_tables() {
         // F(0.95; 1, 5) = 6.607891, F(0.95; 2, 10) = 4.102821, F(0.95; 5, 5) = 5.050329.
-        for (f, df1, df2) in [(6.607_891, 1.0, 5.0), (4.102_821, 2.0, 10.0), (5.050_329, 5.0, 5.0)] {
+        for (f, df1, df2) in [
+            (6.607_891, 1.0, 5.0),
+            (4.102_821, 2.0, 10.0),
+            (5.050_329, 5.0, 5.0),
+        ] {
             assert!((f_tail(f, df1, df2) - 0.05).abs() < 1e-7, "{f}");
         }
         assert!((f_tail(0.0, 3.0, 4.0) - 1.0).abs() < 1e-15);

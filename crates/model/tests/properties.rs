@@ -4,8 +4,13 @@ use proptest::prelude::*;
 use rookery_model::{
     Usl,
     consolidation::{Claim, fair_shares},
-    fit::{Bootstrap, Family, Observation, Observations, Options, Weights, fit_closed, fit_usl, judge},
-    queue::{Capacity, Class, Repairman, Station, asymptotic, balanced, exact_classes, linearizer, mva, schweitzer, solve},
+    fit::{
+        Bootstrap, Family, Observation, Observations, Options, Weights, fit_closed, fit_usl, judge,
+    },
+    queue::{
+        Capacity, Class, Repairman, Station, asymptotic, balanced, exact_classes, linearizer, mva,
+        schweitzer, solve,
+    },
 };
 
 fn demands() -> impl Strategy<Value = Vec<f64>> {
@@ -222,7 +227,10 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
     }
     for hits in covered.into_iter().chain([peaks, new_runs]) {
         let share = f64::from(hits) / f64::from(studies);
-        assert!((0.92..=0.975).contains(&share), "{covered:?} {peaks} {new_runs}");
+        assert!(
+            (0.92..=0.975).contains(&share),
+            "{covered:?} {peaks} {new_runs}"
+        );
     }
 }
 
@@ -234,15 +242,21 @@ fn runs_are_resampled_within_their_loads() {
         kappa: 0.001,
     };
     let mut state = 5;
-    let runs = [1.0, 4.0, 8.0, 16.0, 32.0].iter().flat_map(|n| [*n; 5]).map(|n| Observation {
-        n,
-        x: law.throughput(n) * (1.0 + 0.01 * noise(&mut state)),
-    });
+    let runs = [1.0, 4.0, 8.0, 16.0, 32.0]
+        .iter()
+        .flat_map(|n| [*n; 5])
+        .map(|n| Observation {
+            n,
+            x: law.throughput(n) * (1.0 + 0.01 * noise(&mut state)),
+        });
     let data = Observations::new(runs.collect()).expect("valid");
     let fit = fit_usl(&data, Family::Usl, Weights::Variance, None).expect("fits");
     let drawn = Bootstrap::of(&fit, &data, 500, 3).expect("draws");
     assert!(drawn.by_runs && drawn.draws == 500);
-    assert!(drawn.lambda.low < fit.law.lambda && fit.law.lambda < drawn.lambda.high, "{drawn:?}");
+    assert!(
+        drawn.lambda.low < fit.law.lambda && fit.law.lambda < drawn.lambda.high,
+        "{drawn:?}"
+    );
     assert!(drawn.kappa.low >= 0.0);
 }
 
@@ -262,9 +276,12 @@ fn intervals_of_the_closed_queue_cover_the_truth_too() {
             x: truth.throughput(n) * (1.0 + 0.03 * noise(&mut state)),
         });
         // Told the number of servers as its largest, the fit still tries the smaller ones.
-        let fit = fit_closed(&Observations::new(runs.to_vec()).expect("valid"), 0.0, 4).expect("fits");
+        let fit =
+            fit_closed(&Observations::new(runs.to_vec()).expect("valid"), 0.0, 4).expect("fits");
         let covers = |interval: Option<rookery_model::fit::Interval>, value: f64| {
-            u32::from(interval.is_some_and(|interval| interval.low <= value && value <= interval.high))
+            u32::from(
+                interval.is_some_and(|interval| interval.low <= value && value <= interval.high),
+            )
         };
         // The number of servers hardly shows, and the demand of one with it: the ceiling is what can be known.
         ceiling += covers(fit.ceiling, truth.ceiling());
@@ -272,10 +289,16 @@ fn intervals_of_the_closed_queue_cover_the_truth_too() {
         knee += covers(fit.knee, truth.knee());
         let found = fit.predict(40.0).expect("df");
         means += covers(Some(found.mean), truth.throughput(40.0));
-        new_runs += covers(Some(found.run), truth.throughput(40.0) * (1.0 + 0.03 * noise(&mut state)));
+        new_runs += covers(
+            Some(found.run),
+            truth.throughput(40.0) * (1.0 + 0.03 * noise(&mut state)),
+        );
     }
     for hits in [ceiling, knee, means, new_runs] {
-        assert!((372..=394).contains(&hits), "{ceiling} {knee} {means} {new_runs}");
+        assert!(
+            (372..=394).contains(&hits),
+            "{ceiling} {knee} {means} {new_runs}"
+        );
     }
     assert!(delay > 360, "{delay}");
 }

@@ -2,7 +2,10 @@
 
 use rookery_model::{
     Usl,
-    fit::{Exclusion, Family, Fitted, Judgement, Model, Observation, Observations, Options, Rule, Weights, fit_transform, fit_usl, judge},
+    fit::{
+        Exclusion, Family, Fitted, Judgement, Model, Observation, Observations, Options, Rule,
+        Weights, fit_transform, fit_usl, judge,
+    },
     queue::{Repairman, Station, solve},
 };
 
@@ -37,8 +40,9 @@ const RAY_TRACER: [(f64, f64); 11] = [
 /// MySQL on a Cisco server: queries per second against concurrency 1 to 32. Source: Schwartz, Practical Scalability Analysis with the Universal Scalability
 /// Law (2015); also in the tests of `usl4j`.
 const CISCO: [f64; 32] = [
-    955.16, 1878.91, 2688.01, 3548.68, 4315.54, 5130.43, 5931.37, 6531.08, 7219.8, 7867.61, 8278.71, 8646.7, 9047.84, 9426.55, 9645.37,
-    9897.24, 10097.6, 10240.5, 10532.39, 10798.52, 11151.43, 11518.63, 11806.0, 12089.37, 12075.41, 12177.29, 12211.41, 12158.93, 12155.27,
+    955.16, 1878.91, 2688.01, 3548.68, 4315.54, 5130.43, 5931.37, 6531.08, 7219.8, 7867.61,
+    8278.71, 8646.7, 9047.84, 9426.55, 9645.37, 9897.24, 10097.6, 10240.5, 10532.39, 10798.52,
+    11151.43, 11518.63, 11806.0, 12089.37, 12075.41, 12177.29, 12211.41, 12158.93, 12155.27,
     12118.04, 12140.4, 12074.39,
 ];
 
@@ -70,8 +74,16 @@ fn of(judgement: &Judgement, model: Model) -> &rookery_model::fit::Candidate {
 
 fn refused_by(judgement: &Judgement, model: Model) -> Vec<Rule> {
     let candidate = of(judgement, model);
-    assert!(candidate.refused(), "{model:?} is not refused: {:?}", candidate.findings);
-    candidate.findings.iter().map(|finding| finding.rule).collect()
+    assert!(
+        candidate.refused(),
+        "{model:?} is not refused: {:?}",
+        candidate.findings
+    );
+    candidate
+        .findings
+        .iter()
+        .map(|finding| finding.rule)
+        .collect()
 }
 
 fn chosen(judgement: &Judgement) -> Option<Model> {
@@ -111,7 +123,8 @@ fn the_ray_tracer_has_no_peak() {
     let runs = data(&RAY_TRACER);
     let judgement = judge(&runs, &Options::default());
     // R package `usl` 2.0, tests: 0.0578, 0.0000, 21.8488, with more digits elsewhere.
-    let Some(Fitted::Law(fit)) = judgement.choice().and_then(|choice| choice.fitted.as_ref()) else {
+    let Some(Fitted::Law(fit)) = judgement.choice().and_then(|choice| choice.fitted.as_ref())
+    else {
         panic!("{judgement:?}")
     };
     assert_eq!(chosen(&judgement), Some(Model::Amdahl));
@@ -122,14 +135,20 @@ fn the_ray_tracer_has_no_peak() {
     let found = fit_transform(&runs).expect("load 1 was run");
     rounds_to("sigma", found.law.sigma, 0.0500, 5e-5);
     rounds_to("kappa", found.law.kappa, 4.7e-6, 5e-8);
-    rounds_to("peak", found.law.peak().expect("kappa > 0").n.floor(), 449.0, 0.0);
+    rounds_to(
+        "peak",
+        found.law.peak().expect("kappa > 0").n.floor(),
+        449.0,
+        0.0,
+    );
 }
 
 #[test]
 fn cisco_as_in_the_book() {
     let judgement = judge(&cisco(), &Options::default());
     assert_eq!(chosen(&judgement), Some(Model::Usl));
-    let Some(Fitted::Law(fit)) = judgement.choice().and_then(|choice| choice.fitted.as_ref()) else {
+    let Some(Fitted::Law(fit)) = judgement.choice().and_then(|choice| choice.fitted.as_ref())
+    else {
         panic!("{judgement:?}")
     };
     // The book's own search ended a little earlier: its last digits are not those of the minimum.
@@ -138,7 +157,12 @@ fn cisco_as_in_the_book() {
     rounds_to("lambda", fit.law.lambda, 995.648_6, 1e-3);
     let peak = fit.law.peak().expect("a peak");
     assert_eq!(peak.n.floor(), 35.0);
-    rounds_to("throughput there", fit.law.throughput(35.0), 12_341.745_4, 5e-3);
+    rounds_to(
+        "throughput there",
+        fit.law.throughput(35.0),
+        12_341.745_4,
+        5e-3,
+    );
     assert!(
         judgement.worse_than_naive(),
         "the last value was 0.5 % off, which the report must tell"
@@ -156,17 +180,28 @@ fn published_exact_laws_come_back_by_every_method() {
         (8.0, 3.5398),
         (10.0, 3.3557),
     ]);
-    let free = fit_usl(&runs, Family::Usl, Weights::Equal, None).expect("fits").law;
-    let held = fit_usl(&runs, Family::Usl, Weights::Equal, Some(1.0)).expect("fits").law;
+    let free = fit_usl(&runs, Family::Usl, Weights::Equal, None)
+        .expect("fits")
+        .law;
+    let held = fit_usl(&runs, Family::Usl, Weights::Equal, Some(1.0))
+        .expect("fits")
+        .law;
     let transformed = fit_transform(&runs).expect("load 1").law;
-    for Usl { lambda, sigma, kappa } in [free, held, transformed] {
+    for Usl {
+        lambda,
+        sigma,
+        kappa,
+    } in [free, held, transformed]
+    {
         rounds_to("sigma", sigma, 0.02, 5e-5);
         rounds_to("kappa", kappa, 0.02, 5e-5);
         rounds_to("lambda", lambda, 1.0, 5e-4);
     }
     // README of `usl4j`: a synthetic server, sigma 0.00855 and kappa 3.0e-5 from lambda 4227.
     let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-    let rates = [4227.0, 8382.0, 16_479.0, 31_856.0, 59_564.0, 104_462.0, 162_985.0];
+    let rates = [
+        4227.0, 8382.0, 16_479.0, 31_856.0, 59_564.0, 104_462.0, 162_985.0,
+    ];
     let law = fit_usl(
         &data(&loads.into_iter().zip(rates).collect::<Vec<_>>()),
         Family::Usl,
@@ -202,7 +237,8 @@ fn closed_queues_beat_laws_that_fall() {
         assert_eq!(chosen(&judgement), Some(Model::Closed), "{pairs:?}");
     }
     let judgement = judge(&data(&exact), &Options::default());
-    let Some(Fitted::Closed(fit)) = judgement.choice().and_then(|choice| choice.fitted.as_ref()) else {
+    let Some(Fitted::Closed(fit)) = judgement.choice().and_then(|choice| choice.fitted.as_ref())
+    else {
         panic!("{judgement:?}")
     };
     assert!(
@@ -211,19 +247,38 @@ fn closed_queues_beat_laws_that_fall() {
     );
     assert_eq!(fit.model.servers, 1);
     let found = fit.predict(400.0).expect("intervals");
-    assert!((found.x - 100.0).abs() < 1e-3 && found.run.low <= found.mean.low && found.mean.high <= found.run.high);
+    assert!(
+        (found.x - 100.0).abs() < 1e-3
+            && found.run.low <= found.mean.low
+            && found.mean.high <= found.run.high
+    );
 }
 
 #[test]
 fn what_data_cannot_carry_is_refused_by_rule() {
     let judged = |pairs: &[(f64, f64)]| judge(&data(pairs), &Options::default());
-    let rules = |judgement: &Judgement| -> Vec<Rule> { judgement.findings.iter().map(|finding| finding.rule).collect() };
+    let rules = |judgement: &Judgement| -> Vec<Rule> {
+        judgement
+            .findings
+            .iter()
+            .map(|finding| finding.rule)
+            .collect()
+    };
     // F1: four loads carry Amdahl's law and no more; two a straight line; one nothing.
     let few = judged(&[(1.0, 100.0), (2.0, 180.0), (8.0, 500.0), (16.0, 650.0)]);
-    assert!(refused_by(&few, Model::Usl).contains(&Rule::FewLoads) && !of(&few, Model::Amdahl).refused());
-    assert_eq!(chosen(&judged(&[(1.0, 100.0), (2.0, 199.0)])), Some(Model::Linear));
+    assert!(
+        refused_by(&few, Model::Usl).contains(&Rule::FewLoads)
+            && !of(&few, Model::Amdahl).refused()
+    );
+    assert_eq!(
+        chosen(&judged(&[(1.0, 100.0), (2.0, 199.0)])),
+        Some(Model::Linear)
+    );
     let single = judged(&[(4.0, 100.0), (4.0, 101.0)]);
-    assert_eq!((chosen(&single), refused_by(&single, Model::Linear)), (None, vec![Rule::FewLoads]));
+    assert_eq!(
+        (chosen(&single), refused_by(&single, Model::Linear)),
+        (None, vec![Rule::FewLoads])
+    );
     // F2: the loads lie too near together.
     let narrow = judged(&[
         (10.0, 100.0),
@@ -238,14 +293,35 @@ fn what_data_cannot_carry_is_refused_by_rule() {
     }
     // F3 and F12: where the unit cannot be seen.
     assert!(rules(&narrow).contains(&Rule::NoUnit));
-    let busy = [(0.4, 39.0), (0.9, 88.0), (2.0, 170.0), (4.0, 290.0), (8.0, 440.0), (12.0, 520.0)];
+    let busy = [
+        (0.4, 39.0),
+        (0.9, 88.0),
+        (2.0, 170.0),
+        (4.0, 290.0),
+        (8.0, 440.0),
+        (12.0, 520.0),
+    ];
     assert!(rules(&judged(&busy)).contains(&Rule::BelowOne));
     // F4: nothing bends.
-    let straight = judged(&[(1.0, 10.0), (2.0, 20.1), (4.0, 39.9), (8.0, 80.2), (16.0, 159.9), (32.0, 320.3)]);
+    let straight = judged(&[
+        (1.0, 10.0),
+        (2.0, 20.1),
+        (4.0, 39.9),
+        (8.0, 80.2),
+        (16.0, 159.9),
+        (32.0, 320.3),
+    ]);
     assert_eq!(chosen(&straight), Some(Model::Linear));
     assert!(refused_by(&straight, Model::Usl).contains(&Rule::NoCurvature));
     // F8: more than linear.
-    let growing = judged(&[(1.0, 10.0), (2.0, 24.0), (4.0, 60.0), (8.0, 110.0), (16.0, 190.0), (32.0, 300.0)]);
+    let growing = judged(&[
+        (1.0, 10.0),
+        (2.0, 24.0),
+        (4.0, 60.0),
+        (8.0, 110.0),
+        (16.0, 190.0),
+        (32.0, 300.0),
+    ]);
     assert!(refused_by(&growing, Model::Usl).contains(&Rule::Superlinear));
     // F9: two curves in one, as after a change of the setting in the middle.
     let broken = judged(&[
@@ -258,9 +334,15 @@ fn what_data_cannot_carry_is_refused_by_rule() {
         (64.0, 2500.0),
         (128.0, 900.0),
     ]);
-    let findings = broken.candidates.iter().flat_map(|candidate| &candidate.findings);
+    let findings = broken
+        .candidates
+        .iter()
+        .flat_map(|candidate| &candidate.findings);
     assert!(
-        findings.filter(|finding| finding.rule == Rule::LackOfFit).count() >= 3,
+        findings
+            .filter(|finding| finding.rule == Rule::LackOfFit)
+            .count()
+            >= 3,
         "{broken:?}"
     );
 }
@@ -277,7 +359,10 @@ fn peaks_beyond_the_loads_are_named_only_when_near() {
             0.75 * largest,
             largest,
         ];
-        judge(&data(&loads.map(|n| (n, law.throughput(n)))), &Options::default())
+        judge(
+            &data(&loads.map(|n| (n, law.throughput(n)))),
+            &Options::default(),
+        )
     };
     // A peak at 100.
     let law = Usl {
@@ -285,18 +370,36 @@ fn peaks_beyond_the_loads_are_named_only_when_near() {
         sigma: 0.02,
         kappa: 9.8e-5,
     };
-    let rules = |judgement: &Judgement| -> Vec<Rule> { of(judgement, Model::Usl).findings.iter().map(|finding| finding.rule).collect() };
+    let rules = |judgement: &Judgement| -> Vec<Rule> {
+        of(judgement, Model::Usl)
+            .findings
+            .iter()
+            .map(|finding| finding.rule)
+            .collect()
+    };
     assert!(!rules(&runs(law, 160.0)).contains(&Rule::PeakExtrapolated));
     assert!(rules(&runs(law, 80.0)).contains(&Rule::PeakExtrapolated));
     assert!(rules(&runs(law, 32.0)).contains(&Rule::PeakFar));
     let judgement = runs(law, 80.0);
     assert!(judgement.refuse_prediction(160.0).is_none());
-    assert_eq!(judgement.refuse_prediction(161.0).map(|finding| finding.rule), Some(Rule::Beyond));
+    assert_eq!(
+        judgement
+            .refuse_prediction(161.0)
+            .map(|finding| finding.rule),
+        Some(Rule::Beyond)
+    );
 }
 
 #[test]
 fn ceilings_and_runs_that_do_not_count_are_told() {
-    let flat = [(1.0, 50.0), (2.0, 98.0), (4.0, 180.0), (8.0, 250.0), (16.0, 252.0), (32.0, 249.0)];
+    let flat = [
+        (1.0, 50.0),
+        (2.0, 98.0),
+        (4.0, 180.0),
+        (8.0, 250.0),
+        (16.0, 252.0),
+        (32.0, 249.0),
+    ];
     let text = |busiest: Option<f64>| {
         let options = Options {
             busiest,
@@ -323,7 +426,9 @@ fn ceilings_and_runs_that_do_not_count_are_told() {
     F11 3 runs do not count: driver bound (at 64, 96); errors (at 4)
     ");
     assert!(text(Some(0.97)).contains("a resource is at 97 %: a ceiling"));
-    assert!(text(Some(0.4)).contains("the busiest resource is at 40 %: something unmeasured limits"));
+    assert!(
+        text(Some(0.4)).contains("the busiest resource is at 40 %: something unmeasured limits")
+    );
 }
 
 /// F7: parameters that hang together. Loads from 1000 on show the ceiling of Amdahl's law and nothing of one unit.
@@ -335,11 +440,18 @@ fn parameters_that_hang_together_are_told() {
         kappa: 0.0,
     };
     let loads = [1000.0, 1500.0, 2000.0, 3000.0, 4500.0, 6000.0];
-    let judgement = judge(&data(&loads.map(|n| (n, law.throughput(n)))), &Options::default());
+    let judgement = judge(
+        &data(&loads.map(|n| (n, law.throughput(n)))),
+        &Options::default(),
+    );
     let Some(Fitted::Law(fit)) = &of(&judgement, Model::Amdahl).fitted else {
         panic!("{judgement:?}")
     };
     assert!(fit.condition > 100.0, "{}", fit.condition);
-    let rules: Vec<Rule> = of(&judgement, Model::Amdahl).findings.iter().map(|finding| finding.rule).collect();
+    let rules: Vec<Rule> = of(&judgement, Model::Amdahl)
+        .findings
+        .iter()
+        .map(|finding| finding.rule)
+        .collect();
     assert!(rules.contains(&Rule::IllConditioned), "{rules:?}");
 }

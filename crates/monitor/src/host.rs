@@ -51,14 +51,28 @@ fn parse_disks(text: &str) -> Option<IoUsage> {
     let mut found: Vec<(&str, IoUsage)> = Vec::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let [_, _, name, reads, _, read_sectors, _, writes, _, written_sectors, ..] = fields[..] else {
+        let [
+            _,
+            _,
+            name,
+            reads,
+            _,
+            read_sectors,
+            _,
+            writes,
+            _,
+            written_sectors,
+            ..,
+        ] = fields[..]
+        else {
             continue;
         };
         let numbers: Option<Vec<u64>> = [reads, writes, read_sectors, written_sectors]
             .iter()
             .map(|field| field.parse().ok())
             .collect();
-        let (Some(numbers), false) = (numbers, MADE_UP.iter().any(|kind| name.starts_with(kind))) else {
+        let (Some(numbers), false) = (numbers, MADE_UP.iter().any(|kind| name.starts_with(kind)))
+        else {
             continue;
         };
         let usage = IoUsage {
@@ -72,12 +86,15 @@ fn parse_disks(text: &str) -> Option<IoUsage> {
             found.push((name, usage));
         }
     }
-    found.into_iter().map(|(_, usage)| usage).reduce(|sum, next| IoUsage {
-        reads: sum.reads.saturating_add(next.reads),
-        writes: sum.writes.saturating_add(next.writes),
-        read_bytes: sum.read_bytes.saturating_add(next.read_bytes),
-        written_bytes: sum.written_bytes.saturating_add(next.written_bytes),
-    })
+    found
+        .into_iter()
+        .map(|(_, usage)| usage)
+        .reduce(|sum, next| IoUsage {
+            reads: sum.reads.saturating_add(next.reads),
+            writes: sum.writes.saturating_add(next.writes),
+            read_bytes: sum.read_bytes.saturating_add(next.read_bytes),
+            written_bytes: sum.written_bytes.saturating_add(next.written_bytes),
+        })
 }
 
 /// Kept open; only its beginning is read, since `/proc/stat` grows with the CPUs and interrupts.

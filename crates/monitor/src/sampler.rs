@@ -29,7 +29,12 @@ impl Sampler {
     ///
     /// # Errors
     /// When the thread cannot be made or the CPUs not be used.
-    pub fn start(subjects: Vec<(String, UsageProbe)>, origin: Instant, interval: Duration, cpus: &[u32]) -> io::Result<Self> {
+    pub fn start(
+        subjects: Vec<(String, UsageProbe)>,
+        origin: Instant,
+        interval: Duration,
+        cpus: &[u32],
+    ) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let (report, ready) = channel();
         let mut mask = CpuSet::new();
@@ -42,7 +47,11 @@ impl Sampler {
         }
         let pinned = !cpus.is_empty();
         let body = move || {
-            let placed = if pinned { sched_setaffinity(None, &mask) } else { Ok(()) };
+            let placed = if pinned {
+                sched_setaffinity(None, &mask)
+            } else {
+                Ok(())
+            };
             let go = placed.is_ok();
             let _ = report.send(placed);
             if go {
@@ -52,7 +61,9 @@ impl Sampler {
             }
         };
         let thread = Builder::new().name("sampler".to_owned()).spawn(body)?;
-        ready.recv().map_err(|_| io::Error::other("the sampling thread ended at once"))??;
+        ready
+            .recv()
+            .map_err(|_| io::Error::other("the sampling thread ended at once"))??;
         Ok(Self { stop, thread })
     }
 
@@ -89,7 +100,10 @@ impl Subject {
             at_s,
             cpu_cores: cpu_s / span.as_secs_f64(),
             memory_bytes: usage.memory_bytes,
-            io: before.io.zip(usage.io).map(|(before, now)| rates(before, now, span.as_secs_f64())),
+            io: before
+                .io
+                .zip(usage.io)
+                .map(|(before, now)| rates(before, now, span.as_secs_f64())),
             parts: before
                 .split
                 .zip(usage.split)
@@ -120,10 +134,19 @@ fn parts(before: CpuSplit, now: CpuSplit, seconds: f64) -> CpuParts {
     }
 }
 
-fn sample(subjects: Vec<(String, UsageProbe)>, origin: Instant, interval: Duration, stopped: &Receiver<()>) -> Vec<ResourceSample> {
+fn sample(
+    subjects: Vec<(String, UsageProbe)>,
+    origin: Instant,
+    interval: Duration,
+    stopped: &Receiver<()>,
+) -> Vec<ResourceSample> {
     let mut subjects: Vec<Subject> = subjects
         .into_iter()
-        .map(|(name, probe)| Subject { name, probe, last: None })
+        .map(|(name, probe)| Subject {
+            name,
+            probe,
+            last: None,
+        })
         .collect();
     let mut samples = Vec::new();
     loop {
@@ -132,7 +155,9 @@ fn sample(subjects: Vec<(String, UsageProbe)>, origin: Instant, interval: Durati
         }
         let now = Instant::now();
         let wait = next_deadline(now, origin, interval).saturating_duration_since(now);
-        if !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout)) || samples.len() >= MAX_SAMPLES {
+        if !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout))
+            || samples.len() >= MAX_SAMPLES
+        {
             return samples;
         }
     }
@@ -200,29 +225,49 @@ mod tests {
             })
         });
         let origin = Instant::now() + Duration::from_secs(3600);
-        let sampler = Sampler::start(vec![("g1".into(), probe)], origin, Duration::ZERO, &[]).expect("started");
+        let sampler = Sampler::start(vec![("g1".into(), probe)], origin, Duration::ZERO, &[])
+            .expect("started");
         while readings.load(Ordering::Relaxed) < 5 {
             std::thread::yield_now();
         }
         let samples = sampler.stop();
         assert_eq!(samples.len(), 2, "{samples:?}");
+        assert!(samples.iter().all(|sample| sample.subject == "g1"
+            && sample.memory_bytes == 7
+            && sample.cpu_cores > 0.0
+            && sample.at_s < 0.0));
+        // Ten reads for each second of CPU time.
+        let io =
+            |sample: &ResourceSample| sample.io.expect("counted").reads_per_s / sample.cpu_cores;
         assert!(
             samples
                 .iter()
-                .all(|sample| sample.subject == "g1" && sample.memory_bytes == 7 && sample.cpu_cores > 0.0 && sample.at_s < 0.0)
+                .all(|sample| (io(sample) - 10.0).abs() < 1e-6),
+            "{samples:?}"
         );
-        // Ten reads for each second of CPU time.
-        let io = |sample: &ResourceSample| sample.io.expect("counted").reads_per_s / sample.cpu_cores;
-        assert!(samples.iter().all(|sample| (io(sample) - 10.0).abs() < 1e-6), "{samples:?}");
         let shares = |sample: &ResourceSample| {
             let parts = sample.parts.expect("told");
-            [parts.user, parts.system, parts.guest, parts.emulator].map(|part| (100.0 * part / sample.cpu_cores).round())
+            [parts.user, parts.system, parts.guest, parts.emulator]
+                .map(|part| (100.0 * part / sample.cpu_cores).round())
         };
-        assert!(samples.iter().all(|sample| shares(sample) == [0.0, 0.0, 75.0, 25.0]), "{samples:?}");
+        assert!(
+            samples
+                .iter()
+                .all(|sample| shares(sample) == [0.0, 0.0, 75.0, 25.0]),
+            "{samples:?}"
+        );
     }
 
     #[test]
     fn cpus_that_do_not_exist_are_refused() {
-        assert!(Sampler::start(Vec::new(), Instant::now(), Duration::from_secs(1), &[1_000_000]).is_err());
+        assert!(
+            Sampler::start(
+                Vec::new(),
+                Instant::now(),
+                Duration::from_secs(1),
+                &[1_000_000]
+            )
+            .is_err()
+        );
     }
 }

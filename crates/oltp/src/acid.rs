@@ -110,12 +110,21 @@ impl Acid {
                 (true, false) => "expected",
                 (false, _) => "DEVIATION",
             };
-            text += &format!("  {:>2}  {outcome:<9}  {:<32}  {}\n", row.number, row.seen.words(), row.test);
+            text += &format!(
+                "  {:>2}  {outcome:<9}  {:<32}  {}\n",
+                row.number,
+                row.seen.words(),
+                row.test
+            );
             if !row.as_expected() {
                 text += &format!("                 instead of: {}\n", row.expected.words());
             }
         }
-        if self.rows.iter().any(|row| row.as_expected() && !row.isolated) {
+        if self
+            .rows
+            .iter()
+            .any(|row| row.as_expected() && !row.isolated)
+        {
             text += "  expected: this level does not keep that apart, and the workload does not need it\n";
         }
         text
@@ -250,11 +259,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Lab {
     async fn open(target: &Target, isolation: Isolation) -> Result<Self, OltpError> {
-        let (mut one, two) = (Desk::open(target, isolation).await?, Desk::open(target, isolation).await?);
+        let (mut one, two) = (
+            Desk::open(target, isolation).await?,
+            Desk::open(target, isolation).await?,
+        );
         let (population, _): (Population, _) = read_meta(one.database(), target).await?;
         let least = 5;
-        if population.scale.rows(rookery_workload::orderentry::Table::Item) < least {
-            return Err(OltpError::Setting(format!("the tests need at least {least} items")));
+        if population
+            .scale
+            .rows(rookery_workload::orderentry::Table::Item)
+            < least
+        {
+            return Err(OltpError::Setting(format!(
+                "the tests need at least {least} items"
+            )));
         }
         let dialect = one.dialect();
         let name = match dialect.read_isolation() {
@@ -263,8 +281,12 @@ impl Lab {
         };
         // Servers that do not know the switch do not refuse.
         let strict = dialect.is_mysql_like() && {
-            let shown = one.row("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").await?;
-            shown.get(1).is_some_and(|value| value.as_deref() == Some("ON"))
+            let shown = one
+                .row("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'")
+                .await?;
+            shown
+                .get(1)
+                .is_some_and(|value| value.as_deref() == Some("ON"))
         };
         let level = Level::of(dialect, &name, strict);
         Ok(Self {
@@ -292,7 +314,10 @@ mod tests {
         ] {
             for number in 1..=6 {
                 let expected = level.expected(number);
-                assert!(matches!(expected, Seen::Old | Seen::Waited | Seen::Retried), "{level:?} {number}");
+                assert!(
+                    matches!(expected, Seen::Old | Seen::Waited | Seen::Retried),
+                    "{level:?} {number}"
+                );
             }
         }
     }
@@ -304,13 +329,27 @@ mod tests {
             (Dialect::Mariadb, "REPEATABLE-READ", true, Level::StrictGaps),
             (Dialect::Mysql, "READ-COMMITTED", false, Level::Statement),
             (Dialect::Mariadb, "SERIALIZABLE", true, Level::Locks),
-            (Dialect::Postgresql, "read committed", false, Level::Statement),
-            (Dialect::Postgresql, "repeatable read", false, Level::Snapshot),
+            (
+                Dialect::Postgresql,
+                "read committed",
+                false,
+                Level::Statement,
+            ),
+            (
+                Dialect::Postgresql,
+                "repeatable read",
+                false,
+                Level::Snapshot,
+            ),
             (Dialect::Postgresql, "serializable", false, Level::Snapshot),
             (Dialect::Sqlite, "serializable", false, Level::OneWriter),
         ];
         for (dialect, name, strict, level) in cases {
-            assert_eq!(Level::of(dialect, name, strict), level, "{dialect:?} {name}");
+            assert_eq!(
+                Level::of(dialect, name, strict),
+                level,
+                "{dialect:?} {name}"
+            );
         }
     }
 
@@ -326,7 +365,10 @@ mod tests {
         let found = Acid {
             version: "a server".to_owned(),
             isolation: "read committed".to_owned(),
-            rows: vec![row(6, Seen::Wrong, Seen::Waited, false), row(7, Seen::New, Seen::New, false)],
+            rows: vec![
+                row(6, Seen::Wrong, Seen::Waited, false),
+                row(7, Seen::New, Seen::New, false),
+            ],
         };
         assert_eq!(
             found.table(),
@@ -343,13 +385,19 @@ mod tests {
         assert_eq!(of(Level::Statement), [Seen::New; 3]);
         assert_eq!(of(Level::Snapshot), [Seen::Old; 3]);
         assert_eq!(of(Level::Gaps), [Seen::Old, Seen::HeldUp, Seen::Old]);
-        assert_eq!(of(Level::OneWriter), [Seen::HeldUp, Seen::HeldUp, Seen::Old]);
+        assert_eq!(
+            of(Level::OneWriter),
+            [Seen::HeldUp, Seen::HeldUp, Seen::Old]
+        );
     }
 
     #[test]
     fn nobody_is_watched_for_longer_than_sqlite_lets_it_wait() {
         for number in 1..=11 {
-            assert!(Level::OneWriter.watch(number) < sqlite::LOCK_PATIENCE, "{number}");
+            assert!(
+                Level::OneWriter.watch(number) < sqlite::LOCK_PATIENCE,
+                "{number}"
+            );
         }
     }
 }

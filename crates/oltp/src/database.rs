@@ -4,7 +4,9 @@ use mysql_async::{Conn, prelude::Queryable as _};
 use rookery_workload::orderentry::Dialect;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use crate::{ClientError, OltpError, Target, error::shortened, mysql, postgres, sqlite, target::Protocol};
+use crate::{
+    ClientError, OltpError, Target, error::shortened, mysql, postgres, sqlite, target::Protocol,
+};
 
 /// A row as text; `None` is null.
 pub(crate) type TextRow = Vec<Option<String>>;
@@ -55,7 +57,12 @@ impl Database {
                     version: String::new(),
                 };
                 let rows = database.rows("SHOW server_version").await?;
-                let version = rows.into_iter().flatten().next().flatten().unwrap_or_default();
+                let version = rows
+                    .into_iter()
+                    .flatten()
+                    .next()
+                    .flatten()
+                    .unwrap_or_default();
                 database.version = format!("PostgreSQL {version}");
                 Ok(database)
             }
@@ -98,7 +105,10 @@ impl Database {
     pub async fn execute(&mut self, statement: &str) -> Result<(), OltpError> {
         let done = match &mut self.client {
             AnyClient::Mysql(conn) => conn.query_drop(statement).await.map_err(ClientError::from),
-            AnyClient::Postgres(client) => client.batch_execute(statement).await.map_err(ClientError::from),
+            AnyClient::Postgres(client) => client
+                .batch_execute(statement)
+                .await
+                .map_err(ClientError::from),
             AnyClient::Sqlite(connection) => connection.rows(statement).await.map(drop),
             #[cfg(feature = "odbc")]
             AnyClient::Odbc(connection) => connection.rows(statement).await.map(drop),
@@ -136,13 +146,20 @@ async fn mysql_rows(conn: &mut Conn, query: &str) -> Result<Vec<TextRow>, Client
         mysql_async::Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         other => Some(other.as_sql(true)),
     };
-    Ok(rows.into_iter().map(|row| row.unwrap().into_iter().map(text).collect()).collect())
+    Ok(rows
+        .into_iter()
+        .map(|row| row.unwrap().into_iter().map(text).collect())
+        .collect())
 }
 
 async fn postgres_rows(client: &Client, query: &str) -> Result<Vec<TextRow>, ClientError> {
     let messages = client.simple_query(query).await?;
     let rows = messages.into_iter().filter_map(|message| match message {
-        SimpleQueryMessage::Row(row) => Some((0..row.len()).map(|index| row.get(index).map(str::to_owned)).collect()),
+        SimpleQueryMessage::Row(row) => Some(
+            (0..row.len())
+                .map(|index| row.get(index).map(str::to_owned))
+                .collect(),
+        ),
         _ => None,
     });
     Ok(rows.collect())

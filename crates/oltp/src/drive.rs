@@ -101,7 +101,11 @@ impl Report {
 ///
 /// # Errors
 /// When there is no way to the database or none back, it is not loaded, or a transaction meets what it must not meet.
-pub fn drive(target: &Target, options: &DriveOptions, stop: &AtomicBool) -> Result<Report, OltpError> {
+pub fn drive(
+    target: &Target,
+    options: &DriveOptions,
+    stop: &AtomicBool,
+) -> Result<Report, OltpError> {
     drive_and_tell(target, options, stop, &|_| {})
 }
 
@@ -115,7 +119,10 @@ pub fn drive_and_tell(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report, OltpError> {
-    options.pacing.checked().map_err(|error| OltpError::Setting(error.to_string()))?;
+    options
+        .pacing
+        .checked()
+        .map_err(|error| OltpError::Setting(error.to_string()))?;
     let runtime = runtime()?;
     let before = runtime.block_on(look(target, options))?;
     let config = options.trial(target, before.population);
@@ -176,7 +183,11 @@ impl DriveOptions {
             }],
             threads: Threads::Free(self.threads.min(self.terminals as usize)),
             network: None,
-            pacing: if load == Load::Closed { self.pacing } else { Pacing::None },
+            pacing: if load == Load::Closed {
+                self.pacing
+            } else {
+                Pacing::None
+            },
             load,
             phases: Phases {
                 ramp_up: Duration::ZERO,
@@ -199,13 +210,19 @@ impl DriveOptions {
 }
 
 /// Asks again while no server answers or it is only starting up, as long as the patience lasts.
-fn again<T>(patience: Duration, stop: &AtomicBool, mut ask: impl FnMut() -> Result<T, OltpError>) -> Result<T, OltpError> {
+fn again<T>(
+    patience: Duration,
+    stop: &AtomicBool,
+    mut ask: impl FnMut() -> Result<T, OltpError>,
+) -> Result<T, OltpError> {
     let until = Instant::now() + patience;
     loop {
         match ask() {
-            Err(OltpError::NoServer { .. } | OltpError::Connect { .. } | OltpError::Statement { .. })
-                if Instant::now() < until && !stop.load(Ordering::Relaxed) =>
-            {
+            Err(
+                OltpError::NoServer { .. }
+                | OltpError::Connect { .. }
+                | OltpError::Statement { .. },
+            ) if Instant::now() < until && !stop.load(Ordering::Relaxed) => {
                 sleep(AGAIN);
             }
             other => return other,
@@ -238,7 +255,13 @@ async fn look(target: &Target, options: &DriveOptions) -> Result<Before, OltpErr
         database.execute(&statement).await?;
     }
     let isolation = match dialect.read_isolation() {
-        Some(query) => database.rows(query).await?.into_iter().flatten().next().flatten(),
+        Some(query) => database
+            .rows(query)
+            .await?
+            .into_iter()
+            .flatten()
+            .next()
+            .flatten(),
         None => None,
     };
     Ok(Before {

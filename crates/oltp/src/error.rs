@@ -32,7 +32,9 @@ pub enum OltpError {
         address: IpAddr,
     },
     /// Nothing answers there.
-    #[error("no database server answers at {target}: {why}\n  mend: start the server, or correct the address")]
+    #[error(
+        "no database server answers at {target}: {why}\n  mend: start the server, or correct the address"
+    )]
     NoServer {
         /// The target.
         target: String,
@@ -40,7 +42,9 @@ pub enum OltpError {
         why: String,
     },
     /// A wrong name or password.
-    #[error("{target} refuses the user: {why}\n  mend: correct user and password in the target, or grant the user access to the database")]
+    #[error(
+        "{target} refuses the user: {why}\n  mend: correct user and password in the target, or grant the user access to the database"
+    )]
     Account {
         /// The target.
         target: String,
@@ -48,7 +52,9 @@ pub enum OltpError {
         why: String,
     },
     /// A database that does not exist.
-    #[error("{target} has no such database: {why}\n  mend: create it (CREATE DATABASE {database}), then load it")]
+    #[error(
+        "{target} has no such database: {why}\n  mend: create it (CREATE DATABASE {database}), then load it"
+    )]
     NoDatabase {
         /// The target.
         target: String,
@@ -74,7 +80,9 @@ pub enum OltpError {
         why: ClientError,
     },
     /// A database without the workload's tables.
-    #[error("{target} holds no order-entry data\n  mend: load it: rookery load orderentry --target URL --warehouses N")]
+    #[error(
+        "{target} holds no order-entry data\n  mend: load it: rookery load orderentry --target URL --warehouses N"
+    )]
     NotLoaded {
         /// The target.
         target: String,
@@ -145,7 +153,9 @@ pub enum OltpError {
         why: Bug,
     },
     /// The server refused a statement of a transaction.
-    #[error("the database refused a {transaction}: {why}\n  mend: rookery verify orderentry says whether the database is sound")]
+    #[error(
+        "the database refused a {transaction}: {why}\n  mend: rookery verify orderentry says whether the database is sound"
+    )]
     Refused {
         /// The transaction.
         transaction: &'static str,
@@ -211,7 +221,10 @@ fn numbers(state: &str, code: i64) -> String {
 
 fn in_words_mysql(error: &mysql_async::Error) -> String {
     match error {
-        mysql_async::Error::Server(server) => format!("{} (error {}, SQLSTATE {})", server.message, server.code, server.state),
+        mysql_async::Error::Server(server) => format!(
+            "{} (error {}, SQLSTATE {})",
+            server.message, server.code, server.state
+        ),
         other => other.to_string(),
     }
 }
@@ -228,7 +241,9 @@ impl ClientError {
     /// SQLSTATE and the server's own number; 0 where it has none, nothing when the server said nothing.
     pub(crate) fn code(&self) -> Option<(&str, i64)> {
         match self {
-            Self::Mysql(mysql_async::Error::Server(server)) => Some((&server.state, i64::from(server.code))),
+            Self::Mysql(mysql_async::Error::Server(server)) => {
+                Some((&server.state, i64::from(server.code)))
+            }
             Self::Postgres(error) => error.code().map(|code| (code.code(), 0)),
             Self::Sqlite(error) => error.code().map(|code| ("", code)),
             Self::Server { state, code, .. } => Some((state, *code)),
@@ -242,7 +257,10 @@ impl ClientError {
             Self::Sqlite(error) => error.has_no_table(),
             // SQLite's driver has no code of its own for it.
             Self::Server { message, .. } if message.contains("no such table") => true,
-            _ => matches!(self.code(), Some((_, 1146) | ("42P01" | "42S02" | "42704", _))),
+            _ => matches!(
+                self.code(),
+                Some((_, 1146) | ("42P01" | "42S02" | "42704", _))
+            ),
         }
     }
 
@@ -256,16 +274,26 @@ impl ClientError {
                 mysql_async::Error::Io(_) => true,
                 mysql_async::Error::Driver(driver) => matches!(
                     driver,
-                    mysql_async::DriverError::ConnectionClosed | mysql_async::DriverError::PoolDisconnected
+                    mysql_async::DriverError::ConnectionClosed
+                        | mysql_async::DriverError::PoolDisconnected
                 ),
                 _ => false,
             },
-            Self::Postgres(error) => error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>()),
+            Self::Postgres(error) => {
+                error.is_closed()
+                    || error
+                        .source()
+                        .is_some_and(|source| source.is::<io::Error>())
+            }
             Self::Io(_) | Self::Timeout(_) => true,
             Self::Server { .. } | Self::Session(_) => false,
             Self::Sqlite(_) | Self::Wire(_) => false,
         };
-        if lost { ErrorClass::ConnectionLost } else { ErrorClass::Bug }
+        if lost {
+            ErrorClass::ConnectionLost
+        } else {
+            ErrorClass::Bug
+        }
     }
 }
 

@@ -86,7 +86,12 @@ pub struct Loaded {
 /// # Errors
 /// When there is no way to the database, it already holds such tables, or rows do not arrive. What was loaded until then stays there, without
 /// its `oe_meta`, and is refused by everything but another load with `overwrite`.
-pub fn load(target: &Target, options: &LoadOptions, stop: &AtomicBool, progress: &(dyn Fn(Progress) + Sync)) -> Result<Loaded, OltpError> {
+pub fn load(
+    target: &Target,
+    options: &LoadOptions,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Loaded, OltpError> {
     let runtime = runtime()?;
     let work = Work {
         parts: Mutex::new(Box::new(Part::all(&options.population))),
@@ -106,7 +111,10 @@ pub fn load(target: &Target, options: &LoadOptions, stop: &AtomicBool, progress:
         runtime.block_on(async { finish(&mut Database::connect(target).await?, options).await })?;
         (streaming, began.elapsed())
     };
-    let sent = work.total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let sent = work
+        .total
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     runtime.block_on(async {
         let mut database = Database::connect(target).await?;
         let began = Instant::now();
@@ -116,7 +124,11 @@ pub fn load(target: &Target, options: &LoadOptions, stop: &AtomicBool, progress:
                 verify::check_rows(&mut database, table, sent.rows).await?;
             }
             let found = verify::verify_on(&mut database, target, Moment::AfterLoad).await?;
-            broken = found.checks.into_iter().filter(|check| !check.offenders.is_empty()).collect();
+            broken = found
+                .checks
+                .into_iter()
+                .filter(|check| !check.offenders.is_empty())
+                .collect();
         }
         Ok(Loaded {
             version: database.version().to_owned(),
@@ -141,7 +153,10 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn next(&self) -> Option<Part> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner).next()
+        self.parts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next()
     }
 
     fn ends(&self) -> bool {
@@ -173,7 +188,10 @@ fn fill_sqlite(
     let times = runtime.block_on(sqlite::load(target, options, work.stop, &progress))?;
     let mut left = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
     // All but the number of order lines is known; they are the rest.
-    for table in Table::LOADED.into_iter().filter(|&table| table != Table::OrderLine) {
+    for table in Table::LOADED
+        .into_iter()
+        .filter(|&table| table != Table::OrderLine)
+    {
         let rows = options.population.scale.rows(table);
         left.rows = left.rows.saturating_sub(rows);
         work.add(table, Progress { rows, bytes: 0 });
@@ -227,7 +245,8 @@ async fn first_table(database: &mut Database) -> Result<Option<&'static str>, Ol
     } else {
         "current_schema()"
     };
-    let query = format!("SELECT table_name FROM information_schema.tables WHERE table_schema = {schema}");
+    let query =
+        format!("SELECT table_name FROM information_schema.tables WHERE table_schema = {schema}");
     let rows = database.rows(&query).await?;
     let names: Vec<String> = rows.into_iter().flatten().flatten().collect();
     Ok(Table::ALL
@@ -245,7 +264,9 @@ fn stream(target: &Target, options: &LoadOptions, work: &Work<'_>) -> Result<(),
                 thread::Builder::new()
                     .name(format!("load-{number}"))
                     .spawn_scoped(scope, || {
-                        let end = runtime().and_then(|runtime| runtime.block_on(load_parts(target, options, work)));
+                        let end = runtime().and_then(|runtime| {
+                            runtime.block_on(load_parts(target, options, work))
+                        });
                         if end.is_err() {
                             work.failed.store(true, Ordering::Relaxed);
                         }
@@ -271,7 +292,11 @@ fn stream(target: &Target, options: &LoadOptions, work: &Work<'_>) -> Result<(),
     }
 }
 
-async fn load_parts(target: &Target, options: &LoadOptions, work: &Work<'_>) -> Result<(), OltpError> {
+async fn load_parts(
+    target: &Target,
+    options: &LoadOptions,
+    work: &Work<'_>,
+) -> Result<(), OltpError> {
     let mut database = Database::connect(target).await?;
     for statement in session_settings(database.dialect()) {
         database.execute(statement).await?;
@@ -300,7 +325,10 @@ fn session_settings(dialect: Dialect) -> &'static [&'static str] {
 }
 
 /// The rows of `oe_meta`.
-pub(crate) fn meta_of(population: &Population, schema: SchemaOptions) -> Vec<(&'static str, String)> {
+pub(crate) fn meta_of(
+    population: &Population,
+    schema: SchemaOptions,
+) -> Vec<(&'static str, String)> {
     let mut rows = meta_rows(population);
     rows.push(("foreign_keys", schema.foreign_keys.to_string()));
     rows.push(("history_pk", schema.history_key.to_string()));
@@ -314,8 +342,9 @@ async fn finish(database: &mut Database, options: &LoadOptions) -> Result<(), Ol
     for statement in after_load(dialect, options.schema) {
         match database.execute(&statement).await {
             // Not every user may ask for a checkpoint; the server makes one in its own time.
-            Err(OltpError::Statement { why, .. }) if statement == "CHECKPOINT" && why.code().is_some_and(|(state, _)| state == "42501") => {
-            }
+            Err(OltpError::Statement { why, .. })
+                if statement == "CHECKPOINT"
+                    && why.code().is_some_and(|(state, _)| state == "42501") => {}
             done => done?,
         }
     }
@@ -323,8 +352,14 @@ async fn finish(database: &mut Database, options: &LoadOptions) -> Result<(), Ol
         database.execute(&statement).await?;
     }
     let rows = meta_of(&options.population, options.schema);
-    let values: Vec<String> = rows.iter().map(|(key, value)| format!("('{key}', '{value}')")).collect();
+    let values: Vec<String> = rows
+        .iter()
+        .map(|(key, value)| format!("('{key}', '{value}')"))
+        .collect();
     database
-        .execute(&format!("INSERT INTO oe_meta (k, v) VALUES {}", values.join(", ")))
+        .execute(&format!(
+            "INSERT INTO oe_meta (k, v) VALUES {}",
+            values.join(", ")
+        ))
         .await
 }

@@ -33,7 +33,13 @@ pub fn server(target: &Target, isolation: Isolation) -> Result<Server, OltpError
             database.execute(&statement).await?;
         }
         let isolation = match dialect.read_isolation() {
-            Some(query) => database.rows(query).await?.into_iter().flatten().next().flatten(),
+            Some(query) => database
+                .rows(query)
+                .await?
+                .into_iter()
+                .flatten()
+                .next()
+                .flatten(),
             None => None,
         };
         Ok(Server {
@@ -52,7 +58,12 @@ pub fn next_orders(target: &Target) -> Result<u64, OltpError> {
     asked(async {
         let mut database = Database::connect(target).await?;
         let rows = database.rows(QUERY).await?;
-        let number = rows.iter().flatten().flatten().next().and_then(|text| text.parse().ok());
+        let number = rows
+            .iter()
+            .flatten()
+            .flatten()
+            .next()
+            .and_then(|text| text.parse().ok());
         number.ok_or_else(|| OltpError::Answer {
             statement: QUERY.to_owned(),
             answer: format!("{rows:?}"),
@@ -87,7 +98,10 @@ fn asked<T>(question: impl Future<Output = Result<T, OltpError>>) -> Result<T, O
     within(PATIENCE, question)
 }
 
-fn within<T>(limit: Duration, question: impl Future<Output = Result<T, OltpError>>) -> Result<T, OltpError> {
+fn within<T>(
+    limit: Duration,
+    question: impl Future<Output = Result<T, OltpError>>,
+) -> Result<T, OltpError> {
     runtime()?.block_on(async {
         match tokio::time::timeout(limit, question).await {
             Ok(answer) => answer,

@@ -16,7 +16,10 @@ use rookery_workload::orderentry::{
 };
 use tokio::time::timeout;
 
-use crate::{ClientError, OltpError, SessionOptions, Target, error::shortened, short_path::short_socket, target::Place};
+use crate::{
+    ClientError, OltpError, SessionOptions, Target, error::shortened, short_path::short_socket,
+    target::Place,
+};
 pub(crate) use client::MysqlClient;
 
 /// Longest wait for a connection.
@@ -38,9 +41,12 @@ pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), 
     // Open until the connection is there.
     let mut _open = None;
     let builder = match &target.place {
-        Place::Tcp(address) => builder.ip_or_hostname(address.ip().to_string()).tcp_port(address.port()),
+        Place::Tcp(address) => builder
+            .ip_or_hostname(address.ip().to_string())
+            .tcp_port(address.port()),
         Place::Socket(path) | Place::SocketDirectory(path, _) => {
-            let (open, short) = short_socket(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
+            let (open, short) =
+                short_socket(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
             _open = Some(open);
             builder.socket(Some(short.display().to_string()))
         }
@@ -56,10 +62,13 @@ pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), 
             });
         }
     };
-    let version: Option<String> = conn.query_first("SELECT VERSION()").await.map_err(|why| OltpError::Connect {
-        target: target.to_string(),
-        why: why.into(),
-    })?;
+    let version: Option<String> =
+        conn.query_first("SELECT VERSION()")
+            .await
+            .map_err(|why| OltpError::Connect {
+                target: target.to_string(),
+                why: why.into(),
+            })?;
     let version = version.unwrap_or_default();
     let dialect = if version.contains("MariaDB") {
         Dialect::Mariadb
@@ -72,7 +81,10 @@ pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), 
 fn refusal(target: &Target, why: ClientError) -> OltpError {
     let place = target.to_string();
     let code = why.code().map(|(_, code)| code);
-    let is_io = matches!(&why, ClientError::Mysql(mysql_async::Error::Io(_)) | ClientError::Io(_));
+    let is_io = matches!(
+        &why,
+        ClientError::Mysql(mysql_async::Error::Io(_)) | ClientError::Io(_)
+    );
     let words = match &why {
         ClientError::Mysql(mysql_async::Error::Server(server)) => server.message.clone(),
         ClientError::Server { message, .. } => message.clone(),
@@ -84,8 +96,14 @@ fn refusal(target: &Target, why: ClientError) -> OltpError {
             database: target.database.clone(),
             why: words,
         },
-        Some(1044 | 1045 | 1698) => OltpError::Account { target: place, why: words },
-        None if is_io => OltpError::NoServer { target: place, why: words },
+        Some(1044 | 1045 | 1698) => OltpError::Account {
+            target: place,
+            why: words,
+        },
+        None if is_io => OltpError::NoServer {
+            target: place,
+            why: words,
+        },
         _ => OltpError::Connect { target: place, why },
     }
 }
@@ -122,9 +140,15 @@ impl MysqlSession {
         // After a deadlock the server goes on with what is behind it in the pipe: it must not be committed by itself. It stays open until
         // the transaction is rolled back, which follows each error.
         let no_autocommit = pipelined.then(|| "SET autocommit = 0".into());
-        for statement in no_autocommit.into_iter().chain(dialect.set_isolation(options.isolation)) {
+        for statement in no_autocommit
+            .into_iter()
+            .chain(dialect.set_isolation(options.isolation))
+        {
             client.text(&statement);
-            client.fly(&mut Answers::default()).await.map_err(|why| refused(&statement, why))?;
+            client
+                .fly(&mut Answers::default())
+                .await
+                .map_err(|why| refused(&statement, why))?;
         }
         let mut prepared: Vec<Option<usize>> = vec![None; Statement::COUNT];
         let mut control = vec![String::new(); Statement::COUNT];
@@ -134,7 +158,12 @@ impl MysqlSession {
                 // MySQL prepares no BEGIN.
                 control[statement.index()] = text;
             } else {
-                prepared[statement.index()] = Some(client.prepare(&text).await.map_err(|why| refused(&text, why))?);
+                prepared[statement.index()] = Some(
+                    client
+                        .prepare(&text)
+                        .await
+                        .map_err(|why| refused(&text, why))?,
+                );
             }
         }
         Ok(Self {
@@ -149,7 +178,11 @@ impl MysqlSession {
         self.client.dialect()
     }
 
-    pub(crate) async fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> Result<(), ClientError> {
+    pub(crate) async fn fly(
+        &mut self,
+        flight: &Flight,
+        answers: &mut Answers,
+    ) -> Result<(), ClientError> {
         for (statement, arguments) in flight.calls() {
             if statement.is_control() {
                 self.client.text(&self.control[statement.index()]);
@@ -157,7 +190,9 @@ impl MysqlSession {
                 self.client.call(*prepared, arguments)?;
             } else {
                 self.client.forget();
-                return Err(ClientError::Session(format!("{statement:?} was not prepared")));
+                return Err(ClientError::Session(format!(
+                    "{statement:?} was not prepared"
+                )));
             }
             if !self.pipelined {
                 self.client.fly(answers).await?;

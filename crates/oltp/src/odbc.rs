@@ -23,7 +23,10 @@ use rookery_workload::orderentry::{
 };
 use tokio::{sync::oneshot, time::timeout};
 
-use crate::{ClientError, OltpError, Progress, SessionOptions, Target, database::TextRow, mysql::CONNECT_PATIENCE};
+use crate::{
+    ClientError, OltpError, Progress, SessionOptions, Target, database::TextRow,
+    mysql::CONNECT_PATIENCE,
+};
 use worker::{Command, serve};
 
 /// Longest wait for the answers to a flight.
@@ -45,24 +48,28 @@ impl Connection {
         let (opened, wait) = oneshot::channel();
         let (commands, received) = channel();
         let string = target.password.clone().unwrap_or_default();
-        let spawned = thread::Builder::new().name("odbc-session".to_owned()).spawn(move || {
-            let options = ConnectionOptions {
-                login_timeout_sec: u32::try_from(CONNECT_PATIENCE.as_secs()).ok(),
-                ..ConnectionOptions::default()
-            };
-            let connected = environment().and_then(|environment| environment.connect_with_connection_string(&string, options));
-            match connected {
-                Ok(connection) => {
-                    let name = connection.database_management_system_name();
-                    // Nobody waits any more: then nobody sends commands either.
-                    let _ = opened.send(name.map(|name| format!("{name} over ODBC")));
-                    serve(&connection, dialect, &received);
+        let spawned = thread::Builder::new()
+            .name("odbc-session".to_owned())
+            .spawn(move || {
+                let options = ConnectionOptions {
+                    login_timeout_sec: u32::try_from(CONNECT_PATIENCE.as_secs()).ok(),
+                    ..ConnectionOptions::default()
+                };
+                let connected = environment().and_then(|environment| {
+                    environment.connect_with_connection_string(&string, options)
+                });
+                match connected {
+                    Ok(connection) => {
+                        let name = connection.database_management_system_name();
+                        // Nobody waits any more: then nobody sends commands either.
+                        let _ = opened.send(name.map(|name| format!("{name} over ODBC")));
+                        serve(&connection, dialect, &received);
+                    }
+                    Err(error) => {
+                        let _ = opened.send(Err(error));
+                    }
                 }
-                Err(error) => {
-                    let _ = opened.send(Err(error));
-                }
-            }
-        });
+            });
         spawned.map_err(OltpError::Runtime)?;
         // The driver may take somewhat longer than it was told to.
         let version = match timeout(CONNECT_PATIENCE * 2, wait).await {
@@ -111,16 +118,28 @@ impl Connection {
     }
 
     /// Inserts the rows of one table of one warehouse with arrays of parameters, in one transaction.
-    pub(crate) async fn insert(&mut self, population: &Population, part: Part) -> Result<Progress, ClientError> {
+    pub(crate) async fn insert(
+        &mut self,
+        population: &Population,
+        part: Part,
+    ) -> Result<Progress, ClientError> {
         let population = *population;
-        self.ask(QUERY_PATIENCE, |reply| Command::Insert { population, part, reply }).await
+        self.ask(QUERY_PATIENCE, |reply| Command::Insert {
+            population,
+            part,
+            reply,
+        })
+        .await
     }
 
     /// Whether there is such a table. Not every database has a catalogue that can be asked in the same words.
     pub(crate) async fn has_table(&mut self, table: Table) -> bool {
-        self.rows(&format!("SELECT COUNT(*) FROM {} WHERE 1 = 0", table.name()))
-            .await
-            .is_ok()
+        self.rows(&format!(
+            "SELECT COUNT(*) FROM {} WHERE 1 = 0",
+            table.name()
+        ))
+        .await
+        .is_ok()
     }
 }
 
@@ -149,7 +168,11 @@ pub(crate) struct OdbcSession {
 }
 
 impl OdbcSession {
-    pub(crate) async fn open(target: &Target, dialect: Dialect, options: SessionOptions) -> Result<Self, OltpError> {
+    pub(crate) async fn open(
+        target: &Target,
+        dialect: Dialect,
+        options: SessionOptions,
+    ) -> Result<Self, OltpError> {
         if options.style != Style::Plain {
             return Err(OltpError::Setting(format!(
                 "statements = \"{}\" does not go over ODBC, whose drivers differ too much in what they prepare; use plain",
@@ -158,12 +181,17 @@ impl OdbcSession {
         }
         let mut connection = Connection::open(target, dialect).await?;
         if let Some(statement) = dialect.set_isolation(options.isolation) {
-            connection.rows(&statement).await.map_err(|why| OltpError::Statement {
-                statement: statement.into_owned(),
-                why,
-            })?;
+            connection
+                .rows(&statement)
+                .await
+                .map_err(|why| OltpError::Statement {
+                    statement: statement.into_owned(),
+                    why,
+                })?;
         }
-        let prepared = connection.ask(FLIGHT_PATIENCE, |reply| Command::Prepare { reply }).await;
+        let prepared = connection
+            .ask(FLIGHT_PATIENCE, |reply| Command::Prepare { reply })
+            .await;
         prepared.map_err(|why| OltpError::Statement {
             statement: "the statements of the workload".to_owned(),
             why,
@@ -178,7 +206,11 @@ impl OdbcSession {
         self.connection.dialect
     }
 
-    pub(crate) async fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> Result<(), ClientError> {
+    pub(crate) async fn fly(
+        &mut self,
+        flight: &Flight,
+        answers: &mut Answers,
+    ) -> Result<(), ClientError> {
         // The buffers travel to the thread and come back; after an error new ones are made.
         let (mut own, mut filled) = self.spare.take().unwrap_or_default();
         own.clone_from(flight);

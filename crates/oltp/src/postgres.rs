@@ -14,7 +14,8 @@ use tokio::time::timeout;
 use tokio_postgres::{Client, Config, NoTls};
 
 use crate::{
-    ClientError, OltpError, SessionOptions, Target, error::shortened, mysql::CONNECT_PATIENCE, short_path::ShortPath, target::Place,
+    ClientError, OltpError, SessionOptions, Target, error::shortened, mysql::CONNECT_PATIENCE,
+    short_path::ShortPath, target::Place,
 };
 pub(crate) use client::PostgresClient;
 
@@ -27,7 +28,8 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, OltpError> {
     match &target.place {
         Place::Tcp(address) => config.host(address.ip().to_string()).port(address.port()),
         Place::SocketDirectory(path, port) => {
-            let open = ShortPath::of(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
+            let open =
+                ShortPath::of(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
             let short = open.directory();
             _open = Some(open);
             config.host_path(short).port(*port)
@@ -37,7 +39,12 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, OltpError> {
     let (client, connection) = match timeout(CONNECT_PATIENCE, config.connect(NoTls)).await {
         Ok(Ok(connected)) => connected,
         Ok(Err(error)) => return Err(refusal(target, error.into())),
-        Err(_) => return Err(refusal(target, ClientError::Timeout(CONNECT_PATIENCE.as_secs()))),
+        Err(_) => {
+            return Err(refusal(
+                target,
+                ClientError::Timeout(CONNECT_PATIENCE.as_secs()),
+            ));
+        }
     };
     // An error of the connection comes to light in whatever the client does next.
     tokio::spawn(async move {
@@ -55,7 +62,10 @@ pub(crate) async fn connect_client(target: &Target) -> Result<PostgresClient, Ol
 
 fn config(target: &Target) -> Config {
     let mut config = Config::new();
-    config.user(&target.user).dbname(&target.database).application_name("rookery");
+    config
+        .user(&target.user)
+        .dbname(&target.database)
+        .application_name("rookery");
     if let Some(password) = &target.password {
         config.password(password);
     }
@@ -70,7 +80,9 @@ fn refusal(target: &Target, why: ClientError) -> OltpError {
         None => (why.to_string().contains("password"), false),
     };
     let is_io = match &why {
-        ClientError::Postgres(error) => std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>()),
+        ClientError::Postgres(error) => {
+            std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
+        }
         ClientError::Io(_) => true,
         _ => false,
     };
@@ -112,22 +124,36 @@ impl PostgresSession {
         };
         options.style.on(Dialect::Postgresql)?;
         if let Some(statement) = Dialect::Postgresql.set_isolation(options.isolation) {
-            client.text(&statement).await.map_err(|why| refused(&statement, why))?;
+            client
+                .text(&statement)
+                .await
+                .map_err(|why| refused(&statement, why))?;
         }
         let mut prepared: Vec<Option<usize>> = vec![None; Statement::COUNT];
         for statement in Statement::used(options.style, Dialect::Postgresql) {
             let text = statement.sql(Dialect::Postgresql);
-            prepared[statement.index()] = Some(client.prepare(&text).await.map_err(|why| refused(&text, why))?);
+            prepared[statement.index()] = Some(
+                client
+                    .prepare(&text)
+                    .await
+                    .map_err(|why| refused(&text, why))?,
+            );
         }
         Ok(Self { client, prepared })
     }
 
-    pub(crate) async fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> Result<(), ClientError> {
+    pub(crate) async fn fly(
+        &mut self,
+        flight: &Flight,
+        answers: &mut Answers,
+    ) -> Result<(), ClientError> {
         for (statement, arguments) in flight.calls() {
             let Some(Some(prepared)) = self.prepared.get(statement.index()) else {
                 self.client.forget();
                 self.client.forget();
-                return Err(ClientError::Session(format!("{statement:?} was not prepared")));
+                return Err(ClientError::Session(format!(
+                    "{statement:?} was not prepared"
+                )));
             };
             self.client.call(*prepared, arguments)?;
         }

@@ -6,7 +6,10 @@ use rookery_workload::orderentry::{
     transaction::{Answers, ErrorClass, Flight, Session},
 };
 
-use crate::{ClientError, OltpError, Target, mysql::MysqlSession, postgres::PostgresSession, sqlite::SqliteSession, target::Protocol};
+use crate::{
+    ClientError, OltpError, Target, mysql::MysqlSession, postgres::PostgresSession,
+    sqlite::SqliteSession, target::Protocol,
+};
 
 /// What a session is opened with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,11 +40,19 @@ impl DbSession {
     /// When there is no way to the database, it refuses a statement, or the style is not possible there.
     pub async fn open(target: &Target, options: SessionOptions) -> Result<Self, OltpError> {
         match target.protocol {
-            Protocol::Mysql => Ok(Self(Inner::Mysql(MysqlSession::open(target, options).await?))),
-            Protocol::Postgresql => Ok(Self(Inner::Postgres(PostgresSession::open(target, options).await?))),
-            Protocol::Sqlite => Ok(Self(Inner::Sqlite(SqliteSession::open(target, options).await?))),
+            Protocol::Mysql => Ok(Self(Inner::Mysql(
+                MysqlSession::open(target, options).await?,
+            ))),
+            Protocol::Postgresql => Ok(Self(Inner::Postgres(
+                PostgresSession::open(target, options).await?,
+            ))),
+            Protocol::Sqlite => Ok(Self(Inner::Sqlite(
+                SqliteSession::open(target, options).await?,
+            ))),
             #[cfg(feature = "odbc")]
-            Protocol::Odbc(dialect) => Ok(Self(Inner::Odbc(crate::odbc::OdbcSession::open(target, dialect, options).await?))),
+            Protocol::Odbc(dialect) => Ok(Self(Inner::Odbc(
+                crate::odbc::OdbcSession::open(target, dialect, options).await?,
+            ))),
         }
     }
 }

@@ -32,8 +32,14 @@ impl ShortPath {
 /// # Errors
 /// When it is no path of a file, or its directory cannot be opened.
 pub(crate) fn short_socket(path: &Path) -> io::Result<(ShortPath, PathBuf)> {
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no socket"));
+    let (Some(directory), Some(name)) = (
+        path.parent(),
+        path.file_name().and_then(|name| name.to_str()),
+    ) else {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the path names no socket",
+        ));
     };
     let open = ShortPath::of(directory)?;
     let short = open.join(name);

@@ -31,10 +31,17 @@ impl Socket {
                     Self::Tcp(stream)
                 }
                 Place::Socket(path) => Self::unix(path).await?,
-                Place::SocketDirectory(path, port) => Self::unix(&path.join(format!(".s.PGSQL.{port}"))).await?,
+                Place::SocketDirectory(path, port) => {
+                    Self::unix(&path.join(format!(".s.PGSQL.{port}"))).await?
+                }
             })
         };
-        let late = |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {} s", patience.as_secs()));
+        let late = |_| {
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("no connection within {} s", patience.as_secs()),
+            )
+        };
         timeout(patience, connecting).await.map_err(late)?
     }
 
@@ -87,7 +94,10 @@ impl Incoming {
     pub(crate) fn take(&mut self, length: usize) -> std::ops::Range<usize> {
         let start = self.start;
         self.start += length;
-        debug_assert!(self.start <= self.bytes.len(), "only what is there can be taken");
+        debug_assert!(
+            self.start <= self.bytes.len(),
+            "only what is there can be taken"
+        );
         start..self.start
     }
 
@@ -110,7 +120,10 @@ impl Incoming {
             }
             self.bytes.reserve(READ.max(needed));
             if socket.receive(&mut self.bytes).await? == 0 {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection"));
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "the server closed the connection",
+                ));
             }
         }
         Ok(())

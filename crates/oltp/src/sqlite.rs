@@ -12,7 +12,10 @@ mod counters;
 mod engine;
 mod fill;
 #[cfg(any(test, feature = "fuzzing"))]
-#[cfg_attr(not(feature = "fuzzing"), allow(unreachable_pub, reason = "reached from fuzz/ alone"))]
+#[cfg_attr(
+    not(feature = "fuzzing"),
+    allow(unreachable_pub, reason = "reached from fuzz/ alone")
+)]
 pub(crate) mod frames;
 mod gate;
 mod line;
@@ -119,10 +122,13 @@ pub fn guest_args(cache_kib: u32, durability: Durability) -> Vec<String> {
 pub fn counters(target: &Target) -> Result<CacheCounters, OltpError> {
     crate::runtime()?.block_on(async {
         let mut connection = Connection::open(target, None).await?;
-        connection.counters().await.map_err(|why| OltpError::Connect {
-            target: target.to_string(),
-            why,
-        })
+        connection
+            .counters()
+            .await
+            .map_err(|why| OltpError::Connect {
+                target: target.to_string(),
+                why,
+            })
     })
 }
 
@@ -130,7 +136,10 @@ pub fn counters(target: &Target) -> Result<CacheCounters, OltpError> {
 ///
 /// # Errors
 /// When the server cannot be started or does not end well.
-pub fn with_server<T>(config: &ServeConfig, work: impl FnOnce(&Target) -> T) -> Result<T, ServeError> {
+pub fn with_server<T>(
+    config: &ServeConfig,
+    work: impl FnOnce(&Target) -> T,
+) -> Result<T, ServeError> {
     let server = Server::bind(config)?;
     let target = local_target(&config.directory);
     let stop = AtomicBool::new(false);

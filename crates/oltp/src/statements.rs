@@ -37,7 +37,9 @@ impl Statements {
             },
             Protocol::Postgresql => Inner::Postgres(postgres::connect_client(target).await?),
             _ => {
-                return Err(OltpError::Setting(format!("{target} takes the statements of the workload alone")));
+                return Err(OltpError::Setting(format!(
+                    "{target} takes the statements of the workload alone"
+                )));
             }
         }))
     }
@@ -74,12 +76,16 @@ impl Statements {
     pub fn call(&mut self, statement: usize, values: &[Value<'_>]) -> Result<(), ClientError> {
         match &mut self.0 {
             Inner::Mysql { client, statements } => match statements.get(statement) {
-                Some(MysqlStatement::Prepared(number)) => client.call(*number, values.iter().copied()),
+                Some(MysqlStatement::Prepared(number)) => {
+                    client.call(*number, values.iter().copied())
+                }
                 Some(MysqlStatement::Text(text)) => {
                     client.text(text);
                     Ok(())
                 }
-                None => Err(ClientError::Session(format!("statement {statement} was not prepared"))),
+                None => Err(ClientError::Session(format!(
+                    "statement {statement} was not prepared"
+                ))),
             },
             Inner::Postgres(client) => client.call(statement, values.iter().copied()),
         }

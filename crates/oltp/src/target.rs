@@ -84,7 +84,10 @@ impl Target {
             return odbc::refuse_foreign(self, confirmed);
         }
         match self.place {
-            Place::Tcp(address) if !address.ip().to_canonical().is_loopback() && !confirmed.contains(&address.ip()) => {
+            Place::Tcp(address)
+                if !address.ip().to_canonical().is_loopback()
+                    && !confirmed.contains(&address.ip()) =>
+            {
                 Err(OltpError::Foreign {
                     target: self.to_string(),
                     address: address.ip(),
@@ -124,19 +127,34 @@ impl fmt::Display for Target {
             Protocol::Mysql => "mysql",
             Protocol::Postgresql => "postgresql",
             #[cfg(feature = "odbc")]
-            Protocol::Odbc(dialect) => return write!(f, "odbc://?dialect={}&connection={}", dialect.name(), self.database),
+            Protocol::Odbc(dialect) => {
+                return write!(
+                    f,
+                    "odbc://?dialect={}&connection={}",
+                    dialect.name(),
+                    self.database
+                );
+            }
             Protocol::Sqlite => {
                 return match &self.place {
                     Place::Tcp(address) => write!(f, "sqlite+oe://{address}/"),
-                    Place::Socket(path) | Place::SocketDirectory(path, _) => write!(f, "sqlite+oe:///?socket={}", path.display()),
+                    Place::Socket(path) | Place::SocketDirectory(path, _) => {
+                        write!(f, "sqlite+oe:///?socket={}", path.display())
+                    }
                 };
             }
         };
         let (user, database) = (&self.user, &self.database);
         match &self.place {
             Place::Tcp(address) => write!(f, "{scheme}://{user}@{address}/{database}"),
-            Place::Socket(path) => write!(f, "{scheme}://{user}@/{database}?socket={}", path.display()),
-            Place::SocketDirectory(path, port) => write!(f, "{scheme}://{user}@/{database}?host={}&port={port}", path.display()),
+            Place::Socket(path) => {
+                write!(f, "{scheme}://{user}@/{database}?socket={}", path.display())
+            }
+            Place::SocketDirectory(path, port) => write!(
+                f,
+                "{scheme}://{user}@/{database}?host={}&port={port}",
+                path.display()
+            ),
         }
     }
 }
@@ -214,12 +232,16 @@ fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
     let mut socket = None;
     let mut port = protocol.default_port();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').ok_or_else(|| format!("`{pair}` is no KEY=VALUE"))?;
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| format!("`{pair}` is no KEY=VALUE"))?;
         match (key, protocol) {
             ("socket", Protocol::Mysql | Protocol::Sqlite) | ("host", Protocol::Postgresql) => {
                 socket = Some(PathBuf::from(decoded(value)?));
             }
-            ("port", Protocol::Postgresql) => port = value.parse().map_err(|_| format!("`{value}` is no port"))?,
+            ("port", Protocol::Postgresql) => {
+                port = value.parse().map_err(|_| format!("`{value}` is no port"))?
+            }
             _ => return Err(format!("the parameter `{key}` is not known")),
         }
     }
@@ -239,11 +261,17 @@ fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
 
 /// Addresses alone: where load goes must not depend on a name server.
 fn address(host: &str, port: u16) -> Result<SocketAddr, String> {
-    let wrong = || format!("`{host}` is no address; write 127.0.0.1, 127.0.0.1:PORT, [::1]:PORT or localhost");
+    let wrong = || {
+        format!("`{host}` is no address; write 127.0.0.1, 127.0.0.1:PORT, [::1]:PORT or localhost")
+    };
     if let Ok(address) = host.parse::<SocketAddr>() {
         return Ok(address);
     }
-    if let Ok(ip) = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+    if let Ok(ip) = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>()
+    {
         return Ok(SocketAddr::new(ip, port));
     }
     let (name, port) = match host.split_once(':') {
@@ -266,7 +294,9 @@ fn decoded(text: &str) -> Result<String, String> {
         if byte == b'%' {
             let hex = rest.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
             let value = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-            bytes.push(value.ok_or("a `%` is not followed by two hexadecimal digits; write %25 for the sign itself")?);
+            bytes.push(value.ok_or(
+                "a `%` is not followed by two hexadecimal digits; write %25 for the sign itself",
+            )?);
             rest = &rest[2..];
         } else {
             bytes.push(byte);
@@ -284,16 +314,31 @@ mod tests {
         let target: Target = "mysql://o%65:p%40:w@127.0.0.1/shop".parse().expect("valid");
         assert_eq!(target.password.as_deref(), Some("p@:w"));
         assert_eq!(target.to_string(), "mysql://oe@127.0.0.1:3306/shop");
-        assert!(!format!("{target:?}").contains("p@"), "the password stays out of messages");
+        assert!(
+            !format!("{target:?}").contains("p@"),
+            "the password stays out of messages"
+        );
         for (url, printed) in [
-            ("postgres://u@localhost:5433/d", "postgresql://u@127.0.0.1:5433/d"),
+            (
+                "postgres://u@localhost:5433/d",
+                "postgresql://u@127.0.0.1:5433/d",
+            ),
             ("postgresql://u@[::1]/d", "postgresql://u@[::1]:5432/d"),
             ("postgresql://u@[::1]:7/d", "postgresql://u@[::1]:7/d"),
-            ("mysql+unix://root@/d?socket=/run/my.sock", "mysql://root@/d?socket=/run/my.sock"),
-            ("postgresql://u@/d?host=/run/pg&port=7", "postgresql://u@/d?host=/run/pg&port=7"),
+            (
+                "mysql+unix://root@/d?socket=/run/my.sock",
+                "mysql://root@/d?socket=/run/my.sock",
+            ),
+            (
+                "postgresql://u@/d?host=/run/pg&port=7",
+                "postgresql://u@/d?host=/run/pg&port=7",
+            ),
             ("sqlite+oe://localhost", "sqlite+oe://127.0.0.1:5655/"),
             ("sqlite+oe://[::1]:7/", "sqlite+oe://[::1]:7/"),
-            ("sqlite+oe:///?socket=/s/oe.sock", "sqlite+oe:///?socket=/s/oe.sock"),
+            (
+                "sqlite+oe:///?socket=/s/oe.sock",
+                "sqlite+oe:///?socket=/s/oe.sock",
+            ),
         ] {
             assert_eq!(url.parse::<Target>().expect(url).to_string(), printed);
         }
@@ -329,7 +374,14 @@ mod tests {
         assert!(target("127.0.0.9").refuse_foreign(&[]).is_ok());
         assert!(target("[::ffff:127.0.0.1]").refuse_foreign(&[]).is_ok());
         let foreign = target("192.0.2.1");
-        assert!(matches!(foreign.refuse_foreign(&[]), Err(OltpError::Foreign { .. })));
-        assert!(foreign.refuse_foreign(&["192.0.2.1".parse().expect("an address")]).is_ok());
+        assert!(matches!(
+            foreign.refuse_foreign(&[]),
+            Err(OltpError::Foreign { .. })
+        ));
+        assert!(
+            foreign
+                .refuse_foreign(&["192.0.2.1".parse().expect("an address")])
+                .is_ok()
+        );
     }
 }

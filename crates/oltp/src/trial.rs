@@ -27,7 +27,10 @@ use std::{
 pub use rookery_driver::{Load, OpenLoad, Phase, Phases, Progress};
 use rookery_driver::{
     Visit,
-    crew::{self, Board, Clock, Control, Operation, Outline, OutlinedGuest, Posts, Watch, nanos, together},
+    crew::{
+        self, Board, Clock, Control, Operation, Outline, OutlinedGuest, Posts, Watch, nanos,
+        together,
+    },
 };
 use rookery_stats::{Measurement, Mode, Pacing as Spacing};
 use rookery_workload::orderentry::{
@@ -119,25 +122,42 @@ impl TrialConfig {
     fn check(&self) -> Result<(), OltpError> {
         let refuse = |what: &str| Err(OltpError::Setting(what.to_owned()));
         let threads = self.threads.posts().len();
-        if threads == 0 || self.guests.is_empty() || self.guests.iter().any(|guest| guest.terminals == 0) {
-            return refuse("there must be at least one thread and one guest, and at least one terminal at each guest");
+        if threads == 0
+            || self.guests.is_empty()
+            || self.guests.iter().any(|guest| guest.terminals == 0)
+        {
+            return refuse(
+                "there must be at least one thread and one guest, and at least one terminal at each guest",
+            );
         }
         if self.phases.steady.is_zero() {
             return refuse("the steady window must be longer than 0 s");
         }
-        self.pacing.checked().map_err(|error| OltpError::Setting(error.to_string()))?;
+        self.pacing
+            .checked()
+            .map_err(|error| OltpError::Setting(error.to_string()))?;
         match &self.load {
             Load::Closed if matches!(self.pacing, Pacing::Rate(_)) => {
-                return refuse("a rate is an open load: give it as the load of the trial, not as the pacing of its terminals");
+                return refuse(
+                    "a rate is an open load: give it as the load of the trial, not as the pacing of its terminals",
+                );
             }
             Load::Closed => {}
             Load::Open(load) => {
                 crew::open_load(load, self.guests.len(), threads)?;
                 if load.visit != Visit::Single {
-                    return refuse("an arrival at a database is one transaction: visits of several acts are not possible");
+                    return refuse(
+                        "an arrival at a database is one transaction: visits of several acts are not possible",
+                    );
                 }
-                if self.guests.iter().any(|guest| (guest.terminals as usize) < threads) {
-                    return refuse("an open load needs at least one connection at each guest for each thread of the driver");
+                if self
+                    .guests
+                    .iter()
+                    .any(|guest| (guest.terminals as usize) < threads)
+                {
+                    return refuse(
+                        "an open load needs at least one connection at each guest for each thread of the driver",
+                    );
                 }
             }
         }
@@ -150,8 +170,15 @@ impl TrialConfig {
     }
 
     fn connections(&self) -> u64 {
-        let workers = if self.delivery == DeliveryMode::Deferred { 1 } else { 0 };
-        self.guests.iter().map(|guest| u64::from(guest.terminals) + workers).sum()
+        let workers = if self.delivery == DeliveryMode::Deferred {
+            1
+        } else {
+            0
+        };
+        self.guests
+            .iter()
+            .map(|guest| u64::from(guest.terminals) + workers)
+            .sum()
     }
 
     fn plan(&self, guest: usize) -> TerminalPlan {
@@ -176,7 +203,11 @@ impl TrialConfig {
     fn outline(&self) -> Outline<'_> {
         let guests = self.guests.iter().map(|guest| OutlinedGuest {
             name: &guest.name,
-            users: if self.load == Load::Closed { guest.terminals } else { 0 },
+            users: if self.load == Load::Closed {
+                guest.terminals
+            } else {
+                0
+            },
             operations: &Operation::TRANSACTIONS,
         });
         let (mode, pacing, open) = match &self.load {
@@ -284,7 +315,15 @@ pub(crate) fn drive(
         };
         watch.look(stop, &|now, _| progress(now), done)
     };
-    let (brought, aborted) = together(Posts { cpus: &posts, network }, &crew, at, watch)?;
+    let (brought, aborted) = together(
+        Posts {
+            cpus: &posts,
+            network,
+        },
+        &crew,
+        at,
+        watch,
+    )?;
     Ok(merged(&shared, brought, aborted))
 }
 
@@ -299,11 +338,17 @@ fn merged(shared: &Shared, brought: Vec<Brought>, aborted: Option<String>) -> Dr
         }
         harvests.push(thread.harvest);
     }
-    let fatal = shared.fatal.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let fatal = shared
+        .fatal
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
     let reason = fatal
         .as_ref()
         .map(|(guest, error)| format!("guest `{}`: {error}", config.guests[*guest].name));
-    let mut measurement = config.outline().measurement(window, harvests, reason.or(aborted));
+    let mut measurement = config
+        .outline()
+        .measurement(window, harvests, reason.or(aborted));
     for (guest, tally) in measurement.guests.iter_mut().zip(&tallies) {
         let counters = tally.counters(window, config.delivery);
         guest.shop.opm = counters.nopm;

@@ -6,7 +6,8 @@ use std::{
 };
 
 use rookery_workload::orderentry::{
-    Condition, Dialect, Ledger, Moment, Population, Scale, SchemaOptions, Table, ledger_query, population::check_meta,
+    Condition, Dialect, Ledger, Moment, Population, Scale, SchemaOptions, Table, ledger_query,
+    population::check_meta,
 };
 
 use crate::{Database, OltpError, Target, error::shortened};
@@ -67,7 +68,11 @@ pub fn loaded(target: &Target) -> Result<Population, OltpError> {
     })
 }
 
-pub(crate) async fn verify_on(database: &mut Database, target: &Target, moment: Moment) -> Result<Verification, OltpError> {
+pub(crate) async fn verify_on(
+    database: &mut Database,
+    target: &Target,
+    moment: Moment,
+) -> Result<Verification, OltpError> {
     let (population, schema) = read_meta(database, target).await?;
     begin_snapshot(database).await?;
     let mut checks = Vec::new();
@@ -75,7 +80,13 @@ pub(crate) async fn verify_on(database: &mut Database, target: &Target, moment: 
         let began = Instant::now();
         let mut offenders = Vec::new();
         for query in condition.queries(database.dialect(), population.scale, moment) {
-            offenders.extend(database.rows(&query).await?.into_iter().map(|row| words(&row)));
+            offenders.extend(
+                database
+                    .rows(&query)
+                    .await?
+                    .into_iter()
+                    .map(|row| words(&row)),
+            );
         }
         checks.push(Check {
             condition,
@@ -105,20 +116,29 @@ fn words(row: &[Option<String>]) -> String {
 
 async fn begin_snapshot(database: &mut Database) -> Result<(), OltpError> {
     if database.dialect().is_mysql_like() {
-        database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
-        database.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await
+        database
+            .execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            .await?;
+        database
+            .execute("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+            .await
     } else if database.dialect() == Dialect::Sqlite {
         database.execute("BEGIN").await
     } else if database.dialect().begins_implicitly() {
         // Each query by itself: such a database is to be quiet while it is checked.
         Ok(())
     } else {
-        database.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
+        database
+            .execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            .await
     }
 }
 
 /// Reads `oe_meta`: what was loaded, and how.
-pub(crate) async fn read_meta(database: &mut Database, target: &Target) -> Result<(Population, SchemaOptions), OltpError> {
+pub(crate) async fn read_meta(
+    database: &mut Database,
+    target: &Target,
+) -> Result<(Population, SchemaOptions), OltpError> {
     let rows = match database.rows("SELECT k, v FROM oe_meta").await {
         Err(OltpError::Statement { why, .. }) if why.has_no_table() => {
             return Err(OltpError::NotLoaded {
@@ -127,10 +147,12 @@ pub(crate) async fn read_meta(database: &mut Database, target: &Target) -> Resul
         }
         rows => rows?,
     };
-    let pairs = rows.into_iter().filter_map(|row| match <[Option<String>; 2]>::try_from(row) {
-        Ok([Some(key), Some(value)]) => Some((key, value)),
-        _ => None,
-    });
+    let pairs = rows
+        .into_iter()
+        .filter_map(|row| match <[Option<String>; 2]>::try_from(row) {
+            Ok([Some(key), Some(value)]) => Some((key, value)),
+            _ => None,
+        });
     let rows: BTreeMap<String, String> = pairs.collect();
     let said = |key: &str, default: bool| rows.get(key).map_or(default, |value| value == "true");
     let schema = SchemaOptions {
@@ -145,14 +167,25 @@ pub(crate) async fn read_meta(database: &mut Database, target: &Target) -> Resul
 }
 
 /// What was committed since load.
-pub(crate) async fn read_ledger(database: &mut Database, scale: Scale) -> Result<Ledger, OltpError> {
+pub(crate) async fn read_ledger(
+    database: &mut Database,
+    scale: Scale,
+) -> Result<Ledger, OltpError> {
     let query = ledger_query(scale);
     let rows = database.rows(&query).await?;
-    let numbers: Vec<i64> = rows.iter().flatten().filter_map(|value| value.as_deref()?.parse().ok()).collect();
+    let numbers: Vec<i64> = rows
+        .iter()
+        .flatten()
+        .filter_map(|value| value.as_deref()?.parse().ok())
+        .collect();
     let [new_orders, payments, delivered] = numbers[..] else {
         return Err(OltpError::Answer {
             statement: shortened(&query),
-            answer: rows.iter().map(|row| words(row)).collect::<Vec<_>>().join("; "),
+            answer: rows
+                .iter()
+                .map(|row| words(row))
+                .collect::<Vec<_>>()
+                .join("; "),
         });
     };
     Ok(Ledger {
@@ -163,10 +196,17 @@ pub(crate) async fn read_ledger(database: &mut Database, scale: Scale) -> Result
 }
 
 /// Compares the number of rows of every table with what was sent.
-pub(crate) async fn check_rows(database: &mut Database, table: Table, sent: u64) -> Result<(), OltpError> {
+pub(crate) async fn check_rows(
+    database: &mut Database,
+    table: Table,
+    sent: u64,
+) -> Result<(), OltpError> {
     let query = format!("SELECT COUNT(*) FROM {}", table.name());
     let rows = database.rows(&query).await?;
-    let stored = rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok()).unwrap_or(0);
+    let stored = rows
+        .first()
+        .and_then(|row| row.first()?.as_deref()?.parse().ok())
+        .unwrap_or(0);
     if stored == sent {
         return Ok(());
     }

@@ -66,7 +66,10 @@ const SQLITE: &str = "isolation serializable, one writer
 fn at(target: &Target, isolation: Isolation) -> [Seen; 5] {
     let found = acid(target, isolation).unwrap_or_else(|error| panic!("{isolation:?}: {error}"));
     for row in &found.rows {
-        eprintln!("{} {}: {} {:?}", found.version, found.isolation, row.test, row.seen);
+        eprintln!(
+            "{} {}: {} {:?}",
+            found.version, found.isolation, row.test, row.seen
+        );
     }
     if isolation == Isolation::Default {
         let pinned = match found.version.as_str() {
@@ -79,7 +82,11 @@ fn at(target: &Target, isolation: Isolation) -> [Seen; 5] {
     let deviations: Vec<_> = found.rows.iter().filter(|row| !row.as_expected()).collect();
     assert!(deviations.is_empty(), "{}: {deviations:?}", found.isolation);
     assert!(
-        found.rows.iter().filter(|row| row.number <= 6).all(|row| row.isolated),
+        found
+            .rows
+            .iter()
+            .filter(|row| row.number <= 6)
+            .all(|row| row.isolated),
         "{}: {:?}",
         found.isolation,
         found.rows
@@ -97,14 +104,24 @@ fn loaded(kind: Kind) -> Server {
 
 fn load_into(target: &Target) {
     let population = Population::new(Scale::new(1, 100).expect("valid"), 42);
-    let loaded = load(target, &LoadOptions::new(population, 2), &AtomicBool::new(false), &|_| {}).expect("loaded");
+    let loaded = load(
+        target,
+        &LoadOptions::new(population, 2),
+        &AtomicBool::new(false),
+        &|_| {},
+    )
+    .expect("loaded");
     assert!(loaded.broken.is_empty(), "{:?}", loaded.broken);
 }
 
 /// Every condition holds, and each of `runs` of all tests has left its orders and payments behind, and its one delivery.
 fn is_sound(target: &Target, runs: i64) {
     let found = verify(target, Moment::AnyTime).expect("verified");
-    let broken: Vec<_> = found.checks.iter().filter(|check| !check.offenders.is_empty()).collect();
+    let broken: Vec<_> = found
+        .checks
+        .iter()
+        .filter(|check| !check.offenders.is_empty())
+        .collect();
     assert!(broken.is_empty(), "{broken:?}");
     let left = Ledger {
         new_orders: 6 * runs,
@@ -122,15 +139,28 @@ fn mariadb_keeps_apart_what_its_levels_promise() {
     use Seen::{HeldUp, New, Old, Retried, Waited};
     let server = loaded(Kind::MariaDb);
     let default = at(&server.target(), Isolation::Default);
-    assert_eq!(default, [Waited, Waited, Old, HeldUp, Old], "repeatable read, with gaps locked");
-    assert_eq!(at(&server.target(), Isolation::ReadCommitted), [Waited, Waited, New, New, New]);
+    assert_eq!(
+        default,
+        [Waited, Waited, Old, HeldUp, Old],
+        "repeatable read, with gaps locked"
+    );
+    assert_eq!(
+        at(&server.target(), Isolation::ReadCommitted),
+        [Waited, Waited, New, New, New]
+    );
     assert_eq!(
         at(&server.target(), Isolation::Serializable),
         [Waited, Waited, HeldUp, HeldUp, HeldUp]
     );
     // Later versions refuse a change behind the snapshot unless they are told not to; Debian's has the switch, and has it off.
-    server.execute(&server.target(), "SET GLOBAL innodb_snapshot_isolation = ON");
-    assert_eq!(at(&server.target(), Isolation::RepeatableRead), [Retried, Waited, Old, HeldUp, Old]);
+    server.execute(
+        &server.target(),
+        "SET GLOBAL innodb_snapshot_isolation = ON",
+    );
+    assert_eq!(
+        at(&server.target(), Isolation::RepeatableRead),
+        [Retried, Waited, Old, HeldUp, Old]
+    );
     is_sound(&server.target(), 4);
 }
 
@@ -143,8 +173,14 @@ fn postgresql_keeps_apart_what_its_levels_promise() {
     let server = loaded(Kind::Postgres);
     let default = at(&server.target(), Isolation::Default);
     assert_eq!(default, [Waited, Waited, New, New, New], "read committed");
-    assert_eq!(at(&server.target(), Isolation::RepeatableRead), [Retried, Retried, Old, Old, Old]);
-    assert_eq!(at(&server.target(), Isolation::Serializable), [Retried, Retried, Old, Old, Old]);
+    assert_eq!(
+        at(&server.target(), Isolation::RepeatableRead),
+        [Retried, Retried, Old, Old, Old]
+    );
+    assert_eq!(
+        at(&server.target(), Isolation::Serializable),
+        [Retried, Retried, Old, Old, Old]
+    );
     is_sound(&server.target(), 3);
 }
 

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_oltp::{ClientError, Database, DbSession, DriveOptions, LoadOptions, SessionOptions, Target, drive, load, verify};
+use rookery_oltp::{
+    ClientError, Database, DbSession, DriveOptions, LoadOptions, SessionOptions, Target, drive,
+    load, verify,
+};
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Moment, Population, RunConstants, Scale, Timestamp,
     sql::Style,
@@ -38,7 +41,11 @@ fn loaded(kind: Kind) -> Server {
 
 fn is_sound(server: &Server) {
     let found = verify(&server.target(), Moment::AnyTime).expect("verified");
-    let broken: Vec<_> = found.checks.iter().filter(|check| !check.offenders.is_empty()).collect();
+    let broken: Vec<_> = found
+        .checks
+        .iter()
+        .filter(|check| !check.offenders.is_empty())
+        .collect();
     assert!(broken.is_empty(), "{broken:?}");
 }
 
@@ -112,12 +119,21 @@ impl Scene {
             run(&mut self.rival, statement).await;
         }
         let (mut desk, mut retries) = (Desk::new(), Retries::new(max_retries, 1, 0));
-        let performing = perform(&mut self.session, &mut desk, Style::Plain, input, &mut retries, async |wait| {
-            tokio::time::sleep(wait).await;
-        });
+        let performing = perform(
+            &mut self.session,
+            &mut desk,
+            Style::Plain,
+            input,
+            &mut retries,
+            async |wait| {
+                tokio::time::sleep(wait).await;
+            },
+        );
         let watching = then(&mut self.rival, &mut self.onlooker);
         let both = async { tokio::join!(performing, watching).0 };
-        tokio::time::timeout(3 * PATIENCE, both).await.expect("an end")
+        tokio::time::timeout(3 * PATIENCE, both)
+            .await
+            .expect("an end")
     }
 
     async fn reconnect(&mut self) {
@@ -134,20 +150,30 @@ impl Scene {
 
 async fn run(database: &mut Database, statement: &str) {
     let done = tokio::time::timeout(PATIENCE, database.execute(statement)).await;
-    done.expect("in time").unwrap_or_else(|error| panic!("{statement}: {error}"));
+    done.expect("in time")
+        .unwrap_or_else(|error| panic!("{statement}: {error}"));
 }
 
 async fn number(database: &mut Database, query: &str) -> i64 {
-    let rows = tokio::time::timeout(PATIENCE, database.rows(query)).await.expect("in time");
+    let rows = tokio::time::timeout(PATIENCE, database.rows(query))
+        .await
+        .expect("in time");
     let rows = rows.unwrap_or_else(|error| panic!("{query}: {error}"));
-    let value = rows.into_iter().flatten().next().flatten().unwrap_or_default();
+    let value = rows
+        .into_iter()
+        .flatten()
+        .next()
+        .flatten()
+        .unwrap_or_default();
     value.parse().unwrap_or_else(|_| panic!("{query}: {value}"))
 }
 
 /// Waits until a connection waits for a lock, and gives its number.
 async fn waiting(onlooker: &mut Database, kind: Kind) -> i64 {
     let query = match kind {
-        Kind::MariaDb => "SELECT COALESCE(MIN(trx_mysql_thread_id), 0) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+        Kind::MariaDb => {
+            "SELECT COALESCE(MIN(trx_mysql_thread_id), 0) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+        }
         Kind::Postgres => "SELECT COALESCE(MIN(pid), 0) FROM pg_locks WHERE NOT granted",
     };
     until(onlooker, query).await
@@ -162,7 +188,10 @@ async fn cut_waiting(onlooker: &mut Database, kind: Kind) {
             Kind::MariaDb => format!("KILL CONNECTION {id}"),
             Kind::Postgres => format!("SELECT pg_terminate_backend({id})"),
         };
-        match tokio::time::timeout(PATIENCE, onlooker.execute(&cut)).await.expect("in time") {
+        match tokio::time::timeout(PATIENCE, onlooker.execute(&cut))
+            .await
+            .expect("in time")
+        {
             Ok(()) => return,
             Err(error) => assert!(Instant::now() < end, "{cut}: {error}"),
         }
@@ -191,7 +220,9 @@ async fn payments(database: &mut Database) -> i64 {
 /// That the payment was done once, as it was asked for.
 fn was_done(performed: &Performed<ClientError>, input: &Input, cause: Option<Cause>) {
     let Ended::Done(Outcome::Payment {
-        amount_cents, warehouse, ..
+        amount_cents,
+        warehouse,
+        ..
     }) = &performed.ended
     else {
         panic!("{performed:?}");
@@ -202,7 +233,11 @@ fn was_done(performed: &Performed<ClientError>, input: &Input, cause: Option<Cau
     );
     for other in Cause::ALL {
         let retries = performed.retries[other as usize];
-        assert_eq!(retries > 0, Some(other) == cause, "{other:?}: {performed:?}");
+        assert_eq!(
+            retries > 0,
+            Some(other) == cause,
+            "{other:?}: {performed:?}"
+        );
     }
 }
 
@@ -211,12 +246,18 @@ fn deadlocks(server: &Server) {
     let kind = server.kind();
     if kind == Kind::Postgres {
         // Who notices first gives in: the terminal, soon; the rival much later.
-        server.execute(&server.target(), "ALTER DATABASE shop SET deadlock_timeout = '2s'");
+        server.execute(
+            &server.target(),
+            "ALTER DATABASE shop SET deadlock_timeout = '2s'",
+        );
     }
     block_on(async {
         let mut scene = Scene::open(server, Isolation::ReadCommitted).await;
         let before = payments(&mut scene.onlooker).await;
-        let mut first = vec!["BEGIN", "SELECT COUNT(*) FROM (SELECT c_id FROM customer FOR UPDATE) AS locked"];
+        let mut first = vec![
+            "BEGIN",
+            "SELECT COUNT(*) FROM (SELECT c_id FROM customer FOR UPDATE) AS locked",
+        ];
         match kind {
             Kind::Postgres => first.insert(0, "SET deadlock_timeout = '60s'"),
             // Who has changed less gives in.
@@ -248,12 +289,24 @@ fn lock_timeouts(server: &Server) {
         let mut scene = Scene::open(server, Isolation::Default).await;
         let before = payments(&mut scene.onlooker).await;
         let input = payment();
-        let first = ["BEGIN", "SELECT w_tax FROM warehouse WHERE w_id = 1 FOR UPDATE"];
-        let performed = scene.perform_beside(&input, 0, &first, async |_, _| {}).await;
-        assert!(matches!(performed.ended, Ended::Failed(Cause::LockTimeout)), "{performed:?}");
+        let first = [
+            "BEGIN",
+            "SELECT w_tax FROM warehouse WHERE w_id = 1 FOR UPDATE",
+        ];
+        let performed = scene
+            .perform_beside(&input, 0, &first, async |_, _| {})
+            .await;
+        assert!(
+            matches!(performed.ended, Ended::Failed(Cause::LockTimeout)),
+            "{performed:?}"
+        );
         assert_eq!((performed.attempts, performed.retries), (1, [0; 5]));
         run(&mut scene.rival, "ROLLBACK").await;
-        assert_eq!(payments(&mut scene.onlooker).await, before, "nothing was changed");
+        assert_eq!(
+            payments(&mut scene.onlooker).await,
+            before,
+            "nothing was changed"
+        );
         let performed = scene
             .perform_beside(&input, 50, &first, async |rival, _| {
                 tokio::time::sleep(Duration::from_millis(1800)).await;
@@ -289,7 +342,10 @@ fn serialization_failures(server: &Server) {
 fn lost_connections(server: &mut Server) {
     let kind = server.kind();
     let input = payment();
-    let first = ["BEGIN", "SELECT d_tax FROM district WHERE d_w_id = 1 FOR UPDATE"];
+    let first = [
+        "BEGIN",
+        "SELECT d_tax FROM district WHERE d_w_id = 1 FOR UPDATE",
+    ];
     block_on(async {
         let mut scene = Scene::open(server, Isolation::Default).await;
         let before = payments(&mut scene.onlooker).await;
@@ -299,8 +355,15 @@ fn lost_connections(server: &mut Server) {
                 run(rival, "ROLLBACK").await;
             })
             .await;
-        assert!(matches!(performed.ended, Ended::Disconnected(_)), "{performed:?}");
-        assert_eq!(payments(&mut scene.onlooker).await, before, "nothing was changed");
+        assert!(
+            matches!(performed.ended, Ended::Disconnected(_)),
+            "{performed:?}"
+        );
+        assert_eq!(
+            payments(&mut scene.onlooker).await,
+            before,
+            "nothing was changed"
+        );
         scene.reconnect().await;
         let performed = scene.perform_beside(&input, 10, &[], async |_, _| {}).await;
         was_done(&performed, &input, None);
@@ -316,13 +379,20 @@ fn lost_connections(server: &mut Server) {
                 server.stop();
             })
             .await;
-        assert!(matches!(performed.ended, Ended::Disconnected(_)), "{performed:?}");
+        assert!(
+            matches!(performed.ended, Ended::Disconnected(_)),
+            "{performed:?}"
+        );
         before
     });
     server.run();
     block_on(async {
         let mut scene = Scene::open(server, Isolation::Default).await;
-        assert_eq!(payments(&mut scene.onlooker).await, before, "nothing was changed");
+        assert_eq!(
+            payments(&mut scene.onlooker).await,
+            before,
+            "nothing was changed"
+        );
         let performed = scene.perform_beside(&input, 10, &[], async |_, _| {}).await;
         was_done(&performed, &input, None);
     });
@@ -332,7 +402,10 @@ fn lost_connections(server: &mut Server) {
 /// A COMMIT that waits for a standby that does not exist is cut: it is on disk, and the terminal cannot know.
 fn unknown_outcomes(server: &Server) {
     let target = server.target();
-    server.execute(&target, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.execute(
+        &target,
+        "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+    );
     server.execute(&target, "SELECT pg_reload_conf()");
     block_on(async {
         let mut scene = Scene::open(server, Isolation::Default).await;
@@ -345,9 +418,16 @@ fn unknown_outcomes(server: &Server) {
                 run(onlooker, &format!("SELECT pg_terminate_backend({id})")).await;
             })
             .await;
-        assert!(matches!(performed.ended, Ended::Unknown(_)), "{performed:?}");
+        assert!(
+            matches!(performed.ended, Ended::Unknown(_)),
+            "{performed:?}"
+        );
         assert_eq!(performed.attempts, 1, "never tried again");
-        assert_eq!(payments(&mut scene.onlooker).await, before + 1, "it was committed");
+        assert_eq!(
+            payments(&mut scene.onlooker).await,
+            before + 1,
+            "it was committed"
+        );
     });
     is_sound(server);
 }
@@ -373,8 +453,16 @@ fn no_deadlocks(server: &Server) {
         patience: PATIENCE,
     };
     let report = drive(&server.target(), &options, &AtomicBool::new(false)).expect("driven");
-    eprintln!("{kind:?}: {:?}, retries {:?}", report.counts, report.retries);
-    assert_eq!(report.retries[Cause::Deadlock as usize], 0, "{:?}", report.retries);
+    eprintln!(
+        "{kind:?}: {:?}, retries {:?}",
+        report.counts, report.retries
+    );
+    assert_eq!(
+        report.retries[Cause::Deadlock as usize],
+        0,
+        "{:?}",
+        report.retries
+    );
     assert!(report.told.new_orders > 50, "{:?}", report.told);
     assert!(report.ledger_holds());
     is_sound(server);

@@ -6,7 +6,9 @@ mod support;
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
-use rookery_oltp::{DriveOptions, LoadOptions, OltpError, SessionOptions, Target, acid, drive, load, verify};
+use rookery_oltp::{
+    DriveOptions, LoadOptions, OltpError, SessionOptions, Target, acid, drive, load, verify,
+};
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Ledger, Moment, Population, Scale,
     sql::Style,
@@ -53,20 +55,34 @@ fn whole_road(target: &Target, terminals: u32) {
     let empty = verify(target, Moment::AnyTime).expect_err("nothing is loaded");
     assert!(matches!(empty, OltpError::NotLoaded { .. }), "{empty:?}");
     let mut loading = LoadOptions::new(Population::new(Scale::new(1, 100).expect("valid"), 42), 1);
-    let loaded = load(target, &loading, &RUNNING, &|_| {}).unwrap_or_else(|error| panic!("{target}: {error}"));
+    let loaded = load(target, &loading, &RUNNING, &|_| {})
+        .unwrap_or_else(|error| panic!("{target}: {error}"));
     assert!(loaded.broken.is_empty(), "{:?}", loaded.broken);
     let again = load(target, &loading, &RUNNING, &|_| {}).expect_err("tables are there");
-    assert!(matches!(again, OltpError::Exists { table: "item", .. }), "{again:?}");
+    assert!(
+        matches!(again, OltpError::Exists { table: "item", .. }),
+        "{again:?}"
+    );
     loading.overwrite = true;
     load(target, &loading, &RUNNING, &|_| {}).unwrap_or_else(|error| panic!("{target}: {error}"));
-    let report = drive(target, &options(Style::Plain, terminals), &RUNNING).unwrap_or_else(|error| panic!("{target}: {error}"));
+    let report = drive(target, &options(Style::Plain, terminals), &RUNNING)
+        .unwrap_or_else(|error| panic!("{target}: {error}"));
     eprintln!(
         "{}: {:?}, retries {:?}, told {:?}",
         report.version, report.counts, report.retries, report.told
     );
-    assert!(report.ledger_holds(), "told {:?}, found {:?}", report.told, report.found);
+    assert!(
+        report.ledger_holds(),
+        "told {:?}, found {:?}",
+        report.told,
+        report.found
+    );
     assert_eq!(report.unknown, Ledger::default());
-    assert!(report.told.new_orders > 0 && report.told.payments > 0, "{:?}", report.told);
+    assert!(
+        report.told.new_orders > 0 && report.told.payments > 0,
+        "{:?}",
+        report.told
+    );
     assert!(
         report.counts.rolled_back > 0 || report.told.new_orders < 300,
         "one order in a hundred is rolled back"
@@ -100,7 +116,10 @@ fn mariadb_over_odbc() {
     let server = Server::start(ServerKind::MariaDb);
     let socket = place(&server, "socket");
     // The third bit lets an UPDATE answer with the rows that it found.
-    let connection = format!("DRIVER={{MariaDB Unicode}};SOCKET={};DATABASE=shop;UID=root;OPTION=2", socket);
+    let connection = format!(
+        "DRIVER={{MariaDB Unicode}};SOCKET={};DATABASE=shop;UID=root;OPTION=2",
+        socket
+    );
     whole_road(&target("mariadb", &connection), 3);
 }
 
@@ -122,7 +141,9 @@ fn sqlite_over_odbc() {
         .expect_err("its writers stand in no line")
         .to_string();
     assert!(
-        refused.contains("the server of SQLite") && refused.contains("mend: ") && refused.contains("rookery app orderentry"),
+        refused.contains("the server of SQLite")
+            && refused.contains("mend: ")
+            && refused.contains("rookery app orderentry"),
         "{refused}"
     );
 }
@@ -133,12 +154,19 @@ fn errors_are_clear() {
         return;
     }
     let nobody = verify(
-        &target("postgresql", "DRIVER={PostgreSQL ANSI};SERVER=127.0.0.1;PORT=1;DATABASE=d;UID=u"),
+        &target(
+            "postgresql",
+            "DRIVER={PostgreSQL ANSI};SERVER=127.0.0.1;PORT=1;DATABASE=d;UID=u",
+        ),
         Moment::AnyTime,
     );
     let nobody = nobody.expect_err("no server");
     assert!(matches!(nobody, OltpError::NoServer { .. }), "{nobody:?}");
-    let driver = verify(&target("db2", "DRIVER={No such driver};DATABASE=d"), Moment::AnyTime).expect_err("no driver");
+    let driver = verify(
+        &target("db2", "DRIVER={No such driver};DATABASE=d"),
+        Moment::AnyTime,
+    )
+    .expect_err("no driver");
     assert!(
         driver.to_string().contains("No such driver") || driver.to_string().contains("driver"),
         "{driver}"

@@ -17,7 +17,9 @@ use rookery_workload::orderentry::{
 };
 use support::{
     Kind as ServerKind, Server, skipped,
-    workload::{RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found},
+    workload::{
+        RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found,
+    },
 };
 
 fn whole_road(kind: ServerKind, styles: &[Style]) {
@@ -28,7 +30,10 @@ fn whole_road(kind: ServerKind, styles: &[Style]) {
     for &style in styles {
         drive_and_verify(&target, style);
     }
-    server.execute(&target, "UPDATE warehouse SET w_ytd = w_ytd + 0.01 WHERE w_id = 2");
+    server.execute(
+        &target,
+        "UPDATE warehouse SET w_ytd = w_ytd + 0.01 WHERE w_id = 2",
+    );
     the_broken_warehouse_is_found(&target);
 }
 
@@ -38,17 +43,31 @@ fn the_rows_are_those_of_the_population(server: &Server) {
     let population = population(2);
     for part in Part::all(&population) {
         let mut text = Vec::new();
-        let (_, more) = part.rows(&population).fill_text(&mut text, TextFormat::Copy, usize::MAX);
+        let (_, more) = part
+            .rows(&population)
+            .fill_text(&mut text, TextFormat::Copy, usize::MAX);
         assert!(!more);
         let text = String::from_utf8(text).expect("ASCII");
-        expected.entry(part.table).or_default().extend(text.lines().map(str::to_owned));
+        expected
+            .entry(part.table)
+            .or_default()
+            .extend(text.lines().map(str::to_owned));
     }
     assert_eq!(expected.len(), Table::LOADED.len());
     for (table, mut rows) in expected {
-        let names: Vec<&str> = table.loaded_columns().iter().map(|column| column.name).collect();
-        let stored = server.rows(&format!("SELECT {} FROM {}", names.join(", "), table.name()));
+        let names: Vec<&str> = table
+            .loaded_columns()
+            .iter()
+            .map(|column| column.name)
+            .collect();
+        let stored = server.rows(&format!(
+            "SELECT {} FROM {}",
+            names.join(", "),
+            table.name()
+        ));
         let field = |field: Option<String>| field.unwrap_or_else(|| "\\N".to_owned());
-        let line = |row: Vec<Option<String>>| row.into_iter().map(field).collect::<Vec<_>>().join("\t");
+        let line =
+            |row: Vec<Option<String>>| row.into_iter().map(field).collect::<Vec<_>>().join("\t");
         let mut stored: Vec<String> = stored.into_iter().map(line).collect();
         stored.sort_unstable();
         rows.sort_unstable();
@@ -67,7 +86,10 @@ fn mariadb_from_load_to_ledger() {
     if skipped() {
         return;
     }
-    whole_road(ServerKind::MariaDb, &[Style::Plain, Style::Batched, Style::Pipelined, Style::Procs]);
+    whole_road(
+        ServerKind::MariaDb,
+        &[Style::Plain, Style::Batched, Style::Pipelined, Style::Procs],
+    );
 }
 
 #[test]
@@ -111,13 +133,19 @@ fn killed_in_the_middle(kind: ServerKind) {
         }
         await_work(&at_work);
         stop.store(true, Ordering::Relaxed);
-        running.join().expect("no panic").expect("the terminals come back")
+        running
+            .join()
+            .expect("no panic")
+            .expect("the terminals come back")
     });
     eprintln!(
         "{kind:?}: {} reconnections, told {:?}, unknown {:?}, found {:?}",
         report.reconnections, report.told, report.unknown, report.found
     );
-    assert!(report.reconnections > 0, "the server was killed under the terminals");
+    assert!(
+        report.reconnections > 0,
+        "the server was killed under the terminals"
+    );
     assert!(report.told.new_orders > 0);
     assert!(
         report.ledger_holds(),
@@ -165,7 +193,12 @@ fn serialization_failures_are_tried_again() {
         "six terminals in one warehouse collide: {:?}",
         report.retries
     );
-    assert!(report.ledger_holds(), "told {:?}, found {:?}", report.told, report.found);
+    assert!(
+        report.ledger_holds(),
+        "told {:?}, found {:?}",
+        report.told,
+        report.found
+    );
     assert!(verify(&target, Moment::AnyTime).expect("verified").holds());
 }
 
@@ -180,7 +213,10 @@ fn mariadb_errors_are_clear() {
     }
     let mut server = Server::start(ServerKind::MariaDb);
     let target = server.target();
-    server.execute(&target, "CREATE USER 'web'@'localhost' IDENTIFIED BY 'right'");
+    server.execute(
+        &target,
+        "CREATE USER 'web'@'localhost' IDENTIFIED BY 'right'",
+    );
     let wrong = refusal(&server.url("web:wrong", "shop"));
     assert!(
         matches!(wrong, OltpError::Account { .. }) && !wrong.to_string().contains("wrong@"),
@@ -200,7 +236,10 @@ fn postgresql_errors_are_clear() {
     server.demand_passwords();
     for account in ["web:wrong", "web"] {
         let error = refusal(&server.url(account, "shop"));
-        assert!(matches!(error, OltpError::Account { .. }), "{account}: {error:?}");
+        assert!(
+            matches!(error, OltpError::Account { .. }),
+            "{account}: {error:?}"
+        );
     }
     common_errors(&mut server, "oe");
 }
@@ -215,9 +254,21 @@ fn common_errors(server: &mut Server, user: &str) {
     let empty = refusal(&target_url(server, user));
     assert!(matches!(empty, OltpError::NotLoaded { .. }), "{empty:?}");
     load_mini(&target, 1);
-    let again = load(&target, &LoadOptions::new(population(1), 1), &RUNNING, &|_| {}).expect_err("tables are there");
-    assert!(matches!(again, OltpError::Exists { table: "item", .. }), "{again:?}");
-    server.execute(&target, "UPDATE oe_meta SET v = '2' WHERE k = 'schema_version'");
+    let again = load(
+        &target,
+        &LoadOptions::new(population(1), 1),
+        &RUNNING,
+        &|_| {},
+    )
+    .expect_err("tables are there");
+    assert!(
+        matches!(again, OltpError::Exists { table: "item", .. }),
+        "{again:?}"
+    );
+    server.execute(
+        &target,
+        "UPDATE oe_meta SET v = '2' WHERE k = 'schema_version'",
+    );
     let version = refusal(&target_url(server, user)).to_string();
     assert!(version.contains("schema version 2"), "{version}");
     let overwritten = LoadOptions {
@@ -225,8 +276,13 @@ fn common_errors(server: &mut Server, user: &str) {
         ..LoadOptions::new(population(1), 2)
     };
     load(&target, &overwritten, &RUNNING, &|_| {}).expect("loaded again");
-    assert!(verify(&target, Moment::AfterLoad).expect("verified").holds());
-    let stopped = load(&target, &overwritten, &AtomicBool::new(true), &|_| {}).expect_err("stopped");
+    assert!(
+        verify(&target, Moment::AfterLoad)
+            .expect("verified")
+            .holds()
+    );
+    let stopped =
+        load(&target, &overwritten, &AtomicBool::new(true), &|_| {}).expect_err("stopped");
     assert!(matches!(stopped, OltpError::Stopped), "{stopped:?}");
     let half = refusal(&target_url(server, user)).to_string();
     assert!(half.contains("not loaded to its end"), "{half}");

@@ -14,18 +14,29 @@ use std::{
 
 use rookery_oltp::{
     Database, LoadOptions, OltpError, Target, drive, load,
-    sqlite::{Durability, SOCKET_FILE, ServeConfig, ServeError, Server, counters, local_target, with_server},
+    sqlite::{
+        Durability, SOCKET_FILE, ServeConfig, ServeError, Server, counters, local_target,
+        with_server,
+    },
     verify,
 };
 use rookery_workload::orderentry::{Moment, Table, sql::Style};
-use support::workload::{RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found};
+use support::workload::{
+    RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found,
+};
 use tempfile::TempDir;
 
 /// A server in a directory of its own, as long as `work` needs it.
 fn served(work: impl FnOnce(&Target, &Path)) {
     let directory = TempDir::with_prefix("oltp-sqlite-").expect("a directory");
-    with_server(&quick(directory.path()), |target| work(target, directory.path())).expect("served");
-    assert!(!directory.path().join(SOCKET_FILE).exists(), "the socket goes with its server");
+    with_server(&quick(directory.path()), |target| {
+        work(target, directory.path())
+    })
+    .expect("served");
+    assert!(
+        !directory.path().join(SOCKET_FILE).exists(),
+        "the socket goes with its server"
+    );
 }
 
 /// Without syncing: these tests pull no plug.
@@ -46,11 +57,24 @@ fn sqlite_from_load_to_ledger() {
             assert_eq!(report.retries, [0; 5], "{style:?}: writers stand in line");
             assert_eq!(report.isolation.as_deref(), Some("serializable"));
             let cache = counters(target).expect("counted").since(before);
-            assert!(cache.hit_ratio().is_some_and(|ratio| ratio > 0.5 && ratio < 1.0), "{cache:?}");
+            assert!(
+                cache
+                    .hit_ratio()
+                    .is_some_and(|ratio| ratio > 0.5 && ratio < 1.0),
+                "{cache:?}"
+            );
         }
-        let procedures = drive(target, &options(Style::Procs, 1, Duration::from_millis(1)), &RUNNING).expect_err("SQLite has none");
+        let procedures = drive(
+            target,
+            &options(Style::Procs, 1, Duration::from_millis(1)),
+            &RUNNING,
+        )
+        .expect_err("SQLite has none");
         assert!(matches!(procedures, OltpError::Style(_)), "{procedures:?}");
-        execute(target, "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 2");
+        execute(
+            target,
+            "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 2",
+        );
         the_broken_warehouse_is_found(target);
     });
 }
@@ -72,10 +96,19 @@ fn references_hold_under_load() {
         options_of_load.schema.foreign_keys = true;
         options_of_load.schema.history_key = false;
         load(target, &options_of_load, &RUNNING, &|_| {}).expect("loaded");
-        let report = drive(target, &options(Style::Plain, 2, Duration::from_millis(300)), &RUNNING).expect("driven");
+        let report = drive(
+            target,
+            &options(Style::Plain, 2, Duration::from_millis(300)),
+            &RUNNING,
+        )
+        .expect("driven");
         assert!(report.ledger_holds() && report.told.new_orders > 0);
         let found = verify(target, Moment::AnyTime).expect("verified");
-        assert!(found.holds() && found.schema == options_of_load.schema, "{:?}", found.checks);
+        assert!(
+            found.holds() && found.schema == options_of_load.schema,
+            "{:?}",
+            found.checks
+        );
     });
 }
 
@@ -86,13 +119,23 @@ fn errors_are_clear() {
         let empty = verify(target, Moment::AnyTime).expect_err("nothing is loaded");
         assert!(matches!(empty, OltpError::NotLoaded { .. }), "{empty:?}");
         load_mini(target, 1);
-        let again = load(target, &LoadOptions::new(population(1), 1), &RUNNING, &|_| {}).expect_err("tables are there");
-        assert!(matches!(again, OltpError::Exists { table: "item", .. }), "{again:?}");
+        let again = load(
+            target,
+            &LoadOptions::new(population(1), 1),
+            &RUNNING,
+            &|_| {},
+        )
+        .expect_err("tables are there");
+        assert!(
+            matches!(again, OltpError::Exists { table: "item", .. }),
+            "{again:?}"
+        );
         let overwritten = LoadOptions {
             overwrite: true,
             ..LoadOptions::new(population(2), 2)
         };
-        let stopped = load(target, &overwritten, &AtomicBool::new(true), &|_| {}).expect_err("stopped");
+        let stopped =
+            load(target, &overwritten, &AtomicBool::new(true), &|_| {}).expect_err("stopped");
         assert!(matches!(stopped, OltpError::Stopped), "{stopped:?}");
         wait_until_idle(target, &overwritten);
         assert_eq!(
@@ -104,8 +147,13 @@ fn errors_are_clear() {
             2,
             "the load replaced the database"
         );
-        execute(target, "UPDATE oe_meta SET v = '2' WHERE k = 'schema_version'");
-        let version = verify(target, Moment::AnyTime).expect_err("another version").to_string();
+        execute(
+            target,
+            "UPDATE oe_meta SET v = '2' WHERE k = 'schema_version'",
+        );
+        let version = verify(target, Moment::AnyTime)
+            .expect_err("another version")
+            .to_string();
         assert!(version.contains("schema version 2"), "{version}");
         let second = Server::bind(&quick(directory)).expect_err("taken");
         assert!(matches!(second, ServeError::Taken(_)), "{second:?}");
@@ -118,14 +166,19 @@ fn errors_are_clear() {
     )
     .expect("written");
     let damaged = Server::bind(&quick(gone.path())).expect_err("no database");
-    assert!(matches!(damaged, ServeError::Database { .. }), "{damaged:?}");
+    assert!(
+        matches!(damaged, ServeError::Database { .. }),
+        "{damaged:?}"
+    );
 }
 
 /// The server finds out that a load has no client any more when it next tells of its progress.
 fn wait_until_idle(target: &Target, options: &LoadOptions) {
     for _ in 0..600 {
         match load(target, options, &RUNNING, &|_| {}) {
-            Err(error) if error.to_string().contains("other sessions") => thread::sleep(Duration::from_millis(50)),
+            Err(error) if error.to_string().contains("other sessions") => {
+                thread::sleep(Duration::from_millis(50))
+            }
             loaded => {
                 assert!(loaded.expect("loaded").broken.is_empty());
                 return;
@@ -147,9 +200,17 @@ fn an_open_transaction_ends_with_its_client() {
         runtime.block_on(async {
             let mut database = Database::connect(target).await.expect("connected");
             database.execute("BEGIN IMMEDIATE").await.expect("begun");
-            database.execute("DELETE FROM history").await.expect("deleted");
+            database
+                .execute("DELETE FROM history")
+                .await
+                .expect("deleted");
         });
-        let report = drive(target, &options(Style::Plain, 2, Duration::from_millis(300)), &RUNNING).expect("driven");
+        let report = drive(
+            target,
+            &options(Style::Plain, 2, Duration::from_millis(300)),
+            &RUNNING,
+        )
+        .expect("driven");
         assert!(report.ledger_holds() && report.told.payments > 0);
         assert!(verify(target, Moment::AnyTime).expect("verified").holds());
     });
@@ -178,7 +239,12 @@ fn a_busy_database_is_tried_again() {
             while blocking.load(Ordering::Relaxed) {
                 thread::yield_now();
             }
-            let report = drive(target, &options(Style::Plain, 3, Duration::from_secs(8)), &RUNNING).expect("driven");
+            let report = drive(
+                target,
+                &options(Style::Plain, 3, Duration::from_secs(8)),
+                &RUNNING,
+            )
+            .expect("driven");
             eprintln!("retries {:?}, counts {:?}", report.retries, report.counts);
             assert!(report.retries[3] > 0, "busy: {:?}", report.retries);
             assert_eq!(report.counts.failed, 0);
@@ -216,15 +282,22 @@ fn strangers_are_told_and_shown_out() {
             &[2, 0, 0, 0, 1, 2],
         ] {
             let mut stranger = TcpStream::connect(address).expect("connected");
-            stranger.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+            stranger
+                .set_read_timeout(Some(Duration::from_secs(30)))
+                .expect("set");
             stranger.write_all(words).expect("written");
             let mut answer = Vec::new();
             // What was not read when the server closes may come back as a reset, behind the answer.
             let _ = stranger.read_to_end(&mut answer);
-            assert!(answer.len() > 20 && answer[4] == 134, "an error: {answer:?}");
+            assert!(
+                answer.len() > 20 && answer[4] == 134,
+                "an error: {answer:?}"
+            );
         }
         let mut asking = TcpStream::connect(address).expect("connected");
-        asking.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n").expect("written");
+        asking
+            .write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            .expect("written");
         let mut answer = String::new();
         asking.read_to_string(&mut answer).expect("an answer");
         assert!(
@@ -232,11 +305,15 @@ fn strangers_are_told_and_shown_out() {
             "{answer}"
         );
         // Those that say nothing take room until they are asked to leave, or go.
-        let silent: Vec<_> = (0..4).map(|_| TcpStream::connect(address).expect("connected")).collect();
+        let silent: Vec<_> = (0..4)
+            .map(|_| TcpStream::connect(address).expect("connected"))
+            .collect();
         let target: Target = format!("sqlite+oe://{address}/").parse().expect("valid");
         let mut told = String::new();
         for _ in 0..100 {
-            told = verify(&target, Moment::AnyTime).expect_err("nothing is loaded").to_string();
+            told = verify(&target, Moment::AnyTime)
+                .expect_err("nothing is loaded")
+                .to_string();
             if told.contains("4 sessions are open") {
                 break;
             }
@@ -254,10 +331,19 @@ fn silent_clients_do_not_hold_up_the_end() {
     let silent = with_server(&quick(directory.path()), |target| {
         let silent = UnixStream::connect(directory.path().join(SOCKET_FILE)).expect("connected");
         // Clients come in one after another: when the next is answered, this one is in.
-        assert!(matches!(verify(target, Moment::AnyTime), Err(OltpError::NotLoaded { .. })));
+        assert!(matches!(
+            verify(target, Moment::AnyTime),
+            Err(OltpError::NotLoaded { .. })
+        ));
         silent
     });
     let mut silent = silent.expect("served");
-    silent.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
-    assert_eq!(silent.read(&mut [0; 16]).expect("read"), 0, "the server has closed the line");
+    silent
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .expect("set");
+    assert_eq!(
+        silent.read(&mut [0; 16]).expect("read"),
+        0,
+        "the server has closed the line"
+    );
 }

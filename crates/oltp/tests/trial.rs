@@ -13,7 +13,9 @@ use rookery_oltp::{
     trial::{Load, OpenLoad, Phases, Threads, TrialConfig, TrialGuest, run},
     verify,
 };
-use rookery_stats::{ErrorClass, GuestMeasurement, LedgerCounts, Measurement, OrderEntryCounters, TRANSACTIONS};
+use rookery_stats::{
+    ErrorClass, GuestMeasurement, LedgerCounts, Measurement, OrderEntryCounters, TRANSACTIONS,
+};
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Moment, Population, Scale,
     terminal::{Binding, Mix, Pacing},
@@ -28,7 +30,13 @@ fn population() -> Population {
 
 fn guest(name: &str, server: &Server, terminals: u32) -> TrialGuest {
     let target = server.target();
-    load(&target, &LoadOptions::new(population(), 2), &RUNNING, &|_| {}).expect("loaded");
+    load(
+        &target,
+        &LoadOptions::new(population(), 2),
+        &RUNNING,
+        &|_| {},
+    )
+    .expect("loaded");
     TrialGuest {
         name: name.to_owned(),
         target,
@@ -69,7 +77,11 @@ fn measured(config: &TrialConfig, stop: &AtomicBool) -> Measurement {
         assert_eq!(guest.guest, asked.name);
         for operation in &guest.operations {
             let ended = operation.succeeded + operation.failed + operation.unfinished;
-            assert_eq!(operation.started, ended, "{}: {}", guest.guest, operation.name);
+            assert_eq!(
+                operation.started, ended,
+                "{}: {}",
+                guest.guest, operation.name
+            );
         }
         let counters = counters(guest);
         assert_eq!(guest.shop.opm, counters.nopm);
@@ -78,7 +90,11 @@ fn measured(config: &TrialConfig, stop: &AtomicBool) -> Measurement {
             assert_eq!(transaction.name, name);
             let operation = guest.operation(name).expect("all five are listed");
             if config.delivery == DeliveryMode::Inline || name != "delivery" {
-                assert_eq!(operation.completed, transaction.completed, "{}: {name}", guest.guest);
+                assert_eq!(
+                    operation.completed, transaction.completed,
+                    "{}: {name}",
+                    guest.guest
+                );
             }
         }
     }
@@ -95,7 +111,9 @@ fn verified(guest: &GuestMeasurement, at: &TrialGuest) {
     let found = verify(&at.target, Moment::AnyTime).expect("verified");
     assert!(found.holds(), "{}: {:?}", guest.guest, found.checks);
     let OrderEntryCounters { told, unknown, .. } = counters(guest);
-    let within = |found: i64, told: u64, unknown: u64| (told..=told + unknown).contains(&found.unsigned_abs());
+    let within = |found: i64, told: u64, unknown: u64| {
+        (told..=told + unknown).contains(&found.unsigned_abs())
+    };
     let ledger = found.ledger;
     assert!(
         within(ledger.new_orders, told.new_orders, unknown.new_orders)
@@ -111,7 +129,10 @@ fn one_of_two_guests_is_killed_and_comes_back() {
     if skipped() {
         return;
     }
-    let (sound, mut killed) = (Server::start(ServerKind::MariaDb), Server::start(ServerKind::Postgres));
+    let (sound, mut killed) = (
+        Server::start(ServerKind::MariaDb),
+        Server::start(ServerKind::Postgres),
+    );
     // Long enough for any machine; it is stopped when the server is there again.
     let config = config(
         vec![guest("sound", &sound, 3), guest("killed", &killed, 3)],
@@ -146,17 +167,32 @@ fn one_of_two_guests_is_killed_and_comes_back() {
         .map(|tally| (tally.class, tally.sub_class.as_str(), tally.count))
         .collect();
     eprintln!("{words:?}");
-    assert!(words.iter().any(|(class, ..)| *class == ErrorClass::Io), "{words:?}");
-    assert!(words.iter().any(|(class, ..)| *class == ErrorClass::Connect), "{words:?}");
+    assert!(
+        words.iter().any(|(class, ..)| *class == ErrorClass::Io),
+        "{words:?}"
+    );
+    assert!(
+        words
+            .iter()
+            .any(|(class, ..)| *class == ErrorClass::Connect),
+        "{words:?}"
+    );
     assert!(
         words
             .iter()
             .all(|(class, ..)| matches!(class, ErrorClass::Io | ErrorClass::Connect)),
         "{words:?}"
     );
-    assert!((1..=3).contains(&counters(killed).reconnections), "each terminal comes back once");
+    assert!(
+        (1..=3).contains(&counters(killed).reconnections),
+        "each terminal comes back once"
+    );
     for (guest, at) in measurement.guests.iter().zip(&config.guests) {
-        assert!(counters(guest).told.new_orders > 0 && counters(guest).nopm > 0.0, "{}", guest.guest);
+        assert!(
+            counters(guest).told.new_orders > 0 && counters(guest).nopm > 0.0,
+            "{}",
+            guest.guest
+        );
         verified(guest, at);
     }
 }
@@ -178,13 +214,30 @@ fn transactions_that_are_given_up_are_in_the_class_of_their_cause() {
         .map(|tally| (tally.class, tally.sub_class.as_str(), tally.count))
         .collect();
     eprintln!("{words:?}");
-    let serialization = words.iter().find(|(_, word, _)| *word == "serialization-failure");
-    assert!(serialization.is_some_and(|(class, ..)| *class == ErrorClass::Semantic), "{words:?}");
+    let serialization = words
+        .iter()
+        .find(|(_, word, _)| *word == "serialization-failure");
+    assert!(
+        serialization.is_some_and(|(class, ..)| *class == ErrorClass::Semantic),
+        "{words:?}"
+    );
     // A delivery may also lose a race for an order, or a deadlock end one of two.
-    assert!(words.iter().all(|(class, ..)| *class == ErrorClass::Semantic), "{words:?}");
-    let failed: u64 = counters(guest).transactions.iter().map(|transaction| transaction.failed).sum();
+    assert!(
+        words
+            .iter()
+            .all(|(class, ..)| *class == ErrorClass::Semantic),
+        "{words:?}"
+    );
+    let failed: u64 = counters(guest)
+        .transactions
+        .iter()
+        .map(|transaction| transaction.failed)
+        .sum();
     let counted: u64 = words.iter().map(|(.., count)| count).sum();
-    assert!(failed > 0 && failed <= counted, "{failed} in the window of {counted}");
+    assert!(
+        failed > 0 && failed <= counted,
+        "{failed} in the window of {counted}"
+    );
     assert!(counters(guest).retries.is_empty(), "none was allowed");
     verified(guest, &config.guests[0]);
 }
@@ -206,22 +259,44 @@ fn arrivals_beyond_the_limit_are_dropped_and_counted() {
         visit: rookery_driver::Visit::Single,
     });
     let measurement = measured(&config, &RUNNING);
-    let arrivals = measurement.driver.arrivals.clone().expect("an open load has arrivals");
+    let arrivals = measurement
+        .driver
+        .arrivals
+        .clone()
+        .expect("an open load has arrivals");
     eprintln!("{arrivals:?}");
     assert_eq!(arrivals.drawn, arrivals.started + arrivals.dropped);
-    assert!(arrivals.started > 0 && arrivals.dropped > arrivals.started, "{arrivals:?}");
+    assert!(
+        arrivals.started > 0 && arrivals.dropped > arrivals.started,
+        "{arrivals:?}"
+    );
     let guest = &measurement.guests[0];
-    let begun: u64 = guest.operations.iter().map(|operation| operation.started).sum();
-    assert_eq!(begun, arrivals.started, "each arrival that was served is one transaction");
+    let begun: u64 = guest
+        .operations
+        .iter()
+        .map(|operation| operation.started)
+        .sum();
+    assert_eq!(
+        begun, arrivals.started,
+        "each arrival that was served is one transaction"
+    );
     let dropped = guest
         .errors
         .iter()
         .find(|tally| tally.sub_class == "dropped")
         .expect("they are failures");
     assert!(dropped.count >= arrivals.dropped);
-    for operation in guest.operations.iter().filter(|operation| operation.succeeded > 0) {
+    for operation in guest
+        .operations
+        .iter()
+        .filter(|operation| operation.succeeded > 0)
+    {
         let (response, service) = (operation.response.mean_us(), operation.service.mean_us());
-        assert!(response > service, "{}: the wait for a connection counts", operation.name);
+        assert!(
+            response > service,
+            "{}: the wait for a connection counts",
+            operation.name
+        );
     }
     verified(guest, &config.guests[0]);
 }
@@ -245,7 +320,10 @@ fn deferred_deliveries_are_executed_later() {
         "the trial waits for them"
     );
     let delivery = guest.operation("delivery").expect("listed");
-    assert_eq!(delivery.completed, deferred.queued, "the terminal's part is the queueing");
+    assert_eq!(
+        delivery.completed, deferred.queued,
+        "the terminal's part is the queueing"
+    );
     assert!(counters(guest).told.delivered > 0);
     verified(guest, &config.guests[0]);
 }

@@ -4,7 +4,10 @@ use rookery_judge::{
     cpu,
     layers::{self, LayeredPoint},
 };
-use rookery_stats::{Fairness, Latencies, Measurement, NEW_ORDER, ORDER, Ratio, SecondSample, Summary, main_operation};
+use rookery_stats::{
+    Fairness, Latencies, Measurement, NEW_ORDER, ORDER, Ratio, SecondSample, Summary,
+    main_operation,
+};
 use rookery_store::{TrialRecord, TrialStatus};
 use rookery_study::{Point, Purpose};
 
@@ -153,16 +156,29 @@ impl Analysis {
     #[must_use]
     pub fn of(run: &Run) -> Self {
         let study_points = run.header.plan.study_points();
-        let mut points: Vec<PointSummary> = study_points.map(|point| of_point(run, point)).collect();
+        let mut points: Vec<PointSummary> =
+            study_points.map(|point| of_point(run, point)).collect();
         let baselines: Vec<(u32, Option<Estimate>, Vec<f64>)> = points
             .iter()
-            .map(|summary| (summary.point.id, summary.orders_per_minute, summary.trial_orders_per_minute.clone()))
+            .map(|summary| {
+                (
+                    summary.point.id,
+                    summary.orders_per_minute,
+                    summary.trial_orders_per_minute.clone(),
+                )
+            })
             .collect();
         for summary in &mut points {
-            let baseline = summary.point.baseline.filter(|baseline| *baseline != summary.point.id);
+            let baseline = summary
+                .point
+                .baseline
+                .filter(|baseline| *baseline != summary.point.id);
             let of_baseline = baselines.iter().find(|(id, ..)| Some(*id) == baseline);
             summary.efficiency = of_baseline.and_then(|(_, base, values)| {
-                let own = (summary.orders_per_minute.as_ref()?, &summary.trial_orders_per_minute[..]);
+                let own = (
+                    summary.orders_per_minute.as_ref()?,
+                    &summary.trial_orders_per_minute[..],
+                );
                 interval::ratio(own, (base.as_ref()?, values))
             });
         }
@@ -197,13 +213,19 @@ impl PointSummary {
     /// One operation.
     #[must_use]
     pub fn operation(&self, name: &str) -> Option<&OperationSummary> {
-        self.operations.iter().find(|operation| operation.name == name)
+        self.operations
+            .iter()
+            .find(|operation| operation.name == name)
     }
 
     /// Name of the operation that the workload is known by: the whole order, or the New-Order.
     #[must_use]
     pub fn main_operation(&self) -> &'static str {
-        main_operation(self.operations.iter().map(|operation| operation.name.as_str()))
+        main_operation(
+            self.operations
+                .iter()
+                .map(|operation| operation.name.as_str()),
+        )
     }
 
     /// The whole order, or the New-Order.
@@ -216,7 +238,9 @@ impl PointSummary {
     #[must_use]
     pub fn quantile(&self, operation: &str, percentile: f64) -> Option<&Quantile> {
         let quantiles = &self.operation(operation)?.quantiles;
-        quantiles.iter().find(|quantile| quantile.percentile == percentile)
+        quantiles
+            .iter()
+            .find(|quantile| quantile.percentile == percentile)
     }
 
     /// The single request with the largest p95.
@@ -247,21 +271,37 @@ type Good<'a> = (&'a TrialRecord, &'a Measurement);
 
 /// A point of the study over all its trials.
 fn of_point(run: &Run, point: &Point) -> PointSummary {
-    let own = |trial: &&TrialData| trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study;
-    summarise(run, point, &run.trials.iter().filter(own).collect::<Vec<_>>())
+    let own = |trial: &&TrialData| {
+        trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study
+    };
+    summarise(
+        run,
+        point,
+        &run.trials.iter().filter(own).collect::<Vec<_>>(),
+    )
 }
 
 /// A point over some of its trials.
 pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> PointSummary {
-    let count = |status| trials.iter().filter(|trial| trial.row.status == status).count();
+    let count = |status| {
+        trials
+            .iter()
+            .filter(|trial| trial.row.status == status)
+            .count()
+    };
     let good: Vec<Good<'_>> = trials.iter().filter_map(|trial| trial.valid()).collect();
     let over = |value: &dyn Fn(&Good<'_>) -> Option<f64>| {
-        let values: Vec<f64> = good.iter().filter_map(value).filter(|value| value.is_finite()).collect();
+        let values: Vec<f64> = good
+            .iter()
+            .filter_map(value)
+            .filter(|value| value.is_finite())
+            .collect();
         Summary::of(&values)
     };
     let rates = trials.iter().filter_map(|trial| {
         let (_, measured) = trial.valid()?;
-        Some((trial.row.trial.block, measured.orders_per_minute())).filter(|(_, rate)| rate.is_finite())
+        Some((trial.row.trial.block, measured.orders_per_minute()))
+            .filter(|(_, rate)| rate.is_finite())
     });
     let (trial_blocks, trial_orders_per_minute): (Vec<u32>, Vec<f64>) = rates.unzip();
     let counts = good.iter().map(|(_, measured)| measured.started_and_bad());
@@ -279,13 +319,22 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
     let in_seconds = |of: fn(&SecondSample) -> u32, factor: f64| {
         let series = good.first().map(|(_, measured)| {
             interval::seconds(measured, |samples| {
-                factor * samples.iter().map(|sample| f64::from(of(sample))).sum::<f64>()
+                factor
+                    * samples
+                        .iter()
+                        .map(|sample| f64::from(of(sample)))
+                        .sum::<f64>()
             })
         });
         series.unwrap_or_default()
     };
-    let orders_per_minute = Estimate::of(&trial_orders_per_minute, rule, || in_seconds(|sample| sample.orders, 60.0));
-    let requests: Vec<f64> = good.iter().map(|(_, measured)| measured.requests_per_second()).collect();
+    let orders_per_minute = Estimate::of(&trial_orders_per_minute, rule, || {
+        in_seconds(|sample| sample.orders, 60.0)
+    });
+    let requests: Vec<f64> = good
+        .iter()
+        .map(|(_, measured)| measured.requests_per_second())
+        .collect();
     PointSummary {
         done: count(TrialStatus::Done),
         void: count(TrialStatus::Void),
@@ -294,14 +343,19 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         orders_per_minute,
         trial_orders_per_minute,
         trial_blocks,
-        requests_per_second: Estimate::of(&requests, rule, || in_seconds(|sample| sample.requests, 1.0)),
+        requests_per_second: Estimate::of(&requests, rule, || {
+            in_seconds(|sample| sample.requests, 1.0)
+        }),
         operations: operations(&good),
         started,
         bad,
         rollback_share: rollback_share(&good),
         guest_cores: over(&|(record, measured)| cpu::guest_cores(&record.resources, measured)),
         driver_share: over(&|(_, measured)| Some(measured.driver.cpu_share)),
-        lag_p99_us: good.iter().map(|(_, measured)| measured.driver.lag_p99_us).max(),
+        lag_p99_us: good
+            .iter()
+            .map(|(_, measured)| measured.driver.lag_p99_us)
+            .max(),
         qos: qos(&good),
         broken: worst_broken_rule(&good),
         efficiency: None,
@@ -323,7 +377,10 @@ fn operations(good: &[Good<'_>]) -> Vec<OperationSummary> {
         [(_, measured)] => interval::design_effect(measured),
         _ => 1.0,
     };
-    names.into_iter().filter_map(|name| operation(good, name, effect)).collect()
+    names
+        .into_iter()
+        .filter_map(|name| operation(good, name, effect))
+        .collect()
 }
 
 /// One operation over all guests of all good trials; `None` where it was never started.
@@ -332,7 +389,11 @@ fn operation(good: &[Good<'_>], name: &str, design_effect: f64) -> Option<Operat
     let mut trials: Vec<(Latencies, u64)> = Vec::new();
     for (_, measured) in good {
         let mut unfinished = 0_u64;
-        for own in measured.guests.iter().filter_map(|guest| guest.operation(name)) {
+        for own in measured
+            .guests
+            .iter()
+            .filter_map(|guest| guest.operation(name))
+        {
             started = started.saturating_add(own.started);
             bad = bad.saturating_add(own.bad());
             unfinished = unfinished.saturating_add(own.unfinished);
@@ -367,7 +428,9 @@ fn guest_rates(good: &[Good<'_>]) -> Vec<(String, f64)> {
             }
         }
     }
-    sums.into_iter().map(|(name, sum, count)| (name, sum / f64::from(count))).collect()
+    sums.into_iter()
+        .map(|(name, sum, count)| (name, sum / f64::from(count)))
+        .collect()
 }
 
 fn rollback_share(good: &[Good<'_>]) -> Option<f64> {
@@ -375,10 +438,18 @@ fn rollback_share(good: &[Good<'_>]) -> Option<f64> {
     let (rolled, all) = guests.fold((0u64, 0u64), |(rolled, all), guest| {
         let of_shop = (guest.shop.n_rollbacks_overall, guest.shop.n_overall);
         let of_guest = guest.orderentry.as_ref().map_or(of_shop, |counters| {
-            let committed = counters.transaction(NEW_ORDER).map_or(0, |new_orders| new_orders.completed);
-            (counters.rolled_back, counters.rolled_back.saturating_add(committed))
+            let committed = counters
+                .transaction(NEW_ORDER)
+                .map_or(0, |new_orders| new_orders.completed);
+            (
+                counters.rolled_back,
+                counters.rolled_back.saturating_add(committed),
+            )
         });
-        (rolled.saturating_add(of_guest.0), all.saturating_add(of_guest.1))
+        (
+            rolled.saturating_add(of_guest.0),
+            all.saturating_add(of_guest.1),
+        )
     });
     (all > 0).then(|| rolled as f64 / all as f64)
 }
@@ -396,7 +467,8 @@ fn qos(good: &[Good<'_>]) -> QosCount {
             (false, false) => count.unjudged += 1,
         }
         let decided = verdict.passed || verdict.failed();
-        count.marginal += usize::from(decided && verdict.binding_rule().is_some_and(|rule| rule.marginal));
+        count.marginal +=
+            usize::from(decided && verdict.binding_rule().is_some_and(|rule| rule.marginal));
     }
     count
 }
@@ -407,8 +479,16 @@ fn worst_broken_rule(good: &[Good<'_>]) -> Option<String> {
         .filter_map(|(record, _)| record.verdict.as_ref())
         .filter(|verdict| verdict.failed());
     let rules = verdicts.filter_map(|verdict| verdict.binding_rule());
-    let worst = rules.max_by(|a, b| a.load().partial_cmp(&b.load()).unwrap_or(std::cmp::Ordering::Equal))?;
-    Some(format!("{}, but was {}", worst.text(), answer::rule_value(worst)))
+    let worst = rules.max_by(|a, b| {
+        a.load()
+            .partial_cmp(&b.load())
+            .unwrap_or(std::cmp::Ordering::Equal)
+    })?;
+    Some(format!(
+        "{}, but was {}",
+        worst.text(),
+        answer::rule_value(worst)
+    ))
 }
 
 /// Arrivals per second that the schedules of good trials held.
@@ -422,7 +502,10 @@ fn drawn_per_s(good: &[Good<'_>]) -> Option<f64> {
 }
 
 fn mean_of(good: &[Good<'_>], of: fn(&Measurement) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = good.iter().filter_map(|(_, measured)| of(measured)).collect();
+    let values: Vec<f64> = good
+        .iter()
+        .filter_map(|(_, measured)| of(measured))
+        .collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
@@ -431,14 +514,22 @@ fn per_order(good: &[Good<'_>]) -> Option<f64> {
     mean_of(good, Measurement::transactions_per_order)
 }
 
-fn demand_met(run: &Run, point: &Point, good: &[Good<'_>], orders_per_minute: Option<Estimate>) -> Option<f64> {
+fn demand_met(
+    run: &Run,
+    point: &Point,
+    good: &[Good<'_>],
+    orders_per_minute: Option<Estimate>,
+) -> Option<f64> {
     let study = run.header.plan.study_of(point);
     let most = match (&study.load.open, point.rate_per_s) {
         // What arrived, not the rate: of few Poisson arrivals it is another number.
-        (Some(_), Some(_)) if study.workload.orderentry.is_some() => 60.0 * drawn_per_s(good)? / per_order(good)?,
+        (Some(_), Some(_)) if study.workload.orderentry.is_some() => {
+            60.0 * drawn_per_s(good)? / per_order(good)?
+        }
         (Some(open), Some(_)) => 60.0 * drawn_per_s(good)? * open.visit.mean_acts(),
         _ if study.workload.orderentry.is_some() => {
-            let pauses = mean_of(good, Measurement::pause_per_order_s).filter(|pause_s| *pause_s > 0.0)?;
+            let pauses =
+                mean_of(good, Measurement::pause_per_order_s).filter(|pause_s| *pause_s > 0.0)?;
             60.0 * f64::from(point.total_users()) / pauses
         }
         _ => 60.0 * f64::from(point.total_users()) / study.workload.think_time.as_secs_f64(),

@@ -64,12 +64,20 @@ pub(crate) fn rule_value(rule: &RuleResult) -> String {
 
 /// What was found: the largest loads, what the factors are worth, the most within the limits and what held it back, the other layouts, then
 /// the consolidation efficiencies.
-pub(crate) fn answer(run: &Run, points: &[PointSummary], effects: &Effects, searched: &[Searched]) -> Vec<String> {
+pub(crate) fn answer(
+    run: &Run,
+    points: &[PointSummary],
+    effects: &Effects,
+    searched: &[Searched],
+) -> Vec<String> {
     if run.count(TrialStatus::Done) == 0 {
         return vec!["This run gives no answer: no trial ended well.".to_owned()];
     }
     let limits = limits(&run.header.study.qos);
-    let measured: Vec<&PointSummary> = points.iter().filter(|summary| summary.orders_per_minute.is_some()).collect();
+    let measured: Vec<&PointSummary> = points
+        .iter()
+        .filter(|summary| summary.orders_per_minute.is_some())
+        .collect();
     let mut sentences = searches::sentences(searched);
     if points.is_empty() {
         sentences.extend(limits.map(|limits| format!("The limits: {limits}.")));
@@ -79,7 +87,10 @@ pub(crate) fn answer(run: &Run, points: &[PointSummary], effects: &Effects, sear
     sentences.extend(best(&measured, limits.as_deref(), !searched.is_empty()));
     let layouts = &run.header.study.layouts;
     // What a layout carries at most, its search says better than its points.
-    for layout in layouts.iter().filter(|_| layouts.len() > 1 && searched.is_empty()) {
+    for layout in layouts
+        .iter()
+        .filter(|_| layouts.len() > 1 && searched.is_empty())
+    {
         let own = |summary: &&&PointSummary| summary.point.layouts.contains(&layout.name);
         let own: Vec<&PointSummary> = measured.iter().filter(own).copied().collect();
         sentences.push(best_of_layout(&layout.name, &own, limits.is_some()));
@@ -92,7 +103,9 @@ pub(crate) fn answer(run: &Run, points: &[PointSummary], effects: &Effects, sear
 fn worths(effects: &Effects) -> Vec<String> {
     let size = |worth: &Worth| {
         let ratios = worth.compared.iter().filter_map(|compared| compared.effect);
-        ratios.map(|effect| effect.ratio.ln().abs()).fold(0.0, f64::max)
+        ratios
+            .map(|effect| effect.ratio.ln().abs())
+            .fold(0.0, f64::max)
     };
     let mut all: Vec<&Worth> = effects.overall.iter().collect();
     let count = all.len();
@@ -111,8 +124,15 @@ fn worths(effects: &Effects) -> Vec<String> {
 
 /// `stack.tuning = pureflex` against `stock`: +23 % orders/min (18 % to 28 %), better; ...
 fn worth(worth: &Worth) -> String {
-    if worth.compared.iter().all(|compared| compared.effect.is_none()) {
-        return format!("{}: no good trials are left that could be compared.", worth.name());
+    if worth
+        .compared
+        .iter()
+        .all(|compared| compared.effect.is_none())
+    {
+        return format!(
+            "{}: no good trials are left that could be compared.",
+            worth.name()
+        );
     }
     let parts: Vec<String> = worth.compared.iter().map(part).collect();
     format!("{}: {}.", worth.name(), parts.join("; "))
@@ -125,11 +145,20 @@ fn part(compared: &crate::Compared) -> String {
     };
     let change = format!("{} %", format::signed(effect.ratio - 1.0));
     let interval = effect.interval.map_or_else(String::new, |(low, high)| {
-        format!(" ({} to {} %)", format::signed(low - 1.0), format::signed(high - 1.0))
+        format!(
+            " ({} to {} %)",
+            format::signed(low - 1.0),
+            format::signed(high - 1.0)
+        )
     });
     match compared.change {
-        Change::NoEffectSeen { less_than } => format!("no effect on {name} seen (less than {} %)", format::few(100.0 * less_than)),
-        Change::Better | Change::Worse if compared.metric == Metric::Throughput => format!("{change} {name}{interval}"),
+        Change::NoEffectSeen { less_than } => format!(
+            "no effect on {name} seen (less than {} %)",
+            format::few(100.0 * less_than)
+        ),
+        Change::Better | Change::Worse if compared.metric == Metric::Throughput => {
+            format!("{change} {name}{interval}")
+        }
         _ => format!("{change} {name}{interval}, {}", compared.verdict()),
     }
 }
@@ -144,7 +173,9 @@ fn efficiencies(points: &[PointSummary]) -> Vec<String> {
     if count > MOST_SENTENCES {
         compared.sort_by(|a, b| a.0.total_cmp(&b.0));
         compared.drain(1..count - 1);
-        let all = format!("These are the lowest and the highest of {count} consolidation efficiencies; the table has all.");
+        let all = format!(
+            "These are the lowest and the highest of {count} consolidation efficiencies; the table has all."
+        );
         compared.push((f64::NAN, all));
     }
     compared.into_iter().map(|(_, sentence)| sentence).collect()
@@ -160,16 +191,28 @@ fn best(measured: &[&PointSummary], limits: Option<&str>, searched: bool) -> Vec
             "Among the points of the study the most within the limits was",
         )
     } else {
-        ("The highest throughput was", "The most within the limits was")
+        (
+            "The highest throughput was",
+            "The most within the limits was",
+        )
     };
-    let Some(highest) = highest(measured) else { return Vec::new() };
+    let Some(highest) = highest(measured) else {
+        return Vec::new();
+    };
     let Some(limits) = limits else {
         return vec![
-            format!("{} The study sets no limits.", leading(highest_was, highest, measured)),
+            format!(
+                "{} The study sets no limits.",
+                leading(highest_was, highest, measured)
+            ),
             limited_by(highest),
         ];
     };
-    let within: Vec<&PointSummary> = measured.iter().copied().filter(|summary| summary.qos.held()).collect();
+    let within: Vec<&PointSummary> = measured
+        .iter()
+        .copied()
+        .filter(|summary| summary.qos.held())
+        .collect();
     match self::highest(&within) {
         Some(best) => vec![
             format!("{} The limits: {limits}.", leading(most_was, best, &within)),
@@ -182,7 +225,10 @@ fn best(measured: &[&PointSummary], limits: Option<&str>, searched: bool) -> Vec
                 "No point could be judged, with too few operations in the window"
             };
             vec![
-                format!("{why}. The limits: {limits}. {}", leading(highest_was, highest, measured)),
+                format!(
+                    "{why}. The limits: {limits}. {}",
+                    leading(highest_was, highest, measured)
+                ),
                 limited_by(highest),
             ]
         }
@@ -191,12 +237,23 @@ fn best(measured: &[&PointSummary], limits: Option<&str>, searched: bool) -> Vec
 
 /// Names the point with the highest mean, unless the repeats cannot tell it from the next: then both.
 fn leading(words: &str, best: &PointSummary, among: &[&PointSummary]) -> String {
-    let others: Vec<&PointSummary> = among.iter().copied().filter(|other| other.point.id != best.point.id).collect();
-    let alike: Vec<&PointSummary> = others.iter().copied().filter(|other| differ(best, other) == Some(false)).collect();
+    let others: Vec<&PointSummary> = among
+        .iter()
+        .copied()
+        .filter(|other| other.point.id != best.point.id)
+        .collect();
+    let alike: Vec<&PointSummary> = others
+        .iter()
+        .copied()
+        .filter(|other| differ(best, other) == Some(false))
+        .collect();
     let Some(next) = highest(&alike) else {
         let untold = highest(&others).filter(|next| differ(best, next).is_none());
         let remark = untold.map_or_else(String::new, |next| {
-            format!(" Too few repeats tell whether that is more than with {}.", next.point.label())
+            format!(
+                " Too few repeats tell whether that is more than with {}.",
+                next.point.label()
+            )
         });
         return format!("{words} {}.{remark}", carried(best));
     };
@@ -215,7 +272,10 @@ fn leading(words: &str, best: &PointSummary, among: &[&PointSummary]) -> String 
 /// Whether the throughputs of two points differ; `None` where the repeats do not tell. Trials of common blocks are compared in pairs.
 fn differ(one: &PointSummary, other: &PointSummary) -> Option<bool> {
     let of = |summary: &PointSummary, level: u32| -> Vec<Observation> {
-        let trials = summary.trial_blocks.iter().zip(&summary.trial_orders_per_minute);
+        let trials = summary
+            .trial_blocks
+            .iter()
+            .zip(&summary.trial_orders_per_minute);
         trials
             .map(|(block, value)| Observation {
                 block: *block,
@@ -225,7 +285,11 @@ fn differ(one: &PointSummary, other: &PointSummary) -> Option<bool> {
             })
             .collect()
     };
-    let shared = one.trial_blocks.iter().filter(|block| other.trial_blocks.contains(block)).count();
+    let shared = one
+        .trial_blocks
+        .iter()
+        .filter(|block| other.trial_blocks.contains(block))
+        .count();
     if shared >= 2 {
         let both: Vec<Observation> = of(other, 0).into_iter().chain(of(one, 1)).collect();
         let contrast = Contrast {
@@ -236,13 +300,18 @@ fn differ(one: &PointSummary, other: &PointSummary) -> Option<bool> {
         let found = effect(&both, &Design::new([vec![0], vec![1]]), contrast)?;
         return found.interval.map(|_| found.excludes_one());
     }
-    let (low, high) = Ratio::of(&one.trial_orders_per_minute, &other.trial_orders_per_minute)?.interval?;
+    let (low, high) =
+        Ratio::of(&one.trial_orders_per_minute, &other.trial_orders_per_minute)?.interval?;
     Some(low > 1.0 || high < 1.0)
 }
 
 /// Whether all that was asked for was done: the load, not the guests, set the pace.
 fn kept_up(summary: &PointSummary) -> bool {
-    let enough = if summary.point.rate_per_s.is_some() { KEPT_UP } else { UNSATURATED };
+    let enough = if summary.point.rate_per_s.is_some() {
+        KEPT_UP
+    } else {
+        UNSATURATED
+    };
     summary.demand_met.is_some_and(|met| met >= enough)
 }
 
@@ -264,7 +333,9 @@ fn limited_by(summary: &PointSummary) -> String {
             "What limited it: its arrivals. {met} of the orders that they asked for were made, and the guests used {cores}: only more arrivals \
              can show how much it carries."
         ),
-        (Some(busy), _) if busy >= SATURATED => format!("What limited it: the CPU of the guests, which used {cores}."),
+        (Some(busy), _) if busy >= SATURATED => {
+            format!("What limited it: the CPU of the guests, which used {cores}.")
+        }
         (_, Some(_)) if kept_up(summary) => format!(
             "What limited it: its {people}. They got {met} of what they could ask for with answers in no time, and the guests used {cores}: \
              only more {people} can show how much it carries."
@@ -291,22 +362,37 @@ fn best_of_layout(name: &str, measured: &[&PointSummary], limits: bool) -> Strin
     if !limits {
         return format!("{name}: at most {}.", carried(highest));
     }
-    let within: Vec<&PointSummary> = measured.iter().copied().filter(|summary| summary.qos.held()).collect();
+    let within: Vec<&PointSummary> = measured
+        .iter()
+        .copied()
+        .filter(|summary| summary.qos.held())
+        .collect();
     match self::highest(&within) {
         Some(best) => format!("{name}: within the limits at most {}.", carried(best)),
         None if highest.qos.failed == 0 => format!("{name}: {}, not judged.", carried(highest)),
-        None => format!("{name}: no point kept the limits; outside them at most {}.", carried(highest)),
+        None => format!(
+            "{name}: no point kept the limits; outside them at most {}.",
+            carried(highest)
+        ),
     }
 }
 
 fn highest<'a>(points: &[&'a PointSummary]) -> Option<&'a PointSummary> {
-    let throughput = |summary: &PointSummary| summary.orders_per_minute.map_or(0.0, |orders| orders.mean);
-    points.iter().copied().max_by(|a, b| throughput(a).total_cmp(&throughput(b)))
+    let throughput =
+        |summary: &PointSummary| summary.orders_per_minute.map_or(0.0, |orders| orders.mean);
+    points
+        .iter()
+        .copied()
+        .max_by(|a, b| throughput(a).total_cmp(&throughput(b)))
 }
 
 fn carried(summary: &PointSummary) -> String {
     let orders = format::or_none(summary.orders_per_minute.as_ref(), format::mean);
-    format!("{orders} orders/min with {}{}", summary.point.label(), repeats(summary))
+    format!(
+        "{orders} orders/min with {}{}",
+        summary.point.label(),
+        repeats(summary)
+    )
 }
 
 fn repeats(summary: &PointSummary) -> String {
@@ -317,8 +403,14 @@ fn repeats(summary: &PointSummary) -> String {
 
 fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String> {
     let ratio = summary.efficiency?;
-    let baseline = points.iter().find(|other| Some(other.point.id) == summary.point.baseline)?;
-    let orders = |summary: &PointSummary| format::or_none(summary.orders_per_minute, |orders| format::number(orders.mean));
+    let baseline = points
+        .iter()
+        .find(|other| Some(other.point.id) == summary.point.baseline)?;
+    let orders = |summary: &PointSummary| {
+        format::or_none(summary.orders_per_minute, |orders| {
+            format::number(orders.mean)
+        })
+    };
     let judgement = match ratio.interval {
         None => "there are too few repeats for an interval",
         Some((_, high)) if high < 1.0 => "less, with 95 % confidence",
@@ -326,7 +418,11 @@ fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String>
         Some(_) => "no difference can be told at this number of repeats",
     };
     let interval = ratio.interval.map_or_else(String::new, |(low, high)| {
-        format!(" (95 % interval {:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
+        format!(
+            " (95 % interval {:.1} to {:.1} %)",
+            100.0 * low,
+            100.0 * high
+        )
     });
     let unsaturated = [summary, baseline].iter().all(|side| kept_up(side));
     let hint = match (unsaturated, summary.point.rate_per_s) {
@@ -350,7 +446,10 @@ fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String>
 }
 
 /// One line for each point of which something is to be said; from a certain number on the rest is counted.
-fn summed_up(points: &[PointSummary], what: impl Fn(&PointSummary) -> Option<String>) -> Vec<String> {
+fn summed_up(
+    points: &[PointSummary],
+    what: impl Fn(&PointSummary) -> Option<String>,
+) -> Vec<String> {
     let said: Vec<String> = points
         .iter()
         .filter_map(|summary| Some(format!("{}: {}.", summary.point.label(), what(summary)?)))
@@ -358,8 +457,12 @@ fn summed_up(points: &[PointSummary], what: impl Fn(&PointSummary) -> Option<Str
     match said.len().saturating_sub(MOST_SENTENCES) {
         0 => said,
         more => {
-            let counted = format!("The same is to be said of {more} more; the tables have them all.");
-            said.into_iter().take(MOST_SENTENCES).chain([counted]).collect()
+            let counted =
+                format!("The same is to be said of {more} more; the tables have them all.");
+            said.into_iter()
+                .take(MOST_SENTENCES)
+                .chain([counted])
+                .collect()
         }
     }
 }
@@ -377,11 +480,18 @@ fn single_trials(points: &[PointSummary]) -> Option<String> {
         count if count == points.len() => "Every point rests on a single good trial".to_owned(),
         count => format!("{count} points rest on a single good trial each"),
     };
-    Some(format!("{what}: intervals within a trial say nothing of how trials differ."))
+    Some(format!(
+        "{what}: intervals within a trial say nothing of how trials differ."
+    ))
 }
 
 /// What did not hold, and what must be known.
-pub(crate) fn caveats(run: &Run, points: &[PointSummary], searched: &[Searched], checks: &[Checked]) -> Vec<String> {
+pub(crate) fn caveats(
+    run: &Run,
+    points: &[PointSummary],
+    searched: &[Searched],
+    checks: &[Checked],
+) -> Vec<String> {
     let mut all = searches::caveats(searched);
     all.extend(summed_up(points, |summary| {
         summary
@@ -394,15 +504,25 @@ pub(crate) fn caveats(run: &Run, points: &[PointSummary], searched: &[Searched],
         (summary.done == 0).then(|| "no good trial, so nothing is said of it".to_owned())
     }));
     let counts = [
-        (TrialStatus::Void, "void: own checks failed; kept with the reason, in no average"),
+        (
+            TrialStatus::Void,
+            "void: own checks failed; kept with the reason, in no average",
+        ),
         (TrialStatus::Failed, "failed: kept with the reason"),
         (TrialStatus::Running, "unfinished: begun, and never ended"),
-        (TrialStatus::Planned, "not run: this report is of a part of the study"),
+        (
+            TrialStatus::Planned,
+            "not run: this report is of a part of the study",
+        ),
     ];
     for (status, meaning) in counts {
         match run.count(status) {
             0 => {}
-            count => all.push(format!("{} {meaning}{}.", format::counted(count, "trial"), example(run, status))),
+            count => all.push(format!(
+                "{} {meaning}{}.",
+                format::counted(count, "trial"),
+                example(run, status)
+            )),
         }
     }
     let interrupted = run
@@ -438,13 +558,19 @@ fn example(run: &Run, status: TrialStatus) -> String {
 /// What the checks remark on good trials, though it does not void them: each matter once, with its first remark as an example.
 fn warned(checks: &[Checked]) -> Vec<String> {
     let told = checks.iter().filter_map(|checked| {
-        let good: Vec<&CheckRemark> = checked.remarks.iter().filter(|remark| remark.counts).collect();
+        let good: Vec<&CheckRemark> = checked
+            .remarks
+            .iter()
+            .filter(|remark| remark.counts)
+            .collect();
         let first = good.first()?;
         let count = format::counted(good.len(), "good trial");
         let what = match checked.matter {
             Matter::Driver => format!("The driver remarks on itself in {count}"),
             Matter::Mix => format!("The mix was not quite what was asked for in {count}"),
-            Matter::Transactions => format!("Transactions were not quite what they should be in {count}"),
+            Matter::Transactions => {
+                format!("Transactions were not quite what they should be in {count}")
+            }
             Matter::Memory => format!("Memory grew within the window in {count}"),
             Matter::SteadyState => format!("The steady state is in doubt in {count}"),
             Matter::Freeze => format!("Percentiles of the closed load hide a freeze in {count}"),
@@ -473,14 +599,20 @@ fn audit_caveats(run: &Run) -> Vec<String> {
         .map(|(trial, audit)| {
             format!(
                 "Trial {}, guest {}: {} orders in the database against {} acknowledged.",
-                trial.row.trial.id, audit.guest, audit.orders_in_database, audit.orders_acknowledged
+                trial.row.trial.id,
+                audit.guest,
+                audit.orders_in_database,
+                audit.orders_acknowledged
             )
         })
         .collect()
 }
 
 fn marginal_caveat(run: &Run) -> Option<String> {
-    let verdicts = run.trials.iter().filter_map(|trial| trial.valid()?.0.verdict.as_ref());
+    let verdicts = run
+        .trials
+        .iter()
+        .filter_map(|trial| trial.valid()?.0.verdict.as_ref());
     let near = verdicts
         .filter(|verdict| verdict.passed || verdict.failed())
         .filter(|verdict| verdict.binding_rule().is_some_and(|rule| rule.marginal))

@@ -24,16 +24,31 @@ pub(crate) fn table(run: &Run) -> Table {
     Table {
         label: String::new(),
         heads: HEADS.map(str::to_owned).to_vec(),
-        rows: run.header.plan.study_points().filter_map(|point| row(run, point)).collect(),
+        rows: run
+            .header
+            .plan
+            .study_points()
+            .filter_map(|point| row(run, point))
+            .collect(),
     }
 }
 
 fn row(run: &Run, point: &Point) -> Option<Vec<String>> {
-    let trials = run.trials.iter().filter(|trial| trial.row.trial.point == point.id);
+    let trials = run
+        .trials
+        .iter()
+        .filter(|trial| trial.row.trial.point == point.id);
     let measured: Vec<&Measurement> = trials.filter_map(|trial| Some(trial.valid()?.1)).collect();
-    let counts: Vec<&ArrivalCounts> = measured.iter().filter_map(|measured| measured.driver.arrivals.as_ref()).collect();
+    let counts: Vec<&ArrivalCounts> = measured
+        .iter()
+        .filter_map(|measured| measured.driver.arrivals.as_ref())
+        .collect();
     let first = counts.first()?;
-    let sum = |of: fn(&ArrivalCounts) -> u64| counts.iter().fold(0_u64, |sum, counts| sum.saturating_add(of(counts)));
+    let sum = |of: fn(&ArrivalCounts) -> u64| {
+        counts
+            .iter()
+            .fold(0_u64, |sum, counts| sum.saturating_add(of(counts)))
+    };
     let (mut response, mut service) = (Latencies::new(), Latencies::new());
     let orders = measured
         .iter()
@@ -43,7 +58,13 @@ fn row(run: &Run, point: &Point) -> Option<Vec<String>> {
         response.merge(&order.response);
         service.merge(&order.service);
     }
-    let worst = |of: fn(&Measurement) -> u64| measured.iter().map(|measured| of(measured)).max().unwrap_or(0);
+    let worst = |of: fn(&Measurement) -> u64| {
+        measured
+            .iter()
+            .map(|measured| of(measured))
+            .max()
+            .unwrap_or(0)
+    };
     Some(vec![
         point.label(),
         format!("{} {}", sum(|counts| counts.drawn), first.spacing),
@@ -60,7 +81,11 @@ fn row(run: &Run, point: &Point) -> Option<Vec<String>> {
 }
 
 fn percentiles(latencies: &Latencies) -> String {
-    let at = |percentile: f64| format::or_none(latencies.percentile_us(percentile), |us| format::ms_value(us as f64));
+    let at = |percentile: f64| {
+        format::or_none(latencies.percentile_us(percentile), |us| {
+            format::ms_value(us as f64)
+        })
+    };
     [50.0, 95.0, 99.0].map(at).join(" / ")
 }
 
@@ -82,7 +107,11 @@ mod tests {
             precision: Precision::Exact,
             visit,
         };
-        let variants = header.plan.variants.iter_mut().map(|variant| &mut variant.study);
+        let variants = header
+            .plan
+            .variants
+            .iter_mut()
+            .map(|variant| &mut variant.study);
         variants
             .chain([&mut header.study])
             .for_each(|study| study.load.open = Some(open.clone()));

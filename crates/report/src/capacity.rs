@@ -2,7 +2,9 @@
 
 use crate::{
     Analysis, PointSummary, Run,
-    figures::{Datum, ENDS, Figure, Mark, Panel, Place, Series, broken_words, levels_after, one_panel},
+    figures::{
+        Datum, ENDS, Figure, Mark, Panel, Place, Series, broken_words, levels_after, one_panel,
+    },
     format,
 };
 
@@ -40,8 +42,15 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
         return None;
     }
     let groups = groups(analysis);
-    let panels: Vec<Panel> = groups.iter().rev().filter_map(|group| panel(run, group)).collect();
-    let series = panels.iter().flat_map(|panel| &panel.rows).flat_map(|row| row.series.clone());
+    let panels: Vec<Panel> = groups
+        .iter()
+        .rev()
+        .filter_map(|group| panel(run, group))
+        .collect();
+    let series = panels
+        .iter()
+        .flat_map(|panel| &panel.rows)
+        .flat_map(|row| row.series.clone());
     let what = if run.header.study.load.open.is_some() {
         "arrivals"
     } else {
@@ -66,7 +75,10 @@ fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for summary in &analysis.points {
         let point = &summary.point;
-        let (vcpus, load_words) = (u64::from(point.guests) * u64::from(point.vcpus.0), point.load_words());
+        let (vcpus, load_words) = (
+            u64::from(point.guests) * u64::from(point.vcpus.0),
+            point.load_words(),
+        );
         match groups
             .iter_mut()
             .find(|group| (group.vcpus, &group.load_words) == (vcpus, &load_words))
@@ -90,20 +102,32 @@ fn panel(run: &Run, group: &Group<'_>) -> Option<Panel> {
     let mut series: Vec<Series> = Vec::new();
     for variant in &run.header.plan.variants {
         let own = |guests: u32, vcpus: u32| {
-            let mut points = group.points.iter().filter(|summary| summary.point.variant == variant.id);
+            let mut points = group
+                .points
+                .iter()
+                .filter(|summary| summary.point.variant == variant.id);
             points.find(|summary| (summary.point.guests, summary.point.vcpus.0) == (guests, vcpus))
         };
-        let data: Vec<Datum> = splits.iter().filter_map(|(guests, vcpus)| datum(own(*guests, *vcpus)?)).collect();
+        let data: Vec<Datum> = splits
+            .iter()
+            .filter_map(|(guests, vcpus)| datum(own(*guests, *vcpus)?))
+            .collect();
         if !data.is_empty() {
             series.push(Series {
-                name: levels_after("", &variant.levels).trim_start_matches(", ").to_owned(),
+                name: levels_after("", &variant.levels)
+                    .trim_start_matches(", ")
+                    .to_owned(),
                 mark: Mark::Bars,
                 data,
             });
         }
     }
     let mut panel = one_panel("guests x vCPUs of each", "orders/min", series).pop()?;
-    panel.label = format!("{} vCPU, {} in all", format::trimmed(group.vcpus as f64 / 1000.0), group.load_words);
+    panel.label = format!(
+        "{} vCPU, {} in all",
+        format::trimmed(group.vcpus as f64 / 1000.0),
+        group.load_words
+    );
     (!panel.rows[0].series.is_empty()).then_some(panel)
 }
 
@@ -115,10 +139,14 @@ fn datum(summary: &PointSummary) -> Option<Datum> {
     );
     datum.broken = summary.qos.failed > 0;
     // A layout of equal vCPUs may be pinned to fewer CPUs: then its capacity is another, and so is its share.
-    let comparable = (point.capacity_cpus - f64::from(point.guests) * point.vcpus.cpus()).abs() < EQUAL;
+    let comparable =
+        (point.capacity_cpus - f64::from(point.guests) * point.vcpus.cpus()).abs() < EQUAL;
     datum.note = match point.baseline {
         Some(baseline) if baseline == point.id => Some("one big".to_owned()),
-        _ => summary.efficiency.filter(|_| comparable).map(|ratio| format::percent(ratio.value)),
+        _ => summary
+            .efficiency
+            .filter(|_| comparable)
+            .map(|ratio| format::percent(ratio.value)),
     };
     Some(datum)
 }

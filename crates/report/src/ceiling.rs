@@ -64,7 +64,11 @@ pub(crate) const WAYS: [Way; 2] = [
 /// Where the kernel does not count for each guest, the disks of the host stand for them.
 pub(crate) fn figure(run: &Run, ceilings: &[Ceiling]) -> Option<Figure> {
     let measured = |of: Counter| -> Vec<(&Point, Vec<IoRates>)> {
-        let points = run.header.plan.study_points().map(|point| (point, rates(run, point, of)));
+        let points = run
+            .header
+            .plan
+            .study_points()
+            .map(|point| (point, rates(run, point, of)));
         points.filter(|(_, rates)| !rates.is_empty()).collect()
     };
     let of_guests = measured(guest_io);
@@ -73,7 +77,10 @@ pub(crate) fn figure(run: &Run, ceilings: &[Ceiling]) -> Option<Figure> {
     } else {
         ("the guests", of_guests)
     };
-    let panels: Vec<Panel> = WAYS.iter().filter_map(|way| panel(*way, who, &measured, ceilings)).collect();
+    let panels: Vec<Panel> = WAYS
+        .iter()
+        .filter_map(|way| panel(*way, who, &measured, ceilings))
+        .collect();
     (!panels.is_empty()).then(|| Figure {
         id: "io-ceiling",
         title: "I/O per second against the ceiling of the disk".to_owned(),
@@ -105,28 +112,37 @@ type Counter = fn(&[ResourceSample], &Measurement) -> Option<IoRates>;
 
 /// Rates of the good trials of a point.
 fn rates(run: &Run, point: &Point, of: Counter) -> Vec<IoRates> {
-    let own = run
-        .trials
-        .iter()
-        .filter(|trial| trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study);
+    let own = run.trials.iter().filter(|trial| {
+        trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study
+    });
     own.filter_map(|trial| trial.valid())
         .filter_map(|(record, measured)| of(&record.resources, measured))
         .collect()
 }
 
 fn tools(ceilings: &[Ceiling]) -> String {
-    let mut tools: Vec<&str> = ceilings.iter().map(|ceiling| ceiling.tool.as_str()).collect();
+    let mut tools: Vec<&str> = ceilings
+        .iter()
+        .map(|ceiling| ceiling.tool.as_str())
+        .collect();
     tools.dedup();
     tools.join(", ")
 }
 
-fn panel(way: Way, who: &str, measured: &[(&Point, Vec<IoRates>)], ceilings: &[Ceiling]) -> Option<Panel> {
+fn panel(
+    way: Way,
+    who: &str,
+    measured: &[(&Point, Vec<IoRates>)],
+    ceilings: &[Ceiling],
+) -> Option<Panel> {
     let datum = |(point, rates): &(&Point, Vec<IoRates>)| {
         let values: Vec<f64> = rates.iter().map(way.rate).collect();
         let summary = Summary::of(&values)?;
-        let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(*value), high.max(*value))
-        });
+        let ends = values
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(*value), high.max(*value))
+            });
         let mut datum = Datum::named(&point.label(), summary.mean);
         datum.ends = (values.len() > 1).then_some(ends);
         Some(datum)
@@ -141,11 +157,19 @@ fn panel(way: Way, who: &str, measured: &[(&Point, Vec<IoRates>)], ceilings: &[C
         mark: Mark::Bars,
         data,
     }];
-    series.extend(highest(way, ceilings).into_iter().enumerate().map(|(index, (name, most))| Series {
-        name,
-        mark: Mark::Rival(index),
-        data: names.iter().map(|point| Datum::named(point, most)).collect(),
-    }));
+    series.extend(
+        highest(way, ceilings)
+            .into_iter()
+            .enumerate()
+            .map(|(index, (name, most))| Series {
+                name,
+                mark: Mark::Rival(index),
+                data: names
+                    .iter()
+                    .map(|point| Datum::named(point, most))
+                    .collect(),
+            }),
+    );
     let mut panel = one_panel("point", &format!("{}/s", way.label), series).pop()?;
     panel.label = way.label.to_owned();
     Some(panel)
@@ -161,7 +185,10 @@ fn highest(way: Way, ceilings: &[Ceiling]) -> Vec<(String, f64)> {
             .iter()
             .filter(|point| point.pattern == way.pattern && point.iops.is_finite())
         {
-            match of_block.iter_mut().find(|known| known.block_kib == point.block_kib) {
+            match of_block
+                .iter_mut()
+                .find(|known| known.block_kib == point.block_kib)
+            {
                 Some(known) if known.iops < point.iops => *known = point,
                 Some(_) => {}
                 None => of_block.push(point),
@@ -174,7 +201,10 @@ fn highest(way: Way, ceilings: &[Ceiling]) -> Vec<(String, f64)> {
         };
         let name = |point: &CeilingPoint| {
             let (block, depth) = (point.block_kib, point.depth);
-            format!("{pool}ceiling, random {} of {block} KiB (depth {depth})", way.label)
+            format!(
+                "{pool}ceiling, random {} of {block} KiB (depth {depth})",
+                way.label
+            )
         };
         found.extend(of_block.into_iter().map(|point| (name(point), point.iops)));
     }
@@ -201,14 +231,22 @@ fn shares(who: &str, measured: &[(&Point, Vec<IoRates>)], ceilings: &[Ceiling]) 
                 None => format::number(mean),
             }
         };
-        std::iter::once(point.label()).chain(columns.iter().map(cell)).collect()
+        std::iter::once(point.label())
+            .chain(columns.iter().map(cell))
+            .collect()
     };
-    let pools: Vec<&str> = ceilings.iter().map(|ceiling| ceiling.pool.as_str()).collect();
+    let pools: Vec<&str> = ceilings
+        .iter()
+        .map(|ceiling| ceiling.pool.as_str())
+        .collect();
     vec![Table {
         label: if pools.is_empty() {
             format!("I/O of {who}")
         } else {
-            format!("I/O of {who}, and its share of the ceiling of {}", pools.join("; "))
+            format!(
+                "I/O of {who}, and its share of the ceiling of {}",
+                pools.join("; ")
+            )
         },
         heads,
         rows: measured.iter().map(row).collect(),

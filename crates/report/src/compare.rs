@@ -5,7 +5,8 @@ mod page;
 pub use page::html as compare_html;
 
 use rookery_judge::compare::{
-    Comparison, Difference, Finding, LeftOut, Metric, NoneSeen, PROPOSED_FOR, Scale, Side, Unsaid, Verdict, WhyLeftOut,
+    Comparison, Difference, Finding, LeftOut, Metric, NoneSeen, PROPOSED_FOR, Scale, Side, Unsaid,
+    Verdict, WhyLeftOut,
 };
 
 use crate::{figures::Table, format, layers, terminal};
@@ -51,11 +52,18 @@ pub fn compare_terminal(comparison: &Comparison) -> String {
 
 /// `r2 against r1`.
 fn title(comparison: &Comparison) -> String {
-    format!("{} against {}", names(&comparison.new), names(&comparison.base))
+    format!(
+        "{} against {}",
+        names(&comparison.new),
+        names(&comparison.base)
+    )
 }
 
 fn names(side: &[Side]) -> String {
-    side.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>().join(" + ")
+    side.iter()
+        .map(|run| run.run_id.as_str())
+        .collect::<Vec<_>>()
+        .join(" + ")
 }
 
 /// One line per run.
@@ -79,7 +87,8 @@ fn runs(comparison: &Comparison) -> Vec<String> {
         line
     };
     let base = comparison.base.iter().map(|run| line("base", run));
-    base.chain(comparison.new.iter().map(|run| line("new", run))).collect()
+    base.chain(comparison.new.iter().map(|run| line("new", run)))
+        .collect()
 }
 
 /// What changed, in sentences: the primary comparisons, then single points.
@@ -90,7 +99,10 @@ fn answer(comparison: &Comparison) -> Vec<String> {
         if !all.is_empty() {
             return all;
         }
-        all.push("Nothing can be said: the runs have no point in common that could be compared.".to_owned());
+        all.push(
+            "Nothing can be said: the runs have no point in common that could be compared."
+                .to_owned(),
+        );
         if comparison.searched_points > 0 {
             all.push("Add loads to the study, in `users` or `rate`: they are points of their own beside the search.".to_owned());
         }
@@ -103,10 +115,15 @@ fn answer(comparison: &Comparison) -> Vec<String> {
         .map(|point| point.label.as_str())
         .collect();
     if !lost.is_empty() {
-        all.push(format!("Worse: guests failed in every new trial of {}.", lost.join("; ")));
+        all.push(format!(
+            "Worse: guests failed in every new trial of {}.",
+            lost.join("; ")
+        ));
     }
     let told = |wanted: &dyn Fn(&Verdict) -> bool| -> Vec<String> {
-        let found = comparison.primary().filter(|finding| wanted(&finding.verdict));
+        let found = comparison
+            .primary()
+            .filter(|finding| wanted(&finding.verdict));
         found
             .map(|finding| format!("{} {}", finding.metric.name(), change(finding)))
             .collect()
@@ -115,8 +132,14 @@ fn answer(comparison: &Comparison) -> Vec<String> {
     for (word, found) in [
         ("Worse", told(&is(Verdict::Worse))),
         ("Better", told(&is(Verdict::Better))),
-        ("No difference seen", told(&|verdict| matches!(verdict, Verdict::NoneSeen { .. }))),
-        ("No difference that matters", told(&is(Verdict::NoneThatMatters))),
+        (
+            "No difference seen",
+            told(&|verdict| matches!(verdict, Verdict::NoneSeen { .. })),
+        ),
+        (
+            "No difference that matters",
+            told(&is(Verdict::NoneThatMatters)),
+        ),
     ] {
         if !found.is_empty() {
             all.push(format!("{word}: {}.", found.join(", ")));
@@ -124,8 +147,14 @@ fn answer(comparison: &Comparison) -> Vec<String> {
     }
     for finding in comparison.primary() {
         if let Verdict::CannotBeSaid { .. } = finding.verdict {
-            let size = finding.change.map_or_else(String::new, |_| format!(" {}", change(finding)));
-            all.push(format!("Cannot be said: {}{size}: {}.", finding.metric.name(), why(finding)));
+            let size = finding
+                .change
+                .map_or_else(String::new, |_| format!(" {}", change(finding)));
+            all.push(format!(
+                "Cannot be said: {}{size}: {}.",
+                finding.metric.name(),
+                why(finding)
+            ));
         }
     }
     all.extend(single_points(comparison));
@@ -145,7 +174,11 @@ fn single_points(comparison: &Comparison) -> Vec<String> {
             .map(|finding| format!("{} {}", finding.metric.name(), change(finding)))
             .collect();
         if !found.is_empty() {
-            let word = if wanted == Verdict::Worse { "worse" } else { "better" };
+            let word = if wanted == Verdict::Worse {
+                "worse"
+            } else {
+                "better"
+            };
             all.push(format!("Beside them {word}: {}.", found.join(", ")));
         }
     }
@@ -155,7 +188,14 @@ fn single_points(comparison: &Comparison) -> Vec<String> {
         finding.metric.is_primary() && changed && overall != Some(finding.verdict)
     };
     for point in &comparison.points {
-        let of_metric = |finding: &Finding| format!("{} {} ({})", finding.metric.name(), change(finding), verdict(finding));
+        let of_metric = |finding: &Finding| {
+            format!(
+                "{} {} ({})",
+                finding.metric.name(),
+                change(finding),
+                verdict(finding)
+            )
+        };
         let found: Vec<String> = point.findings.iter().filter(tells).map(of_metric).collect();
         if !found.is_empty() {
             all.push(format!("At {}: {}.", point.label, found.join(", ")));
@@ -230,14 +270,18 @@ fn why(finding: &Finding) -> String {
     };
     match because {
         Unsaid::NoValue => "a side has no good trial".to_owned(),
-        Unsaid::TooFew { repeats } => format!("too few good trials, {repeats} of each point are needed"),
+        Unsaid::TooFew { repeats } => {
+            format!("too few good trials, {repeats} of each point are needed")
+        }
         Unsaid::TooScattered { repeats } => {
             let size = match finding.metric.scale() {
                 Scale::Ratio => format!("a change of {} %", format::trimmed(100.0 * PROPOSED_FOR)),
                 Scale::Share => "a change of 5 points".to_owned(),
             };
             match repeats {
-                Some(repeats) => format!("the trials scatter too much, about {repeats} good repeats would find {size}"),
+                Some(repeats) => format!(
+                    "the trials scatter too much, about {repeats} good repeats would find {size}"
+                ),
                 None => format!("the trials scatter too much, 1000 repeats would not find {size}"),
             }
         }
@@ -269,7 +313,13 @@ fn difference_table(differences: &[Difference]) -> Table {
         heads: heads(&["what", "base", "new"]),
         rows: differences
             .iter()
-            .map(|difference| vec![difference.what.clone(), joined(&difference.base), joined(&difference.new)])
+            .map(|difference| {
+                vec![
+                    difference.what.clone(),
+                    joined(&difference.base),
+                    joined(&difference.new),
+                ]
+            })
             .collect(),
     }
 }
@@ -293,7 +343,14 @@ fn overall_table(comparison: &Comparison) -> Table {
             "Over {} together, geometric means (* = named beforehand, decides the exit code):",
             format::counted(comparison.overall_points, "point")
         ),
-        heads: heads(&["metric", "base", "new", "change (95 %)", "verdict", "detectable"]),
+        heads: heads(&[
+            "metric",
+            "base",
+            "new",
+            "change (95 %)",
+            "verdict",
+            "detectable",
+        ]),
         rows: comparison
             .overall
             .iter()
@@ -305,19 +362,32 @@ fn overall_table(comparison: &Comparison) -> Table {
 
 /// One row per point with the primary metrics; nothing where there is only one.
 fn brief_table(comparison: &Comparison) -> Table {
-    let metrics: Vec<Metric> = Metric::ALL.into_iter().filter(|metric| metric.is_primary()).collect();
+    let metrics: Vec<Metric> = Metric::ALL
+        .into_iter()
+        .filter(|metric| metric.is_primary())
+        .collect();
     let mut names = vec!["point", "trials"];
     names.extend(metrics.iter().map(|metric| metric.name()));
     let cell = |finding: &Finding| match finding.verdict {
         Verdict::Better | Verdict::Worse => format!("{} {}", change(finding), verdict(finding)),
         _ => change(finding),
     };
-    let rows = comparison.points.iter().filter(|_| comparison.points.len() > 1).map(|point| {
-        let mut row = vec![point.label.clone(), format!("{} / {}", point.base_trials, point.new_trials)];
-        let primary = point.findings.iter().filter(|finding| finding.metric.is_primary());
-        row.extend(primary.map(cell));
-        row
-    });
+    let rows = comparison
+        .points
+        .iter()
+        .filter(|_| comparison.points.len() > 1)
+        .map(|point| {
+            let mut row = vec![
+                point.label.clone(),
+                format!("{} / {}", point.base_trials, point.new_trials),
+            ];
+            let primary = point
+                .findings
+                .iter()
+                .filter(|finding| finding.metric.is_primary());
+            row.extend(primary.map(cell));
+            row
+        });
     Table {
         label: "Point by point; called better or worse only where chance is excluded for all points together:".to_owned(),
         heads: heads(&names),
@@ -344,7 +414,16 @@ fn full_table(comparison: &Comparison) -> Table {
     });
     Table {
         label: "Point by point".to_owned(),
-        heads: heads(&["point", "trials", "metric", "base", "new", "change (95 %)", "verdict", "detectable"]),
+        heads: heads(&[
+            "point",
+            "trials",
+            "metric",
+            "base",
+            "new",
+            "change (95 %)",
+            "verdict",
+            "detectable",
+        ]),
         rows: rows.collect(),
     }
 }
@@ -398,7 +477,9 @@ fn left_out(left: &LeftOut) -> String {
         WhyLeftOut::OnlyInNew => format!("{label}: in the new run alone."),
         WhyLeftOut::NotInAllRuns => format!("{label}: not in all runs."),
         WhyLeftOut::Incomparable { what, base, new } => {
-            format!("{label}: not compared, because the {what} is not the same: {base} against {new}.")
+            format!(
+                "{label}: not compared, because the {what} is not the same: {base} against {new}."
+            )
         }
     }
 }
@@ -407,7 +488,9 @@ fn left_out(left: &LeftOut) -> String {
 fn machine(comparison: &Comparison) -> Vec<String> {
     let machine = &comparison.machine;
     let mut all = Vec::new();
-    let beyond_chance = machine.interval.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
+    let beyond_chance = machine
+        .interval
+        .is_none_or(|(low, high)| low > 0.0 || high < 0.0);
     if let Some(change) = machine
         .driver_cpu_per_request
         .filter(|change| beyond_chance && change.abs() >= MACHINE_CHANGED)

@@ -8,7 +8,8 @@ use plotly::{
     Configuration, Layout, Plot,
     common::{Anchor, Font, Orientation},
     layout::{
-        Annotation, Axis, AxisType, BarMode, CategoryOrder, HoverMode, Legend, Margin, RangeMode, Shape, ShapeLayer, ShapeLine, ShapeType,
+        Annotation, Axis, AxisType, BarMode, CategoryOrder, HoverMode, Legend, Margin, RangeMode,
+        Shape, ShapeLayer, ShapeLine, ShapeType,
     },
 };
 use serde::Serialize;
@@ -40,7 +41,9 @@ pub(crate) fn for_script(json: &str) -> String {
 /// The library that draws, without the typesetter of formulas that comes with it.
 pub(crate) fn library() -> String {
     let sources = Plot::offline_js_sources();
-    let end = sources.find("</script>").map_or(sources.len(), |at| at + "</script>".len());
+    let end = sources
+        .find("</script>")
+        .map_or(sources.len(), |at| at + "</script>".len());
     sources[..end].to_owned()
 }
 
@@ -90,7 +93,10 @@ fn text(name: &str) -> String {
     if short.len() < name.len() {
         short.push('…');
     }
-    short.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    short
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 fn place(place: &Place) -> Coordinate {
@@ -128,7 +134,10 @@ fn forest_layout(panel: &Panel) -> Layout {
     let series = panel.rows.iter().flat_map(|row| &row.series);
     let lines: usize = series.map(|series| series.data.len()).sum();
     let across = panel.rows.first().map_or("", |row| row.y_title.as_str());
-    let values = Axis::new().title(text(across)).zero_line(false).auto_margin(true);
+    let values = Axis::new()
+        .title(text(across))
+        .zero_line(false)
+        .auto_margin(true);
     let zero = Shape::new()
         .shape_type(ShapeType::Line)
         .layer(ShapeLayer::Below)
@@ -199,11 +208,19 @@ fn layout(panel: &Panel) -> Layout {
     }
     let rows = panel.rows.len().max(1);
     let named = |row: &Row| {
-        row.series
-            .iter()
-            .any(|series| series.data.iter().any(|datum| matches!(datum.x, Place::Name(_))))
+        row.series.iter().any(|series| {
+            series
+                .data
+                .iter()
+                .any(|datum| matches!(datum.x, Place::Name(_)))
+        })
     };
-    let has = |mark: Mark| panel.rows.iter().any(|row| row.series.iter().any(|series| series.mark == mark));
+    let has = |mark: Mark| {
+        panel
+            .rows
+            .iter()
+            .any(|row| row.series.iter().any(|series| series.mark == mark))
+    };
     let bars = match (has(Mark::Columns), has(Mark::Stack)) {
         (true, _) => BarMode::Overlay,
         (false, true) => BarMode::Stack,
@@ -240,7 +257,11 @@ fn layout(panel: &Panel) -> Layout {
                 .y_anchor(Anchor::Bottom),
         )
         .x_axis(x_axis);
-    let axes = panel.rows.iter().enumerate().map(|(index, row)| y_axis(row, index, rows, panel));
+    let axes = panel
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(index, row)| y_axis(row, index, rows, panel));
     for (index, axis) in axes.enumerate() {
         layout = match index {
             0 => layout.y_axis(axis),
@@ -249,13 +270,26 @@ fn layout(panel: &Panel) -> Layout {
             _ => layout,
         };
     }
-    let shapes: Vec<Shape> = panel.window.map(shade).into_iter().chain(panel.lines.iter().map(upright)).collect();
-    let names = panel.lines.iter().map(|line| name_of(line, panel.log.0)).collect();
+    let shapes: Vec<Shape> = panel
+        .window
+        .map(shade)
+        .into_iter()
+        .chain(panel.lines.iter().map(upright))
+        .collect();
+    let names = panel
+        .lines
+        .iter()
+        .map(|line| name_of(line, panel.log.0))
+        .collect();
     layout.shapes(shapes).annotations(names)
 }
 
 fn height(panel: &Panel, rows: usize) -> usize {
-    let by_rows = if rows == 1 { HEIGHT } else { ROW_HEIGHT * rows + 90 };
+    let by_rows = if rows == 1 {
+        HEIGHT
+    } else {
+        ROW_HEIGHT * rows + 90
+    };
     panel.height.unwrap_or(by_rows)
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rookery_stats::{Basis, Change, Contrast, Design, Effect, Goal, Measurement, Observation, effect, holm, interaction};
+use rookery_stats::{
+    Basis, Change, Contrast, Design, Effect, Goal, Measurement, Observation, effect, holm,
+    interaction,
+};
 use rookery_study::{Factor, Level, Plan};
 
 use crate::{Run, format};
@@ -122,22 +125,32 @@ impl Effects {
         if plan.factors.is_empty() {
             return Self::default();
         }
-        let design = Design::new(plan.variants.iter().filter_map(|variant| level_numbers(plan, &variant.levels)));
+        let design = Design::new(
+            plan.variants
+                .iter()
+                .filter_map(|variant| level_numbers(plan, &variant.levels)),
+        );
         let strata = strata(plan);
         let samples = samples(run, &strata);
         let contrasts = contrasts(&plan.factors);
-        let worth = |chosen: &[&Sample], layout: Option<String>| worths(plan, &design, &contrasts, chosen, layout);
+        let worth = |chosen: &[&Sample], layout: Option<String>| {
+            worths(plan, &design, &contrasts, chosen, layout)
+        };
         let all: Vec<&Sample> = samples.iter().collect();
         let layouts = layout_names(plan, &strata);
         let mut by_layout = Vec::new();
         for (stratum, name) in layouts.iter().filter(|_| layouts.len() > 1) {
-            let own: Vec<&Sample> = samples.iter().filter(|sample| sample.stratum == *stratum).collect();
+            let own: Vec<&Sample> = samples
+                .iter()
+                .filter(|sample| sample.stratum == *stratum)
+                .collect();
             by_layout.extend(worth(&own, Some(name.clone())));
         }
         adjust(&mut by_layout);
         let mut overall = worth(&all, None);
         adjust(&mut overall);
-        let (interactions, interactions_examined) = interactions(plan, &design, &contrasts, &samples);
+        let (interactions, interactions_examined) =
+            interactions(plan, &design, &contrasts, &samples);
         Self {
             overall,
             by_layout,
@@ -158,12 +171,20 @@ impl Worth {
     /// `stack.tuning = pureflex` against `stock`, as in sentences.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("`{} = {}` against `{}`", self.level.key, self.level.value, self.reference)
+        format!(
+            "`{} = {}` against `{}`",
+            self.level.key, self.level.value, self.reference
+        )
     }
 
     /// `tuning: pureflex against stock`, as on axes.
     pub(crate) fn short_name(&self) -> String {
-        format!("{}: {} against {}", self.level.short_key(), self.level.value, self.reference)
+        format!(
+            "{}: {} against {}",
+            self.level.short_key(),
+            self.level.value,
+            self.reference
+        )
     }
 }
 
@@ -174,7 +195,11 @@ impl Compared {
             return format::NONE.to_owned();
         };
         let interval = effect.interval.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {})", format::signed(low - 1.0), format::signed(high - 1.0))
+            format!(
+                " ({} to {})",
+                format::signed(low - 1.0),
+                format::signed(high - 1.0)
+            )
         });
         format!("{} %{interval}", format::signed(effect.ratio - 1.0))
     }
@@ -184,8 +209,13 @@ impl Compared {
         match self.change {
             Change::Better => "better".to_owned(),
             Change::Worse => "worse".to_owned(),
-            Change::NoEffectSeen { less_than } => format!("no effect seen (less than {} %)", format::few(100.0 * less_than)),
-            Change::PerhapsChance => "undecided: among so many comparisons it may be chance".to_owned(),
+            Change::NoEffectSeen { less_than } => format!(
+                "no effect seen (less than {} %)",
+                format::few(100.0 * less_than)
+            ),
+            Change::PerhapsChance => {
+                "undecided: among so many comparisons it may be chance".to_owned()
+            }
             Change::Undecided => "undecided".to_owned(),
             Change::NoInterval if self.effect.is_none() => format::NONE.to_owned(),
             Change::NoInterval => "a single pair: no interval".to_owned(),
@@ -238,14 +268,22 @@ fn level(plan: &Plan, factor: usize, number: u32) -> Option<Level> {
 
 /// The stratum of every point: points that meet in a block differ in factor levels alone. Named by its smallest point.
 fn strata(plan: &Plan) -> BTreeMap<u32, u32> {
-    let mut strata: BTreeMap<u32, u32> = plan.study_points().map(|point| (point.id, point.id)).collect();
+    let mut strata: BTreeMap<u32, u32> = plan
+        .study_points()
+        .map(|point| (point.id, point.id))
+        .collect();
     let mut blocks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for trial in &plan.trials {
         blocks.entry(trial.block).or_default().push(trial.point);
     }
     for points in blocks.values() {
-        let meeting: Vec<u32> = points.iter().filter_map(|point| strata.get(point).copied()).collect();
-        let Some(&smallest) = meeting.iter().min() else { continue };
+        let meeting: Vec<u32> = points
+            .iter()
+            .filter_map(|point| strata.get(point).copied())
+            .collect();
+        let Some(&smallest) = meeting.iter().min() else {
+            continue;
+        };
         strata
             .values_mut()
             .filter(|stratum| meeting.contains(stratum))
@@ -256,9 +294,16 @@ fn strata(plan: &Plan) -> BTreeMap<u32, u32> {
 
 /// The layouts that are compared on their own: strata with their names, in the order of the plan.
 fn layout_names(plan: &Plan, strata: &BTreeMap<u32, u32>) -> Vec<(u32, String)> {
-    let own = plan.study_points().filter(|point| strata.get(&point.id) == Some(&point.id));
+    let own = plan
+        .study_points()
+        .filter(|point| strata.get(&point.id) == Some(&point.id));
     own.map(|point| {
-        let name = format!("{} x {} vCPU, {}", point.guests, point.vcpus, point.load_words());
+        let name = format!(
+            "{} x {} vCPU, {}",
+            point.guests,
+            point.vcpus,
+            point.load_words()
+        );
         (point.id, name)
     })
     .collect()
@@ -275,7 +320,10 @@ fn samples(run: &Run, strata: &BTreeMap<u32, u32>) -> Vec<Sample> {
             block: planned.block,
             stratum: *strata.get(&point.id)?,
             levels: level_numbers(plan, &point.levels)?,
-            values: Metric::ALL.iter().map(|metric| metric.of(measured)).collect(),
+            values: Metric::ALL
+                .iter()
+                .map(|metric| metric.of(measured))
+                .collect(),
             started,
             bad,
         })
@@ -295,12 +343,25 @@ fn observations(samples: &[&Sample], metric: usize) -> Vec<Observation> {
     samples.iter().filter_map(observation).collect()
 }
 
-fn worths(plan: &Plan, design: &Design, contrasts: &[Contrast], samples: &[&Sample], layout: Option<String>) -> Vec<Worth> {
-    let lots: Vec<Vec<Observation>> = (0..Metric::ALL.len()).map(|metric| observations(samples, metric)).collect();
+fn worths(
+    plan: &Plan,
+    design: &Design,
+    contrasts: &[Contrast],
+    samples: &[&Sample],
+    layout: Option<String>,
+) -> Vec<Worth> {
+    let lots: Vec<Vec<Observation>> = (0..Metric::ALL.len())
+        .map(|metric| observations(samples, metric))
+        .collect();
     let errors = |contrast: &Contrast, number: u32| {
-        let own = samples.iter().filter(|sample| sample.levels.get(contrast.factor) == Some(&number));
+        let own = samples
+            .iter()
+            .filter(|sample| sample.levels.get(contrast.factor) == Some(&number));
         let (started, bad) = own.fold((0u64, 0u64), |sum, sample| {
-            (sum.0.saturating_add(sample.started), sum.1.saturating_add(sample.bad))
+            (
+                sum.0.saturating_add(sample.started),
+                sum.1.saturating_add(sample.bad),
+            )
         });
         (started > 0).then(|| bad as f64 / started as f64)
     };
@@ -329,34 +390,53 @@ fn adjust(worths: &mut [Worth]) {
             .enumerate()
             .filter_map(|(index, worth)| Some((index, worth.compared[metric].effect?)))
             .collect();
-        let tested: Vec<(usize, f64)> = effects.iter().filter_map(|(index, effect)| Some((*index, effect.p?))).collect();
+        let tested: Vec<(usize, f64)> = effects
+            .iter()
+            .filter_map(|(index, effect)| Some((*index, effect.p?)))
+            .collect();
         let adjusted = holm(&tested.iter().map(|(_, p)| *p).collect::<Vec<_>>());
         for (index, effect) in effects {
-            let p = tested.iter().position(|(tested, _)| *tested == index).map(|at| adjusted[at]);
+            let p = tested
+                .iter()
+                .position(|(tested, _)| *tested == index)
+                .map(|at| adjusted[at]);
             let compared = &mut worths[index].compared[metric];
             compared.change = effect.change(compared.metric.goal(), p);
         }
     }
 }
 
-fn interactions(plan: &Plan, design: &Design, contrasts: &[Contrast], samples: &[Sample]) -> (Vec<Interaction>, usize) {
+fn interactions(
+    plan: &Plan,
+    design: &Design,
+    contrasts: &[Contrast],
+    samples: &[Sample],
+) -> (Vec<Interaction>, usize) {
     let all: Vec<&Sample> = samples.iter().collect();
     let (mut found, mut examined) = (Vec::new(), 0);
     for (index, metric) in Metric::ALL.into_iter().enumerate() {
         let lot = observations(&all, index);
-        let pairs = contrasts
-            .iter()
-            .enumerate()
-            .flat_map(|(at, first)| contrasts[at + 1..].iter().map(move |second| (first, second)));
-        for (first, second) in pairs.filter(|(first, second)| first.factor != second.factor && design.has_pairs(**first)) {
-            let Some(effect) = interaction(&lot, *first, *second).filter(|effect| effect.interval.is_some()) else {
+        let pairs = contrasts.iter().enumerate().flat_map(|(at, first)| {
+            contrasts[at + 1..]
+                .iter()
+                .map(move |second| (first, second))
+        });
+        for (first, second) in pairs
+            .filter(|(first, second)| first.factor != second.factor && design.has_pairs(**first))
+        {
+            let Some(effect) =
+                interaction(&lot, *first, *second).filter(|effect| effect.interval.is_some())
+            else {
                 continue;
             };
             examined += 1;
             if !effect.excludes_one() {
                 continue;
             }
-            if let (Some(one), Some(other)) = (level(plan, first.factor, first.level), level(plan, second.factor, second.level)) {
+            if let (Some(one), Some(other)) = (
+                level(plan, first.factor, first.level),
+                level(plan, second.factor, second.level),
+            ) {
                 found.push(Interaction {
                     metric,
                     levels: [one, other],
@@ -370,8 +450,16 @@ fn interactions(plan: &Plan, design: &Design, contrasts: &[Contrast], samples: &
 
 /// What the main effects of a screening design cannot be told from.
 fn aliases(plan: &Plan, design: &Design, contrasts: &[Contrast]) -> Vec<String> {
-    let screened = || contrasts.iter().filter(|contrast| !design.has_pairs(**contrast));
-    let key = |factor: usize| plan.factors.get(factor).map_or("", |factor| factor.key.as_str());
+    let screened = || {
+        contrasts
+            .iter()
+            .filter(|contrast| !design.has_pairs(**contrast))
+    };
+    let key = |factor: usize| {
+        plan.factors
+            .get(factor)
+            .map_or("", |factor| factor.key.as_str())
+    };
     let named = screened().filter_map(|contrast| {
         let with: Vec<String> = design
             .aliases(contrast.factor)
@@ -383,7 +471,11 @@ fn aliases(plan: &Plan, design: &Design, contrasts: &[Contrast]) -> Vec<String> 
                 } else {
                     format!(" ({} of it)", format::percent(alias.share.abs()))
                 };
-                format!("`{}` with `{}`{part}", key(alias.factors.0), key(alias.factors.1))
+                format!(
+                    "`{}` with `{}`{part}",
+                    key(alias.factors.0),
+                    key(alias.factors.1)
+                )
             })
             .collect();
         (!with.is_empty()).then(|| {

@@ -38,10 +38,23 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
     let (study, plan, host) = (&header.study, &header.plan, &header.host);
     let (load, shopper) = (&study.load, &study.workload);
     let time = |duration: std::time::Duration| format::seconds(duration.as_secs_f64());
-    let versions: Vec<String> = host.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let versions: Vec<String> = host
+        .versions
+        .iter()
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
     vec![
-        fact("Run", format!("{}, begun {}", header.run_id, header.created_at)),
-        fact("Host", format!("{}: {}, Linux {}", host.hostname, host.cpu_model, host.kernel)),
+        fact(
+            "Run",
+            format!("{}, begun {}", header.run_id, header.created_at),
+        ),
+        fact(
+            "Host",
+            format!(
+                "{}: {}, Linux {}",
+                host.hostname, host.cpu_model, host.kernel
+            ),
+        ),
         fact(
             "CPUs, memory",
             format!(
@@ -77,8 +90,16 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
                 None => format!("{} of each point, order {}", load.repeats, word(load.order)),
             },
         ),
-        fact("Search", load.search.as_ref().map_or_else(|| "none".to_owned(), search)),
-        fact("Seed", format!("{} (study); each trial's own below", study.seed)),
+        fact(
+            "Search",
+            load.search
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), search),
+        ),
+        fact(
+            "Seed",
+            format!("{} (study); each trial's own below", study.seed),
+        ),
         fact(
             "Workload",
             format!(
@@ -90,7 +111,14 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
                 shopper.line_items
             ),
         ),
-        fact("Stack", format!("{}, {} pages", word(study.stack.kind), word(study.stack.pages))),
+        fact(
+            "Stack",
+            format!(
+                "{}, {} pages",
+                word(study.stack.kind),
+                word(study.stack.pages)
+            ),
+        ),
         fact(
             "Guests",
             format!(
@@ -102,9 +130,16 @@ pub(crate) fn facts(run: &Run) -> Vec<Fact> {
         ),
         fact(
             "Driver",
-            format!("on CPUs {}; request limit {}", cpu_list(&plan.driver_cpus), time(load.timeout)),
+            format!(
+                "on CPUs {}; request limit {}",
+                cpu_list(&plan.driver_cpus),
+                time(load.timeout)
+            ),
         ),
-        fact("Limits", crate::answer::limits(&study.qos).unwrap_or_else(|| "none".to_owned())),
+        fact(
+            "Limits",
+            crate::answer::limits(&study.qos).unwrap_or_else(|| "none".to_owned()),
+        ),
     ]
 }
 
@@ -157,14 +192,23 @@ pub(crate) fn trials(run: &Run) -> Table {
         let purpose = table.heads.iter().position(|head| head == "what for");
         if let Some(column) = purpose {
             table.heads.remove(column);
-            table.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+            table
+                .rows
+                .iter_mut()
+                .for_each(|row| drop(row.remove(column)));
         }
     }
     if !plan.factors.is_empty() || !plan.searches.is_empty() {
         table.heads.insert(2, "what".to_owned());
         for (row, trial) in table.rows.iter_mut().zip(&run.trials) {
-            let point = plan.points.iter().find(|point| point.id == trial.row.trial.point);
-            row.insert(2, point.map_or_else(String::new, rookery_study::Point::label));
+            let point = plan
+                .points
+                .iter()
+                .find(|point| point.id == trial.row.trial.point);
+            row.insert(
+                2,
+                point.map_or_else(String::new, rookery_study::Point::label),
+            );
         }
     }
     table
@@ -184,14 +228,19 @@ fn trial_row(trial: &TrialData) -> Vec<String> {
         format::status(row.status).to_owned(),
         row.attempts.to_string(),
         row.started_at.clone().unwrap_or_default(),
-        format::or_none(measured, |measured| format::number(measured.orders_per_minute())),
+        format::or_none(measured, |measured| {
+            format::number(measured.orders_per_minute())
+        }),
         format::or_none(driver, |driver| format::percent(driver.cpu_share)),
         format::or_none(driver, |driver| format::number(driver.cpu_us_per_request)),
         format::or_none(driver, |driver| format::percent(driver.run_queue_share)),
         format::or_none(driver, |driver| format::ms(driver.lag_p99_us as f64)),
         format::or_none(driver, |driver| format::percent(driver.little_error)),
         format::or_none(record, |record| format::seconds(record.ready_s)),
-        format::or_none(record.and_then(|record| record.verdict.as_ref()), |verdict| verdict.sentence()),
+        format::or_none(
+            record.and_then(|record| record.verdict.as_ref()),
+            |verdict| verdict.sentence(),
+        ),
     ]
 }
 
@@ -212,7 +261,12 @@ pub(crate) fn audits(run: &Run) -> Table {
                 audit.orders_acknowledged.to_string(),
                 audit.unanswered.to_string(),
                 if audit.killed { "yes" } else { "no" }.to_owned(),
-                if audit.consistent { "consistent" } else { "NOT CONSISTENT" }.to_owned(),
+                if audit.consistent {
+                    "consistent"
+                } else {
+                    "NOT CONSISTENT"
+                }
+                .to_owned(),
                 audit.detail.clone(),
             ]
         })
@@ -234,7 +288,11 @@ pub(crate) fn audits(run: &Run) -> Table {
 pub(crate) fn errors(run: &Run) -> Table {
     let mut rows = Vec::new();
     for (trial, record) in records(run) {
-        for guest in record.measurement.iter().flat_map(|measured| &measured.guests) {
+        for guest in record
+            .measurement
+            .iter()
+            .flat_map(|measured| &measured.guests)
+        {
             for tally in &guest.errors {
                 let example = tally.examples.first();
                 rows.push(vec![
@@ -244,13 +302,28 @@ pub(crate) fn errors(run: &Run) -> Table {
                     tally.sub_class.clone(),
                     tally.count.to_string(),
                     example.map_or_else(String::new, |example| {
-                        format!("{} at {} s: {}", example.operation, format::trimmed(example.at_s), example.detail)
+                        format!(
+                            "{} at {} s: {}",
+                            example.operation,
+                            format::trimmed(example.at_s),
+                            example.detail
+                        )
                     }),
                 ]);
             }
         }
     }
-    table(&["trial", "guest", "class", "sub-class", "count", "first example"], rows)
+    table(
+        &[
+            "trial",
+            "guest",
+            "class",
+            "sub-class",
+            "count",
+            "first example",
+        ],
+        rows,
+    )
 }
 
 /// Points of the study with what the plan gave them; those that searches tried stand in the tables of the searches.
@@ -262,9 +335,16 @@ pub(crate) fn points(run: &Run) -> Table {
             point.layouts.join(", "),
             point.memory_mib.to_string(),
             point.database.to_string(),
-            point.pins.iter().map(|cpus| cpu_list(cpus)).collect::<Vec<_>>().join(" | "),
+            point
+                .pins
+                .iter()
+                .map(|cpus| cpu_list(cpus))
+                .collect::<Vec<_>>()
+                .join(" | "),
             format::trimmed(point.capacity_cpus),
-            point.baseline.map_or_else(|| "none".to_owned(), |baseline| baseline.to_string()),
+            point
+                .baseline
+                .map_or_else(|| "none".to_owned(), |baseline| baseline.to_string()),
         ]
     });
     let heads = [
@@ -304,7 +384,11 @@ pub(crate) fn troubles(run: &Run) -> Vec<Trouble> {
                 title: format!("{}, {}", trial.label(), format::status(trial.row.status)),
                 reasons,
                 logs: record.map_or_else(Vec::new, |record| {
-                    record.logs.iter().map(|log| (log.guest.clone(), log.text.clone())).collect()
+                    record
+                        .logs
+                        .iter()
+                        .map(|log| (log.guest.clone(), log.text.clone()))
+                        .collect()
                 }),
             }
         })

@@ -178,7 +178,11 @@ impl Panel {
         let series: Vec<(&str, &Series)> = self
             .rows
             .iter()
-            .flat_map(|row| row.series.iter().map(|series| (row.y_title.as_str(), series)))
+            .flat_map(|row| {
+                row.series
+                    .iter()
+                    .map(|series| (row.y_title.as_str(), series))
+            })
             .filter(|(_, series)| series.mark != Mark::Floor)
             .collect();
         let mut places: Vec<&Place> = Vec::new();
@@ -194,14 +198,26 @@ impl Panel {
         });
         let columns: Vec<std::collections::HashMap<String, &Datum>> = series
             .iter()
-            .map(|(_, series)| series.data.iter().map(|datum| (datum.x.text(), datum)).collect())
+            .map(|(_, series)| {
+                series
+                    .data
+                    .iter()
+                    .map(|datum| (datum.x.text(), datum))
+                    .collect()
+            })
             .collect();
         let mut heads = vec![self.x_title.clone()];
-        heads.extend(series.iter().map(|(unit, series)| format!("{} ({unit})", series.name)));
-        let row = |place: &&Place| {
-            let cells = columns
+        heads.extend(
+            series
                 .iter()
-                .map(|column| column.get(&place.text()).map_or_else(String::new, |datum| datum.text()));
+                .map(|(unit, series)| format!("{} ({unit})", series.name)),
+        );
+        let row = |place: &&Place| {
+            let cells = columns.iter().map(|column| {
+                column
+                    .get(&place.text())
+                    .map_or_else(String::new, |datum| datum.text())
+            });
             std::iter::once(place.text()).chain(cells).collect()
         };
         Table {
@@ -227,7 +243,10 @@ impl Datum {
         let ends = self.ends.map_or_else(String::new, |(low, high)| {
             format!(" ({} to {})", format::number(low), format::number(high))
         });
-        let note = self.note.as_ref().map_or_else(String::new, |note| format!(", {note}"));
+        let note = self
+            .note
+            .as_ref()
+            .map_or_else(String::new, |note| format!(", {note}"));
         let broken = if self.broken { ", limits broken" } else { "" };
         format!("{value}{ends}{note}{broken}")
     }
@@ -245,5 +264,4 @@ pub(crate) fn one_panel(x_title: &str, y_title: &str, series: Vec<Series>) -> Ve
 }
 
 /// How the ends of a mean are to be read.
-pub(crate) const ENDS: &str =
-    "Whiskers: 95 % interval of the mean for three or more repeats, range for two, interval within the trial for a single one.";
+pub(crate) const ENDS: &str = "Whiskers: 95 % interval of the mean for three or more repeats, range for two, interval within the trial for a single one.";

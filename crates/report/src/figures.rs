@@ -2,10 +2,12 @@
 
 use rookery_study::Level;
 
-pub(crate) use crate::figure::{Datum, ENDS, Figure, Mark, Panel, Place, Row, Series, Table, one_panel};
+pub(crate) use crate::figure::{
+    Datum, ENDS, Figure, Mark, Panel, Place, Row, Series, Table, one_panel,
+};
 use crate::{
-    Analysis, Ceiling, PERCENTILES, PointSummary, Run, capacity, ceiling, forest, format, interval::Estimate, layers, orderentry,
-    scaling_figure, search_figures, sweep, timeline, words,
+    Analysis, Ceiling, PERCENTILES, PointSummary, Run, capacity, ceiling, forest, format,
+    interval::Estimate, layers, orderentry, scaling_figure, search_figures, sweep, timeline, words,
 };
 
 /// Every figure that the run can carry, in the order of the page.
@@ -30,7 +32,11 @@ pub(crate) fn all(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Vec<F
 
 /// Throughput of single guests against their vCPUs, or against users when only these vary.
 pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
-    let single: Vec<&PointSummary> = analysis.points.iter().filter(|summary| summary.point.guests == 1).collect();
+    let single: Vec<&PointSummary> = analysis
+        .points
+        .iter()
+        .filter(|summary| summary.point.guests == 1)
+        .collect();
     let varied = |value: &dyn Fn(&PointSummary) -> f64| {
         let mut values: Vec<f64> = single.iter().map(|summary| value(summary)).collect();
         values.sort_by(f64::total_cmp);
@@ -62,13 +68,19 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
         .iter()
         .flat_map(|layout| variants.iter().map(move |variant| (layout, variant)));
     for (layout, variant) in lines {
-        let of_line = |summary: &&PointSummary| summary.point.layouts.contains(&layout.name) && summary.point.variant == variant.id;
+        let of_line = |summary: &&PointSummary| {
+            summary.point.layouts.contains(&layout.name) && summary.point.variant == variant.id
+        };
         let own: Vec<&PointSummary> = single.iter().copied().filter(of_line).collect();
         let line = levels_after(&layout.name, &variant.levels);
         for (name, summaries) in densities(&line, own, by_vcpus) {
-            let measured = summaries
-                .iter()
-                .filter_map(|summary| Some((place(summary), summary.orders_per_minute?, summary.qos.failed > 0)));
+            let measured = summaries.iter().filter_map(|summary| {
+                Some((
+                    place(summary),
+                    summary.orders_per_minute?,
+                    summary.qos.failed > 0,
+                ))
+            });
             let mut measured: Vec<(f64, Estimate, bool)> = measured.collect();
             measured.sort_by(|a, b| a.0.total_cmp(&b.0));
             let datum = |(x, orders, broken): &(f64, Estimate, bool)| Datum {
@@ -106,13 +118,19 @@ pub(crate) fn scale_up(run: &Run, analysis: &Analysis) -> Option<Figure> {
 
 /// A name, and the levels of a variant behind it.
 pub(crate) fn levels_after(name: &str, levels: &[Level]) -> String {
-    let levels = levels.iter().map(|level| format!(", {}={}", level.short_key(), level.value));
+    let levels = levels
+        .iter()
+        .map(|level| format!(", {}={}", level.short_key(), level.value));
     std::iter::once(name.to_owned()).chain(levels).collect()
 }
 
 /// What the caption says of points that broke limits.
 pub(crate) fn broken_words(series: &[Series]) -> &'static str {
-    if series.iter().flat_map(|series| &series.data).any(|datum| datum.broken) {
+    if series
+        .iter()
+        .flat_map(|series| &series.data)
+        .any(|datum| datum.broken)
+    {
         " Pale: limits broken."
     } else {
         ""
@@ -120,7 +138,11 @@ pub(crate) fn broken_words(series: &[Series]) -> &'static str {
 }
 
 /// The points of a layout as one series, or, where several loads stand at the same vCPUs, one series per load.
-fn densities<'a>(layout: &str, own: Vec<&'a PointSummary>, by_vcpus: bool) -> Vec<(String, Vec<&'a PointSummary>)> {
+fn densities<'a>(
+    layout: &str,
+    own: Vec<&'a PointSummary>,
+    by_vcpus: bool,
+) -> Vec<(String, Vec<&'a PointSummary>)> {
     let mut sizes: Vec<u32> = own.iter().map(|summary| summary.point.vcpus.0).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -147,7 +169,9 @@ fn densities<'a>(layout: &str, own: Vec<&'a PointSummary>, by_vcpus: bool) -> Ve
 /// The line through the origin and the first point of a series of several.
 fn proportional(series: &Series) -> Option<Series> {
     let first = series.data.first().filter(|_| series.data.len() > 1)?;
-    let Place::Number(x0) = first.x else { return None };
+    let Place::Number(x0) = first.x else {
+        return None;
+    };
     let along = series.data.iter().filter_map(|datum| match datum.x {
         Place::Number(x) if x0 > 0.0 => Some(Datum::at(x, first.y * x / x0)),
         _ => None,
@@ -168,7 +192,9 @@ fn point_name(summary: &PointSummary) -> String {
 pub(crate) fn consolidation(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let mut series: Vec<Series> = Vec::new();
     for summary in &analysis.points {
-        let Some(orders) = &summary.orders_per_minute else { continue };
+        let Some(orders) = &summary.orders_per_minute else {
+            continue;
+        };
         let mut datum = Datum::of(Place::Name(point_name(summary)), orders);
         datum.broken = summary.qos.failed > 0;
         datum.note = match summary.point.baseline {
@@ -205,20 +231,26 @@ pub(crate) fn consolidation(run: &Run, analysis: &Analysis) -> Option<Figure> {
 }
 
 /// How the ends of a percentile are to be read.
-const QUANTILE_ENDS: &str =
-    "Whiskers: 95 % interval over the percentiles of three or more trials, range of two, rank bounds within a single one.";
+const QUANTILE_ENDS: &str = "Whiskers: 95 % interval over the percentiles of three or more trials, range of two, rank bounds within a single one.";
 
 /// Response-time percentiles of each point; one panel per operation, the whole order first.
 pub(crate) fn percentiles(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let mut names: Vec<&str> = Vec::new();
-    for operation in analysis.points.iter().flat_map(|summary| &summary.operations) {
+    for operation in analysis
+        .points
+        .iter()
+        .flat_map(|summary| &summary.operations)
+    {
         if !names.contains(&operation.name.as_str()) {
             names.push(&operation.name);
         }
     }
     let main = rookery_stats::main_operation(names.iter().copied());
     names.sort_by_key(|name| *name != main);
-    let panels: Vec<Panel> = names.iter().filter_map(|name| percentile_panel(analysis, name)).collect();
+    let panels: Vec<Panel> = names
+        .iter()
+        .filter_map(|name| percentile_panel(analysis, name))
+        .collect();
     (!panels.is_empty()).then(|| Figure {
         id: "response-times",
         title: "Response-time percentiles by point".to_owned(),
@@ -246,8 +278,12 @@ fn percentile_panel(analysis: &Analysis, operation: &str) -> Option<Panel> {
                 let quantile = summary.quantile(operation, *p)?;
                 let value = quantile.value_us as f64 / 1000.0;
                 let (low, high) = quantile.ends_us;
-                let ends =
-                    (low.is_some() || high.is_some()).then(|| (low.map_or(value, |us| us / 1000.0), high.map_or(value, |us| us / 1000.0)));
+                let ends = (low.is_some() || high.is_some()).then(|| {
+                    (
+                        low.map_or(value, |us| us / 1000.0),
+                        high.map_or(value, |us| us / 1000.0),
+                    )
+                });
                 Some(Datum {
                     ends,
                     ..Datum::named(&point_name(summary), value)
@@ -268,10 +304,16 @@ fn percentile_panel(analysis: &Analysis, operation: &str) -> Option<Panel> {
 
 /// Mean throughput per user of each guest, for points of several guests.
 pub(crate) fn fairness(run: &Run, analysis: &Analysis) -> Option<Figure> {
-    let shared = analysis.points.iter().filter(|summary| summary.guests.len() > 1);
+    let shared = analysis
+        .points
+        .iter()
+        .filter(|summary| summary.guests.len() > 1);
     let series: Vec<Series> = shared
         .map(|summary| {
-            let data = summary.guests.iter().map(|(guest, rate)| Datum::named(guest, *rate));
+            let data = summary
+                .guests
+                .iter()
+                .map(|(guest, rate)| Datum::named(guest, *rate));
             let index = summary.fairness.map_or_else(String::new, fairness_words);
             Series {
                 name: format!("{}{index}", point_name(summary)),
@@ -293,8 +335,9 @@ pub(crate) fn fairness(run: &Run, analysis: &Analysis) -> Option<Figure> {
 }
 
 fn fairness_words(fairness: rookery_stats::Fairness) -> String {
-    let ratio = fairness
-        .max_over_min
-        .map_or_else(|| "one got nothing".to_owned(), |ratio| format!("max/min {ratio:.2}"));
+    let ratio = fairness.max_over_min.map_or_else(
+        || "one got nothing".to_owned(),
+        |ratio| format!("max/min {ratio:.2}"),
+    );
     format!(" (Jain {:.3}, {ratio})", fairness.jain)
 }

@@ -83,7 +83,12 @@ pub fn fit_html(figure: &FitFigure) -> String {
          measured load. {rivals}Grey dashes: in proportion to the smallest load, the ideal.</p>\n{drawings}</body>\n</html>\n",
         title = escaped(&figure.title),
         library = draw::library(),
-        rivals = if figure.panels.iter().flat_map(|panel| &panel.curves).any(|curve| !curve.chosen) {
+        rivals = if figure
+            .panels
+            .iter()
+            .flat_map(|panel| &panel.curves)
+            .any(|curve| !curve.chosen)
+        {
             "Coloured dashes: what was not chosen, cut where it leaves the drawing. "
         } else {
             ""
@@ -94,8 +99,17 @@ pub fn fit_html(figure: &FitFigure) -> String {
 fn drawing(index: usize, panel: &FitPanel, figure: &FitFigure) -> String {
     let drawn = drawn(panel, figure);
     let table = drawn.table();
-    let cells = |cells: &[String], tag: &str| -> String { cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect() };
-    let rows: String = table.rows.iter().map(|row| format!("<tr>{}</tr>\n", cells(row, "td"))).collect();
+    let cells = |cells: &[String], tag: &str| -> String {
+        cells
+            .iter()
+            .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)))
+            .collect()
+    };
+    let rows: String = table
+        .rows
+        .iter()
+        .map(|row| format!("<tr>{}</tr>\n", cells(row, "td")))
+        .collect();
     let heading = if panel.label.is_empty() {
         String::new()
     } else {
@@ -114,9 +128,14 @@ fn drawn(panel: &FitPanel, figure: &FitFigure) -> Panel {
     let mut series = vec![Series {
         name: "measured".to_owned(),
         mark: Mark::Scatter,
-        data: panel.points.iter().map(|point| Datum::at(point.n, point.x)).collect(),
+        data: panel
+            .points
+            .iter()
+            .map(|point| Datum::at(point.n, point.x))
+            .collect(),
     }];
-    let (chosen, rivals): (Vec<&FitCurve>, Vec<&FitCurve>) = panel.curves.iter().partition(|curve| curve.chosen);
+    let (chosen, rivals): (Vec<&FitCurve>, Vec<&FitCurve>) =
+        panel.curves.iter().partition(|curve| curve.chosen);
     series.extend(chosen.iter().flat_map(|curve| parts(curve, largest)));
     series.extend(rivals.iter().enumerate().map(|(number, curve)| Series {
         name: curve.name.clone(),
@@ -167,14 +186,21 @@ fn parts(curve: &FitCurve, largest: f64) -> Vec<Series> {
         data: data(curve, &|n| n >= last),
     };
     let worth = |series: &Series, least: usize| series.data.len() >= least;
-    let mut parts: Vec<Series> = Some(within).filter(|within| worth(within, 1)).into_iter().collect();
+    let mut parts: Vec<Series> = Some(within)
+        .filter(|within| worth(within, 1))
+        .into_iter()
+        .collect();
     parts.extend(Some(beyond).filter(|beyond| worth(beyond, 2)));
     parts
 }
 
 /// Where a drawing ends: above everything measured, and everything that was chosen with its band within the measured loads.
 fn top(panel: &FitPanel, largest: f64) -> f64 {
-    let chosen = panel.curves.iter().filter(|curve| curve.chosen).flat_map(|curve| &curve.points);
+    let chosen = panel
+        .curves
+        .iter()
+        .filter(|curve| curve.chosen)
+        .flat_map(|curve| &curve.points);
     let of_curve = chosen.map(|point| match point.run {
         Some((_, high)) if point.n <= largest => high.max(point.x),
         _ => point.x,
@@ -185,7 +211,12 @@ fn top(panel: &FitPanel, largest: f64) -> f64 {
 
 /// In proportion to the smallest load, as far as the drawing goes upwards.
 fn ideal(panel: &FitPanel, top: f64) -> Option<Series> {
-    let smallest = panel.points.iter().map(|point| point.n).reduce(f64::min).filter(|n| *n > 0.0)?;
+    let smallest = panel
+        .points
+        .iter()
+        .map(|point| point.n)
+        .reduce(f64::min)
+        .filter(|n| *n > 0.0)?;
     let own: Vec<f64> = panel
         .points
         .iter()
@@ -193,7 +224,11 @@ fn ideal(panel: &FitPanel, top: f64) -> Option<Series> {
         .map(|point| point.x)
         .collect();
     let per_unit = own.iter().sum::<f64>() / own.len() as f64 / smallest;
-    let curves = panel.curves.iter().flat_map(|curve| &curve.points).map(|point| point.n);
+    let curves = panel
+        .curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .map(|point| point.n);
     let end = curves
         .chain(panel.points.iter().map(|point| point.n))
         .fold(smallest, f64::max)
@@ -264,7 +299,11 @@ mod tests {
             ("in proportion", Mark::Reference, 2),
         ];
         assert_eq!(series, expected);
-        assert_eq!(panel.rows[0].series[1].data[1].ends, Some((30.0, 32.0)), "the answer has its band");
+        assert_eq!(
+            panel.rows[0].series[1].data[1].ends,
+            Some((30.0, 32.0)),
+            "the answer has its band"
+        );
     }
 
     #[test]
@@ -273,7 +312,10 @@ mod tests {
         let panel = drawn(&figure.panels[0], &figure);
         assert_eq!(panel.top, Some(HEADROOM * 35.0), "of 6000 nothing is seen");
         let ideal = &panel.rows[0].series[5].data;
-        assert!((ideal[1].y - HEADROOM * 35.0).abs() < 1e-9, "cut at the top: {ideal:?}");
+        assert!(
+            (ideal[1].y - HEADROOM * 35.0).abs() < 1e-9,
+            "cut at the top: {ideal:?}"
+        );
         assert!(draw::json(&panel).contains("\"range\":[0.0,42.0]"));
     }
 
@@ -285,7 +327,10 @@ mod tests {
             "titles are text"
         );
         let table: Vec<Vec<String>> = drawn(&figure().panels[0], &figure()).table().rows;
-        assert!(page.contains(&format!("<td>{}</td>", table[1][2])), "the data stand in the table");
+        assert!(
+            page.contains(&format!("<td>{}</td>", table[1][2])),
+            "the data stand in the table"
+        );
         assert!(
             !page.contains("<script src") && !page.contains("<link"),
             "nothing is loaded from elsewhere"
@@ -300,7 +345,12 @@ mod tests {
             ..two.panels[0].clone()
         });
         let page = fit_html(&two);
-        for words in ["id=\"figure-0\"", "id=\"figure-1\"", "'figure-1'", "<h2>2 x 1 vCPU</h2>"] {
+        for words in [
+            "id=\"figure-0\"",
+            "id=\"figure-1\"",
+            "'figure-1'",
+            "<h2>2 x 1 vCPU</h2>",
+        ] {
             assert_eq!(page.matches(words).count(), 1, "{words}");
         }
     }

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use rookery_stats::{
-    DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample,
-    SecondSample, ShopCounters, Window,
+    DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode,
+    OperationMeasurement, Pacing, ResourceSample, SecondSample, ShopCounters, Window,
     qos::{PercentileLimit, Qos, judge},
 };
-use rookery_store::{GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, Store, TrialRecord, Tuning};
+use rookery_store::{
+    GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, Store, TrialRecord, Tuning,
+};
 use rookery_study::{
-    Amount, Design, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point,
-    Scaled, StackKind, StackUse, Study, Trial, Variant, Vcpus, Workload, WorkloadKind,
+    Amount, Design, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel,
+    Order, Pages, Per, Pin, Plan, Point, Scaled, StackKind, StackUse, Study, Trial, Variant, Vcpus,
+    Workload, WorkloadKind,
 };
 use tempfile::TempDir;
 
@@ -32,7 +35,10 @@ const POINTS: [(u32, u32, &str); 5] = [
     (2, 500, "scale-out"),
     (4, 250, "scale-out"),
 ];
-const WINDOW: Window = Window { start_s: 4.0, end_s: 24.0 };
+const WINDOW: Window = Window {
+    start_s: 4.0,
+    end_s: 24.0,
+};
 
 pub(crate) fn header(repeats: u32) -> RunHeader {
     let facts = HostFacts {
@@ -46,7 +52,9 @@ pub(crate) fn header(repeats: u32) -> RunHeader {
         run_id: "r0123456789".to_owned(),
         title: "One big guest or many small ones?".to_owned(),
         study_file: "studies/fixture.toml".to_owned(),
-        study_text: "title = \"One big guest or many small ones?\"\n\n[workload]\nkind = \"dvdstore\"\n".to_owned(),
+        study_text:
+            "title = \"One big guest or many small ones?\"\n\n[workload]\nkind = \"dvdstore\"\n"
+                .to_owned(),
         study: study(repeats),
         plan: plan(repeats),
         host: HostDescription {
@@ -74,7 +82,9 @@ fn study(repeats: u32) -> Study {
     };
     Study {
         title: "One big guest or many small ones?".to_owned(),
-        question: Some("Does one large guest carry more than several small ones on the same CPU?".to_owned()),
+        question: Some(
+            "Does one large guest carry more than several small ones on the same CPU?".to_owned(),
+        ),
         seed: 42,
         workload: Workload {
             kind: WorkloadKind::Dvdstore,
@@ -156,7 +166,8 @@ fn plan(repeats: u32) -> Plan {
         baseline: (guests * vcpus == 1000).then_some(3),
         search: None,
     };
-    let trials = (0..repeats).flat_map(|repeat| (1..=POINTS.len() as u32).map(move |point| (repeat, point)));
+    let trials =
+        (0..repeats).flat_map(|repeat| (1..=POINTS.len() as u32).map(move |point| (repeat, point)));
     let trial = |(repeat, point)| Trial {
         id: repeat * POINTS.len() as u32 + point,
         point,
@@ -199,7 +210,11 @@ pub(crate) fn planned(header: &RunHeader) -> Fixture {
 pub(crate) fn complete() -> Fixture {
     let header = header(3);
     let fixture = planned(&header);
-    header.plan.trials.iter().for_each(|trial| end(&fixture, trial.id, |_| {}));
+    header
+        .plan
+        .trials
+        .iter()
+        .for_each(|trial| end(&fixture, trial.id, |_| {}));
     fixture
 }
 
@@ -219,18 +234,31 @@ pub(crate) fn end(fixture: &Fixture, trial: u32, change: impl FnOnce(&mut TrialR
         .find(|point| point.id == planned.point)
         .expect("a planned point");
     let mut record = record(point, planned.repeat, &header.study.qos);
-    if header.plan.factors.iter().any(|factor| factor.key == "stack.tuning") {
+    if header
+        .plan
+        .factors
+        .iter()
+        .any(|factor| factor.key == "stack.tuning")
+    {
         lamp::change(&mut record, point, planned.repeat);
     }
     change(&mut record);
-    fixture.store.begin_trial(trial, "2026-01-02T03:05:00Z").expect("not begun");
-    fixture.store.end_trial(trial, "2026-01-02T03:06:00Z", &record).expect("begun");
+    fixture
+        .store
+        .begin_trial(trial, "2026-01-02T03:05:00Z")
+        .expect("not begun");
+    fixture
+        .store
+        .end_trial(trial, "2026-01-02T03:06:00Z", &record)
+        .expect("begun");
 }
 
 pub(crate) fn record(point: &Point, repeat: u32, qos: &Qos) -> TrialRecord {
     // Many small guests lose a few percent each; repeats wobble by one percent.
     let loss = 1.0 + 0.03 * f64::from(point.guests - 1) + 0.01 * f64::from(repeat % 3);
-    let names: Vec<String> = (1..=point.guests).map(|number| format!("g{number}")).collect();
+    let names: Vec<String> = (1..=point.guests)
+        .map(|number| format!("g{number}"))
+        .collect();
     let measurement = Measurement {
         mode: Mode::Closed,
         pacing: Pacing::Think,
@@ -310,14 +338,20 @@ fn operation(name: &str, count: u64, middle_us: f64) -> OperationMeasurement {
 }
 
 fn guest(name: &str, users: u32, vcpus: f64, loss: f64) -> GuestMeasurement {
-    guest_at(name, users, 320.0 * vcpus / loss, 9_000.0 * loss / vcpus.sqrt())
+    guest_at(
+        name,
+        users,
+        320.0 * vcpus / loss,
+        9_000.0 * loss / vcpus.sqrt(),
+    )
 }
 
 /// So many orders per second, of which a typical request takes `middle_us`.
 fn guest_at(name: &str, users: u32, orders_per_s: f64, middle_us: f64) -> GuestMeasurement {
     let orders = (orders_per_s * (WINDOW.end_s - WINDOW.start_s)) as u64;
     let purchases = operation("purchase", orders, 2.0 * middle_us);
-    let mean_ms = |operation: &OperationMeasurement| operation.service.mean_us().unwrap_or(0.0) / 1000.0;
+    let mean_ms =
+        |operation: &OperationMeasurement| operation.service.mean_us().unwrap_or(0.0) / 1000.0;
     let (login, browse) = (
         operation("login", orders * 9 / 10, middle_us),
         operation("browse", orders * 3, 1.5 * middle_us),
@@ -329,7 +363,9 @@ fn guest_at(name: &str, users: u32, orders_per_s: f64, middle_us: f64) -> GuestM
     GuestMeasurement {
         guest: name.to_owned(),
         users,
-        series: (0..26).map(|second| sample(second, orders_per_s, middle_us)).collect(),
+        series: (0..26)
+            .map(|second| sample(second, orders_per_s, middle_us))
+            .collect(),
         errors: Vec::new(),
         orderentry: None,
         shop: ShopCounters {
@@ -415,7 +451,8 @@ pub(crate) fn failed(record: &mut TrialRecord) {
 }
 
 /// Text that wants to be more than text.
-pub(crate) const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{1b}[31m\u{202e}'\"&{{ 7*7 }}";
+pub(crate) const HOSTILE: &str =
+    "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{1b}[31m\u{202e}'\"&{{ 7*7 }}";
 
 /// Spoil a record: every text in it is hostile.
 pub(crate) fn hostile(record: &mut TrialRecord) {
@@ -424,7 +461,11 @@ pub(crate) fn hostile(record: &mut TrialRecord) {
     record.logs[0].text = HOSTILE.to_owned();
     record.tunings[0].asked = HOSTILE.to_owned();
     record.audits[0].detail = HOSTILE.to_owned();
-    for guest in record.measurement.iter_mut().flat_map(|measured| &mut measured.guests) {
+    for guest in record
+        .measurement
+        .iter_mut()
+        .flat_map(|measured| &mut measured.guests)
+    {
         guest.guest = format!("{}{HOSTILE}", guest.guest);
         guest.operations[0].name = HOSTILE.to_owned();
         guest.errors = vec![ErrorTally {

@@ -11,9 +11,14 @@ use crate::{
 /// The forest plot: one panel for all layouts, one for each.
 pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let effects = &analysis.effects;
-    let mut panels: Vec<Panel> = panel("all layouts together", effects.overall.iter()).into_iter().collect();
+    let mut panels: Vec<Panel> = panel("all layouts together", effects.overall.iter())
+        .into_iter()
+        .collect();
     for layout in layouts(&effects.by_layout) {
-        let own = effects.by_layout.iter().filter(|worth| worth.layout.as_deref() == Some(layout));
+        let own = effects
+            .by_layout
+            .iter()
+            .filter(|worth| worth.layout.as_deref() == Some(layout));
         panels.extend(panel(layout, own));
     }
     let cut = if panels.iter().any(|panel| panel.across.is_some()) {
@@ -52,7 +57,10 @@ fn panel<'a>(label: &str, worths: impl Iterator<Item = &'a Worth>) -> Option<Pan
         .map(|metric| Series {
             name: metric.name().to_owned(),
             mark: Mark::Forest,
-            data: worths.iter().filter_map(|worth| datum(worth, metric)).collect(),
+            data: worths
+                .iter()
+                .filter_map(|worth| datum(worth, metric))
+                .collect(),
         })
         .filter(|series| !series.data.is_empty())
         .collect();
@@ -72,21 +80,31 @@ fn panel<'a>(label: &str, worths: impl Iterator<Item = &'a Worth>) -> Option<Pan
 fn across(series: &[Series]) -> Option<(f64, f64)> {
     const LEAST: f64 = 25.0;
     let data = || series.iter().flat_map(|series| &series.data);
-    let room = data().map(|datum| 4.0 * datum.y.abs()).fold(LEAST, f64::max);
+    let room = data()
+        .map(|datum| 4.0 * datum.y.abs())
+        .fold(LEAST, f64::max);
     // Nothing falls by more than all of it.
     let (from, to) = (-room.min(105.0), room);
     let beyond = |(low, high): (f64, f64)| low < from || high > to;
-    data().filter_map(|datum| datum.ends).any(beyond).then_some((from, to))
+    data()
+        .filter_map(|datum| datum.ends)
+        .any(beyond)
+        .then_some((from, to))
 }
 
 fn datum(worth: &Worth, metric: Metric) -> Option<Datum> {
-    let compared = worth.compared.iter().find(|compared| compared.metric == metric)?;
+    let compared = worth
+        .compared
+        .iter()
+        .find(|compared| compared.metric == metric)?;
     let effect: Effect = compared.effect?;
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     Some(Datum {
         x: Place::Name(worth.short_name()),
         y: percent(effect.ratio),
-        ends: effect.interval.map(|(low, high)| (percent(low), percent(high))),
+        ends: effect
+            .interval
+            .map(|(low, high)| (percent(low), percent(high))),
         note: Some(compared.verdict()),
         broken: false,
         symbol: Symbol::Dot,
@@ -114,16 +132,32 @@ pub(crate) fn table(worths: &[Worth]) -> Table {
         heads.insert(0, "layout".to_owned());
     }
     let row = |worth: &Worth| {
-        let mut cells = vec![worth.level.key.clone(), worth.level.value.clone(), worth.reference.clone()];
+        let mut cells = vec![
+            worth.level.key.clone(),
+            worth.level.value.clone(),
+            worth.reference.clone(),
+        ];
         for compared in &worth.compared {
             cells.push(compared.change_text());
             cells.push(compared.verdict());
         }
-        let errors = worth.errors.map(|share| format::or_none(share, format::percent));
+        let errors = worth
+            .errors
+            .map(|share| format::or_none(share, format::percent));
         cells.push(errors.join(" \u{2192} "));
-        cells.push(worth.compared.first().map_or_else(String::new, crate::Compared::basis));
-        let smallest = worth.compared.first().and_then(|compared| compared.effect?.detectable());
-        cells.push(format::or_none(smallest, |share| format!("{} %", format::few(100.0 * share))));
+        cells.push(
+            worth
+                .compared
+                .first()
+                .map_or_else(String::new, crate::Compared::basis),
+        );
+        let smallest = worth
+            .compared
+            .first()
+            .and_then(|compared| compared.effect?.detectable());
+        cells.push(format::or_none(smallest, |share| {
+            format!("{} %", format::few(100.0 * share))
+        }));
         if let Some(layout) = worth.layout.clone().filter(|_| by_layout) {
             cells.insert(0, layout);
         }
@@ -183,8 +217,18 @@ mod tests {
                 ..Datum::named("pool: 8 against 1", y)
             }],
         };
-        assert_eq!(across(&[series(3.0, (-1.0, 7.0))]), None, "all of it has room");
-        assert_eq!(across(&[series(3.0, (-60.0, 900.0)), series(1.0, (0.0, 2.0))]), Some((-25.0, 25.0)));
-        assert_eq!(across(&[series(-50.0, (-99.0, 2400.0))]), Some((-105.0, 200.0)));
+        assert_eq!(
+            across(&[series(3.0, (-1.0, 7.0))]),
+            None,
+            "all of it has room"
+        );
+        assert_eq!(
+            across(&[series(3.0, (-60.0, 900.0)), series(1.0, (0.0, 2.0))]),
+            Some((-25.0, 25.0))
+        );
+        assert_eq!(
+            across(&[series(-50.0, (-99.0, 2400.0))]),
+            Some((-105.0, 200.0))
+        );
     }
 }

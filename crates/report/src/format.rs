@@ -139,13 +139,21 @@ pub(crate) fn summary(summary: &Summary) -> String {
 /// A mean with the interval that its trials carry: `1234 ± 12`, `1220 to 1248`, `1234 (± 40 within)` of a single trial.
 pub(crate) fn estimate(estimate: &Estimate) -> String {
     let mean = beside(estimate.mean, estimate.mean);
-    let reach = estimate.half_width().map(|half| beside(half, estimate.mean));
+    let reach = estimate
+        .half_width()
+        .map(|half| beside(half, estimate.mean));
     match (estimate.basis, estimate.ends, reach) {
         (Basis::Range, Some((low, high)), _) => {
-            format!("{mean} ({} to {})", beside(low, estimate.mean), beside(high, estimate.mean))
+            format!(
+                "{mean} ({} to {})",
+                beside(low, estimate.mean),
+                beside(high, estimate.mean)
+            )
         }
         (Basis::Within { reliable: true }, _, Some(reach)) => format!("{mean} (± {reach} within)"),
-        (Basis::Within { reliable: false }, _, Some(reach)) => format!("{mean} (± {reach} within, unreliable)"),
+        (Basis::Within { reliable: false }, _, Some(reach)) => {
+            format!("{mean} (± {reach} within, unreliable)")
+        }
         (_, _, Some(reach)) => format!("{mean} ± {reach}"),
         _ => mean,
     }
@@ -172,7 +180,9 @@ pub(crate) fn quantile(quantile: &Quantile) -> String {
         ""
     };
     match quantile.ends_us {
-        (Some(low), Some(high)) => format!("{value} ({} to {}{within})", ms_value(low), ms_value(high)),
+        (Some(low), Some(high)) => {
+            format!("{value} ({} to {}{within})", ms_value(low), ms_value(high))
+        }
         (Some(low), None) => format!("{value} (from {}{within})", ms_value(low)),
         (None, Some(high)) => format!("{value} (to {}{within})", ms_value(high)),
         (None, None) => value,
@@ -233,27 +243,61 @@ mod tests {
 
     #[test]
     fn numbers_have_few_digits_and_their_unit() {
-        let shown = [1234.6, 123.46, 12.346, 1.2, 0.01234, 0.000_012, 0.0, f64::NAN].map(number);
+        let shown = [
+            1234.6,
+            123.46,
+            12.346,
+            1.2,
+            0.01234,
+            0.000_012,
+            0.0,
+            f64::NAN,
+        ]
+        .map(number);
         assert_eq!(shown.join(" "), "1235 123.5 12.35 1.20 0.0123 1.2e-5 0 n/a");
-        assert_eq!([850.0, 12_345.0, 1_234_567.0].map(ms).join(" "), "0.85 ms 12.3 ms 1235 ms");
-        assert_eq!([0.0, 0.0004, 0.0123, 0.9612].map(percent).join(" "), "0 % 0.04 % 1.2 % 96.1 %");
-        assert_eq!([0.25, 1.5, 60.0].map(seconds).join(" "), "250 ms 1.5 s 60 s");
+        assert_eq!(
+            [850.0, 12_345.0, 1_234_567.0].map(ms).join(" "),
+            "0.85 ms 12.3 ms 1235 ms"
+        );
+        assert_eq!(
+            [0.0, 0.0004, 0.0123, 0.9612].map(percent).join(" "),
+            "0 % 0.04 % 1.2 % 96.1 %"
+        );
+        assert_eq!(
+            [0.25, 1.5, 60.0].map(seconds).join(" "),
+            "250 ms 1.5 s 60 s"
+        );
     }
 
     #[test]
     fn changes_have_a_sign_and_bounds_are_rounded_up() {
         let shown = [0.231, -0.04, 0.0, -0.0001, 0.00049, f64::NAN].map(signed);
         assert_eq!(shown.join(" "), "+23.1 \u{2212}4.0 0.0 0.0 0.0 n/a");
-        assert_eq!([3.21, 12.01, 0.456, 10.0, 0.0, 100.4].map(few).join(" "), "3.3 13 0.46 10 0 110");
+        assert_eq!(
+            [3.21, 12.01, 0.456, 10.0, 0.0, 100.4].map(few).join(" "),
+            "3.3 13 0.46 10 0 110"
+        );
     }
 
     #[test]
     fn an_interval_says_what_it_rests_on() {
-        let show = |ends, basis| estimate(&Estimate { mean: 1234.4, ends, basis });
+        let show = |ends, basis| {
+            estimate(&Estimate {
+                mean: 1234.4,
+                ends,
+                basis,
+            })
+        };
         let ends = Some((1194.4, 1274.4));
         assert_eq!(show(None, Basis::Nothing), "1234");
-        assert_eq!(show(ends, Basis::Within { reliable: true }), "1234 (± 40 within)");
-        assert_eq!(show(ends, Basis::Within { reliable: false }), "1234 (± 40 within, unreliable)");
+        assert_eq!(
+            show(ends, Basis::Within { reliable: true }),
+            "1234 (± 40 within)"
+        );
+        assert_eq!(
+            show(ends, Basis::Within { reliable: false }),
+            "1234 (± 40 within, unreliable)"
+        );
         assert_eq!(show(ends, Basis::Range), "1234 (1194 to 1274)");
         assert_eq!(
             [Basis::Repeats(3), Basis::Adaptive(5)].map(|basis| show(ends, basis)),
@@ -264,7 +308,10 @@ mod tests {
             interval: Some((1.88, 1.97)),
         };
         assert_eq!(factor(&ratio), "1.92 (1.88 to 1.97)");
-        assert_eq!([560.4, 12.0, 2.5, 0.123].map(load).join(" "), "560 12 2.5 0.12");
+        assert_eq!(
+            [560.4, 12.0, 2.5, 0.123].map(load).join(" "),
+            "560 12 2.5 0.12"
+        );
     }
 
     #[test]

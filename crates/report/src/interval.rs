@@ -1,7 +1,8 @@
 //! Means and percentiles with the interval that their trials carry, and what kind of interval that is. Pure.
 
 use rookery_stats::{
-    BatchMeans, Latencies, Measurement, PercentilePoint, Ratio, SecondSample, Spread, Summary, adaptive::Rule, effective_count,
+    BatchMeans, Latencies, Measurement, PercentilePoint, Ratio, SecondSample, Spread, Summary,
+    adaptive::Rule, effective_count,
 };
 use rookery_study::Load;
 
@@ -36,17 +37,27 @@ pub struct Estimate {
 
 impl Estimate {
     /// Of one value for each trial. `rule` where the study repeats for the interval, `seconds` the same quantity second by second of a single trial.
-    pub(crate) fn of(values: &[f64], rule: Option<Rule>, seconds: impl FnOnce() -> Vec<f64>) -> Option<Self> {
+    pub(crate) fn of(
+        values: &[f64],
+        rule: Option<Rule>,
+        seconds: impl FnOnce() -> Vec<f64>,
+    ) -> Option<Self> {
         let summary = Summary::of(values)?;
         let (ends, basis) = match (summary.spread, rule.and_then(|rule| rule.result(values))) {
             (_, Some(repeated)) => (
-                Some((repeated.mean - repeated.half_width, repeated.mean + repeated.half_width)),
+                Some((
+                    repeated.mean - repeated.half_width,
+                    repeated.mean + repeated.half_width,
+                )),
                 Basis::Adaptive(repeated.count),
             ),
             (Spread::Single, None) => match BatchMeans::of(&seconds()) {
                 Some(batches) => (
                     // Whole seconds lie a little off the window: the interval is put around the value of the whole window.
-                    Some((summary.mean - batches.half_width, summary.mean + batches.half_width)),
+                    Some((
+                        summary.mean - batches.half_width,
+                        summary.mean + batches.half_width,
+                    )),
                     Basis::Within {
                         reliable: batches.reliable(),
                     },
@@ -76,17 +87,24 @@ impl Basis {
         match self {
             Self::Nothing => "a single trial".to_owned(),
             Self::Within { reliable: true } => "a single trial; 95 % interval within it".to_owned(),
-            Self::Within { reliable: false } => "a single trial; interval within it, unreliable".to_owned(),
+            Self::Within { reliable: false } => {
+                "a single trial; interval within it, unreliable".to_owned()
+            }
             Self::Range => "mean and range of 2 trials".to_owned(),
             Self::Repeats(count) => format!("mean and 95 % interval of {count} trials"),
-            Self::Adaptive(count) => format!("mean and 95 % interval of {count} trials, repeated for it"),
+            Self::Adaptive(count) => {
+                format!("mean and 95 % interval of {count} trials, repeated for it")
+            }
         }
     }
 }
 
 /// The ratio of two independent means; where one was repeated for its interval, both intervals are kept to as they are. Source: Fieller, J. R. Stat. Soc.
 /// B 16 (1954) 175.
-pub(crate) fn ratio((above, above_values): (&Estimate, &[f64]), (below, below_values): (&Estimate, &[f64])) -> Option<Ratio> {
+pub(crate) fn ratio(
+    (above, above_values): (&Estimate, &[f64]),
+    (below, below_values): (&Estimate, &[f64]),
+) -> Option<Ratio> {
     let adaptive = |estimate: &Estimate| matches!(estimate.basis, Basis::Adaptive(_));
     if !(adaptive(above) || adaptive(below)) {
         return Ratio::of(above_values, below_values);
@@ -95,12 +113,16 @@ pub(crate) fn ratio((above, above_values): (&Estimate, &[f64]), (below, below_va
         let carried = matches!(estimate.basis, Basis::Adaptive(_) | Basis::Repeats(_));
         estimate.half_width().filter(|_| carried)
     };
-    let interval = between_trials(above).zip(between_trials(below)).and_then(|(b, a)| {
-        let scale = below.mean * below.mean - a * a;
-        let product = above.mean * below.mean;
-        let root = (product * product - scale * (above.mean * above.mean - b * b)).max(0.0).sqrt();
-        (scale > 0.0).then(|| ((product - root) / scale, (product + root) / scale))
-    });
+    let interval = between_trials(above)
+        .zip(between_trials(below))
+        .and_then(|(b, a)| {
+            let scale = below.mean * below.mean - a * a;
+            let product = above.mean * below.mean;
+            let root = (product * product - scale * (above.mean * above.mean - b * b))
+                .max(0.0)
+                .sqrt();
+            (scale > 0.0).then(|| ((product - root) / scale, (product + root) / scale))
+        });
     (below.mean > 0.0).then(|| Ratio {
         value: above.mean / below.mean,
         interval,
@@ -115,10 +137,20 @@ pub(crate) fn rule(load: &Load) -> Option<Rule> {
 
 /// The whole seconds of the window: a value of all guests together for each.
 pub(crate) fn seconds(measured: &Measurement, value: impl Fn(&[&SecondSample]) -> f64) -> Vec<f64> {
-    let (start, end) = (measured.window.start_s.ceil().max(0.0), measured.window.end_s.floor());
-    let inside = |sample: &&SecondSample| f64::from(sample.second) >= start && f64::from(sample.second) + 1.0 <= end;
+    let (start, end) = (
+        measured.window.start_s.ceil().max(0.0),
+        measured.window.end_s.floor(),
+    );
+    let inside = |sample: &&SecondSample| {
+        f64::from(sample.second) >= start && f64::from(sample.second) + 1.0 <= end
+    };
     let mut of_second = std::collections::BTreeMap::<u32, Vec<&SecondSample>>::new();
-    for sample in measured.guests.iter().flat_map(|guest| &guest.series).filter(inside) {
+    for sample in measured
+        .guests
+        .iter()
+        .flat_map(|guest| &guest.series)
+        .filter(inside)
+    {
         of_second.entry(sample.second).or_default().push(sample);
     }
     of_second.values().map(|samples| value(samples)).collect()
@@ -140,9 +172,15 @@ pub struct Quantile {
 impl Quantile {
     /// Of the latencies of every trial (and their number of unfinished operations). Of one trial the bounds are those of ranks, for as many independent
     /// operations as the `design_effect` leaves; of several those of Student's t over the percentiles of the trials. `None` without values.
-    pub(crate) fn of(trials: &[(Latencies, u64)], percentile: f64, design_effect: f64) -> Option<Self> {
+    pub(crate) fn of(
+        trials: &[(Latencies, u64)],
+        percentile: f64,
+        design_effect: f64,
+    ) -> Option<Self> {
         let mut merged = Latencies::new();
-        trials.iter().for_each(|(latencies, _)| merged.merge(latencies));
+        trials
+            .iter()
+            .for_each(|(latencies, _)| merged.merge(latencies));
         let value_us = merged.percentile_us(percentile)?;
         let each: Option<Vec<f64>> = trials
             .iter()
@@ -152,7 +190,10 @@ impl Quantile {
             [(latencies, unfinished)] => {
                 let point = PercentilePoint::of(latencies, *unfinished, percentile, design_effect);
                 let ends = point.map_or((None, None), |point| {
-                    (point.low_us.map(|us| us as f64), point.high_us.map(|us| us as f64))
+                    (
+                        point.low_us.map(|us| us as f64),
+                        point.high_us.map(|us| us as f64),
+                    )
                 });
                 let basis = if ends == (None, None) {
                     Basis::Nothing
@@ -199,17 +240,29 @@ mod tests {
 
     fn of(values: impl IntoIterator<Item = u64>) -> Latencies {
         let mut latencies = Latencies::new();
-        values.into_iter().for_each(|value| latencies.record_us(value));
+        values
+            .into_iter()
+            .for_each(|value| latencies.record_us(value));
         latencies
     }
 
     #[test]
     fn the_interval_is_the_best_that_the_trials_carry() {
-        let series = || (0..40).map(|second| 100.0 + f64::from(second * 7 % 5)).collect();
+        let series = || {
+            (0..40)
+                .map(|second| 100.0 + f64::from(second * 7 % 5))
+                .collect()
+        };
         let one = Estimate::of(&[102.0], None, series).expect("a value");
         let (low, high) = one.ends.expect("an interval within the trial");
-        assert!(low < 102.0 && high > 102.0 && matches!(one.basis, Basis::Within { .. }), "{one:?}");
-        assert_eq!(Estimate::of(&[102.0], None, Vec::new).map(|one| one.basis), Some(Basis::Nothing));
+        assert!(
+            low < 102.0 && high > 102.0 && matches!(one.basis, Basis::Within { .. }),
+            "{one:?}"
+        );
+        assert_eq!(
+            Estimate::of(&[102.0], None, Vec::new).map(|one| one.basis),
+            Some(Basis::Nothing)
+        );
         let two = Estimate::of(&[100.0, 104.0], None, series).expect("values");
         assert_eq!((two.ends, two.basis), (Some((100.0, 104.0)), Basis::Range));
         let three = Estimate::of(&[10.0, 11.0, 12.0], None, series).expect("values");
@@ -234,7 +287,9 @@ mod tests {
         let (low, high) = found.interval.expect("an interval");
         // Both have a relative half-width of t(0.975, 2) x 1 % / 2, about 2.15 %; together sqrt(2) of that.
         assert!(
-            (found.value - 0.5).abs() < 1e-12 && (low - 0.485).abs() < 0.001 && (high - 0.5155).abs() < 0.001,
+            (found.value - 0.5).abs() < 1e-12
+                && (low - 0.485).abs() < 0.001
+                && (high - 0.5155).abs() < 0.001,
             "{low} {high}"
         );
         let plain = |values: &[f64]| Estimate::of(values, None, Vec::new).expect("values");
@@ -248,16 +303,27 @@ mod tests {
     #[test]
     fn percentiles_are_bounded_by_ranks_or_by_repeats() {
         let one = Quantile::of(&[(of(1..=1_000), 0)], 95.0, 1.0).expect("values");
-        assert_eq!((one.value_us, one.ends_us), (950, (Some(936.0), Some(964.0))));
+        assert_eq!(
+            (one.value_us, one.ends_us),
+            (950, (Some(936.0), Some(964.0)))
+        );
         let alike = Quantile::of(&[(of(1..=1_000), 0)], 95.0, 4.0).expect("values");
-        assert!(alike.ends_us.0 < one.ends_us.0 && alike.ends_us.1 > one.ends_us.1, "{alike:?}");
-        let trials: Vec<(Latencies, u64)> = [0, 10, 20].map(|more| (of(1 + more..=1_000 + more), 0)).into();
+        assert!(
+            alike.ends_us.0 < one.ends_us.0 && alike.ends_us.1 > one.ends_us.1,
+            "{alike:?}"
+        );
+        let trials: Vec<(Latencies, u64)> = [0, 10, 20]
+            .map(|more| (of(1 + more..=1_000 + more), 0))
+            .into();
         let three = Quantile::of(&trials, 95.0, 1.0).expect("values");
         assert_eq!((three.value_us, three.basis), (960, Basis::Repeats(3)));
         let (Some(low), Some(high)) = three.ends_us else {
             panic!("{three:?}")
         };
-        assert!(low < 940.0 && high > 980.0, "t of two degrees of freedom: {low} {high}");
+        assert!(
+            low < 940.0 && high > 980.0,
+            "t of two degrees of freedom: {low} {high}"
+        );
         assert_eq!(Quantile::of(&[(Latencies::new(), 3)], 95.0, 1.0), None);
     }
 }

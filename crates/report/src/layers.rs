@@ -31,7 +31,11 @@ pub(crate) fn sentences(points: &[LayeredPoint]) -> Vec<String> {
         .take(MOST_POINTS)
         .flat_map(|point| cost(point).into_iter().chain(speed(point)))
         .collect();
-    if points.iter().flat_map(|point| &point.layers).any(Layer::translated) {
+    if points
+        .iter()
+        .flat_map(|point| &point.layers)
+        .any(Layer::translated)
+    {
         all.push(
             "The machines ran under TCG, which translates every instruction: their cost says nothing of machines that a processor carries (KVM).".to_owned(),
         );
@@ -49,7 +53,10 @@ fn cost(point: &LayeredPoint) -> Option<String> {
             let tax = layer.tax_us?;
             let emulator = match layer.parts_us {
                 Some(parts) if layer.kind == GuestKind::Vm => {
-                    format!(", {} us of it in the emulator beside the guest", format::number(parts.emulator))
+                    format!(
+                        ", {} us of it in the emulator beside the guest",
+                        format::number(parts.emulator)
+                    )
                 }
                 _ => String::new(),
             };
@@ -70,16 +77,30 @@ fn cost(point: &LayeredPoint) -> Option<String> {
 
 /// What happens to p95 and to throughput.
 fn speed(point: &LayeredPoint) -> Option<String> {
-    let above = || point.layers.iter().filter(|layer| layer.throughput_ratio.is_some());
+    let above = || {
+        point
+            .layers
+            .iter()
+            .filter(|layer| layer.throughput_ratio.is_some())
+    };
     let lowest = point.layers.iter().find(|layer| layer.limit.is_some())?;
     let times: Vec<String> = above()
         .filter_map(|layer| {
-            let p95 = layer.percentiles.iter().find(|percentile| (percentile.p - 95.0).abs() < 1e-9)?;
+            let p95 = layer
+                .percentiles
+                .iter()
+                .find(|percentile| (percentile.p - 95.0).abs() < 1e-9)?;
             Some(format!("{} times on {}", ratio(&p95.ratio?), people(layer)))
         })
         .collect();
     let rates: Vec<String> = above()
-        .filter_map(|layer| Some(format!("{} times on {}", ratio(&layer.throughput_ratio?), people(layer))))
+        .filter_map(|layer| {
+            Some(format!(
+                "{} times on {}",
+                ratio(&layer.throughput_ratio?),
+                people(layer)
+            ))
+        })
         .collect();
     if rates.is_empty() {
         return None;
@@ -99,7 +120,11 @@ fn speed(point: &LayeredPoint) -> Option<String> {
 
 /// What a ratio of throughputs means here.
 fn comparable(point: &LayeredPoint) -> String {
-    let limits: Vec<(&Layer, Limit)> = point.layers.iter().filter_map(|layer| Some((layer, layer.limit?))).collect();
+    let limits: Vec<(&Layer, Limit)> = point
+        .layers
+        .iter()
+        .filter_map(|layer| Some((layer, layer.limit?)))
+        .collect();
     let all = |limit: Limit| limits.iter().all(|(_, own)| *own == limit);
     if all(Limit::OfferedLoad) {
         return "the load that was offered limits it on every layer, so that it says who keeps up, not who could carry more".to_owned();
@@ -114,7 +139,10 @@ fn comparable(point: &LayeredPoint) -> String {
         .iter()
         .map(|(layer, limit)| format!("{} {}", limited_by(*limit), on(layer)))
         .collect();
-    format!("it is limited by {}, so that it compares different things", told.join(", by "))
+    format!(
+        "it is limited by {}, so that it compares different things",
+        told.join(", by ")
+    )
 }
 
 fn limited_by(limit: Limit) -> &'static str {
@@ -155,7 +183,11 @@ fn article(operation: &str) -> String {
 fn added(tax: &Difference) -> String {
     let word = if tax.value < 0.0 { "save" } else { "add" };
     let interval = tax.interval.map_or_else(String::new, |(low, high)| {
-        let (low, high) = if tax.value < 0.0 { (-high, -low) } else { (low, high) };
+        let (low, high) = if tax.value < 0.0 {
+            (-high, -low)
+        } else {
+            (low, high)
+        };
         format!(" ({} to {})", signless(low), signless(high))
     });
     format!("{word} {} us{interval}", format::number(tax.value.abs()))
@@ -164,13 +196,21 @@ fn added(tax: &Difference) -> String {
 /// A number with the minus sign that people write.
 fn signless(value: f64) -> String {
     let text = format::number(value.abs());
-    if value < 0.0 { format!("\u{2212}{text}") } else { text }
+    if value < 0.0 {
+        format!("\u{2212}{text}")
+    } else {
+        text
+    }
 }
 
 /// The mean of an amount with its ends: `812 (800 to 824)`. No amount is below nothing, whatever few trials say.
 fn mean(mean: &Mean) -> String {
     let ends = mean.ends.map_or_else(String::new, |(low, high)| {
-        format!(" ({} to {})", format::number(low.max(0.0)), format::number(high))
+        format!(
+            " ({} to {})",
+            format::number(low.max(0.0)),
+            format::number(high)
+        )
     });
     format!("{}{ends}", format::number(mean.value))
 }
@@ -178,7 +218,9 @@ fn mean(mean: &Mean) -> String {
 fn ratio(ratio: &Ratio) -> String {
     let interval = match ratio.interval {
         // Two blocks that scatter: digits would feign knowledge.
-        Some((_, high)) if high > HOPELESS * ratio.value => " (known to no factor of 100)".to_owned(),
+        Some((_, high)) if high > HOPELESS * ratio.value => {
+            " (known to no factor of 100)".to_owned()
+        }
         Some((low, high)) => format!(" ({low:.2} to {high:.2})"),
         None => String::new(),
     };
@@ -231,7 +273,10 @@ fn rows(points: &[LayeredPoint], cells: impl Fn(&Layer) -> Vec<String>) -> Vec<V
         row
     };
     let of_point = |point| move |layer| of_layer(point, layer);
-    points.iter().flat_map(|point| point.layers.iter().map(of_point(point))).collect()
+    points
+        .iter()
+        .flat_map(|point| point.layers.iter().map(of_point(point)))
+        .collect()
 }
 
 /// Host CPU per operation, and what each layer adds.
@@ -269,9 +314,9 @@ fn costs(points: &[LayeredPoint]) -> Table {
 /// `+31 (−5 to 67)`.
 fn adds(tax: &Difference) -> String {
     let sign = if tax.value > 0.0 { "+" } else { "" };
-    let interval = tax
-        .interval
-        .map_or_else(String::new, |(low, high)| format!(" ({} to {})", signless(low), signless(high)));
+    let interval = tax.interval.map_or_else(String::new, |(low, high)| {
+        format!(" ({} to {})", signless(low), signless(high))
+    });
     format!("{sign}{}{interval}", signless(tax.value))
 }
 
@@ -329,22 +374,31 @@ pub(crate) fn caveats(points: &[LayeredPoint]) -> Vec<String> {
         );
     }
     all.extend(points.iter().filter_map(disagreement));
-    let silent = |layer: &&Layer| layer.kind == GuestKind::Vm && layer.trials > 0 && layer.parts_us.is_none();
+    let silent = |layer: &&Layer| {
+        layer.kind == GuestKind::Vm && layer.trials > 0 && layer.parts_us.is_none()
+    };
     if layers().any(|layer| silent(&layer)) {
-        all.push("Of some machines no vCPU thread was found: their CPU time is not split.".to_owned());
+        all.push(
+            "Of some machines no vCPU thread was found: their CPU time is not split.".to_owned(),
+        );
     }
     all
 }
 
 /// Where machines and host do not agree on what the vCPUs used.
 fn disagreement(point: &LayeredPoint) -> Option<String> {
-    let (layer, inside) = point.layers.iter().find_map(|layer| Some((layer, layer.inside?)))?;
+    let (layer, inside) = point
+        .layers
+        .iter()
+        .find_map(|layer| Some((layer, layer.inside?)))?;
     let apart = inside.inside_cores / inside.vcpu_cores - 1.0;
     if !apart.is_finite() || apart.abs() <= APART {
         return None;
     }
     let why = match (apart > 0.0, layer.translated()) {
-        (true, true) => "TCG tells machines nothing of the time that the host ran something else, and they take it for their own use",
+        (true, true) => {
+            "TCG tells machines nothing of the time that the host ran something else, and they take it for their own use"
+        }
         (true, false) => "what they missed while the host ran something else is in it",
         (false, _) => "the host's work on behalf of their vCPUs they do not see",
     };

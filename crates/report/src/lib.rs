@@ -60,7 +60,9 @@ pub enum ReportError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The page could not be put together: a fault of ours.
-    #[error("the page could not be put together: {0}\n  mend: this is a fault of rookery, please report it")]
+    #[error(
+        "the page could not be put together: {0}\n  mend: this is a fault of rookery, please report it"
+    )]
     Page(#[from] minijinja::Error),
 }
 

@@ -6,13 +6,25 @@ use rookery_workload::orderentry::terminal::Pacing as TerminalPacing;
 
 /// Whether all variants agree in something.
 fn same_in_all_variants<T: PartialEq>(run: &Run, of: impl Fn(&Study) -> T) -> bool {
-    let mut variants = run.header.plan.variants.iter().map(|variant| of(&variant.study));
-    variants.next().is_none_or(|first| variants.all(|other| other == first))
+    let mut variants = run
+        .header
+        .plan
+        .variants
+        .iter()
+        .map(|variant| of(&variant.study));
+    variants
+        .next()
+        .is_none_or(|first| variants.all(|other| other == first))
 }
 
 /// `Open loop, Poisson arrivals at 200/s, response times from the intended start`.
 fn open_loop(run: &Run, open: &OpenLoad, think: &str) -> String {
-    let mut rates: Vec<f64> = run.header.plan.study_points().filter_map(|point| point.rate_per_s).collect();
+    let mut rates: Vec<f64> = run
+        .header
+        .plan
+        .study_points()
+        .filter_map(|point| point.rate_per_s)
+        .collect();
     rates.dedup();
     let rate = match rates[..] {
         [rate] => format!("at {}/s", crate::format::trimmed(rate)),
@@ -29,17 +41,29 @@ fn open_loop(run: &Run, open: &OpenLoad, think: &str) -> String {
             crate::format::trimmed(visit.mean_acts())
         ),
     };
-    let kind = if stay.is_empty() { "Open" } else { "Partly open" };
+    let kind = if stay.is_empty() {
+        "Open"
+    } else {
+        "Partly open"
+    };
     let course = match &open.course {
         Course::Level => String::new(),
         course => format!(" over the window as {course}"),
     };
-    format!("{kind} loop, {spacing} arrivals {rate}{course}{stay}, response times from the intended start")
+    format!(
+        "{kind} loop, {spacing} arrivals {rate}{course}{stay}, response times from the intended start"
+    )
 }
 
 /// Terminals of order entry: `Closed loop of terminals without pauses, plain statements`.
 fn of_terminals(run: &Run, study: &Study) -> String {
-    let of = |study: &Study| study.workload.orderentry.as_ref().map(|wanted| (wanted.pacing, wanted.statements));
+    let of = |study: &Study| {
+        study
+            .workload
+            .orderentry
+            .as_ref()
+            .map(|wanted| (wanted.pacing, wanted.statements))
+    };
     let Some((pacing, statements)) = of(study).filter(|_| same_in_all_variants(run, of)) else {
         return "Terminals with pauses and statements as the variant says".to_owned();
     };
@@ -52,7 +76,10 @@ fn of_terminals(run: &Run, study: &Study) -> String {
     }
     let pauses = match pacing {
         TerminalPacing::Spec => "with keying and think times".to_owned(),
-        TerminalPacing::Scaled(factor) => format!("with {} of the keying and think times", crate::format::trimmed(factor)),
+        TerminalPacing::Scaled(factor) => format!(
+            "with {} of the keying and think times",
+            crate::format::trimmed(factor)
+        ),
         TerminalPacing::None | TerminalPacing::Rate(_) => "without pauses".to_owned(),
     };
     format!("Closed loop of terminals {pauses}, {statements}")
@@ -73,10 +100,17 @@ fn of_load(run: &Run) -> String {
     if crate::words::order_entry(run) {
         return of_terminals(run, study);
     }
-    if study.load.open.is_some() && !same_in_all_variants(run, |study| (study.load.open.clone(), study.workload.think_time)) {
-        return "Open loop, arrivals as the variant says, response times from the intended start".to_owned();
+    if study.load.open.is_some()
+        && !same_in_all_variants(run, |study| {
+            (study.load.open.clone(), study.workload.think_time)
+        })
+    {
+        return "Open loop, arrivals as the variant says, response times from the intended start"
+            .to_owned();
     }
-    if !same_in_all_variants(run, |study| (study.workload.think_time, study.workload.pacing)) {
+    if !same_in_all_variants(run, |study| {
+        (study.workload.think_time, study.workload.pacing)
+    }) {
         return "Closed loop, think time as the variant says".to_owned();
     }
     let think = crate::format::seconds(study.workload.think_time.as_secs_f64());
@@ -84,8 +118,14 @@ fn of_load(run: &Run) -> String {
         return open_loop(run, open, &think);
     }
     match study.workload.pacing {
-        rookery_stats::Pacing::Think => format!("Closed loop, think time {think} on average, after each order"),
-        rookery_stats::Pacing::Arrivals => "Arrivals on a schedule that does not wait for answers".to_owned(),
-        rookery_stats::Pacing::Cycle => format!("Closed loop, one order per user every {think} (cycle time)"),
+        rookery_stats::Pacing::Think => {
+            format!("Closed loop, think time {think} on average, after each order")
+        }
+        rookery_stats::Pacing::Arrivals => {
+            "Arrivals on a schedule that does not wait for answers".to_owned()
+        }
+        rookery_stats::Pacing::Cycle => {
+            format!("Closed loop, one order per user every {think} (cycle time)")
+        }
     }
 }

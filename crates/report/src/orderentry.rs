@@ -38,7 +38,12 @@ impl Section {
     /// What all figures were measured under, taken out of their table; `None` where it is not the same for all.
     pub(crate) fn take_common_conditions(&mut self) -> Option<String> {
         let words = self.figures.rows.first()?.last()?.clone();
-        if self.figures.rows.iter().any(|row| row.last() != Some(&words)) {
+        if self
+            .figures
+            .rows
+            .iter()
+            .any(|row| row.last() != Some(&words))
+        {
             return None;
         }
         self.figures.heads.pop();
@@ -56,7 +61,10 @@ struct Trial<'a> {
 impl Trial<'_> {
     /// A count over all guests.
     fn sum(&self, of: impl Fn(&OrderEntryCounters) -> u64) -> f64 {
-        self.measured.order_entry().map(|counters| of(counters) as f64).sum()
+        self.measured
+            .order_entry()
+            .map(|counters| of(counters) as f64)
+            .sum()
     }
 
     /// Transactions that completed in the window.
@@ -66,16 +74,19 @@ impl Trial<'_> {
 
     /// Committed New-Orders of the window.
     fn orders(&self) -> f64 {
-        self.sum(|counters| counters.transaction(rookery_stats::NEW_ORDER).map_or(0, |orders| orders.completed))
+        self.sum(|counters| {
+            counters
+                .transaction(rookery_stats::NEW_ORDER)
+                .map_or(0, |orders| orders.completed)
+        })
     }
 }
 
 /// The good trials of a point of the study.
 fn trials<'a>(run: &'a Run, point: &Point) -> Vec<Trial<'a>> {
-    let own = run
-        .trials
-        .iter()
-        .filter(|trial| trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study);
+    let own = run.trials.iter().filter(|trial| {
+        trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study
+    });
     own.filter_map(|trial| trial.valid())
         .filter(|(_, measured)| measured.is_order_entry())
         .map(|(record, measured)| Trial { record, measured })
@@ -84,12 +95,20 @@ fn trials<'a>(run: &'a Run, point: &Point) -> Vec<Trial<'a>> {
 
 /// Mean and spread of a value over trials; trials without it are left out.
 fn over(trials: &[Trial<'_>], of: impl Fn(&Trial<'_>) -> Option<f64>) -> Option<Summary> {
-    let values: Vec<f64> = trials.iter().filter_map(of).filter(|value| value.is_finite()).collect();
+    let values: Vec<f64> = trials
+        .iter()
+        .filter_map(of)
+        .filter(|value| value.is_finite())
+        .collect();
     Summary::of(&values)
 }
 
 /// Mean of a value over trials, shown.
-fn mean(trials: &[Trial<'_>], of: impl Fn(&Trial<'_>) -> Option<f64>, show: impl Fn(f64) -> String) -> String {
+fn mean(
+    trials: &[Trial<'_>],
+    of: impl Fn(&Trial<'_>) -> Option<f64>,
+    show: impl Fn(f64) -> String,
+) -> String {
     format::or_none(over(trials, of), |summary| show(summary.mean))
 }
 
@@ -102,12 +121,23 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Section {
         .map(|point| (point, trials(run, point)))
         .filter(|(_, trials)| !trials.is_empty())
         .collect();
-    let rows = |row: &dyn Fn(&Point, &[Trial<'_>]) -> Vec<String>| points.iter().map(|(point, trials)| row(point, trials)).collect();
+    let rows = |row: &dyn Fn(&Point, &[Trial<'_>]) -> Vec<String>| {
+        points
+            .iter()
+            .map(|(point, trials)| row(point, trials))
+            .collect()
+    };
     Section {
-        figures: table(&FIGURES, rows(&|point, trials| figures_row(run, analysis, point, trials))),
+        figures: table(
+            &FIGURES,
+            rows(&|point, trials| figures_row(run, analysis, point, trials)),
+        ),
         types: table(
             &TYPES,
-            points.iter().flat_map(|(point, trials)| type_rows(run, point, trials)).collect(),
+            points
+                .iter()
+                .flat_map(|(point, trials)| type_rows(run, point, trials))
+                .collect(),
         ),
         buffer: buffer::table(&points),
         pools: buffer::pools(run),
@@ -135,20 +165,37 @@ const FIGURES: [&str; 8] = [
 ];
 
 fn figures_row(run: &Run, analysis: &Analysis, point: &Point, trials: &[Trial<'_>]) -> Vec<String> {
-    let nopm = analysis.point(point.id).and_then(|summary| summary.orders_per_minute);
+    let nopm = analysis
+        .point(point.id)
+        .and_then(|summary| summary.orders_per_minute);
     let tpm = over(trials, |trial| {
-        Some(trial.measured.order_entry().map(|counters| counters.tpm).sum())
+        Some(
+            trial
+                .measured
+                .order_entry()
+                .map(|counters| counters.tpm)
+                .sum(),
+        )
     });
     let of_database = |trial: &Trial<'_>| {
-        let each: Option<Vec<f64>> = trial.measured.order_entry().map(|counters| counters.database?.nopm()).collect();
+        let each: Option<Vec<f64>> = trial
+            .measured
+            .order_entry()
+            .map(|counters| counters.database?.nopm())
+            .collect();
         each.map(|each| each.iter().sum())
     };
     let share = |of: fn(&OrderEntryCounters) -> u64, all: &dyn Fn(&Trial<'_>) -> f64| {
         let value = |trial: &Trial<'_>| Some(trial.sum(of) / all(trial));
         mean(trials, value, format::percent)
     };
-    let deliveries =
-        |trial: &Trial<'_>| trial.sum(|counters| counters.transaction("delivery").map_or(0, |deliveries| deliveries.completed));
+    let deliveries = |trial: &Trial<'_>| {
+        trial.sum(|counters| {
+            counters
+                .transaction("delivery")
+                .map_or(0, |deliveries| deliveries.completed)
+        })
+    };
     vec![
         point.label(),
         format::or_none(nopm.as_ref(), format::estimate),
@@ -157,7 +204,9 @@ fn figures_row(run: &Run, analysis: &Analysis, point: &Point, trials: &[Trial<'_
         share(|counters| counters.rolled_back, &|trial| {
             trial.orders() + trial.sum(|counters| counters.rolled_back)
         }),
-        share(OrderEntryCounters::lost, &|trial| trial.sum(OrderEntryCounters::attempts)),
+        share(OrderEntryCounters::lost, &|trial| {
+            trial.sum(OrderEntryCounters::attempts)
+        }),
         share(|counters| counters.short_deliveries, &deliveries),
         conditions::words(run, point, trials),
     ]
@@ -196,15 +245,24 @@ fn type_rows(run: &Run, point: &Point, trials: &[Trial<'_>]) -> Vec<Vec<String>>
                 .fold(0, u64::saturating_add)
         };
         let rolled_back = if name == rookery_stats::NEW_ORDER {
-            trials.iter().map(|trial| trial.sum(|counters| counters.rolled_back)).sum()
+            trials
+                .iter()
+                .map(|trial| trial.sum(|counters| counters.rolled_back))
+                .sum()
         } else {
             0.0
         };
         let completed = sum(|counters| counters.completed) as f64 + rolled_back;
         let mut latencies = rookery_stats::Latencies::new();
-        trials.iter().for_each(|trial| latencies.merge(&trial.measured.latencies(name)));
+        trials
+            .iter()
+            .for_each(|trial| latencies.merge(&trial.measured.latencies(name)));
         let ms = |us: Option<f64>| format::or_none(us, format::ms_value);
-        let at = |percentile: f64| ms(latencies.supported_percentile_us(percentile).map(|us| us as f64));
+        let at = |percentile: f64| {
+            ms(latencies
+                .supported_percentile_us(percentile)
+                .map(|us| us as f64))
+        };
         let mut cells = vec![
             point.label(),
             name.to_owned(),
@@ -217,7 +275,11 @@ fn type_rows(run: &Run, point: &Point, trials: &[Trial<'_>]) -> Vec<Vec<String>>
         cells.extend([
             ms(latencies.max_us().map(|us| us as f64)),
             sum(|counters| counters.retries).to_string(),
-            format!("{}, {}", sum(|counters| counters.failed), sum(|counters| counters.unknown)),
+            format!(
+                "{}, {}",
+                sum(|counters| counters.failed),
+                sum(|counters| counters.unknown)
+            ),
         ]);
         cells
     };
@@ -239,7 +301,10 @@ fn costs_row(point: &Point, trials: &[Trial<'_>]) -> Vec<String> {
     let per_thousand = |seconds: f64, trial: &Trial<'_>| Some(1000.0 * seconds / trial.completed());
     let retries = |trial: &Trial<'_>| {
         let retries = trial.sum(|counters| {
-            let each = counters.transactions.iter().map(|transaction| transaction.retries);
+            let each = counters
+                .transactions
+                .iter()
+                .map(|transaction| transaction.retries);
             each.fold(0, u64::saturating_add)
         });
         per_thousand(retries, trial)
@@ -256,14 +321,22 @@ fn costs_row(point: &Point, trials: &[Trial<'_>]) -> Vec<String> {
         per_thousand(cores * trial.measured.window.seconds(), trial)
     };
     let bound = |share: f64| {
-        let words = if share > CLIENT_BOUND { ", client-bound" } else { "" };
+        let words = if share > CLIENT_BOUND {
+            ", client-bound"
+        } else {
+            ""
+        };
         format!("{}{words}", format::percent(share))
     };
     vec![
         point.label(),
         mean(trials, retries, format::number),
         causes(trials),
-        mean(trials, |trial| Some(trial.sum(|counters| counters.reconnections)), format::number),
+        mean(
+            trials,
+            |trial| Some(trial.sum(|counters| counters.reconnections)),
+            format::number,
+        ),
         mean(trials, driver, format::number),
         mean(trials, |trial| Some(trial.measured.driver.cpu_share), bound),
         mean(trials, guests, format::number),
@@ -312,6 +385,9 @@ fn deferred(trials: &[Trial<'_>]) -> String {
     match (any, queued) {
         (false, _) => "inline".to_owned(),
         (true, 0) => format::NONE.to_owned(),
-        (true, _) => format!("{} of {queued}", format::percent(in_time as f64 / queued as f64)),
+        (true, _) => format!(
+            "{} of {queued}",
+            format::percent(in_time as f64 / queued as f64)
+        ),
     }
 }

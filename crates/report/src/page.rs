@@ -78,7 +78,11 @@ struct Drawn {
 }
 
 /// Put the page together.
-pub(crate) fn render(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Result<String, ReportError> {
+pub(crate) fn render(
+    run: &Run,
+    analysis: &Analysis,
+    ceilings: &[Ceiling],
+) -> Result<String, ReportError> {
     let header = &run.header;
     let page = Page {
         title: &header.title,
@@ -102,7 +106,10 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Re
         response: tables::response(analysis),
         trust: &analysis.trust.facts,
         checks: analysis.trust.table(),
-        figures: figures::all(run, analysis, ceilings).iter().map(drawn).collect(),
+        figures: figures::all(run, analysis, ceilings)
+            .iter()
+            .map(drawn)
+            .collect(),
         arrivals: crate::arrivals::table(run),
         orderentry: orderentry::of(run, analysis),
         orderentry_caption: orderentry::CAPTION,
@@ -124,7 +131,9 @@ pub(crate) fn render(run: &Run, analysis: &Analysis, ceilings: &[Ceiling]) -> Re
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.add_template("report.html", TEMPLATE)?;
-    Ok(environment.get_template("report.html")?.render(Serde(page))?)
+    Ok(environment
+        .get_template("report.html")?
+        .render(Serde(page))?)
 }
 
 /// Throughput and costs side by side: the page is wider than a terminal.
@@ -144,7 +153,11 @@ fn drawn(figure: &Figure) -> Drawn {
         id: figure.id,
         title: figure.title.clone(),
         caption: figure.caption.clone(),
-        labels: figure.panels.iter().map(|panel| panel.label.clone()).collect(),
+        labels: figure
+            .panels
+            .iter()
+            .map(|panel| panel.label.clone())
+            .collect(),
         panels: format!("[{}]", panels.join(",\n")),
         remarks: figure.remarks.clone(),
         open: figure.tables.clone(),
@@ -155,6 +168,15 @@ fn drawn(figure: &Figure) -> Drawn {
 
 /// Remarks of the plan and of the run.
 fn notes(run: &Run) -> Vec<String> {
-    let of_run = run.notes.iter().map(|note| format!("{}: {}", note.at, note.text));
-    run.header.plan.notes.iter().cloned().chain(of_run).collect()
+    let of_run = run
+        .notes
+        .iter()
+        .map(|note| format!("{}: {}", note.at, note.text));
+    run.header
+        .plan
+        .notes
+        .iter()
+        .cloned()
+        .chain(of_run)
+        .collect()
 }

@@ -1,7 +1,10 @@
 //! How throughput grows with users, and with guests: laws fitted to the good trials of a run, with what they may and may not say. Pure.
 
 use rookery_judge::cpu;
-use rookery_model::fit::{Candidate, Fitted, Interval, Judgement, Model, Observation, Observations, Options, Rule, Severity, judge};
+use rookery_model::fit::{
+    Candidate, Fitted, Interval, Judgement, Model, Observation, Observations, Options, Rule,
+    Severity, judge,
+};
 use rookery_stats::Ratio;
 use rookery_study::{Point, Variant};
 
@@ -72,7 +75,11 @@ impl Grows {
 
     /// So many of it: `1 guest`, `0.25 vCPU`, `4 terminals`.
     pub(crate) fn counted(self, n: f64) -> String {
-        let unit = if n > 1.0 { self.unit() } else { self.unit().trim_end_matches('s') };
+        let unit = if n > 1.0 {
+            self.unit()
+        } else {
+            self.unit().trim_end_matches('s')
+        };
         format!("{} {unit}", format::load(n))
     }
 }
@@ -89,18 +96,44 @@ struct Good<'a> {
 /// Every line of the run: first those against users, then those against guests, then those against vCPUs.
 pub(crate) fn of(run: &Run) -> Vec<Scaling> {
     let plan = &run.header.plan;
-    let good: Vec<Good<'_>> = run.trials.iter().filter_map(|trial| good(run, trial)).collect();
+    let good: Vec<Good<'_>> = run
+        .trials
+        .iter()
+        .filter_map(|trial| good(run, trial))
+        .collect();
     let mut lines: Vec<Scaling> = Vec::new();
-    for variant in plan.variants.iter().filter(|variant| variant.study.load.open.is_none()) {
-        let mut own: Vec<&Good<'_>> = good.iter().filter(|good| good.point.variant == variant.id).collect();
+    for variant in plan
+        .variants
+        .iter()
+        .filter(|variant| variant.study.load.open.is_none())
+    {
+        let mut own: Vec<&Good<'_>> = good
+            .iter()
+            .filter(|good| good.point.variant == variant.id)
+            .collect();
         own.sort_by_key(|good| good.point.id);
         let shapes = grouped(&own, |point| (point.guests, u64::from(point.vcpus.0)));
-        lines.extend(shapes.iter().filter_map(|lot| line(variant, people(lot), lot)));
+        lines.extend(
+            shapes
+                .iter()
+                .filter_map(|lot| line(variant, people(lot), lot)),
+        );
         let each = grouped(&own, |point| (point.vcpus.0, users_each(point).to_bits()));
-        lines.extend(each.iter().filter_map(|lot| line(variant, Grows::Guests, lot)));
-        let single: Vec<&Good<'_>> = own.iter().filter(|good| good.point.guests == 1).copied().collect();
+        lines.extend(
+            each.iter()
+                .filter_map(|lot| line(variant, Grows::Guests, lot)),
+        );
+        let single: Vec<&Good<'_>> = own
+            .iter()
+            .filter(|good| good.point.guests == 1)
+            .copied()
+            .collect();
         let dense = grouped(&single, |point| users_per_vcpu(point).to_bits());
-        lines.extend(dense.iter().filter_map(|lot| line(variant, Grows::Vcpus, lot)));
+        lines.extend(
+            dense
+                .iter()
+                .filter_map(|lot| line(variant, Grows::Vcpus, lot)),
+        );
     }
     lines.sort_by_key(|line| line.grows as u8);
     lines
@@ -108,8 +141,14 @@ pub(crate) fn of(run: &Run) -> Vec<Scaling> {
 
 /// Who grows in number in trials of one shape.
 fn people(lot: &[&Good<'_>]) -> Grows {
-    let orders = lot.first().is_some_and(|good| good.point.database.orderentry().is_some());
-    if orders { Grows::Terminals } else { Grows::Users }
+    let orders = lot
+        .first()
+        .is_some_and(|good| good.point.database.orderentry().is_some());
+    if orders {
+        Grows::Terminals
+    } else {
+        Grows::Users
+    }
 }
 
 /// Mean pause of a user for each order, s.
@@ -123,10 +162,19 @@ fn pause_s(variant: &Variant, lot: &[&Good<'_>]) -> f64 {
 
 fn good<'a>(run: &'a Run, trial: &'a TrialData) -> Option<Good<'a>> {
     let (record, measured) = trial.valid()?;
-    let point = run.header.plan.points.iter().find(|point| point.id == trial.row.trial.point)?;
+    let point = run
+        .header
+        .plan
+        .points
+        .iter()
+        .find(|point| point.id == trial.row.trial.point)?;
     let orders_per_s = measured.orders_per_minute() / 60.0;
-    let usable = point.rate_per_s.is_none() && orders_per_s.is_finite() && orders_per_s > 0.0 && point.total_users() > 0;
-    let busy = cpu::guest_cores(&record.resources, measured).map(|cores| cores / point.capacity_cpus);
+    let usable = point.rate_per_s.is_none()
+        && orders_per_s.is_finite()
+        && orders_per_s > 0.0
+        && point.total_users() > 0;
+    let busy =
+        cpu::guest_cores(&record.resources, measured).map(|cores| cores / point.capacity_cpus);
     usable.then_some(Good {
         point,
         orders_per_s,
@@ -144,7 +192,10 @@ fn users_per_vcpu(point: &Point) -> f64 {
 }
 
 /// Lots of equal key, in the order of their first point.
-fn grouped<'a, K: PartialEq>(good: &[&'a Good<'a>], key: impl Fn(&Point) -> K) -> Vec<Vec<&'a Good<'a>>> {
+fn grouped<'a, K: PartialEq>(
+    good: &[&'a Good<'a>],
+    key: impl Fn(&Point) -> K,
+) -> Vec<Vec<&'a Good<'a>>> {
     let mut lots: Vec<(K, Vec<&'a Good<'a>>)> = Vec::new();
     for trial in good {
         let own = key(trial.point);
@@ -168,7 +219,10 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
         x: good.orders_per_s,
     });
     let observations = Observations::new(runs.collect()).ok()?;
-    let of_searches = lot.iter().filter(|good| good.point.search.is_some()).count();
+    let of_searches = lot
+        .iter()
+        .filter(|good| good.point.search.is_some())
+        .count();
     // A search stays near its answer: from there no law can be told.
     let narrow = of_searches > 0 && observations.largest() < WIDE_ENOUGH * observations.smallest();
     if observations.loads().len() < FEWEST_LOADS || narrow {
@@ -181,8 +235,15 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
         .collect();
     let options = Options {
         // Guests do not think, their users do: to the closed model they are units of work without a pause.
-        think: if grows.are_people() { pause_s(variant, lot) } else { 0.0 },
-        busiest: at_largest.into_iter().reduce(f64::max).map(|busy| busy.min(1.0)),
+        think: if grows.are_people() {
+            pause_s(variant, lot)
+        } else {
+            0.0
+        },
+        busiest: at_largest
+            .into_iter()
+            .reduce(f64::max)
+            .map(|busy| busy.min(1.0)),
         ..Options::default()
     };
     let first = lot.first()?.point;
@@ -212,7 +273,9 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
 
 fn steps(observations: &Observations) -> Vec<Step> {
     let loads = observations.loads();
-    let Some(first) = loads.first() else { return Vec::new() };
+    let Some(first) = loads.first() else {
+        return Vec::new();
+    };
     let step = |load: &rookery_model::fit::Load| Step {
         n: load.n,
         values: load.runs.iter().map(|x| 60.0 * x).collect(),
@@ -227,7 +290,9 @@ impl Step {
         let grown = self.n / smallest;
         self.speed_up.map(|ratio| Ratio {
             value: ratio.value / grown,
-            interval: ratio.interval.map(|(low, high)| (low / grown, high / grown)),
+            interval: ratio
+                .interval
+                .map(|(low, high)| (low / grown, high / grown)),
         })
     }
 }
@@ -245,8 +310,17 @@ impl Scaling {
             (_, Fitted::Closed(fit)) => Some(("knee", fit.model.knee(), fit.knee)),
             (choice, Fitted::Law(fit)) => {
                 let peak = fit.law.peak()?;
-                let far = choice.findings.iter().any(|finding| finding.rule == Rule::PeakFar);
-                (!far).then(|| ("peak", peak.n, fit.peak_interval().map(|(_, interval)| interval)))
+                let far = choice
+                    .findings
+                    .iter()
+                    .any(|finding| finding.rule == Rule::PeakFar);
+                (!far).then(|| {
+                    (
+                        "peak",
+                        peak.n,
+                        fit.peak_interval().map(|(_, interval)| interval),
+                    )
+                })
             }
         }
     }
@@ -256,7 +330,10 @@ impl Scaling {
         let (_, fitted) = self.chosen()?;
         let per_s = match fitted {
             Fitted::Closed(fit) => fit.model.ceiling(),
-            Fitted::Law(fit) => fit.law.limit().or_else(|| self.bend().and(fit.law.peak()).map(|peak| peak.x))?,
+            Fitted::Law(fit) => fit
+                .law
+                .limit()
+                .or_else(|| self.bend().and(fit.law.peak()).map(|peak| peak.x))?,
         };
         Some(60.0 * per_s)
     }
@@ -265,7 +342,10 @@ impl Scaling {
     pub(crate) fn short(&self) -> String {
         let all = self.sentences();
         let long = |sentence: &&String| {
-            ["No number of", "Of the data"].iter().any(|begin| sentence.starts_with(begin)) || sentence.contains("is refused")
+            ["No number of", "Of the data"]
+                .iter()
+                .any(|begin| sentence.starts_with(begin))
+                || sentence.contains("is refused")
         };
         let told = all.iter().filter(|sentence| !long(sentence));
         told.cloned().collect::<Vec<_>>().join(" ")
@@ -278,7 +358,11 @@ impl Scaling {
         match self.chosen() {
             None => all.push("No law is named: the data carry none.".to_owned()),
             Some((choice, _)) => {
-                all.push(format!("{} fits best{}.", law_name(choice.model), self.residuals(choice)));
+                all.push(format!(
+                    "{} fits best{}.",
+                    law_name(choice.model),
+                    self.residuals(choice)
+                ));
                 if let Some((name, n, interval)) = self.bend() {
                     let interval = interval.map_or_else(String::new, |ends| {
                         format!(
@@ -297,12 +381,17 @@ impl Scaling {
                     } else {
                         ""
                     };
-                    all.push(format!("{what} {} {unit}{interval}{beyond}.", format::load(n)));
+                    all.push(format!(
+                        "{what} {} {unit}{interval}{beyond}.",
+                        format::load(n)
+                    ));
                 }
-                all.extend(
-                    self.ceiling()
-                        .map(|x| format!("No number of {unit} gets beyond {} orders/min under this law.", format::number(x))),
-                );
+                all.extend(self.ceiling().map(|x| {
+                    format!(
+                        "No number of {unit} gets beyond {} orders/min under this law.",
+                        format::number(x)
+                    )
+                }));
             }
         }
         all.extend(self.predicted());
@@ -311,13 +400,16 @@ impl Scaling {
     }
 
     fn residuals(&self, choice: &Candidate) -> String {
-        choice.goodness.as_ref().map_or_else(String::new, |goodness| {
-            format!(
-                ": it misses trials by {} on average, by {} at most",
-                format::percent(goodness.mape),
-                format::percent(goodness.largest)
-            )
-        })
+        choice
+            .goodness
+            .as_ref()
+            .map_or_else(String::new, |goodness| {
+                format!(
+                    ": it misses trials by {} on average, by {} at most",
+                    format::percent(goodness.mape),
+                    format::percent(goodness.largest)
+                )
+            })
     }
 
     /// How well the held-out largest loads were predicted, beside the naive answer.
@@ -352,7 +444,11 @@ impl Scaling {
                 .map(|finding| finding.text.as_str())
                 .collect();
             if !refusals.is_empty() {
-                all.push(format!("{} is refused: {}.", law_name(candidate.model), refusals.join("; ")));
+                all.push(format!(
+                    "{} is refused: {}.",
+                    law_name(candidate.model),
+                    refusals.join("; ")
+                ));
             }
             let doubts = candidate
                 .findings

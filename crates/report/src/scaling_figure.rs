@@ -49,7 +49,10 @@ fn remarks(lines: &[Scaling]) -> Vec<String> {
         .map(|line| format!("{}: {}", line.label, line.sentences().join(" ")))
         .collect();
     if lines.len() > MOST_REMARKS {
-        all.push(format!("{} more lines stand in the table of laws.", lines.len() - MOST_REMARKS));
+        all.push(format!(
+            "{} more lines stand in the table of laws.",
+            lines.len() - MOST_REMARKS
+        ));
     }
     all
 }
@@ -67,7 +70,9 @@ fn panel(line: &Scaling) -> Panel {
     }];
     series.extend(curve(line));
     series.extend(ideal(line));
-    let bend = line.bend().filter(|(_, n, _)| *n <= BEYOND * line.judgement.largest);
+    let bend = line
+        .bend()
+        .filter(|(_, n, _)| *n <= BEYOND * line.judgement.largest);
     let unit = line.grows.unit();
     Panel {
         label: format!("{unit}: {}", line.label),
@@ -76,9 +81,12 @@ fn panel(line: &Scaling) -> Panel {
             y_title: "orders/min".to_owned(),
             series,
         }],
-        window: bend
-            .and_then(|(_, _, interval)| interval)
-            .map(|ends| (ends.low.max(0.0), ends.high.min(BEYOND * line.judgement.largest))),
+        window: bend.and_then(|(_, _, interval)| interval).map(|ends| {
+            (
+                ends.low.max(0.0),
+                ends.high.min(BEYOND * line.judgement.largest),
+            )
+        }),
         lines: bend
             .map(|(name, n, _)| (n, format!("{name} {}", format::load(n))))
             .into_iter()
@@ -89,7 +97,9 @@ fn panel(line: &Scaling) -> Panel {
 
 /// The chosen law within the loads that were tried, and beyond them.
 fn curve(line: &Scaling) -> Vec<Series> {
-    let Some((choice, fitted)) = line.chosen() else { return Vec::new() };
+    let Some((choice, fitted)) = line.chosen() else {
+        return Vec::new();
+    };
     let largest = line.judgement.largest;
     let name = choice.model.name();
     let mut places: Vec<f64> = (1..=CURVE_POINTS)
@@ -99,7 +109,9 @@ fn curve(line: &Scaling) -> Vec<Series> {
     places.sort_by(f64::total_cmp);
     places.dedup();
     places.retain(|n| *n >= line.steps.first().map_or(0.0, |first| first.n));
-    let beyond: Vec<f64> = (0..=6).map(|i| largest * (1.0 + (BEYOND - 1.0) * f64::from(i) / 6.0)).collect();
+    let beyond: Vec<f64> = (0..=6)
+        .map(|i| largest * (1.0 + (BEYOND - 1.0) * f64::from(i) / 6.0))
+        .collect();
     let along = |places: &[f64]| places.iter().map(|n| on_curve(line, fitted, *n)).collect();
     vec![
         Series {
@@ -127,13 +139,21 @@ fn on_curve(line: &Scaling, fitted: &Fitted, n: f64) -> Datum {
 fn ideal(line: &Scaling) -> Option<Series> {
     let first = line.observations.loads().into_iter().next()?;
     let per_unit = 60.0 * first.mean() / first.n;
-    let top = line.steps.iter().flat_map(|step| &step.values).copied().fold(0.0, f64::max);
+    let top = line
+        .steps
+        .iter()
+        .flat_map(|step| &step.values)
+        .copied()
+        .fold(0.0, f64::max);
     // Further than a little above the trials the line would only press them flat.
     let end = (1.3 * top / per_unit).min(BEYOND * line.judgement.largest);
     Some(Series {
         name: "in proportion".to_owned(),
         mark: Mark::Reference,
-        data: vec![Datum::at(first.n, per_unit * first.n), Datum::at(end, per_unit * end)],
+        data: vec![
+            Datum::at(first.n, per_unit * first.n),
+            Datum::at(end, per_unit * end),
+        ],
     })
 }
 
@@ -171,7 +191,15 @@ fn growth(lines: &[Scaling]) -> Table {
 
 /// Every law of every line, chosen, lost or refused.
 fn laws(lines: &[Scaling]) -> Table {
-    let heads = ["what", "law", "held-out error", "largest", "residuals", "AICc", "verdict"];
+    let heads = [
+        "what",
+        "law",
+        "held-out error",
+        "largest",
+        "residuals",
+        "AICc",
+        "verdict",
+    ];
     let mut rows = Vec::new();
     for line in lines {
         for (place, candidate) in line.judgement.candidates.iter().enumerate() {
@@ -193,8 +221,12 @@ fn laws(lines: &[Scaling]) -> Table {
                 law_name(candidate.model).to_owned(),
                 format::or_none(candidate.held_out, |error| format::percent(error.mape)),
                 format::or_none(candidate.held_out, |error| format::percent(error.largest)),
-                format::or_none(candidate.goodness.as_ref(), |goodness| format::percent(goodness.mape)),
-                format::or_none(candidate.goodness.as_ref(), |goodness| format::number(goodness.aicc)),
+                format::or_none(candidate.goodness.as_ref(), |goodness| {
+                    format::percent(goodness.mape)
+                }),
+                format::or_none(candidate.goodness.as_ref(), |goodness| {
+                    format::number(goodness.aicc)
+                }),
                 verdict,
             ]);
         }
@@ -203,7 +235,13 @@ fn laws(lines: &[Scaling]) -> Table {
                 ("Last value carried forward", held.baselines.last),
                 ("Last value in proportion", held.baselines.linear),
             ];
-            baselines.map(|(name, error)| (name, format::percent(error.mape), format::percent(error.largest)))
+            baselines.map(|(name, error)| {
+                (
+                    name,
+                    format::percent(error.mape),
+                    format::percent(error.largest),
+                )
+            })
         });
         rows.extend(naive.map(|(name, mean, largest)| {
             let blank = || String::new();

@@ -23,8 +23,15 @@ const PURPOSES: [(Purpose, &str); 4] = [
 
 /// Every trial of each search: its load, and how much of its limit the binding rule used.
 pub(crate) fn probes(run: &Run, analysis: &Analysis) -> Option<Figure> {
-    let tried = || analysis.searches.iter().filter(|searched| !searched.found.tried.is_empty());
-    let panels: Vec<Panel> = tried().filter_map(|searched| probe_panel(run, searched)).collect();
+    let tried = || {
+        analysis
+            .searches
+            .iter()
+            .filter(|searched| !searched.found.tried.is_empty())
+    };
+    let panels: Vec<Panel> = tried()
+        .filter_map(|searched| probe_panel(run, searched))
+        .collect();
     (!panels.is_empty()).then(|| Figure {
         id: "probes",
         title: "How the largest loads were found".to_owned(),
@@ -41,7 +48,10 @@ pub(crate) fn probes(run: &Run, analysis: &Analysis) -> Option<Figure> {
 }
 
 fn verdict<'a>(run: &'a Run, tried: &Tried) -> Option<&'a Verdict> {
-    let trial = run.trials.iter().find(|trial| trial.row.trial.id == tried.trial)?;
+    let trial = run
+        .trials
+        .iter()
+        .find(|trial| trial.row.trial.id == tried.trial)?;
     trial.record.as_ref()?.verdict.as_ref()
 }
 
@@ -56,7 +66,11 @@ fn probe_panel(run: &Run, searched: &Searched) -> Option<Panel> {
     let answer = &searched.found.answer;
     let mut series: Vec<Series> = Vec::new();
     for (purpose, name) in PURPOSES {
-        let own = searched.found.tried.iter().filter(|tried| tried.purpose == purpose);
+        let own = searched
+            .found
+            .tried
+            .iter()
+            .filter(|tried| tried.purpose == purpose);
         let data: Vec<Datum> = own.filter_map(|tried| probe_datum(run, tried)).collect();
         if !data.is_empty() {
             let (name, mark) = (name.to_owned(), Mark::Scatter);
@@ -64,10 +78,13 @@ fn probe_panel(run: &Run, searched: &Searched) -> Option<Panel> {
         }
     }
     let loads = || {
-        series.iter().flat_map(|series| &series.data).filter_map(|datum| match datum.x {
-            Place::Number(load) => Some(load),
-            Place::Name(_) => None,
-        })
+        series
+            .iter()
+            .flat_map(|series| &series.data)
+            .filter_map(|datum| match datum.x {
+                Place::Number(load) => Some(load),
+                Place::Name(_) => None,
+            })
     };
     let (low, high) = (loads().reduce(f64::min)?, loads().reduce(f64::max)?);
     series.push(Series {
@@ -78,8 +95,14 @@ fn probe_panel(run: &Run, searched: &Searched) -> Option<Panel> {
     let (least, most) = (searched.search().lowest, searched.search().highest);
     let (edge_low, edge_high) = answer.interval;
     let bounded = edge_low.is_some() || edge_high.is_some();
-    let state = if answer.confirmed { "confirmed" } else { "not confirmed" };
-    let line = answer.load.map(|load| (load, format!("{}, {state}", searched.loaded(load))));
+    let state = if answer.confirmed {
+        "confirmed"
+    } else {
+        "not confirmed"
+    };
+    let line = answer
+        .load
+        .map(|load| (load, format!("{}, {state}", searched.loaded(load))));
     Some(Panel {
         label: searched.search().label(),
         x_title: searched.search().over.unit().to_owned(),
@@ -87,7 +110,12 @@ fn probe_panel(run: &Run, searched: &Searched) -> Option<Panel> {
             y_title: "binding value, % of its limit".to_owned(),
             series,
         }],
-        window: bounded.then(|| (edge_low.unwrap_or(least), edge_high.unwrap_or(most).min(most))),
+        window: bounded.then(|| {
+            (
+                edge_low.unwrap_or(least),
+                edge_high.unwrap_or(most).min(most),
+            )
+        }),
         lines: line.into_iter().collect(),
         log: (high > 4.0 * low, true),
         ..Panel::default()
@@ -120,7 +148,9 @@ pub(crate) fn capacity(run: &Run, analysis: &Analysis) -> Option<Figure> {
     if found.len() < 2 {
         return None;
     }
-    let over_guests = found.iter().any(|searched| searched.search().over == Over::Guests);
+    let over_guests = found
+        .iter()
+        .any(|searched| searched.search().over == Over::Guests);
     let (x_title, series) = if over_guests {
         ("guests", by_name(run, &found))
     } else {
@@ -163,7 +193,9 @@ fn datum(searched: &Searched, place: Place) -> Option<Datum> {
 /// A column for each search, named by it.
 fn by_name(run: &Run, found: &[&Searched]) -> Vec<Series> {
     let of_variant = |variant: &Variant| {
-        let own = found.iter().filter(|searched| searched.search().variant == variant.id);
+        let own = found
+            .iter()
+            .filter(|searched| searched.search().variant == variant.id);
         Series {
             name: levels_after("largest number of guests", &variant.levels),
             mark: Mark::Columns,
@@ -179,7 +211,9 @@ fn by_name(run: &Run, found: &[&Searched]) -> Vec<Series> {
 /// Against vCPUs of all guests where these differ, else against the number of guests; a line for each layout of each variant.
 fn by_size(found: &[&Searched]) -> (&'static str, Vec<Series>) {
     let vcpus = |searched: &Searched| searched.vcpus().unwrap_or(0.0);
-    let differ = found.iter().any(|searched| (vcpus(searched) - vcpus(found[0])).abs() > 1e-6);
+    let differ = found
+        .iter()
+        .any(|searched| (vcpus(searched) - vcpus(found[0])).abs() > 1e-6);
     let place = |searched: &Searched| {
         if differ {
             vcpus(searched)
@@ -212,7 +246,11 @@ fn by_size(found: &[&Searched]) -> (&'static str, Vec<Series>) {
     if differ {
         series.extend(ideal(found, vcpus));
     }
-    let x_title = if differ { "vCPUs of all guests" } else { "guests" };
+    let x_title = if differ {
+        "vCPUs of all guests"
+    } else {
+        "guests"
+    };
     (x_title, series)
 }
 
@@ -230,7 +268,10 @@ fn ideal(found: &[&Searched], vcpus: impl Fn(&Searched) -> f64) -> Option<Series
         .filter(|searched| searched.search().variant == found[0].search().variant);
     let smallest = first.min_by(|a, b| vcpus(a).total_cmp(&vcpus(b)))?;
     let (x0, load) = (vcpus(smallest), smallest.found.answer.load?);
-    let largest = found.iter().map(|searched| vcpus(searched)).reduce(f64::max)?;
+    let largest = found
+        .iter()
+        .map(|searched| vcpus(searched))
+        .reduce(f64::max)?;
     (x0 > 0.0).then(|| Series {
         name: format!("in proportion to {} vCPU", format::trimmed(x0)),
         mark: Mark::Reference,

@@ -28,7 +28,11 @@ pub(crate) fn answers(analysis: &Analysis) -> Table {
     Table {
         label: String::new(),
         heads: heads.map(str::to_owned).to_vec(),
-        rows: analysis.searches.iter().map(|searched| answer_row(analysis, searched)).collect(),
+        rows: analysis
+            .searches
+            .iter()
+            .map(|searched| answer_row(analysis, searched))
+            .collect(),
     }
 }
 
@@ -41,7 +45,9 @@ fn answer_row(analysis: &Analysis, searched: &Searched) -> Vec<String> {
         (None, Some(high)) => format!("below {}", format::load(high)),
     };
     let of_big = searches::against_one_big(&analysis.searches);
-    let of_big = of_big.iter().find(|against| against.one.search().id == search.id);
+    let of_big = of_big
+        .iter()
+        .find(|against| against.one.search().id == search.id);
     let per_vcpu = answer
         .load
         .zip(searched.vcpus())
@@ -56,7 +62,10 @@ fn answer_row(analysis: &Analysis, searched: &Searched) -> Vec<String> {
         format::or_none(answer.load, |load| searched.loaded(load)),
         state(searched).to_owned(),
         edge,
-        answer.binding.clone().unwrap_or_else(|| format::NONE.to_owned()),
+        answer
+            .binding
+            .clone()
+            .unwrap_or_else(|| format::NONE.to_owned()),
         format!("{}{void}", searched.found.tried.len()),
         per_vcpu.unwrap_or_else(|| format::NONE.to_owned()),
         of_big.map_or_else(|| format::NONE.to_owned(), |against| against.words()),
@@ -104,7 +113,9 @@ pub(crate) fn confirmed(analysis: &Analysis) -> Table {
             format::or_none(at.orders_per_minute.as_ref(), format::estimate),
             tables::order(at, 95.0),
             tables::order(at, 99.0),
-            format::or_none(worst, |(name, quantile)| format!("{name} {}", format::quantile(quantile))),
+            format::or_none(worst, |(name, quantile)| {
+                format!("{name} {}", format::quantile(quantile))
+            }),
             format::or_none(at.guest_cores.as_ref(), format::summary),
             format::counted(at.done, what),
         ])
@@ -135,12 +146,20 @@ pub(crate) fn tried(run: &Run, searched: &Searched) -> Table {
     Table {
         label: searched.search().label(),
         heads: heads.map(str::to_owned).to_vec(),
-        rows: searched.found.tried.iter().map(|tried| tried_row(run, tried)).collect(),
+        rows: searched
+            .found
+            .tried
+            .iter()
+            .map(|tried| tried_row(run, tried))
+            .collect(),
     }
 }
 
 fn tried_row(run: &Run, tried: &Tried) -> Vec<String> {
-    let trial = run.trials.iter().find(|trial| trial.row.trial.id == tried.trial);
+    let trial = run
+        .trials
+        .iter()
+        .find(|trial| trial.row.trial.id == tried.trial);
     let measured = trial.and_then(|trial| trial.record.as_ref()?.measurement.as_ref());
     let (state, reason) = match &tried.outcome {
         Outcome::Pass => ("kept", String::new()),
@@ -159,7 +178,9 @@ fn tried_row(run: &Run, tried: &Tried) -> Vec<String> {
         purpose.to_owned(),
         state.to_owned(),
         format::or_none(share, |(share, _)| format!("{:.0}", 100.0 * share)),
-        format::or_none(measured, |measured| format::number(measured.orders_per_minute())),
+        format::or_none(measured, |measured| {
+            format::number(measured.orders_per_minute())
+        }),
         reason,
     ]
 }

@@ -32,11 +32,27 @@ pub(crate) fn of(run: &Run) -> Vec<Searched> {
 /// The good trials at the load of the answer: those that confirm it where it is confirmed.
 fn at_answer(run: &Run, found: &Found) -> Option<PointSummary> {
     let load = found.answer.load?;
-    let counts = |tried: &&Tried| tried.load == load && (!found.answer.confirmed || tried.purpose == Purpose::Confirm);
-    let numbers: Vec<u32> = found.tried.iter().filter(counts).map(|tried| tried.trial).collect();
-    let trials: Vec<&TrialData> = run.trials.iter().filter(|trial| numbers.contains(&trial.row.trial.id)).collect();
+    let counts = |tried: &&Tried| {
+        tried.load == load && (!found.answer.confirmed || tried.purpose == Purpose::Confirm)
+    };
+    let numbers: Vec<u32> = found
+        .tried
+        .iter()
+        .filter(counts)
+        .map(|tried| tried.trial)
+        .collect();
+    let trials: Vec<&TrialData> = run
+        .trials
+        .iter()
+        .filter(|trial| numbers.contains(&trial.row.trial.id))
+        .collect();
     let point = trials.first()?.row.trial.point;
-    let point = run.header.plan.points.iter().find(|known| known.id == point)?;
+    let point = run
+        .header
+        .plan
+        .points
+        .iter()
+        .find(|known| known.id == point)?;
     Some(analysis::summarise(run, point, &trials)).filter(|summary| summary.done > 0)
 }
 
@@ -84,7 +100,11 @@ impl Searched {
     /// The edge in words: `between 540 and 590 with 95 %`; `None` where nothing bounds it.
     pub(crate) fn edge(&self) -> Option<String> {
         match self.found.answer.interval {
-            (Some(low), Some(high)) => Some(format!("between {} and {} with 95 %", format::load(low), format::load(high))),
+            (Some(low), Some(high)) => Some(format!(
+                "between {} and {} with 95 %",
+                format::load(low),
+                format::load(high)
+            )),
             (None, Some(high)) => Some(format!("below {} with 95 %", format::load(high))),
             (Some(low), None) => Some(format!("above {} with 95 %", format::load(low))),
             (None, None) => None,
@@ -96,7 +116,9 @@ impl Searched {
         let probes = format::counted(self.found.answer.probes.len(), "trial");
         match &self.found.answer.ending {
             Ending::Found => None,
-            Ending::Budget => Some(format!("its budget of {probes} was spent before it was sure")),
+            Ending::Budget => Some(format!(
+                "its budget of {probes} was spent before it was sure"
+            )),
             Ending::NothingPasses => Some(format!(
                 "even {}, the fewest that it may try, break the limits",
                 self.loaded(self.search().lowest)
@@ -110,7 +132,9 @@ impl Searched {
                 self.loaded(*load),
                 reason.trim_end_matches('.')
             )),
-            Ending::Interrupted if self.found.tried.is_empty() => Some("it has not begun".to_owned()),
+            Ending::Interrupted if self.found.tried.is_empty() => {
+                Some("it has not begun".to_owned())
+            }
             Ending::Interrupted => Some("it is not at its end".to_owned()),
         }
     }
@@ -127,7 +151,10 @@ impl Searched {
             };
             let why = ending.map_or_else(String::new, |ending| format!(": {ending}"));
             return match answer.ending {
-                Ending::NothingPasses => format!("{subject}: no {what} is within the limits{why}{}.", self.breaks()),
+                Ending::NothingPasses => format!(
+                    "{subject}: no {what} is within the limits{why}{}.",
+                    self.breaks()
+                ),
                 _ => format!("{subject}: no {what} is known to be within the limits{why}."),
             };
         };
@@ -159,7 +186,9 @@ impl Searched {
     /// `; first to break: purchase p95 <= 250 ms`.
     fn breaks(&self) -> String {
         let rule = self.found.answer.binding.as_deref();
-        rule.map_or_else(String::new, |rule| format!("; first to break: {}", rule.trim_end_matches('.')))
+        rule.map_or_else(String::new, |rule| {
+            format!("; first to break: {}", rule.trim_end_matches('.'))
+        })
     }
 
     /// Trials that were void or that nothing could be learned from.
@@ -201,14 +230,20 @@ impl<'a> Against<'a> {
             None => "an edge is not known on both sides, so no difference can be told",
             Some((low, _)) if low > 1.0 => "more, with 95 % confidence",
             Some((_, high)) if high < 1.0 => "less, with 95 % confidence",
-            Some(_) => "no difference can be told: the intervals of the edges leave both more and less open",
+            Some(_) => {
+                "no difference can be told: the intervals of the edges leave both more and less open"
+            }
         }
     }
 
     /// The ratio and its interval in words: `108 % (95 % interval of the edges 101 to 115 %)`.
     pub(crate) fn words(&self) -> String {
         let interval = self.interval.map_or_else(String::new, |(low, high)| {
-            format!(" (edges {:.0} to {:.0} % with 95 %)", 100.0 * low, 100.0 * high)
+            format!(
+                " (edges {:.0} to {:.0} % with 95 %)",
+                100.0 * low,
+                100.0 * high
+            )
         });
         format!("{}{interval}", format::percent(self.ratio))
     }
@@ -219,7 +254,8 @@ fn edge_ratio(one: &Searched, other: &Searched) -> Option<(f64, f64)> {
     let ends = |searched: &Searched| {
         let (low, high) = searched.found.answer.interval;
         let (low, high) = (low?, high?);
-        (low > 0.0 && high >= low).then(|| (low.ln().midpoint(high.ln()), (high.ln() - low.ln()) / 2.0))
+        (low > 0.0 && high >= low)
+            .then(|| (low.ln().midpoint(high.ln()), (high.ln() - low.ln()) / 2.0))
     };
     let ((a, reach_a), (b, reach_b)) = (ends(one)?, ends(other)?);
     let reach = reach_a.hypot(reach_b);
@@ -234,7 +270,11 @@ pub(crate) fn across_variants(all: &[Searched]) -> Vec<Against<'_>> {
             let (a, b) = (first.search(), own.search());
             a.variant == 1 && (a.guests, a.vcpus, &a.load) == (b.guests, b.vcpus, &b.load)
         };
-        found.extend(all.iter().find(same).and_then(|first| Against::of(own, first)));
+        found.extend(
+            all.iter()
+                .find(same)
+                .and_then(|first| Against::of(own, first)),
+        );
     }
     found
 }
@@ -244,7 +284,8 @@ pub(crate) fn against_one_big(all: &[Searched]) -> Vec<Against<'_>> {
     let mut found = Vec::new();
     for own in all.iter().filter(|own| own.search().guests > 1) {
         let same = |big: &&Searched| {
-            let equal = matches!((big.vcpus(), own.vcpus()), (Some(a), Some(b)) if (a - b).abs() < 1e-6);
+            let equal =
+                matches!((big.vcpus(), own.vcpus()), (Some(a), Some(b)) if (a - b).abs() < 1e-6);
             big.search().guests == 1 && big.search().variant == own.search().variant && equal
         };
         found.extend(all.iter().find(same).and_then(|big| Against::of(own, big)));
@@ -253,8 +294,7 @@ pub(crate) fn against_one_big(all: &[Searched]) -> Vec<Against<'_>> {
 }
 
 /// What load and edge are: a load may lie below the whole interval of its edge.
-pub(crate) const LOAD_AND_EDGE: &str =
-    "The largest load is one that nearly all trials keep. The edge, which half of the trials keep, mostly lies a little higher.";
+pub(crate) const LOAD_AND_EDGE: &str = "The largest load is one that nearly all trials keep. The edge, which half of the trials keep, mostly lies a little higher.";
 
 /// The sentences that open the answer: what carries how much, what variants and splits change.
 pub(crate) fn sentences(all: &[Searched]) -> Vec<String> {
@@ -291,9 +331,9 @@ const MOST_SENTENCES: usize = 8;
 /// What must be known of searches: contradictions, and answers that nothing confirms.
 pub(crate) fn caveats(all: &[Searched]) -> Vec<String> {
     let mut caveats = Vec::new();
-    let guesses = all
-        .iter()
-        .filter(|searched| searched.found.answer.load.is_some() && !searched.found.answer.confirmed);
+    let guesses = all.iter().filter(|searched| {
+        searched.found.answer.load.is_some() && !searched.found.answer.confirmed
+    });
     let guesses: Vec<String> = guesses.map(|searched| searched.search().label()).collect();
     if !guesses.is_empty() {
         caveats.push(format!(

@@ -33,7 +33,10 @@ pub(crate) struct Settings {
 
 /// Whether two texts of a setting mean the same: `8M` and `8388608` do, so do `ON` and `1`.
 fn same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.trim().to_ascii_lowercase(), other.trim().to_ascii_lowercase());
+    let (one, other) = (
+        one.trim().to_ascii_lowercase(),
+        other.trim().to_ascii_lowercase(),
+    );
     one == other
         || match (switch(&one), switch(&other)) {
             (Some(one), Some(other)) => one == other,
@@ -67,7 +70,10 @@ fn quantity(text: &str) -> Option<f64> {
 /// What is to be remarked of a setting; `None` when it is as it was asked for.
 fn remark(tuning: &Tuning) -> Option<&'static str> {
     let Tuning {
-        asked, effective, at_end, ..
+        asked,
+        effective,
+        at_end,
+        ..
     } = tuning;
     if effective.is_empty() {
         Some("not read back")
@@ -96,7 +102,13 @@ fn grouped(run: &Run) -> BTreeMap<Values, Group> {
     let mut groups: BTreeMap<Values, Group> = BTreeMap::new();
     for trial in &run.trials {
         for tuning in trial.record.iter().flat_map(|record| &record.tunings) {
-            let key = [&tuning.name, &tuning.asked, &tuning.effective, &tuning.at_end].map(String::clone);
+            let key = [
+                &tuning.name,
+                &tuning.asked,
+                &tuning.effective,
+                &tuning.at_end,
+            ]
+            .map(String::clone);
             let group = groups.entry(key).or_default();
             group.remark = remark(tuning);
             group.points.insert(trial.row.trial.point);
@@ -131,17 +143,38 @@ pub(crate) fn of(run: &Run) -> Settings {
     };
     Settings {
         differing: table(
-            &["setting", "asked", "effective", "at the end", "remark", "points", "guests"],
+            &[
+                "setting",
+                "asked",
+                "effective",
+                "at the end",
+                "remark",
+                "points",
+                "guests",
+            ],
             differing,
         ),
-        kept: table(&["setting", "asked", "effective", "at the end", "points", "guests"], kept),
+        kept: table(
+            &[
+                "setting",
+                "asked",
+                "effective",
+                "at the end",
+                "points",
+                "guests",
+            ],
+            kept,
+        ),
     }
 }
 
 /// A word where something is not as it was asked for.
 pub(crate) fn caveat(run: &Run) -> Option<String> {
     let groups = grouped(run);
-    let not_kept: Vec<(&Values, &str)> = groups.iter().filter_map(|(key, group)| Some((key, group.remark?))).collect();
+    let not_kept: Vec<(&Values, &str)> = groups
+        .iter()
+        .filter_map(|(key, group)| Some((key, group.remark?)))
+        .collect();
     let names: BTreeSet<&str> = not_kept.iter().map(|(key, _)| key[0].as_str()).collect();
     let ([name, asked, effective, at_end], remark) = not_kept.first()?;
     let example = match *remark {
@@ -181,7 +214,11 @@ fn guest_words(guests: &BTreeSet<String>) -> String {
     if guests.len() > 3 {
         return format::counted(guests.len(), "guest");
     }
-    guests.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    guests
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[cfg(test)]
@@ -201,7 +238,13 @@ mod tests {
         ] {
             assert!(same(one, other) && same(other, one), "{one} {other}");
         }
-        for (one, other) in [("8M", "8000000"), ("ON", "OFF"), ("x", "y"), ("", "0"), ("1", "2")] {
+        for (one, other) in [
+            ("8M", "8000000"),
+            ("ON", "OFF"),
+            ("x", "y"),
+            ("", "0"),
+            ("1", "2"),
+        ] {
             assert!(!same(one, other), "{one} {other}");
         }
     }
@@ -217,10 +260,20 @@ mod tests {
         };
         assert_eq!(remark(&tuning("8M", "8388608", "8388608")), None);
         assert_eq!(remark(&tuning("", "7", "7")), None, "nobody asked");
-        assert_eq!(remark(&tuning("8M", "4194304", "4194304")), Some("not as asked"));
-        assert_eq!(remark(&tuning("8", "8", "9")), Some("changed during the trial"));
+        assert_eq!(
+            remark(&tuning("8M", "4194304", "4194304")),
+            Some("not as asked")
+        );
+        assert_eq!(
+            remark(&tuning("8", "8", "9")),
+            Some("changed during the trial")
+        );
         assert_eq!(remark(&tuning("8", "", "")), Some("not read back"));
-        assert_eq!(remark(&tuning("8", "8", "")), None, "a guest that died tells no end");
+        assert_eq!(
+            remark(&tuning("8", "8", "")),
+            None,
+            "a guest that died tells no end"
+        );
     }
 
     #[test]

@@ -27,7 +27,12 @@ const HEADS: [&str; 16] = [
 pub(crate) fn table(run: &Run) -> Table {
     let rows = run.trials.iter().filter_map(|trial| {
         let measured = trial.record.as_ref()?.measurement.as_ref()?;
-        let point = run.header.plan.points.iter().find(|point| point.id == trial.row.trial.point)?;
+        let point = run
+            .header
+            .plan
+            .points
+            .iter()
+            .find(|point| point.id == trial.row.trial.point)?;
         let total = together(measured);
         Some(vec![
             trial.row.trial.id.to_string(),
@@ -59,9 +64,12 @@ pub(crate) fn table(run: &Run) -> Table {
 pub(crate) fn together(measured: &Measurement) -> ShopCounters {
     let shops = || measured.guests.iter().map(|guest| &guest.shop);
     let sum = |count: fn(&ShopCounters) -> u64| shops().map(count).fold(0, u64::saturating_add);
-    let mean = |value: fn(&ShopCounters) -> f64, weight: fn(&ShopCounters) -> u64| match sum(weight) {
+    let mean = |value: fn(&ShopCounters) -> f64, weight: fn(&ShopCounters) -> u64| match sum(weight)
+    {
         0 => 0.0,
-        total => shops().map(|shop| value(shop) * weight(shop) as f64 / total as f64).sum(),
+        total => shops()
+            .map(|shop| value(shop) * weight(shop) as f64 / total as f64)
+            .sum(),
     };
     let n_overall = sum(|shop| shop.n_overall);
     let n_rollbacks_overall = sum(|shop| shop.n_rollbacks_overall);
@@ -69,7 +77,9 @@ pub(crate) fn together(measured: &Measurement) -> ShopCounters {
         n_overall,
         opm: shops().map(|shop| shop.opm).sum(),
         rt_tot_avg_msec: mean(|shop| shop.rt_tot_avg_msec, |shop| shop.n_overall),
-        rt_tot_lastn_max_msec: shops().map(|shop| shop.rt_tot_lastn_max_msec).fold(0.0, f64::max),
+        rt_tot_lastn_max_msec: shops()
+            .map(|shop| shop.rt_tot_lastn_max_msec)
+            .fold(0.0, f64::max),
         n_rollbacks_overall,
         rollback_rate: if n_overall > 0 {
             100.0 * n_rollbacks_overall as f64 / n_overall as f64
@@ -81,9 +91,15 @@ pub(crate) fn together(measured: &Measurement) -> ShopCounters {
         n_browse_overall: sum(|shop| shop.n_browse_overall),
         n_purchase_overall: sum(|shop| shop.n_purchase_overall),
         rt_login_avg_msec: mean(|shop| shop.rt_login_avg_msec, |shop| shop.n_login_overall),
-        rt_newcust_avg_msec: mean(|shop| shop.rt_newcust_avg_msec, |shop| shop.n_newcust_overall),
+        rt_newcust_avg_msec: mean(
+            |shop| shop.rt_newcust_avg_msec,
+            |shop| shop.n_newcust_overall,
+        ),
         rt_browse_avg_msec: mean(|shop| shop.rt_browse_avg_msec, |shop| shop.n_browse_overall),
-        rt_purchase_avg_msec: mean(|shop| shop.rt_purchase_avg_msec, |shop| shop.n_purchase_overall),
+        rt_purchase_avg_msec: mean(
+            |shop| shop.rt_purchase_avg_msec,
+            |shop| shop.n_purchase_overall,
+        ),
         n_purchase_from_start: sum(|shop| shop.n_purchase_from_start),
         n_rollbacks_from_start: sum(|shop| shop.n_rollbacks_from_start),
         n_purchase_unanswered: sum(|shop| shop.n_purchase_unanswered),

@@ -7,7 +7,10 @@ use crate::{
 
 /// The sweeps of a run's pools; `None` where none was measured.
 pub(crate) fn figure(ceilings: &[Ceiling]) -> Option<Figure> {
-    let panels: Vec<Panel> = WAYS.iter().filter_map(|way| panel(way.pattern, way.label, ceilings)).collect();
+    let panels: Vec<Panel> = WAYS
+        .iter()
+        .filter_map(|way| panel(way.pattern, way.label, ceilings))
+        .collect();
     let pools: Vec<String> = ceilings
         .iter()
         .map(|ceiling| format!("{} ({})", ceiling.pool, ceiling.tool))
@@ -43,19 +46,33 @@ fn panel(pattern: &str, label: &str, ceilings: &[Ceiling]) -> Option<Panel> {
     };
     let rows = vec![
         row(format!("{label}/s"), label, &|point| point.iops),
-        row("mean time, ms".to_owned(), "time", &|point| point.mean_us / 1000.0),
+        row("mean time, ms".to_owned(), "time", &|point| {
+            point.mean_us / 1000.0
+        }),
     ];
-    rows.iter().all(|row| !row.series.is_empty()).then(|| Panel {
-        label: label.to_owned(),
-        x_title: "requests under way at once".to_owned(),
-        rows,
-        ..Panel::default()
-    })
+    rows.iter()
+        .all(|row| !row.series.is_empty())
+        .then(|| Panel {
+            label: label.to_owned(),
+            x_title: "requests under way at once".to_owned(),
+            rows,
+            ..Panel::default()
+        })
 }
 
 /// One line for each size of requests, smallest first.
-fn series(ceiling: &Ceiling, pattern: &str, what: &str, value: &dyn Fn(&CeilingPoint) -> f64) -> Vec<Series> {
-    let own = || ceiling.points.iter().filter(|point| point.pattern == pattern);
+fn series(
+    ceiling: &Ceiling,
+    pattern: &str,
+    what: &str,
+    value: &dyn Fn(&CeilingPoint) -> f64,
+) -> Vec<Series> {
+    let own = || {
+        ceiling
+            .points
+            .iter()
+            .filter(|point| point.pattern == pattern)
+    };
     let mut blocks: Vec<u32> = own().map(|point| point.block_kib).collect();
     blocks.sort_unstable();
     blocks.dedup();
@@ -73,5 +90,9 @@ fn series(ceiling: &Ceiling, pattern: &str, what: &str, value: &dyn Fn(&CeilingP
                 .collect(),
         }
     };
-    blocks.into_iter().map(line).filter(|series| !series.data.is_empty()).collect()
+    blocks
+        .into_iter()
+        .map(line)
+        .filter(|series| !series.data.is_empty())
+        .collect()
 }

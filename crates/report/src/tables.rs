@@ -35,7 +35,14 @@ pub(crate) fn throughput(analysis: &Analysis) -> Table {
             },
         ]
     };
-    let heads = ["point", "layout", "orders/min", "requests/s", "limits", "share of one big"];
+    let heads = [
+        "point",
+        "layout",
+        "orders/min",
+        "requests/s",
+        "limits",
+        "share of one big",
+    ];
     table(&heads, analysis.points.iter().map(row).collect())
 }
 
@@ -53,7 +60,8 @@ pub(crate) fn order(summary: &PointSummary, percentile: f64) -> String {
 pub(crate) fn response(analysis: &Analysis) -> Table {
     let row = |summary: &PointSummary| {
         let worst = summary.worst_request().map(|worst| worst.name.clone());
-        let of_worst = |percentile| format::or_none(worst.as_deref(), |name| at(summary, name, percentile));
+        let of_worst =
+            |percentile| format::or_none(worst.as_deref(), |name| at(summary, name, percentile));
         vec![
             summary.point.label(),
             order(summary, 50.0),
@@ -87,6 +95,12 @@ pub(crate) fn costs(analysis: &Analysis) -> Table {
             format::or_none(summary.driver_share.as_ref(), format::mean_percent),
         ]
     };
-    let heads = ["point", "errors", "rollbacks", "guest CPU cores", "driver CPU"];
+    let heads = [
+        "point",
+        "errors",
+        "rollbacks",
+        "guest CPU cores",
+        "driver CPU",
+    ];
     table(&heads, analysis.points.iter().map(row).collect())
 }

@@ -3,7 +3,10 @@
 use rookery_judge::layers::LayeredPoint;
 use rookery_store::TrialStatus;
 
-use crate::{Analysis, PointSummary, Run, figure::Table, forest, format, orderentry, searches, tables, trust, words};
+use crate::{
+    Analysis, PointSummary, Run, figure::Table, forest, format, orderentry, searches, tables,
+    trust, words,
+};
 
 /// Counts of trials in words: `5 of 6 trials done, 1 void`.
 pub(crate) fn trial_counts(run: &Run) -> String {
@@ -12,7 +15,12 @@ pub(crate) fn trial_counts(run: &Run) -> String {
         run.count(TrialStatus::Done),
         format::counted(run.trials.len(), "trial")
     );
-    for status in [TrialStatus::Void, TrialStatus::Failed, TrialStatus::Running, TrialStatus::Planned] {
+    for status in [
+        TrialStatus::Void,
+        TrialStatus::Failed,
+        TrialStatus::Running,
+        TrialStatus::Planned,
+    ] {
         match run.count(status) {
             0 => {}
             count => text += &format!(", {count} {}", format::status(status)),
@@ -91,7 +99,12 @@ fn order_entry(run: &Run, analysis: &Analysis) -> String {
 
 /// Response times without the median and the p99 of single requests, which the page has: lines are long enough.
 fn narrow(table: Table) -> Table {
-    let shown = |cells: Vec<String>| [0, 2, 3, 4, 5].iter().filter_map(|column| cells.get(*column).cloned()).collect();
+    let shown = |cells: Vec<String>| {
+        [0, 2, 3, 4, 5]
+            .iter()
+            .filter_map(|column| cells.get(*column).cloned())
+            .collect()
+    };
     Table {
         label: table.label,
         heads: shown(table.heads),
@@ -139,7 +152,11 @@ fn effects(analysis: &Analysis) -> String {
         let table = forest::table(worths);
         // Without errors and detectable changes, which the page has: the lines are long enough.
         let shown = table.heads.len().saturating_sub(3);
-        let rows = table.rows.into_iter().map(|row| row.into_iter().take(shown).collect()).collect();
+        let rows = table
+            .rows
+            .into_iter()
+            .map(|row| row.into_iter().take(shown).collect())
+            .collect();
         text += &aligned(table.heads.into_iter().take(shown).collect(), rows);
     }
     for remark in forest::remarks(analysis) {
@@ -156,7 +173,14 @@ fn growth(analysis: &Analysis) -> String {
     if analysis.scaling.is_empty() {
         return String::new();
     }
-    let line = |line: &crate::scaling::Scaling| format!("- {}, {}: {}\n", line.grows.unit(), plain(&line.label), plain(&line.short()));
+    let line = |line: &crate::scaling::Scaling| {
+        format!(
+            "- {}, {}: {}\n",
+            line.grows.unit(),
+            plain(&line.label),
+            plain(&line.short())
+        )
+    };
     let lines: String = analysis.scaling.iter().map(line).collect();
     format!("How throughput grows:\n{lines}\n")
 }
@@ -168,12 +192,23 @@ pub(crate) fn aligned(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
     }
     let columns = heads.len();
     let mut rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
-    rows.iter_mut().flatten().for_each(|cell| *cell = plain(cell));
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    rows.iter_mut()
+        .flatten()
+        .for_each(|cell| *cell = plain(cell));
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     rows.insert(1, widths.iter().map(|width| "-".repeat(*width)).collect());
     let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
         format!("{}\n", cells.join("  ").trim_end())
     };
     rows.iter().map(line).collect::<String>() + "\n"
@@ -183,6 +218,12 @@ pub(crate) fn aligned(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
 pub(crate) fn plain(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars()
-        .map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c })
+        .map(|c| {
+            if c.is_control() || turns(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
         .collect()
 }

@@ -17,7 +17,11 @@ fn analysed(fixture: &Fixture) -> (Run, Analysis) {
 
 /// Let the users of all variants pause so long.
 fn pause(header: &mut rookery_store::RunHeader, ms: u64) {
-    let variants = header.plan.variants.iter_mut().map(|variant| &mut variant.study);
+    let variants = header
+        .plan
+        .variants
+        .iter_mut()
+        .map(|variant| &mut variant.study);
     for study in std::iter::once(&mut header.study).chain(variants) {
         study.workload.think_time = std::time::Duration::from_millis(ms);
     }
@@ -25,7 +29,9 @@ fn pause(header: &mut rookery_store::RunHeader, ms: u64) {
 
 /// A figure's data as text.
 fn data(figure: Option<&Figure>) -> String {
-    let Some(figure) = figure else { return "no figure".to_owned() };
+    let Some(figure) = figure else {
+        return "no figure".to_owned();
+    };
     let mut text = format!("{}\n{}\n", figure.title, figure.caption);
     for panel in &figure.panels {
         let table = panel.table();
@@ -46,10 +52,22 @@ fn the_terminal_shows_every_point_and_the_answer() {
 #[test]
 fn the_data_of_the_figures_follow_from_the_store() {
     let (run, analysis) = analysed(&fixture::complete());
-    insta::assert_snapshot!("scale_up", data(figures::scale_up(&run, &analysis).as_ref()));
-    insta::assert_snapshot!("consolidation", data(figures::consolidation(&run, &analysis).as_ref()));
-    insta::assert_snapshot!("percentiles", data(figures::percentiles(&run, &analysis).as_ref()));
-    insta::assert_snapshot!("fairness", data(figures::fairness(&run, &analysis).as_ref()));
+    insta::assert_snapshot!(
+        "scale_up",
+        data(figures::scale_up(&run, &analysis).as_ref())
+    );
+    insta::assert_snapshot!(
+        "consolidation",
+        data(figures::consolidation(&run, &analysis).as_ref())
+    );
+    insta::assert_snapshot!(
+        "percentiles",
+        data(figures::percentiles(&run, &analysis).as_ref())
+    );
+    insta::assert_snapshot!(
+        "fairness",
+        data(figures::fairness(&run, &analysis).as_ref())
+    );
     let mut timeline = crate::timeline::figure(&run).expect("measured trials");
     assert_eq!(timeline.panels.len(), 15);
     timeline.panels = timeline.panels.split_off(14);
@@ -61,11 +79,20 @@ fn what_each_tuning_is_worth_is_told_with_its_interval() {
     let fixture = fixture::lamp::complete(false);
     insta::assert_snapshot!("lamp_terminal", terminal(&fixture.store).expect("a report"));
     let (run, analysis) = analysed(&fixture);
-    insta::assert_snapshot!("forest", data(crate::forest::figure(&run, &analysis).as_ref()));
-    insta::assert_snapshot!("capacity", data(crate::capacity::figure(&run, &analysis).as_ref()));
+    insta::assert_snapshot!(
+        "forest",
+        data(crate::forest::figure(&run, &analysis).as_ref())
+    );
+    insta::assert_snapshot!(
+        "capacity",
+        data(crate::capacity::figure(&run, &analysis).as_ref())
+    );
     let tuning = &analysis.effects.overall[0];
     let effect = tuning.compared[0].effect.expect("an effect");
-    assert!((1.2..1.3).contains(&effect.ratio) && effect.excludes_one(), "{effect:?}");
+    assert!(
+        (1.2..1.3).contains(&effect.ratio) && effect.excludes_one(),
+        "{effect:?}"
+    );
     assert_eq!(
         (effect.count, analysis.effects.by_layout.len()),
         (9, 3),
@@ -85,9 +112,15 @@ fn a_placebo_is_no_effect_beside_a_tuning_that_helps() {
         panic!("two comparisons: {:?}", analysis.effects.overall);
     };
     assert_eq!(tuning.compared[0].verdict(), "better");
-    assert_eq!(tuning.compared[1].verdict(), "better", "a shorter time is better");
+    assert_eq!(
+        tuning.compared[1].verdict(),
+        "better",
+        "a shorter time is better"
+    );
     assert!(
-        placebo.compared[0].verdict().starts_with("no effect seen (less than "),
+        placebo.compared[0]
+            .verdict()
+            .starts_with("no effect seen (less than "),
         "{:?}",
         placebo.compared[0]
     );
@@ -101,7 +134,16 @@ fn a_placebo_is_no_effect_beside_a_tuning_that_helps() {
         .iter()
         .map(|figure| figure.id.to_owned())
         .collect();
-    assert_eq!(names, ["effects", "capacity", "response-times", "time-series", "fairness"]);
+    assert_eq!(
+        names,
+        [
+            "effects",
+            "capacity",
+            "response-times",
+            "time-series",
+            "fairness"
+        ]
+    );
 }
 
 #[test]
@@ -112,8 +154,17 @@ fn one_repeat_has_effects_without_intervals() {
     (1..=2).for_each(|trial| end(&fixture, trial, |_| {}));
     let (_, analysis) = analysed(&fixture);
     let compared = &analysis.effects.overall[0].compared[0];
-    assert!(compared.effect.is_some_and(|effect| effect.interval.is_none()), "{compared:?}");
-    assert!(analysis.answer[0].contains("a single pair: no interval"), "{}", analysis.answer[0]);
+    assert!(
+        compared
+            .effect
+            .is_some_and(|effect| effect.interval.is_none()),
+        "{compared:?}"
+    );
+    assert!(
+        analysis.answer[0].contains("a single pair: no interval"),
+        "{}",
+        analysis.answer[0]
+    );
 }
 
 #[test]
@@ -131,9 +182,15 @@ fn pairs_that_void_trials_broke_are_compared_by_means_and_it_is_said() {
     }
     let (_, analysis) = analysed(&fixture);
     let compared = &analysis.effects.overall[0].compared[0];
-    assert_eq!(compared.basis(), "unpaired: trials are missing", "{compared:?}");
+    assert_eq!(
+        compared.basis(),
+        "unpaired: trials are missing",
+        "{compared:?}"
+    );
     assert!(
-        compared.effect.is_some_and(|effect| (1.2..1.3).contains(&effect.ratio)),
+        compared
+            .effect
+            .is_some_and(|effect| (1.2..1.3).contains(&effect.ratio)),
         "{compared:?}"
     );
 }
@@ -149,7 +206,11 @@ fn without_both_levels_nothing_is_compared() {
         "{}",
         analysis.answer[0]
     );
-    assert!(html(&fixture.store).expect("a page").contains("could be compared"));
+    assert!(
+        html(&fixture.store)
+            .expect("a page")
+            .contains("could be compared")
+    );
 }
 
 #[test]
@@ -191,13 +252,31 @@ fn no_winner_is_named_where_the_repeats_do_not_tell() {
     );
     let mut header = header(3);
     // The quarter alone against the whole: that is told.
-    header.plan.points.retain(|point| [1, 3].contains(&point.id));
-    header.plan.points.iter_mut().for_each(|point| point.baseline = None);
-    header.plan.trials.retain(|trial| [1, 3].contains(&trial.point));
+    header
+        .plan
+        .points
+        .retain(|point| [1, 3].contains(&point.id));
+    header
+        .plan
+        .points
+        .iter_mut()
+        .for_each(|point| point.baseline = None);
+    header
+        .plan
+        .trials
+        .retain(|trial| [1, 3].contains(&trial.point));
     let fixture = planned(&header);
-    header.plan.trials.iter().for_each(|trial| end(&fixture, trial.id, |_| {}));
+    header
+        .plan
+        .trials
+        .iter()
+        .for_each(|trial| end(&fixture, trial.id, |_| {}));
     let (_, analysis) = analysed(&fixture);
-    assert!(!analysis.answer[0].contains("no difference"), "{}", analysis.answer[0]);
+    assert!(
+        !analysis.answer[0].contains("no difference"),
+        "{}",
+        analysis.answer[0]
+    );
 }
 
 #[test]
@@ -208,10 +287,19 @@ fn a_partial_run_says_what_it_lacks() {
     }
     end(&fixture, 4, void);
     end(&fixture, 5, failed);
-    fixture.store.begin_trial(6, "2026-01-02T04:00:00Z").expect("planned");
+    fixture
+        .store
+        .begin_trial(6, "2026-01-02T04:00:00Z")
+        .expect("planned");
     fixture.store.reset_running().expect("a reset");
-    fixture.store.begin_trial(6, "2026-01-02T05:00:00Z").expect("planned");
-    fixture.store.note("2026-01-02T05:00:00Z", "resumed").expect("a note");
+    fixture
+        .store
+        .begin_trial(6, "2026-01-02T05:00:00Z")
+        .expect("planned");
+    fixture
+        .store
+        .note("2026-01-02T05:00:00Z", "resumed")
+        .expect("a note");
     insta::assert_snapshot!(terminal(&fixture.store).expect("a report"));
     let page = html(&fixture.store).expect("a page");
     for text in [
@@ -232,8 +320,16 @@ fn a_void_trial_is_in_no_average() {
         end(&fixture, 6, |record| {
             if spoil {
                 void(record);
-                let guests = record.measurement.iter_mut().flat_map(|measured| &mut measured.guests);
-                guests.for_each(|guest| guest.operations.iter_mut().for_each(|operation| operation.completed *= 10));
+                let guests = record
+                    .measurement
+                    .iter_mut()
+                    .flat_map(|measured| &mut measured.guests);
+                guests.for_each(|guest| {
+                    guest
+                        .operations
+                        .iter_mut()
+                        .for_each(|operation| operation.completed *= 10)
+                });
             }
         });
         analysed(&fixture).1.points[0].clone()
@@ -248,14 +344,25 @@ fn a_void_trial_is_in_no_average() {
 
 #[test]
 fn without_a_good_trial_there_is_no_answer() {
-    for spoil in [None, Some(void as fn(&mut rookery_store::TrialRecord)), Some(failed)] {
+    for spoil in [
+        None,
+        Some(void as fn(&mut rookery_store::TrialRecord)),
+        Some(failed),
+    ] {
         let fixture = planned(&header(1));
         if let Some(spoil) = spoil {
             (1..=5).for_each(|trial| end(&fixture, trial, spoil));
         }
         let text = terminal(&fixture.store).expect("a report");
-        assert!(text.contains("This run gives no answer: no trial ended well."), "{text}");
-        assert!(html(&fixture.store).expect("a page").contains("This run gives no answer"));
+        assert!(
+            text.contains("This run gives no answer: no trial ended well."),
+            "{text}"
+        );
+        assert!(
+            html(&fixture.store)
+                .expect("a page")
+                .contains("This run gives no answer")
+        );
     }
 }
 
@@ -281,13 +388,28 @@ fn hostile_text_stays_text() {
     });
     let page = html(&fixture.store).expect("a page");
     let library = crate::draw::library();
-    let (before, after) = page.split_once(library.as_str()).expect("one copy of the library");
+    let (before, after) = page
+        .split_once(library.as_str())
+        .expect("one copy of the library");
     for part in [before, after] {
-        assert!(!part.contains("alert(1)</script>") && !part.contains("<img"), "markup came through");
+        assert!(
+            !part.contains("alert(1)</script>") && !part.contains("<img"),
+            "markup came through"
+        );
     }
-    assert!(!page.contains("{{ 7*7 }}") || !page.contains("49&"), "a template ran");
-    assert_eq!(before.matches("<script").count(), before.matches("</script>").count());
-    assert!(!terminal(&fixture.store).expect("a report").contains(['\u{1b}', '\u{202e}']));
+    assert!(
+        !page.contains("{{ 7*7 }}") || !page.contains("49&"),
+        "a template ran"
+    );
+    assert_eq!(
+        before.matches("<script").count(),
+        before.matches("</script>").count()
+    );
+    assert!(
+        !terminal(&fixture.store)
+            .expect("a report")
+            .contains(['\u{1b}', '\u{202e}'])
+    );
 }
 
 #[test]
@@ -295,7 +417,11 @@ fn the_page_needs_nothing_else() {
     let page = html(&fixture::complete().store).expect("a page");
     let library = crate::draw::library();
     let ours = page.replace(library.as_str(), "");
-    assert_eq!(page.matches(library.as_str()).count(), 1, "one copy of the library");
+    assert_eq!(
+        page.matches(library.as_str()).count(),
+        1,
+        "one copy of the library"
+    );
     for reference in ["http:", "https:", "src=", "@import", "url("] {
         assert!(!ours.contains(reference), "{reference}");
     }
@@ -304,7 +430,10 @@ fn the_page_needs_nothing_else() {
 #[test]
 fn the_same_store_gives_the_same_page() {
     let fixture = fixture::complete();
-    assert_eq!(html(&fixture.store).expect("a page"), html(&fixture.store).expect("a page"));
+    assert_eq!(
+        html(&fixture.store).expect("a page"),
+        html(&fixture.store).expect("a page")
+    );
 }
 
 #[test]
@@ -320,15 +449,24 @@ fn the_metrics_of_the_original_driver_add_up_over_guests() {
 fn several_loads_at_the_same_size_are_several_lines() {
     let mut header = header(1);
     // Point 2 becomes a second load of the size of point 1.
-    (header.plan.points[1].vcpus, header.plan.points[1].users) = (header.plan.points[0].vcpus, vec![100]);
+    (header.plan.points[1].vcpus, header.plan.points[1].users) =
+        (header.plan.points[0].vcpus, vec![100]);
     let fixture = planned(&header);
     (1..=5).for_each(|trial| end(&fixture, trial, |_| {}));
     let (run, analysis) = analysed(&fixture);
     let figure = figures::scale_up(&run, &analysis).expect("sizes vary");
-    let names: Vec<&str> = figure.panels[0].rows[0].series.iter().map(|series| series.name.as_str()).collect();
+    let names: Vec<&str> = figure.panels[0].rows[0]
+        .series
+        .iter()
+        .map(|series| series.name.as_str())
+        .collect();
     assert_eq!(
         names,
-        ["scale-up, 200 users per vCPU", "scale-up, 400 users per vCPU", "in proportion"]
+        [
+            "scale-up, 200 users per vCPU",
+            "scale-up, 400 users per vCPU",
+            "in proportion"
+        ]
     );
 }
 
@@ -349,7 +487,8 @@ fn an_unsaturated_comparison_is_called_one() {
 
 #[test]
 fn the_answer_names_the_best_point_and_what_limited_it() {
-    let first = |change: &dyn Fn(&mut rookery_store::RunHeader), spoil: &dyn Fn(&mut rookery_store::TrialRecord)| {
+    let first = |change: &dyn Fn(&mut rookery_store::RunHeader),
+                 spoil: &dyn Fn(&mut rookery_store::TrialRecord)| {
         let mut header = header(1);
         change(&mut header);
         let fixture = planned(&header);
@@ -358,16 +497,31 @@ fn the_answer_names_the_best_point_and_what_limited_it() {
     };
     let busy = first(&|_| (), &|_| ());
     assert!(
-        busy.starts_with("The most within the limits was ") && busy.contains("1 x 1 vCPU, 200 users"),
+        busy.starts_with("The most within the limits was ")
+            && busy.contains("1 x 1 vCPU, 200 users"),
         "{busy}"
     );
-    assert!(busy.contains("the CPU of the guests, which used 0.95 of 1 core."), "{busy}");
-    let idle = |record: &mut rookery_store::TrialRecord| record.resources.iter_mut().for_each(|sample| sample.cpu_cores /= 2.0);
+    assert!(
+        busy.contains("the CPU of the guests, which used 0.95 of 1 core."),
+        "{busy}"
+    );
+    let idle = |record: &mut rookery_store::TrialRecord| {
+        record
+            .resources
+            .iter_mut()
+            .for_each(|sample| sample.cpu_cores /= 2.0)
+    };
     let waiting = first(&|_| (), &idle);
-    assert!(waiting.contains("neither the CPU of the guests"), "{waiting}");
+    assert!(
+        waiting.contains("neither the CPU of the guests"),
+        "{waiting}"
+    );
     let patient = first(&|header| pause(header, 630), &idle);
     assert!(patient.contains("What limited it: its users"), "{patient}");
-    let free = first(&|header| header.study.qos = rookery_stats::qos::Qos::default(), &|_| ());
+    let free = first(
+        &|header| header.study.qos = rookery_stats::qos::Qos::default(),
+        &|_| (),
+    );
     assert!(free.starts_with("The highest throughput was "), "{free}");
 }
 
@@ -389,16 +543,25 @@ fn a_point_with_too_few_operations_is_not_said_to_break_the_limits() {
 fn an_interrupted_run_is_not_said_to_be_resumed() {
     let fixture = planned(&header(1));
     end(&fixture, 1, |_| {});
-    fixture.store.begin_trial(2, "2026-01-02T04:00:00Z").expect("planned");
+    fixture
+        .store
+        .begin_trial(2, "2026-01-02T04:00:00Z")
+        .expect("planned");
     fixture.store.reset_running().expect("a reset");
     let note = "run other was under way on this host at the same time";
-    fixture.store.note("2026-01-02T04:00:00Z", note).expect("a note");
+    fixture
+        .store
+        .note("2026-01-02T04:00:00Z", note)
+        .expect("a note");
     let text = terminal(&fixture.store).expect("a report");
     assert!(
         text.contains("interrupted: 1 attempt broken off") && !text.contains("resumed"),
         "{text}"
     );
-    assert!(text.contains(note), "whoever reads the numbers must know: {text}");
+    assert!(
+        text.contains(note),
+        "whoever reads the numbers must know: {text}"
+    );
 }
 
 #[test]
@@ -411,7 +574,9 @@ fn a_wide_study_is_summed_up() {
         point.users.iter_mut().for_each(|users| *users += id);
         point
     };
-    header.plan.points = std::iter::once(copy(&one, 1)).chain((2..=40).map(|id| copy(&two, id))).collect();
+    header.plan.points = std::iter::once(copy(&one, 1))
+        .chain((2..=40).map(|id| copy(&two, id)))
+        .collect();
     let trial = |id| rookery_study::Trial {
         id,
         point: id,
@@ -432,9 +597,17 @@ fn a_wide_study_is_summed_up() {
         "{:?}",
         analysis.answer
     );
-    assert!(analysis.answer.len() < 8 && analysis.caveats.len() < 20, "{:?}", analysis.caveats);
+    assert!(
+        analysis.answer.len() < 8 && analysis.caveats.len() < 20,
+        "{:?}",
+        analysis.caveats
+    );
     assert_eq!(
-        analysis.points.iter().filter(|point| point.efficiency.is_some()).count(),
+        analysis
+            .points
+            .iter()
+            .filter(|point| point.efficiency.is_some())
+            .count(),
         39,
         "the table has all"
     );
@@ -444,16 +617,36 @@ fn a_wide_study_is_summed_up() {
 fn every_variant_scales_up_on_a_line_of_its_own() {
     let mut header = fixture::lamp::header(1, false);
     // The halves become single guests of half the size.
-    for point in header.plan.points.iter_mut().filter(|point| point.guests == 2) {
+    for point in header
+        .plan
+        .points
+        .iter_mut()
+        .filter(|point| point.guests == 2)
+    {
         (point.guests, point.users, point.pins) = (1, vec![100], vec![vec![0]]);
         point.layouts = vec!["scale-up".to_owned()];
     }
     let fixture = planned(&header);
-    header.plan.trials.iter().for_each(|trial| end(&fixture, trial.id, |_| {}));
+    header
+        .plan
+        .trials
+        .iter()
+        .for_each(|trial| end(&fixture, trial.id, |_| {}));
     let (run, analysis) = analysed(&fixture);
     let figure = figures::scale_up(&run, &analysis).expect("sizes vary");
-    let names: Vec<&str> = figure.panels[0].rows[0].series.iter().map(|series| series.name.as_str()).collect();
-    assert_eq!(names, ["scale-up, tuning=stock", "scale-up, tuning=pureflex", "in proportion"]);
+    let names: Vec<&str> = figure.panels[0].rows[0]
+        .series
+        .iter()
+        .map(|series| series.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "scale-up, tuning=stock",
+            "scale-up, tuning=pureflex",
+            "in proportion"
+        ]
+    );
 }
 
 #[test]
@@ -465,8 +658,14 @@ fn points_that_broke_limits_are_marked_in_the_figures() {
     let (run, analysis) = analysed(&fixture);
     let text = data(figures::consolidation(&run, &analysis).as_ref());
     assert!(text.contains("Pale: limits broken."), "{text}");
-    let marked: Vec<&str> = text.lines().filter(|line| line.contains(", limits broken")).collect();
-    assert!(marked.len() == 2 && marked[1].starts_with("4 x 0.25"), "{text}");
+    let marked: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains(", limits broken"))
+        .collect();
+    assert!(
+        marked.len() == 2 && marked[1].starts_with("4 x 0.25"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -15,7 +15,11 @@ const MOST_LINES: usize = 6;
 
 /// One panel per trial that was measured, void ones included and marked.
 pub(crate) fn figure(run: &Run) -> Option<Figure> {
-    let panels: Vec<Panel> = run.trials.iter().filter_map(|trial| panel(run, trial)).collect();
+    let panels: Vec<Panel> = run
+        .trials
+        .iter()
+        .filter_map(|trial| panel(run, trial))
+        .collect();
     (!panels.is_empty()).then(|| Figure {
         id: "time-series",
         title: "Each trial second by second: throughput, response time, CPU".to_owned(),
@@ -31,13 +35,24 @@ pub(crate) fn figure(run: &Run) -> Option<Figure> {
 fn panel(run: &Run, trial: &TrialData) -> Option<Panel> {
     let record = trial.record.as_ref()?;
     let measured = record.measurement.as_ref()?;
-    let point = run.header.plan.points.iter().find(|point| point.id == trial.row.trial.point)?;
+    let point = run
+        .header
+        .plan
+        .points
+        .iter()
+        .find(|point| point.id == trial.row.trial.point)?;
     let window = &measured.window;
     Some(Panel {
-        label: format!("{} ({}), {}", trial.label(), point.label(), format::status(trial.row.status)),
+        label: format!(
+            "{} ({}), {}",
+            trial.label(),
+            point.label(),
+            format::status(trial.row.status)
+        ),
         x_title: "seconds since the common start".to_owned(),
         rows: rows(record, measured),
-        window: (window.start_s.is_finite() && window.end_s.is_finite()).then_some((window.start_s, window.end_s)),
+        window: (window.start_s.is_finite() && window.end_s.is_finite())
+            .then_some((window.start_s, window.end_s)),
         ..Panel::default()
     })
 }
@@ -50,12 +65,17 @@ fn rows(record: &TrialRecord, measured: &Measurement) -> Vec<Row> {
     let rows = [
         row(
             "requests/s",
-            vec![requests(measured), failures(measured)].into_iter().flatten().collect(),
+            vec![requests(measured), failures(measured)]
+                .into_iter()
+                .flatten()
+                .collect(),
         ),
         row("p95, ms", response_times(measured)),
         row("cores", cpu_series(&record.resources)),
     ];
-    rows.into_iter().filter(|row| !row.series.is_empty()).collect()
+    rows.into_iter()
+        .filter(|row| !row.series.is_empty())
+        .collect()
 }
 
 fn line(name: &str, data: Vec<Datum>) -> Option<Series> {
@@ -67,16 +87,24 @@ fn line(name: &str, data: Vec<Datum>) -> Option<Series> {
 }
 
 /// Sums over guests, by second.
-fn summed(measured: &Measurement, value: impl Fn(&rookery_stats::SecondSample) -> f64) -> Vec<Datum> {
+fn summed(
+    measured: &Measurement,
+    value: impl Fn(&rookery_stats::SecondSample) -> f64,
+) -> Vec<Datum> {
     let mut sums = std::collections::BTreeMap::new();
     for sample in measured.guests.iter().flat_map(|guest| &guest.series) {
         *sums.entry(sample.second).or_insert(0.0) += value(sample);
     }
-    sums.into_iter().map(|(second, sum)| Datum::at(f64::from(second), sum)).collect()
+    sums.into_iter()
+        .map(|(second, sum)| Datum::at(f64::from(second), sum))
+        .collect()
 }
 
 fn requests(measured: &Measurement) -> Option<Series> {
-    line("requests, all guests", summed(measured, |sample| f64::from(sample.requests)))
+    line(
+        "requests, all guests",
+        summed(measured, |sample| f64::from(sample.requests)),
+    )
 }
 
 fn failures(measured: &Measurement) -> Option<Series> {
@@ -119,7 +147,9 @@ fn cpu_series(resources: &[ResourceSample]) -> Vec<Series> {
             .filter(|sample| sample.subject == subject && sample.cpu_cores.is_finite());
         line(
             name,
-            samples.map(|sample| Datum::at(tenths(sample.at_s), sample.cpu_cores)).collect(),
+            samples
+                .map(|sample| Datum::at(tenths(sample.at_s), sample.cpu_cores))
+                .collect(),
         )
     };
     let mut guests: Vec<(f64, f64)> = Vec::new();
@@ -136,12 +166,19 @@ fn cpu_series(resources: &[ResourceSample]) -> Vec<Series> {
     guests.sort_by(|a, b| a.0.total_cmp(&b.0));
     let guests = line(
         "CPU, all guests",
-        guests.into_iter().map(|(at, cores)| Datum::at(at, cores)).collect(),
+        guests
+            .into_iter()
+            .map(|(at, cores)| Datum::at(at, cores))
+            .collect(),
     );
-    [guests, of(DRIVER, "CPU, driver"), of(HOST, "CPU, whole host")]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        guests,
+        of(DRIVER, "CPU, driver"),
+        of(HOST, "CPU, whole host"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Samples of one round are taken one after the other; to a tenth of a second they are of the same moment.

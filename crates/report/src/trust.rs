@@ -7,7 +7,10 @@ use rookery_judge::{
 use rookery_stats::checks::Matter;
 use rookery_store::TrialStatus;
 
-use crate::{PointSummary, Run, evidence::Fact, figures::Table, format, scaling::Scaling, searches::Searched, words};
+use crate::{
+    PointSummary, Run, evidence::Fact, figures::Table, format, scaling::Scaling,
+    searches::Searched, words,
+};
 
 /// Everything that says how far to trust a run.
 #[derive(Clone, Debug)]
@@ -27,7 +30,12 @@ pub struct Trust {
 /// Name of what is said of scaling laws.
 const LAWS: &str = "Scaling laws";
 
-pub(crate) fn of(run: &Run, points: &[PointSummary], searches: &[Searched], scaling: &[Scaling]) -> Trust {
+pub(crate) fn of(
+    run: &Run,
+    points: &[PointSummary],
+    searches: &[Searched],
+    scaling: &[Scaling],
+) -> Trust {
     let mut trust = Trust {
         checks: trust::checks(run),
         driver: trust::driver(run),
@@ -69,17 +77,29 @@ impl Trust {
                     format::percent(error.largest),
                 )
             }
-            Err(why) if run.count(TrialStatus::Done) == 0 => format!("No prediction was tried: {}.", trimmed(why)),
+            Err(why) if run.count(TrialStatus::Done) == 0 => {
+                format!("No prediction was tried: {}.", trimmed(why))
+            }
             Err(why) => words::own(
                 run,
-                format!("How well a model predicts this system cannot be said: {}.", trimmed(why)),
+                format!(
+                    "How well a model predicts this system cannot be said: {}.",
+                    trimmed(why)
+                ),
             ),
         }
     }
 
     /// Checks by kind, with how many trials passed.
     pub(crate) fn table(&self) -> Table {
-        let heads = ["check", "passed", "warned", "at fault", "not asked", "for example"];
+        let heads = [
+            "check",
+            "passed",
+            "warned",
+            "at fault",
+            "not asked",
+            "for example",
+        ];
         let row = |checked: &Checked| {
             let example = checked.remarks.iter().min_by_key(|remark| remark.counts);
             vec![
@@ -88,7 +108,9 @@ impl Trust {
                 checked.warned.to_string(),
                 checked.faulty.to_string(),
                 checked.not_asked.to_string(),
-                example.map_or_else(String::new, |remark| format!("trial {}: {}", remark.trial, remark.text)),
+                example.map_or_else(String::new, |remark| {
+                    format!("trial {}: {}", remark.trial, remark.text)
+                }),
             ]
         };
         let measured = |checked: &&Checked| checked.passed + checked.warned + checked.faulty > 0;
@@ -107,7 +129,11 @@ fn trimmed(reason: &str) -> &str {
 /// What became of the trials: `30 of 36 good, 4 void (11 %), 2 failed`.
 fn trials(run: &Run) -> String {
     let all = run.trials.len();
-    let mut text = format!("{} of {} good", run.count(TrialStatus::Done), format::counted(all, "trial"));
+    let mut text = format!(
+        "{} of {} good",
+        run.count(TrialStatus::Done),
+        format::counted(all, "trial")
+    );
     let words = [
         (TrialStatus::Void, "void, by its own checks"),
         (TrialStatus::Failed, "failed"),
@@ -117,7 +143,12 @@ fn trials(run: &Run) -> String {
     for (status, what) in words {
         match run.count(status) {
             0 => {}
-            count => text += &format!("; {count} {what} ({})", format::percent(count as f64 / all as f64)),
+            count => {
+                text += &format!(
+                    "; {count} {what} ({})",
+                    format::percent(count as f64 / all as f64)
+                )
+            }
         }
     }
     text
@@ -131,25 +162,33 @@ pub(crate) fn loop_sentence(run: &Run, checks: &[Checked]) -> String {
             crate::loop_type::loop_type(run)
         );
     }
-    let freeze = checks.iter().find(|checked| checked.matter == Matter::Freeze);
+    let freeze = checks
+        .iter()
+        .find(|checked| checked.matter == Matter::Freeze);
     let seen = freeze.filter(|checked| checked.warned + checked.faulty > 0);
-    let looked = freeze.map_or(0, |checked| checked.passed + checked.warned + checked.faulty);
+    let looked = freeze.map_or(0, |checked| {
+        checked.passed + checked.warned + checked.faulty
+    });
     let shown = match seen {
         Some(checked) => {
-            let example = checked
-                .remarks
-                .first()
-                .map_or_else(String::new, |remark| format!(" Trial {}: {}.", remark.trial, remark.text));
+            let example = checked.remarks.first().map_or_else(String::new, |remark| {
+                format!(" Trial {}: {}.", remark.trial, remark.text)
+            });
             format!(
                 "{} show one that their percentiles hide.{example}",
                 format::counted(checked.warned + checked.faulty, "trial")
             )
         }
         None if looked == 0 => "No trial could be looked at for one.".to_owned(),
-        None => format!("No such freeze was seen in {}.", format::counted(looked, "trial")),
+        None => format!(
+            "No such freeze was seen in {}.",
+            format::counted(looked, "trial")
+        ),
     };
     let people = crate::words::people(run);
-    format!("A closed load hides freezes: while a server stands still, its {people} wait and send nothing. {shown}")
+    format!(
+        "A closed load hides freezes: while a server stands still, its {people} wait and send nothing. {shown}"
+    )
 }
 
 fn driver_sentence(driver: &DriverEvidence) -> String {
@@ -167,12 +206,21 @@ fn repeats_sentence(repeats: Option<&Repeats>, points: &[PointSummary]) -> Optio
         format!(
             "{} good {} of each point",
             repeats.fewest,
-            if repeats.fewest == 1 { "trial" } else { "trials" }
+            if repeats.fewest == 1 {
+                "trial"
+            } else {
+                "trials"
+            }
         )
     } else {
-        format!("{} to {} good trials of each point", repeats.fewest, repeats.most)
+        format!(
+            "{} to {} good trials of each point",
+            repeats.fewest, repeats.most
+        )
     };
-    let adaptive = points.iter().filter_map(|summary| summary.orders_per_minute);
+    let adaptive = points
+        .iter()
+        .filter_map(|summary| summary.orders_per_minute);
     let adaptive = adaptive
         .filter(|orders| matches!(orders.basis, crate::interval::Basis::Adaptive(_)))
         .count();
@@ -198,7 +246,10 @@ fn repeats_sentence(repeats: Option<&Repeats>, points: &[PointSummary]) -> Optio
 
 /// Verdicts that chance may have decided.
 fn marginal(points: &[PointSummary]) -> Option<String> {
-    let judged: usize = points.iter().map(|summary| summary.qos.passed + summary.qos.failed).sum();
+    let judged: usize = points
+        .iter()
+        .map(|summary| summary.qos.passed + summary.qos.failed)
+        .sum();
     let near: usize = points.iter().map(|summary| summary.qos.marginal).sum();
     (judged > 0).then(|| {
         format!(
@@ -216,7 +267,10 @@ fn blur(searches: &[Searched]) -> Option<String> {
         .collect();
     let blurs = || known.iter().map(|searched| searched.found.answer.blur);
     let (least, most) = (blurs().reduce(f64::min)?, blurs().reduce(f64::max)?);
-    let confirmed = known.iter().filter(|searched| searched.found.answer.confirmed).count();
+    let confirmed = known
+        .iter()
+        .filter(|searched| searched.found.answer.confirmed)
+        .count();
     let range = if known.len() == 1 {
         format::percent(least)
     } else {
@@ -237,20 +291,34 @@ fn laws(scaling: &[Scaling]) -> Option<String> {
         let residuals = choice
             .goodness
             .as_ref()
-            .map_or_else(String::new, |goodness| format!(", residuals {}", format::percent(goodness.mape)));
-        let held_out = choice.held_out.zip(line.judgement.held_out.as_ref()).map_or_else(
-            || ", too few loads to hold any out".to_owned(),
-            |(error, held)| {
-                format!(
-                    ", held-out loads missed by {} (last value {})",
-                    format::percent(error.mape),
-                    format::percent(held.baselines.last.mape)
-                )
-            },
-        );
-        format!("{}: {}{residuals}{held_out}", line.label, choice.model.name())
+            .map_or_else(String::new, |goodness| {
+                format!(", residuals {}", format::percent(goodness.mape))
+            });
+        let held_out = choice
+            .held_out
+            .zip(line.judgement.held_out.as_ref())
+            .map_or_else(
+                || ", too few loads to hold any out".to_owned(),
+                |(error, held)| {
+                    format!(
+                        ", held-out loads missed by {} (last value {})",
+                        format::percent(error.mape),
+                        format::percent(held.baselines.last.mape)
+                    )
+                },
+            );
+        format!(
+            "{}: {}{residuals}{held_out}",
+            line.label,
+            choice.model.name()
+        )
     };
-    (!scaling.is_empty()).then(|| format!("{}.", scaling.iter().map(part).collect::<Vec<_>>().join("; ")))
+    (!scaling.is_empty()).then(|| {
+        format!(
+            "{}.",
+            scaling.iter().map(part).collect::<Vec<_>>().join("; ")
+        )
+    })
 }
 
 /// The section for a terminal: short lines.
@@ -268,11 +336,18 @@ pub(crate) fn lines(run: &Run, trust: &Trust) -> Vec<String> {
                 .iter()
                 .filter(|(count, _)| *count > 0)
                 .map(|(count, what)| format!("{count} {what}"));
-            format!("{} ({})", checked.name(), counts.collect::<Vec<_>>().join(", "))
+            format!(
+                "{} ({})",
+                checked.name(),
+                counts.collect::<Vec<_>>().join(", ")
+            )
         })
         .collect();
     lines.push(if checks.is_empty() {
-        format!("Checks: nothing to remark in {}.", words::measured_trials(run))
+        format!(
+            "Checks: nothing to remark in {}.",
+            words::measured_trials(run)
+        )
     } else {
         format!("Checks: {}; all others passed.", checks.join("; "))
     });

@@ -16,7 +16,11 @@ pub(crate) fn order_entry(run: &Run) -> bool {
 
 /// Who makes the load of a closed loop: `users`, at order entry `terminals`.
 pub(crate) fn people(run: &Run) -> &'static str {
-    if order_entry(run) { "terminals" } else { "users" }
+    if order_entry(run) {
+        "terminals"
+    } else {
+        "users"
+    }
 }
 
 /// One of them.
@@ -25,7 +29,8 @@ pub(crate) fn person(run: &Run) -> &'static str {
 }
 
 /// What a simulated run is, for its cover.
-pub(crate) const SIMULATED: &str = "SIMULATED: no guest ran. All numbers were computed by a queueing model, in virtual time.";
+pub(crate) const SIMULATED: &str =
+    "SIMULATED: no guest ran. All numbers were computed by a queueing model, in virtual time.";
 
 /// Text of others, who speak of measuring, as it stands in this report.
 pub(crate) fn own(run: &Run, text: String) -> String {
@@ -39,6 +44,8 @@ pub(crate) fn own(run: &Run, text: String) -> String {
 /// How many trials have numbers: `12 measured trials`.
 pub(crate) fn measured_trials(run: &Run) -> String {
     let records = run.trials.iter().filter_map(|trial| trial.record.as_ref());
-    let count = records.filter(|record| record.measurement.is_some()).count();
+    let count = records
+        .filter(|record| record.measurement.is_some())
+        .count();
     own(run, format::counted(count, "measured trial"))
 }

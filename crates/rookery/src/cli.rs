@@ -14,14 +14,21 @@ mod template;
 
 pub(crate) use self::{
     choice::ChoiceArgs,
-    data::{CustomerRandom, DataCommand, DataDvdstoreArgs, DataOrderentryArgs, OrderentryFormat, WordArgs},
+    data::{
+        CustomerRandom, DataCommand, DataDvdstoreArgs, DataOrderentryArgs, OrderentryFormat,
+        WordArgs,
+    },
     drive::{
-        AppCommand, AppDvdstoreArgs, ArrivalsArg, DriveCommand, DriveDvdstoreArgs, DriveFormat, OpenArgs, PacingArg, PagesArg, PrecisionArg,
+        AppCommand, AppDvdstoreArgs, ArrivalsArg, DriveCommand, DriveDvdstoreArgs, DriveFormat,
+        OpenArgs, PacingArg, PagesArg, PrecisionArg,
     },
     fit::{DecimalArg, FitArgs, WeightsArg},
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
     storage::HostStorageArgs,
-    template::{TemplateBuildCommand, TemplateCommand, TemplateLampArgs, TemplateListArgs, TemplatePlace, TemplateRemoveArgs},
+    template::{
+        TemplateBuildCommand, TemplateCommand, TemplateLampArgs, TemplateListArgs, TemplatePlace,
+        TemplateRemoveArgs,
+    },
 };
 
 /// A scalability and consolidation laboratory for server stacks.
@@ -95,7 +102,12 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Places {
     /// Directory that holds the runs
-    #[arg(long, value_name = "DIR", default_value = "rookery-runs", env = "ROOKERY_RUNS")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "rookery-runs",
+        env = "ROOKERY_RUNS"
+    )]
     pub(crate) runs: PathBuf,
     /// Directory of templates, shared between runs [default: the user's cache directory]
     #[arg(long, value_name = "DIR", env = "ROOKERY_TEMPLATES")]
@@ -138,7 +150,12 @@ pub(crate) struct DemoLabArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Directory that holds the runs
-    #[arg(long, value_name = "DIR", default_value = "rookery-runs", env = "ROOKERY_RUNS")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "rookery-runs",
+        env = "ROOKERY_RUNS"
+    )]
     pub(crate) runs: PathBuf,
 }
 

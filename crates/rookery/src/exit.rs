@@ -71,7 +71,9 @@ impl Failure {
     /// With the word how to go on with the run in `directory`, if one was begun.
     pub(crate) fn with_resumption(mut self, directory: Option<&String>) -> Self {
         if let Some(directory) = directory {
-            self.message += &format!("\n  what has ended is kept; go on with: rookery run --resume {directory}");
+            self.message += &format!(
+                "\n  what has ended is kept; go on with: rookery run --resume {directory}"
+            );
         }
         self
     }
@@ -80,11 +82,16 @@ impl Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let code = match &error {
-            LabError::HostNotReady(_) | LabError::Guest(GuestError::HostNotReady { .. }) => Code::Host,
+            LabError::HostNotReady(_) | LabError::Guest(GuestError::HostNotReady { .. }) => {
+                Code::Host
+            }
             LabError::UnknownProfile { .. } | LabError::Setting { .. } => Code::Study,
             LabError::Guest(_) | LabError::Rehearsal { .. } => Code::Guest,
             LabError::Driver(_) | LabError::Terminals(_) => Code::Driver,
-            LabError::Store(_) | LabError::File { .. } | LabError::NoRun { .. } | LabError::Busy { .. } => Code::Store,
+            LabError::Store(_)
+            | LabError::File { .. }
+            | LabError::NoRun { .. }
+            | LabError::Busy { .. } => Code::Store,
             LabError::Internal(_) => Code::Internal,
         };
         Self::new(code, error)

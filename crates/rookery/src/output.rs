@@ -42,18 +42,25 @@ pub(crate) fn remark(text: impl Display) {
 /// Print an error.
 pub(crate) fn error(text: impl Display) {
     let text = text.to_string();
-    let prefix = if text.starts_with("error") { "" } else { "error: " };
+    let prefix = if text.starts_with("error") {
+        ""
+    } else {
+        "error: "
+    };
     remark(format!("{prefix}{}", text.trim_end()));
 }
 
 /// Print a value as indented JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<Code, Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(Code::Internal, error))?;
+    let text =
+        serde_json::to_string_pretty(value).map_err(|error| Failure::new(Code::Internal, error))?;
     result(text);
     Ok(Code::Done)
 }
 
 /// Text from elsewhere, a target or a stored run, which must not command the terminal.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }

@@ -56,7 +56,8 @@ fn bar() -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} trials  {elapsed} elapsed  {msg}");
+    let style =
+        ProgressStyle::with_template("  {bar:30} {pos}/{len} trials  {elapsed} elapsed  {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
@@ -75,7 +76,9 @@ pub(crate) fn load_bar(quiet: bool, load: Duration) -> ProgressBar {
 
 /// A listener that goes away, `head` for one, must not end the run: guests would stay behind.
 fn tell_programs(heard: &AtomicBool, event: &Event) {
-    let Ok(line) = serde_json::to_string(event) else { return };
+    let Ok(line) = serde_json::to_string(event) else {
+        return;
+    };
     if heard.load(Ordering::Relaxed)
         && let Err(error) = output::try_result(line)
     {
@@ -98,7 +101,10 @@ fn line(bar: &ProgressBar, text: String) {
 fn tell_building(bar: &ProgressBar, building: &Mutex<String>, what: &str, detail: &str) {
     bar.set_message(format!("{what}: {detail}"));
     let mut told = building.lock().unwrap_or_else(PoisonError::into_inner);
-    let doing: String = format!("{what}: {detail}").chars().filter(|c| !c.is_ascii_digit()).collect();
+    let doing: String = format!("{what}: {detail}")
+        .chars()
+        .filter(|c| !c.is_ascii_digit())
+        .collect();
     if bar.is_hidden() && *told != doing {
         output::remark(format!("  {what}: {detail}"));
         *told = doing;
@@ -132,7 +138,10 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
                 ),
             );
         }
-        Event::Template { database, seconds } if *seconds > 1.0 => line(bar, format!("  template with {database} of data: {seconds:.1} s")),
+        Event::Template { database, seconds } if *seconds > 1.0 => line(
+            bar,
+            format!("  template with {database} of data: {seconds:.1} s"),
+        ),
         Event::Template { .. } | Event::Building { .. } => {}
         Event::PoolTried {
             point,
@@ -151,20 +160,35 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
             };
             line(
                 bar,
-                format!("  calibration of point {point} ({:.0} % asked): {found}", 100.0 * target),
+                format!(
+                    "  calibration of point {point} ({:.0} % asked): {found}",
+                    100.0 * target
+                ),
             );
         }
         Event::Grown { trials } => bar.set_length(u64::from(*trials)),
-        Event::SearchEnded { search, subject, text } => line(bar, format!("  search {search}, {subject}: {text}")),
-        Event::TrialStarted { trial, point, repeat } => {
+        Event::SearchEnded {
+            search,
+            subject,
+            text,
+        } => line(bar, format!("  search {search}, {subject}: {text}")),
+        Event::TrialStarted {
+            trial,
+            point,
+            repeat,
+        } => {
             bar.set_message(format!("trial {trial}: {point}, repeat {repeat}: cloning"));
             if bar.is_hidden() {
                 line(bar, format!("  trial {trial}: {point}, repeat {repeat}"));
             }
         }
-        Event::GuestsReady { trial, guests, seconds } => {
-            bar.set_message(format!("trial {trial}: {guests} guests healthy after {seconds:.1} s"))
-        }
+        Event::GuestsReady {
+            trial,
+            guests,
+            seconds,
+        } => bar.set_message(format!(
+            "trial {trial}: {guests} guests healthy after {seconds:.1} s"
+        )),
         Event::Load {
             trial,
             phase,
@@ -207,7 +231,9 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
                 .collect();
             line(
                 bar,
-                format!("  trial {trial}: {outcome}, {orders_per_minute:.0} orders/min{qos}{reasons}"),
+                format!(
+                    "  trial {trial}: {outcome}, {orders_per_minute:.0} orders/min{qos}{reasons}"
+                ),
             );
         }
         Event::Remark { text } => line(bar, format!("  note: {text}")),

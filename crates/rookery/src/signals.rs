@@ -19,7 +19,12 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
         // In this order: the shutdown looks at the flag before the same signal sets it.
         flag::register_conditional_shutdown(signal, Code::Interrupted as i32, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::new(Code::Internal, format!("cannot listen for signals: {error}")))?;
+            .map_err(|error| {
+                Failure::new(
+                    Code::Internal,
+                    format!("cannot listen for signals: {error}"),
+                )
+            })?;
     }
     Ok(stop)
 }

@@ -47,17 +47,24 @@ vcpus = 1
 /// Run a study and return the directory of the run.
 fn run(place: &Place, name: &str, study: &str) -> String {
     let study = place.study(name, study);
-    let output = place.rookery(&["run", &study, "--quiet"]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["run", &study, "--quiet"])
+        .output()
+        .expect("rookery starts");
     assert!(went_to_its_end(&output), "{}", text(&output.stderr));
     let report = text(&output.stdout);
-    report.trim_end().trim_end_matches("/report.html").to_owned()
+    report
+        .trim_end()
+        .trim_end_matches("/report.html")
+        .to_owned()
 }
 
 /// The exit code and what was told as JSON.
 fn compare(place: &Place, args: &[&str]) -> (i32, serde_json::Value) {
     let all: Vec<&str> = ["compare", "--json"].iter().chain(args).copied().collect();
     let output = place.rookery(&all).output().expect("rookery starts");
-    let told = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
+    let told = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
     (code(&output), told)
 }
 
@@ -69,7 +76,10 @@ fn overall<'a>(told: &'a serde_json::Value, metric: &str) -> (&'a str, f64) {
         .find(|finding| finding["metric"] == metric)
         .expect("every metric is there");
     let change = finding["change"].as_f64().unwrap_or(f64::NAN);
-    (finding["verdict"]["is"].as_str().expect("a verdict"), change)
+    (
+        finding["verdict"]["is"].as_str().expect("a verdict"),
+        change,
+    )
 }
 
 /// Two studies at a time would disturb each other.
@@ -85,20 +95,32 @@ fn runs_of_one_study_do_not_differ_and_a_planted_slow_down_is_found() {
         let place = Place::new();
         let plain = study(3, "2ms", "");
         let base = run(&place, "base.toml", &plain);
-        let slow = run(&place, "slow.toml", &study(3, "2ms", "extra_cpu = \"300us\""));
+        let slow = run(
+            &place,
+            "slow.toml",
+            &study(3, "2ms", "extra_cpu = \"300us\""),
+        );
         let again = run(&place, "base.toml", &plain);
         let (same, _) = compare(&place, &[&base, &again]);
         let (there, of_slow) = compare(&place, &[&base, &slow]);
         let (back, of_back) = compare(&place, &[&slow, &base]);
-        let (orders, cpu) = (overall(&of_slow, "throughput"), overall(&of_slow, "cpu-per-order"));
+        let (orders, cpu) = (
+            overall(&of_slow, "throughput"),
+            overall(&of_slow, "cpu-per-order"),
+        );
         let voided = of_slow["new"][0]["void"].as_u64();
-        seen.push(format!("{same} {there} {back}: {orders:?} {cpu:?}, {voided:?} trials void"));
+        seen.push(format!(
+            "{same} {there} {back}: {orders:?} {cpu:?}, {voided:?} trials void"
+        ));
         // Many things disturb throughput; the CPU time of an order they hardly touch.
         let right = orders.1 < 0.0 && orders.0 != "better" && cpu.0 == "worse" && cpu.1 > 0.1;
         let inverse = overall(&of_back, "cpu-per-order").0 == "better";
         if (same, there, back) == (0, 9, 0) && right && inverse {
             let differences = of_slow["differences"].to_string();
-            assert!(differences.contains("extra_cpu"), "what was changed is told: {differences}");
+            assert!(
+                differences.contains("extra_cpu"),
+                "what was changed is told: {differences}"
+            );
             return;
         }
     }
@@ -157,7 +179,12 @@ fn on_a_simulated_host_ten_percent_are_ten_percent() {
     assert_eq!((ended, verdict), (9, "worse"), "{}", told["overall"]);
     assert!((change - 0.1).abs() < 0.03, "{change}");
     let (ended, told) = compare(&place, &[&slow, &base]);
-    assert_eq!((ended, overall(&told, "cpu-per-order").0), (0, "better"), "{}", told["overall"]);
+    assert_eq!(
+        (ended, overall(&told, "cpu-per-order").0),
+        (0, "better"),
+        "{}",
+        told["overall"]
+    );
 }
 
 #[test]
@@ -165,7 +192,10 @@ fn what_cannot_be_said_fails_only_where_that_is_asked_for() {
     let _alone = HOST.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Place::new();
     let plain = study(1, "20ms", "");
-    let (base, new) = (run(&place, "one.toml", &plain), run(&place, "one.toml", &plain));
+    let (base, new) = (
+        run(&place, "one.toml", &plain),
+        run(&place, "one.toml", &plain),
+    );
     let page = place.dir.path().join("compared.html").display().to_string();
     let output = place
         .rookery(&["compare", &base, &new, "--html", &page])
@@ -173,7 +203,10 @@ fn what_cannot_be_said_fails_only_where_that_is_asked_for() {
         .expect("rookery starts");
     let told = text(&output.stdout);
     assert_eq!(code(&output), 0, "{told}\n{}", text(&output.stderr));
-    assert!(told.contains("annot be said"), "single repeats carry no interval:\n{told}");
+    assert!(
+        told.contains("annot be said"),
+        "single repeats carry no interval:\n{told}"
+    );
     let html = std::fs::read_to_string(&page).expect("the page is there");
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("annot be said"));
     assert_eq!(compare(&place, &[&base, &new, "--strict"]).0, 9);
@@ -181,20 +214,41 @@ fn what_cannot_be_said_fails_only_where_that_is_asked_for() {
     // Other think times mean other response times.
     let other = run(&place, "other.toml", &study(1, "40ms", ""));
     let (ended, told) = compare(&place, &[&base, &other]);
-    assert_eq!((ended, told["points"].as_array().map(Vec::len)), (0, Some(0)), "{told}");
-    assert!(told["left_out"].to_string().contains("think time"), "{told}");
+    assert_eq!(
+        (ended, told["points"].as_array().map(Vec::len)),
+        (0, Some(0)),
+        "{told}"
+    );
+    assert!(
+        told["left_out"].to_string().contains("think time"),
+        "{told}"
+    );
 }
 
 #[test]
 fn runs_that_are_not_there_or_the_same_are_refused() {
     let _alone = HOST.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Place::new();
-    let output = place.rookery(&["compare", "this", "that"]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["compare", "this", "that"])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&output), 8, "{}", text(&output.stderr));
-    let base = run(&place, "one.toml", &study(1, "20ms", "").replace("[4, 6]", "4"));
-    let output = place.rookery(&["compare", &base, "latest"]).output().expect("rookery starts");
+    let base = run(
+        &place,
+        "one.toml",
+        &study(1, "20ms", "").replace("[4, 6]", "4"),
+    );
+    let output = place
+        .rookery(&["compare", &base, "latest"])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&output), 2);
-    assert!(text(&output.stderr).contains("named twice"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("named twice"),
+        "{}",
+        text(&output.stderr)
+    );
     let output = place
         .rookery(&["compare", &base, "latest", "--ignore", "much"])
         .output()

@@ -8,7 +8,10 @@ use common::{Place, code, text};
 fn ten_megabytes_have_the_published_digests() {
     let place = Place::new();
     let out = place.dir.path().join("dvdstore-10MB");
-    let output = place.rookery(&["data", "dvdstore", "--size", "10MB"]).output().expect("starts");
+    let output = place
+        .rookery(&["data", "dvdstore", "--size", "10MB"])
+        .output()
+        .expect("starts");
     let printed = text(&output.stdout);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     for digest in [
@@ -19,7 +22,10 @@ fn ten_megabytes_have_the_published_digests() {
         "e58702d638a2b7077db708a31974db3854cef22beccc24c33630a7232f4b2b47",
         "7e2d77a1ef44528cf927031d17624b1fb7e9769f3a7be1dc542bcb43f974f8e6",
     ] {
-        assert!(printed.contains(digest), "{digest} is missing in:\n{printed}");
+        assert!(
+            printed.contains(digest),
+            "{digest} is missing in:\n{printed}"
+        );
     }
     assert_eq!(
         std::fs::read_dir(&out).expect("the directory").count(),
@@ -46,7 +52,11 @@ fn files(directory: &std::path::Path) -> std::collections::BTreeMap<String, Vec<
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths
         .map(|path| {
-            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            let name = path
+                .file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
             (name, std::fs::read(&path).expect("a file"))
         })
         .collect()
@@ -69,7 +79,11 @@ fn order_entry_files_are_the_same_whatever_the_number_of_threads() {
             "--out",
             &out,
         ];
-        let output = place.rookery(&args).args(["--threads", threads]).output().expect("starts");
+        let output = place
+            .rookery(&args)
+            .args(["--threads", threads])
+            .output()
+            .expect("starts");
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
         files(&place.dir.path().join(out))
     };
@@ -77,10 +91,17 @@ fn order_entry_files_are_the_same_whatever_the_number_of_threads() {
     assert!(one == made("4"), "the bytes differ");
     let names: Vec<&str> = one.keys().map(String::as_str).collect();
     assert_eq!(names.len(), 4 + 2 * 6 + 3, "{names:?}");
-    assert!(names.contains(&"order_line-2.copy") && names.contains(&"load.sql"), "{names:?}");
+    assert!(
+        names.contains(&"order_line-2.copy") && names.contains(&"load.sql"),
+        "{names:?}"
+    );
     let lines = |name: &str| one[name].iter().filter(|&&byte| byte == b'\n').count();
     assert_eq!(
-        (lines("customer-1.copy"), lines("district.copy"), lines("warehouse.copy")),
+        (
+            lines("customer-1.copy"),
+            lines("district.copy"),
+            lines("warehouse.copy")
+        ),
         (3000, 20, 2)
     );
     let load = text(&one["load.sql"]);
@@ -104,7 +125,10 @@ fn order_entry_says_in_json_what_it_wrote() {
     let output = place.rookery(&args).output().expect("starts");
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((report["files"].as_u64(), report["warehouses"].as_u64()), (Some(10), Some(1)));
+    assert_eq!(
+        (report["files"].as_u64(), report["warehouses"].as_u64()),
+        (Some(10), Some(1))
+    );
     let data = files(&place.dir.path().join("oe"));
     let bytes: usize = data
         .iter()
@@ -119,7 +143,11 @@ fn order_entry_says_in_json_what_it_wrote() {
     // Nothing is overwritten unasked.
     let again = place.rookery(&args).output().expect("starts");
     assert_eq!(code(&again), 8);
-    assert!(text(&again.stderr).contains("--overwrite"), "{}", text(&again.stderr));
+    assert!(
+        text(&again.stderr).contains("--overwrite"),
+        "{}",
+        text(&again.stderr)
+    );
 }
 
 #[test]
@@ -135,7 +163,11 @@ fn order_entry_refuses_a_database_that_cannot_be() {
             .output()
             .expect("starts");
         assert_eq!(code(&output), 2, "{option}");
-        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(said),
+            "{}",
+            text(&output.stderr)
+        );
         assert!(!place.dir.path().join("x").exists());
     }
 }

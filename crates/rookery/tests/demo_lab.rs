@@ -9,13 +9,25 @@ use common::{Place, code, text};
 #[test]
 fn the_demonstration_ends_with_a_report_that_says_what_it_is() {
     let place = Place::new();
-    let output = place.rookery(&["demo-lab"]).env_remove("HOME").output().expect("rookery starts");
+    let output = place
+        .rookery(&["demo-lab"])
+        .env_remove("HOME")
+        .output()
+        .expect("rookery starts");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(code(&output), 0, "{err}");
     assert!(err.contains("simulated: no guest runs"), "{err}");
-    assert!(out.contains("simulated: no guest ran and nothing was measured"), "{out}");
+    assert!(
+        out.contains("simulated: no guest ran and nothing was measured"),
+        "{out}"
+    );
     assert!(out.contains("Consolidation efficiency"), "{out}");
-    let report = PathBuf::from(out.lines().last().and_then(|line| line.strip_prefix("report: ")).expect("a path"));
+    let report = PathBuf::from(
+        out.lines()
+            .last()
+            .and_then(|line| line.strip_prefix("report: "))
+            .expect("a path"),
+    );
     let html = fs::read_to_string(report).expect("the report");
     assert!(
         html.contains("simulated, 9 CPUs") && html.contains("every number was computed"),
@@ -27,7 +39,10 @@ fn the_demonstration_ends_with_a_report_that_says_what_it_is() {
         trials.len() >= 33 && trials.iter().all(|trial| trial["status"] == "done"),
         "{trials:?}"
     );
-    let again = place.rookery(&["report", "latest"]).output().expect("rookery starts");
+    let again = place
+        .rookery(&["report", "latest"])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&again), 0, "{}", text(&again.stderr));
 }
 
@@ -42,7 +57,10 @@ fn the_study_is_handed_out_once() {
     };
     let first = hand_out();
     assert_eq!(code(&first), 0, "{}", text(&first.stderr));
-    let checked = place.rookery(&["check", "mine.toml"]).output().expect("rookery starts");
+    let checked = place
+        .rookery(&["check", "mine.toml"])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&checked), 0, "{}", text(&checked.stderr));
     let second = hand_out();
     assert!(
@@ -50,7 +68,10 @@ fn the_study_is_handed_out_once() {
         "{}",
         text(&second.stderr)
     );
-    let printed = place.rookery(&["demo-lab", "--study", "-"]).output().expect("rookery starts");
+    let printed = place
+        .rookery(&["demo-lab", "--study", "-"])
+        .output()
+        .expect("rookery starts");
     let written = fs::read_to_string(place.dir.path().join("mine.toml")).expect("written");
     assert_eq!(text(&printed.stdout).trim_end(), written.trim_end());
 }

@@ -58,11 +58,27 @@ fn app(place: &Place, pages: &str) -> (App, u16) {
 
 fn drive(place: &Place, port: u16, extra: &[&str]) -> serde_json::Value {
     let target = format!("http://127.0.0.1:{port}/ds2");
-    let mut args = vec!["drive", "dvdstore", "--target", &target, "--size", "1MB", "--users", "4", "--json"];
-    args.extend(["--think-time", "5ms", "--ramp-up", "100ms", "--settle", "200ms", "--steady", "1s"]);
+    let mut args = vec![
+        "drive", "dvdstore", "--target", &target, "--size", "1MB", "--users", "4", "--json",
+    ];
+    args.extend([
+        "--think-time",
+        "5ms",
+        "--ramp-up",
+        "100ms",
+        "--settle",
+        "200ms",
+        "--steady",
+        "1s",
+    ]);
     args.extend(extra);
     let output = place.rookery(&args).output().expect("rookery starts");
-    assert!(went_to_its_end(&output), "{}\n{}", text(&output.stdout), text(&output.stderr));
+    assert!(
+        went_to_its_end(&output),
+        "{}\n{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).expect("the measurement is JSON")
 }
 
@@ -73,20 +89,29 @@ fn our_users_drive_our_pages_both_ways() {
         let (_app, port) = app(&place, pages);
         let measurement = drive(&place, port, &[]);
         let shop = &measurement["guests"][0]["shop"];
-        assert!(shop["n_overall"].as_u64().is_some_and(|orders| orders > 10), "{shop}");
+        assert!(
+            shop["n_overall"].as_u64().is_some_and(|orders| orders > 10),
+            "{shop}"
+        );
         assert_eq!(
             measurement["guests"][0]["errors"].as_array().map(Vec::len),
             Some(0),
             "{measurement}"
         );
-        for operation in measurement["guests"][0]["operations"].as_array().expect("operations") {
+        for operation in measurement["guests"][0]["operations"]
+            .as_array()
+            .expect("operations")
+        {
             let of = |name: &str| operation["service_us"][name].as_f64();
             // A mean lies above the fastest hundredth of its values, and no percentile above the largest.
             assert!(
                 of("p50") <= of("p95") && of("p95") <= of("p99") && of("p99") <= of("max"),
                 "{operation}"
             );
-            assert!(of("count") < Some(10.0) || of("p99") >= of("mean"), "{operation}");
+            assert!(
+                of("count") < Some(10.0) || of("p99") >= of("mean"),
+                "{operation}"
+            );
         }
     }
 }
@@ -114,7 +139,9 @@ fn a_target_that_never_answers_is_no_success() {
     std::thread::spawn(move || {
         for stream in listener.incoming().take(1000) {
             // The client may be gone already.
-            let _ = stream.and_then(|mut stream| std::io::Write::write_all(&mut stream, b"\x1b[31m garbage\r\n\r\n"));
+            let _ = stream.and_then(|mut stream| {
+                std::io::Write::write_all(&mut stream, b"\x1b[31m garbage\r\n\r\n")
+            });
         }
     });
     let target = format!("http://127.0.0.1:{port}/ds2");
@@ -135,7 +162,10 @@ fn a_target_that_never_answers_is_no_success() {
     let output = place.rookery(&args).output().expect("rookery starts");
     assert_eq!(code(&output), 5, "{}", text(&output.stderr));
     let said = text(&output.stdout) + &text(&output.stderr);
-    assert!(said.contains("answered nothing") && said.contains("mend"), "{said}");
+    assert!(
+        said.contains("answered nothing") && said.contains("mend"),
+        "{said}"
+    );
     assert!(!said.contains('\u{1b}'), "{said:?}");
 }
 
@@ -156,16 +186,28 @@ fn recording_store() -> (u16, Arc<Mutex<Vec<String>>>) {
 
 /// Answer the requests of one connection until it closes.
 fn serve(mut stream: TcpStream, asked: &Mutex<Vec<String>>) {
-    let Ok(reader) = stream.try_clone() else { return };
+    let Ok(reader) = stream.try_clone() else {
+        return;
+    };
     for line in BufReader::new(reader).lines().map_while(Result::ok) {
-        let Some(path) = line.strip_prefix("GET ") else { continue };
+        let Some(path) = line.strip_prefix("GET ") else {
+            continue;
+        };
         let body = match path {
-            path if path.contains("dspurchase") => "<H2>Order Completed Successfully --- ORDER NUMBER:  7</H2>",
+            path if path.contains("dspurchase") => {
+                "<H2>Order Completed Successfully --- ORDER NUMBER:  7</H2>"
+            }
             path if path.contains("dsbrowse") => "<H2>No DVDs Found</H2>",
             _ => "<INPUT TYPE=HIDDEN NAME=customerid VALUE=7>",
         };
-        asked.lock().expect("no thread panics").push(path.to_owned());
-        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        asked
+            .lock()
+            .expect("no thread panics")
+            .push(path.to_owned());
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
         if stream.write_all(answer.as_bytes()).is_err() {
             return;
         }
@@ -176,7 +218,11 @@ fn serve(mut stream: TcpStream, asked: &Mutex<Vec<String>>) {
 fn searched(asked: &Mutex<Vec<String>>) -> BTreeSet<String> {
     let asked = asked.lock().expect("no thread panics");
     let fields = asked.iter().flat_map(|path| path.split(['&', '?', ' ']));
-    let values = fields.filter_map(|field| field.strip_prefix("browse_title=").or_else(|| field.strip_prefix("browse_actor=")));
+    let values = fields.filter_map(|field| {
+        field
+            .strip_prefix("browse_title=")
+            .or_else(|| field.strip_prefix("browse_actor="))
+    });
     values
         .flat_map(|value| value.split("%20"))
         .filter(|word| !word.is_empty())
@@ -184,7 +230,16 @@ fn searched(asked: &Mutex<Vec<String>>) -> BTreeSet<String> {
         .collect()
 }
 
-const SHORT: [&str; 8] = ["--ramp-up", "0s", "--warm-up", "0s", "--run-time", "1s", "--think-time", "2ms"];
+const SHORT: [&str; 8] = [
+    "--ramp-up",
+    "0s",
+    "--warm-up",
+    "0s",
+    "--run-time",
+    "1s",
+    "--think-time",
+    "2ms",
+];
 
 #[test]
 fn words_of_another_store_are_learned_from_its_product_file() {
@@ -204,15 +259,29 @@ fn words_of_another_store_are_learned_from_its_product_file() {
     });
     fs::write(&catalogue, rows.collect::<String>()).expect("written");
     let (port, asked) = recording_store();
-    let (target, file) = (format!("http://127.0.0.1:{port}/ds2"), catalogue.display().to_string());
-    let mut args = vec!["drive", "dvdstore", "--target", &target, "--users", "4", "--learn-words", &file];
+    let (target, file) = (
+        format!("http://127.0.0.1:{port}/ds2"),
+        catalogue.display().to_string(),
+    );
+    let mut args = vec![
+        "drive",
+        "dvdstore",
+        "--target",
+        &target,
+        "--users",
+        "4",
+        "--learn-words",
+        &file,
+    ];
     args.extend(SHORT);
     let output = place.rookery(&args).output().expect("rookery starts");
     assert!(went_to_its_end(&output), "{}", text(&output.stderr));
     let words = searched(&asked);
     assert!(words.len() > 100, "{} words", words.len());
     assert!(
-        words.iter().all(|word| word.len() == 4 && word.starts_with(['T', 'F', 'L'])),
+        words
+            .iter()
+            .all(|word| word.len() == 4 && word.starts_with(['T', 'F', 'L'])),
         "{words:?}"
     );
 
@@ -231,14 +300,31 @@ fn words_are_learned_from_the_pages_themselves() {
     let place = Place::new();
     let (_app, port) = app(&place, "corrected");
     let target = format!("http://127.0.0.1:{port}/ds2");
-    let mut args = vec!["drive", "dvdstore", "--target", &target, "--size", "1MB", "--learn-from-pages"];
+    let mut args = vec![
+        "drive",
+        "dvdstore",
+        "--target",
+        &target,
+        "--size",
+        "1MB",
+        "--learn-from-pages",
+    ];
     args.extend(SHORT);
     let output = place.rookery(&args).output().expect("rookery starts");
     assert!(went_to_its_end(&output), "{}", text(&output.stderr));
     let said = text(&output.stderr);
-    let shown: Vec<usize> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    assert!(said.contains("searches showed") && shown.len() == 4, "{said}");
-    assert!(shown[0] <= 400 && shown[1] > 900 && shown[2] > 180 && shown[3] > 180, "{said}");
+    let shown: Vec<usize> = said
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    assert!(
+        said.contains("searches showed") && shown.len() == 4,
+        "{said}"
+    );
+    assert!(
+        shown[0] <= 400 && shown[1] > 900 && shown[2] > 180 && shown[3] > 180,
+        "{said}"
+    );
 
     // A store that finds nothing teaches nothing.
     let (port, asked) = recording_store();
@@ -251,7 +337,11 @@ fn words_are_learned_from_the_pages_themselves() {
         said.contains("16 searches showed 0 title words") && said.contains("--learn-words"),
         "{said}"
     );
-    assert_eq!(asked.lock().expect("no thread panics").len(), 16, "no load follows");
+    assert_eq!(
+        asked.lock().expect("no thread panics").len(),
+        16,
+        "no load follows"
+    );
 }
 
 #[test]
@@ -299,17 +389,30 @@ fn the_original_format_prints_the_original_lines() {
         "{printed}"
     );
     let number = |line: &str, name: &str| {
-        let at = line.find(&format!(" {name}=")).unwrap_or_else(|| panic!("{name} in {line}"));
-        let value = line[at + name.len() + 2..].split_whitespace().next().unwrap_or_default();
-        value.parse::<u64>().unwrap_or_else(|_| panic!("{name} in {line}"))
+        let at = line
+            .find(&format!(" {name}="))
+            .unwrap_or_else(|| panic!("{name} in {line}"));
+        let value = line[at + name.len() + 2..]
+            .split_whitespace()
+            .next()
+            .unwrap_or_default();
+        value
+            .parse::<u64>()
+            .unwrap_or_else(|_| panic!("{name} in {line}"))
     };
     let lines: Vec<&str> = printed.lines().collect();
     for (all, each) in [(lines[1], &lines[3..5]), (lines[5], &lines[6..8])] {
         let parts: u64 = each.iter().map(|line| number(line, "n_overall")).sum();
         assert_eq!(number(all, "n_overall"), parts, "{printed}");
     }
-    assert!(number(lines[5], "n_overall") > number(lines[1], "n_overall"), "{printed}");
-    assert_eq!(number(lines[5], "n_overall"), number(lines[5], "n_purchase_overall"));
+    assert!(
+        number(lines[5], "n_overall") > number(lines[1], "n_overall"),
+        "{printed}"
+    );
+    assert_eq!(
+        number(lines[5], "n_overall"),
+        number(lines[5], "n_purchase_overall")
+    );
     let said = text(&output.stderr);
     assert!(
         said.contains("linux_perf_host has no meaning here") && !said.contains("secret"),
@@ -346,27 +449,49 @@ fn visitors_may_arrive_on_a_schedule() {
         "1s",
     ];
     let told = |extra: &[&str]| {
-        let output = place.rookery(&[&base, extra].concat()).output().expect("rookery starts");
-        (went_to_its_end(&output), text(&output.stdout), text(&output.stderr))
+        let output = place
+            .rookery(&[&base, extra].concat())
+            .output()
+            .expect("rookery starts");
+        (
+            went_to_its_end(&output),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
     };
     let (well, out, _) = told(&["--open", "40", "--arrivals", "uniform", "--json"]);
-    let measurement: serde_json::Value = serde_json::from_str(&out).expect("the measurement is JSON");
+    let measurement: serde_json::Value =
+        serde_json::from_str(&out).expect("the measurement is JSON");
     assert!(well, "{out}");
     let arrivals = &measurement["driver"]["arrivals"];
     assert_eq!(
-        (&measurement["mode"], &arrivals["drawn"], &arrivals["dropped"]),
+        (
+            &measurement["mode"],
+            &arrivals["drawn"],
+            &arrivals["dropped"]
+        ),
         (&"open".into(), &40.into(), &0.into())
     );
-    assert_eq!((&arrivals["spacing"], &arrivals["precision"]), (&"uniform".into(), &"exact".into()));
+    assert_eq!(
+        (&arrivals["spacing"], &arrivals["precision"]),
+        (&"uniform".into(), &"exact".into())
+    );
     let (well, out, _) = told(&["--open", "20..60", "--acts", "2", "--precision", "batched"]);
     assert!(
-        well && out.contains("(partly open load, ") && out.contains("(batched), 0 dropped; lateness p50 "),
+        well && out.contains("(partly open load, ")
+            && out.contains("(batched), 0 dropped; lateness p50 "),
         "{out}"
     );
     let (_, _, err) = told(&["--open", "soon"]);
-    assert!(err.contains("--open soon is no rate") && err.contains("mend: "), "{err}");
+    assert!(
+        err.contains("--open soon is no rate") && err.contains("mend: "),
+        "{err}"
+    );
     let (_, _, err) = told(&["--open", "10", "--go-on", "1.5"]);
-    assert!(err.contains("cannot go on with the probability 1.5"), "{err}");
+    assert!(
+        err.contains("cannot go on with the probability 1.5"),
+        "{err}"
+    );
 }
 
 #[test]

@@ -70,7 +70,10 @@ fn shows(study: &str, factors: &[&str], planted: impl Fn(&[Told]) -> bool) {
     let study = place.study("planted.toml", study);
     let mut seen = Vec::new();
     for _ in 0..3 {
-        let output = place.rookery(&["run", &study]).output().expect("rookery starts");
+        let output = place
+            .rookery(&["run", &study])
+            .output()
+            .expect("rookery starts");
         let told = text(&output.stdout);
         eprintln!("{told}\n{}", text(&output.stderr));
         let effects: Vec<Told> = factors.iter().map(|factor| effect(&told, factor)).collect();
@@ -86,7 +89,11 @@ fn shows(study: &str, factors: &[&str], planted: impl Fn(&[Told]) -> bool) {
 fn effect(told: &str, factor: &str) -> Told {
     let row = told.lines().find(|line| line.starts_with(factor));
     let row = row.unwrap_or_else(|| panic!("{factor} has no effect in what was told"));
-    let columns: Vec<&str> = row.split("  ").map(str::trim).filter(|column| !column.is_empty()).collect();
+    let columns: Vec<&str> = row
+        .split("  ")
+        .map(str::trim)
+        .filter(|column| !column.is_empty())
+        .collect();
     // Where every trial was void there is no number.
     read(columns[3], columns[4]).unwrap_or(Told {
         value: f64::NAN,
@@ -122,12 +129,20 @@ fn too_few_workers_and_a_placebo_are_told_apart() {
         return;
     }
     let _alone = HOST.lock().unwrap_or_else(PoisonError::into_inner);
-    let settings = "\"apache.MaxRequestWorkers\" = [2, 64]\n\"mariadb.max_connect_errors\" = [100, 200]";
+    let settings =
+        "\"apache.MaxRequestWorkers\" = [2, 64]\n\"mariadb.max_connect_errors\" = [100, 200]";
     let factors = ["apache.MaxRequestWorkers", "mariadb.max_connect_errors"];
-    shows(&study("1MB per guest", 24, "100ms", 3, settings), &factors, |told| {
-        let (workers, placebo) = (&told[0], &told[1]);
-        workers.is_better() && placebo.value.abs() < workers.value / 4.0 && placebo.verdict != "better" && placebo.verdict != "worse"
-    });
+    shows(
+        &study("1MB per guest", 24, "100ms", 3, settings),
+        &factors,
+        |told| {
+            let (workers, placebo) = (&told[0], &told[1]);
+            workers.is_better()
+                && placebo.value.abs() < workers.value / 4.0
+                && placebo.verdict != "better"
+                && placebo.verdict != "worse"
+        },
+    );
 }
 
 #[test]
@@ -138,7 +153,9 @@ fn a_buffer_pool_smaller_than_the_database_is_found() {
     let _alone = HOST.lock().unwrap_or_else(PoisonError::into_inner);
     let settings = "\"mariadb.innodb_buffer_pool_size\" = [\"8MiB\", \"256MiB\"]";
     let factors = ["mariadb.innodb_buffer_pool_size"];
-    shows(&study("100MB per guest", 6, "0s", 5, settings), &factors, |told| {
-        told[0].is_better()
-    });
+    shows(
+        &study("100MB per guest", 6, "0s", 5, settings),
+        &factors,
+        |told| told[0].is_better(),
+    );
 }

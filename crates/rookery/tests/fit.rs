@@ -79,15 +79,27 @@ fn what_the_data_cannot_carry_is_refused_with_the_reason() {
     let (code, out, _) = fit(&place, "users,rate\n10,100\n", &[]);
     assert_eq!(code, 0);
     contains(&out, &["No law", "F1", "1 distinct load;"]);
-    assert!(!out.contains("sigma"), "no parameters of a refused law:\n{out}");
-    let (_, out, _) = fit(&place, "users,rate\n1,10\n2,20.1\n4,39.9\n8,80.2\n16,159.9\n32,320.3\n", &[]);
+    assert!(
+        !out.contains("sigma"),
+        "no parameters of a refused law:\n{out}"
+    );
+    let (_, out, _) = fit(
+        &place,
+        "users,rate\n1,10\n2,20.1\n4,39.9\n8,80.2\n16,159.9\n32,320.3\n",
+        &[],
+    );
     contains(&out, &["Chosen: linear", "F4", "no limit can be named"]);
-    let (_, out, _) = fit(&place, "users,rate\n1,10\n2,24\n4,60\n8,110\n16,190\n32,300\n", &[]);
+    let (_, out, _) = fit(
+        &place,
+        "users,rate\n1,10\n2,24\n4,60\n8,110\n16,190\n32,300\n",
+        &[],
+    );
     contains(&out, &["F8", "cache"]);
 }
 
 /// SPEC SDM91; see the tests of the models for its source.
-const SDM91: &str = "load,throughput\n1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1828.9\n144,1775.0\n216,1702.2\n";
+const SDM91: &str =
+    "load,throughput\n1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1828.9\n144,1775.0\n216,1702.2\n";
 
 #[test]
 fn published_parameters_are_printed_by_every_method() {
@@ -118,10 +130,17 @@ fn published_parameters_are_printed_by_every_method() {
 fn files_of_many_hands_give_the_same_answer() {
     let place = Place::new();
     let (_, plain, _) = fit(&place, PEAKED, &[]);
-    let rows: Vec<Vec<&str>> = PEAKED.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let rows: Vec<Vec<&str>> = PEAKED
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').collect())
+        .collect();
     let written = |row: &dyn Fn(&str, &str) -> String, head: &str, end: &str| {
         let rows = rows.iter().rev().map(|cells| row(cells[0], cells[2]));
-        std::iter::once(head.to_owned()).chain(rows).collect::<Vec<_>>().join(end)
+        std::iter::once(head.to_owned())
+            .chain(rows)
+            .collect::<Vec<_>>()
+            .join(end)
     };
     let thousands = |x: &str, mark: char| match x.len() {
         4.. => format!("{}{mark}{}", &x[..x.len() - 3], &x[x.len() - 3..]),
@@ -140,7 +159,11 @@ fn files_of_many_hands_give_the_same_answer() {
             "\n\n",
         ),
         written(&|n, x| format!("  {n}   {x}e0"), "# users rate", "\n"),
-        written(&|n, x| format!("{n}|{},00", thousands(x, '.')), "users|rate", "\r"),
+        written(
+            &|n, x| format!("{n}|{},00", thousands(x, '.')),
+            "users|rate",
+            "\r",
+        ),
     ];
     for file in files {
         let (code, out, err) = fit(&place, &file, &[]);
@@ -163,7 +186,10 @@ fn files_of_many_hands_give_the_same_answer() {
 #[test]
 fn runs_that_do_not_count_are_left_out_and_told() {
     let place = Place::new();
-    let marked = PEAKED.replace(",rate", ",rate,void").replace("1012\n", "1012,ok\n") + "64,b,900,driver bound\n";
+    let marked = PEAKED
+        .replace(",rate", ",rate,void")
+        .replace("1012\n", "1012,ok\n")
+        + "64,b,900,driver bound\n";
     let (code, out, err) = fit(&place, &marked, &["--exclude", "void"]);
     assert_eq!(code, 0, "{err}");
     contains(
@@ -197,14 +223,42 @@ fn the_figure_is_one_page_that_needs_nothing_else() {
 fn errors_name_place_and_mend() {
     let place = Place::new();
     let cases: [(&str, &[&str], &str); 8] = [
-        ("users;rate\n1;1,012\n2;1,934\n", &[], "runs.csv:2: `1,012` may be 1012 or 1.012"),
-        ("users,rate\n1,\"2\n", &[], "runs.csv:2: a quote is opened and never closed"),
-        ("users,rate\n1,2\n2,fast\n", &[], "runs.csv:3: `fast` in column `rate` is no number"),
+        (
+            "users;rate\n1;1,012\n2;1,934\n",
+            &[],
+            "runs.csv:2: `1,012` may be 1012 or 1.012",
+        ),
+        (
+            "users,rate\n1,\"2\n",
+            &[],
+            "runs.csv:2: a quote is opened and never closed",
+        ),
+        (
+            "users,rate\n1,2\n2,fast\n",
+            &[],
+            "runs.csv:3: `fast` in column `rate` is no number",
+        ),
         ("user,rate\n1,2\n", &[], "there is no column `users`"),
-        ("users,rate\n1,-2\n", &[], "runs.csv:2: -2 in column `rate` is not above 0"),
-        ("users,rate\n2,2\n4,4\n", &["--two-parameter"], "needs runs at load 1"),
-        (PEAKED, &["--weights", "variance"], "three runs at every load"),
-        (PEAKED, &["--html", "no/such/dir.html"], "cannot write no/such/dir.html"),
+        (
+            "users,rate\n1,-2\n",
+            &[],
+            "runs.csv:2: -2 in column `rate` is not above 0",
+        ),
+        (
+            "users,rate\n2,2\n4,4\n",
+            &["--two-parameter"],
+            "needs runs at load 1",
+        ),
+        (
+            PEAKED,
+            &["--weights", "variance"],
+            "three runs at every load",
+        ),
+        (
+            PEAKED,
+            &["--html", "no/such/dir.html"],
+            "cannot write no/such/dir.html",
+        ),
     ];
     for (csv, more, expected) in cases {
         let (code, _, err) = fit(&place, csv, more);

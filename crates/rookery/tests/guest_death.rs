@@ -20,9 +20,11 @@ fn guest_processes(child: &Child) -> Vec<u32> {
             let pid: u32 = entry.file_name().to_string_lossy().parse().ok()?;
             let environ = fs::read(entry.path().join("environ")).ok()?;
             let command = fs::read(entry.path().join("cmdline")).ok()?;
-            let labelled = run
-                .as_ref()
-                .is_some_and(|run| environ.split(|b| *b == 0).any(|v| v == format!("ROOKERY_RUN={run}").as_bytes()));
+            let labelled = run.as_ref().is_some_and(|run| {
+                environ
+                    .split(|b| *b == 0)
+                    .any(|v| v == format!("ROOKERY_RUN={run}").as_bytes())
+            });
             (labelled && text(&command).contains("dvdstore")).then_some(pid)
         })
         .collect()
@@ -46,7 +48,8 @@ fn killed_in_its_trial(kind: &str) {
     let study = tiny_study(kind, "1", "")
         .replace("guests = [1, 2]", "guests = 1")
         .replace("repeats = 1", "repeats = 2");
-    let (mut child, events) = place.under_load(&study.replace("steady = \"1s\"", "steady = \"4s\""));
+    let (mut child, events) =
+        place.under_load(&study.replace("steady = \"1s\"", "steady = \"4s\""));
     let victim = *guest_processes(&child).first().expect("a guest under load");
     assert!(
         Command::new("kill")
@@ -62,11 +65,18 @@ fn killed_in_its_trial(kind: &str) {
     assert_eq!(trials.len(), 2, "{told:?}");
     assert_eq!(trials[0]["status"], "failed", "{told:?}");
     assert!(measured(&trials[1]), "the run goes on: {told:?}");
-    assert!(run["reasons"].to_string().contains("died under load"), "{}", run["reasons"]);
+    assert!(
+        run["reasons"].to_string().contains("died under load"),
+        "{}",
+        run["reasons"]
+    );
     let audit = &run["audits"][0];
     assert_eq!(audit["killed"], 1, "{audit}");
     let number = |key: &str| audit[key].as_u64().expect(key);
-    assert!(number("orders_acknowledged") > 0, "it died under load: {audit}");
+    assert!(
+        number("orders_acknowledged") > 0,
+        "it died under load: {audit}"
+    );
     assert!(
         number("orders_in_database") >= number("orders_acknowledged"),
         "no acknowledged order is lost: {audit}"

@@ -19,9 +19,17 @@ use common::{Place, code, root_tests, text, tiny_study, went_to_its_end};
 const HARMLESS: &[(&str, &str, &str)] = &[
     ("vm.swappiness", "/proc/sys/vm/swappiness", "57"),
     ("vm.dirty_ratio", "/proc/sys/vm/dirty_ratio", "23"),
-    ("vm.dirty_background_ratio", "/proc/sys/vm/dirty_background_ratio", "11"),
+    (
+        "vm.dirty_background_ratio",
+        "/proc/sys/vm/dirty_background_ratio",
+        "11",
+    ),
     ("net.core.somaxconn", "/proc/sys/net/core/somaxconn", "4097"),
-    ("kernel.sem", "/proc/sys/kernel/sem", "32001 1024000001 501 32000"),
+    (
+        "kernel.sem",
+        "/proc/sys/kernel/sem",
+        "32001 1024000001 501 32000",
+    ),
 ];
 const JOURNAL: &str = "/run/rookery/host-settings.json";
 
@@ -64,10 +72,18 @@ impl Drop for Machine {
 
 /// Text of the harmless settings' files, and of those that the kernel changes along with them.
 fn settings() -> BTreeMap<&'static str, String> {
-    let coupled = ["/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_background_bytes"];
+    let coupled = [
+        "/proc/sys/vm/dirty_bytes",
+        "/proc/sys/vm/dirty_background_bytes",
+    ];
     let paths = HARMLESS.iter().map(|(_, path, _)| *path).chain(coupled);
     paths
-        .map(|path| (path, fs::read_to_string(path).expect("a setting of every kernel")))
+        .map(|path| {
+            (
+                path,
+                fs::read_to_string(path).expect("a setting of every kernel"),
+            )
+        })
         .collect()
 }
 
@@ -82,7 +98,10 @@ fn profile(place: &Place) -> String {
     let settings = HARMLESS
         .iter()
         .map(|(knob, _, value)| format!("[[setting]]\nknob = \"{knob}\"\nvalue = \"{value}\"\nreason = \"a test\"\nsource = \"a test\"\n"));
-    let text = format!("name = \"harmless\"\ntitle = \"For a test\"\n{}", settings.collect::<String>());
+    let text = format!(
+        "name = \"harmless\"\ntitle = \"For a test\"\n{}",
+        settings.collect::<String>()
+    );
     place.study("harmless.toml", &text)
 }
 
@@ -104,7 +123,10 @@ fn await_change() {
 }
 
 fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .expect("kill");
     assert!(sent.success());
 }
 
@@ -125,15 +147,27 @@ fn a_profile_stays_until_it_is_reverted() {
     let applied = said(&place, &["host", "apply", "--profile", &profile], 0);
     assert!(is_changed(), "{applied}");
     assert!(
-        applied.contains(&format!("{} set, 0 as wanted already, 0 not changed", HARMLESS.len())),
+        applied.contains(&format!(
+            "{} set, 0 as wanted already, 0 not changed",
+            HARMLESS.len()
+        )),
         "{applied}"
     );
     assert!(said(&place, &["host"], 0).contains("profile harmless is applied"));
-    assert!(said(&place, &["host", "apply", "--profile", &profile], 4).contains("`rookery host revert` first"));
+    assert!(
+        said(&place, &["host", "apply", "--profile", &profile], 4)
+            .contains("`rookery host revert` first")
+    );
     said(&place, &["clean"], 0);
-    assert!(is_changed(), "clean leaves alone what was applied on purpose");
+    assert!(
+        is_changed(),
+        "clean leaves alone what was applied on purpose"
+    );
     let reverted = said(&place, &["host", "revert"], 0);
-    assert!(reverted.contains("restored   vm.swappiness: 57 -> "), "{reverted}");
+    assert!(
+        reverted.contains("restored   vm.swappiness: 57 -> "),
+        "{reverted}"
+    );
     machine.assert_as_before("after revert");
     assert!(said(&place, &["host", "revert"], 0).contains("nothing to revert"));
 }
@@ -165,7 +199,10 @@ fn after_kill_9_clean_puts_everything_back() {
     child.wait().expect("reaped");
     assert!(is_changed(), "nobody has put them back yet");
     let cleaned = said(&place, &["clean"], 0);
-    assert!(cleaned.contains("host setting vm.swappiness: "), "{cleaned}");
+    assert!(
+        cleaned.contains("host setting vm.swappiness: "),
+        "{cleaned}"
+    );
     machine.assert_as_before("after clean");
 
     // At any moment: while it starts, journals, writes, holds.
@@ -181,8 +218,12 @@ fn after_kill_9_clean_puts_everything_back() {
 
 /// Text of a disk's queue: the scheduler, what it resets, and its own tunables.
 fn queue(disk: &Path) -> BTreeMap<String, String> {
-    let files = ["scheduler", "nr_requests", "wbt_lat_usec", "read_ahead_kb"].map(|name| disk.join("queue").join(name));
-    let tunables = fs::read_dir(disk.join("queue/iosched")).into_iter().flatten().flatten();
+    let files = ["scheduler", "nr_requests", "wbt_lat_usec", "read_ahead_kb"]
+        .map(|name| disk.join("queue").join(name));
+    let tunables = fs::read_dir(disk.join("queue/iosched"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let all = files.into_iter().chain(tunables.map(|entry| entry.path()));
     all.filter_map(|path| Some((path.display().to_string(), fs::read_to_string(&path).ok()?)))
         .collect()
@@ -190,12 +231,21 @@ fn queue(disk: &Path) -> BTreeMap<String, String> {
 
 /// A loop device that nobody uses and that offers both schedulers; none on machines without the loop module.
 fn idle_disk() -> Option<std::path::PathBuf> {
-    let disks = fs::read_dir("/sys/block").expect("sysfs").flatten().map(|entry| entry.path());
-    let offered = |disk: &Path| fs::read_to_string(disk.join("queue/scheduler")).unwrap_or_default();
+    let disks = fs::read_dir("/sys/block")
+        .expect("sysfs")
+        .flatten()
+        .map(|entry| entry.path());
+    let offered =
+        |disk: &Path| fs::read_to_string(disk.join("queue/scheduler")).unwrap_or_default();
     let mut idle = disks.filter(|disk| {
-        let is_loop = disk.file_name().is_some_and(|name| name.to_string_lossy().starts_with("loop"));
+        let is_loop = disk
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("loop"));
         let unused = fs::read_to_string(disk.join("size")).is_ok_and(|size| size.trim() == "0");
-        is_loop && unused && offered(disk).contains("mq-deadline") && offered(disk).contains("kyber")
+        is_loop
+            && unused
+            && offered(disk).contains("mq-deadline")
+            && offered(disk).contains("kyber")
     });
     idle.next()
 }
@@ -206,11 +256,15 @@ fn a_scheduler_comes_back_with_all_that_it_resets() {
         return;
     }
     let Some(disk) = idle_disk() else {
-        eprintln!("NOT TESTED: this machine has no idle loop device with the schedulers mq-deadline and kyber");
+        eprintln!(
+            "NOT TESTED: this machine has no idle loop device with the schedulers mq-deadline and kyber"
+        );
         return;
     };
     let (place, machine) = (Place::new(), Machine::new());
-    let set = |file: &str, value: &str| fs::write(disk.join("queue").join(file), value).expect("root may set it");
+    let set = |file: &str, value: &str| {
+        fs::write(disk.join("queue").join(file), value).expect("root may set it")
+    };
     let found = queue(&disk);
     let scheduler = found[&disk.join("queue/scheduler").display().to_string()].clone();
     let first = scheduler
@@ -223,16 +277,25 @@ fn a_scheduler_comes_back_with_all_that_it_resets() {
     set("nr_requests", "99");
     let before = queue(&disk);
 
-    let name = disk.file_name().expect("named").to_string_lossy().into_owned();
+    let name = disk
+        .file_name()
+        .expect("named")
+        .to_string_lossy()
+        .into_owned();
     let setting = |knob: &str, value: &str| {
-        format!("[[setting]]\nknob = \"{knob}\"\nvalue = \"{value}\"\ndevices = [\"{name}\"]\nreason = \"r\"\nsource = \"s\"\n")
+        format!(
+            "[[setting]]\nknob = \"{knob}\"\nvalue = \"{value}\"\ndevices = [\"{name}\"]\nreason = \"r\"\nsource = \"s\"\n"
+        )
     };
     let settings = [
         setting("block.scheduler", "kyber"),
         setting("block.nr_requests", "77"),
         setting("block.read_ahead_kb", "512"),
     ];
-    let file = place.study("disk.toml", &format!("name = \"disk\"\ntitle = \"Disk\"\n{}", settings.concat()));
+    let file = place.study(
+        "disk.toml",
+        &format!("name = \"disk\"\ntitle = \"Disk\"\n{}", settings.concat()),
+    );
     let applied = said(&place, &["host", "apply", "--profile", &file], 0);
     let during = queue(&disk);
     let reverted = said(&place, &["host", "revert"], 0);
@@ -248,7 +311,11 @@ fn a_scheduler_comes_back_with_all_that_it_resets() {
 #[test]
 fn the_audit_changes_nothing_and_says_where_and_why() {
     let place = Place::new();
-    let audit = said(&place, &["host", "audit", "--profile", "enterprise-storage"], 0);
+    let audit = said(
+        &place,
+        &["host", "audit", "--profile", "enterprise-storage"],
+        0,
+    );
     for words in [
         "/proc/sys/vm/swappiness",
         "papers/000",
@@ -261,7 +328,10 @@ fn the_audit_changes_nothing_and_says_where_and_why() {
     let json = said(&place, &["host", "audit", "--json"], 0);
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let rows = json["settings"].as_array().expect("settings");
-    let swappiness = rows.iter().find(|row| row["knob"] == "vm.swappiness").expect("a row");
+    let swappiness = rows
+        .iter()
+        .find(|row| row["knob"] == "vm.swappiness")
+        .expect("a row");
     assert_eq!(
         swappiness["advice"].as_array().map(Vec::len),
         Some(2),
@@ -272,8 +342,15 @@ fn the_audit_changes_nothing_and_says_where_and_why() {
 #[test]
 fn wrong_profiles_are_refused_before_anything_is_changed() {
     let place = Place::new();
-    let unknown = said(&place, &["host", "apply", "--profile", "enterprise-storag"], 2);
-    assert!(unknown.contains("enterprise-storage, many-connections"), "{unknown}");
+    let unknown = said(
+        &place,
+        &["host", "apply", "--profile", "enterprise-storag"],
+        2,
+    );
+    assert!(
+        unknown.contains("enterprise-storage, many-connections"),
+        "{unknown}"
+    );
     let text = "name = \"x\"\ntitle = \"X\"\n[[setting]]\nknob = \"swappiness\"\nvalue = 1000\nreason = \"r\"\nsource = \"s\"\n";
     let file = place.study("x.toml", text);
     let wrong = said(&place, &["host", "apply", "--profile", &file], 2);
@@ -285,10 +362,16 @@ fn wrong_profiles_are_refused_before_anything_is_changed() {
 
 /// The present value of every setting that Rookery knows.
 fn audited(place: &Place) -> Vec<(String, String)> {
-    let json: serde_json::Value = serde_json::from_str(&said(place, &["host", "audit", "--json"], 0)).expect("JSON");
+    let json: serde_json::Value =
+        serde_json::from_str(&said(place, &["host", "audit", "--json"], 0)).expect("JSON");
     let rows = json["settings"].as_array().expect("settings").iter();
-    rows.map(|row| (format!("{} {}", row["path"], row["device"]), row["present"].to_string()))
-        .collect()
+    rows.map(|row| {
+        (
+            format!("{} {}", row["path"], row["device"]),
+            row["present"].to_string(),
+        )
+    })
+    .collect()
 }
 
 /// A study of one guest under a key `settings`.
@@ -308,7 +391,10 @@ fn a_study_holds_settings_in_the_trials_that_ask_for_them() {
     let (place, machine) = (Place::new(), Machine::new());
     let before = audited(&place);
     let study = study_with_settings(&place, "[\"none\", \"throughput\"]", "1s");
-    let output = place.rookery(&["run", &study, "-q"]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["run", &study, "-q"])
+        .output()
+        .expect("rookery starts");
     assert!(went_to_its_end(&output), "{}", text(&output.stderr));
     assert_eq!(audited(&place), before);
     machine.assert_as_before("after a run");
@@ -316,14 +402,24 @@ fn a_study_holds_settings_in_the_trials_that_ask_for_them() {
     let rows = run["tunings"].as_array().expect("tunings").iter();
     // Guests have settings of their own, such as where their threads ran.
     let rows: Vec<&serde_json::Value> = rows.filter(|row| row["guest"] == "host").collect();
-    let trials: std::collections::BTreeSet<String> = rows.iter().map(|row| row["trial"].to_string()).collect();
-    assert_eq!(trials.len(), 1, "one of two trials asks for settings: {rows:?}");
+    let trials: std::collections::BTreeSet<String> =
+        rows.iter().map(|row| row["trial"].to_string()).collect();
+    assert_eq!(
+        trials.len(),
+        1,
+        "one of two trials asks for settings: {rows:?}"
+    );
     let row = rows
         .iter()
         .find(|row| row["name"] == "vm.dirty_ratio")
         .expect("a knob of every kernel");
     assert_eq!(
-        (&row["guest"], &row["asked"], &row["effective"], &row["at_end"]),
+        (
+            &row["guest"],
+            &row["asked"],
+            &row["effective"],
+            &row["at_end"]
+        ),
         (&"host".into(), &"40".into(), &"40".into(), &"40".into()),
         "held from the begin to the end"
     );
@@ -334,7 +430,10 @@ fn a_study_holds_settings_in_the_trials_that_ask_for_them() {
     );
     for command in ["check", "plan", "run"] {
         let told = said(&place, &[command, &unknown], 3);
-        assert!(told.contains("enterprise-storage, many-connections"), "{command}: {told}");
+        assert!(
+            told.contains("enterprise-storage, many-connections"),
+            "{command}: {told}"
+        );
     }
 }
 
@@ -347,7 +446,9 @@ fn signalled_while_it_holds(place: &Place, name: &str) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .expect("rookery starts");
-    let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    let lines = BufReader::new(child.stdout.take().expect("piped"))
+        .lines()
+        .map_while(Result::ok);
     let mut signalled = false;
     for line in lines {
         if !signalled && line.contains("\"load\"") {

@@ -20,8 +20,13 @@ fn an_interrupted_run_cleans_up_and_goes_on() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("rookery starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
-    assert!(lines.by_ref().any(|line| line.contains("\"trial-ended\"")), "the first trial ends");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped"))
+        .lines()
+        .map_while(Result::ok);
+    assert!(
+        lines.by_ref().any(|line| line.contains("\"trial-ended\"")),
+        "the first trial ends"
+    );
     assert!(
         lines.by_ref().any(|line| line.contains("\"load\"")),
         "the second trial is under load"
@@ -47,7 +52,14 @@ fn an_interrupted_run_cleans_up_and_goes_on() {
     assert!(went_to_its_end(&resumed), "{}", text(&resumed.stderr));
     let run = place.export();
     let trials = run["trials"].as_array().expect("trials");
-    assert!(trials.len() == 2 && trials.iter().all(measured), "{trials:?}");
+    assert!(
+        trials.len() == 2 && trials.iter().all(measured),
+        "{trials:?}"
+    );
     let attempts = run["attempts"].as_array().expect("attempts");
-    assert_eq!(attempts.len(), 3, "the first trial once, the interrupted one twice: {attempts:?}");
+    assert_eq!(
+        attempts.len(),
+        3,
+        "the first trial once, the interrupted one twice: {attempts:?}"
+    );
 }

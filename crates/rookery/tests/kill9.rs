@@ -28,7 +28,10 @@ impl Moments {
 }
 
 fn number(variable: &str, default: u64) -> u64 {
-    env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    env::var(variable)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
 }
 
 /// Conduct the study under kills and require what must hold.
@@ -40,8 +43,9 @@ fn survives(study_text: &str) {
     let within_ms = number("ROOKERY_KILL_WITHIN_MS", 4000);
     for kill in 0..number("ROOKERY_KILLS", 3) {
         let resumed = place.runs().is_dir()
-            && fs::read_dir(place.runs())
-                .is_ok_and(|mut runs| runs.any(|run| run.is_ok_and(|run| run.path().join("run.sqlite").is_file())));
+            && fs::read_dir(place.runs()).is_ok_and(|mut runs| {
+                runs.any(|run| run.is_ok_and(|run| run.path().join("run.sqlite").is_file()))
+            });
         let args: &[&str] = if resumed {
             &["run", "--resume", "latest", "-q"]
         } else {
@@ -66,15 +70,30 @@ fn survives(study_text: &str) {
             child.wait().expect("reaped");
         }
         let clean = place.rookery(&["clean"]).output().expect("rookery starts");
-        assert_eq!(code(&clean), 0, "kill {kill}: {}\n{}", text(&clean.stdout), text(&clean.stderr));
+        assert_eq!(
+            code(&clean),
+            0,
+            "kill {kill}: {}\n{}",
+            text(&clean.stdout),
+            text(&clean.stderr)
+        );
         let left: Vec<String> = host_state().difference(&before).cloned().collect();
-        assert!(left.is_empty(), "kill {kill} left {left:#?}\nclean said:\n{}", text(&clean.stdout));
+        assert!(
+            left.is_empty(),
+            "kill {kill} left {left:#?}\nclean said:\n{}",
+            text(&clean.stdout)
+        );
     }
     let done = place
         .rookery(&["run", "--resume", "latest", "-q"])
         .output()
         .expect("rookery starts");
-    assert!(went_to_its_end(&done), "{}\n{}", text(&done.stdout), text(&done.stderr));
+    assert!(
+        went_to_its_end(&done),
+        "{}\n{}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
     let run = place.export();
     let ids: Vec<u64> = run["trials"]
         .as_array()

@@ -21,7 +21,10 @@ fn alone() -> MutexGuard<'static, ()> {
 /// One and two LAMP guests of `kind` for a few seconds.
 fn lamp_study(kind: &str, vcpus: &str) -> String {
     tiny_study(kind, vcpus, "")
-        .replace("kind = \"embedded\"", "kind = \"lamp\"\nbuffer_pool = \"warm\"")
+        .replace(
+            "kind = \"embedded\"",
+            "kind = \"lamp\"\nbuffer_pool = \"warm\"",
+        )
         .replace("128MiB per guest", "512MiB per guest")
         .replace("drain = \"2s\"", "drain = \"5s\"\ntimeout = \"20s\"")
 }
@@ -29,8 +32,16 @@ fn lamp_study(kind: &str, vcpus: &str) -> String {
 /// The run `latest` of a study that is performed now.
 fn performed(place: &Place, study: &str) -> serde_json::Value {
     let study = place.study("lamp.toml", study);
-    let output = place.rookery(&["run", &study]).output().expect("rookery starts");
-    assert!(went_to_its_end(&output), "{}\n{}", text(&output.stdout), text(&output.stderr));
+    let output = place
+        .rookery(&["run", &study])
+        .output()
+        .expect("rookery starts");
+    assert!(
+        went_to_its_end(&output),
+        "{}\n{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
     place.export()
 }
 
@@ -39,9 +50,17 @@ fn orders_agree(run: &serde_json::Value, audits: usize) {
     let all = run["audits"].as_array().expect("audits");
     assert_eq!(all.len(), audits, "{all:?}");
     for audit in all {
-        assert_eq!(audit["orders_in_database"], audit["orders_acknowledged"], "{audit}");
+        assert_eq!(
+            audit["orders_in_database"], audit["orders_acknowledged"],
+            "{audit}"
+        );
         assert_eq!(audit["consistent"], 1, "{audit}");
-        assert!(audit["orders_acknowledged"].as_u64().is_some_and(|orders| orders > 0), "{audit}");
+        assert!(
+            audit["orders_acknowledged"]
+                .as_u64()
+                .is_some_and(|orders| orders > 0),
+            "{audit}"
+        );
     }
 }
 
@@ -52,7 +71,10 @@ fn in_force<'r>(run: &'r serde_json::Value, name: &str) -> (&'r str, &'r str) {
         .iter()
         .find(|row| row["guest"] == "g1" && row["name"] == name)
         .unwrap_or_else(|| panic!("{name} is not among {rows:?}"));
-    (row["effective"].as_str().expect("text"), row["at_end"].as_str().expect("text"))
+    (
+        row["effective"].as_str().expect("text"),
+        row["at_end"].as_str().expect("text"),
+    )
 }
 
 #[test]
@@ -66,7 +88,10 @@ fn bare_lamp_guests_walk_the_whole_road_and_leave_nothing() {
     let run = performed(&place, &lamp_study("bare", "1"));
     orders_agree(&run, 3);
     let log = run["logs"][0]["text"].as_str().expect("a log");
-    assert!(log.contains("mariadb: ") && log.contains("apache: "), "{log}");
+    assert!(
+        log.contains("mariadb: ") && log.contains("apache: "),
+        "{log}"
+    );
     let pool = in_force(&run, "mariadb.innodb_buffer_pool_size");
     assert_eq!(pool.0, pool.1, "nothing changed under load");
     assert_eq!(before, host_state(), "the host is as before");
@@ -86,7 +111,10 @@ fn lamp_containers_with_fractional_vcpus_walk_the_whole_road_and_leave_nothing()
     );
     let run = performed(&place, &study);
     orders_agree(&run, 3);
-    assert_eq!(in_force(&run, "mariadb.innodb_buffer_pool_size"), ("33554432", "33554432"));
+    assert_eq!(
+        in_force(&run, "mariadb.innodb_buffer_pool_size"),
+        ("33554432", "33554432")
+    );
     assert_eq!(in_force(&run, "mariadb.table_open_cache"), ("1536", "1536"));
     assert_eq!(before, host_state(), "the host is as before");
 }
@@ -105,7 +133,9 @@ fn supervisor(place: &Place) -> Option<u32> {
         let pid: u32 = entry.file_name().to_string_lossy().parse().ok()?;
         let environ = fs::read(entry.path().join("environ")).ok()?;
         let command = fs::read(entry.path().join("cmdline")).ok()?;
-        let labelled = environ.split(|byte| *byte == 0).any(|variable| variable == label.as_bytes());
+        let labelled = environ
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == label.as_bytes());
         (labelled && text(&command).contains("supervise")).then_some(pid)
     })
 }
@@ -126,13 +156,23 @@ fn a_killed_lamp_guest_has_every_order_that_its_users_were_told_of() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("rookery starts");
-    let events = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    let events = BufReader::new(child.stdout.take().expect("piped"))
+        .lines()
+        .map_while(Result::ok);
     let (mut told, mut victim) = (String::new(), None);
     for event in events {
         if victim.is_none() && event.contains("\"steady\"") {
             victim = supervisor(&place);
-            let pid = victim.expect("a guest under load has a supervisor").to_string();
-            assert!(Command::new("kill").args(["-9", &pid]).status().expect("kill").success());
+            let pid = victim
+                .expect("a guest under load has a supervisor")
+                .to_string();
+            assert!(
+                Command::new("kill")
+                    .args(["-9", &pid])
+                    .status()
+                    .expect("kill")
+                    .success()
+            );
         }
         told += &format!("{event}\n");
     }
@@ -143,8 +183,12 @@ fn a_killed_lamp_guest_has_every_order_that_its_users_were_told_of() {
     let audit = &run["audits"][0];
     assert_eq!(audit["killed"], 1, "{audit}\n{told}");
     let number = |key: &str| audit[key].as_u64().expect(key);
-    assert!(number("orders_acknowledged") > 0, "it died under load: {audit}");
-    let possible = number("orders_acknowledged")..=number("orders_acknowledged") + number("unanswered");
+    assert!(
+        number("orders_acknowledged") > 0,
+        "it died under load: {audit}"
+    );
+    let possible =
+        number("orders_acknowledged")..=number("orders_acknowledged") + number("unanswered");
     assert!(possible.contains(&number("orders_in_database")), "{audit}");
 }
 
@@ -162,13 +206,29 @@ fn guests_come_up_answer_and_go_in_a_rehearsal() {
         let output = place.rookery(&args).output().expect("rookery starts");
         assert!(output.status.success(), "{}", text(&output.stderr));
         // Each round is one JSON object, over several lines.
-        let rounds = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<serde_json::Value>();
+        let rounds =
+            serde_json::Deserializer::from_slice(&output.stdout).into_iter::<serde_json::Value>();
         let rounds: Vec<serde_json::Value> = rounds.collect::<Result<_, _>>().expect("JSON");
-        assert_eq!(rounds.iter().map(|round| round["guests"].clone()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(
+            rounds
+                .iter()
+                .map(|round| round["guests"].clone())
+                .collect::<Vec<_>>(),
+            [1, 2]
+        );
         for round in rounds {
-            assert!(round["memory_mib"].as_f64().is_some_and(|memory| memory > 1.0), "{round}");
+            assert!(
+                round["memory_mib"]
+                    .as_f64()
+                    .is_some_and(|memory| memory > 1.0),
+                "{round}"
+            );
         }
     }
     assert_eq!(before, host_state(), "the host is as before");
-    assert_eq!(fs::read_dir(place.runs()).expect("a directory").count(), 0, "nothing is kept");
+    assert_eq!(
+        fs::read_dir(place.runs()).expect("a directory").count(),
+        0,
+        "nothing is kept"
+    );
 }

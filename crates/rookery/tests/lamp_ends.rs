@@ -11,7 +11,9 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use common::{Place, code, host_state, lamp_tests, measured, root_tests, text, tiny_study, went_to_its_end};
+use common::{
+    Place, code, host_state, lamp_tests, measured, root_tests, text, tiny_study, went_to_its_end,
+};
 
 /// Guests of one test take the CPUs of another: one at a time.
 static HOST: Mutex<()> = Mutex::new(());
@@ -37,7 +39,10 @@ fn own_templates(place: &Place) -> PathBuf {
 }
 
 fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill");
+    let sent = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .expect("kill");
     assert!(sent.success());
 }
 
@@ -49,8 +54,13 @@ fn signalled_at(command: &mut Command, moment: &str, name: &str) -> ExitStatus {
         .stderr(Stdio::null())
         .spawn()
         .expect("rookery starts");
-    let mut events = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
-    assert!(events.any(|event| event.contains(moment)), "`{moment}` never came");
+    let mut events = BufReader::new(child.stdout.take().expect("piped"))
+        .lines()
+        .map_while(Result::ok);
+    assert!(
+        events.any(|event| event.contains(moment)),
+        "`{moment}` never came"
+    );
     signal(&child, name);
     events.for_each(drop);
     child.wait().expect("reaped")
@@ -59,25 +69,42 @@ fn signalled_at(command: &mut Command, moment: &str, name: &str) -> ExitStatus {
 /// What the runs of this place, and no others, have on this host.
 fn traces(place: &Place) -> Vec<String> {
     let runs = names(&place.runs());
-    let ids: Vec<&str> = runs.iter().filter_map(|run| run.rsplit('-').next()).collect();
+    let ids: Vec<&str> = runs
+        .iter()
+        .filter_map(|run| run.rsplit('-').next())
+        .collect();
     let directory = place.dir.path().display().to_string();
     let ours = |line: &String| line.contains(&directory) || ids.iter().any(|id| line.contains(id));
     let labelled = |process: &fs::DirEntry| {
         let environ = fs::read(process.path().join("environ")).unwrap_or_default();
         let mut variables = environ.split(|byte| *byte == 0).map(text);
-        let run = variables.find_map(|variable| variable.strip_prefix("ROOKERY_RUN=").map(str::to_owned));
+        let run =
+            variables.find_map(|variable| variable.strip_prefix("ROOKERY_RUN=").map(str::to_owned));
         run.is_some_and(|run| ids.contains(&run.as_str()))
     };
-    let processes = fs::read_dir("/proc").expect("proc").flatten().filter(labelled);
+    let processes = fs::read_dir("/proc")
+        .expect("proc")
+        .flatten()
+        .filter(labelled);
     let processes = processes.map(|process| format!("process {}", process.file_name().display()));
-    host_state().into_iter().filter(ours).chain(processes).collect()
+    host_state()
+        .into_iter()
+        .filter(ours)
+        .chain(processes)
+        .collect()
 }
 
 /// Nothing of the runs of this place is on the host; after a kill `clean` has to see to that.
 fn assert_nothing_left(place: &Place, clean: bool, when: &str) {
     if clean {
         let cleaned = place.rookery(&["clean"]).output().expect("rookery starts");
-        assert_eq!(code(&cleaned), 0, "{when}: {}{}", text(&cleaned.stdout), text(&cleaned.stderr));
+        assert_eq!(
+            code(&cleaned),
+            0,
+            "{when}: {}{}",
+            text(&cleaned.stdout),
+            text(&cleaned.stderr)
+        );
     }
     let left = traces(place);
     assert!(left.is_empty(), "{when}: {left:#?}");
@@ -86,7 +113,9 @@ fn assert_nothing_left(place: &Place, clean: bool, when: &str) {
 /// Names in a directory of templates.
 fn names(templates: &std::path::Path) -> Vec<String> {
     let entries = fs::read_dir(templates).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
 }
 
 #[test]
@@ -110,7 +139,11 @@ fn a_root_that_is_being_built_leaves_nothing() {
         let mut looks = 0;
         while !builders().is_empty() {
             looks += 1;
-            assert!(looks < 1000, "after kill -9 while {moment}: {:?}", builders());
+            assert!(
+                looks < 1000,
+                "after kill -9 while {moment}: {:?}",
+                builders()
+            );
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         assert_nothing_left(&place, true, &format!("kill -9 while {moment}"));
@@ -141,7 +174,10 @@ fn host_processes_with(word: &str) -> Vec<String> {
 
 /// Remove the loaded database, so that the next run loads it.
 fn forget_the_database(place: &Place) {
-    let listed = place.rookery(&["template", "list", "--json"]).output().expect("rookery starts");
+    let listed = place
+        .rookery(&["template", "list", "--json"])
+        .output()
+        .expect("rookery starts");
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("JSON");
     for template in listed["templates"].as_array().expect("templates") {
         if template["description"]
@@ -149,7 +185,10 @@ fn forget_the_database(place: &Place) {
             .is_some_and(|what| what.contains("lamp dvdstore 2MB"))
         {
             let digest = template["digest"].as_str().expect("text");
-            let removed = place.rookery(&["template", "remove", digest]).output().expect("rookery starts");
+            let removed = place
+                .rookery(&["template", "remove", digest])
+                .output()
+                .expect("rookery starts");
             assert_eq!(code(&removed), 0, "{}", text(&removed.stderr));
         }
     }
@@ -187,10 +226,18 @@ fn a_run_survives_the_end_of_its_controller_in_every_phase() {
         .rookery(&["run", "--resume", "latest", "-q"])
         .output()
         .expect("rookery starts");
-    assert!(went_to_its_end(&done), "{}\n{}", text(&done.stdout), text(&done.stderr));
+    assert!(
+        went_to_its_end(&done),
+        "{}\n{}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
     let run = place.export();
     let trials = run["trials"].as_array().expect("trials");
-    assert!(trials.len() == 1 && trials.iter().all(measured), "{trials:?}");
+    assert!(
+        trials.len() == 1 && trials.iter().all(measured),
+        "{trials:?}"
+    );
     assert_eq!(run["audits"][0]["consistent"], 1, "{}", run["audits"]);
     assert_nothing_left(&place, false, "in the end");
 }
@@ -213,16 +260,27 @@ fn two_runs_share_the_work_of_one_database() {
         command.spawn().expect("rookery starts")
     };
     let runs: Vec<Child> = (0..2).map(start).collect();
-    let outputs = runs.into_iter().map(|run| run.wait_with_output().expect("ends"));
+    let outputs = runs
+        .into_iter()
+        .map(|run| run.wait_with_output().expect("ends"));
     let told: Vec<String> = outputs
         .map(|output| {
-            assert!(went_to_its_end(&output), "{}\n{}", text(&output.stdout), text(&output.stderr));
+            assert!(
+                went_to_its_end(&output),
+                "{}\n{}",
+                text(&output.stdout),
+                text(&output.stderr)
+            );
             text(&output.stdout)
         })
         .collect();
     let of = |words: &str| told.iter().filter(|told| told.contains(words)).count();
     assert_eq!(of("starting MariaDB"), 1, "one of them loads: {told:?}");
-    assert_eq!(of("waiting for another run"), 1, "the other waits, and says so: {told:?}");
+    assert_eq!(
+        of("waiting for another run"),
+        1,
+        "the other waits, and says so: {told:?}"
+    );
     assert_nothing_left(&place, false, "after two runs");
 }
 
@@ -236,7 +294,11 @@ fn waiting_for_another_builder_ends_with_ctrl_c() {
     other.lock().expect("locked as a builder does");
     let study = place.study("tiny.toml", &tiny_study("bare", "1", ""));
     let mut command = place.rookery(&["run", &study]);
-    let ended = signalled_at(command.env("ROOKERY_TEMPLATES", &templates), "waiting for another run", "-INT");
+    let ended = signalled_at(
+        command.env("ROOKERY_TEMPLATES", &templates),
+        "waiting for another run",
+        "-INT",
+    );
     assert_eq!(ended.code(), Some(130));
     assert_nothing_left(&place, false, "Ctrl-C while it waits");
 }
@@ -248,13 +310,33 @@ fn a_guest_without_enough_memory_says_so_and_the_run_goes_on() {
     }
     let _alone = alone();
     let place = Place::new();
-    let study = study(&place, "container", "[\"48MiB per guest\", \"512MiB per guest\"]");
-    let output = place.rookery(&["run", &study, "--json"]).output().expect("rookery starts");
-    assert!([0, 5, 6].contains(&code(&output)), "{}", text(&output.stderr));
+    let study = study(
+        &place,
+        "container",
+        "[\"48MiB per guest\", \"512MiB per guest\"]",
+    );
+    let output = place
+        .rookery(&["run", &study, "--json"])
+        .output()
+        .expect("rookery starts");
+    assert!(
+        [0, 5, 6].contains(&code(&output)),
+        "{}",
+        text(&output.stderr)
+    );
     let told = text(&output.stdout);
-    let ended: Vec<&str> = told.lines().filter(|line| line.contains("\"trial-ended\"")).collect();
-    let lacks = |line: &&&str| line.contains("out of memory: its limit is 48 MiB") && line.contains("mend: raise `memory`");
-    assert_eq!((ended.len(), ended.iter().filter(lacks).count()), (2, 1), "{ended:?}");
+    let ended: Vec<&str> = told
+        .lines()
+        .filter(|line| line.contains("\"trial-ended\""))
+        .collect();
+    let lacks = |line: &&&str| {
+        line.contains("out of memory: its limit is 48 MiB") && line.contains("mend: raise `memory`")
+    };
+    assert_eq!(
+        (ended.len(), ended.iter().filter(lacks).count()),
+        (2, 1),
+        "{ended:?}"
+    );
     let run = place.export();
     assert_eq!(
         run["trials"]
@@ -282,7 +364,8 @@ fn a_host_without_mmdebstrap_is_told_so_before_anything_is_made() {
         let found = std::env::split_paths(&path)
             .map(|directory| directory.join(program))
             .find(|file| file.is_file());
-        std::os::unix::fs::symlink(found.expect("containers need it"), bin.join(program)).expect("linked");
+        std::os::unix::fs::symlink(found.expect("containers need it"), bin.join(program))
+            .expect("linked");
     }
     for command in ["check", "run"] {
         let mut command = place.rookery(&[command, &study]);
@@ -293,7 +376,10 @@ fn a_host_without_mmdebstrap_is_told_so_before_anything_is_made() {
             .expect("rookery starts");
         let told = text(&output.stderr);
         assert_eq!(code(&output), 4, "{told}");
-        assert!(told.contains("mmdebstrap") && told.contains("apt-get install mmdebstrap"), "{told}");
+        assert!(
+            told.contains("mmdebstrap") && told.contains("apt-get install mmdebstrap"),
+            "{told}"
+        );
     }
     assert!(!place.runs().exists(), "no run was begun");
 }

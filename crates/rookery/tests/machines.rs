@@ -46,19 +46,32 @@ fn study(guests: u32, steady: &str) -> String {
 /// What LAMP machines need beyond [`study`].
 fn lamp_study(guests: u32, steady: &str) -> String {
     study(guests, steady)
-        .replace("kind = \"embedded\"", "kind = \"lamp\"\nbuffer_pool = \"warm\"")
+        .replace(
+            "kind = \"embedded\"",
+            "kind = \"lamp\"\nbuffer_pool = \"warm\"",
+        )
         .replace("256MiB per guest", "512MiB per guest")
 }
 
 fn number(value: &Value, key: &str) -> u64 {
-    value[key].as_u64().unwrap_or_else(|| panic!("{key} of {value}"))
+    value[key]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{key} of {value}"))
 }
 
 /// The run of a study that is performed now, to its end.
 fn performed(place: &Place, text_of: &str) -> Value {
     let study = place.study("machines.toml", text_of);
-    let output = place.rookery(&["run", &study]).output().expect("rookery starts");
-    assert!(went_to_its_end(&output), "{}\n{}", text(&output.stdout), text(&output.stderr));
+    let output = place
+        .rookery(&["run", &study])
+        .output()
+        .expect("rookery starts");
+    assert!(
+        went_to_its_end(&output),
+        "{}\n{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
     place.export()
 }
 
@@ -67,7 +80,11 @@ fn orders_agree(run: &Value, guests: usize) {
     let audits = run["audits"].as_array().expect("audits");
     assert_eq!(audits.len(), guests, "{audits:?}\n{}", run["trials"]);
     for audit in audits {
-        assert_eq!(number(audit, "orders_in_database"), number(audit, "orders_acknowledged"), "{audit}");
+        assert_eq!(
+            number(audit, "orders_in_database"),
+            number(audit, "orders_acknowledged"),
+            "{audit}"
+        );
         assert_eq!(audit["consistent"], 1, "{audit}");
         assert!(number(audit, "orders_acknowledged") > 0, "{audit}");
     }
@@ -75,7 +92,9 @@ fn orders_agree(run: &Value, guests: usize) {
 
 fn in_force<'r>(run: &'r Value, name: &str) -> &'r str {
     let rows = run["tunings"].as_array().expect("tunings");
-    let row = rows.iter().find(|row| row["guest"] == "g1" && row["name"] == name);
+    let row = rows
+        .iter()
+        .find(|row| row["guest"] == "g1" && row["name"] == name);
     row.unwrap_or_else(|| panic!("{name} is not among {rows:?}"))["effective"]
         .as_str()
         .expect("text")
@@ -92,7 +111,10 @@ fn machines_walk_the_whole_road_and_leave_nothing() {
     let run = performed(&place, &study(2, "10s"));
     orders_agree(&run, 2);
     let accelerator = in_force(&run, "vm.accelerator");
-    assert!(accelerator.starts_with("KVM") || accelerator.starts_with("TCG"), "{accelerator}");
+    assert!(
+        accelerator.starts_with("KVM") || accelerator.starts_with("TCG"),
+        "{accelerator}"
+    );
     assert_eq!(in_force(&run, "vm.disk.cache"), "writeback");
     assert_eq!(before, host_state(), "the host is as before");
 }
@@ -111,7 +133,11 @@ fn lamp_machines_walk_the_whole_road_and_leave_nothing() {
 
 /// The emulators of the run in `place`.
 fn emulators(place: &Place) -> Vec<String> {
-    let run = fs::read_dir(place.runs()).expect("runs").flatten().next().expect("a run");
+    let run = fs::read_dir(place.runs())
+        .expect("runs")
+        .flatten()
+        .next()
+        .expect("a run");
     let run = run.file_name().to_string_lossy().into_owned();
     let label = format!("ROOKERY_RUN={}", run.rsplit('-').next().expect("an id"));
     let processes = fs::read_dir("/proc").expect("proc").flatten();
@@ -122,11 +148,19 @@ fn emulators(place: &Place) -> Vec<String> {
             .any(|variable| variable == label.as_bytes());
         labelled && text(&read("cmdline")).contains("qemu-system")
     });
-    numbers.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    numbers
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
 }
 
 fn kill(pid: &str) {
-    assert!(Command::new("kill").args(["-9", pid]).status().expect("kill").success());
+    assert!(
+        Command::new("kill")
+            .args(["-9", pid])
+            .status()
+            .expect("kill")
+            .success()
+    );
 }
 
 #[test]
@@ -150,7 +184,8 @@ fn a_machine_that_is_destroyed_under_load_has_every_order_that_its_users_were_to
     let told_of = number(audit, "orders_acknowledged");
     assert!(told_of > 0, "it died under load: {audit}");
     assert!(
-        (told_of..=told_of + number(audit, "unanswered")).contains(&number(audit, "orders_in_database")),
+        (told_of..=told_of + number(audit, "unanswered"))
+            .contains(&number(audit, "orders_in_database")),
         "{audit}"
     );
 }
@@ -167,14 +202,29 @@ fn a_killed_run_of_machines_is_cleaned_away_and_resumed() {
     kill(&child.id().to_string());
     child.wait().expect("reaped");
     let clean = place.rookery(&["clean"]).output().expect("rookery starts");
-    assert_eq!(code(&clean), 0, "{}\n{}", text(&clean.stdout), text(&clean.stderr));
+    assert_eq!(
+        code(&clean),
+        0,
+        "{}\n{}",
+        text(&clean.stdout),
+        text(&clean.stderr)
+    );
     let left: Vec<String> = host_state().difference(&before).cloned().collect();
-    assert!(left.is_empty(), "{left:#?}\nclean said:\n{}", text(&clean.stdout));
+    assert!(
+        left.is_empty(),
+        "{left:#?}\nclean said:\n{}",
+        text(&clean.stdout)
+    );
     let done = place
         .rookery(&["run", "--resume", "latest", "-q"])
         .output()
         .expect("rookery starts");
-    assert!(went_to_its_end(&done), "{}\n{}", text(&done.stdout), text(&done.stderr));
+    assert!(
+        went_to_its_end(&done),
+        "{}\n{}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
     orders_agree(&place.export(), 2);
     assert_eq!(before, host_state(), "the host is as before");
 }

@@ -19,12 +19,22 @@ fn refused(args: &[&str], exit: i32, words: &[&str]) {
 fn targets_that_say_no_database_are_refused() {
     refused(&["verify", "orderentry"], 2, &["--target"]);
     refused(
-        &["verify", "orderentry", "--target", "oracle://u:secret@127.0.0.1/d"],
+        &[
+            "verify",
+            "orderentry",
+            "--target",
+            "oracle://u:secret@127.0.0.1/d",
+        ],
         2,
         &["oracle", "mend:"],
     );
     refused(
-        &["load", "orderentry", "--target", "mysql://u:secret@127.0.0.1"],
+        &[
+            "load",
+            "orderentry",
+            "--target",
+            "mysql://u:secret@127.0.0.1",
+        ],
         2,
         &["no database"],
     );
@@ -66,5 +76,16 @@ fn settings_that_make_no_sense_are_refused() {
     refused(&with(&["--pacing", "rate=0"]), 2, &["rate = 0"]);
     refused(&with(&["--statements", "odd"]), 2, &["plain, batched"]);
     refused(&with(&["--terminals", "0"]), 2, &["terminals"]);
-    refused(&["load", "orderentry", "--target", target[1], "--divisor", "3"], 2, &["divisor 3"]);
+    refused(
+        &[
+            "load",
+            "orderentry",
+            "--target",
+            target[1],
+            "--divisor",
+            "3",
+        ],
+        2,
+        &["divisor 3"],
+    );
 }

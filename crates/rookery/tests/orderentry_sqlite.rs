@@ -39,7 +39,9 @@ fn serve(place: &Place, listen: &str) -> Served {
     errors.read_line(&mut line).expect("readable");
     // What it says later must find a reader.
     thread::spawn(move || errors.read_to_end(&mut Vec::new()));
-    let url = line.split_whitespace().find(|word| word.starts_with("sqlite+oe://"));
+    let url = line
+        .split_whitespace()
+        .find(|word| word.starts_with("sqlite+oe://"));
     Served {
         url: url.unwrap_or_else(|| panic!("{line}")).to_owned(),
         process,
@@ -58,36 +60,79 @@ fn a_killed_server_loses_nothing_that_was_told() {
     let place = Place::new();
     let server = serve(&place, "127.0.0.1:0");
     let url = server.url.clone();
-    let loaded = done(&place, &["load", "orderentry", "--target", &url, "--divisor", "100", "--json"]);
+    let loaded = done(
+        &place,
+        &[
+            "load",
+            "orderentry",
+            "--target",
+            &url,
+            "--divisor",
+            "100",
+            "--json",
+        ],
+    );
     assert!(
-        loaded["server"].as_str().is_some_and(|server| server.starts_with("SQLite")),
+        loaded["server"]
+            .as_str()
+            .is_some_and(|server| server.starts_with("SQLite")),
         "{loaded}"
     );
-    let drive = ["drive", "orderentry", "--target", &url, "--profile", "mini", "--terminals", "4"];
+    let drive = [
+        "drive",
+        "orderentry",
+        "--target",
+        &url,
+        "--profile",
+        "mini",
+        "--terminals",
+        "4",
+    ];
     let times = ["--ramp-up", "0s", "--steady", "5s", "--verify", "--json"];
     let report = thread::scope(|scope| {
         let driving = scope.spawn(|| done(&place, &[&drive[..], &times].concat()));
         thread::sleep(Duration::from_secs(2));
         drop(server);
-        let address = url.trim_start_matches("sqlite+oe://").trim_end_matches('/').to_owned();
+        let address = url
+            .trim_start_matches("sqlite+oe://")
+            .trim_end_matches('/')
+            .to_owned();
         let again = serve(&place, &address);
         let report = driving.join().expect("no panic");
         drop(again);
         report
     });
-    assert!(report["reconnections"].as_u64().is_some_and(|count| count > 0), "{report}");
+    assert!(
+        report["reconnections"]
+            .as_u64()
+            .is_some_and(|count| count > 0),
+        "{report}"
+    );
     assert_eq!(report["ledger_holds"], true, "{report}");
-    assert!(report["told"][0].as_i64().is_some_and(|count| count > 0), "{report}");
+    assert!(
+        report["told"][0].as_i64().is_some_and(|count| count > 0),
+        "{report}"
+    );
 }
 
 #[test]
 fn a_directory_that_is_not_there_is_named() {
     let place = Place::new();
     let output = place
-        .rookery(&["app", "orderentry", "--data", "/nowhere", "--listen", "127.0.0.1:0"])
+        .rookery(&[
+            "app",
+            "orderentry",
+            "--data",
+            "/nowhere",
+            "--listen",
+            "127.0.0.1:0",
+        ])
         .output()
         .expect("rookery starts");
     let said = text(&output.stderr);
     assert_eq!(code(&output), 5, "{said}");
-    assert!(said.contains("/nowhere") && said.contains("mend:"), "{said}");
+    assert!(
+        said.contains("/nowhere") && said.contains("mend:"),
+        "{said}"
+    );
 }

@@ -21,7 +21,8 @@ fn a_plan_is_shown_anyway() {
     };
     let study = pureflex();
     let (strict_code, strict_out, strict_err) = run(&["plan", &study, "--scale", "original"]);
-    let (anyway_code, anyway_out, anyway_err) = run(&["plan", &study, "--scale", "original", "--anyway"]);
+    let (anyway_code, anyway_out, anyway_err) =
+        run(&["plan", &study, "--scale", "original", "--anyway"]);
     assert_eq!((anyway_code, &anyway_err), (strict_code, &strict_err));
     assert_eq!(strict_out.is_empty(), strict_code != 0);
     let rows = anyway_out.lines().filter(|line| line.contains("0GB "));
@@ -29,7 +30,10 @@ fn a_plan_is_shown_anyway() {
     let (_, json, _) = run(&["plan", &study, "--scale", "original", "--anyway", "--json"]);
     let plan: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(plan["points"].as_array().map(Vec::len), Some(15));
-    assert_eq!(plan["variants"][0]["study"]["stack"]["lamp"]["tuning"], "pureflex");
+    assert_eq!(
+        plan["variants"][0]["study"]["stack"]["lamp"]["tuning"],
+        "pureflex"
+    );
 }
 
 #[test]
@@ -41,9 +45,14 @@ fn scales_are_known_by_name() {
         let output = place.rookery(&args).output().expect("rookery starts");
         let err = text(&output.stderr);
         assert_eq!(code(&output), 3, "{err}");
-        assert!(err.contains("no scale `orignal`") && err.contains("--scale original"), "{err}");
+        assert!(
+            err.contains("no scale `orignal`") && err.contains("--scale original"),
+            "{err}"
+        );
     }
     let study = pureflex();
-    let fine = place.rookery(&["check", "--file-only", &study, "--scale", "original"]).output();
+    let fine = place
+        .rookery(&["check", "--file-only", &study, "--scale", "original"])
+        .output();
     assert_eq!(code(&fine.expect("rookery starts")), 0);
 }

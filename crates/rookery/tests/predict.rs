@@ -33,7 +33,10 @@ fn json(place: &Place, more: &[&str]) -> Value {
 fn a_real_ladder_is_fitted_below_and_predicted_above() {
     let place = Place::new();
     let study = place.study("ladder.toml", &ladder());
-    let run = place.rookery(&["run", &study, "-q"]).output().expect("rookery starts");
+    let run = place
+        .rookery(&["run", &study, "-q"])
+        .output()
+        .expect("rookery starts");
     assert!(went_to_its_end(&run), "{}", text(&run.stderr));
     let done = place.export()["trials"]
         .as_array()
@@ -51,19 +54,28 @@ fn a_real_ladder_is_fitted_below_and_predicted_above() {
     if done < 4 {
         return;
     }
-    assert!(out.contains("Throughput was missed by") && out.contains("last value"), "{out}");
+    assert!(
+        out.contains("Throughput was missed by") && out.contains("last value"),
+        "{out}"
+    );
     let held = &json(&place, &["--holdout"])[0]["holdout"];
     for point in held["points"].as_array().expect("held-out points") {
         let (error, predicted) = (point["error"].as_f64(), &point["predicted"]);
         assert!(error.is_some_and(f64::is_finite), "{point}");
-        assert!(predicted["low"].as_f64() < predicted["high"].as_f64(), "{point}");
+        assert!(
+            predicted["low"].as_f64() < predicted["high"].as_f64(),
+            "{point}"
+        );
     }
 }
 
 /// The demonstration on a simulated host: always the same run, in seconds.
 fn demonstration() -> Place {
     let place = Place::new();
-    let output = place.rookery(&["demo-lab", "-q"]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["demo-lab", "-q"])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     place
 }
@@ -71,33 +83,70 @@ fn demonstration() -> Place {
 #[test]
 fn a_simulated_host_is_predicted_planned_and_confirmed() {
     let place = demonstration();
-    let said = json(&place, &["--layout", "16 x 1", "--layout", "3x2", "--users", "60,100000"]);
+    let said = json(
+        &place,
+        &[
+            "--layout",
+            "16 x 1",
+            "--layout",
+            "3x2",
+            "--users",
+            "60,100000",
+        ],
+    );
     let variant = &said["variants"][0];
     // The study says 40 ms, and 1 % more for each further guest.
-    let demand = variant["calibration"]["demands"][0]["demand_s"].as_f64().expect("a demand");
+    let demand = variant["calibration"]["demands"][0]["demand_s"]
+        .as_f64()
+        .expect("a demand");
     assert!((demand / 0.040 - 1.0).abs() < 0.05, "{demand}");
-    let growth = variant["calibration"]["growth"]["per_guest"].as_f64().expect("growth");
+    let growth = variant["calibration"]["growth"]["per_guest"]
+        .as_f64()
+        .expect("growth");
     assert!((growth - 0.01).abs() < 0.005, "{growth}");
-    assert!(variant["held_out_error"].as_f64().is_some_and(|error| error < 0.1), "{variant}");
+    assert!(
+        variant["held_out_error"]
+            .as_f64()
+            .is_some_and(|error| error < 0.1),
+        "{variant}"
+    );
     let forecasts = variant["forecasts"].as_array().expect("forecasts");
     let of = |guests: u64, load: f64| {
-        let found = forecasts.iter().find(|f| f["guests"] == guests && f["load"] == load);
+        let found = forecasts
+            .iter()
+            .find(|f| f["guests"] == guests && f["load"] == load);
         found.map(|forecast| &forecast["numbers"])
     };
     let near = &of(3, 60.0).expect("3 x 2 fits")["Ok"];
     // 60 users who think for 250 ms, and six cores of 25 orders/s each.
-    let orders = near["orders_per_minute"]["value"].as_f64().expect("a number");
+    let orders = near["orders_per_minute"]["value"]
+        .as_f64()
+        .expect("a number");
     assert!((6_000.0..9_000.0).contains(&orders), "{near}");
-    assert!(of(3, 100_000.0).is_some_and(|numbers| numbers["Err"].as_str().is_some_and(|reason| reason.contains("F13"))));
+    assert!(of(3, 100_000.0).is_some_and(|numbers| {
+        numbers["Err"]
+            .as_str()
+            .is_some_and(|reason| reason.contains("F13"))
+    }));
 
-    let (code, out, err) = predict(&place, &["--pack", "--study", "confirm.toml", "--confirm", "2"]);
+    let (code, out, err) = predict(
+        &place,
+        &["--pack", "--study", "confirm.toml", "--confirm", "2"],
+    );
     assert_eq!(code, 0, "{err}");
     assert!(
         out.contains("most users within limits") && out.contains("rookery run confirm.toml"),
         "{out}"
     );
-    let run = place.rookery(&["run", "confirm.toml", "-q"]).output().expect("rookery starts");
-    assert!(matches!(run.status.code(), Some(0 | 7)), "{}", text(&run.stderr));
+    let run = place
+        .rookery(&["run", "confirm.toml", "-q"])
+        .output()
+        .expect("rookery starts");
+    assert!(
+        matches!(run.status.code(), Some(0 | 7)),
+        "{}",
+        text(&run.stderr)
+    );
 }
 
 #[test]
@@ -127,13 +176,20 @@ fn wrong_questions_get_an_answer_with_a_mend() {
         (&["--rate", "5"], 2, "use --users"),
         (&["--variant", "7"], 2, "no such variant"),
         (&["--pack", "--users", "5,6"], 2, "takes one load"),
-        (&["--html", "no/such/dir.html"], 8, "cannot write the figure"),
+        (
+            &["--html", "no/such/dir.html"],
+            8,
+            "cannot write the figure",
+        ),
     ];
     for (more, expected, words) in cases {
         let (code, _, err) = predict(&place, more);
         assert_eq!(code, expected, "{more:?}: {err}");
         assert!(err.contains(words), "`{words}` is missing in:\n{err}");
     }
-    let output = Place::new().rookery(&["predict"]).output().expect("rookery starts");
+    let output = Place::new()
+        .rookery(&["predict"])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&output), 8, "there is no run");
 }

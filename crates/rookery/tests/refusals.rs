@@ -20,7 +20,12 @@ fn a_broken_study_names_line_and_mend() {
         "bad.toml",
         &tiny_study("bare", "1", "").replace("think_time = \"20ms\"", "think_tme = \"20ms\""),
     );
-    refused(&place, &["check", &study], 3, &["bad.toml:", "think_tme", "think_time", "mend"]);
+    refused(
+        &place,
+        &["check", &study],
+        3,
+        &["bad.toml:", "think_tme", "think_time", "mend"],
+    );
     refused(&place, &["run", &study], 3, &["think_tme"]);
     assert!(!place.runs().exists(), "a refused study makes no run");
 }
@@ -30,7 +35,8 @@ fn driver_and_guests_on_one_cpu_are_refused() {
     let place = Place::new();
     let study = place.study(
         "one.toml",
-        &tiny_study("bare", "1", "").replace("[host]", "[host]\nguest_cpus = \"0\"\ndriver_cpus = \"0\""),
+        &tiny_study("bare", "1", "")
+            .replace("[host]", "[host]\nguest_cpus = \"0\"\ndriver_cpus = \"0\""),
     );
     refused(&place, &["plan", &study], 3, &["driver", "CPU 0", "mend"]);
 }
@@ -39,7 +45,14 @@ fn driver_and_guests_on_one_cpu_are_refused() {
 fn a_foreign_target_is_refused_before_the_first_packet() {
     let place = Place::new();
     // 192.0.2.0/24 is reserved for documentation; nothing is ever sent there.
-    let args = ["drive", "dvdstore", "--target", "http://192.0.2.1:80/ds2", "--steady", "1s"];
+    let args = [
+        "drive",
+        "dvdstore",
+        "--target",
+        "http://192.0.2.1:80/ds2",
+        "--steady",
+        "1s",
+    ];
     refused(&place, &args, 2, &["192.0.2.1", "--confirm-target"]);
 }
 
@@ -52,7 +65,12 @@ fn an_unknown_run_is_no_run() {
 #[test]
 fn a_missing_study_is_named() {
     let place = Place::new();
-    refused(&place, &["check", "no-such.toml"], 3, &["no-such.toml", "mend"]);
+    refused(
+        &place,
+        &["check", "no-such.toml"],
+        3,
+        &["no-such.toml", "mend"],
+    );
 }
 
 #[test]
@@ -69,20 +87,39 @@ fn an_unready_host_makes_no_run() {
         assert_eq!(code(&output), 4, "{command}: {err}");
         assert!(err.contains("runc") || err.contains("root"), "{err}");
     }
-    assert!(!place.runs().exists(), "a run that cannot begin would be in the way of `latest`");
+    assert!(
+        !place.runs().exists(),
+        "a run that cannot begin would be in the way of `latest`"
+    );
 }
 
 #[test]
 fn a_file_without_end_is_no_study() {
-    refused(&Place::new(), &["check", "/dev/zero"], 3, &["study::too-large", "mend"]);
+    refused(
+        &Place::new(),
+        &["check", "/dev/zero"],
+        3,
+        &["study::too-large", "mend"],
+    );
 }
 
 #[test]
 fn output_that_cannot_be_written_is_said() {
-    let full = std::fs::File::options().write(true).open("/dev/full").expect("a full device");
-    let output = Place::new().rookery(&["reference"]).stdout(full).output().expect("rookery starts");
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full device");
+    let output = Place::new()
+        .rookery(&["reference"])
+        .stdout(full)
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&output), 8);
-    assert!(text(&output.stderr).contains("mend"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("mend"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
@@ -105,5 +142,8 @@ fn a_run_that_breaks_off_says_how_to_go_on() {
         .expect("rookery starts");
     let err = text(&output.stderr);
     assert_eq!(code(&output), 5, "{err}");
-    assert!(err.contains("rookery run --resume ") && err.contains("tiny-"), "{err}");
+    assert!(
+        err.contains("rookery run --resume ") && err.contains("tiny-"),
+        "{err}"
+    );
 }

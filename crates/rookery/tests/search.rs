@@ -35,7 +35,10 @@ steady = "60s"
 fn run(text_of_study: &str) -> Value {
     let place = Place::new();
     let path = place.study("search.toml", text_of_study);
-    let output = place.rookery(&["run", &path, "-q"]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["run", &path, "-q"])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     place.export()
 }
@@ -48,7 +51,10 @@ fn trials(run: &Value) -> Vec<(String, f64, String, String)> {
             .iter()
             .find(|other| other["point"] == *point)
             .expect("the point of the trial");
-        found["rate_per_s"].as_f64().or(found["users"].as_f64()).expect("a load")
+        found["rate_per_s"]
+            .as_f64()
+            .or(found["users"].as_f64())
+            .expect("a load")
     };
     let word = |value: &Value| value.as_str().expect("a word").to_owned();
     let all = run["trials"].as_array().expect("trials").iter();
@@ -81,7 +87,10 @@ fn a_noisy_search_finds_the_load_that_a_quiet_one_finds() {
     // 8 ms of CPU are 125 orders/s at most; with 1 s of think time and 0.5 s of response time that is less than 190 users.
     assert!((150.0..190.0).contains(&quiet), "{quiet}");
     // What most noisy trials keep is less than what a quiet one does.
-    assert!((0.85..1.05).contains(&(noisy / quiet)), "{noisy} instead of {quiet}");
+    assert!(
+        (0.85..1.05).contains(&(noisy / quiet)),
+        "{noisy} instead of {quiet}"
+    );
 }
 
 #[test]
@@ -92,7 +101,10 @@ fn a_ladder_is_learnt_before_the_first_probe() {
     )));
     let ladder = all.iter().take_while(|trial| trial.0 == "study").count();
     assert_eq!(ladder, 4);
-    let first = all.iter().find(|trial| trial.0 == "approach").expect("a probe");
+    let first = all
+        .iter()
+        .find(|trial| trial.0 == "approach")
+        .expect("a probe");
     assert!(
         (140.0..220.0).contains(&first.1),
         "between the last load that passed and the first that failed, not {}",
@@ -112,10 +124,17 @@ fn an_interrupted_search_goes_on_as_if_nothing_had_been() {
         .stderr(Stdio::null())
         .spawn()
         .expect("rookery starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
-    let third = lines.by_ref().filter(|line| line.contains("\"trial-ended\"")).nth(2);
+    let mut lines = BufReader::new(child.stdout.take().expect("piped"))
+        .lines()
+        .map_while(Result::ok);
+    let third = lines
+        .by_ref()
+        .filter(|line| line.contains("\"trial-ended\""))
+        .nth(2);
     assert!(third.is_some(), "the third trial ends");
-    let kill = Command::new("kill").args(["-KILL", &child.id().to_string()]).status();
+    let kill = Command::new("kill")
+        .args(["-KILL", &child.id().to_string()])
+        .status();
     assert!(kill.expect("kill").success());
     lines.for_each(drop);
     child.wait().expect("rookery ends");
@@ -130,10 +149,19 @@ fn an_interrupted_search_goes_on_as_if_nothing_had_been() {
 #[test]
 fn guests_and_rates_are_searched_too() {
     let guests = "users = 60\nrepeats = 3\n[load.search]\nover = \"guests\"";
-    let text_of_study = study(guests, 0.0).replace("noise = 0", "host_cpus = 4, guest_overhead = 0.05, noise = 0");
+    let text_of_study = study(guests, 0.0).replace(
+        "noise = 0",
+        "host_cpus = 4, guest_overhead = 0.05, noise = 0",
+    );
     let text_of_study = format!("{text_of_study}\n[host]\novercommit = 4\n");
-    let loads: Vec<f64> = trials(&run(&text_of_study)).iter().map(|trial| trial.1).collect();
-    assert!(loads.iter().all(|users| users % 60.0 == 0.0), "whole guests of 60 users: {loads:?}");
+    let loads: Vec<f64> = trials(&run(&text_of_study))
+        .iter()
+        .map(|trial| trial.1)
+        .collect();
+    assert!(
+        loads.iter().all(|users| users % 60.0 == 0.0),
+        "whole guests of 60 users: {loads:?}"
+    );
     assert!(loads.len() > 4);
 
     let rate = "model = \"open\"\n[load.search]\nto = 200\nresolution = 0.05";
@@ -154,18 +182,25 @@ fn points_are_repeated_until_their_intervals_are_narrow_but_no_longer_than_allow
 #[test]
 fn real_guests_are_searched_as_simulated_ones_are() {
     let place = Place::new();
-    let search = "\n[load.search]\nto = \"30 per host\"\nresolution = 0.3\nprobes = 8\nconfirm = 2\n";
+    let search =
+        "\n[load.search]\nto = \"30 per host\"\nresolution = 0.3\nprobes = 8\nconfirm = 2\n";
     let text_of_study = common::tiny_study("bare", "1", "")
         .replace("users = \"6 per guest\"\n", "")
         .replace("guests = [1, 2]", "guests = 2");
     let text_of_study = text_of_study.replace("\n[qos]", &format!("{search}\n[qos]"));
     let path = place.study("search.toml", &text_of_study);
-    let output = place.rookery(&["run", &path, "-q"]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["run", &path, "-q"])
+        .output()
+        .expect("rookery starts");
     assert!(common::went_to_its_end(&output), "{}", text(&output.stderr));
     let all = trials(&place.export());
     // Two guests that are allowed 5 s carry 30 users with ease; on a busy machine some trials are void.
     let largest = all.iter().map(|trial| trial.1).fold(0.0, f64::max);
-    assert!(all.len() <= 8 && all.iter().all(|trial| trial.0 != "study"), "{all:?}");
+    assert!(
+        all.len() <= 8 && all.iter().all(|trial| trial.0 != "study"),
+        "{all:?}"
+    );
     assert!(
         (2.0..=30.0).contains(&largest) && all.iter().all(|trial| trial.3 != "failed"),
         "{all:?}"
@@ -184,7 +219,10 @@ fn a_search_that_cannot_plan_its_next_load_ends_with_a_note() {
             "kind = \"fake\", memory = \"1MiB * (users - 37) * (users - 37)\"",
         );
     let path = place.study("search.toml", &text_of_study);
-    let output = place.rookery(&["run", &path, "-q"]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["run", &path, "-q"])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let told = |run: &Value| run.to_string().matches("ends early").count();
     let before = place.export();

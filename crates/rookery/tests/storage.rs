@@ -53,8 +53,11 @@ fn left(place: &Place) -> Vec<String> {
 fn devices(below: &Path) -> Vec<String> {
     let below = below.canonicalize().expect("there");
     let entries = fs::read_dir("/sys/block").expect("devices").flatten();
-    let files = entries.filter_map(|entry| fs::read_to_string(entry.path().join("loop/backing_file")).ok());
-    files.filter(|file| Path::new(file.trim_end()).starts_with(&below)).collect()
+    let files =
+        entries.filter_map(|entry| fs::read_to_string(entry.path().join("loop/backing_file")).ok());
+    files
+        .filter(|file| Path::new(file.trim_end()).starts_with(&below))
+        .collect()
 }
 
 #[test]
@@ -63,10 +66,22 @@ fn a_study_on_volumes_runs_and_tells_what_was_in_force() {
         return;
     }
     let place = Place::new();
-    let text_of_study = tiny_study("container", "0.25", "").replace("[host]", &format!("{VOLUMES}\n[host]"));
-    let study = place.study("volumes.toml", &text_of_study.replace("memory =", "pin = \"node\"\nmemory ="));
-    let done = place.rookery(&["run", &study, "-q"]).output().expect("rookery starts");
-    assert!(went_to_its_end(&done), "{}\n{}", text(&done.stdout), text(&done.stderr));
+    let text_of_study =
+        tiny_study("container", "0.25", "").replace("[host]", &format!("{VOLUMES}\n[host]"));
+    let study = place.study(
+        "volumes.toml",
+        &text_of_study.replace("memory =", "pin = \"node\"\nmemory ="),
+    );
+    let done = place
+        .rookery(&["run", &study, "-q"])
+        .output()
+        .expect("rookery starts");
+    assert!(
+        went_to_its_end(&done),
+        "{}\n{}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
     assert_eq!(left(&place), [""; 0]);
     let run = place.export();
     let trials = run["trials"].as_array().expect("trials");
@@ -74,8 +89,11 @@ fn a_study_on_volumes_runs_and_tells_what_was_in_force() {
     assert!(trials.iter().all(measured), "{trials:#?}");
     let rows = run["tunings"].as_array().expect("tunings");
     let kept = |name: &str, asked: &str| {
-        let rows = rows.iter().filter(|row| row["name"] == name && row["asked"] == asked);
-        rows.filter(|row| row["effective"] == asked && row["at_end"] == asked).count()
+        let rows = rows
+            .iter()
+            .filter(|row| row["name"] == name && row["asked"] == asked);
+        rows.filter(|row| row["effective"] == asked && row["at_end"] == asked)
+            .count()
     };
     // Two trials of one guest and two of two: half of them with barriers.
     for (name, asked, count) in [
@@ -91,7 +109,10 @@ fn a_study_on_volumes_runs_and_tells_what_was_in_force() {
     ] {
         assert_eq!(kept(name, asked), count, "{name} = {asked}: {rows:#?}");
     }
-    let pinned: Vec<_> = rows.iter().filter(|row| row["name"] == "placement.cpus").collect();
+    let pinned: Vec<_> = rows
+        .iter()
+        .filter(|row| row["name"] == "placement.cpus")
+        .collect();
     assert_eq!(pinned.len(), 6, "every guest was looked at");
     assert!(
         pinned
@@ -107,8 +128,12 @@ fn a_controller_that_is_killed_over_its_volumes_leaves_nothing_after_clean() {
         return;
     }
     let place = Place::new();
-    let text_of_study = tiny_study("container", "0.25", "").replace("[host]", &format!("{VOLUMES}\n[host]"));
-    let study = place.study("volumes.toml", &text_of_study.replace("steady = \"1s\"", "steady = \"30s\""));
+    let text_of_study =
+        tiny_study("container", "0.25", "").replace("[host]", &format!("{VOLUMES}\n[host]"));
+    let study = place.study(
+        "volumes.toml",
+        &text_of_study.replace("steady = \"1s\"", "steady = \"30s\""),
+    );
     let mut child = place
         .rookery(&["run", &study, "-q"])
         .stdout(Stdio::null())
@@ -117,7 +142,10 @@ fn a_controller_that_is_killed_over_its_volumes_leaves_nothing_after_clean() {
         .expect("rookery starts");
     let deadline = Instant::now() + Duration::from_secs(120);
     while devices(place.dir.path()).is_empty() {
-        assert!(child.try_wait().expect("waits").is_none(), "it ended before it had a volume");
+        assert!(
+            child.try_wait().expect("waits").is_none(),
+            "it ended before it had a volume"
+        );
         assert!(Instant::now() < deadline, "no volume appears");
         sleep(Duration::from_millis(5));
     }
@@ -133,8 +161,18 @@ fn a_controller_that_is_killed_over_its_volumes_leaves_nothing_after_clean() {
         "{known}"
     );
     let clean = place.rookery(&["clean"]).output().expect("rookery starts");
-    assert_eq!(code(&clean), 0, "{}\n{}", text(&clean.stdout), text(&clean.stderr));
-    assert!(text(&clean.stdout).contains("volume /dev/loop"), "{}", text(&clean.stdout));
+    assert_eq!(
+        code(&clean),
+        0,
+        "{}\n{}",
+        text(&clean.stdout),
+        text(&clean.stderr)
+    );
+    assert!(
+        text(&clean.stdout).contains("volume /dev/loop"),
+        "{}",
+        text(&clean.stdout)
+    );
     assert_eq!(left(&place), [""; 0]);
 }
 
@@ -144,11 +182,22 @@ fn storage_is_measured_under_the_limits_of_the_study_and_kept_beside_the_run() {
         return;
     }
     let place = Place::new();
-    let limited = VOLUMES.replace("[\"on\", \"off\"]", "\"off\"").replace("400", "100");
-    let text_of_study = tiny_study("container", "0.25", "").replace("[host]", &format!("{limited}\n[host]"));
+    let limited = VOLUMES
+        .replace("[\"on\", \"off\"]", "\"off\"")
+        .replace("400", "100");
+    let text_of_study =
+        tiny_study("container", "0.25", "").replace("[host]", &format!("{limited}\n[host]"));
     let study = place.study("limited.toml", &text_of_study.replace("[1, 2]", "1"));
-    let done = place.rookery(&["run", &study, "-q"]).output().expect("rookery starts");
-    assert!(went_to_its_end(&done), "{}\n{}", text(&done.stdout), text(&done.stderr));
+    let done = place
+        .rookery(&["run", &study, "-q"])
+        .output()
+        .expect("rookery starts");
+    assert!(
+        went_to_its_end(&done),
+        "{}\n{}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
     let args = [
         "host",
         "storage",
@@ -173,15 +222,23 @@ fn storage_is_measured_under_the_limits_of_the_study_and_kept_beside_the_run() {
     assert_eq!(points.len(), 8);
     for point in points.iter().filter(|point| point["pattern"] == "write") {
         // A limit cannot be exceeded but for what the kernel lets through at first.
-        assert!(point["iops"].as_f64().is_some_and(|iops| iops < 200.0), "{point}");
+        assert!(
+            point["iops"].as_f64().is_some_and(|iops| iops < 200.0),
+            "{point}"
+        );
     }
     let kept = fs::read_dir(place.runs())
         .expect("runs")
         .flatten()
         .map(|run| run.path().join("storage.json"));
     let kept: Vec<_> = kept.filter(|path| path.is_file()).collect();
-    assert_eq!(kept.len(), 1, "beside the one run, and nothing else is left");
-    let read: serde_json::Value = serde_json::from_slice(&fs::read(&kept[0]).expect("read")).expect("JSON");
+    assert_eq!(
+        kept.len(),
+        1,
+        "beside the one run, and nothing else is left"
+    );
+    let read: serde_json::Value =
+        serde_json::from_slice(&fs::read(&kept[0]).expect("read")).expect("JSON");
     assert_eq!(read, ceilings);
     assert_eq!(fs::read_dir(place.runs()).expect("runs").count(), 1);
     assert_eq!(left(&place), [""; 0]);
@@ -196,7 +253,11 @@ fn without_fio_the_package_is_named() {
         .output()
         .expect("rookery starts");
     assert_eq!(code(&done), 4, "{}", text(&done.stderr));
-    assert!(text(&done.stderr).contains("mend: apt install fio"), "{}", text(&done.stderr));
+    assert!(
+        text(&done.stderr).contains("mend: apt install fio"),
+        "{}",
+        text(&done.stderr)
+    );
     assert_eq!(fs::read_dir(place.dir.path()).expect("there").count(), 0);
 }
 
@@ -207,7 +268,10 @@ fn a_file_system_whose_maker_is_missing_is_told_before_anything_is_made() {
     }
     let place = Place::new();
     let xfs = "[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\n\n[host]";
-    let study = place.study("xfs.toml", &tiny_study("bare", "1", "").replace("[host]", xfs));
+    let study = place.study(
+        "xfs.toml",
+        &tiny_study("bare", "1", "").replace("[host]", xfs),
+    );
     let done = place
         .rookery(&["run", &study, "-q"])
         .env("PATH", place.dir.path())
@@ -230,7 +294,10 @@ fn the_plan_shows_storage_and_refuses_what_cannot_be() {
         "plan.toml",
         &tiny_study("container", "0.25", "").replace("[host]", &format!("{wanted}\n[host]")),
     );
-    let plan = place.rookery(&["plan", &study, "--anyway"]).output().expect("rookery starts");
+    let plan = place
+        .rookery(&["plan", &study, "--anyway"])
+        .output()
+        .expect("rookery starts");
     let said = text(&plan.stdout);
     assert!(
         said.contains("storage: one volume for all guests, 259 MiB each, ext4, noatime, barriers off, journal writeback, host cache off, at most 400 writes/s each"),
@@ -240,7 +307,10 @@ fn the_plan_shows_storage_and_refuses_what_cannot_be() {
         "bare.toml",
         &tiny_study("bare", "1", "").replace("[host]", &format!("{wanted}\n[host]")),
     );
-    let refused = place.rookery(&["check", "--file-only", &bare]).output().expect("rookery starts");
+    let refused = place
+        .rookery(&["check", "--file-only", &bare])
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&refused), 3);
     assert!(
         text(&refused.stderr).contains("only containers and machines can be held to that"),

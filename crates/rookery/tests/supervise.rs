@@ -28,7 +28,9 @@ struct Supervisor {
 
 /// A service of the shell; `more` are further lines of its table. `$DIR` is the directory of the test.
 fn service(name: &str, script: &str, more: &str) -> String {
-    format!("[[service]]\nname = \"{name}\"\ncommand = [\"/bin/sh\", \"-c\", '''{script}''']\n{more}\n")
+    format!(
+        "[[service]]\nname = \"{name}\"\ncommand = [\"/bin/sh\", \"-c\", '''{script}''']\n{more}\n"
+    )
 }
 
 /// A service that says READY and waits.
@@ -43,7 +45,9 @@ impl Supervisor {
 
     fn start_with(guest: &str, services: &[String]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let text = services.concat().replace("$DIR", &dir.path().display().to_string());
+        let text = services
+            .concat()
+            .replace("$DIR", &dir.path().display().to_string());
         let path = dir.path().join("services.toml");
         fs::write(&path, format!("{guest}\n{text}")).expect("written");
         let log = fs::File::create(dir.path().join("log")).expect("a log");
@@ -64,7 +68,8 @@ impl Supervisor {
     }
 
     fn log(&self) -> String {
-        String::from_utf8_lossy(&fs::read(self.dir.path().join("log")).unwrap_or_default()).into_owned()
+        String::from_utf8_lossy(&fs::read(self.dir.path().join("log")).unwrap_or_default())
+            .into_owned()
     }
 
     /// Lines of the log, without those that vary.
@@ -90,7 +95,11 @@ impl Supervisor {
             if text.ends_with('\n') {
                 return text.trim().to_owned();
             }
-            assert!(begin.elapsed() < LIMIT, "no {name}; the log is\n{}", self.log());
+            assert!(
+                begin.elapsed() < LIMIT,
+                "no {name}; the log is\n{}",
+                self.log()
+            );
             sleep(Duration::from_millis(5));
         }
     }
@@ -101,8 +110,13 @@ impl Supervisor {
 
     fn signal(&self, signal: &str, whole_group: bool) {
         let target = format!("{}{}", if whole_group { "-" } else { "" }, self.child.id());
-        let sent = Command::new("kill").args(["-s", signal, "--", &target]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "the signal is sent");
+        let sent = Command::new("kill")
+            .args(["-s", signal, "--", &target])
+            .status();
+        assert!(
+            sent.is_ok_and(|status| status.success()),
+            "the signal is sent"
+        );
     }
 
     /// Its exit code, within the limit.
@@ -150,14 +164,20 @@ fn vanishes(pid: &str) {
 #[test]
 fn services_start_in_order_and_stop_in_reverse() {
     let says_end = |name: &str| {
-        let script = format!("trap 'echo {name} >> $DIR/ends; exit 0' TERM; echo READY; while :; do sleep 0.05; done");
+        let script = format!(
+            "trap 'echo {name} >> $DIR/ends; exit 0' TERM; echo READY; while :; do sleep 0.05; done"
+        );
         service(name, &script, "ready = \"log:READY\"")
     };
     let once = service("once", "echo done >> $DIR/once", "oneshot = true");
-    let mut supervisor = Supervisor::start(&[once, says_end("one"), says_end("two"), says_end("three")]);
+    let mut supervisor =
+        Supervisor::start(&[once, says_end("one"), says_end("two"), says_end("three")]);
     supervisor.wait_for("supervise: three ready");
     assert_eq!(supervisor.stop(), Some(0));
-    assert_eq!(fs::read_to_string(supervisor.path("ends")).expect("ends"), "three\ntwo\none\n");
+    assert_eq!(
+        fs::read_to_string(supervisor.path("ends")).expect("ends"),
+        "three\ntwo\none\n"
+    );
     let lines = supervisor.lines();
     let expected = [
         "supervise: once done",
@@ -196,11 +216,22 @@ fn a_service_waits_for_the_file_and_the_port_of_the_one_before() {
 
 #[test]
 fn one_that_is_not_ready_in_time_ends_the_guest() {
-    let never = service("never", "exec sleep 1000", "ready = \"file:$DIR/never\"\nready_within_ms = 50");
-    let mut supervisor = Supervisor::start(&[waiting("first"), never, service("last", "touch $DIR/last", "")]);
+    let never = service(
+        "never",
+        "exec sleep 1000",
+        "ready = \"file:$DIR/never\"\nready_within_ms = 50",
+    );
+    let mut supervisor = Supervisor::start(&[
+        waiting("first"),
+        never,
+        service("last", "touch $DIR/last", ""),
+    ]);
     assert_eq!(supervisor.end(), Some(5));
     let log = supervisor.log();
-    assert!(log.contains("service never: not ready within 50ms"), "{log}");
+    assert!(
+        log.contains("service never: not ready within 50ms"),
+        "{log}"
+    );
     assert!(
         log.contains("supervise: first stopped") && !supervisor.path("last").exists(),
         "{log}"
@@ -214,14 +245,21 @@ fn one_that_ends_unasked_ends_the_guest_with_its_reason() {
         ("kill -9 $$", "killed by signal 9"),
         ("exit 0", "exit code 0"),
     ] {
-        let mut supervisor = Supervisor::start(&[waiting("first"), service("second", &format!("sleep 0.1; {script}"), "")]);
+        let mut supervisor = Supervisor::start(&[
+            waiting("first"),
+            service("second", &format!("sleep 0.1; {script}"), ""),
+        ]);
         assert_eq!(supervisor.end(), Some(5));
         let log = supervisor.log();
-        assert!(log.contains(&format!("service second: ended unasked: {reason}")), "{log}");
+        assert!(
+            log.contains(&format!("service second: ended unasked: {reason}")),
+            "{log}"
+        );
         assert!(log.contains("supervise: first stopped"), "{log}");
         let said = log.find("second: OUCH");
         assert!(
-            !script.contains("OUCH") || said.is_some_and(|said| said < log.find("stopping").unwrap_or(0)),
+            !script.contains("OUCH")
+                || said.is_some_and(|said| said < log.find("stopping").unwrap_or(0)),
             "{log}"
         );
     }
@@ -229,10 +267,15 @@ fn one_that_ends_unasked_ends_the_guest_with_its_reason() {
 
 #[test]
 fn a_oneshot_that_fails_ends_the_guest_and_one_that_is_done_is_skipped() {
-    let mut failing = Supervisor::start(&[service("once", "exit 4", "oneshot = true"), waiting("after")]);
+    let mut failing = Supervisor::start(&[
+        service("once", "exit 4", "oneshot = true"),
+        waiting("after"),
+    ]);
     assert_eq!(failing.end(), Some(5));
     assert!(
-        failing.log().contains("service once: ended unasked: exit code 4"),
+        failing
+            .log()
+            .contains("service once: ended unasked: exit code 4"),
         "{}",
         failing.log()
     );
@@ -254,7 +297,10 @@ fn one_that_ignores_its_stop_signal_is_killed_and_told() {
     supervisor.wait_for("stubborn ready");
     assert_eq!(supervisor.stop(), Some(5));
     let log = supervisor.log();
-    assert!(log.contains("service stubborn: did not end within 100ms"), "{log}");
+    assert!(
+        log.contains("service stubborn: did not end within 100ms"),
+        "{log}"
+    );
     assert!(
         log.contains("supervise: first stopped"),
         "the others are stopped all the same\n{log}"
@@ -264,7 +310,11 @@ fn one_that_ignores_its_stop_signal_is_killed_and_told() {
 #[test]
 fn each_service_is_asked_by_its_own_signal() {
     let script = "trap 'echo BY-WINCH; exit 0' WINCH; trap 'echo BY-TERM; exit 0' TERM; echo READY; while :; do sleep 0.05; done";
-    let mut supervisor = Supervisor::start(&[service("web", script, "ready = \"log:READY\"\nstop_signal = \"WINCH\"")]);
+    let mut supervisor = Supervisor::start(&[service(
+        "web",
+        script,
+        "ready = \"log:READY\"\nstop_signal = \"WINCH\"",
+    )]);
     supervisor.wait_for("web ready");
     assert_eq!(supervisor.stop(), Some(0));
     assert!(supervisor.log().contains("web: BY-WINCH") && !supervisor.log().contains("BY-TERM"));
@@ -296,7 +346,9 @@ fn orphans_are_reaped_and_what_is_left_behind_is_killed() {
     assert_eq!(supervisor.stop(), Some(0), "{}", supervisor.log());
     assert!(!lives(&long));
     assert!(
-        supervisor.log().contains("processes that services left behind"),
+        supervisor
+            .log()
+            .contains("processes that services left behind"),
         "{}",
         supervisor.log()
     );
@@ -325,20 +377,30 @@ fn output_is_whole_lines_with_the_services_name() {
             "ready = \"log:READY\"",
         )
     };
-    let odd =
-        "printf 'no end'; printf '\\033[2J\\000\\377\\n' >&2; head -c 20000 /dev/zero | tr '\\000' x; echo; echo READY; exec sleep 1000";
-    let mut supervisor = Supervisor::start(&[noisy("one"), noisy("two"), service("odd", odd, "ready = \"log:READY\"")]);
+    let odd = "printf 'no end'; printf '\\033[2J\\000\\377\\n' >&2; head -c 20000 /dev/zero | tr '\\000' x; echo; echo READY; exec sleep 1000";
+    let mut supervisor = Supervisor::start(&[
+        noisy("one"),
+        noisy("two"),
+        service("odd", odd, "ready = \"log:READY\""),
+    ]);
     supervisor.wait_for("odd ready");
     assert_eq!(supervisor.stop(), Some(0));
     let lines = supervisor.lines();
     assert!(
         lines
             .iter()
-            .all(|line| ["one: ", "two: ", "odd: ", "supervise: "].iter().any(|name| line.starts_with(name))),
+            .all(|line| ["one: ", "two: ", "odd: ", "supervise: "]
+                .iter()
+                .any(|name| line.starts_with(name))),
         "{lines:?}"
     );
     assert_eq!(lines.iter().filter(|line| *line == "one: a5b").count(), 1);
-    assert!(lines.iter().any(|line| line.contains("[2J\u{fffd}\u{fffd}")), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("[2J\u{fffd}\u{fffd}")),
+        "{lines:?}"
+    );
     let long: usize = lines
         .iter()
         .filter(|line| line.contains("xxx"))
@@ -359,10 +421,18 @@ fn services_get_a_clean_environment() {
     supervisor.wait_for("show ready");
     assert_eq!(supervisor.stop(), Some(0));
     let log = supervisor.log();
-    for line in ["show: LANG=C", "show: OWN=value", "show: ROOKERY_GUEST=g1", "show: TZ="] {
+    for line in [
+        "show: LANG=C",
+        "show: OWN=value",
+        "show: ROOKERY_GUEST=g1",
+        "show: TZ=",
+    ] {
         assert!(log.contains(line), "{line} in\n{log}");
     }
-    assert!(!log.contains("LD_LIBRARY_PATH") && !log.contains("HOME="), "{log}");
+    assert!(
+        !log.contains("LD_LIBRARY_PATH") && !log.contains("HOME="),
+        "{log}"
+    );
 }
 
 #[test]
@@ -372,11 +442,21 @@ fn root_becomes_a_plain_user_inside_while_files_keep_their_owner() {
         return;
     }
     let script = "id -u; touch $DIR/made; echo READY; exec sleep 1000";
-    let mut supervisor = Supervisor::start_with("[guest]\nuser_namespace = true", &[service("who", script, "ready = \"log:READY\"")]);
+    let mut supervisor = Supervisor::start_with(
+        "[guest]\nuser_namespace = true",
+        &[service("who", script, "ready = \"log:READY\"")],
+    );
     supervisor.wait_for("who ready");
     let inside = if here.uid() == 0 { 33 } else { here.uid() };
-    assert!(supervisor.log().contains(&format!("who: {inside}\n")), "{}", supervisor.log());
-    assert_eq!(fs::metadata(supervisor.path("made")).expect("made").uid(), here.uid());
+    assert!(
+        supervisor.log().contains(&format!("who: {inside}\n")),
+        "{}",
+        supervisor.log()
+    );
+    assert_eq!(
+        fs::metadata(supervisor.path("made")).expect("made").uid(),
+        here.uid()
+    );
     assert_eq!(supervisor.stop(), Some(0));
 }
 
@@ -399,7 +479,11 @@ fn a_wrong_file_is_refused_with_the_mend() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(text.contains("readyy") && text.contains("mend:"), "{text}");
-    fs::write(&path, "[[service]]\nname = \"a\"\ncommand = [\"/no/such/program\"]\n").expect("written");
+    fs::write(
+        &path,
+        "[[service]]\nname = \"a\"\ncommand = [\"/no/such/program\"]\n",
+    )
+    .expect("written");
     let output = run();
     assert_eq!(output.status.code(), Some(5));
     assert!(String::from_utf8_lossy(&output.stderr).contains("/no/such/program"));

@@ -27,7 +27,9 @@ struct Workshop {
 
 impl Workshop {
     fn new(script: &str) -> Self {
-        let workshop = Self { place: Place::new() };
+        let workshop = Self {
+            place: Place::new(),
+        };
         fs::create_dir(workshop.path("bin")).expect("a directory");
         let head = "#!/bin/sh\nfor root; do case $root in */root) break;; esac; done\n";
         // Another process writes it: one that this process holds open for writing could not be run.
@@ -38,7 +40,9 @@ impl Workshop {
             .spawn()
             .expect("sh");
         let mut input = writer.stdin.take().expect("piped");
-        input.write_all(format!("{head}{script}\n").as_bytes()).expect("written");
+        input
+            .write_all(format!("{head}{script}\n").as_bytes())
+            .expect("written");
         drop(input);
         assert!(writer.wait().expect("ended").success());
         workshop
@@ -72,14 +76,21 @@ impl Workshop {
             description: description.to_owned(),
             program: "/bin/sh".into(),
             base,
-            fill: Fill::Data(&|data| fs::write(data.join("rows"), "1").map_err(|error| error.to_string())),
+            fill: Fill::Data(&|data| {
+                fs::write(data.join("rows"), "1").map_err(|error| error.to_string())
+            }),
         };
         build_template(&self.path("templates"), &recipe, &rookery_guest::patient).expect("built")
     }
 
     fn left(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.path("templates")).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+        let entries = fs::read_dir(self.path("templates"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect()
     }
 }
 
@@ -102,8 +113,13 @@ fn a_root_is_built_once_then_listed_and_removed() {
         text(&output.stdout)
     );
     let steps = text(&output.stderr);
-    assert!(steps.contains("fetching packages: 2 of 2") && !steps.contains("1 of 2"), "{steps}");
-    let output = workshop.run(&["template", "build", "lamp", "--suite", "bookworm", "--quiet"]);
+    assert!(
+        steps.contains("fetching packages: 2 of 2") && !steps.contains("1 of 2"),
+        "{steps}"
+    );
+    let output = workshop.run(&[
+        "template", "build", "lamp", "--suite", "bookworm", "--quiet",
+    ]);
     assert_eq!(
         (code(&output), text(&output.stdout), text(&output.stderr)),
         (0, String::new(), String::new())
@@ -118,7 +134,11 @@ fn a_root_is_built_once_then_listed_and_removed() {
     let digest = again["digest"].as_str().expect("text");
     let output = workshop.run(&["template", "remove", &digest[..8]]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains(&digest[..12]), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains(&digest[..12]),
+        "{}",
+        text(&output.stdout)
+    );
     assert_eq!(workshop.left(), [""; 0]);
     assert!(text(&workshop.run(&["template", "list"]).stdout).starts_with("no templates in"));
 }
@@ -128,8 +148,16 @@ fn a_root_that_cannot_be_built_says_why_and_leaves_nothing() {
     if !root_tests() {
         return;
     }
-    let workshop = Workshop::new("echo 'E: Failed to fetch http://127.0.0.1:9/x  Connection refused' >&2; exit 25");
-    let output = workshop.run(&["template", "build", "lamp", "--mirror", "http://127.0.0.1:9/debian"]);
+    let workshop = Workshop::new(
+        "echo 'E: Failed to fetch http://127.0.0.1:9/x  Connection refused' >&2; exit 25",
+    );
+    let output = workshop.run(&[
+        "template",
+        "build",
+        "lamp",
+        "--mirror",
+        "http://127.0.0.1:9/debian",
+    ]);
     let said = text(&output.stderr);
     assert_eq!(code(&output), 4, "{said}");
     assert!(
@@ -148,8 +176,9 @@ fn an_interrupted_build_ends_its_child_and_leaves_nothing() {
     if !root_tests() {
         return;
     }
-    let workshop =
-        Workshop::new("trap 'exit 143' TERM; sh -c 'sleep 600; exit 1' \"$0.child\" & mkdir -p $root/usr; echo '9 newly installed'; wait");
+    let workshop = Workshop::new(
+        "trap 'exit 143' TERM; sh -c 'sleep 600; exit 1' \"$0.child\" & mkdir -p $root/usr; echo '9 newly installed'; wait",
+    );
     let child = workshop.path("bin/mmdebstrap.child").display().to_string();
     let mut build = workshop
         .command(&["template", "build", "lamp", "--json"])
@@ -158,7 +187,9 @@ fn an_interrupted_build_ends_its_child_and_leaves_nothing() {
         .expect("rookery starts");
     let lines = BufReader::new(build.stdout.take().expect("piped")).lines();
     // The child has said something: it is at work.
-    let begun = lines.map_while(Result::ok).find(|line| line.contains("0 of 9"));
+    let begun = lines
+        .map_while(Result::ok)
+        .find(|line| line.contains("0 of 9"));
     assert!(begun.is_some());
     // Between its fork and its exec it has its parent's arguments.
     assert!(comes_true(|| lives(&child)), "the grandchild is at work");
@@ -171,7 +202,10 @@ fn an_interrupted_build_ends_its_child_and_leaves_nothing() {
 
 /// Ask a child of ours to end, as Ctrl-C does.
 fn interrupt(child: &Child) {
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    let status = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill");
     assert!(status.success());
 }
 
@@ -203,24 +237,41 @@ fn what_is_used_is_not_removed() {
     drop(workshop.data("other data", None));
     let output = workshop.run(&["template", "remove", "--all"]);
     assert_eq!(code(&output), 5);
-    assert!(text(&output.stderr).contains("a living run uses it"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("a living run uses it"),
+        "{}",
+        text(&output.stderr)
+    );
     assert_eq!(workshop.left(), [held.digest.as_str()], "the other is gone");
     drop(held);
     let output = workshop.run(&["template", "remove", "--unused", "1"]);
-    assert_eq!((code(&output), text(&output.stdout).as_str()), (0, "nothing to remove\n"));
-    assert_eq!(code(&workshop.run(&["template", "remove", "--unused", "0"])), 0);
+    assert_eq!(
+        (code(&output), text(&output.stdout).as_str()),
+        (0, "nothing to remove\n")
+    );
+    assert_eq!(
+        code(&workshop.run(&["template", "remove", "--unused", "0"])),
+        0
+    );
     assert_eq!(workshop.left(), [""; 0]);
 }
 
 #[test]
 fn a_removal_must_name_something() {
     let workshop = Workshop::new(WORKS);
-    for args in [&["template", "remove"][..], &["template", "remove", "abcd", "--all"]] {
+    for args in [
+        &["template", "remove"][..],
+        &["template", "remove", "abcd", "--all"],
+    ] {
         assert_eq!(code(&workshop.run(args)), 2);
     }
     let output = workshop.run(&["template", "remove", "abcdef"]);
     assert_eq!(code(&output), 5);
-    assert!(text(&output.stderr).contains("rookery template list"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("rookery template list"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
@@ -230,7 +281,10 @@ fn a_host_without_mmdebstrap_is_told_so() {
     }
     let workshop = Workshop::new(WORKS);
     let mut command = workshop.command(&["template", "build", "lamp"]);
-    let output = command.env("PATH", workshop.path("empty")).output().expect("rookery starts");
+    let output = command
+        .env("PATH", workshop.path("empty"))
+        .output()
+        .expect("rookery starts");
     assert_eq!(code(&output), 4);
     assert!(
         text(&output.stderr).contains("apt-get install mmdebstrap"),
@@ -251,10 +305,18 @@ fn the_lamp_root_holds_servers_that_run() {
         .output()
         .expect("rookery starts");
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    let last = text(&output.stdout).lines().last().expect("a line").to_owned();
+    let last = text(&output.stdout)
+        .lines()
+        .last()
+        .expect("a line")
+        .to_owned();
     let built: serde_json::Value = serde_json::from_str(&last).expect("JSON");
     let root = PathBuf::from(built["root"].as_str().expect("a path"));
-    assert!(root.starts_with(templates().canonicalize().expect("there")), "{}", root.display());
+    assert!(
+        root.starts_with(templates().canonicalize().expect("there")),
+        "{}",
+        root.display()
+    );
     let size = built["size_mib"].as_f64().expect("a number");
     assert!((50.0..400.0).contains(&size), "{size} MiB");
 
@@ -272,16 +334,34 @@ fn the_lamp_root_holds_servers_that_run() {
     assert!(says("/usr/sbin/mariadbd", "--version").contains("MariaDB"));
     assert!(says("/usr/sbin/apache2", "-v").contains("Apache/2.4"));
     assert!(says(&format!("/usr/sbin/php-fpm{php}"), "-v").contains(&format!("PHP {php}")));
-    for file in [format!("libphp{php}.so"), "mod_mpm_prefork.so".into(), "mod_mpm_event.so".into()] {
-        assert!(root.join("usr/lib/apache2/modules").join(&file).is_file(), "{file}");
+    for file in [
+        format!("libphp{php}.so"),
+        "mod_mpm_prefork.so".into(),
+        "mod_mpm_event.so".into(),
+    ] {
+        assert!(
+            root.join("usr/lib/apache2/modules").join(&file).is_file(),
+            "{file}"
+        );
     }
     let passwd = fs::read_to_string(root.join("etc/passwd")).expect("read");
     assert!(
-        passwd.lines().any(|line| line.starts_with("www-data:") && line.contains(":33:33:")),
+        passwd
+            .lines()
+            .any(|line| line.starts_with("www-data:") && line.contains(":33:33:")),
         "{passwd}"
     );
-    assert!(!root.join("etc/resolv.conf").exists(), "nothing of this host");
+    assert!(
+        !root.join("etc/resolv.conf").exists(),
+        "nothing of this host"
+    );
     let mode = |name: &str| root.join(name).metadata().expect("there").mode() & 0o7777;
-    assert_eq!((mode("tmp"), mode("run"), mode(".")), (0o1777, 0o1777, 0o755));
-    assert!(!Path::new(&root).join("program").exists(), "a new program does not make it old");
+    assert_eq!(
+        (mode("tmp"), mode("run"), mode(".")),
+        (0o1777, 0o1777, 0o755)
+    );
+    assert!(
+        !Path::new(&root).join("program").exists(),
+        "a new program does not make it old"
+    );
 }

@@ -8,7 +8,10 @@ use common::{Place, code, measured, text, tiny_study, went_to_its_end};
 fn a_study_becomes_a_report_whose_numbers_agree_with_the_store() {
     let place = Place::new();
     let study = place.study("tiny.toml", &tiny_study("bare", "1", ""));
-    let output = place.rookery(&["run", &study]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["run", &study])
+        .output()
+        .expect("rookery starts");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(went_to_its_end(&output), "stdout:\n{out}\nstderr:\n{err}");
     assert!(
@@ -41,25 +44,48 @@ fn a_study_becomes_a_report_whose_numbers_agree_with_the_store() {
     let audits = run["audits"].as_array().expect("audits");
     assert_eq!(audits.len(), 3, "one guest and two guests");
     for audit in audits {
-        assert_eq!(audit["orders_in_database"], audit["orders_acknowledged"], "{audit}");
-        assert!(audit["orders_acknowledged"].as_u64().is_some_and(|orders| orders > 0), "{audit}");
+        assert_eq!(
+            audit["orders_in_database"], audit["orders_acknowledged"],
+            "{audit}"
+        );
+        assert!(
+            audit["orders_acknowledged"]
+                .as_u64()
+                .is_some_and(|orders| orders > 0),
+            "{audit}"
+        );
     }
 }
 
 #[test]
 fn events_are_json_lines() {
     let place = Place::new();
-    let study = place.study("tiny.toml", &tiny_study("bare", "1", "").replace("[1, 2]", "1"));
-    let output = place.rookery(&["run", &study, "--json"]).output().expect("rookery starts");
+    let study = place.study(
+        "tiny.toml",
+        &tiny_study("bare", "1", "").replace("[1, 2]", "1"),
+    );
+    let output = place
+        .rookery(&["run", &study, "--json"])
+        .output()
+        .expect("rookery starts");
     assert!(went_to_its_end(&output), "{}", text(&output.stderr));
     let events: Vec<serde_json::Value> = text(&output.stdout)
         .lines()
         .map(|line| serde_json::from_str(line).expect("every line is JSON"))
         .collect();
-    let names: Vec<&str> = events.iter().filter_map(|event| event["event"].as_str()).collect();
+    let names: Vec<&str> = events
+        .iter()
+        .filter_map(|event| event["event"].as_str())
+        .collect();
     assert_eq!(names.first(), Some(&"run-started"));
     assert_eq!(names.last(), Some(&"run-ended"));
-    for expected in ["template", "trial-started", "guests-ready", "load", "trial-ended"] {
+    for expected in [
+        "template",
+        "trial-started",
+        "guests-ready",
+        "load",
+        "trial-ended",
+    ] {
         assert!(names.contains(&expected), "{expected} in {names:?}");
     }
 }
@@ -67,8 +93,14 @@ fn events_are_json_lines() {
 #[test]
 fn quiet_prints_the_report_alone() {
     let place = Place::new();
-    let study = place.study("tiny.toml", &tiny_study("bare", "1", "").replace("[1, 2]", "1"));
-    let output = place.rookery(&["run", &study, "--quiet"]).output().expect("rookery starts");
+    let study = place.study(
+        "tiny.toml",
+        &tiny_study("bare", "1", "").replace("[1, 2]", "1"),
+    );
+    let output = place
+        .rookery(&["run", &study, "--quiet"])
+        .output()
+        .expect("rookery starts");
     assert!(went_to_its_end(&output));
     assert_eq!(text(&output.stderr), "");
     let out = text(&output.stdout);
@@ -79,9 +111,15 @@ fn quiet_prints_the_report_alone() {
 #[test]
 fn a_stored_run_is_reported_and_exported_again() {
     let place = Place::new();
-    let study = place.study("tiny.toml", &tiny_study("bare", "1", "").replace("[1, 2]", "1"));
+    let study = place.study(
+        "tiny.toml",
+        &tiny_study("bare", "1", "").replace("[1, 2]", "1"),
+    );
     assert!(went_to_its_end(
-        &place.rookery(&["run", &study, "-q"]).output().expect("rookery starts")
+        &place
+            .rookery(&["run", &study, "-q"])
+            .output()
+            .expect("rookery starts")
     ));
 
     let again = place.dir.path().join("again.html");
@@ -99,12 +137,23 @@ fn a_stored_run_is_reported_and_exported_again() {
 
     let csv = place.dir.path().join("csv");
     let output = place
-        .rookery(&["export", "latest", "--format", "csv", "--out", &csv.display().to_string()])
+        .rookery(&[
+            "export",
+            "latest",
+            "--format",
+            "csv",
+            "--out",
+            &csv.display().to_string(),
+        ])
         .output()
         .expect("starts");
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let trials = std::fs::read_to_string(csv.join("trials.csv")).expect("trials.csv");
-    assert_eq!(trials.lines().count(), 2, "a header and one trial:\n{trials}");
+    assert_eq!(
+        trials.lines().count(),
+        2,
+        "a header and one trial:\n{trials}"
+    );
 }
 
 fn rookery_html(place: &Place) -> std::path::PathBuf {

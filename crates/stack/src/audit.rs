@@ -51,15 +51,31 @@ impl OrderAudit {
         let corrected = behaviour == Behaviour::Corrected;
         [
             (true, self.orders_without_lines, "orders have no line"),
-            (true, self.lines_without_order, "order lines belong to no order"),
+            (
+                true,
+                self.lines_without_order,
+                "order lines belong to no order",
+            ),
             (
                 true,
                 self.orders_with_other_history,
                 "orders have more or fewer history rows than lines",
             ),
-            (true, self.orders_with_other_amounts, "orders have other amounts than their lines"),
-            (true, self.products_below_zero, "products have a stock below zero"),
-            (corrected, self.orphan_history, "history rows belong to no order"),
+            (
+                true,
+                self.orders_with_other_amounts,
+                "orders have other amounts than their lines",
+            ),
+            (
+                true,
+                self.products_below_zero,
+                "products have a stock below zero",
+            ),
+            (
+                corrected,
+                self.orphan_history,
+                "history rows belong to no order",
+            ),
             (
                 corrected,
                 self.products_with_other_stock,
@@ -100,13 +116,19 @@ pub(crate) struct StockCheck {
 impl StockCheck {
     /// The inventory as it was loaded in a database of `rows`.
     pub(crate) fn new(rows: Rows) -> Self {
-        let mut sold = vec![0; usize::try_from(rows.products).expect("a catalogue has at most 10 230 000 products")];
+        let mut sold = vec![
+            0;
+            usize::try_from(rows.products)
+                .expect("a catalogue has at most 10 230 000 products")
+        ];
         for month in 1..=12 {
             count_month(rows, month, &mut sold);
         }
         let loaded = Inventory::new(&sold);
         Self {
-            expected: loaded.map(|stock| (i64::from(stock.in_stock), i64::from(stock.sold))).collect(),
+            expected: loaded
+                .map(|stock| (i64::from(stock.in_stock), i64::from(stock.sold)))
+                .collect(),
             other_stock: 0,
             units_off: 0,
             other_sales: 0,
@@ -124,7 +146,9 @@ impl StockCheck {
 
     /// The database holds `product` with this stock and these sales.
     pub(crate) fn compare(&mut self, product: i64, in_stock: i64, sales: i64) {
-        if let Some((expected_stock, expected_sales)) = at(product).and_then(|at| self.expected.get(at)) {
+        if let Some((expected_stock, expected_sales)) =
+            at(product).and_then(|at| self.expected.get(at))
+        {
             let off = in_stock.abs_diff(*expected_stock);
             self.other_stock += u64::from(off > 0);
             self.units_off += off;

@@ -142,8 +142,15 @@ impl Engine {
     fn socket_target(self, user: &str, database: &str, data: &Path) -> Target {
         let data = std::path::absolute(data).unwrap_or_else(|_| Path::new("/").join(data));
         let url = match self {
-            Self::Mariadb => format!("mysql://{user}@/{database}?socket={}", encoded(&data.join(config::MARIADB_SOCKET))),
-            Self::Postgresql => format!("postgresql://{user}@/{database}?host={}&port={}", encoded(&data), self.port()),
+            Self::Mariadb => format!(
+                "mysql://{user}@/{database}?socket={}",
+                encoded(&data.join(config::MARIADB_SOCKET))
+            ),
+            Self::Postgresql => format!(
+                "postgresql://{user}@/{database}?host={}&port={}",
+                encoded(&data),
+                self.port()
+            ),
         };
         target(&url)
     }
@@ -163,7 +170,8 @@ impl fmt::Display for Engine {
 }
 
 fn target(url: &str) -> Target {
-    url.parse().expect("a URL of our own making, with an absolute path in UTF-8")
+    url.parse()
+        .expect("a URL of our own making, with an absolute path in UTF-8")
 }
 
 /// A path as a part of a URL. What is no text in it becomes another path, at which nobody listens.
@@ -187,12 +195,18 @@ mod tests {
     fn ways_lead_to_the_guest() {
         let data = Path::new("/runs/a b/data");
         let inside = |engine: Engine| engine.inside(data).to_string();
-        assert_eq!(inside(Engine::Mariadb), "mysql://oe@/orderentry?socket=/runs/a b/data/mysql.sock");
+        assert_eq!(
+            inside(Engine::Mariadb),
+            "mysql://oe@/orderentry?socket=/runs/a b/data/mysql.sock"
+        );
         assert_eq!(
             inside(Engine::Postgresql),
             "postgresql://oe@/orderentry?host=/runs/a b/data&port=5432"
         );
         let clients = Engine::Postgresql.clients(([127, 77, 1, 1], 5432).into());
-        assert_eq!(clients.to_string(), "postgresql://oe@127.77.1.1:5432/orderentry");
+        assert_eq!(
+            clients.to_string(),
+            "postgresql://oe@127.77.1.1:5432/orderentry"
+        );
     }
 }

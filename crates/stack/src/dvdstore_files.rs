@@ -15,7 +15,9 @@ use std::{
     time::Instant,
 };
 
-use rookery_workload::dvdstore::{CustomerHalf, CustomerRandom, LineEnd, Rows, Size, WordLists, data::MONTHS};
+use rookery_workload::dvdstore::{
+    CustomerHalf, CustomerRandom, LineEnd, Rows, Size, WordLists, data::MONTHS,
+};
 
 mod error;
 mod part_file;
@@ -58,9 +60,16 @@ impl FileKind {
     /// The names of the files of this kind.
     #[must_use]
     pub fn file_names(self) -> Vec<String> {
-        let monthly = |suffix: &str| MONTHS.iter().map(|month| format!("{month}_{suffix}.csv")).collect();
+        let monthly = |suffix: &str| {
+            MONTHS
+                .iter()
+                .map(|month| format!("{month}_{suffix}.csv"))
+                .collect()
+        };
         match self {
-            Self::Customers => CustomerHalf::ALL.map(|half| customer_file(half).to_owned()).to_vec(),
+            Self::Customers => CustomerHalf::ALL
+                .map(|half| customer_file(half).to_owned())
+                .to_vec(),
             Self::Orders => monthly("orders"),
             Self::OrderLines => monthly("orderlines"),
             Self::History => monthly("cust_hist"),
@@ -82,7 +91,11 @@ impl FileKind {
     /// About how long a row is in bytes, rounded up: fixed columns and the digits of the largest ids.
     fn row_length(self, rows: Rows) -> u64 {
         let digits = |largest: u64| u64::from(largest.max(1).ilog10()) + 1;
-        let (customer, order, product) = (digits(rows.customers), digits(rows.orders()), digits(rows.products));
+        let (customer, order, product) = (
+            digits(rows.customers),
+            digits(rows.orders()),
+            digits(rows.products),
+        );
         match self {
             Self::Customers => 147 + 2 * customer,
             Self::Orders => 33 + order + customer,
@@ -166,7 +179,11 @@ pub struct Written {
 #[must_use]
 pub fn expected_bytes(size: Size, options: &FileOptions<'_>) -> u64 {
     let rows = size.rows();
-    let end = if options.line_end == LineEnd::Windows { 1 } else { 0 };
+    let end = if options.line_end == LineEnd::Windows {
+        1
+    } else {
+        0
+    };
     options
         .only
         .iter()
@@ -182,9 +199,18 @@ pub fn expected_bytes(size: Size, options: &FileOptions<'_>) -> u64 {
 /// # Errors
 /// Before anything is written: a file exists already, or the disk has too little room. Later: the disk is full, a write fails,
 /// or `options.stop` was set. Complete files then stay, no `.part` file does.
-pub fn write_all(dir: &Path, size: Size, options: &FileOptions<'_>, progress: &(dyn Fn(Progress) + Sync)) -> Result<Written, FilesError> {
+pub fn write_all(
+    dir: &Path,
+    size: Size,
+    options: &FileOptions<'_>,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Written, FilesError> {
     let start = Instant::now();
-    let names: Vec<String> = options.only.iter().flat_map(|kind| kind.file_names()).collect();
+    let names: Vec<String> = options
+        .only
+        .iter()
+        .flat_map(|kind| kind.file_names())
+        .collect();
     let expected_bytes = expected_bytes(size, options);
     prepare(dir, &names, options.overwrite, expected_bytes)?;
     let rows = size.rows();
@@ -215,7 +241,11 @@ pub fn write_all(dir: &Path, size: Size, options: &FileOptions<'_>, progress: &(
         // Without a sender the thread that completes files ends.
         drop(to_disk);
     });
-    if let Some(error) = writer.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(error) = writer
+        .failure
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
         return Err(error);
     }
     part_file::sync_directory(dir)?;
@@ -241,11 +271,13 @@ fn prepare(dir: &Path, names: &[String], overwrite: bool, needed: u64) -> Result
         }
     }
     match rustix::fs::statvfs(dir) {
-        Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < needed && !overwrite => Err(FilesError::NoRoom {
-            path: dir.to_owned(),
-            needed,
-            free: disk.f_bavail * disk.f_frsize,
-        }),
+        Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < needed && !overwrite => {
+            Err(FilesError::NoRoom {
+                path: dir.to_owned(),
+                needed,
+                free: disk.f_bavail * disk.f_frsize,
+            })
+        }
         // A file system that cannot say how much room it has is found full only by writing.
         _ => Ok(()),
     }

@@ -42,7 +42,13 @@ impl RootKind {
 
     fn packages(self) -> &'static [&'static str] {
         match self {
-            Self::Lamp => &["mariadb-server-core", "apache2-bin", "libapache2-mod-php", "php-fpm", "php-mysql"],
+            Self::Lamp => &[
+                "mariadb-server-core",
+                "apache2-bin",
+                "libapache2-mod-php",
+                "php-fpm",
+                "php-mysql",
+            ],
             Self::Mariadb => &["mariadb-server-core"],
             Self::Postgresql => &["postgresql"],
         }
@@ -52,7 +58,10 @@ impl RootKind {
 /// The release that is taken where this host is no Debian.
 const SUITE: &str = "bookworm";
 /// Sources that Debian's installer and images write; others of the host are its owner's matter.
-const HOST_SOURCES: [&str; 2] = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"];
+const HOST_SOURCES: [&str; 2] = [
+    "/etc/apt/sources.list.d/debian.sources",
+    "/etc/apt/sources.list",
+];
 /// Longest name of a release.
 const MAX_SUITE: usize = 40;
 
@@ -77,10 +86,16 @@ impl RootRecipe {
         let own = debian_codename(&release);
         let suite = own.clone().unwrap_or_else(|| SUITE.to_owned());
         let sources = HOST_SOURCES.into_iter().filter(|_| own.is_some());
-        let sources = sources.filter(|path| fs::read_to_string(path).is_ok_and(|text| serves(&text, &suite)));
+        let sources =
+            sources.filter(|path| fs::read_to_string(path).is_ok_and(|text| serves(&text, &suite)));
         Self {
             kind,
-            packages: kind.packages().iter().chain(&BASE).map(|&package| package.to_owned()).collect(),
+            packages: kind
+                .packages()
+                .iter()
+                .chain(&BASE)
+                .map(|&package| package.to_owned())
+                .collect(),
             mirror: sources.map(str::to_owned).next(),
             suite,
         }
@@ -107,12 +122,20 @@ impl RootRecipe {
     /// of the packages: a root is built once and stays as it is until it is removed.
     #[must_use]
     pub fn description(&self) -> String {
-        format!("{} root {VERSION}, {}: {}", self.kind.name(), self.suite, self.packages.join(" "))
+        format!(
+            "{} root {VERSION}, {}: {}",
+            self.kind.name(),
+            self.suite,
+            self.packages.join(" ")
+        )
     }
 
     fn check(&self) -> Result<(), RootError> {
         let plain = |name: &str, more: &str| {
-            name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+            name.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
         };
         if !plain(&self.suite, "-./") || self.suite.len() > MAX_SUITE {
             return Err(RootError::Suite(self.suite.clone()));
@@ -121,7 +144,9 @@ impl RootRecipe {
             return Err(RootError::Package(bad.clone()));
         }
         match &self.mirror {
-            Some(mirror) if mirror.trim().is_empty() || mirror.starts_with('-') => Err(RootError::Mirror(mirror.clone())),
+            Some(mirror) if mirror.trim().is_empty() || mirror.starts_with('-') => {
+                Err(RootError::Mirror(mirror.clone()))
+            }
             _ => Ok(()),
         }
     }
@@ -209,7 +234,9 @@ fn build_with(
 /// The release of a Debian host, from its `os-release`.
 fn debian_codename(release: &str) -> Option<String> {
     let value = |key: &str| {
-        let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
+        let line = release
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
         Some(line.trim_matches('"').to_owned())
     };
     (value("ID")? == "debian").then(|| value("VERSION_CODENAME"))?
@@ -217,8 +244,13 @@ fn debian_codename(release: &str) -> Option<String> {
 
 /// Whether a file of apt sources has packages of a release, from somewhere else than a disc.
 fn serves(sources: &str, suite: &str) -> bool {
-    let lines = || sources.lines().filter(|line| !line.trim_start().starts_with('#'));
-    lines().any(|line| line.split_whitespace().any(|word| word == suite)) && !lines().any(|line| line.contains("cdrom:"))
+    let lines = || {
+        sources
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('#'))
+    };
+    lines().any(|line| line.split_whitespace().any(|word| word == suite))
+        && !lines().any(|line| line.contains("cdrom:"))
 }
 
 #[cfg(test)]

@@ -42,7 +42,13 @@ pub enum Component {
 }
 
 impl Component {
-    const ALL: [Self; 5] = [Self::Mariadb, Self::Postgresql, Self::Apache, Self::Php, Self::Pages];
+    const ALL: [Self; 5] = [
+        Self::Mariadb,
+        Self::Postgresql,
+        Self::Apache,
+        Self::Php,
+        Self::Pages,
+    ];
 
     /// As it is written in keys.
     #[must_use]
@@ -58,11 +64,15 @@ impl Component {
 
     /// Whether `name` may be the name of a setting.
     fn takes(self, name: &str) -> bool {
-        let all = |allowed: &dyn Fn(char) -> bool| !name.is_empty() && name.len() <= 64 && name.chars().all(allowed);
+        let all = |allowed: &dyn Fn(char) -> bool| {
+            !name.is_empty() && name.len() <= 64 && name.chars().all(allowed)
+        };
         match self {
             Self::Mariadb => all(&|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'),
             Self::Apache => all(&|c| c.is_ascii_alphanumeric()),
-            Self::Php | Self::Postgresql => all(&|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.')),
+            Self::Php | Self::Postgresql => {
+                all(&|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.'))
+            }
             Self::Pages => name == "persistent",
         }
     }
@@ -217,7 +227,9 @@ pub enum TuningError {
         mend: String,
     },
     /// A file of tunings is wrong; those that come with Rookery never are.
-    #[error("tuning `{name}` cannot be read: {what}\n  mend: see the other files of stacks/lamp/tunings and stacks/database for the form")]
+    #[error(
+        "tuning `{name}` cannot be read: {what}\n  mend: see the other files of stacks/lamp/tunings and stacks/database for the form"
+    )]
     File {
         /// Its name.
         name: String,
@@ -233,7 +245,12 @@ impl Tuned {
     ///
     /// # Errors
     /// When the tuning does not exist, or a setting of the study is malformed, reserved or no value for this guest.
-    pub fn of(family: Family, name: &str, overrides: &[(String, String)], variables: &Variables) -> Result<Self, TuningError> {
+    pub fn of(
+        family: Family,
+        name: &str,
+        overrides: &[(String, String)],
+        variables: &Variables,
+    ) -> Result<Self, TuningError> {
         let file = TuningFile::named(family, name)?;
         let (mut settings, mut gone) = (Vec::new(), Vec::new());
         for entry in file.settings {
@@ -256,19 +273,31 @@ impl Tuned {
 
     /// Settings of one component, where there is no web server.
     pub fn component(&self, component: Component) -> impl Iterator<Item = &Setting> {
-        self.settings.iter().filter(move |setting| setting.component == component)
+        self.settings
+            .iter()
+            .filter(move |setting| setting.component == component)
     }
 
     /// Settings of one component for one web server.
-    pub fn of_component(&self, component: Component, server: Server) -> impl Iterator<Item = &Setting> {
-        let fits = move |setting: &&Setting| setting.component == component && setting.server.is_none_or(|only| only == server);
+    pub fn of_component(
+        &self,
+        component: Component,
+        server: Server,
+    ) -> impl Iterator<Item = &Setting> {
+        let fits = move |setting: &&Setting| {
+            setting.component == component && setting.server.is_none_or(|only| only == server)
+        };
         self.settings.iter().filter(fits)
     }
 
     /// Replace the settings of the same name, where the first of them stood.
     fn lay_over(&mut self, setting: Setting) {
         let same = |other: &Setting| other.is(setting.component, &setting.name);
-        let place = self.settings.iter().position(same).unwrap_or(self.settings.len());
+        let place = self
+            .settings
+            .iter()
+            .position(same)
+            .unwrap_or(self.settings.len());
         self.settings.retain(|other| !same(other));
         self.settings.insert(place, setting);
     }
@@ -278,9 +307,20 @@ impl Tuned {
 #[must_use]
 pub fn describe(tuned: &Tuned) -> Vec<[String; 3]> {
     let setting = |setting: &Setting| {
-        let formula = setting.formula.as_ref().map(|formula| format!("= {formula}; ")).unwrap_or_default();
-        let former = setting.former.as_ref().map(|former| format!(" (was {former})")).unwrap_or_default();
-        let server = setting.server.map(|server| format!(" [{server}]")).unwrap_or_default();
+        let formula = setting
+            .formula
+            .as_ref()
+            .map(|formula| format!("= {formula}; "))
+            .unwrap_or_default();
+        let former = setting
+            .former
+            .as_ref()
+            .map(|former| format!(" (was {former})"))
+            .unwrap_or_default();
+        let server = setting
+            .server
+            .map(|server| format!(" [{server}]"))
+            .unwrap_or_default();
         [
             format!("{}{server}", setting.key()),
             setting.value.clone(),
@@ -294,21 +334,38 @@ pub fn describe(tuned: &Tuned) -> Vec<[String; 3]> {
             knob.reason.clone(),
         ]
     };
-    tuned.settings.iter().map(setting).chain(tuned.gone.iter().map(gone)).collect()
+    tuned
+        .settings
+        .iter()
+        .map(setting)
+        .chain(tuned.gone.iter().map(gone))
+        .collect()
 }
 
 /// A single setting of a study.
-fn own_setting(family: Family, key: &str, text: &str, variables: &Variables) -> Result<Setting, TuningError> {
+fn own_setting(
+    family: Family,
+    key: &str,
+    text: &str,
+    variables: &Variables,
+) -> Result<Setting, TuningError> {
     let (component, asked) = parse_key(family, key)?;
     let old = retired(component, &asked);
     let (name, former) = match old.map(|old| (old.successor, old.story)) {
         None => (asked, None),
         Some((Some(successor), _)) => (successor.to_owned(), Some(asked)),
-        Some((None, story)) => return Err(malformed(key, "does not exist any more", format!("leave it out; {story}"))),
+        Some((None, story)) => {
+            return Err(malformed(
+                key,
+                "does not exist any more",
+                format!("leave it out; {story}"),
+            ));
+        }
     };
     let value = Value::of_study(text).map_err(|(what, mend)| malformed(key, what, mend))?;
     let formula = matches!(value, Value::Formula(_)).then(|| text.trim().to_owned());
-    let value = render(component, &name, &value, variables).map_err(|(what, mend)| malformed(key, what, mend))?;
+    let value = render(component, &name, &value, variables)
+        .map_err(|(what, mend)| malformed(key, what, mend))?;
     Ok(Setting {
         server: only_for(&name),
         component,
@@ -316,7 +373,10 @@ fn own_setting(family: Family, key: &str, text: &str, variables: &Variables) -> 
         formula: formula.filter(|formula| *formula != value),
         value,
         former,
-        reason: old.map_or_else(|| "set by the study".to_owned(), |old| format!("set by the study; {}", old.story)),
+        reason: old.map_or_else(
+            || "set by the study".to_owned(),
+            |old| format!("set by the study; {}", old.story),
+        ),
     })
 }
 
@@ -345,13 +405,22 @@ fn parse_key(family: Family, key: &str) -> Result<(Component, String), TuningErr
             format!("write COMPONENT.NAME, with a component of {}", known()),
         ));
     };
-    let Some(component) = family.components().iter().copied().find(|known| known.name() == component) else {
+    let Some(component) = family
+        .components()
+        .iter()
+        .copied()
+        .find(|known| known.name() == component)
+    else {
         let elsewhere = Component::ALL.iter().any(|known| known.name() == component);
         return Err(malformed(
             key,
             format!(
                 "{} no component `{component}`",
-                if elsewhere { "this stack has" } else { "there is" }
+                if elsewhere {
+                    "this stack has"
+                } else {
+                    "there is"
+                }
             ),
             format!("use one of {}", known()),
         ));
@@ -374,8 +443,12 @@ fn parse_key(family: Family, key: &str) -> Result<(Component, String), TuningErr
             format!("name {example}"),
         ));
     }
-    if component.reserved().contains(&name.to_ascii_lowercase().as_str()) {
-        let what = "Rookery sets this itself, so that guests live side by side and trials begin alike";
+    if component
+        .reserved()
+        .contains(&name.to_ascii_lowercase().as_str())
+    {
+        let what =
+            "Rookery sets this itself, so that guests live side by side and trials begin alike";
         return Err(malformed(key, what, "leave it out"));
     }
     Ok((component, name))

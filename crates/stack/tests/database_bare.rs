@@ -17,8 +17,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use rookery_oltp::{LoadOptions, load, verify};
 use rookery_stack::{
     database::{
-        self, Account, Durability, Engine, PoolChange, Server, Service, Software, builder, compare, cool, counters, durability, guest,
-        prepare, read_back, set_pool, settle, warm,
+        self, Account, Durability, Engine, PoolChange, Server, Service, Software, builder, compare,
+        cool, counters, durability, guest, prepare, read_back, set_pool, settle, warm,
     },
     supervise,
     tuning::Tuned,
@@ -61,13 +61,20 @@ fn run_case(engine: Engine) -> Result<(), Failed> {
         return Ok(());
     }
     let software = Software::find(engine, Path::new("/"));
-    let software = software.map_err(|error| format!("{error}\n  or set ROOKERY_SKIP_DATABASE_TESTS=1 to leave these cases out"))?;
+    let software = software.map_err(|error| {
+        format!("{error}\n  or set ROOKERY_SKIP_DATABASE_TESTS=1 to leave these cases out")
+    })?;
     let template = template(&software);
     let last_octet = match engine {
         Engine::Mariadb => 1,
         Engine::Postgresql => 2,
     };
-    let mut clone = Running::start(engine, &guest(&software, &tuned(engine), true), last_octet, Some(&template));
+    let mut clone = Running::start(
+        engine,
+        &guest(&software, &tuned(engine), true),
+        last_octet,
+        Some(&template),
+    );
     serves(&mut clone);
     let mut clone = pool_changes(clone, &software);
     survives_a_kill(&mut clone);
@@ -96,7 +103,13 @@ fn template(software: &Software) -> TempDir {
     drop(server);
     let population = Population::new(Scale::new(2, 100).expect("a scale"), 11);
     let target = engine.inside(&building.data());
-    let loaded = load(&target, &LoadOptions::new(population, 2), &AtomicBool::new(false), &|_| ()).expect("loaded");
+    let loaded = load(
+        &target,
+        &LoadOptions::new(population, 2),
+        &AtomicBool::new(false),
+        &|_| (),
+    )
+    .expect("loaded");
     assert!(loaded.broken.is_empty(), "{:?}", loaded.broken);
     settle(&mut building.server(Account::Owner)).expect("settled");
     assert_eq!(building.stop(), Some(0), "{}", building.log());
@@ -105,7 +118,10 @@ fn template(software: &Software) -> TempDir {
         assert!(log < MOST_LOG, "the log of a template has {log} bytes");
     }
     let keep = TempDir::with_prefix("rk-").expect("a temporary directory");
-    let moved = fs::rename(building.data().join(engine.directory()), keep.path().join(engine.directory()));
+    let moved = fs::rename(
+        building.data().join(engine.directory()),
+        keep.path().join(engine.directory()),
+    );
     moved.expect("moved");
     keep
 }
@@ -141,7 +157,10 @@ fn serves(clone: &mut Running) {
     loop {
         let now = counters(&mut server).expect("counted");
         assert_eq!(now.pool_bytes, Some(24 << 20));
-        assert!(now.database_bytes.is_some_and(|bytes| bytes > 1 << 20), "{now:?}");
+        assert!(
+            now.database_bytes.is_some_and(|bytes| bytes > 1 << 20),
+            "{now:?}"
+        );
         if now.misses > 50 && now.logical > now.misses {
             break;
         }
@@ -194,7 +213,10 @@ fn survives_a_kill(clone: &mut Running) {
         Engine::Mariadb => format!("SELECT 'a', CAST(a AS CHAR) FROM {}kept", schema(engine)),
         Engine::Postgresql => "SELECT 'a', a::text FROM kept".to_owned(),
     };
-    assert_eq!(server.pairs(&query).expect("read"), [("a".to_owned(), "7".to_owned())]);
+    assert_eq!(
+        server.pairs(&query).expect("read"),
+        [("a".to_owned(), "7".to_owned())]
+    );
 }
 
 fn schema(engine: Engine) -> String {
@@ -222,15 +244,27 @@ struct Running {
 }
 
 impl Running {
-    fn start(engine: Engine, service: &Service, last_octet: u8, template: Option<&TempDir>) -> Self {
+    fn start(
+        engine: Engine,
+        service: &Service,
+        last_octet: u8,
+        template: Option<&TempDir>,
+    ) -> Self {
         let dir = TempDir::with_prefix("rk-").expect("a temporary directory");
         for name in ["data", "conf", "run"] {
             fs::create_dir(dir.path().join(name)).expect("made");
         }
         if let Some(template) = template {
             let from = template.path().join(engine.directory());
-            let copied = Command::new("cp").arg("-a").arg(from).arg(dir.path().join("data")).status();
-            assert!(copied.is_ok_and(|status| status.success()), "the data are copied");
+            let copied = Command::new("cp")
+                .arg("-a")
+                .arg(from)
+                .arg(dir.path().join("data"))
+                .status();
+            assert!(
+                copied.is_ok_and(|status| status.success()),
+                "the data are copied"
+            );
         }
         let address = SocketAddr::new(IpAddr::from([127, 77, 204, last_octet]), engine.port());
         Self::launch(engine, service, address, dir)
@@ -242,7 +276,10 @@ impl Running {
                 .replace("{address}", &address.ip().to_string())
                 .replace("{port}", &address.port().to_string());
             ["data", "conf", "run"].iter().fold(text, |text, name| {
-                text.replace(&format!("{{{name}}}"), &dir.path().join(name).display().to_string())
+                text.replace(
+                    &format!("{{{name}}}"),
+                    &dir.path().join(name).display().to_string(),
+                )
             })
         };
         for (path, text) in &service.files {
@@ -265,7 +302,10 @@ impl Running {
 
     /// The same guest, started again with its files rendered anew.
     fn again(mut self, service: &Service) -> Self {
-        let dir = std::mem::replace(&mut self.dir, TempDir::with_prefix("rk-").expect("a temporary directory"));
+        let dir = std::mem::replace(
+            &mut self.dir,
+            TempDir::with_prefix("rk-").expect("a temporary directory"),
+        );
         Self::launch(self.engine, service, self.address, dir)
     }
 
@@ -290,7 +330,11 @@ impl Running {
                 Err(refused) => refused,
             };
             let ended = self.child.try_wait().expect("a child");
-            assert!(ended.is_none() && begin.elapsed() < LIMIT, "{refused}: {ended:?}\n{}", self.log());
+            assert!(
+                ended.is_none() && begin.elapsed() < LIMIT,
+                "{refused}: {ended:?}\n{}",
+                self.log()
+            );
             sleep(Duration::from_millis(20));
         }
     }
@@ -316,9 +360,16 @@ impl Drop for Running {
 }
 
 fn spawn(dir: &Path, args: &[String]) -> Child {
-    let log = File::options().create(true).append(true).open(dir.join("log")).expect("a log");
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(dir.join("log"))
+        .expect("a log");
     let mut command = Command::new(std::env::current_exe().expect("the own executable"));
     command.args(args).env_clear().current_dir(dir);
-    command.stdin(Stdio::null()).stdout(log.try_clone().expect("cloned")).stderr(log);
+    command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("cloned"))
+        .stderr(log);
     command.process_group(0).spawn().expect("the guest starts")
 }

@@ -6,7 +6,11 @@ use common::{Client, Running, database};
 use rookery_stack::embedded::Behaviour;
 
 fn post(path: &str, form: &str) -> Vec<u8> {
-    format!("POST {path} HTTP/1.1\r\nHost: shop\r\nContent-Length: {}\r\n\r\n{form}", form.len()).into_bytes()
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: shop\r\nContent-Length: {}\r\n\r\n{form}",
+        form.len()
+    )
+    .into_bytes()
 }
 
 #[test]
@@ -25,16 +29,23 @@ fn one_connection_serves_many_requests() {
         );
     }
     client
-        .send(&post("/ds2/dslogin.php", "username=user28&password=password"))
+        .send(&post(
+            "/ds2/dslogin.php",
+            "username=user28&password=password",
+        ))
         .expect("sent");
     assert!(client.read().expect("an answer").2.contains("VALUE=28>"));
     let chunked = b"POST /ds2/dslogin.php HTTP/1.1\r\nHost: shop\r\nTransfer-Encoding: chunked\r\n\r\nf\r\nusername=user28\r\n12\r\n&password=password\r\n0\r\n\r\n";
     client.send(chunked).expect("sent");
     assert!(client.read().expect("an answer").2.contains("VALUE=28>"));
-    let pipelined = b"GET /health HTTP/1.1\r\nHost: shop\r\n\r\nGET /none HTTP/1.1\r\nHost: shop\r\n\r\n";
+    let pipelined =
+        b"GET /health HTTP/1.1\r\nHost: shop\r\n\r\nGET /none HTTP/1.1\r\nHost: shop\r\n\r\n";
     client.send(pipelined).expect("sent");
     assert_eq!(
-        [client.read().expect("an answer").0, client.read().expect("an answer").0],
+        [
+            client.read().expect("an answer").0,
+            client.read().expect("an answer").0
+        ],
         [200, 404]
     );
     server.stop();
@@ -51,15 +62,20 @@ fn what_is_too_much_or_no_request_is_refused() {
         let (status, head, _) = client.read().expect("an answer");
         (status, head, client)
     };
-    let (status, head, mut client) = refused(b"DELETE /ds2/dslogin.php HTTP/1.1\r\nHost: shop\r\n\r\n");
+    let (status, head, mut client) =
+        refused(b"DELETE /ds2/dslogin.php HTTP/1.1\r\nHost: shop\r\n\r\n");
     assert_eq!(status, 405);
     assert!(head.contains("\r\nallow: get, post\r\n"), "{head}");
     assert_eq!(client.get("/health").expect("the connection lives").0, 200);
 
-    let (status, _, mut client) = refused(b"POST /ds2/dslogin.php HTTP/1.1\r\nHost: shop\r\nContent-Length: 65537\r\n\r\n");
+    let (status, _, mut client) =
+        refused(b"POST /ds2/dslogin.php HTTP/1.1\r\nHost: shop\r\nContent-Length: 65537\r\n\r\n");
     assert_eq!(status, 413);
     assert!(client.is_closed());
-    let fields = format!("GET /ds2/dslogin.php?{} HTTP/1.1\r\nHost: shop\r\n\r\n", "a&".repeat(1_001));
+    let fields = format!(
+        "GET /ds2/dslogin.php?{} HTTP/1.1\r\nHost: shop\r\n\r\n",
+        "a&".repeat(1_001)
+    );
     assert_eq!(refused(fields.as_bytes()).0, 400);
     let headers = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(65));
     assert_eq!(refused(headers.as_bytes()).0, 431);
@@ -72,10 +88,16 @@ fn a_server_needs_a_database_and_an_address() {
     use rookery_stack::embedded::{EmbeddedError, Server};
     let (dir, database) = database();
     let missing = common::config(dir.path().join("none"), Behaviour::Corrected);
-    assert!(matches!(Server::bind(&missing).err(), Some(EmbeddedError::Missing(_))));
+    assert!(matches!(
+        Server::bind(&missing).err(),
+        Some(EmbeddedError::Missing(_))
+    ));
     let server = Running::start(database.clone(), Behaviour::Corrected);
     let mut taken = common::config(database, Behaviour::Corrected);
     taken.listen = server.address;
-    assert!(matches!(Server::bind(&taken).err(), Some(EmbeddedError::Listen { .. })));
+    assert!(matches!(
+        Server::bind(&taken).err(),
+        Some(EmbeddedError::Listen { .. })
+    ));
     server.stop();
 }

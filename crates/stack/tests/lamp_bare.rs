@@ -38,13 +38,21 @@ const CASES: [Case; 8] = [
     ("prefork_serves_and_stops_without_residue", |software| {
         serves(software, Server::Prefork)
     }),
-    ("event_serves_and_stops_without_residue", |software| serves(software, Server::Event)),
+    ("event_serves_and_stops_without_residue", |software| {
+        serves(software, Server::Event)
+    }),
     ("a_killed_group_leaves_nothing", killed_group),
     ("every_tuning_is_in_force", every_tuning_is_in_force),
     ("a_guest_without_database_serves", without_database),
-    ("the_builder_leaves_a_small_clean_database", builder_leaves_a_clean_database),
+    (
+        "the_builder_leaves_a_small_clean_database",
+        builder_leaves_a_clean_database,
+    ),
     ("a_database_is_initialised_directly", initialised_directly),
-    ("a_refused_setting_ends_the_guest_and_is_named", refused_setting),
+    (
+        "a_refused_setting_ends_the_guest_and_is_named",
+        refused_setting,
+    ),
 ];
 
 fn main() {
@@ -61,7 +69,9 @@ fn main() {
     let mut arguments = Arguments::from_args();
     // Several stacks at once would only make each other slow.
     arguments.test_threads.get_or_insert(1);
-    let trials = CASES.iter().map(|(name, case)| Trial::test(*name, move || run_case(*case)));
+    let trials = CASES
+        .iter()
+        .map(|(name, case)| Trial::test(*name, move || run_case(*case)));
     libtest_mimic::run(&arguments, trials.collect()).exit();
 }
 
@@ -72,7 +82,9 @@ fn run_case(case: fn(&Software)) -> Result<(), Failed> {
         return Ok(());
     }
     let software = Software::find(Path::new("/"));
-    case(&software.map_err(|error| format!("{error}\n  or set ROOKERY_SKIP_LAMP_TESTS=1 to leave these cases out"))?);
+    case(&software.map_err(|error| {
+        format!("{error}\n  or set ROOKERY_SKIP_LAMP_TESTS=1 to leave these cases out")
+    })?);
     Ok(())
 }
 
@@ -90,13 +102,23 @@ impl Guest {
             fs::create_dir(dir.path().join(name)).expect("made");
         }
         if let Some(data) = data {
-            let copied = Command::new("cp").arg("-a").arg(data).arg(dir.path().join("data")).status();
-            assert!(copied.is_ok_and(|status| status.success()), "the data are copied");
+            let copied = Command::new("cp")
+                .arg("-a")
+                .arg(data)
+                .arg(dir.path().join("data"))
+                .status();
+            assert!(
+                copied.is_ok_and(|status| status.success()),
+                "the data are copied"
+            );
         }
         let fill = |text: &str| {
             let mut text = text.replace("{listen}", address);
             for name in ["data", "conf", "run"] {
-                text = text.replace(&format!("{{{name}}}"), &dir.path().join(name).display().to_string());
+                text = text.replace(
+                    &format!("{{{name}}}"),
+                    &dir.path().join(name).display().to_string(),
+                );
             }
             text
         };
@@ -108,8 +130,13 @@ impl Guest {
         let log = File::create(dir.path().join("log")).expect("a log");
         let program = std::env::current_exe().expect("the own executable");
         let mut command = Command::new(program);
-        command.args(service.args.iter().map(|arg| fill(arg))).env_clear();
-        command.stdin(Stdio::null()).stdout(log.try_clone().expect("cloned")).stderr(log);
+        command
+            .args(service.args.iter().map(|arg| fill(arg)))
+            .env_clear();
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("cloned"))
+            .stderr(log);
         let child = command.process_group(0).spawn().expect("the guest starts");
         Self {
             dir,
@@ -134,18 +161,25 @@ impl Guest {
                 return found;
             }
             let ended = self.child.try_wait().expect("a child");
-            assert!(ended.is_none() && begin.elapsed() < LIMIT, "{what}: {ended:?}\n{}", self.log());
+            assert!(
+                ended.is_none() && begin.elapsed() < LIMIT,
+                "{what}: {ended:?}\n{}",
+                self.log()
+            );
             sleep(Duration::from_millis(20));
         }
     }
 
     /// Wait until its health page answers 200.
     fn healthy(&mut self) {
-        self.wait_for("no health", |guest| (get(guest.address, HEALTH_PATH)?.0 == 200).then_some(()));
+        self.wait_for("no health", |guest| {
+            (get(guest.address, HEALTH_PATH)?.0 == 200).then_some(())
+        });
     }
 
     fn database(&self) -> Database {
-        Database::connect(&self.dir.path().join("data/mysql.sock"), Account::Root).expect("MariaDB answers")
+        Database::connect(&self.dir.path().join("data/mysql.sock"), Account::Root)
+            .expect("MariaDB answers")
     }
 
     /// Ask it to stop; gives the exit code.
@@ -174,7 +208,9 @@ impl Drop for Guest {
 /// Status and body of a page; `None` when nobody answers.
 fn get(address: SocketAddr, path: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .ok()?;
     write!(stream, "GET {path} HTTP/1.0\r\nHost: guest\r\n\r\n").ok()?;
     let mut bytes = Vec::new();
     stream.take(LONGEST).read_to_end(&mut bytes).ok()?;
@@ -200,7 +236,9 @@ fn tuned(name: &str, overrides: &[(&str, &str)]) -> Tuned {
 /// A database with what the health page asks for, made by the builder; gives its directory.
 fn template(software: &Software) -> (TempDir, Guest) {
     let mut builder = Guest::start(&lamp::builder(software), "127.77.203.1:8080", None);
-    builder.wait_for("MariaDB is not ready", |guest| guest.log().contains("mariadb ready").then_some(()));
+    builder.wait_for("MariaDB is not ready", |guest| {
+        guest.log().contains("mariadb ready").then_some(())
+    });
     let mut database = builder.database();
     database
         .execute_script(
@@ -219,17 +257,35 @@ fn template(software: &Software) -> (TempDir, Guest) {
 
 fn start(software: &Software, tuned: &Tuned, options: &Options, address: &str) -> Guest {
     let (data, _) = template(software);
-    let mut guest = Guest::start(&lamp::guest(software, tuned, options), address, Some(&data.path().join("mysql")));
+    let mut guest = Guest::start(
+        &lamp::guest(software, tuned, options),
+        address,
+        Some(&data.path().join("mysql")),
+    );
     guest.healthy();
     guest
 }
 
 /// What is in force, as the lab reads it back.
 fn read_back(guest: &Guest, tuned: &Tuned, server: Server) -> Vec<Effective> {
-    let page = |path: &str| Some((path.to_owned(), get(guest.address, path).filter(|(status, _)| *status == 200)?.1));
-    let bodies: BTreeMap<String, String> = READ_BACK_PATHS.iter().filter_map(|path| page(path)).collect();
+    let page = |path: &str| {
+        Some((
+            path.to_owned(),
+            get(guest.address, path)
+                .filter(|(status, _)| *status == 200)?
+                .1,
+        ))
+    };
+    let bodies: BTreeMap<String, String> = READ_BACK_PATHS
+        .iter()
+        .filter_map(|path| page(path))
+        .collect();
     assert_eq!(bodies.len(), READ_BACK_PATHS.len(), "every path answers");
-    ReadBack::of(Some(guest.database().variables().expect("variables")), &bodies).compare(tuned, server)
+    ReadBack::of(
+        Some(guest.database().variables().expect("variables")),
+        &bodies,
+    )
+    .compare(tuned, server)
 }
 
 fn serves(software: &Software, server: Server) {
@@ -239,7 +295,10 @@ fn serves(software: &Software, server: Server) {
     };
     let tuned = tuned("stock", &[]);
     let mut guest = start(software, &tuned, &options, "127.77.203.2:8080");
-    assert_eq!(get(guest.address, "/ds2/index.html").map(|(status, _)| status), Some(200));
+    assert_eq!(
+        get(guest.address, "/ds2/index.html").map(|(status, _)| status),
+        Some(200)
+    );
     assert_eq!(
         get(guest.address, "/ds2/").map(|(status, _)| status),
         Some(200),
@@ -250,7 +309,10 @@ fn serves(software: &Software, server: Server) {
         Some(403),
         "the settings are not served"
     );
-    assert_eq!(get(guest.address, "/ds2/nothing.php").map(|(status, _)| status), Some(404));
+    assert_eq!(
+        get(guest.address, "/ds2/nothing.php").map(|(status, _)| status),
+        Some(404)
+    );
     let users = guest
         .database()
         .query::<(String, String)>("SELECT User, Host FROM mysql.global_priv ORDER BY User");
@@ -259,7 +321,10 @@ fn serves(software: &Software, server: Server) {
         .into_iter()
         .map(|(user, host)| format!("{user}@{host}"))
         .collect();
-    assert_eq!(users, ["mariadb.sys@localhost", "root@localhost", "web@localhost"]);
+    assert_eq!(
+        users,
+        ["mariadb.sys@localhost", "root@localhost", "web@localhost"]
+    );
     assert_eq!(guest.stop(), Some(0), "{}", guest.log());
     let log = guest.log();
     for line in [
@@ -283,7 +348,12 @@ fn killed_group(software: &Software) {
         server: Server::Event,
         ..Options::default()
     };
-    let mut guest = start(software, &tuned("stock", &[]), &options, "127.77.203.8:8080");
+    let mut guest = start(
+        software,
+        &tuned("stock", &[]),
+        &options,
+        "127.77.203.8:8080",
+    );
     let conf = guest.dir.path().join("run").display().to_string();
     kill_process_group(guest.group(), Signal::KILL).expect("it lives");
     guest.child.wait().expect("it ends");
@@ -293,26 +363,43 @@ fn killed_group(software: &Software) {
         sleep(Duration::from_millis(5));
     }
     assert!(TcpStream::connect(guest.address).is_err(), "nobody listens");
-    let held = |socket: &str| std::os::unix::net::UnixStream::connect(format!("{conf}/{socket}")).is_ok();
-    assert!(!held("php-fpm.sock") && !held("../data/mysql.sock"), "no server is left");
+    let held =
+        |socket: &str| std::os::unix::net::UnixStream::connect(format!("{conf}/{socket}")).is_ok();
+    assert!(
+        !held("php-fpm.sock") && !held("../data/mysql.sock"),
+        "no server is left"
+    );
 }
 
 fn every_tuning_is_in_force(software: &Software) {
     let (data, _) = template(software);
     for name in Family::Lamp.names() {
         for server in [Server::Prefork, Server::Event] {
-            let tuned = tuned(name, &[("php.memory_limit", "64MiB"), ("mariadb.sort_buffer_size", "1MiB")]);
+            let tuned = tuned(
+                name,
+                &[
+                    ("php.memory_limit", "64MiB"),
+                    ("mariadb.sort_buffer_size", "1MiB"),
+                ],
+            );
             let options = Options {
                 server,
                 ..Options::default()
             };
             let service = lamp::guest(software, &tuned, &options);
-            let mut guest = Guest::start(&service, "127.77.203.3:8080", Some(&data.path().join("mysql")));
+            let mut guest = Guest::start(
+                &service,
+                "127.77.203.3:8080",
+                Some(&data.path().join("mysql")),
+            );
             guest.healthy();
             let rows = read_back(&guest, &tuned, server);
             let different: Vec<&Effective> = rows.iter().filter(|row| row.differs).collect();
             assert!(different.is_empty(), "{name} on {server}: {different:#?}");
-            let known = rows.iter().filter(|row| row.asked.is_some() && row.effective.is_some()).count();
+            let known = rows
+                .iter()
+                .filter(|row| row.asked.is_some() && row.effective.is_some())
+                .count();
             assert!(known >= 8, "{name} on {server}: {rows:#?}");
             assert_eq!(guest.stop(), Some(0), "{}", guest.log());
         }
@@ -324,7 +411,11 @@ fn without_database(software: &Software) {
         database: false,
         ..Options::default()
     };
-    let mut guest = Guest::start(&lamp::guest(software, &tuned("modern", &[]), &options), "127.77.203.4:8080", None);
+    let mut guest = Guest::start(
+        &lamp::guest(software, &tuned("modern", &[]), &options),
+        "127.77.203.4:8080",
+        None,
+    );
     guest.healthy();
     assert_eq!(
         get(guest.address, "/ds2/dslogin.php?username=a&password=b").map(|(status, _)| status),
@@ -338,12 +429,27 @@ fn builder_leaves_a_clean_database(software: &Software) {
     let log = builder.log();
     let order = ["initialise done", "mariadb ready", "mariadb stopped"].map(|text| log.find(text));
     assert!(order.is_sorted() && order[0].is_some(), "{log}");
-    let length = |name: &str| fs::metadata(data.path().join("mysql").join(name)).expect("a file").len();
-    assert_eq!(length("ib_logfile0"), 4 << 20, "the log of the load is not carried along");
-    assert!(length("ibdata1") <= 12 << 20, "what was undone lies elsewhere");
+    let length = |name: &str| {
+        fs::metadata(data.path().join("mysql").join(name))
+            .expect("a file")
+            .len()
+    };
+    assert_eq!(
+        length("ib_logfile0"),
+        4 << 20,
+        "the log of the load is not carried along"
+    );
+    assert!(
+        length("ibdata1") <= 12 << 20,
+        "what was undone lies elsewhere"
+    );
     // A database that was not shut down properly says so at its next start.
     let service = lamp::guest(software, &tuned("stock", &[]), &Options::default());
-    let mut guest = Guest::start(&service, "127.77.203.5:8080", Some(&data.path().join("mysql")));
+    let mut guest = Guest::start(
+        &service,
+        "127.77.203.5:8080",
+        Some(&data.path().join("mysql")),
+    );
     guest.healthy();
     assert!(!guest.log().contains("crash recovery"), "{}", guest.log());
     assert_eq!(guest.stop(), Some(0));
@@ -353,12 +459,20 @@ fn initialised_directly(software: &Software) {
     let dir = TempDir::with_prefix("rk-").expect("a temporary directory");
     let datadir = dir.path().join("mysql");
     lamp::initialise(software, &datadir).expect("initialised");
-    let again = lamp::initialise(software, &datadir).expect_err("it is there").to_string();
+    let again = lamp::initialise(software, &datadir)
+        .expect_err("it is there")
+        .to_string();
     assert!(again.contains("mend:"), "{again}");
     let service = lamp::builder(software);
     let mut guest = Guest::start(&service, "127.77.203.6:8080", Some(&datadir));
-    guest.wait_for("MariaDB is not ready", |guest| guest.log().contains("mariadb ready").then_some(()));
-    assert!(guest.log().contains("initialise is done already"), "{}", guest.log());
+    guest.wait_for("MariaDB is not ready", |guest| {
+        guest.log().contains("mariadb ready").then_some(())
+    });
+    assert!(
+        guest.log().contains("initialise is done already"),
+        "{}",
+        guest.log()
+    );
     assert_eq!(
         guest
             .database()
@@ -374,7 +488,11 @@ fn refused_setting(software: &Software) {
     let service = lamp::guest(software, &tuned, &Options::default());
     let dir = TempDir::with_prefix("rk-").expect("a temporary directory");
     lamp::initialise(software, &dir.path().join("mysql")).expect("initialised");
-    let mut guest = Guest::start(&service, "127.77.203.7:8080", Some(&dir.path().join("mysql")));
+    let mut guest = Guest::start(
+        &service,
+        "127.77.203.7:8080",
+        Some(&dir.path().join("mysql")),
+    );
     let status = guest.child.wait().expect("it ends");
     assert_eq!(status.code(), Some(5));
     let log = guest.log();

@@ -82,7 +82,8 @@ fn checksums(root: &mut Database) -> Vec<(String, u64)> {
         .query("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2' ORDER BY 1")
         .expect("tables");
     let names: Vec<String> = tables.iter().map(|(name,)| format!("DS2.{name}")).collect();
-    root.query(&format!("CHECKSUM TABLE {}", names.join(", "))).expect("checksums")
+    root.query(&format!("CHECKSUM TABLE {}", names.join(", ")))
+        .expect("checksums")
 }
 
 /// A page of ours, whatever was asked: 200 or 400, whole, and without what was injected.
@@ -91,19 +92,40 @@ fn expect_sane(shop: &Shop, target: &str, form: Option<&str>) {
         Some(form) => shop.post(target, form),
         None => shop.get(target),
     };
-    let shown: String = format!("{target} {}", form.unwrap_or_default()).chars().take(300).collect();
-    assert!(matches!(answer.status, 200 | 400), "{shown}: {}\n{}", answer.status, answer.body);
+    let shown: String = format!("{target} {}", form.unwrap_or_default())
+        .chars()
+        .take(300)
+        .collect();
+    assert!(
+        matches!(answer.status, 200 | 400),
+        "{shown}: {}\n{}",
+        answer.status,
+        answer.body
+    );
     assert!(
         answer.body.starts_with("<!DOCTYPE html>") && answer.body.ends_with("</HTML>\n"),
         "{shown}: {}",
         answer.body
     );
-    for injected in ["<script", "\"><TR", "SQL syntax", "mysqli", "Warning", "Stack trace"] {
-        assert!(!answer.body.contains(injected), "{shown}: {injected}\n{}", answer.body);
+    for injected in [
+        "<script",
+        "\"><TR",
+        "SQL syntax",
+        "mysqli",
+        "Warning",
+        "Stack trace",
+    ] {
+        assert!(
+            !answer.body.contains(injected),
+            "{shown}: {injected}\n{}",
+            answer.body
+        );
     }
     if answer.status == 400 {
         assert!(
-            answer.body.contains("<H2>This request cannot be understood</H2>"),
+            answer
+                .body
+                .contains("<H2>This request cannot be understood</H2>"),
             "{shown}: {}",
             answer.body
         );
@@ -116,8 +138,12 @@ fn each_value_in_each_field(shop: &Shop) {
         for (field, _) in FIELDS {
             for value in VALUES {
                 // An order must not be placed, nor a customer added: the first has no confirmation, the second has no city.
-                let others = FIELDS[..29].iter().filter(|(name, _)| *name != field && *name != "city");
-                let mut query: Vec<String> = others.map(|(name, value)| format!("{name}={value}")).collect();
+                let others = FIELDS[..29]
+                    .iter()
+                    .filter(|(name, _)| *name != field && *name != "city");
+                let mut query: Vec<String> = others
+                    .map(|(name, value)| format!("{name}={value}"))
+                    .collect();
                 query.push(format!("{field}={value}"));
                 if field == "city" {
                     query.retain(|pair| !pair.starts_with("lastname"));
@@ -142,14 +168,22 @@ fn random_requests(shop: &Shop) {
         let mut pairs = [Vec::new(), Vec::new()];
         for _ in 0..draw(12) {
             let (field, usual) = FIELDS[draw(FIELDS.len())];
-            let value = if draw(3) == 0 { usual } else { VALUES[draw(VALUES.len())] };
+            let value = if draw(3) == 0 {
+                usual
+            } else {
+                VALUES[draw(VALUES.len())]
+            };
             // One that completes an order or a customer would rightly change the database.
             if field != "city" {
                 pairs[draw(2)].push(format!("{field}={value}"));
             }
         }
         let [query, form] = pairs.map(|pairs| pairs.join("&"));
-        expect_sane(shop, &format!("/ds2/{page}.php?{query}"), (draw(2) == 0).then_some(form.as_str()));
+        expect_sane(
+            shop,
+            &format!("/ds2/{page}.php?{query}"),
+            (draw(2) == 0).then_some(form.as_str()),
+        );
     }
 }
 
@@ -157,7 +191,14 @@ fn random_requests(shop: &Shop) {
 fn huge_requests(shop: &Shop) {
     let megabyte = "x".repeat(1 << 20);
     for page in PAGES {
-        for field in ["username", "customerid", "browse_title", "item[]", "firstname", "quan[]"] {
+        for field in [
+            "username",
+            "customerid",
+            "browse_title",
+            "item[]",
+            "firstname",
+            "quan[]",
+        ] {
             expect_sane(
                 shop,
                 &format!("/ds2/{page}.php"),
@@ -168,7 +209,9 @@ fn huge_requests(shop: &Shop) {
         expect_sane(
             shop,
             &format!("/ds2/{page}.php"),
-            Some(&format!("customerid=5&browsetype=title&browse_title={words}")),
+            Some(&format!(
+                "customerid=5&browsetype=title&browse_title={words}"
+            )),
         );
         let digits = "9".repeat(1 << 20);
         expect_sane(
@@ -177,27 +220,46 @@ fn huge_requests(shop: &Shop) {
             Some(&format!("customerid=5&item[]={digits}&quan[]={digits}")),
         );
         let many = "item[]=1&quan[]=1&".repeat(450);
-        expect_sane(shop, &format!("/ds2/{page}.php"), Some(&format!("{many}customerid=5")));
+        expect_sane(
+            shop,
+            &format!("/ds2/{page}.php"),
+            Some(&format!("{many}customerid=5")),
+        );
     }
     let crowd = shop.post("/ds2/dspurchase.php", &"item[]=1&".repeat(1_000));
-    assert_eq!(crowd.status, 400, "PHP reads no more, and would drop the rest of the order");
+    assert_eq!(
+        crowd.status, 400,
+        "PHP reads no more, and would drop the rest of the order"
+    );
 }
 
 /// What comes back is escaped, and means what was typed.
 fn echoes_are_escaped(shop: &Shop) {
     let page = shop.page("/ds2/dsbrowse.php?customerid=5&browsetype=title&browse_title=%22%3E%3CTABLE%3E%3CTR%3E%26&limit_num=5");
-    assert!(page.contains("VALUE=\"&quot;&gt;&lt;TABLE&gt;&lt;TR&gt;&amp;\""), "{page}");
+    assert!(
+        page.contains("VALUE=\"&quot;&gt;&lt;TABLE&gt;&lt;TR&gt;&amp;\""),
+        "{page}"
+    );
     // `TABLE` is a word of a title: the results are still read, and nothing that was typed is taken for one.
     let results = read_browse(page.as_bytes()).expect("a page of results");
-    assert_eq!(page.matches("<TR>").count() as u32, results + u32::from(results > 0));
+    assert_eq!(
+        page.matches("<TR>").count() as u32,
+        results + u32::from(results > 0)
+    );
     let form = shop.page("/ds2/dsnewcustomer.php?firstname=%27%3Cb%3E%22&lastname=%F0%9F%A6%9C");
     assert!(
         form.contains("VALUE=\"&apos;&lt;b&gt;&quot;\"") && form.contains("VALUE=\"\u{1f99c}\""),
         "{form}"
     );
     // An injection into the login finds nobody.
-    for password in ["%27%20OR%20%271%27=%271", "%bf%27%20OR%201=1%20--%20x", "\\"] {
-        let answer = shop.get(&format!("/ds2/dslogin.php?username=user1&password={password}"));
+    for password in [
+        "%27%20OR%20%271%27=%271",
+        "%bf%27%20OR%201=1%20--%20x",
+        "\\",
+    ] {
+        let answer = shop.get(&format!(
+            "/ds2/dslogin.php?username=user1&password={password}"
+        ));
         assert!(!answer.body.contains("customerid"), "{password}");
     }
 }
@@ -233,7 +295,14 @@ fn what_customers_type_is_stored_as_typed() {
     let texts: Vec<(String, String, String, String, String)> = root
         .query("SELECT FIRSTNAME, LASTNAME, CITY, CREDITCARDEXPIRATION, GENDER FROM DS2.CUSTOMERS WHERE USERNAME = 'o''brien'")
         .expect("a row");
-    let expected = ["Robert');DROP TABLE CUSTOMERS;--", "\u{1f99c}\u{e9}", "\\", "/13", "\u{e9}"].map(str::to_owned);
+    let expected = [
+        "Robert');DROP TABLE CUSTOMERS;--",
+        "\u{1f99c}\u{e9}",
+        "\\",
+        "/13",
+        "\u{e9}",
+    ]
+    .map(str::to_owned);
     assert_eq!(texts, [expected.into()]);
     let numbers: Vec<(i64, i64, Option<i64>, i64)> = root
         .query("SELECT ZIP, AGE, INCOME, CREDITCARDTYPE FROM DS2.CUSTOMERS WHERE USERNAME = 'o''brien'")
@@ -247,7 +316,11 @@ fn what_customers_type_is_stored_as_typed() {
         shop.page("/ds2/dslogin.php?username=o%27brien&password=%25_%27")
             .contains("customerid")
     );
-    let long = "\u{e9}".repeat(500).bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
+    let long = "\u{e9}"
+        .repeat(500)
+        .bytes()
+        .map(|byte| format!("%{byte:02X}"))
+        .collect::<String>();
     let added = shop.page(&format!(
         "/ds2/dsnewcustomer.php?firstname={long}&lastname=B&address1=C&city=D&country=UK&username={long}&password=p"
     ));

@@ -36,14 +36,21 @@ fn a_loaded_database_is_the_generated_one() {
     let reports = Cell::new((0, 0));
     let loaded = load(&mut root, SIZE, WordLists::own(), 2, &|at| {
         let (rows, indexes) = reports.get();
-        reports.set(if at.step == "rows" { (at.done, indexes) } else { (rows, at.done) });
+        reports.set(if at.step == "rows" {
+            (at.done, indexes)
+        } else {
+            (rows, at.done)
+        });
         assert!(at.done <= at.total, "{at:?}");
         ControlFlow::Continue(())
     })
     .expect("a loaded database");
     let rows = SIZE.rows();
     let lines = number(&mut root, "SELECT COUNT(*) FROM DS2.ORDERLINES") as u64;
-    assert_eq!(loaded.rows, 16 + rows.customers + rows.orders() + 2 * lines + 2 * rows.products);
+    assert_eq!(
+        loaded.rows,
+        16 + rows.customers + rows.orders() + 2 * lines + 2 * rows.products
+    );
     assert_eq!(reports.get().1, 6, "every index is reported");
     assert!(reports.get().0 > 0 && loaded.bytes > 1_000_000);
     check_rows(&mut root);
@@ -58,7 +65,10 @@ fn a_loaded_database_is_the_generated_one() {
         checksums(&mut root)
     };
     root.execute("DROP DATABASE DS2").expect("dropped");
-    load(&mut root, SIZE, WordLists::own(), 5, &|_| ControlFlow::Continue(())).expect("a loaded database");
+    load(&mut root, SIZE, WordLists::own(), 5, &|_| {
+        ControlFlow::Continue(())
+    })
+    .expect("a loaded database");
     assert_eq!(checksums(&mut root), first);
     settle(&mut root).expect("settled");
 }
@@ -69,20 +79,44 @@ fn check_rows(root: &mut Database) {
         .query("SELECT ORDERDATE, ORDERID, NETAMOUNT, TAX, TOTALAMOUNT FROM DS2.ORDERS WHERE ORDERID = 1")
         .expect("an order");
     let text = |text: &str| text.to_owned();
-    assert_eq!(first, [(text("2009-01-27"), 1, text("313.24"), text("25.84"), text("339.08"))]);
+    assert_eq!(
+        first,
+        [(
+            text("2009-01-27"),
+            1,
+            text("313.24"),
+            text("25.84"),
+            text("339.08")
+        )]
+    );
     let zips: Vec<(i64, String, i64, String)> = root
         .query("SELECT CUSTOMERID, COUNTRY, REGION, ADDRESS2 FROM DS2.CUSTOMERS WHERE CUSTOMERID = 1 OR ZIP = 0 ORDER BY 1 LIMIT 2")
         .expect("customers");
     assert_eq!(
-        (zips[0].0, zips[0].2, zips[0].3.as_str(), zips[1].0, zips[1].2),
+        (
+            zips[0].0,
+            zips[0].2,
+            zips[0].3.as_str(),
+            zips[1].0,
+            zips[1].2
+        ),
         (1, 1, "", 2_001, 2)
     );
     assert_eq!(
-        number(root, "SELECT COUNT(*) FROM DS2.PRODUCTS WHERE PRICE BETWEEN 9.99 AND 29.99"),
+        number(
+            root,
+            "SELECT COUNT(*) FROM DS2.PRODUCTS WHERE PRICE BETWEEN 9.99 AND 29.99"
+        ),
         2_000
     );
     let sold = number(root, "SELECT CAST(SUM(SALES) AS SIGNED) FROM DS2.INVENTORY");
-    assert_eq!(sold, number(root, "SELECT CAST(SUM(QUANTITY) AS SIGNED) FROM DS2.ORDERLINES"));
+    assert_eq!(
+        sold,
+        number(
+            root,
+            "SELECT CAST(SUM(QUANTITY) AS SIGNED) FROM DS2.ORDERLINES"
+        )
+    );
     let next: Vec<(String, u64)> = root
         .query("SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2' AND TABLE_NAME IN ('CUSTOMERS', 'ORDERS') ORDER BY 1")
         .expect("tables");
@@ -94,7 +128,10 @@ fn check_keys(root: &mut Database) {
         .query("SELECT CONSTRAINT_NAME, DELETE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = 'DS2' ORDER BY 1")
         .expect("keys");
     let names: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["FK_CUSTOMERID", "FK_CUST_HIST_CUSTOMERID", "FK_ORDERID"]);
+    assert_eq!(
+        names,
+        ["FK_CUSTOMERID", "FK_CUST_HIST_CUSTOMERID", "FK_ORDERID"]
+    );
     let refused = root
         .execute("INSERT INTO DS2.CUST_HIST VALUES (999999, 1, 1)")
         .expect_err("no such customer");
@@ -110,7 +147,9 @@ fn check_keys(root: &mut Database) {
 
 fn check_search(root: &mut Database) {
     // Stop words of the server's own list, as `WITH`, count as words; two letters do not.
-    let title: Vec<(String,)> = root.query("SELECT TITLE FROM DS2.PRODUCTS WHERE PROD_ID = 1234").expect("a title");
+    let title: Vec<(String,)> = root
+        .query("SELECT TITLE FROM DS2.PRODUCTS WHERE PROD_ID = 1234")
+        .expect("a title");
     let word = title[0].0.split(' ').next_back().expect("two words");
     let found = number(
         root,
@@ -118,9 +157,14 @@ fn check_search(root: &mut Database) {
     );
     let exact = number(
         root,
-        &format!("SELECT COUNT(*) FROM DS2.PRODUCTS WHERE CONCAT(' ', TITLE, ' ') LIKE '% {word} %'"),
+        &format!(
+            "SELECT COUNT(*) FROM DS2.PRODUCTS WHERE CONCAT(' ', TITLE, ' ') LIKE '% {word} %'"
+        ),
     );
-    assert!(found == exact && found > 0, "{word}: {found} found, {exact} there");
+    assert!(
+        found == exact && found > 0,
+        "{word}: {found} found, {exact} there"
+    );
 }
 
 fn check_procedure(root: &mut Database) {
@@ -139,7 +183,10 @@ fn a_load_that_cannot_end_well_says_why() {
     }
     let server = MariaDb::start(&["--innodb-ft-min-token-size=4"]);
     let mut root = server.root();
-    let refused = load(&mut root, SIZE, WordLists::own(), 2, &|_| ControlFlow::Continue(())).expect_err("another token size");
+    let refused = load(&mut root, SIZE, WordLists::own(), 2, &|_| {
+        ControlFlow::Continue(())
+    })
+    .expect_err("another token size");
     assert!(
         matches!(
             refused,
@@ -154,10 +201,19 @@ fn a_load_that_cannot_end_well_says_why() {
 
     let server = MariaDb::start(&[]);
     let mut root = server.root();
-    let ended = load(&mut root, Size::Mb(10), WordLists::own(), 2, &|_| ControlFlow::Break(())).expect_err("interrupted");
+    let ended = load(&mut root, Size::Mb(10), WordLists::own(), 2, &|_| {
+        ControlFlow::Break(())
+    })
+    .expect_err("interrupted");
     assert!(matches!(ended, LoadError::Interrupted), "{ended}");
-    let refused = load(&mut root, SIZE, WordLists::own(), 2, &|_| ControlFlow::Continue(())).expect_err("the database is there");
-    assert!(matches!(&refused, LoadError::Sql(error) if error.code() == Some(1007)), "{refused}");
+    let refused = load(&mut root, SIZE, WordLists::own(), 2, &|_| {
+        ControlFlow::Continue(())
+    })
+    .expect_err("the database is there");
+    assert!(
+        matches!(&refused, LoadError::Sql(error) if error.code() == Some(1007)),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -175,11 +231,16 @@ fn the_database_is_reached_by_any_path_and_waits_are_bounded() {
     assert!(socket.as_os_str().len() > 250);
     let mut root = Database::connect(&socket, Account::Root).expect("a connection");
     assert_eq!(
-        root.variables().expect("variables").get("skip_networking").map(String::as_str),
+        root.variables()
+            .expect("variables")
+            .get("skip_networking")
+            .map(String::as_str),
         Some("ON")
     );
     assert!(root.status().expect("counters").contains_key("Uptime"));
-    let other = root.query::<(String, String)>("SELECT 1").expect_err("two columns of one");
+    let other = root
+        .query::<(String, String)>("SELECT 1")
+        .expect_err("two columns of one");
     assert!(other.to_string().contains("SELECT 1"), "{other}");
 
     let wrong = Database::connect(&socket, Account::Web)
@@ -189,7 +250,10 @@ fn the_database_is_reached_by_any_path_and_waits_are_bounded() {
     root.set_patience(std::time::Duration::from_millis(50));
     let late = root.execute("SELECT SLEEP(600)").expect_err("a timeout");
     assert!(late.to_string().contains("did not answer"), "{late}");
-    assert!(root.execute("SELECT 1").is_err(), "the connection was given up");
+    assert!(
+        root.execute("SELECT 1").is_err(),
+        "the connection was given up"
+    );
     let nowhere = Database::connect(Path::new("nowhere/mysql.sock"), Account::Root)
         .map(drop)
         .expect_err("nobody");

@@ -42,8 +42,13 @@ fn contend(address: SocketAddr) -> (BTreeSet<u64>, u64) {
         (0..ORDERS_PER_THREAD).map(&mut order).collect::<Vec<_>>()
     };
     let answers: Vec<PurchaseAnswer> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || buy(thread))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| scope.spawn(move || buy(thread)))
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("no panic"))
+            .collect()
     });
     let ids = answers.iter().filter_map(|answer| {
         if let PurchaseAnswer::Ordered(id) = answer {
@@ -52,7 +57,10 @@ fn contend(address: SocketAddr) -> (BTreeSet<u64>, u64) {
             None
         }
     });
-    let refused = answers.iter().filter(|answer| **answer == PurchaseAnswer::Shortage).count();
+    let refused = answers
+        .iter()
+        .filter(|answer| **answer == PurchaseAnswer::Shortage)
+        .count();
     (ids.collect(), refused as u64)
 }
 
@@ -62,7 +70,9 @@ fn stored(database: &Path) -> BTreeSet<u64> {
     let mut statement = connection
         .prepare("SELECT ORDERID FROM ORDERS WHERE ORDERID > 1200")
         .expect("a statement");
-    let rows = statement.query_map([], |row| row.get::<_, i64>(0)).expect("rows");
+    let rows = statement
+        .query_map([], |row| row.get::<_, i64>(0))
+        .expect("rows");
     rows.map(|id| id.expect("an id").unsigned_abs()).collect()
 }
 
@@ -78,7 +88,9 @@ fn fill_shelves(database: &Path) {
 fn sold_of_first(database: &Path) -> i64 {
     let connection = rusqlite::Connection::open(database).expect("a database");
     let sql = "SELECT 100000 - QUAN_IN_STOCK FROM INVENTORY WHERE PROD_ID = 1";
-    connection.query_row(sql, [], |row| row.get(0)).expect("a row")
+    connection
+        .query_row(sql, [], |row| row.get(0))
+        .expect("a row")
 }
 
 #[test]
@@ -108,7 +120,10 @@ fn faithful_orders_leave_the_history_of_refused_ones() {
     assert_eq!(refused, THREADS * ORDERS_PER_THREAD / 4);
     assert_eq!(stored(&database), ids);
     let audit = audit(&database).expect("an audit");
-    assert_eq!((audit.orders, audit.orphan_history), (ids.len() as u64, 6 * refused));
+    assert_eq!(
+        (audit.orders, audit.orphan_history),
+        (ids.len() as u64, 6 * refused)
+    );
     assert!(audit.consistent(Behaviour::Faithful), "{audit:?}");
     // Updates may be lost, never invented.
     assert!((1..=ids.len() as i64).contains(&sold_of_first(&database)));
@@ -124,7 +139,8 @@ fn server_process() {
         return;
     };
     let stop = StopSignal::on_termination().expect("handlers");
-    let server = Server::bind(&config(database.into(), Behaviour::Corrected)).expect("a listening server");
+    let server =
+        Server::bind(&config(database.into(), Behaviour::Corrected)).expect("a listening server");
     eprintln!("listening on {}", server.local_addr());
     server.run(&stop).expect("an orderly end");
 }
@@ -138,17 +154,28 @@ struct Process {
 impl Process {
     fn start(database: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().expect("this binary"))
-            .args(["--exact", "server_process", "--nocapture", "--test-threads=1"])
+            .args([
+                "--exact",
+                "server_process",
+                "--nocapture",
+                "--test-threads=1",
+            ])
             .env(DATABASE_VARIABLE, database)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .expect("a child");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        let address = lines.find_map(|line| line.expect("a line").strip_prefix("listening on ").map(|address| address.parse()));
+        let address = lines.find_map(|line| {
+            line.expect("a line")
+                .strip_prefix("listening on ")
+                .map(|address| address.parse())
+        });
         Self {
             child,
-            address: address.expect("the child tells its address").expect("an address"),
+            address: address
+                .expect("the child tells its address")
+                .expect("an address"),
         }
     }
 
@@ -174,9 +201,17 @@ fn buy_until_signal(server: &Process, signal: Signal, after: usize) -> BTreeSet<
             return ids;
         };
         for order in 0..5_000 {
-            let target = purchase(thread * 400 + order % 400 + 1, &[order % 900 + 1, (order + 7) % 900 + 1], 1);
-            let Ok((200, body)) = client.get(&target) else { break };
-            if let PurchaseAnswer::Ordered(id) = read_purchase(body.as_bytes()).expect("a purchase page") {
+            let target = purchase(
+                thread * 400 + order % 400 + 1,
+                &[order % 900 + 1, (order + 7) % 900 + 1],
+                1,
+            );
+            let Ok((200, body)) = client.get(&target) else {
+                break;
+            };
+            if let PurchaseAnswer::Ordered(id) =
+                read_purchase(body.as_bytes()).expect("a purchase page")
+            {
                 ids.push(id);
             }
             if acknowledged.fetch_add(1, Ordering::Relaxed) + 1 == after {
@@ -186,8 +221,13 @@ fn buy_until_signal(server: &Process, signal: Signal, after: usize) -> BTreeSet<
         ids
     };
     thread::scope(|scope| {
-        let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || buy(thread))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+        let threads: Vec<_> = (0..4)
+            .map(|thread| scope.spawn(move || buy(thread)))
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("no panic"))
+            .collect()
     })
 }
 
@@ -222,7 +262,14 @@ fn sigterm_ends_in_order() {
     let mut server = Process::start(&database);
     let acknowledged = buy_until_signal(&server, Signal::TERM, 100);
     assert_eq!(server.child.wait().expect("an end").code(), Some(0));
-    assert_eq!(stored(&database), acknowledged, "what was in flight was answered");
-    assert!(!database.with_extension("sqlite-wal").exists(), "the log is folded in");
+    assert_eq!(
+        stored(&database),
+        acknowledged,
+        "what was in flight was answered"
+    );
+    assert!(
+        !database.with_extension("sqlite-wal").exists(),
+        "the log is folded in"
+    );
     assert!(Client::connect(server.address).is_err(), "nobody listens");
 }

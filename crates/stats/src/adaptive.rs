@@ -37,7 +37,9 @@ pub enum RuleError {
         most: u32,
     },
     /// A half-width that cannot be.
-    #[error("the target half-width must be a share between 0 and 1 of the mean, not {0}: take 0.02")]
+    #[error(
+        "the target half-width must be a share between 0 and 1 of the mean, not {0}: take 0.02"
+    )]
     Target(f64),
 }
 
@@ -81,7 +83,11 @@ impl Rule {
         if !(target > 0.0 && target < 1.0) {
             return Err(RuleError::Target(target));
         }
-        Ok(Self { first, most, target })
+        Ok(Self {
+            first,
+            most,
+            target,
+        })
     }
 
     /// What to do after these valid repeats, in the order of the trials.
@@ -114,13 +120,15 @@ impl Rule {
 
     /// Repeats for the target; the largest number there is when the mean is 0 or a value not finite.
     fn needed(&self, values: &[f64]) -> u32 {
-        let needed = self.first_lot(values).map_or(f64::INFINITY, |(mean, reach)| {
-            if reach > 0.0 {
-                (reach / (self.target * mean.abs())).powi(2).ceil()
-            } else {
-                0.0
-            }
-        });
+        let needed = self
+            .first_lot(values)
+            .map_or(f64::INFINITY, |(mean, reach)| {
+                if reach > 0.0 {
+                    (reach / (self.target * mean.abs())).powi(2).ceil()
+                } else {
+                    0.0
+                }
+            });
         // The conversion of a float saturates.
         (needed as u32).max(self.first)
     }
@@ -131,7 +139,9 @@ impl Rule {
         let n = f64::from(self.first);
         let mean = lot.iter().sum::<f64>() / n;
         let variance = lot.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        variance.is_finite().then_some((mean, t_975(self.first - 1)? * variance.sqrt()))
+        variance
+            .is_finite()
+            .then_some((mean, t_975(self.first - 1)? * variance.sqrt()))
     }
 }
 
@@ -156,7 +166,8 @@ impl Levels {
     #[must_use]
     pub fn of(runs: &[Vec<f64>]) -> Option<Self> {
         let length = runs.first()?.len();
-        let usable = |run: &Vec<f64>| run.len() == length && run.iter().all(|value| value.is_finite());
+        let usable =
+            |run: &Vec<f64>| run.len() == length && run.iter().all(|value| value.is_finite());
         if runs.len() < 2 || length < 2 || !runs.iter().all(usable) {
             return None;
         }
@@ -168,7 +179,8 @@ impl Levels {
             of_means,
             between: of_means - within / length as f64,
             mean,
-            half_width: t_975(u32::try_from(runs.len() - 1).ok()?)? * (of_means / runs.len() as f64).sqrt(),
+            half_width: t_975(u32::try_from(runs.len() - 1).ok()?)?
+                * (of_means / runs.len() as f64).sqrt(),
         })
     }
 
@@ -177,7 +189,12 @@ impl Levels {
     #[must_use]
     pub fn intervals_per_run(&self, interval_cost: f64, run_cost: f64) -> Option<f64> {
         let usable = self.between > 0.0 && interval_cost > 0.0 && run_cost > 0.0;
-        usable.then(|| (run_cost / interval_cost * self.within / self.between).sqrt().ceil().max(1.0))
+        usable.then(|| {
+            (run_cost / interval_cost * self.within / self.between)
+                .sqrt()
+                .ceil()
+                .max(1.0)
+        })
     }
 }
 
@@ -185,7 +202,14 @@ impl Levels {
 fn moments(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
-    (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0))
+    (
+        mean,
+        values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>()
+            / (n - 1.0),
+    )
 }
 
 #[cfg(test)]
@@ -197,7 +221,13 @@ mod tests {
 
     #[test]
     fn levels_are_those_of_the_worked_example() {
-        let runs = [[10.2, 10.4, 10.1], [11.0, 11.3, 11.1], [9.8, 9.9, 9.7], [10.6, 10.5, 10.8]].map(Vec::from);
+        let runs = [
+            [10.2, 10.4, 10.1],
+            [11.0, 11.3, 11.1],
+            [9.8, 9.9, 9.7],
+            [10.6, 10.5, 10.8],
+        ]
+        .map(Vec::from);
         let found = Levels::of(&runs).expect("four runs");
         for (found, known) in [
             (found.within, 0.02),
@@ -232,15 +262,26 @@ mod tests {
         let spent = [[100.0, 130.0, 70.0].as_slice(), &[100.0; 7]].concat();
         assert_eq!(rule.decide(&spent), Decision::Spent { needed: 4_166 });
         let result = rule.result(&spent).expect("a first lot");
-        assert!((result.mean - 100.0).abs() < 1e-9 && (result.half_width - 4.302_653 * 30.0 / 10f64.sqrt()).abs() < 1e-4);
-        assert_eq!(rule.decide(&[0.0, 1.0, -1.0]), Decision::More(7), "no share of nothing");
+        assert!(
+            (result.mean - 100.0).abs() < 1e-9
+                && (result.half_width - 4.302_653 * 30.0 / 10f64.sqrt()).abs() < 1e-4
+        );
+        assert_eq!(
+            rule.decide(&[0.0, 1.0, -1.0]),
+            Decision::More(7),
+            "no share of nothing"
+        );
         assert_eq!(rule.decide(&[5.0, 5.0, 5.0]), Decision::Reached);
         assert_eq!(rule.result(&[1.0, f64::NAN, 1.0]), None);
     }
 
     #[test]
     fn rules_that_cannot_be_kept_are_refused() {
-        let refusal = |first, most, target| Rule::new(first, most, target).expect_err("a bad rule").to_string();
+        let refusal = |first, most, target| {
+            Rule::new(first, most, target)
+                .expect_err("a bad rule")
+                .to_string()
+        };
         insta::assert_snapshot!(refusal(2, 10, 0.02), @"the first lot must hold at least 3 repeats, not 2: take 5");
         insta::assert_snapshot!(refusal(5, 4, 0.02), @"the budget of 4 repeats is smaller than the first lot of 5: raise it");
         insta::assert_snapshot!(refusal(5, 9, f64::NAN), @"the target half-width must be a share between 0 and 1 of the mean, not NaN: take 0.02");
@@ -257,7 +298,8 @@ mod tests {
                 let mut values = Vec::new();
                 let reached = loop {
                     match rule.decide(&values) {
-                        Decision::More(more) => values.extend((0..more).map(|_| 100.0 * (1.0 + scatter * stream.normal()))),
+                        Decision::More(more) => values
+                            .extend((0..more).map(|_| 100.0 * (1.0 + scatter * stream.normal()))),
                         decision => break decision == Decision::Reached,
                     }
                 };

@@ -72,10 +72,16 @@ impl BatchMeans {
         }
         let length = series.len() / count;
         let kept = &series[series.len() - count * length..];
-        let means: Vec<f64> = kept.chunks(length).map(|batch| batch.iter().sum::<f64>() / length as f64).collect();
+        let means: Vec<f64> = kept
+            .chunks(length)
+            .map(|batch| batch.iter().sum::<f64>() / length as f64)
+            .collect();
         let mean = means.iter().sum::<f64>() / count as f64;
         let squares: f64 = means.iter().map(|value| (value - mean).powi(2)).sum();
-        let steps: f64 = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+        let steps: f64 = means
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]).powi(2))
+            .sum();
         let t = t_975(u32::try_from(count - 1).ok()?)?;
         Some(Self {
             mean,
@@ -110,8 +116,15 @@ impl BatchMeans {
 pub fn autocorrelation(series: &[f64]) -> f64 {
     let mean = series.iter().sum::<f64>() / series.len() as f64;
     let squares: f64 = series.iter().map(|value| (value - mean).powi(2)).sum();
-    let products: f64 = series.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    if squares > 0.0 { products / squares } else { 0.0 }
+    let products: f64 = series
+        .windows(2)
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+        .sum();
+    if squares > 0.0 {
+        products / squares
+    } else {
+        0.0
+    }
 }
 
 /// How many independent values a series is worth, if each depends on the one before alone: n (1 - r1) / (1 + r1), at most n.
@@ -131,7 +144,9 @@ fn widening(series: &[f64], count: usize) -> f64 {
     let plain = autocorrelation(series);
     // An estimate from n values is too small by about (1 + 3 r) / n: Kendall, Biometrika 41 (1954) 403.
     let r = (plain + (1.0 + 3.0 * plain) / n).clamp(0.0, 0.98);
-    let deviation = |length: f64| (1.0 + r) / (1.0 - r) - 2.0 * r * (1.0 - r.powf(length)) / (length * (1.0 - r).powi(2));
+    let deviation = |length: f64| {
+        (1.0 + r) / (1.0 - r) - 2.0 * r * (1.0 - r.powf(length)) / (length * (1.0 - r).powi(2))
+    };
     let (b, whole) = (count as f64, deviation(n));
     let seen = (deviation(n / b) - whole / b) * b / (b - 1.0);
     (whole / seen).max(1.0).sqrt()
@@ -144,17 +159,24 @@ mod tests {
     use crate::random::Stream;
 
     const SERIES: [f64; 60] = [
-        100.0, 100.1, 102.8, 104.1, 101.4, 100.3, 99.1, 100.6, 100.3, 101.6, 97.3, 101.5, 100.7, 101.8, 100.8, 99.7, 100.8, 102.1, 100.9,
-        100.2, 101.5, 99.2, 96.5, 98.7, 97.9, 94.9, 95.3, 96.2, 95.4, 94.2, 96.6, 99.8, 99.4, 98.1, 99.7, 101.2, 100.1, 101.2, 102.8,
-        101.3, 99.1, 100.2, 100.6, 102.6, 99.0, 98.1, 97.2, 94.8, 97.1, 99.3, 98.1, 101.6, 102.6, 102.8, 102.5, 103.4, 99.4, 100.9, 101.7,
-        97.5,
+        100.0, 100.1, 102.8, 104.1, 101.4, 100.3, 99.1, 100.6, 100.3, 101.6, 97.3, 101.5, 100.7,
+        101.8, 100.8, 99.7, 100.8, 102.1, 100.9, 100.2, 101.5, 99.2, 96.5, 98.7, 97.9, 94.9, 95.3,
+        96.2, 95.4, 94.2, 96.6, 99.8, 99.4, 98.1, 99.7, 101.2, 100.1, 101.2, 102.8, 101.3, 99.1,
+        100.2, 100.6, 102.6, 99.0, 98.1, 97.2, 94.8, 97.1, 99.3, 98.1, 101.6, 102.6, 102.8, 102.5,
+        103.4, 99.4, 100.9, 101.7, 97.5,
     ];
 
     #[test]
     fn the_worked_example_comes_out() {
         let found = BatchMeans::in_batches(&SERIES, 6).expect("six batches");
         let means = [101.03, 100.58, 96.98, 100.02, 98.8, 101.05];
-        assert!(found.means.iter().zip(means).all(|(found, known)| (found - known).abs() < 1e-9));
+        assert!(
+            found
+                .means
+                .iter()
+                .zip(means)
+                .all(|(found, known)| (found - known).abs() < 1e-9)
+        );
         for (found, known) in [
             (found.mean, 99.743_333_333_333_3),
             (found.half_width, 1.670_240_918_872_46),
@@ -165,7 +187,10 @@ mod tests {
         ] {
             assert!((found - known).abs() < 1e-9, "{found} for {known}");
         }
-        assert_eq!((found.length, found.widening, found.reliable()), (10, 1.0, true));
+        assert_eq!(
+            (found.length, found.widening, found.reliable()),
+            (10, 1.0, true)
+        );
     }
 
     #[test]
@@ -174,7 +199,10 @@ mod tests {
         assert_eq!(BatchMeans::in_batches(&SERIES, 5), None);
         assert_eq!(BatchMeans::of(&[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN]), None);
         let constant = BatchMeans::of(&[4.0; 40]).expect("a constant series");
-        assert_eq!((constant.mean, constant.half_width, constant.independent()), (4.0, 0.0, true));
+        assert_eq!(
+            (constant.mean, constant.half_width, constant.independent()),
+            (4.0, 0.0, true)
+        );
     }
 
     /// A series in which each value takes `rho` from the one before, around 0.
@@ -206,7 +234,10 @@ mod tests {
                 found.mean.abs() <= found.half_width
             });
             let hits = hits.count();
-            assert!((920..=970).contains(&hits), "{length} values, rho {rho}: {hits} of 1000");
+            assert!(
+                (920..=970).contains(&hits),
+                "{length} values, rho {rho}: {hits} of 1000"
+            );
         }
     }
 
@@ -214,7 +245,12 @@ mod tests {
     #[test]
     fn ninety_five_percent_of_intervals_hold_the_mean_response_of_a_queue() {
         let mut stream = Stream::new(12);
-        for (rho, seconds, per_second) in [(0.3, 60, 40), (0.5, 120, 50), (0.5, 60, 200), (0.7, 120, 200)] {
+        for (rho, seconds, per_second) in [
+            (0.3, 60, 40),
+            (0.5, 120, 50),
+            (0.5, 60, 200),
+            (0.7, 120, 200),
+        ] {
             let truth = 1.0 / (1.0 - rho);
             let hits = (0..1_000).filter(|_| {
                 // The time in the system of an M/M/1 in steady state is exponential: a start without warm-up.
@@ -245,7 +281,9 @@ mod tests {
     fn what_cannot_be_trusted_is_called_so() {
         let mut stream = Stream::new(6);
         let mut reliable = |length, rho| {
-            let found = (0..200).filter(|_| BatchMeans::of(&ar1(&mut stream, length, rho)).is_some_and(|found| found.reliable()));
+            let found = (0..200).filter(|_| {
+                BatchMeans::of(&ar1(&mut stream, length, rho)).is_some_and(|found| found.reliable())
+            });
             found.count()
         };
         assert!(reliable(120, 0.5) > 195);

@@ -34,8 +34,17 @@ impl Bootstrap {
     /// Of any statistic of several lots. `None` when a lot holds fewer than two repeats or a value that is not finite, the statistic of the
     /// repeats themselves is not finite, or fewer than half of the draws give a finite one.
     #[must_use]
-    pub fn of(lots: &[&[f64]], statistic: impl Fn(&[Vec<f64>]) -> f64, draws: usize, seed: u64) -> Option<Self> {
-        if lots.is_empty() || lots.iter().any(|lot| lot.len() < 2 || lot.iter().any(|value| !value.is_finite())) {
+    pub fn of(
+        lots: &[&[f64]],
+        statistic: impl Fn(&[Vec<f64>]) -> f64,
+        draws: usize,
+        seed: u64,
+    ) -> Option<Self> {
+        if lots.is_empty()
+            || lots
+                .iter()
+                .any(|lot| lot.len() < 2 || lot.iter().any(|value| !value.is_finite()))
+        {
             return None;
         }
         let mut sample: Vec<Vec<f64>> = lots.iter().map(|lot| lot.to_vec()).collect();
@@ -44,7 +53,9 @@ impl Bootstrap {
         let mut values = Vec::with_capacity(draws);
         for _ in 0..draws {
             for (drawn, lot) in sample.iter_mut().zip(lots) {
-                drawn.iter_mut().for_each(|value| *value = lot[stream.below(lot.len())]);
+                drawn
+                    .iter_mut()
+                    .for_each(|value| *value = lot[stream.below(lot.len())]);
             }
             values.extend(Some(statistic(&sample)).filter(|value| value.is_finite()));
         }
@@ -66,7 +77,13 @@ impl Bootstrap {
     /// The speed-up of several guests over one is the ratio of their throughputs.
     #[must_use]
     pub fn ratio(numerator: &[f64], denominator: &[f64], seed: u64) -> Option<Self> {
-        Self::of(&[numerator, denominator], |lots| mean(&lots[0]) / mean(&lots[1]), Self::DRAWS, seed).filter(|_| mean(denominator) > 0.0)
+        Self::of(
+            &[numerator, denominator],
+            |lots| mean(&lots[0]) / mean(&lots[1]),
+            Self::DRAWS,
+            seed,
+        )
+        .filter(|_| mean(denominator) > 0.0)
     }
 
     /// Efficiency of `parts` equal parts (guests, cores): the speed-up over one part, divided by `parts` > 0.
@@ -108,7 +125,10 @@ mod tests {
         let found = Bootstrap::ratio(&B, &A, 1).expect("two lots");
         assert!((found.value - 1.045_529_801).abs() < 1e-9);
         let (low, high) = found.interval;
-        assert!((low - 1.0331).abs() < 0.0005 && (high - 1.0580).abs() < 0.0005, "{low} {high}");
+        assert!(
+            (low - 1.0331).abs() < 0.0005 && (high - 1.0580).abs() < 0.0005,
+            "{low} {high}"
+        );
         assert!(found.too_narrow && found.draws == Bootstrap::DRAWS);
         assert_eq!(Bootstrap::ratio(&B, &A, 1), Some(found));
         assert_ne!(Bootstrap::ratio(&B, &A, 2), Some(found));
@@ -127,11 +147,16 @@ mod tests {
     #[test]
     fn ninety_five_percent_of_intervals_hold_the_ratio() {
         let mut stream = Stream::new(4);
-        let mut lot = |mean: f64| -> Vec<f64> { (0..25).map(|_| mean * (1.0 + 0.05 * stream.normal())).collect() };
+        let mut lot = |mean: f64| -> Vec<f64> {
+            (0..25)
+                .map(|_| mean * (1.0 + 0.05 * stream.normal()))
+                .collect()
+        };
         let hits = (0..1_000).filter(|seed| {
             let (numerator, denominator) = (lot(360.0), lot(100.0));
             let statistic = |lots: &[Vec<f64>]| mean(&lots[0]) / mean(&lots[1]);
-            let found = Bootstrap::of(&[&numerator, &denominator], statistic, 1_000, *seed).expect("two lots");
+            let found = Bootstrap::of(&[&numerator, &denominator], statistic, 1_000, *seed)
+                .expect("two lots");
             found.interval.0 <= 3.6 && 3.6 <= found.interval.1
         });
         let hits = hits.count();

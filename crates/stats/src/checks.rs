@@ -62,7 +62,9 @@ pub fn mix(started: &[(&str, u64)], targets: &[f64]) -> Vec<Remark> {
             "`{name}` was started ({count} x), which the mix never draws"
         ))];
     }
-    let cells: Vec<(f64, f64)> = rows().map(|(_, count, share)| (count, share * all)).collect();
+    let cells: Vec<(f64, f64)> = rows()
+        .map(|(_, count, share)| (count, share * all))
+        .collect();
     if !beyond_chance(cells) {
         return Vec::new();
     }
@@ -93,7 +95,9 @@ pub fn transitions(names: &[&str], counts: &[Vec<u64>], matrix: &[Vec<f64>]) -> 
     let rows = names.iter().zip(counts.iter().zip(matrix));
     let remarks = rows.flat_map(|(from, (counts, targets))| {
         let started: Vec<(&str, u64)> = names.iter().copied().zip(counts.iter().copied()).collect();
-        mix(&started, targets).into_iter().map(|remark| after(from, remark))
+        mix(&started, targets)
+            .into_iter()
+            .map(|remark| after(from, remark))
     });
     remarks.collect()
 }
@@ -101,14 +105,21 @@ pub fn transitions(names: &[&str], counts: &[Vec<u64>], matrix: &[Vec<f64>]) -> 
 /// Pearson's chi-square of (counted, expected) against its 99.9 % quantile, by Wilson and Hilferty, PNAS 17 (1931) 684:
 /// k (1 - 2/(9 k) + z sqrt(2/(9 k)))^3. Cells that expect fewer than five are put together.
 fn beyond_chance(cells: Vec<(f64, f64)>) -> bool {
-    let (small, mut large): (Vec<_>, Vec<_>) = cells.into_iter().partition(|(_, expected)| *expected < EXPECTED);
-    let rest = small.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
+    let (small, mut large): (Vec<_>, Vec<_>) = cells
+        .into_iter()
+        .partition(|(_, expected)| *expected < EXPECTED);
+    let rest = small
+        .iter()
+        .fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
     match large.last_mut() {
         Some(last) if rest.1 < EXPECTED => *last = (last.0 + rest.0, last.1 + rest.1),
         _ => large.push(rest),
     }
     let df = large.len() as f64 - 1.0;
-    let sum: f64 = large.iter().map(|(count, expected)| (count - expected).powi(2) / expected).sum();
+    let sum: f64 = large
+        .iter()
+        .map(|(count, expected)| (count - expected).powi(2) / expected)
+        .sum();
     let part = 2.0 / (9.0 * df);
     df > 0.0 && sum > df * (1.0 - part + Z_999 * part.sqrt()).powi(3)
 }
@@ -122,7 +133,11 @@ pub fn clock_offset(node: &str, offset_s: f64) -> Option<Remark> {
             "the clock of {node} is off by {ms:.1} ms (limit 10 ms): synchronise it"
         )))
     } else {
-        (offset_s.abs() > OFFSET_WARNING_S).then(|| Remark::Warning(format!("the clock of {node} is off by {ms:.1} ms (above 2 ms)")))
+        (offset_s.abs() > OFFSET_WARNING_S).then(|| {
+            Remark::Warning(format!(
+                "the clock of {node} is off by {ms:.1} ms (above 2 ms)"
+            ))
+        })
     }
 }
 
@@ -149,7 +164,9 @@ pub fn memory_growth(subject: &str, samples: &[ResourceSample], window: &Window)
         let inside = samples
             .iter()
             .filter(|sample| sample.subject == subject && (from..=to).contains(&sample.at_s));
-        let (count, sum) = inside.fold((0.0, 0.0), |(count, sum), sample| (count + 1.0, sum + sample.memory_bytes as f64));
+        let (count, sum) = inside.fold((0.0, 0.0), |(count, sum), sample| {
+            (count + 1.0, sum + sample.memory_bytes as f64)
+        });
         (count > 0.0).then(|| sum / count)
     };
     let before = mean(window.start_s, window.start_s + fifth)?;
@@ -157,8 +174,13 @@ pub fn memory_growth(subject: &str, samples: &[ResourceSample], window: &Window)
     let grown = after - before;
     (grown > GROWTH_FLOOR && grown > GROWTH_LIMIT * before).then(|| {
         let (share, mib) = (100.0 * grown / before.max(1.0), grown / (1024.0 * 1024.0));
-        let name = if subject == "driver" { "the driver" } else { subject };
-        let text = format!("the memory of {name} grew by {share:.0} % ({mib:.0} MiB) within the window");
+        let name = if subject == "driver" {
+            "the driver"
+        } else {
+            subject
+        };
+        let text =
+            format!("the memory of {name} grew by {share:.0} % ({mib:.0} MiB) within the window");
         if subject == "driver" {
             Remark::Fault(text)
         } else {
@@ -174,14 +196,27 @@ pub fn steadiness(measurement: &Measurement, settle_s: f64) -> Vec<Remark> {
     let Window { start_s, end_s } = measurement.window;
     let inside = start_s.ceil().max(0.0) as u32..end_s.floor().max(0.0) as u32;
     let from = (start_s - settle_s.max(0.0)).ceil().max(0.0) as u32;
-    let seconds: Vec<(u32, f64, f64)> = (from..inside.end.max(from)).map(|second| second_of(measurement, second)).collect();
-    let settle = |kept: &[&(u32, f64, f64)]| kept.iter().filter(|(second, ..)| *second < inside.start).count();
+    let seconds: Vec<(u32, f64, f64)> = (from..inside.end.max(from))
+        .map(|second| second_of(measurement, second))
+        .collect();
+    let settle = |kept: &[&(u32, f64, f64)]| {
+        kept.iter()
+            .filter(|(second, ..)| *second < inside.start)
+            .count()
+    };
     let all: Vec<_> = seconds.iter().collect();
-    let answered: Vec<_> = seconds.iter().filter(|(_, requests, _)| *requests > 0.0).collect();
+    let answered: Vec<_> = seconds
+        .iter()
+        .filter(|(_, requests, _)| *requests > 0.0)
+        .collect();
     let throughput: Vec<f64> = all.iter().map(|(_, requests, _)| *requests).collect();
     let response: Vec<f64> = answered.iter().map(|(_, _, median)| *median).collect();
     let mut findings = steady::judge(steady::Quantity::Throughput, &throughput, settle(&all));
-    findings.extend(steady::judge(steady::Quantity::Response, &response, settle(&answered)));
+    findings.extend(steady::judge(
+        steady::Quantity::Response,
+        &response,
+        settle(&answered),
+    ));
     let remark = |finding: steady::Finding| {
         let text = finding.sentence();
         if finding.serious() {
@@ -204,7 +239,15 @@ fn second_of(measurement: &Measurement, second: u32) -> (u32, f64, f64) {
         let count = f64::from(sample.requests);
         (requests + count, weighted + count * sample.p50_us as f64)
     });
-    (second, requests, if requests > 0.0 { weighted / requests } else { 0.0 })
+    (
+        second,
+        requests,
+        if requests > 0.0 {
+            weighted / requests
+        } else {
+            0.0
+        },
+    )
 }
 
 #[cfg(test)]
@@ -213,12 +256,20 @@ mod tests {
     use crate::{SecondSample, faults::tests::healthy, random::Stream};
 
     fn text(remarks: &[Remark]) -> String {
-        remarks.iter().map(|remark| format!("{remark:?}\n")).collect()
+        remarks
+            .iter()
+            .map(|remark| format!("{remark:?}\n"))
+            .collect()
     }
 
     #[test]
     fn a_mix_may_be_off_by_two_points() {
-        let of = |login, new, search| mix(&[("login", login), ("new-customer", new), ("browse", search)], &[0.4, 0.1, 0.5]);
+        let of = |login, new, search| {
+            mix(
+                &[("login", login), ("new-customer", new), ("browse", search)],
+                &[0.4, 0.1, 0.5],
+            )
+        };
         assert_eq!(of(4_000, 1_000, 5_000), Vec::new());
         assert_eq!(of(40, 12, 48), Vec::new(), "chance");
         assert_eq!(of(0, 0, 0), Vec::new());
@@ -254,7 +305,8 @@ mod tests {
                 });
                 counts[drawn.unwrap_or(4)] += 1;
             }
-            let started: Vec<(&str, u64)> = ["a", "b", "c", "d", "e"].into_iter().zip(counts).collect();
+            let started: Vec<(&str, u64)> =
+                ["a", "b", "c", "d", "e"].into_iter().zip(counts).collect();
             !mix(&started, &shares).is_empty()
         });
         let accused = accused.count();
@@ -263,7 +315,10 @@ mod tests {
 
     #[test]
     fn clocks_may_be_steered_but_not_set() {
-        assert_eq!((clock_offset("n2", 0.001), clock_step(60.02, 60.0)), (None, None));
+        assert_eq!(
+            (clock_offset("n2", 0.001), clock_step(60.02, 60.0)),
+            (None, None)
+        );
         let remarks = [
             clock_offset("n2", -0.003),
             clock_offset("n2", 0.02),
@@ -296,9 +351,17 @@ mod tests {
             };
             (0..70).map(sample).collect()
         };
-        assert_eq!(memory_growth("driver", &samples("driver", 0), &window), None);
-        assert_eq!(memory_growth("driver", &samples("g1", 9), &window), None, "another's");
-        let remarks = ["driver", "g1"].map(|subject| memory_growth(subject, &samples(subject, 1), &window));
+        assert_eq!(
+            memory_growth("driver", &samples("driver", 0), &window),
+            None
+        );
+        assert_eq!(
+            memory_growth("driver", &samples("g1", 9), &window),
+            None,
+            "another's"
+        );
+        let remarks =
+            ["driver", "g1"].map(|subject| memory_growth(subject, &samples(subject, 1), &window));
         let remarks: Vec<Remark> = remarks.into_iter().flatten().collect();
         insta::assert_snapshot!(text(&remarks), @r#"
         Fault("the memory of the driver grew by 19 % (40 MiB) within the window")
@@ -332,8 +395,9 @@ mod tests {
         );
         let slow = trial(|second| 1_000.0 - 3.0 * second);
         assert!(
-            slow.iter()
-                .any(|remark| matches!(remark, Remark::Warning(text) if text.contains("drifted by -"))),
+            slow.iter().any(
+                |remark| matches!(remark, Remark::Warning(text) if text.contains("drifted by -"))
+            ),
             "{slow:?}"
         );
         let late = trial(|second| if second < 50.0 { 500.0 } else { 1_000.0 });
@@ -342,7 +406,10 @@ mod tests {
             "{late:?}"
         );
         let mut silent = healthy();
-        silent.window = Window { start_s: 5.0, end_s: 2.0 };
+        silent.window = Window {
+            start_s: 5.0,
+            end_s: 2.0,
+        };
         assert_eq!(steadiness(&silent, 99.0), Vec::new());
     }
 }

@@ -59,7 +59,9 @@ pub fn pairs_for(deviation: f64, change: f64) -> Option<u32> {
 /// The fewest repeats of each of two lots that find `change`; `None` as for [`pairs_for`].
 #[must_use]
 pub fn repeats_for(deviation: f64, change: f64) -> Option<u32> {
-    fewest(2, change, |repeats| detectable_between(deviation, repeats, repeats))
+    fewest(2, change, |repeats| {
+        detectable_between(deviation, repeats, repeats)
+    })
 }
 
 fn usable(deviation: f64) -> Option<f64> {
@@ -95,11 +97,17 @@ mod tests {
     fn pairs_and_lots_follow_the_formula() {
         // t(0.975, 5) = 2.570582, t(0.8, 5) = 0.919544.
         let paired = detectable_paired(0.02, 6).expect("six pairs");
-        assert!((paired - 3.490_126 * 0.02 / 6f64.sqrt()).abs() < 1e-7, "{paired}");
+        assert!(
+            (paired - 3.490_126 * 0.02 / 6f64.sqrt()).abs() < 1e-7,
+            "{paired}"
+        );
         assert_eq!(detectable_paired(0.02, 1), None);
         assert_eq!(detectable_between(0.02, 1, 1), None);
         assert_eq!(detectable_between(0.02, 0, 9), None);
-        assert_eq!((detectable_paired(f64::NAN, 5), detectable_paired(-1.0, 5)), (None, None));
+        assert_eq!(
+            (detectable_paired(f64::NAN, 5), detectable_paired(-1.0, 5)),
+            (None, None)
+        );
         assert_eq!((pairs_for(0.02, 0.0), pairs_for(1.0, 1e-9)), (None, None));
         assert_eq!(pairs_for(0.0, 0.01), Some(2));
     }
@@ -110,7 +118,9 @@ mod tests {
         let mut stream = Stream::new(11);
         for repeats in [4_u32, 10] {
             let change = detectable_between(1.0, repeats, repeats).expect("repeats");
-            let found = (0..4_000).filter(|_| finds(&mut stream, repeats, change)).count();
+            let found = (0..4_000)
+                .filter(|_| finds(&mut stream, repeats, change))
+                .count();
             let share = found as f64 / 4_000.0;
             assert!((share - POWER).abs() < 0.03, "{repeats} repeats: {share}");
         }
@@ -120,7 +130,10 @@ mod tests {
         let mut lot = |shift: f64| -> (f64, f64) {
             let values: Vec<f64> = (0..repeats).map(|_| shift + stream.normal()).collect();
             let mean = values.iter().sum::<f64>() / f64::from(repeats);
-            (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
+            (
+                mean,
+                values.iter().map(|value| (value - mean).powi(2)).sum(),
+            )
         };
         let ((a, squares_a), (b, squares_b)) = (lot(0.0), lot(change));
         let df = 2 * repeats - 2;

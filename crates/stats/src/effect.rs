@@ -96,18 +96,25 @@ pub fn effect(observations: &[Observation], design: &Design, contrast: Contrast)
     let blocks = by_block(&usable);
     let (differences, basis): (Vec<f64>, Basis) = if design.has_pairs(contrast) {
         (
-            blocks.values().filter_map(|block| pair_difference(block, contrast)).collect(),
+            blocks
+                .values()
+                .filter_map(|block| pair_difference(block, contrast))
+                .collect(),
             Basis::Pairs,
         )
     } else {
         let whole = blocks.values().filter(|block| design.is_whole(block));
         (
-            whole.filter_map(|block| mean_difference(block, contrast)).collect(),
+            whole
+                .filter_map(|block| mean_difference(block, contrast))
+                .collect(),
             Basis::Contrasts,
         )
     };
     match (differences.len(), basis) {
-        (0 | 1, Basis::Pairs) => of_means(&usable, contrast).or_else(|| of_differences(&differences, basis)),
+        (0 | 1, Basis::Pairs) => {
+            of_means(&usable, contrast).or_else(|| of_differences(&differences, basis))
+        }
         _ => of_differences(&differences, basis),
     }
 }
@@ -115,7 +122,11 @@ pub fn effect(observations: &[Observation], design: &Design, contrast: Contrast)
 /// Whether two factors multiply each other's effects: the ratio of `first` at the level of `second`, over the same ratio at the
 /// reference of `second`. Interval as for [`effect`]; `None` when no block shows all four corners.
 #[must_use]
-pub fn interaction(observations: &[Observation], first: Contrast, second: Contrast) -> Option<Effect> {
+pub fn interaction(
+    observations: &[Observation],
+    first: Contrast,
+    second: Contrast,
+) -> Option<Effect> {
     if first.factor == second.factor {
         return None;
     }
@@ -171,7 +182,8 @@ impl Effect {
     /// Whether the interval leaves 1 out.
     #[must_use]
     pub fn excludes_one(&self) -> bool {
-        self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+        self.interval
+            .is_some_and(|(low, high)| low > 1.0 || high < 1.0)
     }
 }
 
@@ -204,7 +216,10 @@ fn pair_differences<'a>(block: &[&'a Observation], contrast: Contrast) -> Vec<(&
     };
     let matched = |one: &Observation, other: &Observation| {
         let levels = one.levels.iter().zip(&other.levels).enumerate();
-        one.levels.len() == other.levels.len() && levels.into_iter().all(|(index, (a, b))| index == contrast.factor || a == b)
+        one.levels.len() == other.levels.len()
+            && levels
+                .into_iter()
+                .all(|(index, (a, b))| index == contrast.factor || a == b)
     };
     at(contrast.level)
         .filter_map(|trial| {
@@ -223,7 +238,9 @@ fn pair_difference(block: &Vec<&Observation>, contrast: Contrast) -> Option<f64>
 }
 
 fn logs_at(trials: &[&Observation], factor: usize, level: u32) -> Vec<f64> {
-    let at = trials.iter().filter(|trial| trial.level(factor) == Some(level));
+    let at = trials
+        .iter()
+        .filter(|trial| trial.level(factor) == Some(level));
     at.map(|trial| trial.log()).collect()
 }
 
@@ -236,7 +253,10 @@ fn mean_difference(block: &Vec<&Observation>, contrast: Contrast) -> Option<f64>
 fn of_differences(differences: &[f64], basis: Basis) -> Option<Effect> {
     let centre = mean(differences)?;
     let count = u32::try_from(differences.len()).ok()?;
-    let squares: f64 = differences.iter().map(|value| (value - centre).powi(2)).sum();
+    let squares: f64 = differences
+        .iter()
+        .map(|value| (value - centre).powi(2))
+        .sum();
     let df = count - 1;
     let standard_error = (df > 0).then(|| (squares / f64::from(df) / f64::from(count)).sqrt());
     Some(with_interval(centre, standard_error, df, basis))
@@ -254,19 +274,24 @@ fn of_means(usable: &[&Observation], contrast: Contrast) -> Option<Effect> {
     }
     let (mut differences, mut squares, mut df, mut weight) = (Vec::new(), 0.0, 0, 0.0);
     for cell in cells.values() {
-        let sides = [contrast.level, contrast.reference].map(|level| logs_at(cell, contrast.factor, level));
+        let sides =
+            [contrast.level, contrast.reference].map(|level| logs_at(cell, contrast.factor, level));
         let [Some(above), Some(below)] = [mean(&sides[0]), mean(&sides[1])] else {
             continue;
         };
         differences.push(above - below);
         for (side, centre) in sides.iter().zip([above, below]) {
-            squares += side.iter().map(|value| (value - centre).powi(2)).sum::<f64>();
+            squares += side
+                .iter()
+                .map(|value| (value - centre).powi(2))
+                .sum::<f64>();
             df += u32::try_from(side.len()).ok()? - 1;
             weight += 1.0 / side.len() as f64;
         }
     }
     let centre = mean(&differences)?;
-    let standard_error = (df > 0).then(|| (squares / f64::from(df) * weight).sqrt() / differences.len() as f64);
+    let standard_error =
+        (df > 0).then(|| (squares / f64::from(df) * weight).sqrt() / differences.len() as f64);
     // Without spread in any cell the single pair says as much.
     standard_error.map(|error| with_interval(centre, Some(error), df, Basis::Means))
 }

@@ -36,17 +36,42 @@ const CYCLES: f64 = 20.0;
 /// Why the trial is void: every reason for which the driver was at fault. Empty = the driver is innocent.
 #[must_use]
 pub fn faults(measurement: &Measurement) -> Vec<String> {
-    let rules = [cpu, lag, mean_lag, little, presence, pacing, unconnected, own_errors, exhausted];
+    let rules = [
+        cpu,
+        lag,
+        mean_lag,
+        little,
+        presence,
+        pacing,
+        unconnected,
+        own_errors,
+        exhausted,
+    ];
     let of_arrivals = [arrivals::dropped, arrivals::lost];
-    rules.into_iter().chain(of_arrivals).filter_map(|rule| rule(measurement)).collect()
+    rules
+        .into_iter()
+        .chain(of_arrivals)
+        .filter_map(|rule| rule(measurement))
+        .collect()
 }
 
 /// Those of [`faults`] in which the driver itself was the limit, whatever the system under test did: its CPUs, its punctuality, its connections.
 /// The others may have their cause in a system that does not keep up.
 #[must_use]
 pub fn driver_bound(measurement: &Measurement) -> Vec<String> {
-    let rules = [cpu, lag, mean_lag, unconnected, own_errors, exhausted, arrivals::lost];
-    rules.into_iter().filter_map(|rule| rule(measurement)).collect()
+    let rules = [
+        cpu,
+        lag,
+        mean_lag,
+        unconnected,
+        own_errors,
+        exhausted,
+        arrivals::lost,
+    ];
+    rules
+        .into_iter()
+        .filter_map(|rule| rule(measurement))
+        .collect()
 }
 
 /// Why an open load was more than the system carries: arrivals were dropped, or more and more of them waited.
@@ -80,7 +105,9 @@ pub fn warnings(measurement: &Measurement) -> Vec<String> {
     let limit = lag_limit_us(measurement);
     if driver.lag_p99_us as f64 > limit && driver.lag_p99_us as f64 <= LAG_FAULT * limit {
         let (lag, limit) = (driver.lag_p99_us as f64 / 1e3, limit / 1e3);
-        warnings.push(format!("the driver's scheduling lag p99 was {lag:.1} ms (above {limit:.1} ms)"));
+        warnings.push(format!(
+            "the driver's scheduling lag p99 was {lag:.1} ms (above {limit:.1} ms)"
+        ));
     }
     if let Some(cycle_s) = cycle_s(measurement).filter(|_| is_short(measurement)) {
         let window_s = window_s(measurement);
@@ -101,12 +128,17 @@ fn cpu(measurement: &Measurement) -> Option<String> {
     let share = measurement.driver.cpu_share;
     (share > CPU_LIMIT).then(|| {
         let share = share * 100.0;
-        format!("the driver used {share:.0} % of its CPUs (limit 80 %): give it more CPUs or less load")
+        format!(
+            "the driver used {share:.0} % of its CPUs (limit 80 %): give it more CPUs or less load"
+        )
     })
 }
 
 fn lag(measurement: &Measurement) -> Option<String> {
-    let (lag, limit) = (measurement.driver.lag_p99_us as f64, LAG_FAULT * lag_limit_us(measurement));
+    let (lag, limit) = (
+        measurement.driver.lag_p99_us as f64,
+        LAG_FAULT * lag_limit_us(measurement),
+    );
     (lag > limit).then(|| {
         let (lag, limit) = (lag / 1e3, limit / 1e3);
         format!("the driver's scheduling lag p99 was {lag:.1} ms (limit {limit:.1} ms): keep other work off its CPUs")
@@ -136,7 +168,11 @@ fn little(measurement: &Measurement) -> Option<String> {
 /// Every user of a closed load is somewhere, in an act or between two, during the whole window.
 fn presence(measurement: &Measurement) -> Option<String> {
     let expected_s = users(measurement) * window_s(measurement);
-    let spent_s: f64 = measurement.guests.iter().map(|guest| guest.busy_s + guest.idle_s).sum();
+    let spent_s: f64 = measurement
+        .guests
+        .iter()
+        .map(|guest| guest.busy_s + guest.idle_s)
+        .sum();
     let absent = (spent_s - expected_s).abs() > PRESENCE_LIMIT * expected_s;
     (absent && measurement.mode == Mode::Closed && measurement.aborted.is_none()).then(|| {
         let share = 100.0 * spent_s / expected_s;
@@ -148,7 +184,8 @@ fn presence(measurement: &Measurement) -> Option<String> {
 fn pacing(measurement: &Measurement) -> Option<String> {
     let (drawn, actual) = delays_s(measurement).filter(|(drawn, _)| *drawn > 0.001)?;
     let off = (actual - drawn).abs();
-    let kept = measurement.pacing == Pacing::Cycle || off <= PACING_FLOOR_S.max(PACING_LIMIT * drawn);
+    let kept =
+        measurement.pacing == Pacing::Cycle || off <= PACING_FLOOR_S.max(PACING_LIMIT * drawn);
     (!kept).then(|| {
         let (drawn, actual, off) = (drawn * 1e3, actual * 1e3, 100.0 * off / drawn);
         format!("think times were {actual:.1} ms on average instead of {drawn:.1} ms ({off:.1} %, limit 2 %)")
@@ -167,7 +204,9 @@ fn own_errors(measurement: &Measurement) -> Option<String> {
 
 /// The driver ran out of ports or descriptors: the server never saw these requests.
 fn exhausted(measurement: &Measurement) -> Option<String> {
-    let ours = |class, sub: &str| class == ErrorClass::Connect && ["local-port-exhausted", "fd-limit"].contains(&sub);
+    let ours = |class, sub: &str| {
+        class == ErrorClass::Connect && ["local-port-exhausted", "fd-limit"].contains(&sub)
+    };
     let count = errors(measurement, ours);
     (count > 0).then(|| format!("{count} connections failed because the driver ran out of local ports or file descriptors"))
 }
@@ -190,7 +229,11 @@ fn window_s(measurement: &Measurement) -> f64 {
 }
 
 fn users(measurement: &Measurement) -> f64 {
-    measurement.guests.iter().map(|guest| f64::from(guest.users)).sum()
+    measurement
+        .guests
+        .iter()
+        .map(|guest| f64::from(guest.users))
+        .sum()
 }
 
 fn is_short(measurement: &Measurement) -> bool {
@@ -216,8 +259,13 @@ fn service_moments(measurement: &Measurement) -> Option<[f64; 3]> {
 }
 
 /// What one cycle of a user consists of: the order, or the page of a page script.
-fn cycle_operations(guest: &GuestMeasurement) -> impl Iterator<Item = &crate::OperationMeasurement> {
-    let has_orders = guest.operations.iter().any(|operation| operation.name == ORDER);
+fn cycle_operations(
+    guest: &GuestMeasurement,
+) -> impl Iterator<Item = &crate::OperationMeasurement> {
+    let has_orders = guest
+        .operations
+        .iter()
+        .any(|operation| operation.name == ORDER);
     guest
         .operations
         .iter()
@@ -237,8 +285,13 @@ fn cycles(measurement: &Measurement) -> u64 {
 fn delays_s(measurement: &Measurement) -> Option<(f64, f64)> {
     let (mut weight, mut drawn, mut actual) = (0.0, 0.0, 0.0);
     for guest in &measurement.guests {
-        let cycles = cycle_operations(guest).map(|operation| operation.completed).sum::<u64>().max(1) as f64;
-        if let (Some(drawn_s), Some(actual_s)) = (guest.drawn_delay_mean_s, guest.actual_delay_mean_s) {
+        let cycles = cycle_operations(guest)
+            .map(|operation| operation.completed)
+            .sum::<u64>()
+            .max(1) as f64;
+        if let (Some(drawn_s), Some(actual_s)) =
+            (guest.drawn_delay_mean_s, guest.actual_delay_mean_s)
+        {
             weight += cycles;
             drawn += cycles * drawn_s;
             actual += cycles * actual_s;
@@ -261,7 +314,9 @@ fn cycle_s(measurement: &Measurement) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{DriverQuality, ErrorTally, Latencies, Mode, OperationMeasurement, ShopCounters, Window};
+    use crate::{
+        DriverQuality, ErrorTally, Latencies, Mode, OperationMeasurement, ShopCounters, Window,
+    };
 
     /// Ten users, 60 s, order time 0.15 s, think time 0.45 s: 1000 orders.
     pub(crate) fn healthy() -> Measurement {
@@ -332,13 +387,17 @@ pub(crate) mod tests {
             // 1 % of a mean order of 1 s is 10 ms: five times that is allowed.
             (
                 |m| {
-                    (0..100_000).for_each(|_| m.guests[0].operations[0].service.record_us(1_000_000));
+                    (0..100_000)
+                        .for_each(|_| m.guests[0].operations[0].service.record_us(1_000_000));
                     m.driver.lag_p99_us = 45_000;
                 },
                 None,
             ),
             (|m| m.driver.lag_mean_us = 11_250.0, None),
-            (|m| m.driver.lag_mean_us = 11_300.0, Some("mean scheduling lag")),
+            (
+                |m| m.driver.lag_mean_us = 11_300.0,
+                Some("mean scheduling lag"),
+            ),
             (|m| m.driver.little_error = 0.019, None),
             (|m| m.driver.little_error = 0.021, Some("Little's law")),
             (
@@ -356,8 +415,14 @@ pub(crate) mod tests {
                 Some("Little's law"),
             ),
             (|m| m.guests[0].actual_delay_mean_s = Some(0.458), None),
-            (|m| m.guests[0].actual_delay_mean_s = Some(0.46), Some("instead of 450.0 ms")),
-            (|m| m.guests[0].actual_delay_mean_s = Some(0.44), Some("instead of 450.0 ms")),
+            (
+                |m| m.guests[0].actual_delay_mean_s = Some(0.46),
+                Some("instead of 450.0 ms"),
+            ),
+            (
+                |m| m.guests[0].actual_delay_mean_s = Some(0.44),
+                Some("instead of 450.0 ms"),
+            ),
             (
                 |m| {
                     m.pacing = Pacing::Cycle;
@@ -366,11 +431,21 @@ pub(crate) mod tests {
                 None,
             ),
             (
-                |m| (m.guests[0].drawn_delay_mean_s, m.guests[0].actual_delay_mean_s) = (Some(0.02), Some(0.0215)),
+                |m| {
+                    (
+                        m.guests[0].drawn_delay_mean_s,
+                        m.guests[0].actual_delay_mean_s,
+                    ) = (Some(0.02), Some(0.0215))
+                },
                 None,
             ),
             (
-                |m| (m.guests[0].drawn_delay_mean_s, m.guests[0].actual_delay_mean_s) = (Some(0.0), Some(0.9)),
+                |m| {
+                    (
+                        m.guests[0].drawn_delay_mean_s,
+                        m.guests[0].actual_delay_mean_s,
+                    ) = (Some(0.0), Some(0.9))
+                },
                 None,
             ),
             // In 4 s even an error of 9 % may be chance.
@@ -383,17 +458,38 @@ pub(crate) mod tests {
                 None,
             ),
             (|m| m.guests[0].idle_s -= 11.0, None),
-            (|m| m.guests[0].idle_s -= 13.0, Some("there for 97.8 % of the window")),
-            (|m| m.driver.unconnected_users = 1, Some("1 users never connected")),
             (
-                |m| m.guests[0].errors.push(tally(ErrorClass::Driver, "no-connection")),
+                |m| m.guests[0].idle_s -= 13.0,
+                Some("there for 97.8 % of the window"),
+            ),
+            (
+                |m| m.driver.unconnected_users = 1,
+                Some("1 users never connected"),
+            ),
+            (
+                |m| {
+                    m.guests[0]
+                        .errors
+                        .push(tally(ErrorClass::Driver, "no-connection"))
+                },
                 Some("fault of the driver itself"),
             ),
             (
-                |m| m.guests[0].errors.push(tally(ErrorClass::Connect, "fd-limit")),
+                |m| {
+                    m.guests[0]
+                        .errors
+                        .push(tally(ErrorClass::Connect, "fd-limit"))
+                },
                 Some("ran out of local ports"),
             ),
-            (|m| m.guests[0].errors.push(tally(ErrorClass::Connect, "refused")), None),
+            (
+                |m| {
+                    m.guests[0]
+                        .errors
+                        .push(tally(ErrorClass::Connect, "refused"))
+                },
+                None,
+            ),
         ];
         for (number, (change, expected)) in cases.into_iter().enumerate() {
             let mut measurement = healthy();
@@ -401,7 +497,10 @@ pub(crate) mod tests {
             let faults = faults(&measurement);
             match expected {
                 None => assert!(faults.is_empty(), "case {number}: {faults:?}"),
-                Some(part) => assert!(faults.len() == 1 && faults[0].contains(part), "case {number}: {faults:?}"),
+                Some(part) => assert!(
+                    faults.len() == 1 && faults[0].contains(part),
+                    "case {number}: {faults:?}"
+                ),
             }
         }
     }
@@ -415,7 +514,12 @@ pub(crate) mod tests {
         measurement.driver.lag_p99_us = 3_000;
         measurement.window.end_s = 15.0;
         (measurement.guests[0].busy_s, measurement.guests[0].idle_s) = (12.5, 37.5);
-        assert_eq!(warnings(&measurement).len(), 5, "{:?}", warnings(&measurement));
+        assert_eq!(
+            warnings(&measurement).len(),
+            5,
+            "{:?}",
+            warnings(&measurement)
+        );
         assert_eq!(faults(&measurement), Vec::<String>::new());
     }
 }

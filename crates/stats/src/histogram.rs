@@ -48,7 +48,10 @@ impl Latencies {
     pub fn new() -> Self {
         let mut counts = Histogram::new(DIGITS).expect("three digits are a valid precision");
         counts.auto(true);
-        Self { counts, overflow: 0 }
+        Self {
+            counts,
+            overflow: 0,
+        }
     }
 
     /// Record one latency in microseconds; 0 counts as 1.
@@ -180,11 +183,16 @@ impl Latencies {
         let read: Histogram<u32> = Deserializer::new()
             .deserialize(&mut &blob[..])
             .map_err(|error| BlobError::Counts(error.to_string()))?;
-        if read.max() > Histogram::<u32>::new_with_max(HIGHEST_US, DIGITS).map_or(HIGHEST_US, |h| h.highest_equivalent(HIGHEST_US)) {
+        if read.max()
+            > Histogram::<u32>::new_with_max(HIGHEST_US, DIGITS)
+                .map_or(HIGHEST_US, |h| h.highest_equivalent(HIGHEST_US))
+        {
             return Err(BlobError::Counts("a value beyond one hour".to_owned()));
         }
         if overflow > read.len() {
-            return Err(BlobError::Counts("more overflowing values than values".to_owned()));
+            return Err(BlobError::Counts(
+                "more overflowing values than values".to_owned(),
+            ));
         }
         let mut latencies = Self::new();
         latencies
@@ -208,16 +216,27 @@ fn check_header(blob: &[u8]) -> Result<(), BlobError> {
         return Err(BlobError::Header("it is shorter than its head"));
     }
     if blob.len() > MAX_BLOB {
-        return Err(BlobError::Header("it is longer than any histogram of this range"));
+        return Err(BlobError::Header(
+            "it is longer than any histogram of this range",
+        ));
     }
     let word = |at: usize| u32::from_be_bytes([blob[at], blob[at + 1], blob[at + 2], blob[at + 3]]);
     let long = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));
     let checks = [
         (word(0) == V2_COOKIE, "it is not in the V2 encoding"),
-        (word(4) as usize == blob.len() - V2_HEADER, "its length is not the one it states"),
-        (word(12) == u32::from(DIGITS), "its precision is not three digits"),
+        (
+            word(4) as usize == blob.len() - V2_HEADER,
+            "its length is not the one it states",
+        ),
+        (
+            word(12) == u32::from(DIGITS),
+            "its precision is not three digits",
+        ),
         (long(16) == 1, "its unit is not one microsecond"),
-        (long(24) <= 2 * HIGHEST_US, "its range goes far beyond one hour"),
+        (
+            long(24) <= 2 * HIGHEST_US,
+            "its range goes far beyond one hour",
+        ),
     ];
     match checks.iter().find(|(holds, _)| !holds) {
         Some((_, reason)) => Err(BlobError::Header(reason)),
@@ -243,7 +262,9 @@ fn check_counts(mut bytes: &[u8]) -> Result<(), BlobError> {
         }
         // Zigzag: 2^33 holds every 32-bit count and every run of zeros.
         if value >= 1 << 33 {
-            return Err(BlobError::Counts("a count or a gap out of range".to_owned()));
+            return Err(BlobError::Counts(
+                "a count or a gap out of range".to_owned(),
+            ));
         }
         bytes = &bytes[used..];
     }
@@ -258,7 +279,9 @@ mod tests {
 
     fn of(values: impl IntoIterator<Item = u64>) -> Latencies {
         let mut latencies = Latencies::new();
-        values.into_iter().for_each(|value| latencies.record_us(value));
+        values
+            .into_iter()
+            .for_each(|value| latencies.record_us(value));
         latencies
     }
 
@@ -277,7 +300,10 @@ mod tests {
         assert_eq!(hundred.percentile_us(0.0), Some(1));
         assert_eq!(hundred.percentile_us(100.0), Some(100));
         let ten = of([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
-        assert_eq!((ten.percentile_us(90.0), ten.percentile_us(95.0)), (Some(90), Some(100)));
+        assert_eq!(
+            (ten.percentile_us(90.0), ten.percentile_us(95.0)),
+            (Some(90), Some(100))
+        );
         assert_eq!(of([5]).percentile_us(50.0), Some(5));
         assert_eq!(Latencies::new().percentile_us(50.0), None);
     }
@@ -298,7 +324,10 @@ mod tests {
     #[test]
     fn values_beyond_an_hour_are_clamped_and_counted() {
         let latencies = of([0, 5, u64::MAX]);
-        assert_eq!((latencies.count(), latencies.overflow(), latencies.min_us()), (3, 1, Some(1)));
+        assert_eq!(
+            (latencies.count(), latencies.overflow(), latencies.min_us()),
+            (3, 1, Some(1))
+        );
         let back = Latencies::from_blob(&latencies.to_blob(), 1).expect("our own blob");
         assert_eq!(back, latencies);
         assert!(back.max_us().expect("values") >= HIGHEST_US);
@@ -307,14 +336,21 @@ mod tests {
     #[test]
     fn damaged_blobs_are_refused_with_the_reason() {
         let blob = of([1, 1_000, 1_000_000]).to_blob();
-        let refusal = |blob: &[u8]| Latencies::from_blob(blob, 0).expect_err("a damaged blob").to_string();
+        let refusal = |blob: &[u8]| {
+            Latencies::from_blob(blob, 0)
+                .expect_err("a damaged blob")
+                .to_string()
+        };
         insta::assert_snapshot!(refusal(&blob[..20]), @"not a latency histogram: it is shorter than its head");
         insta::assert_snapshot!(refusal(&blob[..blob.len() - 1]), @"not a latency histogram: its length is not the one it states");
         let mut most_negative = blob[..V2_HEADER].to_vec();
         most_negative[4..8].copy_from_slice(&9u32.to_be_bytes());
         most_negative.extend([0xff; 9]);
         insta::assert_snapshot!(refusal(&most_negative), @"damaged latency histogram: a count or a gap out of range");
-        assert!(Latencies::from_blob(&blob, 4).is_err(), "more overflowing values than values");
+        assert!(
+            Latencies::from_blob(&blob, 4).is_err(),
+            "more overflowing values than values"
+        );
     }
 
     proptest! {

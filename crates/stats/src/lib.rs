@@ -33,19 +33,22 @@ mod throughput;
 pub use batch::{BatchMeans, autocorrelation, effective_count};
 pub use bootstrap::Bootstrap;
 pub use detectable::{POWER, detectable_between, detectable_paired, pairs_for, reach, repeats_for};
-pub use effect::{Alias, Basis, Change, Contrast, Design, Effect, Goal, Observation, effect, holm, interaction};
+pub use effect::{
+    Alias, Basis, Change, Contrast, Design, Effect, Goal, Observation, effect, holm, interaction,
+};
 pub use error_class::ErrorClass;
 pub use histogram::{BlobError, Latencies};
 pub use machine::{MachineInside, MachineLook, MachineOutside};
 pub use measurement::{
-    ArrivalCounts, CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Measurement, Mode, OperationMeasurement,
-    Pacing, ResourceSample, SecondSample, ShopCounters, Window,
+    ArrivalCounts, CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates,
+    Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, SecondSample, ShopCounters,
+    Window,
 };
 pub use multiple::benjamini_hochberg;
 pub use omission::{HiddenFreeze, hidden_freezes};
 pub use orderentry::{
-    DatabaseReadings, DeferredDeliveries, LedgerCounts, NEW_ORDER, OrderEntryCounters, RetryTally, TRANSACTIONS, TransactionCounters,
-    main_operation,
+    DatabaseReadings, DeferredDeliveries, LedgerCounts, NEW_ORDER, OrderEntryCounters, RetryTally,
+    TRANSACTIONS, TransactionCounters, main_operation,
 };
 pub use rank::{PercentilePoint, RankBounds, fewest_for_upper_bound};
 pub use shift::Shift;

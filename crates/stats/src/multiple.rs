@@ -28,7 +28,9 @@ mod tests {
 
     #[test]
     fn the_worked_example_comes_out() {
-        let near = |found: &[f64], known: [f64; 5]| found.iter().zip(known).all(|(a, b)| (a - b).abs() < 1e-12);
+        let near = |found: &[f64], known: [f64; 5]| {
+            found.iter().zip(known).all(|(a, b)| (a - b).abs() < 1e-12)
+        };
         let p = [0.030, 0.001, 0.012, 0.010, 0.200];
         assert!(
             near(&benjamini_hochberg(&p), [0.0375, 0.005, 0.02, 0.02, 0.2]),

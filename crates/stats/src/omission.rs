@@ -79,9 +79,15 @@ pub fn hidden_freezes(measurement: &Measurement) -> Vec<HiddenFreeze> {
 
 fn of_guest(guest: &GuestMeasurement, start_s: f64, end_s: f64) -> Option<HiddenFreeze> {
     let mut all = Latencies::new();
-    guest.requests().for_each(|operation| all.merge(&operation.service));
+    guest
+        .requests()
+        .for_each(|operation| all.merge(&operation.service));
     let p99_us = all.percentile_us(99.0)?;
-    let stops_s = stops(guest, (start_s, end_s), SHORTEST_US.max(STANDS_OUT * p99_us));
+    let stops_s = stops(
+        guest,
+        (start_s, end_s),
+        SHORTEST_US.max(STANDS_OUT * p99_us),
+    );
     let open_p99_s = exceeded_by(&stops_s, LEFT_OUT * (end_s - start_s))?;
     (open_p99_s > 2e-6 * p99_us as f64).then(|| HiddenFreeze {
         guest: guest.guest.clone(),
@@ -108,11 +114,21 @@ fn stops(guest: &GuestMeasurement, (start_s, end_s): (f64, f64), least_us: u64) 
         return Vec::new();
     }
     // Before the window fewer users are there, or colder servers: what is missing then is no stop.
-    let first = guest.series.iter().position(|sample| whole(sample.second)).unwrap_or(0);
+    let first = guest
+        .series
+        .iter()
+        .position(|sample| whole(sample.second))
+        .unwrap_or(0);
     let mut stops: Vec<(u32, f64)> = Vec::new();
-    for (index, sample) in guest.series.iter().enumerate().filter(|(_, sample)| whole(sample.second)) {
+    for (index, sample) in guest
+        .series
+        .iter()
+        .enumerate()
+        .filter(|(_, sample)| whole(sample.second))
+    {
         let length_s = 1e-6 * sample.max_us as f64;
-        let seconds = &guest.series[index.saturating_sub(length_s.ceil() as usize).max(first)..=index];
+        let seconds =
+            &guest.series[index.saturating_sub(length_s.ceil() as usize).max(first)..=index];
         let missing_s: f64 = seconds
             .iter()
             .map(|sample| (1.0 - f64::from(sample.requests) / usual).max(0.0))
@@ -122,7 +138,10 @@ fn stops(guest: &GuestMeasurement, (start_s, end_s): (f64, f64), least_us: u64) 
         }
         // Those that waited for the same stop may be answered on both sides of a full second.
         match stops.last_mut() {
-            Some((second, longest_s)) if *second + 1 == sample.second && (*longest_s - length_s).abs() < ALIKE * length_s => {
+            Some((second, longest_s))
+                if *second + 1 == sample.second
+                    && (*longest_s - length_s).abs() < ALIKE * length_s =>
+            {
                 (*second, *longest_s) = (sample.second, longest_s.max(length_s));
             }
             _ => stops.push((sample.second, length_s)),
@@ -208,11 +227,24 @@ mod tests {
     #[test]
     fn what_is_no_hidden_freeze_gets_no_words() {
         // Nothing; one slow request while all others go on; a stop too short; one that fewer than 1 % would have met.
-        for different in [&[][..], &[(5, 6_400, 1_010_000)], &[(5, 6_000, 60_000)], &[(5, 5_824, 89_000)]] {
-            assert_eq!(hidden_freezes(&closed(different)), Vec::new(), "{different:?}");
+        for different in [
+            &[][..],
+            &[(5, 6_400, 1_010_000)],
+            &[(5, 6_000, 60_000)],
+            &[(5, 5_824, 89_000)],
+        ] {
+            assert_eq!(
+                hidden_freezes(&closed(different)),
+                Vec::new(),
+                "{different:?}"
+            );
         }
         // Requests that waited since the ramp-up, when fewer users were there.
-        let mut ramp = closed(&[(0, 300, 1_000_000), (1, 3_000, 2_000_000), (2, 5_000, 2_900_000)]);
+        let mut ramp = closed(&[
+            (0, 300, 1_000_000),
+            (1, 3_000, 2_000_000),
+            (2, 5_000, 2_900_000),
+        ]);
         ramp.window.start_s = 2.0;
         assert_eq!(hidden_freezes(&ramp), Vec::new());
         let mut open = closed(&[(4, 0, 0), (5, 6_400, 1_010_000)]);
@@ -226,11 +258,19 @@ mod tests {
     #[test]
     fn several_stops_add_up() {
         assert_eq!(exceeded_by(&[], 0.1), None);
-        assert_eq!(exceeded_by(&[0.05, 0.04], 0.1), None, "fewer than 1 % meet them");
+        assert_eq!(
+            exceeded_by(&[0.05, 0.04], 0.1),
+            None,
+            "fewer than 1 % meet them"
+        );
         let x = exceeded_by(&[0.3, 1.0, 0.8], 0.4).expect("stops");
         // (1 - 0.7) + (0.8 - 0.7) = 0.4.
         assert!((x - 0.7).abs() < 1e-12, "{x}");
-        let found = hidden_freezes(&closed(&[(2, 3_200, 500_000), (4, 3_200, 510_000), (8, 3_000, 505_000)]));
+        let found = hidden_freezes(&closed(&[
+            (2, 3_200, 500_000),
+            (4, 3_200, 510_000),
+            (8, 3_000, 505_000),
+        ]));
         assert_eq!(found[0].stops, 3);
         assert!((found[0].total_s - 1.515).abs() < 1e-9);
         assert!(found[0].sentence().contains("3 times"));

@@ -10,7 +10,13 @@ use crate::{GuestMeasurement, Measurement, ORDER, Window};
 pub const NEW_ORDER: &str = "new-order";
 
 /// The operations of order entry, in the order of mixes: the names under which their times are recorded.
-pub const TRANSACTIONS: [&str; 5] = [NEW_ORDER, "payment", "order-status", "delivery", "stock-level"];
+pub const TRANSACTIONS: [&str; 5] = [
+    NEW_ORDER,
+    "payment",
+    "order-status",
+    "delivery",
+    "stock-level",
+];
 
 /// Counters of one guest. Those of the window count transactions by the moment at which they ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -122,7 +128,8 @@ impl DatabaseReadings {
     /// Share of the pages asked for that were in the buffer pool, 0 to 1; `None` when none was asked for.
     #[must_use]
     pub fn hit_ratio(&self) -> Option<f64> {
-        (self.logical_reads > 0).then(|| 1.0 - self.misses.min(self.logical_reads) as f64 / self.logical_reads as f64)
+        (self.logical_reads > 0)
+            .then(|| 1.0 - self.misses.min(self.logical_reads) as f64 / self.logical_reads as f64)
     }
 
     /// Orders per minute by the database's own numbers; `None` where they were not read.
@@ -137,7 +144,8 @@ impl OrderEntryCounters {
     /// Transactions that completed in the window, rolled-back New-Orders included.
     #[must_use]
     pub fn completed(&self) -> u64 {
-        self.sum(|transaction| transaction.completed).saturating_add(self.rolled_back)
+        self.sum(|transaction| transaction.completed)
+            .saturating_add(self.rolled_back)
     }
 
     /// Transactions that ended in the window, whatever their end.
@@ -155,11 +163,16 @@ impl OrderEntryCounters {
     /// The counters of one type.
     #[must_use]
     pub fn transaction(&self, name: &str) -> Option<&TransactionCounters> {
-        self.transactions.iter().find(|transaction| transaction.name == name)
+        self.transactions
+            .iter()
+            .find(|transaction| transaction.name == name)
     }
 
     fn sum(&self, of: impl Fn(&TransactionCounters) -> u64) -> u64 {
-        self.transactions.iter().map(of).fold(0, u64::saturating_add)
+        self.transactions
+            .iter()
+            .map(of)
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -183,7 +196,11 @@ impl GuestMeasurement {
     /// See [`main_operation`].
     #[must_use]
     pub fn main_operation(&self) -> &'static str {
-        main_operation(self.operations.iter().map(|operation| operation.name.as_str()))
+        main_operation(
+            self.operations
+                .iter()
+                .map(|operation| operation.name.as_str()),
+        )
     }
 }
 
@@ -208,7 +225,10 @@ impl Measurement {
     #[must_use]
     pub fn mean_order_s(&self) -> Option<f64> {
         let Some(per_order) = self.transactions_per_order() else {
-            return self.latencies(self.main_operation()).mean_us().map(|us| us / 1e6);
+            return self
+                .latencies(self.main_operation())
+                .mean_us()
+                .map(|us| us / 1e6);
         };
         let mut all = crate::Latencies::new();
         for operation in self.guests.iter().flat_map(GuestMeasurement::requests) {
@@ -223,7 +243,10 @@ impl Measurement {
         let per_order = self.transactions_per_order()?;
         let (mut weight, mut sum) = (0.0, 0.0);
         for guest in &self.guests {
-            let completed = guest.orderentry.as_ref().map_or(0, OrderEntryCounters::completed) as f64;
+            let completed = guest
+                .orderentry
+                .as_ref()
+                .map_or(0, OrderEntryCounters::completed) as f64;
             weight += completed;
             sum += completed * guest.drawn_delay_mean_s.unwrap_or(0.0);
         }
@@ -238,7 +261,9 @@ impl Measurement {
 
     /// The order-entry counters of the guests that have them.
     pub fn order_entry(&self) -> impl Iterator<Item = &OrderEntryCounters> {
-        self.guests.iter().filter_map(|guest| guest.orderentry.as_ref())
+        self.guests
+            .iter()
+            .filter_map(|guest| guest.orderentry.as_ref())
     }
 }
 
@@ -260,8 +285,16 @@ mod tests {
             rolled_back: 1,
             ..OrderEntryCounters::default()
         };
-        assert_eq!((counters.completed(), counters.lost(), counters.attempts()), (200, 3, 203));
-        assert_eq!(counters.transaction("payment").map(|payment| payment.unknown), Some(2));
+        assert_eq!(
+            (counters.completed(), counters.lost(), counters.attempts()),
+            (200, 3, 203)
+        );
+        assert_eq!(
+            counters
+                .transaction("payment")
+                .map(|payment| payment.unknown),
+            Some(2)
+        );
         assert_eq!(counters.transaction("delivery"), None);
     }
 
@@ -283,7 +316,10 @@ mod tests {
         assert_eq!((readings.hit_ratio(), readings.nopm()), (None, None));
         (readings.logical_reads, readings.misses) = (1_000, 200);
         (readings.seconds, readings.new_orders) = (30.0, Some(600));
-        assert_eq!((readings.hit_ratio(), readings.nopm()), (Some(0.8), Some(1_200.0)));
+        assert_eq!(
+            (readings.hit_ratio(), readings.nopm()),
+            (Some(0.8), Some(1_200.0))
+        );
     }
 
     #[test]

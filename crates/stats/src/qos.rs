@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{GuestMeasurement, Measurement, OperationMeasurement, Pacing, RankBounds, histogram::nearest_rank};
+use crate::{
+    GuestMeasurement, Measurement, OperationMeasurement, Pacing, RankBounds,
+    histogram::nearest_rank,
+};
 
 /// The 97.5 % quantile of the normal distribution.
 const Z_975: f64 = 1.959_964;
@@ -78,8 +81,16 @@ impl RuleResult {
     pub fn text(&self) -> String {
         let operation = self.operation.as_deref().unwrap_or("all requests");
         match self.limited {
-            Limited::Percentile(p) => format!("{} {operation} p{p} <= {} ms", self.guest, self.limit / 1000.0),
-            Limited::ErrorRatio => format!("{} {operation} errors <= {} %", self.guest, round(100.0 * self.limit)),
+            Limited::Percentile(p) => format!(
+                "{} {operation} p{p} <= {} ms",
+                self.guest,
+                self.limit / 1000.0
+            ),
+            Limited::ErrorRatio => format!(
+                "{} {operation} errors <= {} %",
+                self.guest,
+                round(100.0 * self.limit)
+            ),
         }
     }
 
@@ -123,7 +134,10 @@ impl Verdict {
     /// How many rules ended so.
     #[must_use]
     pub fn count(&self, outcome: RuleOutcome) -> usize {
-        self.rules.iter().filter(|rule| rule.outcome == outcome).count()
+        self.rules
+            .iter()
+            .filter(|rule| rule.outcome == outcome)
+            .count()
     }
 
     /// One line: `passed`, `failed: ...`, `not judged: ...`.
@@ -132,10 +146,15 @@ impl Verdict {
         let unjudged = self.count(RuleOutcome::NotJudged);
         let aside = match unjudged {
             0 => String::new(),
-            n => format!(" ({n} of {} rules not judged: too few operations)", self.rules.len()),
+            n => format!(
+                " ({n} of {} rules not judged: too few operations)",
+                self.rules.len()
+            ),
         };
         if self.failed() {
-            let binding = self.binding_rule().map_or_else(String::new, |rule| format!(": {}", rule.text()));
+            let binding = self
+                .binding_rule()
+                .map_or_else(String::new, |rule| format!(": {}", rule.text()));
             format!("failed{binding}{aside}")
         } else if self.passed {
             format!("passed{aside}")
@@ -161,7 +180,9 @@ pub fn judge(qos: &Qos, measurement: &Measurement) -> Verdict {
         for limit in &qos.percentiles {
             complete &= judge_percentile(qos, limit, guest, measurement.pacing, &mut rules);
         }
-        let percentile_judged = rules[before..].iter().any(|rule| rule.outcome != RuleOutcome::NotJudged);
+        let percentile_judged = rules[before..]
+            .iter()
+            .any(|rule| rule.outcome != RuleOutcome::NotJudged);
         complete &= qos.percentiles.is_empty() || percentile_judged;
         if let Some(limit) = qos.error_ratio {
             complete &= judge_errors(limit, guest, &mut rules);
@@ -182,7 +203,13 @@ pub fn judge(qos: &Qos, measurement: &Measurement) -> Verdict {
 }
 
 /// Applies one limit; false when it names an operation that could not be judged.
-fn judge_percentile(qos: &Qos, limit: &PercentileLimit, guest: &GuestMeasurement, pacing: Pacing, rules: &mut Vec<RuleResult>) -> bool {
+fn judge_percentile(
+    qos: &Qos,
+    limit: &PercentileLimit,
+    guest: &GuestMeasurement,
+    pacing: Pacing,
+    rules: &mut Vec<RuleResult>,
+) -> bool {
     let Some(name) = &limit.operation else {
         for operation in guest.requests().filter(|operation| operation.started > 0) {
             rules.push(percentile_rule(qos, limit, guest, operation, pacing));
@@ -191,7 +218,13 @@ fn judge_percentile(qos: &Qos, limit: &PercentileLimit, guest: &GuestMeasurement
     };
     let rule = match guest.operation(name) {
         Some(operation) => percentile_rule(qos, limit, guest, operation, pacing),
-        None => percentile_rule(qos, limit, guest, &OperationMeasurement::empty(name), pacing),
+        None => percentile_rule(
+            qos,
+            limit,
+            guest,
+            &OperationMeasurement::empty(name),
+            pacing,
+        ),
     };
     let judged = rule.outcome != RuleOutcome::NotJudged;
     rules.push(rule);
@@ -207,7 +240,8 @@ fn percentile_rule(
 ) -> RuleResult {
     let latencies = operation.headline(pacing);
     let samples = latencies.count().saturating_add(operation.unfinished);
-    let thin_tail = limit.percentile > 99.0 && samples as f64 * (100.0 - limit.percentile) / 100.0 < 10.0 - 1e-9;
+    let thin_tail = limit.percentile > 99.0
+        && samples as f64 * (100.0 - limit.percentile) / 100.0 < 10.0 - 1e-9;
     let mut rule = RuleResult {
         guest: guest.guest.clone(),
         operation: Some(operation.name.clone()),
@@ -226,8 +260,13 @@ fn percentile_rule(
     let value = at(nearest_rank(samples, limit.percentile));
     let bounds = RankBounds::normal(samples, limit.percentile / 100.0);
     rule.value = value.map(|value| value as f64);
-    rule.outcome = if keeps(value) { RuleOutcome::Passed } else { RuleOutcome::Failed };
-    rule.marginal = keeps(at(bounds.low.unwrap_or(1))) && !bounds.high.is_some_and(|high| keeps(at(high)));
+    rule.outcome = if keeps(value) {
+        RuleOutcome::Passed
+    } else {
+        RuleOutcome::Failed
+    };
+    rule.marginal =
+        keeps(at(bounds.low.unwrap_or(1))) && !bounds.high.is_some_and(|high| keeps(at(high)));
     rule
 }
 
@@ -235,14 +274,29 @@ fn percentile_rule(
 fn judge_errors(limit: f64, guest: &GuestMeasurement, rules: &mut Vec<RuleResult>) -> bool {
     let mut total = (0u64, 0u64);
     for operation in guest.requests().filter(|operation| operation.started > 0) {
-        total = (total.0.saturating_add(operation.started), total.1.saturating_add(operation.bad()));
-        rules.push(error_rule(limit, guest, Some(&operation.name), operation.started, operation.bad()));
+        total = (
+            total.0.saturating_add(operation.started),
+            total.1.saturating_add(operation.bad()),
+        );
+        rules.push(error_rule(
+            limit,
+            guest,
+            Some(&operation.name),
+            operation.started,
+            operation.bad(),
+        ));
     }
     rules.push(error_rule(limit, guest, None, total.0, total.1));
     total.0 > 0
 }
 
-fn error_rule(limit: f64, guest: &GuestMeasurement, operation: Option<&str>, started: u64, bad: u64) -> RuleResult {
+fn error_rule(
+    limit: f64,
+    guest: &GuestMeasurement,
+    operation: Option<&str>,
+    started: u64,
+    bad: u64,
+) -> RuleResult {
     let value = (started > 0).then(|| bad as f64 / started as f64);
     let (low, high) = wilson(bad, started);
     RuleResult {
@@ -270,7 +324,10 @@ fn wilson(hits: u64, trials: u64) -> (f64, f64) {
     let centre = share + z2 / (2.0 * n);
     let reach = Z_975 * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
     let scale = 1.0 + z2 / n;
-    (((centre - reach) / scale).max(0.0), (centre + reach) / scale)
+    (
+        ((centre - reach) / scale).max(0.0),
+        (centre + reach) / scale,
+    )
 }
 
 /// Without the digits that a percentage of a share owes to binary arithmetic.

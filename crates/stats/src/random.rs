@@ -47,10 +47,16 @@ mod tests {
         let normals: Vec<f64> = (0..100_000).map(|_| stream.normal()).collect();
         let mean = normals.iter().sum::<f64>() / 1e5;
         let square = normals.iter().map(|x| x * x).sum::<f64>() / 1e5;
-        assert!(mean.abs() < 0.02 && (square - 1.0).abs() < 0.02, "{mean} {square}");
+        assert!(
+            mean.abs() < 0.02 && (square - 1.0).abs() < 0.02,
+            "{mean} {square}"
+        );
         let mut counts = [0_u32; 5];
         (0..50_000).for_each(|_| counts[stream.below(5)] += 1);
-        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| count.abs_diff(10_000) < 400),
+            "{counts:?}"
+        );
         assert_ne!(Stream::new(7).next(), Stream::new(8).next());
     }
 }

@@ -90,7 +90,10 @@ impl RankBounds {
 fn binomial(n: u64, p: f64) -> (u64, Vec<f64>) {
     let mode = ((n + 1) as f64 * p).floor().min(n as f64);
     let reach = 10.0 * (n as f64 * p * (1.0 - p)).sqrt() + 40.0;
-    let (first, last) = ((mode - reach).max(0.0) as u64, ((mode + reach) as u64).min(n));
+    let (first, last) = (
+        (mode - reach).max(0.0) as u64,
+        ((mode + reach) as u64).min(n),
+    );
     let mode = mode as u64;
     let odds = p / (1.0 - p);
     let mut weights = vec![1.0; (last - first + 1) as usize];
@@ -135,18 +138,32 @@ impl PercentilePoint {
     /// `design_effect`, at least 1, is how many dependent values are worth one independent value; smaller numbers count as 1.
     /// `None` without values, outside 0 < `percentile` < 100, or when the percentile lies among the unfinished.
     #[must_use]
-    pub fn of(latencies: &Latencies, slower: u64, percentile: f64, design_effect: f64) -> Option<Self> {
+    pub fn of(
+        latencies: &Latencies,
+        slower: u64,
+        percentile: f64,
+        design_effect: f64,
+    ) -> Option<Self> {
         let p = percentile / 100.0;
         let count = latencies.count().saturating_add(slower);
         let value_us = latencies
             .value_at_rank(nearest_rank(count, percentile))
             .filter(|_| p > 0.0 && p < 1.0)?;
-        let effect = if design_effect > 1.0 { design_effect } else { 1.0 };
+        let effect = if design_effect > 1.0 {
+            design_effect
+        } else {
+            1.0
+        };
         let bounds = RankBounds::exact(((count as f64 / effect) as u64).max(1), p);
         // A rank among n_eff independent values, as a rank among all.
-        let of_all = |rank: u64, ends: fn(f64) -> f64| (ends(rank as f64 * effect) as u64).clamp(1, count);
-        let low = bounds.low.and_then(|rank| latencies.value_at_rank(of_all(rank, f64::floor)));
-        let high = bounds.high.and_then(|rank| latencies.value_at_rank(of_all(rank, f64::ceil)));
+        let of_all =
+            |rank: u64, ends: fn(f64) -> f64| (ends(rank as f64 * effect) as u64).clamp(1, count);
+        let low = bounds
+            .low
+            .and_then(|rank| latencies.value_at_rank(of_all(rank, f64::floor)));
+        let high = bounds
+            .high
+            .and_then(|rank| latencies.value_at_rank(of_all(rank, f64::ceil)));
         Some(Self {
             percentile,
             value_us,
@@ -172,14 +189,19 @@ mod tests {
 
     fn of(values: impl IntoIterator<Item = u64>) -> Latencies {
         let mut latencies = Latencies::new();
-        values.into_iter().for_each(|value| latencies.record_us(value));
+        values
+            .into_iter()
+            .for_each(|value| latencies.record_us(value));
         latencies
     }
 
     #[test]
     fn exact_ranks_are_those_of_the_binomial() {
         let bounds = RankBounds::exact(1_000, 0.95);
-        assert!((bounds.coverage - 0.958_095_268_222_654).abs() < 1e-9, "{bounds:?}");
+        assert!(
+            (bounds.coverage - 0.958_095_268_222_654).abs() < 1e-9,
+            "{bounds:?}"
+        );
         // The median of ten: P(2 <= Bin <= 8) = 1002/1024.
         let ten = RankBounds::exact(10, 0.5);
         assert_eq!((ten.low, ten.high), (Some(2), Some(9)));
@@ -204,9 +226,15 @@ mod tests {
         assert_eq!(ranks(1_000, 0.9), (Some(882), Some(919)));
         assert_eq!(ranks(10_000, 0.99), (Some(9_881), Some(9_920)));
         assert_eq!(ranks(10, 0.99), (Some(10), None));
-        let (large, limit) = (RankBounds::exact(100_000_000, 0.5), RankBounds::normal(100_000_000, 0.5));
+        let (large, limit) = (
+            RankBounds::exact(100_000_000, 0.5),
+            RankBounds::normal(100_000_000, 0.5),
+        );
         assert!(
-            large.low.zip(limit.low).is_some_and(|(a, b)| a.abs_diff(b) <= 2),
+            large
+                .low
+                .zip(limit.low)
+                .is_some_and(|(a, b)| a.abs_diff(b) <= 2),
             "{large:?} {limit:?}"
         );
     }
@@ -216,7 +244,10 @@ mod tests {
         assert_eq!(fewest_for_upper_bound(0.99, 0.95), Some(299));
         assert_eq!(fewest_for_upper_bound(0.5, 0.5), Some(1));
         assert_eq!(
-            (fewest_for_upper_bound(1.0, 0.95), fewest_for_upper_bound(0.9, f64::NAN)),
+            (
+                fewest_for_upper_bound(1.0, 0.95),
+                fewest_for_upper_bound(0.9, f64::NAN)
+            ),
             (None, None)
         );
     }
@@ -225,7 +256,10 @@ mod tests {
     fn points_read_their_bounds_from_the_histogram() {
         let thousand = of(1..=1_000);
         let point = PercentilePoint::of(&thousand, 0, 95.0, 1.0).expect("values");
-        assert_eq!((point.value_us, point.low_us, point.high_us), (950, Some(936), Some(964)));
+        assert_eq!(
+            (point.value_us, point.low_us, point.high_us),
+            (950, Some(936), Some(964))
+        );
         let dependent = PercentilePoint::of(&thousand, 0, 95.0, 4.0).expect("values");
         assert!(dependent.low_us < point.low_us && dependent.high_us > point.high_us);
         assert_eq!(
@@ -241,14 +275,19 @@ mod tests {
 
     #[test]
     fn a_bound_is_the_outer_end_of_its_bucket() {
-        assert_eq!((bucket_begin(1), bucket_begin(2_047), bucket_begin(2_049)), (1, 2_047, 2_048));
+        assert_eq!(
+            (bucket_begin(1), bucket_begin(2_047), bucket_begin(2_049)),
+            (1, 2_047, 2_048)
+        );
         assert_eq!(
             (bucket_begin(123_519), bucket_begin(4_001_791)),
             (123_456, 4_000_000 / 2_048 * 2_048)
         );
         for value in [1, 5, 2_048, 99_999, 123_456, 7_654_321] {
             let end = of([value]).value_at_rank(1).expect("a value");
-            assert!(bucket_begin(end) <= value && of([bucket_begin(end)]).value_at_rank(1) == Some(end));
+            assert!(
+                bucket_begin(end) <= value && of([bucket_begin(end)]).value_at_rank(1) == Some(end)
+            );
         }
     }
 
@@ -257,7 +296,10 @@ mod tests {
         let mut stream = Stream::new(8);
         for (n, p) in [(40, 0.5), (400, 0.95)] {
             let bounds = RankBounds::exact(n, p);
-            let (low, high) = (bounds.low.expect("a rank") as usize, bounds.high.expect("a rank") as usize);
+            let (low, high) = (
+                bounds.low.expect("a rank") as usize,
+                bounds.high.expect("a rank") as usize,
+            );
             let hits = (0..2_000).filter(|_| {
                 let mut values: Vec<f64> = (0..n).map(|_| stream.uniform()).collect();
                 values.sort_by(f64::total_cmp);

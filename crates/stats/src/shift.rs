@@ -41,10 +41,19 @@ impl Shift {
         if first.iter().chain(second).any(|value| !value.is_finite()) {
             return None;
         }
-        let mut differences: Vec<f64> = second.iter().flat_map(|b| first.iter().map(move |a| b - a)).collect();
+        let mut differences: Vec<f64> = second
+            .iter()
+            .flat_map(|b| first.iter().map(move |a| b - a))
+            .collect();
         differences.sort_by(f64::total_cmp);
-        let count = |holds: fn(&f64) -> bool| differences.iter().filter(|difference| holds(difference)).count() as f64;
-        let u = count(|difference| *difference > 0.0) + 0.5 * count(|difference| *difference == 0.0);
+        let count = |holds: fn(&f64) -> bool| {
+            differences
+                .iter()
+                .filter(|difference| holds(difference))
+                .count() as f64
+        };
+        let u =
+            count(|difference| *difference > 0.0) + 0.5 * count(|difference| *difference == 0.0);
         let null = Null::of(first, second);
         let k = null.lower_rank();
         Some(Self {
@@ -74,7 +83,8 @@ impl Null {
         }
         let (m, n) = (m as f64, n as f64);
         let all = m + n;
-        let lost: f64 = ties.iter().map(|size| size.powi(3) - size).sum::<f64>() / (all * (all - 1.0));
+        let lost: f64 =
+            ties.iter().map(|size| size.powi(3) - size).sum::<f64>() / (all * (all - 1.0));
         Self::Normal {
             mean: m * n / 2.0,
             deviation: (m * n / 12.0 * (all + 1.0 - lost)).max(0.0).sqrt(),
@@ -90,7 +100,9 @@ impl Null {
                 cumulative[(u as usize).min(top - u as usize)]
             }
             Self::Normal { deviation: 0.0, .. } => 0.5,
-            Self::Normal { mean, deviation } => normal_tail(((u - mean).abs() - 0.5).max(0.0) / deviation),
+            Self::Normal { mean, deviation } => {
+                normal_tail(((u - mean).abs() - 0.5).max(0.0) / deviation)
+            }
         };
         (2.0 * tail).min(1.0)
     }
@@ -99,8 +111,13 @@ impl Null {
     /// 0 = even the outermost differences do not cover 95 %.
     fn lower_rank(&self) -> usize {
         match self {
-            Self::Exact(cumulative) => cumulative.iter().position(|share| *share >= TAIL).unwrap_or(0),
-            Self::Normal { mean, deviation } => (mean - Z_975 * deviation).floor().max(0.0) as usize,
+            Self::Exact(cumulative) => cumulative
+                .iter()
+                .position(|share| *share >= TAIL)
+                .unwrap_or(0),
+            Self::Normal { mean, deviation } => {
+                (mean - Z_975 * deviation).floor().max(0.0) as usize
+            }
         }
     }
 }
@@ -140,7 +157,13 @@ fn cumulative(m: usize, n: usize) -> Vec<f64> {
 /// P(Z > z), z >= 0. Source: Abramowitz and Stegun (1964), 26.2.17; the error is below 7.5e-8.
 fn normal_tail(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z);
-    let series = [1.330_274_429, -1.821_255_978, 1.781_477_937, -0.356_563_782, 0.319_381_530];
+    let series = [
+        1.330_274_429,
+        -1.821_255_978,
+        1.781_477_937,
+        -0.356_563_782,
+        0.319_381_530,
+    ];
     let sum = series.iter().fold(0.0, |sum, factor| (sum + factor) * t);
     sum * (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt()
 }
@@ -198,8 +221,13 @@ mod tests {
         assert_eq!((equal.value, equal.p, equal.superiority), (0.0, 1.0, 0.5));
         // By hand: U = 15.5 of 16, ties 2 and 2, deviation sqrt(16/12 (9 - 12/56)): z = (15.5 - 8 - 0.5) / 3.4226 = 2.0452.
         let tied = Shift::of(&[1.0, 2.0, 2.0, 3.0], &[3.0, 4.0, 5.0, 6.0]).expect("two lots");
-        assert!((tied.u - 15.5).abs() < 1e-12 && (tied.p - 0.0408).abs() < 1e-4, "{tied:?}");
-        assert!((normal_tail(1.959_964) - 0.025).abs() < 1e-7 && (normal_tail(0.0) - 0.5).abs() < 1e-7);
+        assert!(
+            (tied.u - 15.5).abs() < 1e-12 && (tied.p - 0.0408).abs() < 1e-4,
+            "{tied:?}"
+        );
+        assert!(
+            (normal_tail(1.959_964) - 0.025).abs() < 1e-7 && (normal_tail(0.0) - 0.5).abs() < 1e-7
+        );
     }
 
     #[test]
@@ -207,7 +235,11 @@ mod tests {
         let mut stream = Stream::new(9);
         // Long tails, as response times have them; sizes on both sides of the exact count.
         for size in [6, 25] {
-            let mut lot = |shift: f64| -> Vec<f64> { (0..size).map(|_| shift + (0.5 * stream.normal()).exp()).collect() };
+            let mut lot = |shift: f64| -> Vec<f64> {
+                (0..size)
+                    .map(|_| shift + (0.5 * stream.normal()).exp())
+                    .collect()
+            };
             let hits = (0..1_000).filter(|_| {
                 let (low, high) = Shift::of(&lot(0.0), &lot(0.4))
                     .and_then(|found| found.interval)

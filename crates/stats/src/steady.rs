@@ -51,12 +51,21 @@ impl Mser5 {
         if groups.len() < FEWEST_GROUPS {
             return None;
         }
-        let mut statistic: Vec<f64> = (0..=groups.len() - REMAIN).map(|d| marginal_error(&groups[d..])).collect();
+        let mut statistic: Vec<f64> = (0..=groups.len() - REMAIN)
+            .map(|d| marginal_error(&groups[d..]))
+            .collect();
         // Differences that rounding alone makes are ties.
         let noise = 1e-12 * groups.iter().map(|group| group * group).fold(0.0, f64::max);
-        statistic.iter_mut().filter(|value| **value < noise).for_each(|value| *value = 0.0);
+        statistic
+            .iter_mut()
+            .filter(|value| **value < noise)
+            .for_each(|value| *value = 0.0);
         let cut = smallest(&statistic);
-        Some(Self { groups, statistic, cut })
+        Some(Self {
+            groups,
+            statistic,
+            cut,
+        })
     }
 
     /// How many values to leave out at the begin: 5 d*.
@@ -99,7 +108,12 @@ impl Drift {
         let middle = (n - 1) as f64 / 2.0;
         let place = |index: usize| index as f64 - middle;
         let spread: f64 = (0..n).map(|index| place(index).powi(2)).sum();
-        let slope = means.iter().enumerate().map(|(index, value)| place(index) * value).sum::<f64>() / spread;
+        let slope = means
+            .iter()
+            .enumerate()
+            .map(|(index, value)| place(index) * value)
+            .sum::<f64>()
+            / spread;
         let residuals = means
             .iter()
             .enumerate()
@@ -183,15 +197,26 @@ impl Finding {
     pub fn sentence(&self) -> String {
         match self {
             Self::NeverSettled(quantity) => {
-                format!("{} never settled: take a longer settle and steady phase", quantity.name())
+                format!(
+                    "{} never settled: take a longer settle and steady phase",
+                    quantity.name()
+                )
             }
-            Self::WarmUpTooShort { quantity, seconds, share } => {
+            Self::WarmUpTooShort {
+                quantity,
+                seconds,
+                share,
+            } => {
                 let (name, share) = (quantity.name(), 100.0 * share);
-                format!("warm-up too short: {name} settled {seconds} s ({share:.0} %) into the window: take a longer settle phase")
+                format!(
+                    "warm-up too short: {name} settled {seconds} s ({share:.0} %) into the window: take a longer settle phase"
+                )
             }
             Self::Drifted { quantity, change } => {
                 let (name, change) = (quantity.name(), 100.0 * change);
-                format!("{name} drifted by {change:+.1} % over the window (a cache that fills, a checkpoint, a leak?)")
+                format!(
+                    "{name} drifted by {change:+.1} % over the window (a cache that fills, a checkpoint, a leak?)"
+                )
             }
         }
     }
@@ -214,7 +239,9 @@ impl Quantity {
 pub fn judge(quantity: Quantity, series: &[f64], settle: usize) -> Vec<Finding> {
     let window = series.get(settle..).unwrap_or_default();
     let mut findings: Vec<Finding> = warm_up(quantity, series, settle).into_iter().collect();
-    let drift = Drift::of(window).filter(Drift::matters).map(|drift| drift.change);
+    let drift = Drift::of(window)
+        .filter(Drift::matters)
+        .map(|drift| drift.change);
     if let Some(change) = drift.or_else(|| halves_differ(window)) {
         findings.push(Finding::Drifted { quantity, change });
     }
@@ -224,7 +251,9 @@ pub fn judge(quantity: Quantity, series: &[f64], settle: usize) -> Vec<Finding> 
 fn warm_up(quantity: Quantity, series: &[f64], settle: usize) -> Option<Finding> {
     let mser = Mser5::of(series)?;
     let early = GROUP * mser.early_cut();
-    if !mser.settled() && cut_matters(&series[early..mser.truncate()], &series[mser.truncate()..]).is_some() {
+    if !mser.settled()
+        && cut_matters(&series[early..mser.truncate()], &series[mser.truncate()..]).is_some()
+    {
         return Some(Finding::NeverSettled(quantity));
     }
     let seconds = early.checked_sub(settle).filter(|seconds| *seconds > 0)?;
@@ -254,7 +283,12 @@ fn level(values: &[f64]) -> Vec<f64> {
     let (mean, middle) = (values.iter().sum::<f64>() / n, (n - 1.0) / 2.0);
     let place = |index: usize| index as f64 - middle;
     let spread: f64 = (0..values.len()).map(|index| place(index).powi(2)).sum();
-    let slope = values.iter().enumerate().map(|(index, value)| place(index) * value).sum::<f64>() / spread;
+    let slope = values
+        .iter()
+        .enumerate()
+        .map(|(index, value)| place(index) * value)
+        .sum::<f64>()
+        / spread;
     values
         .iter()
         .enumerate()
@@ -265,7 +299,8 @@ fn level(values: &[f64]) -> Vec<f64> {
 /// The relative change from `first` to `second`, where it exceeds 2 % and `reach`.
 fn differs(first: f64, second: f64, reach: f64) -> Option<f64> {
     let change = (second - first).abs();
-    (change > HALVES_LIMIT * first.abs() && change > reach && first != 0.0).then(|| (second - first) / first.abs())
+    (change > HALVES_LIMIT * first.abs() && change > reach && first != 0.0)
+        .then(|| (second - first) / first.abs())
 }
 
 /// Means of whole groups; `None` when a value is not finite.

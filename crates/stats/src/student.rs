@@ -22,7 +22,11 @@ fn central_probability(t: f64, df: u32) -> f64 {
         term *= next * cos * cos;
         exponent += 2;
     }
-    if odd { FRAC_2_PI * (angle + sin * sum) } else { sin * sum }
+    if odd {
+        FRAC_2_PI * (angle + sin * sum)
+    } else {
+        sin * sum
+    }
 }
 
 /// The two-sided 95 % quantile t(0.975, `df`); `None` for `df` = 0. Beyond 1000 degrees of freedom that of 1000 is given (1.962).
@@ -94,12 +98,30 @@ mod tests {
     #[test]
     fn other_probabilities_are_those_of_the_tables_too() {
         // t(0.80): Abramowitz and Stegun, table 26.10.
-        for (df, expected) in [(1, 1.376_382), (2, 1.060_660), (5, 0.919_544), (30, 0.853_767)] {
+        for (df, expected) in [
+            (1, 1.376_382),
+            (2, 1.060_660),
+            (5, 0.919_544),
+            (30, 0.853_767),
+        ] {
             let t = t_central(0.6, df).expect("degrees of freedom");
             assert!((t - expected).abs() < 1e-6, "df {df}: {t}");
         }
-        assert_eq!((t_central(0.95, 0), t_central(1.0, 3), t_central(f64::NAN, 3)), (None, None, None));
-        assert_eq!((two_sided_p(0.0, 4), two_sided_p(f64::INFINITY, 4)), (Some(1.0), Some(0.0)));
-        assert_eq!((two_sided_p(1.0, 0), two_sided_p(f64::NAN, 4)), (None, None));
+        assert_eq!(
+            (
+                t_central(0.95, 0),
+                t_central(1.0, 3),
+                t_central(f64::NAN, 3)
+            ),
+            (None, None, None)
+        );
+        assert_eq!(
+            (two_sided_p(0.0, 4), two_sided_p(f64::INFINITY, 4)),
+            (Some(1.0), Some(0.0))
+        );
+        assert_eq!(
+            (two_sided_p(1.0, 0), two_sided_p(f64::NAN, 4)),
+            (None, None)
+        );
     }
 }

@@ -76,7 +76,9 @@ impl Summary {
         match self.spread {
             Spread::Single => None,
             Spread::Range { min, max } => Some((min, max)),
-            Spread::Interval { half_width } => Some((self.mean - half_width, self.mean + half_width)),
+            Spread::Interval { half_width } => {
+                Some((self.mean - half_width, self.mean + half_width))
+            }
         }
     }
 }
@@ -131,8 +133,18 @@ fn fieller(numerator: &[f64], denominator: &[f64]) -> Option<(f64, f64)> {
 fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
-    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    (mean, if values.len() > 1 { squares / (n - 1.0) } else { 0.0 })
+    let squares = values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>();
+    (
+        mean,
+        if values.len() > 1 {
+            squares / (n - 1.0)
+        } else {
+            0.0
+        },
+    )
 }
 
 /// How evenly guests were served.
@@ -151,7 +163,9 @@ impl Fairness {
     pub fn of(values: &[f64]) -> Option<Self> {
         let sum = values.iter().sum::<f64>();
         let squares = values.iter().map(|value| value * value).sum::<f64>();
-        let usable = values.iter().all(|value| value.is_finite() && *value >= 0.0);
+        let usable = values
+            .iter()
+            .all(|value| value.is_finite() && *value >= 0.0);
         if values.len() < 2 || !usable || squares <= 0.0 {
             return None;
         }
@@ -175,7 +189,10 @@ mod tests {
         assert_eq!(Summary::of(&[]), None);
         assert_eq!(Summary::of(&[1.0, f64::NAN]), None);
         assert_eq!(Summary::of(&[7.0]).and_then(|summary| summary.ends()), None);
-        assert_eq!(Summary::of(&[9.0, 7.0]).and_then(|summary| summary.ends()), Some((7.0, 9.0)));
+        assert_eq!(
+            Summary::of(&[9.0, 7.0]).and_then(|summary| summary.ends()),
+            Some((7.0, 9.0))
+        );
     }
 
     #[test]

@@ -56,12 +56,16 @@ impl GuestMeasurement {
     /// The operation of this name.
     #[must_use]
     pub fn operation(&self, name: &str) -> Option<&OperationMeasurement> {
-        self.operations.iter().find(|operation| operation.name == name)
+        self.operations
+            .iter()
+            .find(|operation| operation.name == name)
     }
 
     /// Single requests: every operation but the whole order.
     pub fn requests(&self) -> impl Iterator<Item = &OperationMeasurement> {
-        self.operations.iter().filter(|operation| !operation.is_order())
+        self.operations
+            .iter()
+            .filter(|operation| !operation.is_order())
     }
 
     /// Orders completed in the window per minute, of order entry its nopm; 0 for an empty window.
@@ -70,13 +74,19 @@ impl GuestMeasurement {
         if let Some(counters) = &self.orderentry {
             return counters.nopm;
         }
-        60.0 * per_second(self.operation(ORDER).map_or(0, |order| order.completed), window)
+        60.0 * per_second(
+            self.operation(ORDER).map_or(0, |order| order.completed),
+            window,
+        )
     }
 
     /// Successful requests completed in the window per second; 0 for an empty window.
     #[must_use]
     pub fn requests_per_second(&self, window: &Window) -> f64 {
-        per_second(self.requests().map(|operation| operation.completed).sum(), window)
+        per_second(
+            self.requests().map(|operation| operation.completed).sum(),
+            window,
+        )
     }
 }
 
@@ -84,20 +94,30 @@ impl Measurement {
     /// Orders per minute of all guests.
     #[must_use]
     pub fn orders_per_minute(&self) -> f64 {
-        self.guests.iter().map(|guest| guest.orders_per_minute(&self.window)).sum()
+        self.guests
+            .iter()
+            .map(|guest| guest.orders_per_minute(&self.window))
+            .sum()
     }
 
     /// Requests per second of all guests.
     #[must_use]
     pub fn requests_per_second(&self) -> f64 {
-        self.guests.iter().map(|guest| guest.requests_per_second(&self.window)).sum()
+        self.guests
+            .iter()
+            .map(|guest| guest.requests_per_second(&self.window))
+            .sum()
     }
 
     /// Latencies of one operation over all guests, of the kind that stands as response time.
     #[must_use]
     pub fn latencies(&self, operation: &str) -> Latencies {
         let mut all = Latencies::new();
-        for operation in self.guests.iter().filter_map(|guest| guest.operation(operation)) {
+        for operation in self
+            .guests
+            .iter()
+            .filter_map(|guest| guest.operation(operation))
+        {
             all.merge(operation.headline(self.pacing));
         }
         all
@@ -129,5 +149,9 @@ impl Measurement {
 
 fn per_second(count: u64, window: &Window) -> f64 {
     let seconds = window.seconds();
-    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+    if seconds > 0.0 {
+        count as f64 / seconds
+    } else {
+        0.0
+    }
 }

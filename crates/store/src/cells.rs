@@ -14,7 +14,9 @@ pub(crate) struct Cells<'r>(pub(crate) &'r Row<'r>);
 
 impl Cells<'_> {
     fn raw(&self, column: &str) -> Result<ValueRef<'_>, String> {
-        self.0.get_ref(column).map_err(|error| format!("{column}: {error}"))
+        self.0
+            .get_ref(column)
+            .map_err(|error| format!("{column}: {error}"))
     }
 
     pub(crate) fn optional_text(&self, column: &str) -> Result<Option<String>, String> {
@@ -29,7 +31,8 @@ impl Cells<'_> {
     }
 
     pub(crate) fn text(&self, column: &str) -> Result<String, String> {
-        self.optional_text(column)?.ok_or_else(|| format!("{column} is missing"))
+        self.optional_text(column)?
+            .ok_or_else(|| format!("{column} is missing"))
     }
 
     pub(crate) fn optional_count(&self, column: &str) -> Result<Option<u64>, String> {
@@ -39,12 +42,16 @@ impl Cells<'_> {
                 Ok(number) if number <= MAX_COUNT => Ok(Some(number)),
                 _ => Err(format!("{column} is out of range: {number}")),
             },
-            other => Err(format!("{column} is not a whole number but {}", other.data_type())),
+            other => Err(format!(
+                "{column} is not a whole number but {}",
+                other.data_type()
+            )),
         }
     }
 
     pub(crate) fn count(&self, column: &str) -> Result<u64, String> {
-        self.optional_count(column)?.ok_or_else(|| format!("{column} is missing"))
+        self.optional_count(column)?
+            .ok_or_else(|| format!("{column} is missing"))
     }
 
     pub(crate) fn small(&self, column: &str) -> Result<u32, String> {
@@ -57,7 +64,10 @@ impl Cells<'_> {
             ValueRef::Null => Ok(None),
             ValueRef::Real(number) => Ok(Some(number)),
             ValueRef::Integer(number) => Ok(Some(number as f64)),
-            other => Err(format!("{column} is not a number but {}", other.data_type())),
+            other => Err(format!(
+                "{column} is not a number but {}",
+                other.data_type()
+            )),
         }
     }
 
@@ -84,7 +94,8 @@ impl Cells<'_> {
     /// One name of an enumeration.
     pub(crate) fn named<T: DeserializeOwned>(&self, column: &str) -> Result<T, String> {
         let name = self.text(column)?;
-        serde_json::from_value(serde_json::Value::String(name)).map_err(|error| format!("{column}: {error}"))
+        serde_json::from_value(serde_json::Value::String(name))
+            .map_err(|error| format!("{column}: {error}"))
     }
 
     /// A JSON document.
@@ -93,7 +104,10 @@ impl Cells<'_> {
     }
 
     /// A JSON document, if there is one.
-    pub(crate) fn optional_json<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, String> {
+    pub(crate) fn optional_json<T: DeserializeOwned>(
+        &self,
+        column: &str,
+    ) -> Result<Option<T>, String> {
         let text = self.optional_text(column)?;
         text.map(|text| serde_json::from_str(&text).map_err(|error| format!("{column}: {error}")))
             .transpose()

@@ -57,13 +57,18 @@ pub fn export_csv(store: &Store, dir: &Path) -> Result<(), StoreError> {
         let path = dir.join(format!("{name}.csv"));
         let write = || {
             let mut file = BufWriter::new(File::create(&path)?);
-            let head: Vec<String> = columns.iter().map(|column| field(&Value::from(column.as_str()))).collect();
+            let head: Vec<String> = columns
+                .iter()
+                .map(|column| field(&Value::from(column.as_str())))
+                .collect();
             write!(file, "{}\r\n", head.join(","))?;
             for row in &rows {
                 let fields: Vec<String> = row.iter().map(field).collect();
                 write!(file, "{}\r\n", fields.join(","))?;
             }
-            file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+            file.into_inner()
+                .map_err(std::io::IntoInnerError::into_error)?
+                .sync_all()
         };
         write().map_err(failed(&path))?;
     }
@@ -125,7 +130,9 @@ fn cell(value: ValueRef<'_>) -> Result<Value, String> {
 fn field(value: &Value) -> String {
     let text = match value {
         Value::Null => return String::new(),
-        Value::String(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
+        Value::String(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
+            format!("'{text}")
+        }
         Value::String(text) => text.clone(),
         other => return other.to_string(),
     };

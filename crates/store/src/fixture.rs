@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use rookery_stats::{
-    ArrivalCounts, CpuParts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, IoRates, MachineInside, MachineLook,
-    MachineOutside, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, SecondSample, ShopCounters, Window,
+    ArrivalCounts, CpuParts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement,
+    IoRates, MachineInside, MachineLook, MachineOutside, Measurement, Mode, OperationMeasurement,
+    Pacing, ResourceSample, SecondSample, ShopCounters, Window,
     qos::{PercentileLimit, Qos, judge},
 };
 use rookery_study::{
-    Amount, Design, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel, Order, Pages, Per, Pin, Plan, Point,
-    Scaled, StackKind, StackUse, Study, Trial, Variant, Vcpus, Workload, WorkloadKind,
+    Amount, Design, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel,
+    Order, Pages, Per, Pin, Plan, Point, Scaled, StackKind, StackUse, Study, Trial, Variant, Vcpus,
+    Workload, WorkloadKind,
 };
 
 use crate::{GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, TrialRecord, Tuning};
@@ -148,7 +150,12 @@ fn plan() -> Plan {
             study: study(),
         }],
         points: vec![point(1, 1, 1000), point(2, 2, 500)],
-        trials: vec![trial(1, 1, 1), trial(2, 2, 1), trial(3, 2, 2), trial(4, 1, 2)],
+        trials: vec![
+            trial(1, 1, 1),
+            trial(2, 2, 1),
+            trial(3, 2, 2),
+            trial(4, 1, 2),
+        ],
         searches: Vec::new(),
         driver_cpus: vec![1],
         guest_cpus: vec![0],
@@ -166,7 +173,10 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
     let measurement = Measurement {
         mode: Mode::Closed,
         pacing: Pacing::Think,
-        window: Window { start_s: 2.0, end_s: 5.0 },
+        window: Window {
+            start_s: 2.0,
+            end_s: 5.0,
+        },
         guests: (1..=guests).map(|number| guest(number, pace)).collect(),
         driver: DriverQuality {
             cpus: vec![1, 3],
@@ -290,7 +300,8 @@ fn guest(number: u32, pace: u64) -> GuestMeasurement {
             operation.service.record_us(pace * (1 + k * 7 % 100));
             operation.response.record_us(pace * (1 + k * 7 % 100) + 50);
         }
-        (operation.started, operation.completed, operation.succeeded) = (count + 2, count - 1, count);
+        (operation.started, operation.completed, operation.succeeded) =
+            (count + 2, count - 1, count);
         (operation.failed, operation.unfinished) = (1, 1);
         operation
     };

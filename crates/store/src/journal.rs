@@ -40,8 +40,15 @@ impl Store {
     /// When the trial is not planned, is done, or runs already; when the disk refuses.
     pub fn begin_trial(&self, trial: u32, at: &str) -> Result<(), StoreError> {
         match self.status(trial)? {
-            TrialStatus::Done => return Err(self.state(trial, "is done already; a finished trial is never repeated")),
-            TrialStatus::Running => return Err(self.state(trial, "was begun and never ended\n  mend: continue the run with --resume")),
+            TrialStatus::Done => {
+                return Err(self.state(trial, "is done already; a finished trial is never repeated"));
+            }
+            TrialStatus::Running => {
+                return Err(self.state(
+                    trial,
+                    "was begun and never ended\n  mend: continue the run with --resume",
+                ));
+            }
             TrialStatus::Planned | TrialStatus::Void | TrialStatus::Failed => {}
         }
         self.write("journaling the begin of a trial", |transaction| {
@@ -86,9 +93,17 @@ impl Store {
     /// # Errors
     /// When a table is damaged.
     pub fn trials(&self) -> Result<Vec<TrialRow>, StoreError> {
-        let mut rows = self.collect("trials", "SELECT * FROM trials ORDER BY trial", [], |cells| self.trial_row(cells))?;
+        let mut rows = self.collect(
+            "trials",
+            "SELECT * FROM trials ORDER BY trial",
+            [],
+            |cells| self.trial_row(cells),
+        )?;
         if rows.len() != self.header.plan.trials.len() {
-            return Err(self.damaged("trials", "it does not hold the trials of the plan".to_owned()));
+            return Err(self.damaged(
+                "trials",
+                "it does not hold the trials of the plan".to_owned(),
+            ));
         }
         for row in &mut rows {
             row.reasons = self.reasons(row.trial.id)?;
@@ -101,15 +116,20 @@ impl Store {
     /// # Errors
     /// When the table is damaged.
     pub fn attempts(&self) -> Result<Vec<Attempt>, StoreError> {
-        self.collect("attempts", "SELECT * FROM attempts ORDER BY trial, attempt", [], |cells| {
-            Ok(Attempt {
-                trial: cells.small("trial")?,
-                attempt: cells.small("attempt")?,
-                started_at: cells.text("started_at")?,
-                ended_at: cells.optional_text("ended_at")?,
-                end: cells.optional_text("ended_as")?,
-            })
-        })
+        self.collect(
+            "attempts",
+            "SELECT * FROM attempts ORDER BY trial, attempt",
+            [],
+            |cells| {
+                Ok(Attempt {
+                    trial: cells.small("trial")?,
+                    attempt: cells.small("attempt")?,
+                    started_at: cells.text("started_at")?,
+                    ended_at: cells.optional_text("ended_at")?,
+                    end: cells.optional_text("ended_as")?,
+                })
+            },
+        )
     }
 
     /// Plan again every trial that was begun and never ended; the attempt stays in the journal as `interrupted`. Returns
@@ -125,8 +145,14 @@ impl Store {
             |cells| cells.small("trial"),
         )?;
         self.write("planning interrupted trials again", |transaction| {
-            transaction.execute("UPDATE attempts SET ended_as = 'interrupted' WHERE ended_as IS NULL", [])?;
-            transaction.execute("UPDATE trials SET status = 'planned' WHERE status = 'running'", [])?;
+            transaction.execute(
+                "UPDATE attempts SET ended_as = 'interrupted' WHERE ended_as IS NULL",
+                [],
+            )?;
+            transaction.execute(
+                "UPDATE trials SET status = 'planned' WHERE status = 'running'",
+                [],
+            )?;
             Ok(())
         })?;
         Ok(running)
@@ -138,7 +164,10 @@ impl Store {
     /// When the disk refuses.
     pub fn note(&self, at: &str, text: &str) -> Result<(), StoreError> {
         self.write("keeping a note", |transaction| {
-            transaction.execute("INSERT INTO notes (at, text) VALUES (?1, ?2)", params![at, text])?;
+            transaction.execute(
+                "INSERT INTO notes (at, text) VALUES (?1, ?2)",
+                params![at, text],
+            )?;
             Ok(())
         })
     }
@@ -187,7 +216,11 @@ impl Store {
         }
     }
 
-    pub(crate) fn write(&self, step: &'static str, write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>) -> Result<(), StoreError> {
+    pub(crate) fn write(
+        &self,
+        step: &'static str,
+        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
         let transaction = self
             .connection
             .unchecked_transaction()
@@ -216,13 +249,18 @@ impl Store {
     fn status(&self, trial: u32) -> Result<TrialStatus, StoreError> {
         let sql = "SELECT status FROM trials WHERE trial = ?1";
         let found = self.collect("trials", sql, [trial], |cells| cells.named("status"))?;
-        found.into_iter().next().ok_or_else(|| self.state(trial, "is not in the plan"))
+        found
+            .into_iter()
+            .next()
+            .ok_or_else(|| self.state(trial, "is not in the plan"))
     }
 
     fn trial_row(&self, cells: &Cells<'_>) -> Result<TrialRow, String> {
         let id = cells.small("trial")?;
         let planned = self.header.plan.trials.iter().find(|trial| trial.id == id);
-        let trial: Trial = planned.ok_or_else(|| format!("trial {id} is not in the plan"))?.clone();
+        let trial: Trial = planned
+            .ok_or_else(|| format!("trial {id} is not in the plan"))?
+            .clone();
         Ok(TrialRow {
             trial,
             status: cells.named("status")?,

@@ -25,5 +25,8 @@ mod write;
 pub use error::StoreError;
 pub use export::{export_csv, export_json};
 pub use journal::Store;
-pub use model::{Attempt, GuestLog, HostDescription, Note, OrderAudit, Outcome, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning};
+pub use model::{
+    Attempt, GuestLog, HostDescription, Note, OrderAudit, Outcome, RunHeader, TrialRecord,
+    TrialRow, TrialStatus, Tuning,
+};
 pub use pools::{PoolRound, PoolSizing};

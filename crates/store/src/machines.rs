@@ -6,15 +6,21 @@ use rusqlite::{Transaction, params};
 use crate::cells::{Cells, int};
 
 /// Write the looks of a trial.
-pub(crate) fn write(transaction: &Transaction<'_>, trial: u32, looks: &[MachineLook]) -> rusqlite::Result<()> {
+pub(crate) fn write(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    looks: &[MachineLook],
+) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare_cached(
         "INSERT INTO machines VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
          ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
     )?;
     for (position, look) in looks.iter().enumerate() {
         let outside = &look.outside;
-        let inside = |of: fn(&MachineInside) -> u64| look.inside.as_ref().map(|inside| int(of(inside)));
-        let pressure = |of: fn(&MachineInside) -> Option<u64>| look.inside.as_ref().and_then(of).map(int);
+        let inside =
+            |of: fn(&MachineInside) -> u64| look.inside.as_ref().map(|inside| int(of(inside)));
+        let pressure =
+            |of: fn(&MachineInside) -> Option<u64>| look.inside.as_ref().and_then(of).map(int);
         statement.execute(params![
             trial,
             int(position as u64),

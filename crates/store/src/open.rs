@@ -23,7 +23,9 @@ impl Store {
     pub fn create(path: impl AsRef<Path>, header: &RunHeader) -> Result<Self, StoreError> {
         let path = path.as_ref();
         if path.exists() {
-            return Err(StoreError::Exists { path: path.to_owned() });
+            return Err(StoreError::Exists {
+                path: path.to_owned(),
+            });
         }
         check_header(header).map_err(|what| StoreError::Damaged {
             path: path.to_owned(),
@@ -68,7 +70,9 @@ impl Store {
         let path = existing(path.as_ref())?;
         let plain = connect(&path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY);
         match plain.and_then(|connection| Self::checked(path.clone(), connection)) {
-            Err(StoreError::Database { source, .. }) if cannot_open(&source) && !has_write_ahead_log(&path) => {
+            Err(StoreError::Database { source, .. })
+                if cannot_open(&source) && !has_write_ahead_log(&path) =>
+            {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
                 let connection = connect(&path, &immutable_uri(&path), flags)?;
                 Self::checked(path, connection)
@@ -88,7 +92,8 @@ impl Store {
         };
         let old = &self.header.plan;
         let (points, trials) = (old.points.len(), old.trials.len());
-        let same = header.plan.points.get(..points) == Some(&old.points[..]) && header.plan.trials.get(..trials) == Some(&old.trials[..]);
+        let same = header.plan.points.get(..points) == Some(&old.points[..])
+            && header.plan.trials.get(..trials) == Some(&old.trials[..]);
         let sound = if same {
             check_header(&header)
         } else {
@@ -105,7 +110,8 @@ impl Store {
     }
 
     fn checked(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
-        let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let pragma =
+            |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let versions = pragma("application_id").and_then(|id| Ok((id, pragma("user_version")?)));
         let (id, found) = versions.map_err(|source| unreadable(&path, source))?;
         if id != schema::APPLICATION_ID {
@@ -121,11 +127,17 @@ impl Store {
                 known: schema::VERSION,
             });
         }
-        if let Some(what) = schema::difference(&connection).map_err(|source| unreadable(&path, source))? {
+        if let Some(what) =
+            schema::difference(&connection).map_err(|source| unreadable(&path, source))?
+        {
             return Err(StoreError::NotARun { path, what });
         }
         let header = read_header(&path, &connection)?;
-        Ok(Self { path, connection, header })
+        Ok(Self {
+            path,
+            connection,
+            header,
+        })
     }
 }
 
@@ -145,9 +157,14 @@ fn existing(path: &Path) -> Result<PathBuf, StoreError> {
     }
 }
 
-fn connect(path: &Path, name: &std::ffi::OsStr, flags: OpenFlags) -> Result<Connection, StoreError> {
+fn connect(
+    path: &Path,
+    name: &std::ffi::OsStr,
+    flags: OpenFlags,
+) -> Result<Connection, StoreError> {
     let connect = || {
-        let connection = Connection::open_with_flags(Path::new(name), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let connection =
+            Connection::open_with_flags(Path::new(name), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         connection.pragma_update(None, "cell_size_check", true)?;
         Ok(connection)
@@ -224,7 +241,11 @@ fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::
 
 fn insert_points(transaction: &Transaction<'_>, points: &[Point]) -> rusqlite::Result<()> {
     for point in points {
-        let levels: Vec<String> = point.levels.iter().map(|level| format!("{}={}", level.key, level.value)).collect();
+        let levels: Vec<String> = point
+            .levels
+            .iter()
+            .map(|level| format!("{}={}", level.key, level.value))
+            .collect();
         transaction.execute(
             "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             params![
@@ -297,7 +318,8 @@ fn header_of(cells: &Cells<'_>) -> Result<RunHeader, String> {
 /// Refuses what would not come back: a plan that contradicts itself, or a number that JSON does not know.
 fn check_header(header: &RunHeader) -> Result<(), String> {
     check_plan(&header.plan)?;
-    let whole = serde_json::from_str(&json_of(&header.study)).is_ok_and(|study: rookery_study::Study| study == header.study)
+    let whole = serde_json::from_str(&json_of(&header.study))
+        .is_ok_and(|study: rookery_study::Study| study == header.study)
         && serde_json::from_str(&json_of(&header.plan)).is_ok_and(|plan: Plan| plan == header.plan);
     if whole {
         Ok(())
@@ -310,39 +332,69 @@ fn check_header(header: &RunHeader) -> Result<(), String> {
 fn check_plan(plan: &Plan) -> Result<(), String> {
     let known = |id: u32| plan.points.iter().any(|point| point.id == id);
     for (index, point) in plan.points.iter().enumerate() {
-        if plan.points[..index].iter().any(|earlier| earlier.id == point.id) {
+        if plan.points[..index]
+            .iter()
+            .any(|earlier| earlier.id == point.id)
+        {
             return Err(format!("the plan holds point {} twice", point.id));
         }
-        if point.users.iter().try_fold(0u32, |sum, users| sum.checked_add(*users)).is_none() {
-            return Err(format!("point {} has more users than can be counted", point.id));
+        if point
+            .users
+            .iter()
+            .try_fold(0u32, |sum, users| sum.checked_add(*users))
+            .is_none()
+        {
+            return Err(format!(
+                "point {} has more users than can be counted",
+                point.id
+            ));
         }
-        if point.rate_per_s.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+        if point
+            .rate_per_s
+            .is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
+        {
             return Err(format!("point {} has a rate that is none", point.id));
         }
-        let guests = usize::from(u16::try_from(point.guests).map_err(|_| format!("point {} has more guests than any lab", point.id))?);
+        let guests = usize::from(
+            u16::try_from(point.guests)
+                .map_err(|_| format!("point {} has more guests than any lab", point.id))?,
+        );
         if point.layouts.is_empty() || [point.users.len(), point.pins.len()] != [guests; 2] {
             return Err(format!(
                 "point {} has no layout, or not one number of users and one list of CPUs for each guest",
                 point.id
             ));
         }
-        if !plan.variants.iter().any(|variant| variant.id == point.variant) {
+        if !plan
+            .variants
+            .iter()
+            .any(|variant| variant.id == point.variant)
+        {
             return Err(format!(
                 "point {} is of variant {}, which is not in the plan",
                 point.id, point.variant
             ));
         }
         if point.baseline.is_some_and(|baseline| !known(baseline)) {
-            return Err(format!("the baseline of point {} is not in the plan", point.id));
+            return Err(format!(
+                "the baseline of point {} is not in the plan",
+                point.id
+            ));
         }
     }
     check_searches(plan)?;
     for (index, trial) in plan.trials.iter().enumerate() {
-        if plan.trials[..index].iter().any(|earlier| earlier.id == trial.id) {
+        if plan.trials[..index]
+            .iter()
+            .any(|earlier| earlier.id == trial.id)
+        {
             return Err(format!("the plan holds trial {} twice", trial.id));
         }
         if !known(trial.point) {
-            return Err(format!("trial {} is of point {}, which is not in the plan", trial.id, trial.point));
+            return Err(format!(
+                "trial {} is of point {}, which is not in the plan",
+                trial.id, trial.point
+            ));
         }
     }
     Ok(())
@@ -350,16 +402,31 @@ fn check_plan(plan: &Plan) -> Result<(), String> {
 
 fn check_searches(plan: &Plan) -> Result<(), String> {
     for (index, search) in plan.searches.iter().enumerate() {
-        if plan.searches[..index].iter().any(|earlier| earlier.id == search.id) {
+        if plan.searches[..index]
+            .iter()
+            .any(|earlier| earlier.id == search.id)
+        {
             return Err(format!("the plan holds search {} twice", search.id));
         }
-        if !plan.variants.iter().any(|variant| variant.id == search.variant) || search.layouts.is_empty() {
-            return Err(format!("search {} lacks its variant or its layout", search.id));
+        if !plan
+            .variants
+            .iter()
+            .any(|variant| variant.id == search.variant)
+            || search.layouts.is_empty()
+        {
+            return Err(format!(
+                "search {} lacks its variant or its layout",
+                search.id
+            ));
         }
         if !(search.lowest > 0.0 && search.lowest <= search.highest && search.highest.is_finite()) {
             return Err(format!("search {} has a range that is none", search.id));
         }
-        if let Some(missing) = search.ladder.iter().find(|id| !plan.points.iter().any(|point| point.id == **id)) {
+        if let Some(missing) = search
+            .ladder
+            .iter()
+            .find(|id| !plan.points.iter().any(|point| point.id == **id))
+        {
             return Err(format!(
                 "the ladder of search {} has point {missing}, which is not in the plan",
                 search.id
@@ -367,8 +434,15 @@ fn check_searches(plan: &Plan) -> Result<(), String> {
         }
     }
     let of = |id: u32| plan.searches.iter().any(|search| search.id == id);
-    match plan.points.iter().find(|point| point.search.is_some_and(|search| !of(search))) {
-        Some(point) => Err(format!("point {} is of a search that is not in the plan", point.id)),
+    match plan
+        .points
+        .iter()
+        .find(|point| point.search.is_some_and(|search| !of(search)))
+    {
+        Some(point) => Err(format!(
+            "point {} is of a search that is not in the plan",
+            point.id
+        )),
         None => Ok(()),
     }
 }
@@ -385,7 +459,8 @@ mod tests {
         drop(Store::create(&path, &fixture::header()).expect("a new store"));
         assert!(!has_write_ahead_log(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let connection = connect(&path, &immutable_uri(&path), flags).expect("an immutable connection");
+        let connection =
+            connect(&path, &immutable_uri(&path), flags).expect("an immutable connection");
         let store = Store::checked(path, connection).expect("our own store");
         assert_eq!(store.trials().expect("readable").len(), 4);
     }

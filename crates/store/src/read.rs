@@ -1,8 +1,8 @@
 //! Reading the record of one trial back; nothing in it is trusted.
 
 use rookery_stats::{
-    CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement,
-    ResourceSample, SecondSample, ShopCounters, Window,
+    CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies,
+    Measurement, OperationMeasurement, ResourceSample, SecondSample, ShopCounters, Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
@@ -35,7 +35,12 @@ impl Store {
         }))
     }
 
-    fn of_trial<T>(&self, table: &'static str, trial: u32, read: impl Fn(&Cells<'_>) -> Result<T, String>) -> Result<Vec<T>, StoreError> {
+    fn of_trial<T>(
+        &self,
+        table: &'static str,
+        trial: u32,
+        read: impl Fn(&Cells<'_>) -> Result<T, String>,
+    ) -> Result<Vec<T>, StoreError> {
         self.collect(
             table,
             &format!("SELECT * FROM {table} WHERE trial = ?1 ORDER BY position"),
@@ -46,7 +51,11 @@ impl Store {
 
     fn measurement(&self, trial: u32) -> Result<Option<Measurement>, StoreError> {
         let sql = "SELECT * FROM measurements WHERE trial = ?1";
-        let Some(mut measurement) = self.collect("measurements", sql, [trial], measurement)?.into_iter().next() else {
+        let Some(mut measurement) = self
+            .collect("measurements", sql, [trial], measurement)?
+            .into_iter()
+            .next()
+        else {
             return Ok(None);
         };
         measurement.guests = self.of_trial("guests", trial, guest)?;
@@ -63,9 +72,13 @@ impl Store {
         let sql = "SELECT * FROM seconds WHERE trial = ?1 AND guest = ?2 ORDER BY second";
         let series = self.collect("seconds", sql, key, second)?;
         let sql = "SELECT * FROM errors WHERE trial = ?1 AND guest = ?2 ORDER BY position";
-        let tallies = self.collect("errors", sql, key, |cells| Ok((cells.count("position")?, tally(cells)?)))?;
+        let tallies = self.collect("errors", sql, key, |cells| {
+            Ok((cells.count("position")?, tally(cells)?))
+        })?;
         let sql = "SELECT * FROM error_examples WHERE trial = ?1 AND guest = ?2 ORDER BY position, example";
-        let examples = self.collect("error_examples", sql, key, |cells| Ok((cells.count("position")?, example(cells)?)))?;
+        let examples = self.collect("error_examples", sql, key, |cells| {
+            Ok((cells.count("position")?, example(cells)?))
+        })?;
         guest.operations = operations;
         guest.series = series;
         guest.errors = tallies
@@ -90,9 +103,16 @@ impl Store {
         let rules = self.of_trial("rules", trial, rule)?;
         let binding = binding.map(|index| usize::try_from(index).unwrap_or(usize::MAX));
         if binding.is_some_and(|index| index >= rules.len()) {
-            return Err(self.damaged("verdicts", "binding_rule names a rule that is not there".to_owned()));
+            return Err(self.damaged(
+                "verdicts",
+                "binding_rule names a rule that is not there".to_owned(),
+            ));
         }
-        Ok(Some(Verdict { passed, rules, binding }))
+        Ok(Some(Verdict {
+            passed,
+            rules,
+            binding,
+        }))
     }
 }
 
@@ -127,7 +147,11 @@ fn measurement(cells: &Cells<'_>) -> Result<Measurement, String> {
 
 fn cpus(text: &str) -> Result<Vec<u32>, String> {
     let numbers = text.split(',').filter(|number| !number.is_empty());
-    let parsed = numbers.map(|number| number.parse().map_err(|_| format!("driver_cpus: `{number}` is not a CPU")));
+    let parsed = numbers.map(|number| {
+        number
+            .parse()
+            .map_err(|_| format!("driver_cpus: `{number}` is not a CPU"))
+    });
     parsed.collect()
 }
 
@@ -171,7 +195,8 @@ fn shop(cells: &Cells<'_>) -> Result<ShopCounters, String> {
 
 fn operation(cells: &Cells<'_>) -> Result<OperationMeasurement, String> {
     let latencies = |blob: &str, overflow: &str| {
-        Latencies::from_blob(&cells.blob(blob)?, cells.count(overflow)?).map_err(|error| format!("{blob}: {error}"))
+        Latencies::from_blob(&cells.blob(blob)?, cells.count(overflow)?)
+            .map_err(|error| format!("{blob}: {error}"))
     };
     Ok(OperationMeasurement {
         name: cells.text("operation")?,
@@ -219,7 +244,9 @@ fn rule(cells: &Cells<'_>) -> Result<RuleResult, String> {
     Ok(RuleResult {
         guest: cells.text("guest")?,
         operation: cells.optional_text("operation")?,
-        limited: cells.optional_real("percentile")?.map_or(Limited::ErrorRatio, Limited::Percentile),
+        limited: cells
+            .optional_real("percentile")?
+            .map_or(Limited::ErrorRatio, Limited::Percentile),
         limit: cells.real("limit_us_or_share")?,
         value: cells.optional_real("value_us_or_share")?,
         samples: cells.count("samples")?,

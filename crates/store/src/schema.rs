@@ -152,7 +152,8 @@ CREATE TABLE notes (
 
 /// Every object of a schema as `sqlite_schema` tells it.
 fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String, Option<String>)>> {
-    let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name LIMIT 1000")?;
+    let mut statement =
+        connection.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name LIMIT 1000")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     rows.collect()
 }
@@ -168,7 +169,9 @@ pub(crate) fn difference(connection: &Connection) -> rusqlite::Result<Option<Str
     let missing = ours.iter().find(|object| !theirs.contains(object));
     let foreign = theirs.iter().find(|object| !ours.contains(object));
     Ok(match (missing, foreign) {
-        (Some((kind, name, _)), _) => Some(format!("the {kind} {name} is missing or of another shape")),
+        (Some((kind, name, _)), _) => {
+            Some(format!("the {kind} {name} is missing or of another shape"))
+        }
         (None, Some((kind, name, _))) => Some(format!("it holds a foreign {kind}, {name}")),
         (None, None) => None,
     })

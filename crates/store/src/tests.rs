@@ -25,26 +25,40 @@ fn place() -> Place {
 fn partial_run(place: &Place) -> Store {
     let store = Store::create(&place.path, &header()).expect("a new store");
     for (trial, outcome) in [(1, Outcome::Done), (2, Outcome::Void)] {
-        store.begin_trial(trial, "2026-01-02T03:05:00Z").expect("a planned trial");
+        store
+            .begin_trial(trial, "2026-01-02T03:05:00Z")
+            .expect("a planned trial");
         let record = TrialRecord {
             outcome,
             ..record(trial, 100)
         };
-        store.end_trial(trial, "2026-01-02T03:06:00Z", &record).expect("a running trial");
+        store
+            .end_trial(trial, "2026-01-02T03:06:00Z", &record)
+            .expect("a running trial");
     }
-    store.begin_trial(3, "2026-01-02T03:07:00Z").expect("a planned trial");
-    store.note("2026-01-02T03:08:00Z", "the host was busy").expect("a note");
+    store
+        .begin_trial(3, "2026-01-02T03:07:00Z")
+        .expect("a planned trial");
+    store
+        .note("2026-01-02T03:08:00Z", "the host was busy")
+        .expect("a note");
     store
 }
 
 fn refusal<T>(result: Result<T, StoreError>, place: &Place) -> String {
-    let Err(error) = result else { panic!("it was not refused") };
-    error.to_string().replace(&place.dir.path().display().to_string(), "DIR")
+    let Err(error) = result else {
+        panic!("it was not refused")
+    };
+    error
+        .to_string()
+        .replace(&place.dir.path().display().to_string(), "DIR")
 }
 
 fn statuses(store: &Store) -> Vec<(u32, TrialStatus, u32)> {
     let rows = store.trials().expect("readable trials");
-    rows.into_iter().map(|row| (row.trial.id, row.status, row.attempts)).collect()
+    rows.into_iter()
+        .map(|row| (row.trial.id, row.status, row.attempts))
+        .collect()
 }
 
 #[test]
@@ -56,8 +70,14 @@ fn everything_comes_back_as_it_was_stored() {
         assert_eq!(store.header().expect("a header"), header());
         assert_eq!(store.record(1).expect("readable"), Some(record(1, 100)));
         assert_eq!(store.record(3).expect("readable"), None);
-        assert_eq!(store.notes().expect("readable")[0].text, "the host was busy");
-        assert_eq!(store.trials().expect("readable")[1].reasons, record(2, 100).reasons);
+        assert_eq!(
+            store.notes().expect("readable")[0].text,
+            "the host was busy"
+        );
+        assert_eq!(
+            store.trials().expect("readable")[1].reasons,
+            record(2, 100).reasons
+        );
     }
 }
 
@@ -69,7 +89,14 @@ fn numbers_that_could_not_be_computed_stay_so() {
     record.ready_s = f64::NAN;
     store.begin_trial(1, "a").expect("a planned trial");
     store.end_trial(1, "b", &record).expect("a running trial");
-    assert!(store.record(1).expect("readable").expect("ended").ready_s.is_nan());
+    assert!(
+        store
+            .record(1)
+            .expect("readable")
+            .expect("ended")
+            .ready_s
+            .is_nan()
+    );
 }
 
 #[test]
@@ -87,14 +114,21 @@ fn the_journal_knows_what_was_begun_and_never_ended() {
     use TrialStatus::{Done, Planned, Running, Void};
     let place = place();
     let store = partial_run(&place);
-    assert_eq!(statuses(&store), [(1, Done, 1), (2, Void, 1), (3, Running, 1), (4, Planned, 0)]);
+    assert_eq!(
+        statuses(&store),
+        [(1, Done, 1), (2, Void, 1), (3, Running, 1), (4, Planned, 0)]
+    );
     drop(store);
     let store = Store::open(&place.path).expect("our own store");
     assert_eq!(store.reset_running().expect("a reset"), [3]);
     assert_eq!(store.reset_running().expect("a reset"), [0u32; 0]);
     assert_eq!(statuses(&store)[2], (3, Planned, 1));
-    store.begin_trial(3, "2026-01-02T04:00:00Z").expect("a planned trial");
-    store.end_trial(3, "2026-01-02T04:01:00Z", &record(2, 50)).expect("a running trial");
+    store
+        .begin_trial(3, "2026-01-02T04:00:00Z")
+        .expect("a planned trial");
+    store
+        .end_trial(3, "2026-01-02T04:01:00Z", &record(2, 50))
+        .expect("a running trial");
     let ends: Vec<_> = store
         .attempts()
         .expect("readable")
@@ -104,7 +138,12 @@ fn the_journal_knows_what_was_begun_and_never_ended() {
     let named = |trial, end: &str| (trial, Some(end.to_owned()));
     assert_eq!(
         ends,
-        [named(1, "done"), named(2, "void"), named(3, "interrupted"), named(3, "done")]
+        [
+            named(1, "done"),
+            named(2, "void"),
+            named(3, "interrupted"),
+            named(3, "done")
+        ]
     );
 }
 
@@ -134,9 +173,13 @@ fn steps_out_of_order_are_refused() {
 fn a_void_trial_may_be_tried_again_and_its_first_record_goes() {
     let place = place();
     let store = partial_run(&place);
-    store.begin_trial(2, "2026-01-02T05:00:00Z").expect("a void trial");
+    store
+        .begin_trial(2, "2026-01-02T05:00:00Z")
+        .expect("a void trial");
     assert_eq!(store.record(2).expect("readable"), None);
-    store.end_trial(2, "2026-01-02T05:01:00Z", &record(1, 70)).expect("a running trial");
+    store
+        .end_trial(2, "2026-01-02T05:01:00Z", &record(1, 70))
+        .expect("a running trial");
     assert_eq!(store.record(2).expect("readable"), Some(record(1, 70)));
 }
 
@@ -159,7 +202,11 @@ fn foreign_and_newer_files_are_refused_with_the_mend() {
     DIR/run.sqlite: there is no run here
       mend: give the directory of a run, the one that holds run.sqlite
     ");
-    fs::write(&place.path, "not a database, but long enough to be looked at ".repeat(50)).expect("writable");
+    fs::write(
+        &place.path,
+        "not a database, but long enough to be looked at ".repeat(50),
+    )
+    .expect("writable");
     insta::assert_snapshot!(refusal(Store::open(&place.path), &place), @r"
     DIR/run.sqlite: not the store of a run: it is no SQLite file
       mend: give the run.sqlite that `rookery run` wrote
@@ -215,7 +262,11 @@ fn damaged_contents_are_named() {
             store.trials()?;
             store.record(1)
         };
-        refusal(read(), &place).lines().next().unwrap_or_default().to_owned()
+        refusal(read(), &place)
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
     };
     insta::assert_snapshot!(damaged("UPDATE operations SET started = -1"), @"DIR/run.sqlite: table operations is damaged: started is out of range: -1");
     insta::assert_snapshot!(damaged("UPDATE operations SET service_hdr = x'00'"), @"DIR/run.sqlite: table operations is damaged: service_hdr: not a latency histogram: it is shorter than its head");
@@ -309,9 +360,15 @@ fn a_plan_grows_and_nothing_else_changes() {
     drop(store);
     let mut store = Store::open(&path).expect("opens");
     let rows = store.trials().expect("readable");
-    assert_eq!((&rows[..before.len()], rows.len()), (&before[..], before.len() + 1));
+    assert_eq!(
+        (&rows[..before.len()], rows.len()),
+        (&before[..], before.len() + 1)
+    );
     assert_eq!(store.header().expect("readable").plan, plan);
     plan.trials.remove(0);
     let refused = store.grow_plan(plan).expect_err("a plan that lost a trial");
-    assert!(refused.to_string().contains("not the old one with more"), "{refused}");
+    assert!(
+        refused.to_string().contains("not the old one with more"),
+        "{refused}"
+    );
 }

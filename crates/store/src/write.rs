@@ -1,7 +1,8 @@
 //! Writing the record of one trial.
 
 use rookery_stats::{
-    CpuParts, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement, OrderEntryCounters, qos::Limited, qos::Verdict,
+    CpuParts, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement,
+    OrderEntryCounters, qos::Limited, qos::Verdict,
 };
 use rusqlite::{Transaction, params};
 
@@ -12,11 +13,16 @@ use crate::{
 };
 
 /// Write everything that a trial yielded.
-pub(crate) fn write_record(transaction: &Transaction<'_>, trial: u32, record: &TrialRecord) -> rusqlite::Result<()> {
+pub(crate) fn write_record(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    record: &TrialRecord,
+) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare_cached("INSERT INTO records VALUES (?1, ?2, ?3)")?;
     statement.execute(params![trial, name_of(record.outcome), record.ready_s])?;
     for (position, reason) in record.reasons.iter().enumerate() {
-        let mut statement = transaction.prepare_cached("INSERT INTO reasons VALUES (?1, ?2, ?3)")?;
+        let mut statement =
+            transaction.prepare_cached("INSERT INTO reasons VALUES (?1, ?2, ?3)")?;
         statement.execute(params![trial, at(position), reason])?;
     }
     if let Some(measurement) = &record.measurement {
@@ -32,7 +38,11 @@ fn at(position: usize) -> rusqlite::types::Value {
     int(position as u64)
 }
 
-fn write_measurement(transaction: &Transaction<'_>, trial: u32, measurement: &Measurement) -> rusqlite::Result<()> {
+fn write_measurement(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    measurement: &Measurement,
+) -> rusqlite::Result<()> {
     let driver = &measurement.driver;
     let cpus: Vec<String> = driver.cpus.iter().map(u32::to_string).collect();
     transaction.execute(
@@ -71,7 +81,12 @@ fn write_measurement(transaction: &Transaction<'_>, trial: u32, measurement: &Me
     Ok(())
 }
 
-fn write_guest(transaction: &Transaction<'_>, trial: u32, position: usize, guest: &GuestMeasurement) -> rusqlite::Result<()> {
+fn write_guest(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    position: usize,
+    guest: &GuestMeasurement,
+) -> rusqlite::Result<()> {
     let shop = &guest.shop;
     let mut statement = transaction.prepare_cached(
         "INSERT INTO guests VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
@@ -103,7 +118,10 @@ fn write_guest(transaction: &Transaction<'_>, trial: u32, position: usize, guest
         int(shop.n_purchase_from_start),
         int(shop.n_rollbacks_from_start),
         int(shop.n_purchase_unanswered),
-        guest.orderentry.as_ref().map(|counters| json_of(&finite(counters))),
+        guest
+            .orderentry
+            .as_ref()
+            .map(|counters| json_of(&finite(counters))),
     ])?;
     Ok(())
 }
@@ -153,8 +171,13 @@ fn write_operation(
     Ok(())
 }
 
-fn write_seconds(transaction: &Transaction<'_>, trial: u32, guest: &GuestMeasurement) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare_cached("INSERT INTO seconds VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+fn write_seconds(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    guest: &GuestMeasurement,
+) -> rusqlite::Result<()> {
+    let mut statement = transaction
+        .prepare_cached("INSERT INTO seconds VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     for sample in &guest.series {
         statement.execute(params![
             trial,
@@ -172,12 +195,25 @@ fn write_seconds(transaction: &Transaction<'_>, trial: u32, guest: &GuestMeasure
     Ok(())
 }
 
-fn write_errors(transaction: &Transaction<'_>, trial: u32, guest: &GuestMeasurement) -> rusqlite::Result<()> {
-    let mut tally_row = transaction.prepare_cached("INSERT INTO errors VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-    let mut example_row = transaction.prepare_cached("INSERT INTO error_examples VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+fn write_errors(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    guest: &GuestMeasurement,
+) -> rusqlite::Result<()> {
+    let mut tally_row =
+        transaction.prepare_cached("INSERT INTO errors VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    let mut example_row = transaction
+        .prepare_cached("INSERT INTO error_examples VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (position, tally) in guest.errors.iter().enumerate() {
         let class = tally.class.name();
-        tally_row.execute(params![trial, guest.guest, at(position), class, tally.sub_class, int(tally.count)])?;
+        tally_row.execute(params![
+            trial,
+            guest.guest,
+            at(position),
+            class,
+            tally.sub_class,
+            int(tally.count)
+        ])?;
         for (number, example) in tally.examples.iter().enumerate() {
             example_row.execute(params![
                 trial,
@@ -193,10 +229,15 @@ fn write_errors(transaction: &Transaction<'_>, trial: u32, guest: &GuestMeasurem
     Ok(())
 }
 
-fn write_verdict(transaction: &Transaction<'_>, trial: u32, verdict: &Verdict) -> rusqlite::Result<()> {
+fn write_verdict(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    verdict: &Verdict,
+) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare_cached("INSERT INTO verdicts VALUES (?1, ?2, ?3)")?;
     statement.execute(params![trial, verdict.passed, verdict.binding.map(at)])?;
-    let mut statement = transaction.prepare_cached("INSERT INTO rules VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    let mut statement = transaction
+        .prepare_cached("INSERT INTO rules VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     for (position, rule) in verdict.rules.iter().enumerate() {
         let percentile = match rule.limited {
             Limited::Percentile(p) => Some(p),
@@ -218,7 +259,11 @@ fn write_verdict(transaction: &Transaction<'_>, trial: u32, verdict: &Verdict) -
     Ok(())
 }
 
-fn write_evidence(transaction: &Transaction<'_>, trial: u32, record: &TrialRecord) -> rusqlite::Result<()> {
+fn write_evidence(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    record: &TrialRecord,
+) -> rusqlite::Result<()> {
     let mut statement =
         transaction.prepare_cached("INSERT INTO resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")?;
     for (position, sample) in record.resources.iter().enumerate() {
@@ -243,7 +288,8 @@ fn write_evidence(transaction: &Transaction<'_>, trial: u32, record: &TrialRecor
         ])?;
     }
     machines::write(transaction, trial, &record.machines)?;
-    let mut statement = transaction.prepare_cached("INSERT INTO audits VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let mut statement = transaction
+        .prepare_cached("INSERT INTO audits VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
     for (position, audit) in record.audits.iter().enumerate() {
         statement.execute(params![
             trial,
@@ -257,10 +303,25 @@ fn write_evidence(transaction: &Transaction<'_>, trial: u32, record: &TrialRecor
             audit.detail,
         ])?;
     }
-    let mut statement = transaction.prepare_cached("INSERT INTO tunings VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    let mut statement =
+        transaction.prepare_cached("INSERT INTO tunings VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (position, tuning) in record.tunings.iter().enumerate() {
-        let texts = (&tuning.guest, &tuning.name, &tuning.asked, &tuning.effective, &tuning.at_end);
-        statement.execute(params![trial, at(position), texts.0, texts.1, texts.2, texts.3, texts.4])?;
+        let texts = (
+            &tuning.guest,
+            &tuning.name,
+            &tuning.asked,
+            &tuning.effective,
+            &tuning.at_end,
+        );
+        statement.execute(params![
+            trial,
+            at(position),
+            texts.0,
+            texts.1,
+            texts.2,
+            texts.3,
+            texts.4
+        ])?;
     }
     let mut statement = transaction.prepare_cached("INSERT INTO logs VALUES (?1, ?2, ?3, ?4)")?;
     for (position, log) in record.logs.iter().enumerate() {

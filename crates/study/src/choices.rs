@@ -32,7 +32,11 @@ pub(crate) fn put_guest(root: &mut DeTable<'_>, kind: GuestKind) {
     }
 }
 
-fn entry<'t, 'i>(table: &'t mut DeTable<'i>, key: &'static str, absent: impl Fn() -> DeValue<'i>) -> &'t mut Spanned<DeValue<'i>> {
+fn entry<'t, 'i>(
+    table: &'t mut DeTable<'i>,
+    key: &'static str,
+    absent: impl Fn() -> DeValue<'i>,
+) -> &'t mut Spanned<DeValue<'i>> {
     table
         .entry(Spanned::new(0..0, Cow::Borrowed(key)))
         .or_insert_with(|| Spanned::new(0..0, absent()))
@@ -47,17 +51,38 @@ mod tests {
             "title = \"t\"\n{guest}[workload]\nkind = \"dvdstore\"\n[load]\nusers = 5\n[[layout]]\nname = \"one\"\n\
              [scale.large.guest]\nkind = \"container\"\n"
         );
-        let choices = Choices { scale, guest: Some(kind) };
-        let document = Document::parse_with("s.toml", &text, choices).unwrap_or_else(|problems| panic!("{problems}"));
-        document.variants().iter().map(|variant| variant.study.guest.kind).collect()
+        let choices = Choices {
+            scale,
+            guest: Some(kind),
+        };
+        let document = Document::parse_with("s.toml", &text, choices)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        document
+            .variants()
+            .iter()
+            .map(|variant| variant.study.guest.kind)
+            .collect()
     }
 
     #[test]
     fn the_kind_that_is_chosen_replaces_all_others() {
         let wanted = vec![GuestKind::Vm];
         assert_eq!(kinds("", None, GuestKind::Vm), wanted);
-        assert_eq!(kinds("[guest]\nkind = \"fake\"\n", None, GuestKind::Vm), wanted);
-        assert_eq!(kinds("[guest]\nkind = [\"bare\", \"container\"]\n", None, GuestKind::Vm), wanted);
-        assert_eq!(kinds("[guest]\npids = 100\n", Some("large"), GuestKind::Vm), wanted);
+        assert_eq!(
+            kinds("[guest]\nkind = \"fake\"\n", None, GuestKind::Vm),
+            wanted
+        );
+        assert_eq!(
+            kinds(
+                "[guest]\nkind = [\"bare\", \"container\"]\n",
+                None,
+                GuestKind::Vm
+            ),
+            wanted
+        );
+        assert_eq!(
+            kinds("[guest]\npids = 100\n", Some("large"), GuestKind::Vm),
+            wanted
+        );
     }
 }

@@ -36,7 +36,9 @@ pub(crate) fn rows(design: Design, levels: &[usize]) -> Vec<Vec<usize>> {
 /// How many rows there are, without making them.
 pub(crate) fn count(design: Design, levels: &[usize]) -> usize {
     match design {
-        Design::Full => levels.iter().fold(1, |product, count| product.saturating_mul(*count)),
+        Design::Full => levels
+            .iter()
+            .fold(1, |product, count| product.saturating_mul(*count)),
         Design::Screening => 2 * order_for(levels.len()),
     }
 }
@@ -52,13 +54,21 @@ fn full(levels: &[usize]) -> Vec<Vec<usize>> {
 }
 
 fn order_for(factors: usize) -> usize {
-    ORDERS.into_iter().find(|order| *order >= factors).unwrap_or(MOST_SCREENED)
+    ORDERS
+        .into_iter()
+        .find(|order| *order >= factors)
+        .unwrap_or(MOST_SCREENED)
 }
 
 fn screening(factors: usize) -> Vec<Vec<usize>> {
     let matrix = hadamard(order_for(factors));
     let folded = |sign: i32| {
-        let row = move |row: &Vec<i32>| row.iter().take(factors).map(|value| usize::from(value * sign > 0)).collect();
+        let row = move |row: &Vec<i32>| {
+            row.iter()
+                .take(factors)
+                .map(|value| usize::from(value * sign > 0))
+                .collect()
+        };
         matrix.iter().map(row)
     };
     // The first row of every matrix is all ones: its negative has the first level of every factor.
@@ -68,8 +78,16 @@ fn screening(factors: usize) -> Vec<Vec<usize>> {
 /// A Hadamard matrix of one of [`ORDERS`]: Sylvester's for powers of two, Paley's first for primes plus one.
 fn hadamard(order: usize) -> Vec<Vec<i32>> {
     if order.is_power_of_two() {
-        let sign = |row: usize, column: usize| if (row & column).count_ones().is_multiple_of(2) { 1 } else { -1 };
-        return (0..order).map(|row| (0..order).map(|column| sign(row, column)).collect()).collect();
+        let sign = |row: usize, column: usize| {
+            if (row & column).count_ones().is_multiple_of(2) {
+                1
+            } else {
+                -1
+            }
+        };
+        return (0..order)
+            .map(|row| (0..order).map(|column| sign(row, column)).collect())
+            .collect();
     }
     let prime = order - 1;
     let squares: Vec<usize> = (1..prime).map(|n| n * n % prime).collect();
@@ -108,14 +126,20 @@ pub(crate) fn aliases(rows: &[Vec<usize>]) -> Aliases {
     let effects: Vec<Effect> = (0..factors).map(|a| (a, None)).chain(pairs).collect();
     let contrast = |(a, b): Effect| -> Vec<i32> {
         let sign = |level: usize| if level == 0 { -1 } else { 1 };
-        rows.iter().map(|row| sign(row[a]) * b.map_or(1, |b| sign(row[b]))).collect()
+        rows.iter()
+            .map(|row| sign(row[a]) * b.map_or(1, |b| sign(row[b])))
+            .collect()
     };
     let contrasts: Vec<Vec<i32>> = effects.iter().map(|effect| contrast(*effect)).collect();
     let (mut sets, mut partly, mut told) = (Vec::new(), false, vec![false; effects.len()]);
     for first in 0..effects.len() {
         let mut set = vec![effects[first]];
         for other in first + 1..effects.len() {
-            let product: i32 = contrasts[first].iter().zip(&contrasts[other]).map(|(a, b)| a * b).sum();
+            let product: i32 = contrasts[first]
+                .iter()
+                .zip(&contrasts[other])
+                .map(|(a, b)| a * b)
+                .sum();
             if product.unsigned_abs() as usize == rows.len() {
                 set.push(effects[other]);
                 told[other] = true;
@@ -137,8 +161,15 @@ mod tests {
     #[test]
     fn full_designs_have_every_combination_once() {
         assert_eq!(rows(Design::Full, &[]), [Vec::<usize>::new()]);
-        assert_eq!(rows(Design::Full, &[2, 3]), [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]);
-        assert_eq!(count(Design::Full, &[64; 30]), usize::MAX, "bounded without being made");
+        assert_eq!(
+            rows(Design::Full, &[2, 3]),
+            [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+        );
+        assert_eq!(
+            count(Design::Full, &[64; 30]),
+            usize::MAX,
+            "bounded without being made"
+        );
     }
 
     #[test]
@@ -147,7 +178,11 @@ mod tests {
             let matrix = hadamard(order);
             for (a, b) in (0..order).flat_map(|a| (0..order).map(move |b| (a, b))) {
                 let product: i32 = matrix[a].iter().zip(&matrix[b]).map(|(a, b)| a * b).sum();
-                assert_eq!(product, if a == b { order as i32 } else { 0 }, "order {order}, rows {a} and {b}");
+                assert_eq!(
+                    product,
+                    if a == b { order as i32 } else { 0 },
+                    "order {order}, rows {a} and {b}"
+                );
             }
             assert!(matrix[0].iter().all(|value| *value == 1));
         }
@@ -159,14 +194,29 @@ mod tests {
         for factors in 1..=MOST_SCREENED {
             let rows = rows(Design::Screening, &vec![2; factors]);
             assert_eq!(rows.len(), count(Design::Screening, &vec![2; factors]));
-            assert!(rows[0].iter().all(|level| *level == 0), "the reference is tried");
+            assert!(
+                rows[0].iter().all(|level| *level == 0),
+                "the reference is tried"
+            );
             let sign = |row: &[usize], factor: usize| if row[factor] == 0 { -1 } else { 1 };
             for a in 0..factors {
-                assert_eq!(rows.iter().map(|row| sign(row, a)).sum::<i32>(), 0, "each level equally often");
+                assert_eq!(
+                    rows.iter().map(|row| sign(row, a)).sum::<i32>(),
+                    0,
+                    "each level equally often"
+                );
                 for b in (0..factors).filter(|b| *b != a) {
-                    assert_eq!(rows.iter().map(|row| sign(row, a) * sign(row, b)).sum::<i32>(), 0);
+                    assert_eq!(
+                        rows.iter()
+                            .map(|row| sign(row, a) * sign(row, b))
+                            .sum::<i32>(),
+                        0
+                    );
                     for c in (0..b).filter(|c| *c != a) {
-                        let mixed: i32 = rows.iter().map(|row| sign(row, a) * sign(row, b) * sign(row, c)).sum();
+                        let mixed: i32 = rows
+                            .iter()
+                            .map(|row| sign(row, a) * sign(row, b) * sign(row, c))
+                            .sum();
                         assert_eq!(mixed, 0, "{factors} factors: {a} is mixed with {b} x {c}");
                     }
                 }
@@ -193,11 +243,21 @@ mod tests {
         let pair = |a, b| (a, Some(b));
         assert_eq!(
             found.sets,
-            [[pair(0, 1), pair(2, 3)], [pair(0, 2), pair(1, 3)], [pair(0, 3), pair(1, 2)]]
+            [
+                [pair(0, 1), pair(2, 3)],
+                [pair(0, 2), pair(1, 3)],
+                [pair(0, 3), pair(1, 2)]
+            ]
         );
         assert!(!found.partly);
         let found = aliases(&rows(Design::Screening, &[2; 11]));
         assert!(found.partly, "Plackett and Burman's mix in part");
-        assert!(found.sets.iter().flatten().all(|(_, other)| other.is_some()));
+        assert!(
+            found
+                .sets
+                .iter()
+                .flatten()
+                .all(|(_, other)| other.is_some())
+        );
     }
 }

@@ -10,8 +10,8 @@ use crate::{
     grammar::{
         Context, Spans,
         sections::{
-            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
-            WorkloadSection,
+            self, GuestKeys, HostKeys, LayoutKeys, LoadKeys, MachineKeys, QosSection, RootKeys,
+            SearchKeys, StackSection, StorageKeys, WorkloadSection,
         },
     },
     model::Study,
@@ -48,7 +48,11 @@ impl Document {
     /// # Errors
     ///
     /// As [`Document::parse`], and when the file has no such scale.
-    pub fn parse_scaled(file_name: &str, text: &str, scale: Option<&str>) -> Result<Self, Problems> {
+    pub fn parse_scaled(
+        file_name: &str,
+        text: &str,
+        scale: Option<&str>,
+    ) -> Result<Self, Problems> {
         let guest = None;
         Self::parse_with(file_name, text, Choices { scale, guest })
     }
@@ -64,7 +68,10 @@ impl Document {
             return Err(too_large(&source, text.len()));
         }
         let (root, errors) = DeTable::parse_recoverable(text);
-        let syntax: Vec<Finding> = errors.iter().map(|error| syntax_finding(&source, error)).collect();
+        let syntax: Vec<Finding> = errors
+            .iter()
+            .map(|error| syntax_finding(&source, error))
+            .collect();
         let mut context = Context::default();
         let expansion = read_scales(root.into_inner(), choices, &source, &mut context);
         let findings = merge(&source, syntax, context.findings);
@@ -92,7 +99,11 @@ impl Document {
     /// # Errors
     ///
     /// As both.
-    pub fn parse_bytes_with(file_name: &str, bytes: &[u8], choices: Choices<'_>) -> Result<Self, Problems> {
+    pub fn parse_bytes_with(
+        file_name: &str,
+        bytes: &[u8],
+        choices: Choices<'_>,
+    ) -> Result<Self, Problems> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::parse_with(file_name, text, choices),
             Err(error) => {
@@ -182,18 +193,24 @@ impl Study {
             out.push_str(&format!("\n[{name}]\n"));
             write(&mut out);
         };
-        section(sections::WORKLOAD, &|out| WorkloadSection::of(&self.workload).write(out));
+        section(sections::WORKLOAD, &|out| {
+            WorkloadSection::of(&self.workload).write(out)
+        });
         section(sections::LOAD, &|out| {
             LoadKeys::of(&self.load).write(out);
             SearchKeys::write_below(self.load.search.as_ref(), out);
         });
         section(sections::QOS, &|out| QosSection::of(&self.qos).write(out));
-        section(sections::STACK, &|out| StackSection::of(&self.stack).write(out));
+        section(sections::STACK, &|out| {
+            StackSection::of(&self.stack).write(out)
+        });
         section(sections::GUEST, &|out| {
             GuestKeys::of(&self.guest).write(out);
             MachineKeys::write_below(&self.guest.vm, out);
         });
-        section(sections::STORAGE, &|out| StorageKeys::of(&self.storage).write(out));
+        section(sections::STORAGE, &|out| {
+            StorageKeys::of(&self.storage).write(out)
+        });
         section(sections::HOST, &|out| HostKeys::of(&self.host).write(out));
         for layout in &self.layouts {
             out.push_str(&format!("\n[[{}]]\n", sections::LAYOUT));
@@ -204,10 +221,17 @@ impl Study {
 }
 
 /// Reads the study in every scale, so that none has a problem that shows only when it is wanted; gives the one that was asked for.
-fn read_scales(mut root: DeTable<'_>, choices: Choices<'_>, source: &Source, context: &mut Context) -> Option<Expansion> {
+fn read_scales(
+    mut root: DeTable<'_>,
+    choices: Choices<'_>,
+    source: &Source,
+    context: &mut Context,
+) -> Option<Expansion> {
     let asked = choices.scale;
     let beginning: Range<usize> = 0..0;
-    let place = root.get_key_value(scale::SECTION).map_or(beginning, |(key, _)| key.span());
+    let place = root
+        .get_key_value(scale::SECTION)
+        .map_or(beginning, |(key, _)| key.span());
     let scales = scale::take(&mut root, context);
     if let Some(asked) = asked
         && !scales.iter().any(|scale| scale.name == asked)
@@ -261,7 +285,11 @@ fn syntax_finding(source: &Source, error: &TomlError) -> Finding {
         "a study is TOML: `key = value` on one line, text in double quotes, sections as `[name]`, layouts as `[[layout]]`"
     };
     Finding {
-        code: if duplicate { Code::DuplicateKey } else { Code::Syntax },
+        code: if duplicate {
+            Code::DuplicateKey
+        } else {
+            Code::Syntax
+        },
         span,
         message: error.message().to_owned(),
         mend: mend.to_owned(),
@@ -271,8 +299,13 @@ fn syntax_finding(source: &Source, error: &TomlError) -> Finding {
 /// After an error of syntax the parser guesses: what it says of the same lines, or misses, is not worth repeating.
 fn merge(source: &Source, syntax: Vec<Finding>, mut meaning: Vec<Finding>) -> Vec<Finding> {
     if !syntax.is_empty() {
-        let lines: std::collections::BTreeSet<usize> = syntax.iter().map(|finding| source.line(finding.span.start)).collect();
-        meaning.retain(|finding| finding.code != Code::MissingKey && !lines.contains(&source.line(finding.span.start)));
+        let lines: std::collections::BTreeSet<usize> = syntax
+            .iter()
+            .map(|finding| source.line(finding.span.start))
+            .collect();
+        meaning.retain(|finding| {
+            finding.code != Code::MissingKey && !lines.contains(&source.line(finding.span.start))
+        });
     }
     let mut all = syntax;
     all.append(&mut meaning);

@@ -30,7 +30,10 @@ const MOST_FACTORS: usize = 24;
 const FIXED: [(&str, &str); 16] = [
     ("title", "a run has one title"),
     ("question", "a run has one question"),
-    ("seed", "all levels are compared with the same users and data"),
+    (
+        "seed",
+        "all levels are compared with the same users and data",
+    ),
     ("design", "it says how factors are combined"),
     (
         "load.model",
@@ -41,12 +44,21 @@ const FIXED: [(&str, &str); 16] = [
     ("load.max_repeats", "all levels are repeated alike"),
     ("load.search", "every level is searched alike"),
     ("load.order", "a run has one order"),
-    ("qos", "limits judge what was measured, they do not change it"),
+    (
+        "qos",
+        "limits judge what was measured, they do not change it",
+    ),
     ("stack.host_cpus", "a run has one host"),
-    ("storage.ceiling", "the storage of a run is measured once, before its trials"),
+    (
+        "storage.ceiling",
+        "the storage of a run is measured once, before its trials",
+    ),
     ("host.overcommit", "it only bounds the layouts"),
     ("host.reserve", "it only bounds the layouts"),
-    ("layout", "a layout has one name; its numbers are lists already"),
+    (
+        "layout",
+        "a layout has one name; its numbers are lists already",
+    ),
 ];
 
 /// The names of the keys that cannot be factors, for the reference.
@@ -57,7 +69,9 @@ pub(crate) fn fixed_keys() -> impl Iterator<Item = &'static str> {
 /// Why a key cannot have levels.
 pub(crate) fn fixed(section: &str, key: &str) -> Option<&'static str> {
     let path = join(section, key);
-    let why = FIXED.iter().find(|(name, _)| *name == path || *name == section);
+    let why = FIXED
+        .iter()
+        .find(|(name, _)| *name == path || *name == section);
     why.map(|(_, why)| *why)
 }
 
@@ -94,7 +108,11 @@ impl Found<'_> {
     pub(crate) fn named(&self) -> Factor {
         Factor {
             key: self.key.clone(),
-            levels: self.levels.iter().map(|level| written(level.get_ref())).collect(),
+            levels: self
+                .levels
+                .iter()
+                .map(|level| written(level.get_ref()))
+                .collect(),
         }
     }
 
@@ -133,13 +151,27 @@ pub(crate) fn find<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Fou
         let Some(DeValue::Table(table)) = root.get(section.name).map(Spanned::get_ref) else {
             continue;
         };
-        collect(table, &[section.name], section.name, &(section.keys)(), &mut lists);
+        collect(
+            table,
+            &[section.name],
+            section.name,
+            &(section.keys)(),
+            &mut lists,
+        );
         let Some(below) = section.below else { continue };
         for name in below.names {
             match table.get(*name).map(Spanned::get_ref) {
                 Some(_) if fixed(section.name, name).is_some() => {}
-                Some(DeValue::Table(table)) if below.any.is_some() => collect_settings(table, &[section.name, name], &mut lists),
-                Some(DeValue::Table(table)) => collect(table, &[section.name, name], section.name, &(below.keys)(), &mut lists),
+                Some(DeValue::Table(table)) if below.any.is_some() => {
+                    collect_settings(table, &[section.name, name], &mut lists)
+                }
+                Some(DeValue::Table(table)) => collect(
+                    table,
+                    &[section.name, name],
+                    section.name,
+                    &(below.keys)(),
+                    &mut lists,
+                ),
                 _ => {}
             }
         }
@@ -169,19 +201,43 @@ struct List<'i> {
 
 impl<'i> List<'i> {
     fn accept(&self, factors: usize, context: &mut Context) -> Option<Found<'i>> {
-        let Found { key, path, levels, span } = &self.found;
+        let Found {
+            key,
+            path,
+            levels,
+            span,
+        } = &self.found;
         let name = format!("`{}`", printable(key, 100));
         if let Some(why) = self.why_not {
             let message = format!("{name} cannot have several values: {why}");
-            return context.refuse(Code::Contradiction, span.clone(), message, "write one value");
+            return context.refuse(
+                Code::Contradiction,
+                span.clone(),
+                message,
+                "write one value",
+            );
         }
         if levels.len() > MOST_LEVELS {
-            let message = format!("{name} has {} levels, at most {MOST_LEVELS} are allowed", levels.len());
-            return context.refuse(Code::TooMany, span.clone(), message, "split the study into several files");
+            let message = format!(
+                "{name} has {} levels, at most {MOST_LEVELS} are allowed",
+                levels.len()
+            );
+            return context.refuse(
+                Code::TooMany,
+                span.clone(),
+                message,
+                "split the study into several files",
+            );
         }
         if factors >= MOST_FACTORS {
-            let message = format!("{name} is one factor too many, at most {MOST_FACTORS} are allowed");
-            return context.refuse(Code::TooMany, span.clone(), message, "split the study into several files");
+            let message =
+                format!("{name} is one factor too many, at most {MOST_FACTORS} are allowed");
+            return context.refuse(
+                Code::TooMany,
+                span.clone(),
+                message,
+                "split the study into several files",
+            );
         }
         Some(Found {
             key: key.clone(),
@@ -192,8 +248,15 @@ impl<'i> List<'i> {
     }
 }
 
-fn list<'i>(key: String, path: Vec<String>, value: &Spanned<DeValue<'i>>, why_not: Option<&'static str>) -> Option<List<'i>> {
-    let DeValue::Array(levels) = value.get_ref() else { return None };
+fn list<'i>(
+    key: String,
+    path: Vec<String>,
+    value: &Spanned<DeValue<'i>>,
+    why_not: Option<&'static str>,
+) -> Option<List<'i>> {
+    let DeValue::Array(levels) = value.get_ref() else {
+        return None;
+    };
     // An empty list has no level to go on with; the grammar refuses it.
     if levels.is_empty() {
         return None;
@@ -202,30 +265,55 @@ fn list<'i>(key: String, path: Vec<String>, value: &Spanned<DeValue<'i>>, why_no
     let levels = levels.iter().take(MOST_LEVELS + 1).cloned().collect();
     let span = value.span();
     Some(List {
-        found: Found { key, path, levels, span },
+        found: Found {
+            key,
+            path,
+            levels,
+            span,
+        },
         why_not,
     })
 }
 
-fn collect<'i>(table: &DeTable<'i>, path: &[&str], section: &str, keys: &[KeyInfo], lists: &mut Vec<List<'i>>) {
+fn collect<'i>(
+    table: &DeTable<'i>,
+    path: &[&str],
+    section: &str,
+    keys: &[KeyInfo],
+    lists: &mut Vec<List<'i>>,
+) {
     for key in keys.iter().filter(|key| !key.list) {
-        let Some(value) = table.get(key.name) else { continue };
-        let path: Vec<String> = path.iter().chain([&key.name]).map(|key| (*key).to_owned()).collect();
+        let Some(value) = table.get(key.name) else {
+            continue;
+        };
+        let path: Vec<String> = path
+            .iter()
+            .chain([&key.name])
+            .map(|key| (*key).to_owned())
+            .collect();
         lists.extend(list(path.join("."), path, value, fixed(section, key.name)));
     }
 }
 
 fn collect_settings<'i>(table: &DeTable<'i>, path: &[&str], lists: &mut Vec<List<'i>>) {
     for setting in settings::written(table) {
-        let path: Vec<String> = path.iter().chain(&setting.keys).map(|key| (*key).to_owned()).collect();
+        let path: Vec<String> = path
+            .iter()
+            .chain(&setting.keys)
+            .map(|key| (*key).to_owned())
+            .collect();
         lists.extend(list(setting.name, path, setting.value, None));
     }
 }
 
 /// Replaces the value at a path that exists.
 fn put<'i>(table: &mut DeTable<'i>, path: &[String], value: Spanned<DeValue<'i>>) {
-    let Some((key, below)) = path.split_first() else { return };
-    let Some(found) = table.get_mut(key.as_str()) else { return };
+    let Some((key, below)) = path.split_first() else {
+        return;
+    };
+    let Some(found) = table.get_mut(key.as_str()) else {
+        return;
+    };
     match (below.is_empty(), found.get_mut()) {
         (true, _) => *found = value,
         (false, DeValue::Table(table)) => put(table, below, value),

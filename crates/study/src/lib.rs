@@ -32,18 +32,29 @@ pub use amount::{Amount, Per, Scaled, Users};
 pub use choices::Choices;
 pub use design::Design;
 pub use document::Document;
-pub use expression::{EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables};
+pub use expression::{
+    EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables,
+};
 pub use grammar::kinds::parse_duration;
 pub use model::{
-    Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, OpenLoad, Order, Over, Pin, Precision,
-    SearchUse, Study, Vcpus, Visit, Workload, WorkloadKind,
+    Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel,
+    OpenLoad, Order, Over, Pin, Precision, SearchUse, Study, Vcpus, Visit, Workload, WorkloadKind,
 };
 pub use orderentry_use::{DatabaseSize, DatabaseUse, OrderentryData, OrderentryUse, PointData};
-pub use plan::{CpuPlace, Estimate, Expected, Factor, HostFacts, Level, Plan, Point, Purpose, Search, Trial, Variant};
+pub use plan::{
+    CpuPlace, Estimate, Expected, Factor, HostFacts, Level, Plan, Point, Purpose, Search, Trial,
+    Variant,
+};
 pub use planning::CannotPlan;
 pub use problem::{Code, Problem, Problems};
 pub use reference::reference;
 pub use render::render_plan;
 pub use schema::json_schema;
-pub use stack_use::{BufferPool, LampUse, Pages, SettingValue, SimulatedUse, StackKind, StackUse, TuningProfile, WebServer};
-pub use storage_use::{AccessTimes, BlockSize, IoUse, JournalMode, StorageUse, VolumeCache, VolumeFileSystem, VolumeUse};
+pub use stack_use::{
+    BufferPool, LampUse, Pages, SettingValue, SimulatedUse, StackKind, StackUse, TuningProfile,
+    WebServer,
+};
+pub use storage_use::{
+    AccessTimes, BlockSize, IoUse, JournalMode, StorageUse, VolumeCache, VolumeFileSystem,
+    VolumeUse,
+};

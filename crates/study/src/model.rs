@@ -48,7 +48,10 @@ impl Study {
 
     /// Whether the load is meant to be the same over the whole window.
     fn steady_rate(&self) -> bool {
-        self.load.open.as_ref().is_none_or(|open| open.course.is_level())
+        self.load
+            .open
+            .as_ref()
+            .is_none_or(|open| open.course.is_level())
     }
 
     /// What its trials are meant to be, for their checks.
@@ -56,7 +59,8 @@ impl Study {
     pub fn intent(&self) -> Intent {
         Intent {
             settle_s: self.steady_rate().then_some(self.load.settle.as_secs_f64()),
-            new_customers: (self.workload.kind == WorkloadKind::Dvdstore).then_some(self.workload.new_customers),
+            new_customers: (self.workload.kind == WorkloadKind::Dvdstore)
+                .then_some(self.workload.new_customers),
             transactions: self
                 .workload
                 .orderentry

@@ -5,7 +5,8 @@ use std::fmt;
 use rookery_workload::{
     dvdstore::Size,
     orderentry::{
-        Clients, DeliveryMode, Dialect, HitTarget, Isolation, Population, Profile, Scale, SchemaOptions,
+        Clients, DeliveryMode, Dialect, HitTarget, Isolation, Population, Profile, Scale,
+        SchemaOptions,
         sql::Style,
         terminal::{Binding, Mix, Pacing},
     },
@@ -53,9 +54,10 @@ impl OrderentryUse {
         let (amount, per) = match (self.profile.settings().clients, &self.size) {
             (Clients::Count(count), _) => (f64::from(count), Per::Guest),
             (Clients::PerVcpu(count), _) => (f64::from(count), Per::Vcpu),
-            (Clients::PerWarehouse(count), DatabaseSize::Warehouses(Amount::Scaled(warehouses))) => {
-                (f64::from(count) * warehouses.amount, warehouses.per)
-            }
+            (
+                Clients::PerWarehouse(count),
+                DatabaseSize::Warehouses(Amount::Scaled(warehouses)),
+            ) => (f64::from(count) * warehouses.amount, warehouses.per),
             (Clients::PerWarehouse(_), _) => return None,
         };
         Some(Amount::Scaled(Scaled { amount, per }))

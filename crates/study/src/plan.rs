@@ -144,7 +144,8 @@ impl Point {
     /// Load on all guests: users, or arrivals per second.
     #[must_use]
     pub fn load(&self) -> f64 {
-        self.rate_per_s.unwrap_or_else(|| f64::from(self.total_users()))
+        self.rate_per_s
+            .unwrap_or_else(|| f64::from(self.total_users()))
     }
 
     /// Who makes the load of a closed loop: `users`, at order entry `terminals`.
@@ -168,7 +169,12 @@ impl Point {
     /// Short name in tables: `4 x 0.25 vCPU, 200 users`, and the levels where the study has factors: `, tuning=stock`.
     #[must_use]
     pub fn label(&self) -> String {
-        let mut label = format!("{} x {} vCPU, {}", self.guests, self.vcpus, self.load_words());
+        let mut label = format!(
+            "{} x {} vCPU, {}",
+            self.guests,
+            self.vcpus,
+            self.load_words()
+        );
         for level in &self.levels {
             label += &format!(", {}={}", level.short_key(), level.value);
         }
@@ -328,7 +334,10 @@ impl Plan {
     /// When the point is not one of this plan. The store refuses plans whose points lack their variant.
     #[must_use]
     pub fn study_of(&self, point: &Point) -> &Study {
-        let variant = self.variants.iter().find(|variant| variant.id == point.variant);
+        let variant = self
+            .variants
+            .iter()
+            .find(|variant| variant.id == point.variant);
         &variant.expect("a plan whose points have variants").study
     }
 

@@ -173,7 +173,9 @@ impl Problems {
     }
 
     fn write_one(&self, f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
-        let Problem { code, line, column, .. } = problem;
+        let Problem {
+            code, line, column, ..
+        } = problem;
         let excerpt = self.source.excerpt(&problem.span);
         let number = line.to_string();
         let gutter = " ".repeat(number.len());
@@ -182,7 +184,11 @@ impl Problems {
         writeln!(f, "{gutter} |")?;
         writeln!(f, "{number} | {}", excerpt.text)?;
         let underline = "^".repeat(excerpt.underline.len());
-        writeln!(f, "{gutter} | {}{underline}", " ".repeat(excerpt.underline.start))?;
+        writeln!(
+            f,
+            "{gutter} | {}{underline}",
+            " ".repeat(excerpt.underline.start)
+        )?;
         writeln!(f, "{gutter} = mend: {}", problem.mend)
     }
 }
@@ -196,7 +202,11 @@ impl fmt::Display for Problems {
         let count = self.list.len() + self.omitted;
         let plural = if count == 1 { "problem" } else { "problems" };
         if self.omitted > 0 {
-            write!(f, "{count} {plural} in {}, the first {MOST_SHOWN} are shown", self.source.name())
+            write!(
+                f,
+                "{count} {plural} in {}, the first {MOST_SHOWN} are shown",
+                self.source.name()
+            )
         } else {
             write!(f, "{count} {plural} in {}", self.source.name())
         }
@@ -222,16 +232,27 @@ mod tests {
     fn problems_are_sorted_and_counted_once() {
         let source = Source::new("s.toml", "a = 1\nb = 2\n");
         let problems = Problems::new(&source, vec![finding(6..7), finding(0..1), finding(6..7)]);
-        let lines: Vec<_> = problems.list().iter().map(|problem| (problem.line, problem.column)).collect();
+        let lines: Vec<_> = problems
+            .list()
+            .iter()
+            .map(|problem| (problem.line, problem.column))
+            .collect();
         assert_eq!(lines, [(1, 1), (2, 1)]);
     }
 
     #[test]
     fn a_flood_is_cut_and_counted() {
         let source = Source::new("s.toml", &"x\n".repeat(500));
-        let problems = Problems::new(&source, (0..500).map(|n| finding(2 * n..2 * n + 1)).collect());
+        let problems = Problems::new(
+            &source,
+            (0..500).map(|n| finding(2 * n..2 * n + 1)).collect(),
+        );
         assert_eq!((problems.list().len(), problems.omitted()), (100, 400));
-        assert!(problems.to_string().ends_with("500 problems in s.toml, the first 100 are shown"));
+        assert!(
+            problems
+                .to_string()
+                .ends_with("500 problems in s.toml, the first 100 are shown")
+        );
     }
 
     #[test]

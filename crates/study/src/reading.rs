@@ -10,8 +10,8 @@ use crate::{
     grammar::{
         Context, Reader,
         sections::{
-            self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys, StackSection, StorageKeys,
-            WorkloadSection, read_guest,
+            self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys,
+            StackSection, StorageKeys, WorkloadSection, read_guest,
         },
     },
     model::{GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Over, Study, Workload},
@@ -44,7 +44,11 @@ struct Sections {
 }
 
 /// Reads a study without factors; every problem is told to the context.
-pub(crate) fn read_study(root: &DeTable<'_>, source: &Source, context: &mut Context) -> Option<(Study, Design)> {
+pub(crate) fn read_study(
+    root: &DeTable<'_>,
+    source: &Source,
+    context: &mut Context,
+) -> Option<(Study, Design)> {
     let mut reader = Reader::new(Some(root), "", source.end(), context);
     let mut sections = read_sections(&mut reader);
     reader.knows(crate::scale::SECTION);
@@ -115,7 +119,12 @@ fn check_search(sections: &Sections, context: &mut Context) {
     if load.search.is_some() && qos.percentiles.is_empty() {
         let span = context.spans.nearest("load.search");
         let mend = "add a limit on response times to [qos], for instance `p95 = \"500ms\"`";
-        context.refuse::<()>(Code::Contradiction, span, "a search needs a limit that more load breaks", mend);
+        context.refuse::<()>(
+            Code::Contradiction,
+            span,
+            "a search needs a limit that more load breaks",
+            mend,
+        );
     }
 }
 
@@ -137,30 +146,54 @@ fn check_storage(sections: &Sections, context: &mut Context) {
     if !matches!(guest.kind, GuestKind::Container | GuestKind::Vm)
         && let Some((key, _)) = limits.iter().find(|(_, limit)| limit.is_some())
     {
-        let message = format!("`storage.{key}` limits I/O, and only containers and machines can be held to that");
-        refuse(key, message, "write `kind = \"container\"` in [guest], or remove the limit");
+        let message = format!(
+            "`storage.{key}` limits I/O, and only containers and machines can be held to that"
+        );
+        refuse(
+            key,
+            message,
+            "write `kind = \"container\"` in [guest], or remove the limit",
+        );
     }
     if storage.ceiling && guest.kind == GuestKind::Fake {
         let message = "`storage.ceiling` is \"on\", but fake guests keep no data".to_owned();
         refuse("ceiling", message, "remove it");
     }
-    let Some(volume) = &storage.volume else { return };
+    let Some(volume) = &storage.volume else {
+        return;
+    };
     let mend = "write `pool = \"directory\"` in [storage]";
     if guest.kind == GuestKind::Vm {
         // The disk of a machine is a file on the volume, or the raw volume itself: whatever its stack keeps.
         if guest.vm.pool != Pool::Directory {
-            let message = "the disks of machines cannot lie both on volumes and in the pool of [guest.vm]".to_owned();
-            refuse("pool", message, "write `pool = \"directory\"` in one of the two sections");
+            let message =
+                "the disks of machines cannot lie both on volumes and in the pool of [guest.vm]"
+                    .to_owned();
+            refuse(
+                "pool",
+                message,
+                "write `pool = \"directory\"` in one of the two sections",
+            );
         }
         if volume.raw && volume.shared {
-            let message = "machines cannot share a raw device: each has a file system of its own on it".to_owned();
-            refuse("per", message, "write `per = \"guest\"`, or `pool = \"volume\"`");
+            let message =
+                "machines cannot share a raw device: each has a file system of its own on it"
+                    .to_owned();
+            refuse(
+                "per",
+                message,
+                "write `per = \"guest\"`, or `pool = \"volume\"`",
+            );
         }
         return;
     }
     if guest.kind == GuestKind::Fake {
         let pool = if volume.raw { "raw" } else { "volume" };
-        return refuse("pool", format!("`storage.pool` is \"{pool}\", but fake guests keep no data"), mend);
+        return refuse(
+            "pool",
+            format!("`storage.pool` is \"{pool}\", but fake guests keep no data"),
+            mend,
+        );
     }
     if volume.raw {
         let stack = match sections.stack.as_ref().map(|stack| stack.kind) {
@@ -171,7 +204,8 @@ fn check_storage(sections: &Sections, context: &mut Context) {
             Some(StackKind::Postgresql) => "PostgreSQL",
             Some(StackKind::Sqlite) => "SQLite",
         };
-        let message = format!("`storage.pool` is \"raw\", but the {stack} stack keeps its data in files");
+        let message =
+            format!("`storage.pool` is \"raw\", but the {stack} stack keeps its data in files");
         refuse("pool", message, "write `pool = \"volume\"` in [storage]");
     }
 }
@@ -191,7 +225,11 @@ fn read_load(mut reader: Reader<'_, '_, '_>) -> (Option<LoadModel>, Option<Load>
     (model, load)
 }
 
-fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) -> Option<Vec<Layout>> {
+fn build_layouts(
+    sections: &Sections,
+    source: &Source,
+    context: &mut Context,
+) -> Option<Vec<Layout>> {
     if sections.layouts.is_empty() {
         let mend = "add `[[layout]]` with `name = \"one\"`, `guests = 1`, `vcpus = 1`";
         return context.refuse(
@@ -205,20 +243,37 @@ fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) ->
     for (index, layout) in sections.layouts.iter().enumerate() {
         layout.check(index, &sections.layouts[..index], kind, context);
     }
-    if sections.model.is_some_and(|model| model != LoadModel::Closed) {
-        for index in (0..sections.layouts.len()).filter(|index| sections.layouts[*index].users.is_some()) {
+    if sections
+        .model
+        .is_some_and(|model| model != LoadModel::Closed)
+    {
+        for index in
+            (0..sections.layouts.len()).filter(|index| sections.layouts[*index].users.is_some())
+        {
             let span = context.spans.nearest(&format!("layout[{index}].users"));
             let mend = "leave it out; `rate` in [load] says how many visitors arrive, for instance \"20 per vcpu\"";
-            context.refuse::<()>(Code::Contradiction, span, "a layout of an open load has no users", mend);
+            context.refuse::<()>(
+                Code::Contradiction,
+                span,
+                "a layout of an open load has no users",
+                mend,
+            );
         }
-        return sections.layouts.iter().map(|layout| layout.clone().build()).collect();
+        return sections
+            .layouts
+            .iter()
+            .map(|layout| layout.clone().build())
+            .collect();
     }
     let over = sections
         .load
         .as_ref()
         .and_then(|load| load.search.as_ref())
         .map(|search| search.over);
-    let filled_in = sections.load.as_ref().is_some_and(|load| !load.users.is_empty());
+    let filled_in = sections
+        .load
+        .as_ref()
+        .is_some_and(|load| !load.users.is_empty());
     // What is in the file but was refused has its problem already.
     let lacks = |index: &usize| !context.spans.has(&format!("layout[{index}].users"));
     if !context.spans.has("load.users")
@@ -233,9 +288,18 @@ fn build_layouts(sections: &Sections, source: &Source, context: &mut Context) ->
             format!("layout[{index}]")
         };
         let mend = "add `users = \"50 per vcpu\"` to [load], or `users` to every [[layout]]";
-        return context.refuse(Code::MissingKey, context.spans.nearest(&place), "`load.users` is missing", mend);
+        return context.refuse(
+            Code::MissingKey,
+            context.spans.nearest(&place),
+            "`load.users` is missing",
+            mend,
+        );
     }
-    sections.layouts.iter().map(|layout| layout.clone().build()).collect()
+    sections
+        .layouts
+        .iter()
+        .map(|layout| layout.clone().build())
+        .collect()
 }
 
 /// Bounds the plan before anything is expanded: as many points and guests in each of so many variants.
@@ -245,7 +309,12 @@ pub(crate) fn check_size(study: &Study, variants: usize, context: &mut Context) 
         let users = study.amounts_of(layout).len() as u64;
         let each = layout.vcpus.len() as u64 * users * variants as u64;
         points += layout.guests.len() as u64 * each;
-        guests_in_all += layout.guests.iter().map(|guests| u64::from(*guests)).sum::<u64>() * each;
+        guests_in_all += layout
+            .guests
+            .iter()
+            .map(|guests| u64::from(*guests))
+            .sum::<u64>()
+            * each;
     }
     let trials = points * u64::from(study.load.repeats);
     let shorten = if variants > 1 {
@@ -259,11 +328,18 @@ pub(crate) fn check_size(study: &Study, variants: usize, context: &mut Context) 
             "{points} points repeated {} times are {trials} trials, at most {MOST_TRIALS} are allowed",
             study.load.repeats
         );
-        context.refuse::<()>(Code::TooMany, span, message, format!("lower `repeats`, or {shorten}"));
+        context.refuse::<()>(
+            Code::TooMany,
+            span,
+            message,
+            format!("lower `repeats`, or {shorten}"),
+        );
     }
     if guests_in_all > MOST_GUESTS_IN_ALL {
         let span = context.spans.nearest("layout");
-        let message = format!("all points together have {guests_in_all} guests, at most {MOST_GUESTS_IN_ALL} are allowed");
+        let message = format!(
+            "all points together have {guests_in_all} guests, at most {MOST_GUESTS_IN_ALL} are allowed"
+        );
         let mend = format!("{shorten}, or split the study into several files");
         context.refuse::<()>(Code::TooMany, span, message, mend);
     }

@@ -11,7 +11,9 @@ use crate::{
 /// Every section and key with kind, default and meaning, made from the same list as the parser.
 #[must_use]
 pub fn reference() -> String {
-    let mut out = String::from("A study file is TOML. Units: us, ms, s, min, h; KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, TB\n");
+    let mut out = String::from(
+        "A study file is TOML. Units: us, ms, s, min, h; KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, TB\n",
+    );
     out.push_str("(powers of 1000); database sizes are nominal, in MB or GB (1GB = 1024MB).\n");
     write_general(&mut out);
     for section in &sections::ALL {
@@ -22,7 +24,11 @@ pub fn reference() -> String {
         };
         write_section(&mut out, &title, section.meaning, &(section.keys)());
         if let Some(below) = section.below {
-            let titles: Vec<String> = below.names.iter().map(|name| format!("[{}.{name}]", section.name)).collect();
+            let titles: Vec<String> = below
+                .names
+                .iter()
+                .map(|name| format!("[{}.{name}]", section.name))
+                .collect();
             write_section(&mut out, &titles.join(" "), below.meaning, &(below.keys)());
             if let Some(any) = below.any {
                 let _ = write!(out, "\n  \"{}\"\n", any.name);
@@ -49,7 +55,10 @@ fn write_general(out: &mut String) {
         factors::MOST_LEVELS,
         fixed.join(", ")
     );
-    let variables: Vec<&str> = Variable::ALL.iter().map(|variable| variable.name()).collect();
+    let variables: Vec<&str> = Variable::ALL
+        .iter()
+        .map(|variable| variable.name())
+        .collect();
     let rules = format!(
         "A rule is a formula over {} of a guest, with + - * / ( ), min, max, floor, ceil, round, percent and units: \
          `max(640MiB, 2560MiB * vcpus)`. In settings of servers memory is in bytes.",
@@ -68,7 +77,11 @@ fn write_section(out: &mut String, title: &str, meaning: &str, keys: &[KeyInfo])
     let _ = writeln!(
         out,
         "\n{}{meaning}",
-        if title.is_empty() { String::new() } else { format!("{title}\n") }
+        if title.is_empty() {
+            String::new()
+        } else {
+            format!("{title}\n")
+        }
     );
     for key in keys {
         let _ = write!(out, "\n  {}\n", written_key(key.name));
@@ -111,9 +124,16 @@ mod tests {
     #[test]
     fn every_key_has_a_meaning_and_a_kind() {
         for section in &sections::ALL {
-            let below = section.below.map(|below| (below.keys)()).unwrap_or_default();
+            let below = section
+                .below
+                .map(|below| (below.keys)())
+                .unwrap_or_default();
             for key in (section.keys)().iter().chain(&below) {
-                assert!(!key.meaning.is_empty() && !key.describe.is_empty(), "{}", key.name);
+                assert!(
+                    !key.meaning.is_empty() && !key.describe.is_empty(),
+                    "{}",
+                    key.name
+                );
                 assert!(key.meaning.ends_with('.'), "{}: {}", key.name, key.meaning);
             }
         }

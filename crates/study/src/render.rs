@@ -9,7 +9,8 @@ use std::{
 };
 
 use crate::{
-    DatabaseUse, Design, GuestKind, IoUse, LampUse, Order, Plan, Point, Search, SettingValue, Study, Trial, VolumeCache, WorkloadKind,
+    DatabaseUse, Design, GuestKind, IoUse, LampUse, Order, Plan, Point, Search, SettingValue,
+    Study, Trial, VolumeCache, WorkloadKind,
     grammar::kinds::{Named as _, cpu_list, plain_time},
     plan::thousandth,
     source::printable,
@@ -108,7 +109,12 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
 
 /// Volumes and limits on I/O, but for what is a factor; nothing where there is neither.
 fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
-    let given = |key: &str| !plan.factors.iter().any(|factor| factor.key == format!("storage.{key}"));
+    let given = |key: &str| {
+        !plan
+            .factors
+            .iter()
+            .any(|factor| factor.key == format!("storage.{key}"))
+    };
     let mut parts = Vec::new();
     if let Some(volume) = study.storage.volume.as_ref().filter(|_| given("pool")) {
         let for_whom = if volume.shared {
@@ -116,8 +122,15 @@ fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
         } else {
             "a volume for each guest"
         };
-        let barriers = volume.barriers.map(|on| format!("barriers {}", if on { "on" } else { "off" }));
-        let sizes: BTreeSet<u64> = plan.points.iter().map(|point| point.volume_mib).filter(|size| *size > 0).collect();
+        let barriers = volume
+            .barriers
+            .map(|on| format!("barriers {}", if on { "on" } else { "off" }));
+        let sizes: BTreeSet<u64> = plan
+            .points
+            .iter()
+            .map(|point| point.volume_mib)
+            .filter(|size| *size > 0)
+            .collect();
         let size = match (sizes.first(), sizes.last()) {
             (Some(least), Some(most)) if least != most => format!("{least} to {most} MiB each"),
             (Some(one), _) => format!("{one} MiB each"),
@@ -129,18 +142,37 @@ fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
             ("filesystem", Some(volume.filesystem.name().to_owned())),
             ("atime", Some(volume.atime.name().to_owned())),
             ("barriers", barriers),
-            ("journal", volume.journal.map(|journal| format!("journal {}", journal.name()))),
+            (
+                "journal",
+                volume
+                    .journal
+                    .map(|journal| format!("journal {}", journal.name())),
+            ),
             ("discard", volume.discard.then(|| "discard".to_owned())),
-            ("commit", volume.commit.map(|commit| format!("commit {}", plain_time(commit)))),
+            (
+                "commit",
+                volume
+                    .commit
+                    .map(|commit| format!("commit {}", plain_time(commit))),
+            ),
             (
                 "cache",
                 Some(format!(
                     "host cache {}",
-                    if volume.cache == VolumeCache::None { "off" } else { "on" }
+                    if volume.cache == VolumeCache::None {
+                        "off"
+                    } else {
+                        "on"
+                    }
                 )),
             ),
         ];
-        parts.extend(optional.into_iter().filter(|(key, _)| given(key)).filter_map(|(_, text)| text));
+        parts.extend(
+            optional
+                .into_iter()
+                .filter(|(key, _)| given(key))
+                .filter_map(|(_, text)| text),
+        );
     }
     let IoUse {
         read_iops,
@@ -149,15 +181,29 @@ fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
         write_bps,
     } = study.storage.limits;
     let limits = [
-        ("read_iops", read_iops.map(|limit| format!("at most {limit} reads/s each"))),
-        ("write_iops", write_iops.map(|limit| format!("at most {limit} writes/s each"))),
-        ("read_bps", read_bps.map(|limit| format!("at most {} MiB/s read each", limit >> 20))),
+        (
+            "read_iops",
+            read_iops.map(|limit| format!("at most {limit} reads/s each")),
+        ),
+        (
+            "write_iops",
+            write_iops.map(|limit| format!("at most {limit} writes/s each")),
+        ),
+        (
+            "read_bps",
+            read_bps.map(|limit| format!("at most {} MiB/s read each", limit >> 20)),
+        ),
         (
             "write_bps",
             write_bps.map(|limit| format!("at most {} MiB/s written each", limit >> 20)),
         ),
     ];
-    parts.extend(limits.into_iter().filter(|(key, _)| given(key)).filter_map(|(_, text)| text));
+    parts.extend(
+        limits
+            .into_iter()
+            .filter(|(key, _)| given(key))
+            .filter_map(|(_, text)| text),
+    );
     if study.storage.ceiling {
         parts.push("its ceiling measured before the first trial".to_owned());
     }
@@ -169,7 +215,10 @@ fn lamp_of(lamp: &LampUse, plan: &Plan) -> String {
     let words = [
         ("stack.server", format!("Apache {}", lamp.server.name())),
         ("stack.tuning", format!("tuning {}", lamp.tuning.name())),
-        ("stack.buffer_pool", format!("buffer pool {}", lamp.buffer_pool.name())),
+        (
+            "stack.buffer_pool",
+            format!("buffer pool {}", lamp.buffer_pool.name()),
+        ),
     ];
     without_factors(&words, &lamp.settings, plan)
 }
@@ -178,15 +227,26 @@ fn lamp_of(lamp: &LampUse, plan: &Plan) -> String {
 fn database_of(database: &DatabaseUse, plan: &Plan) -> String {
     let words = [
         ("stack.tuning", format!("tuning {}", database.tuning.name())),
-        ("stack.buffer_pool", format!("buffer pool {}", database.buffer_pool.name())),
+        (
+            "stack.buffer_pool",
+            format!("buffer pool {}", database.buffer_pool.name()),
+        ),
     ];
     without_factors(&words, &database.settings, plan)
 }
 
 /// Keys and their words, then single settings, but for what is a factor.
-fn without_factors(words: &[(&str, String)], settings: &BTreeMap<String, SettingValue>, plan: &Plan) -> String {
+fn without_factors(
+    words: &[(&str, String)],
+    settings: &BTreeMap<String, SettingValue>,
+    plan: &Plan,
+) -> String {
     let factor = |key: &str| plan.factors.iter().any(|factor| factor.key == key);
-    let mut parts: Vec<String> = words.iter().filter(|(key, _)| !factor(key)).map(|(_, text)| text.clone()).collect();
+    let mut parts: Vec<String> = words
+        .iter()
+        .filter(|(key, _)| !factor(key))
+        .map(|(_, text)| text.clone())
+        .collect();
     for (name, value) in settings.iter().filter(|(name, _)| !factor(name)) {
         parts.push(format!("{name} = {}", printable(&value.to_string(), 60)));
     }
@@ -200,12 +260,14 @@ const ROWS_SHOWN: usize = 64;
 
 /// Factors with their levels, the variants, and what the design cannot tell apart.
 fn write_factors(out: &mut String, plan: &Plan) {
-    let combinations = plan
-        .factors
-        .iter()
-        .fold(1_u64, |product, factor| product.saturating_mul(factor.levels.len() as u64));
+    let combinations = plan.factors.iter().fold(1_u64, |product, factor| {
+        product.saturating_mul(factor.levels.len() as u64)
+    });
     let _ = match plan.design {
-        Design::Full => writeln!(out, "Factors, all {combinations} combinations of their levels"),
+        Design::Full => writeln!(
+            out,
+            "Factors, all {combinations} combinations of their levels"
+        ),
         Design::Screening => writeln!(
             out,
             "Factors, screening design: {} of {combinations} combinations of their levels",
@@ -215,14 +277,24 @@ fn write_factors(out: &mut String, plan: &Plan) {
     let rows: Vec<Vec<String>> = plan
         .factors
         .iter()
-        .map(|factor| vec![format!("  {}", printable(&factor.key, 100)), factor.levels.join(" | ")])
+        .map(|factor| {
+            vec![
+                format!("  {}", printable(&factor.key, 100)),
+                factor.levels.join(" | "),
+            ]
+        })
         .collect();
     write_table(out, &rows);
-    let head = std::iter::once("variant").chain(plan.factors.iter().map(|factor| factor.short_key()));
+    let head =
+        std::iter::once("variant").chain(plan.factors.iter().map(|factor| factor.short_key()));
     let mut rows: Vec<Vec<String>> = vec![head.map(|name| printable(name, 100)).collect()];
     for variant in plan.variants.iter().take(VARIANTS_SHOWN) {
         let levels = variant.levels.iter().map(|level| level.value.clone());
-        rows.push(std::iter::once(variant.id.to_string()).chain(levels).collect());
+        rows.push(
+            std::iter::once(variant.id.to_string())
+                .chain(levels)
+                .collect(),
+        );
     }
     out.push('\n');
     write_table(out, &rows);
@@ -258,7 +330,8 @@ fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind) {
         WorkloadKind::Orderentry => "terminals",
     };
     let head = [
-        "point", "layouts", "guests", "vCPU", load, "memory", "database", "pins", "capacity", "baseline",
+        "point", "layouts", "guests", "vCPU", load, "memory", "database", "pins", "capacity",
+        "baseline",
     ];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
     let mut groups = points.chunk_by(|a, b| a.variant < b.variant && cells(a) == cells(b));
@@ -321,7 +394,9 @@ fn load_of(point: &Point) -> String {
     }
     let total = point.total_users();
     match (point.users.last(), point.users.first()) {
-        (Some(few), Some(many)) if point.guests > 1 && few == many => format!("{total} ({few} each)"),
+        (Some(few), Some(many)) if point.guests > 1 && few == many => {
+            format!("{total} ({few} each)")
+        }
         (Some(few), Some(many)) if point.guests > 1 => format!("{total} ({few}-{many} each)"),
         _ => total.to_string(),
     }
@@ -364,7 +439,11 @@ fn write_table(out: &mut String, rows: &[Vec<String>]) {
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
         let _ = writeln!(out, "{}", cells.join("  ").trim_end());
     }
 }
@@ -378,8 +457,17 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
         Order::Random => "random order, new in every repeat",
         Order::Interleaved => "the order of the file in every repeat",
     };
-    let count = |n: usize, noun: &str| if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") };
-    let (trials, points) = (count(plan.trials.len(), "trial"), count(plan.points.len(), "point"));
+    let count = |n: usize, noun: &str| {
+        if n == 1 {
+            format!("1 {noun}")
+        } else {
+            format!("{n} {noun}s")
+        }
+    };
+    let (trials, points) = (
+        count(plan.trials.len(), "trial"),
+        count(plan.points.len(), "point"),
+    );
     let _ = writeln!(
         out,
         "{trials}: {points} x {}, {order}",
@@ -389,7 +477,11 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
         out.push_str("  the variants of a combination run back to back, as a block in [ ], with the same seed\n");
     }
     for repeat in 1..=study.load.repeats.min(ROUNDS_SHOWN) {
-        let round: Vec<&Trial> = plan.trials.iter().filter(|trial| trial.repeat == repeat).collect();
+        let round: Vec<&Trial> = plan
+            .trials
+            .iter()
+            .filter(|trial| trial.repeat == repeat)
+            .collect();
         let (mut blocks, mut shown) = (Vec::new(), 0);
         for block in round.chunk_by(|a, b| a.block == b.block) {
             if shown > 0 && shown + block.len() > TRIALS_SHOWN {
@@ -398,7 +490,11 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
             shown += block.len();
             let points: Vec<String> = block.iter().map(|trial| trial.point.to_string()).collect();
             let points = points.join(" ");
-            blocks.push(if plan.variants.len() > 1 { format!("[{points}]") } else { points });
+            blocks.push(if plan.variants.len() > 1 {
+                format!("[{points}]")
+            } else {
+                points
+            });
         }
         if round.len() > shown {
             blocks.push(format!("and {} more", round.len() - shown));
@@ -414,13 +510,19 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
         );
     }
     if study.load.repeats > ROUNDS_SHOWN {
-        let _ = writeln!(out, "  and {} more repeats", study.load.repeats - ROUNDS_SHOWN);
+        let _ = writeln!(
+            out,
+            "  and {} more repeats",
+            study.load.repeats - ROUNDS_SHOWN
+        );
     }
 }
 
 /// What is searched, in which range, with how many trials.
 fn write_searches(out: &mut String, plan: &Plan, study: &Study) {
-    let Some(search) = &study.load.search else { return };
+    let Some(search) = &study.load.search else {
+        return;
+    };
     let _ = writeln!(
         out,
         "{} for the largest load within the limits, after all points: up to {} trials each, {} of them to confirm, resolution {} %",

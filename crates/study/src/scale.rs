@@ -44,9 +44,17 @@ pub(crate) fn take<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Sca
             .unwrap_or_default();
     };
     if scales.len() > MOST {
-        let message = format!("there are {} scales, at most {MOST} are allowed", scales.len());
+        let message = format!(
+            "there are {} scales, at most {MOST} are allowed",
+            scales.len()
+        );
         return context
-            .refuse(Code::TooMany, span, message, "split the study into several files")
+            .refuse(
+                Code::TooMany,
+                span,
+                message,
+                "split the study into several files",
+            )
             .unwrap_or_default();
     }
     let mut found = Vec::new();
@@ -56,14 +64,22 @@ pub(crate) fn take<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Sca
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
             let message = format!("{} is not a name of a scale", quoted(&name));
-            context.refuse::<()>(Code::Malformed, name_span, message, "use letters, digits, `-` and `_`");
+            context.refuse::<()>(
+                Code::Malformed,
+                name_span,
+                message,
+                "use letters, digits, `-` and `_`",
+            );
         } else if let DeValue::Table(overlay) = scale.into_inner() {
             found.push(Scale {
                 name: name.into_owned(),
                 overlay,
             });
         } else {
-            let message = format!("`scale.{}` is not a section", printable(&name, LONGEST_NAME));
+            let message = format!(
+                "`scale.{}` is not a section",
+                printable(&name, LONGEST_NAME)
+            );
             context.refuse::<()>(Code::WrongType, span, message, mend);
         }
     }
@@ -80,7 +96,10 @@ pub(crate) fn apply<'i>(root: &DeTable<'i>, scale: &Scale<'i>) -> DeTable<'i> {
 /// Tables are merged, everything else is replaced. The parser bounds the depth.
 fn lay_over<'i>(below: &mut DeTable<'i>, above: &DeTable<'i>) {
     for (key, value) in above {
-        match (below.get_mut(key.get_ref().as_ref()).map(Spanned::get_mut), value.get_ref()) {
+        match (
+            below.get_mut(key.get_ref().as_ref()).map(Spanned::get_mut),
+            value.get_ref(),
+        ) {
             (Some(DeValue::Table(below)), DeValue::Table(above)) => lay_over(below, above),
             _ => {
                 // The key of the overlay must come along: its place is where an unknown key is reported.
@@ -92,7 +111,12 @@ fn lay_over<'i>(below: &mut DeTable<'i>, above: &DeTable<'i>) {
 }
 
 /// Refuses a name that the file does not have, and lists those that it has.
-pub(crate) fn refuse_unknown(asked: &str, scales: &[Scale<'_>], place: Range<usize>, context: &mut Context) {
+pub(crate) fn refuse_unknown(
+    asked: &str,
+    scales: &[Scale<'_>],
+    place: Range<usize>,
+    context: &mut Context,
+) {
     let known: Vec<&str> = scales.iter().map(|scale| scale.name.as_str()).collect();
     let mend = match (nearest(asked, &known), known.is_empty()) {
         (_, true) => "the file has no scales: leave `--scale` out".to_owned(),

@@ -42,7 +42,10 @@ pub fn json_schema() -> Json {
 
 fn section_schema(section: &SectionInfo) -> Json {
     let mut schema = table_schema(section.name, (section.keys)(), section.meaning);
-    if let (Some(below), Some(properties)) = (section.below, schema.get_mut("properties").and_then(Json::as_object_mut)) {
+    if let (Some(below), Some(properties)) = (
+        section.below,
+        schema.get_mut("properties").and_then(Json::as_object_mut),
+    ) {
         for name in below.names {
             // Where the whole section below is fixed, so are its keys.
             let path = format!("{}.{name}", section.name);
@@ -68,7 +71,10 @@ fn section_schema(section: &SectionInfo) -> Json {
 /// Scales hold the sections of the study, of which nothing is required; layouts are replaced as a whole and must be complete.
 fn scale_schema(properties: &Map<String, Json>) -> Json {
     let mut overlay = properties.clone();
-    for (_, schema) in overlay.iter_mut().filter(|(name, _)| *name != sections::LAYOUT) {
+    for (_, schema) in overlay
+        .iter_mut()
+        .filter(|(name, _)| *name != sections::LAYOUT)
+    {
         if let Some(schema) = schema.as_object_mut() {
             schema.remove("required");
         }
@@ -115,7 +121,10 @@ fn properties_of(section: &str, keys: &[KeyInfo]) -> Map<String, Json> {
     let property = |key: &KeyInfo| {
         let mut schema = with_levels(section, key);
         if let Some(schema) = schema.as_object_mut() {
-            schema.insert("description".to_owned(), json!(format!("{} ({})", key.meaning, key.describe)));
+            schema.insert(
+                "description".to_owned(),
+                json!(format!("{} ({})", key.meaning, key.describe)),
+            );
             if let Need::Default(text) = key.need {
                 schema.insert("default".to_owned(), default_json(text));
             }
@@ -130,8 +139,14 @@ fn default_json(text: &str) -> Json {
     let value = DeValue::parse(text).expect("the defaults of the grammar are TOML");
     match value.get_ref() {
         DeValue::String(text) => json!(text.as_ref()),
-        DeValue::Integer(number) => number.as_str().parse::<i64>().map_or(Json::Null, Json::from),
-        DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Json::Null, Json::from),
+        DeValue::Integer(number) => number
+            .as_str()
+            .parse::<i64>()
+            .map_or(Json::Null, Json::from),
+        DeValue::Float(number) => number
+            .as_str()
+            .parse::<f64>()
+            .map_or(Json::Null, Json::from),
         _ => Json::Null,
     }
 }

@@ -24,7 +24,12 @@ pub(crate) struct Excerpt {
 
 impl Source {
     pub(crate) fn new(name: &str, text: &str) -> Self {
-        let starts = std::iter::once(0).chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1));
+        let starts = std::iter::once(0).chain(
+            text.bytes()
+                .enumerate()
+                .filter(|(_, byte)| *byte == b'\n')
+                .map(|(at, _)| at + 1),
+        );
         let mut line_starts: Vec<usize> = starts.collect();
         // A final newline ends the last line, it does not begin another.
         if line_starts.len() > 1 && line_starts.last() == Some(&text.len()) {
@@ -53,13 +58,18 @@ impl Source {
 
     /// The 1-based line of a byte offset; offsets past the end belong to the last line.
     pub(crate) fn line(&self, offset: usize) -> usize {
-        self.line_starts.partition_point(|start| *start <= offset).max(1)
+        self.line_starts
+            .partition_point(|start| *start <= offset)
+            .max(1)
     }
 
     /// The 1-based column, in characters, of a byte offset.
     pub(crate) fn column(&self, offset: usize) -> usize {
         let start = self.line_starts[self.line(offset) - 1];
-        self.text[start..self.floor(offset.max(start))].chars().count() + 1
+        self.text[start..self.floor(offset.max(start))]
+            .chars()
+            .count()
+            + 1
     }
 
     /// An empty span after the last character that is not blank: where something missing would be added.
@@ -72,8 +82,14 @@ impl Source {
     pub(crate) fn excerpt(&self, span: &Range<usize>) -> Excerpt {
         let line = self.line(span.start);
         let line_start = self.line_starts[line - 1];
-        let line_end = self.line_starts.get(line).map_or(self.text.len(), |next| *next);
-        let line_end = line_start + self.text[line_start..line_end].trim_end_matches(['\n', '\r']).len();
+        let line_end = self
+            .line_starts
+            .get(line)
+            .map_or(self.text.len(), |next| *next);
+        let line_end = line_start
+            + self.text[line_start..line_end]
+                .trim_end_matches(['\n', '\r'])
+                .len();
         let from = self.floor(span.start.clamp(line_start, line_end));
         let to = self
             .floor(span.end.clamp(from, line_end))
@@ -137,7 +153,11 @@ mod tests {
         let source = Source::new("s", "ab\nüc\n\nd\n");
         assert_eq!(source.lines(), 4);
         assert_eq!((source.line(0), source.column(0)), (1, 1));
-        assert_eq!((source.line(5), source.column(5)), (2, 2), "columns count characters");
+        assert_eq!(
+            (source.line(5), source.column(5)),
+            (2, 2),
+            "columns count characters"
+        );
         assert_eq!(source.line(7), 3);
         assert_eq!(source.line(1000), 4, "never past the last line");
         assert_eq!(source.end(), 9..9);
@@ -146,7 +166,10 @@ mod tests {
     #[test]
     fn an_empty_file_has_one_line() {
         let source = Source::new("s", "");
-        assert_eq!((source.lines(), source.line(0), source.column(0)), (1, 1, 1));
+        assert_eq!(
+            (source.lines(), source.line(0), source.column(0)),
+            (1, 1, 1)
+        );
         assert_eq!(
             source.excerpt(&(0..0)),
             Excerpt {

@@ -166,7 +166,8 @@ impl SettingValue {
 
 /// Whether whoever wrote this must have meant a formula: only its characters, a product or a function, and a digit.
 fn looks_like_a_formula(text: &str) -> bool {
-    text.chars().all(|c| c.is_ascii_alphanumeric() || "_.%*/+-(), ".contains(c))
+    text.chars()
+        .all(|c| c.is_ascii_alphanumeric() || "_.%*/+-(), ".contains(c))
         && text.contains(['*', '('])
         && text.contains(|c: char| c.is_ascii_digit())
 }
@@ -196,7 +197,14 @@ mod tests {
 
     #[test]
     fn words_and_formulas_are_told_apart() {
-        for text in ["8MiB", "64", "-1", "80% * memory", "max(256, 64 * vcpus)", "vcpus"] {
+        for text in [
+            "8MiB",
+            "64",
+            "-1",
+            "80% * memory",
+            "max(256, 64 * vcpus)",
+            "vcpus",
+        ] {
             assert_eq!(kind(text), "expression", "{text}");
         }
         for text in [

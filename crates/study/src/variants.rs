@@ -31,7 +31,11 @@ pub(crate) struct Expansion {
 
 /// Reads a study with its factors. Each level is read once in the company of first levels, so that problems are found in little time;
 /// only a study without problems is read under every combination.
-pub(crate) fn expand(mut root: DeTable<'_>, source: &Source, context: &mut Context) -> Option<Expansion> {
+pub(crate) fn expand(
+    mut root: DeTable<'_>,
+    source: &Source,
+    context: &mut Context,
+) -> Option<Expansion> {
     let before = context.findings.len();
     let found = factors::find(&mut root, context);
     let base = read(&root, source, context);
@@ -49,7 +53,11 @@ pub(crate) fn expand(mut root: DeTable<'_>, source: &Source, context: &mut Conte
     let (mut variants, mut places) = (Vec::new(), Vec::new());
     for (id, row) in (1..).zip(&rows) {
         let (study, _, spans) = read(&factors::choose(&root, &found, row), source, context)?;
-        let levels = found.iter().zip(row).map(|(factor, level)| factor.level(*level)).collect();
+        let levels = found
+            .iter()
+            .zip(row)
+            .map(|(factor, level)| factor.level(*level))
+            .collect();
         variants.push(Variant { id, levels, study });
         places.push(spans);
     }
@@ -108,17 +116,28 @@ fn read_levels(
         }
         let mut row = vec![0; found.len()];
         row[index] = level;
-        let study = read(&factors::choose(root, found, &row), source, context).map(|(study, ..)| study);
+        let study =
+            read(&factors::choose(root, found, &row), source, context).map(|(study, ..)| study);
         if study.is_some() && studies.contains(&study) {
             let message = format!("`{}` has the same value twice", printable(&factor.key, 100));
-            context.refuse::<()>(Code::DuplicateValue, factor.level_span(level), message, "remove one of them");
+            context.refuse::<()>(
+                Code::DuplicateValue,
+                factor.level_span(level),
+                message,
+                "remove one of them",
+            );
         }
         studies.push(study);
     }
 }
 
 /// The combinations of levels, if the design can have them.
-fn rows(design: Design, found: &[Found<'_>], spans: &Spans, context: &mut Context) -> Option<Vec<Vec<usize>>> {
+fn rows(
+    design: Design,
+    found: &[Found<'_>],
+    spans: &Spans,
+    context: &mut Context,
+) -> Option<Vec<Vec<usize>>> {
     let levels: Vec<usize> = found.iter().map(Found::len).collect();
     if design == Design::Screening {
         if found.is_empty() {
@@ -143,7 +162,10 @@ fn rows(design: Design, found: &[Found<'_>], spans: &Spans, context: &mut Contex
     if count > MOST {
         let span = found.last().map_or(0..0, |factor| factor.span.clone());
         let written: Vec<String> = levels.iter().map(usize::to_string).collect();
-        let message = format!("all combinations of {} levels are more than {MOST} variants", written.join(" x "));
+        let message = format!(
+            "all combinations of {} levels are more than {MOST} variants",
+            written.join(" x ")
+        );
         let mend = "write `design = \"screening\"` with two levels of each factor, or use fewer";
         return context.refuse(Code::TooMany, span, message, mend);
     }

@@ -297,7 +297,11 @@ impl VmShape {
     /// How guests come up, said or not.
     #[must_use]
     pub fn boots(&self) -> Boot {
-        let otherwise = if self.image.is_some() { Boot::Firmware } else { Boot::Direct };
+        let otherwise = if self.image.is_some() {
+            Boot::Firmware
+        } else {
+            Boot::Direct
+        };
         self.boot.unwrap_or(otherwise)
     }
 }

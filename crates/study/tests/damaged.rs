@@ -69,7 +69,10 @@ fn junk() -> impl Strategy<Value = Vec<u8>> {
         "\"50 * vcpus\"",
         "\"max(\"",
     ];
-    let pieces: Vec<Vec<u8>> = pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
+    let pieces: Vec<Vec<u8>> = pieces
+        .iter()
+        .map(|piece| piece.as_bytes().to_vec())
+        .collect();
     prop_oneof![4 => select(pieces), 1 => vec(any::<u8>(), 1..4)]
 }
 
@@ -103,7 +106,10 @@ fn place(at: f64, len: usize) -> usize {
 }
 
 fn apply(text: &mut Vec<u8>, damage: &Damage) {
-    let mut lines: Vec<Vec<u8>> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let mut lines: Vec<Vec<u8>> = text
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
     let line = |at: f64| place(at, lines.len());
     match damage {
         Damage::Insert(at, junk) => {
@@ -151,7 +157,8 @@ fn assert_told(bytes: &[u8]) {
     match Document::parse_bytes("s.toml", bytes) {
         Ok(document) => {
             for variant in document.variants() {
-                let again = Study::parse("again.toml", &variant.study.to_toml()).unwrap_or_else(|problems| panic!("{problems}"));
+                let again = Study::parse("again.toml", &variant.study.to_toml())
+                    .unwrap_or_else(|problems| panic!("{problems}"));
                 assert_eq!(again, variant.study);
             }
             let (plan, problems) = Plan::anyway(&document, &host());

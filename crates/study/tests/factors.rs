@@ -50,7 +50,12 @@ fn a_list_is_a_factor_and_its_levels_are_compared_in_blocks() {
     let factors: Vec<(&str, Vec<&str>)> = plan
         .factors
         .iter()
-        .map(|factor| (factor.key.as_str(), factor.levels.iter().map(String::as_str).collect()))
+        .map(|factor| {
+            (
+                factor.key.as_str(),
+                factor.levels.iter().map(String::as_str).collect(),
+            )
+        })
         .collect();
     assert_eq!(
         factors,
@@ -59,15 +64,36 @@ fn a_list_is_a_factor_and_its_levels_are_compared_in_blocks() {
             ("mariadb.x", vec!["8MiB", "64"])
         ]
     );
-    assert_eq!((plan.variants.len(), plan.points.len(), plan.trials.len()), (6, 18, 54));
-    assert_eq!(plan.points[1].label(), "1 x 0.5 vCPU, 25 users, tuning=stock, x=64");
-    let settings = |id: usize| &plan.study_of(&plan.points[id - 1]).stack.lamp.as_ref().expect("lamp").settings["mariadb.x"];
+    assert_eq!(
+        (plan.variants.len(), plan.points.len(), plan.trials.len()),
+        (6, 18, 54)
+    );
+    assert_eq!(
+        plan.points[1].label(),
+        "1 x 0.5 vCPU, 25 users, tuning=stock, x=64"
+    );
+    let settings = |id: usize| {
+        &plan
+            .study_of(&plan.points[id - 1])
+            .stack
+            .lamp
+            .as_ref()
+            .expect("lamp")
+            .settings["mariadb.x"]
+    };
     assert_eq!(
         (settings(1).to_string(), settings(2).to_string()),
         ("8MiB".to_owned(), "64".to_owned())
     );
-    let firsts: Vec<u32> = plan.trials.chunks(6).map(|block| block[0].point % 6).collect();
-    assert!(firsts.iter().any(|first| *first != firsts[0]), "the order within blocks is drawn");
+    let firsts: Vec<u32> = plan
+        .trials
+        .chunks(6)
+        .map(|block| block[0].point % 6)
+        .collect();
+    assert!(
+        firsts.iter().any(|first| *first != firsts[0]),
+        "the order within blocks is drawn"
+    );
 }
 
 #[test]
@@ -78,7 +104,9 @@ fn every_variant_is_a_study_of_its_own() {
     ));
     for variant in document.variants() {
         assert_eq!(
-            Study::parse("again.toml", &variant.study.to_toml()).ok().as_ref(),
+            Study::parse("again.toml", &variant.study.to_toml())
+                .ok()
+                .as_ref(),
             Some(&variant.study)
         );
     }
@@ -87,15 +115,24 @@ fn every_variant_is_a_study_of_its_own() {
 
 #[test]
 fn one_value_in_a_list_is_no_factor() {
-    let (list, plain) = (plan(&text("", "tuning = [\"modern\"]")), plan(&text("", "tuning = \"modern\"")));
+    let (list, plain) = (
+        plan(&text("", "tuning = [\"modern\"]")),
+        plan(&text("", "tuning = \"modern\"")),
+    );
     assert_eq!(list, plain);
 }
 
 #[test]
 fn lists_by_nature_stay_lists() {
-    let text = text("", "").replace("users = \"max(10, 50 * vcpus)\"", "users = [10, \"30 per vcpu\"]");
+    let text = text("", "").replace(
+        "users = \"max(10, 50 * vcpus)\"",
+        "users = [10, \"30 per vcpu\"]",
+    );
     let plan = plan(&text);
-    assert_eq!((plan.factors.len(), plan.variants.len(), plan.points.len()), (0, 1, 6));
+    assert_eq!(
+        (plan.factors.len(), plan.variants.len(), plan.points.len()),
+        (0, 1, 6)
+    );
 }
 
 #[test]
@@ -104,23 +141,40 @@ fn bad_levels_are_refused_where_they_stand_and_once() {
         places(&text("", "tuning = [\"stock\", \"pureflx\"]")),
         [(Code::UnknownChoice, "\"pureflx\"".to_owned())]
     );
-    assert_eq!(places(&text("", "tuning = []")), [(Code::EmptyList, "[]".to_owned())]);
+    assert_eq!(
+        places(&text("", "tuning = []")),
+        [(Code::EmptyList, "[]".to_owned())]
+    );
     assert_eq!(
         places(&text("", "tuning = [[\"stock\"], \"modern\"]")),
         [(Code::WrongType, "[\"stock\"]".to_owned())]
     );
-    let memory = text("", "").replace("kind = \"container\"", "kind = \"container\"\nmemory = [\"1GiB\", \"1024MiB\"]");
-    assert_eq!(places(&memory), [(Code::DuplicateValue, "\"1024MiB\"".to_owned())]);
+    let memory = text("", "").replace(
+        "kind = \"container\"",
+        "kind = \"container\"\nmemory = [\"1GiB\", \"1024MiB\"]",
+    );
+    assert_eq!(
+        places(&memory),
+        [(Code::DuplicateValue, "\"1024MiB\"".to_owned())]
+    );
     // The key that is missing is told once, not for every level.
-    let untitled = text("", "tuning = [\"stock\", \"pureflex\", \"modern\"]").replace("title", "titel");
-    let codes: Vec<Code> = places(&untitled).into_iter().map(|(code, _)| code).collect();
+    let untitled =
+        text("", "tuning = [\"stock\", \"pureflex\", \"modern\"]").replace("title", "titel");
+    let codes: Vec<Code> = places(&untitled)
+        .into_iter()
+        .map(|(code, _)| code)
+        .collect();
     assert_eq!(codes, [Code::UnknownKey, Code::MissingKey]);
 }
 
 #[test]
 fn contradictions_of_single_levels_are_found() {
-    let mixed = text("", "tuning = \"modern\"").replace("kind = \"lamp\"", "kind = [\"embedded\", \"lamp\"]");
-    assert_eq!(places(&mixed), [(Code::Contradiction, "\"modern\"".to_owned())]);
+    let mixed = text("", "tuning = \"modern\"")
+        .replace("kind = \"lamp\"", "kind = [\"embedded\", \"lamp\"]");
+    assert_eq!(
+        places(&mixed),
+        [(Code::Contradiction, "\"modern\"".to_owned())]
+    );
 }
 
 #[test]
@@ -145,7 +199,10 @@ fn some_keys_have_one_value() {
 fn too_many_variants_are_refused() {
     let levels: Vec<String> = (1..=16).map(|n| n.to_string()).collect();
     let list = format!("[{}]", levels.join(", "));
-    let fits = text("", &format!("[stack.settings]\n\"php.a\" = {list}\n\"php.b\" = {list}"));
+    let fits = text(
+        "",
+        &format!("[stack.settings]\n\"php.a\" = {list}\n\"php.b\" = {list}"),
+    );
     assert_eq!(parse(&fits).variants().len(), 256);
     let many = text(
         "",
@@ -164,9 +221,16 @@ fn too_many_variants_are_refused() {
 #[test]
 fn a_flood_of_problems_times_levels_stays_small() {
     let keys: String = (0..9000).map(|n| format!("k{n} = 1\n")).collect();
-    let settings: String = (0..20).map(|n| format!("\"php.s{n}\" = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n")).collect();
-    let scales: String = (0..16).map(|n| format!("[scale.s{n}]\nseed = {n}\n")).collect();
-    let problems = refused(&text(&keys, &format!("[stack.settings]\n{settings}{scales}")));
+    let settings: String = (0..20)
+        .map(|n| format!("\"php.s{n}\" = [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"))
+        .collect();
+    let scales: String = (0..16)
+        .map(|n| format!("[scale.s{n}]\nseed = {n}\n"))
+        .collect();
+    let problems = refused(&text(
+        &keys,
+        &format!("[stack.settings]\n{settings}{scales}"),
+    ));
     assert_eq!(problems.list().len(), 100);
 }
 
@@ -195,10 +259,16 @@ fn screening_tries_a_part_and_says_what_it_mixes() {
 
 #[test]
 fn screening_wants_factors_of_two_levels() {
-    let three = text("design = \"screening\"", "tuning = [\"stock\", \"pureflex\", \"modern\"]");
+    let three = text(
+        "design = \"screening\"",
+        "tuning = [\"stock\", \"pureflex\", \"modern\"]",
+    );
     assert_eq!(
         places(&three),
-        [(Code::Contradiction, "[\"stock\", \"pureflex\", \"modern\"]".to_owned())]
+        [(
+            Code::Contradiction,
+            "[\"stock\", \"pureflex\", \"modern\"]".to_owned()
+        )]
     );
     assert_eq!(
         places(&text("design = \"screening\"", "")),
@@ -212,13 +282,22 @@ const SCALES: &str = "[scale.large.load]\nusers = 7\nsteady = \"5min\"\n[[scale.
 #[test]
 fn a_scale_replaces_keys_lists_and_layouts() {
     let text = text("", SCALES);
-    let scaled = |scale| Document::parse_scaled("s.toml", &text, scale).unwrap_or_else(|problems| panic!("{problems}"));
+    let scaled = |scale| {
+        Document::parse_scaled("s.toml", &text, scale)
+            .unwrap_or_else(|problems| panic!("{problems}"))
+    };
     let (plain, large) = (scaled(None), scaled(Some("large")));
     assert_eq!((plain.scale(), large.scale()), (None, Some("large")));
     assert_eq!(plain.study().layouts.len(), 2);
     let study = large.study();
-    assert_eq!((study.layouts.len(), study.layouts[0].guests.as_slice()), (1, [8].as_slice()));
-    assert_eq!((study.load.steady.as_secs(), study.load.ramp_up), (300, plain.study().load.ramp_up));
+    assert_eq!(
+        (study.layouts.len(), study.layouts[0].guests.as_slice()),
+        (1, [8].as_slice())
+    );
+    assert_eq!(
+        (study.load.steady.as_secs(), study.load.ramp_up),
+        (300, plain.study().load.ramp_up)
+    );
     assert_eq!(study.stack, plain.study().stack);
 }
 
@@ -239,19 +318,34 @@ fn a_scale_may_have_factors() {
         "tuning = [\"stock\", \"modern\"]\n[scale.one.stack]\ntuning = \"modern\"\n[scale.two.stack]\nserver = [\"prefork\", \"event\"]\n",
     );
     let variants = |scale| {
-        let document = Document::parse_scaled("s.toml", &text, scale).unwrap_or_else(|problems| panic!("{problems}"));
+        let document = Document::parse_scaled("s.toml", &text, scale)
+            .unwrap_or_else(|problems| panic!("{problems}"));
         document.variants().len()
     };
-    assert_eq!((variants(None), variants(Some("one")), variants(Some("two"))), (2, 1, 4));
+    assert_eq!(
+        (variants(None), variants(Some("one")), variants(Some("two"))),
+        (2, 1, 4)
+    );
 }
 
 #[test]
 fn unknown_scales_are_refused_with_those_that_exist() {
-    let problems = Document::parse_scaled("s.toml", &text("", SCALES), Some("larg")).expect_err("no such scale");
-    assert_eq!(problems.list()[0].mend, "write `--scale large`; the file has: large, small");
-    let problems = Document::parse_scaled("s.toml", &text("", ""), Some("large")).expect_err("no scales");
-    assert_eq!(problems.list()[0].mend, "the file has no scales: leave `--scale` out");
-    assert_eq!(places(&text("scale = 5", "")), [(Code::WrongType, "5".to_owned())]);
+    let problems = Document::parse_scaled("s.toml", &text("", SCALES), Some("larg"))
+        .expect_err("no such scale");
+    assert_eq!(
+        problems.list()[0].mend,
+        "write `--scale large`; the file has: large, small"
+    );
+    let problems =
+        Document::parse_scaled("s.toml", &text("", ""), Some("large")).expect_err("no scales");
+    assert_eq!(
+        problems.list()[0].mend,
+        "the file has no scales: leave `--scale` out"
+    );
+    assert_eq!(
+        places(&text("scale = 5", "")),
+        [(Code::WrongType, "5".to_owned())]
+    );
 }
 
 #[test]
@@ -268,7 +362,14 @@ fn rules_are_evaluated_for_every_guest() {
     let points: Vec<_> = plan
         .points
         .iter()
-        .map(|point| (point.guests, point.total_users(), point.memory_mib, point.database.megabytes()))
+        .map(|point| {
+            (
+                point.guests,
+                point.total_users(),
+                point.memory_mib,
+                point.database.megabytes(),
+            )
+        })
         .collect();
     assert_eq!(points, [(1, 25, 640, 7), (1, 50, 960, 13), (2, 50, 640, 7)]);
 }
@@ -283,23 +384,40 @@ fn rules_without_a_good_value_are_refused() {
             "kind = \"container\"\nmemory = \"1GiB / (1 - guests)\"",
             Code::Memory,
         ),
-        ("kind = \"container\"", "kind = \"container\"\nmemory = \"1GiB * -1\"", Code::Memory),
+        (
+            "kind = \"container\"",
+            "kind = \"container\"\nmemory = \"1GiB * -1\"",
+            Code::Memory,
+        ),
         (
             "kind = \"dvdstore\"",
             "kind = \"dvdstore\"\ndatabase = \"1GB - 2GB\"",
             Code::Database,
         ),
-        ("kind = \"dvdstore\"", "kind = \"dvdstore\"\ndatabase = \"1GB / 0\"", Code::Database),
+        (
+            "kind = \"dvdstore\"",
+            "kind = \"dvdstore\"\ndatabase = \"1GB / 0\"",
+            Code::Database,
+        ),
     ] {
         let text = text("", "").replacen(from, to, 1);
         let problems = Plan::of(&parse(&text), &host()).expect_err(to);
-        assert!(problems.list().iter().any(|problem| problem.code == code), "{to}: {problems}");
+        assert!(
+            problems.list().iter().any(|problem| problem.code == code),
+            "{to}: {problems}"
+        );
     }
 }
 
 #[test]
 fn settings_name_their_setting_as_a_factor_without_quotes_too() {
-    let plan = plan(&text("", "[stack.settings]\nmariadb.innodb_flush_log_at_trx_commit = [1, 2]\n"));
-    assert_eq!(plan.factors[0].key, "mariadb.innodb_flush_log_at_trx_commit");
+    let plan = plan(&text(
+        "",
+        "[stack.settings]\nmariadb.innodb_flush_log_at_trx_commit = [1, 2]\n",
+    ));
+    assert_eq!(
+        plan.factors[0].key,
+        "mariadb.innodb_flush_log_at_trx_commit"
+    );
     assert_eq!(plan.variants.len(), 2);
 }

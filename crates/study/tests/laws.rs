@@ -14,11 +14,15 @@ use rookery_stats::{
     qos::{PercentileLimit, Qos},
 };
 use rookery_study::{
-    AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, DatabaseSize, DatabaseUse, Document, Expression, GuestKind,
-    GuestShape, HostUse, IoUse, JournalMode, LampUse, Layout, Load, LoadModel, OpenLoad, Order, OrderentryUse, Over, Pages, Per, Pin, Plan,
-    Precision, Scaled, SearchUse, SettingValue, SimulatedUse, StackKind, StackUse, StorageUse, Study, TuningProfile, Vcpus, Visit,
-    VolumeCache, VolumeFileSystem, VolumeUse, WebServer, Workload, WorkloadKind,
-    vm_shape::{CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape},
+    AccessTimes, Amount, Arrivals, BlockSize, BufferPool, Course, CourseStep, DatabaseSize,
+    DatabaseUse, Document, Expression, GuestKind, GuestShape, HostUse, IoUse, JournalMode, LampUse,
+    Layout, Load, LoadModel, OpenLoad, Order, OrderentryUse, Over, Pages, Per, Pin, Plan,
+    Precision, Scaled, SearchUse, SettingValue, SimulatedUse, StackKind, StackUse, StorageUse,
+    Study, TuningProfile, Vcpus, Visit, VolumeCache, VolumeFileSystem, VolumeUse, WebServer,
+    Workload, WorkloadKind,
+    vm_shape::{
+        CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, MemoryShape, NetworkShape, VmShape,
+    },
 };
 use rookery_workload::orderentry::{
     DeliveryMode, HitTarget, Isolation, Profile,
@@ -47,7 +51,8 @@ fn amount(low: f64, high: f64, unit: &'static str) -> impl Strategy<Value = Amou
 }
 
 fn time(low_us: u64, high_us: u64) -> impl Strategy<Value = Duration> {
-    (low_us..=high_us, select(vec![1, 1_000, 1_000_000])).prop_map(move |(us, unit)| Duration::from_micros((us / unit * unit).max(low_us)))
+    (low_us..=high_us, select(vec![1, 1_000, 1_000_000]))
+        .prop_map(move |(us, unit)| Duration::from_micros((us / unit * unit).max(low_us)))
 }
 
 const MINUTE: u64 = 60_000_000;
@@ -67,7 +72,9 @@ fn users() -> impl Strategy<Value = Vec<Amount>> {
 
 fn distinct<T, K: Ord>(list: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut seen = BTreeSet::new();
-    list.into_iter().filter(|item| seen.insert(key(item))).collect()
+    list.into_iter()
+        .filter(|item| seen.insert(key(item)))
+        .collect()
 }
 
 prop_compose! {
@@ -137,10 +144,18 @@ fn opened(mut study: Study, open: Option<OpenLoad>) -> Study {
         Visit::GoOn(_) | Visit::Acts(_) => LoadModel::PartlyOpen,
     };
     (study.load.users, study.load.open) = (Vec::new(), Some(open));
-    if let Some(search) = study.load.search.as_mut().filter(|search| search.over == Over::Users) {
+    if let Some(search) = study
+        .load
+        .search
+        .as_mut()
+        .filter(|search| search.over == Over::Users)
+    {
         search.over = Over::Rate;
     }
-    study.layouts.iter_mut().for_each(|layout| layout.users = None);
+    study
+        .layouts
+        .iter_mut()
+        .for_each(|layout| layout.users = None);
     study
 }
 
@@ -190,12 +205,15 @@ fn layouts(kind: GuestKind) -> impl Strategy<Value = Vec<Layout>> {
     });
     let layout = (vec(1_u32..9, 1..4), vec(vcpus, 1..4), option::of(users()));
     vec(layout, 1..4).prop_map(|layouts| {
-        let named = layouts.into_iter().enumerate().map(|(index, (guests, vcpus, users))| Layout {
-            name: format!("layout \"{index}\" \\ größe"),
-            guests: distinct(guests, |n| *n),
-            vcpus: distinct(vcpus, |n| *n),
-            users,
-        });
+        let named = layouts
+            .into_iter()
+            .enumerate()
+            .map(|(index, (guests, vcpus, users))| Layout {
+                name: format!("layout \"{index}\" \\ größe"),
+                guests: distinct(guests, |n| *n),
+                vcpus: distinct(vcpus, |n| *n),
+                users,
+            });
         named.collect()
     })
 }
@@ -263,19 +281,23 @@ prop_compose! {
 fn storage(kind: GuestKind) -> impl Strategy<Value = StorageUse> {
     let count = || option::of(1_u64..100_000);
     let bytes = || option::of((1_u64..4096).prop_map(|mib| mib << 20));
-    let limits = (count(), count(), bytes(), bytes()).prop_map(move |(read_iops, write_iops, read_bps, write_bps)| match kind {
-        GuestKind::Container | GuestKind::Vm => IoUse {
-            read_iops,
-            write_iops,
-            read_bps,
-            write_bps,
+    let limits = (count(), count(), bytes(), bytes()).prop_map(
+        move |(read_iops, write_iops, read_bps, write_bps)| match kind {
+            GuestKind::Container | GuestKind::Vm => IoUse {
+                read_iops,
+                write_iops,
+                read_bps,
+                write_bps,
+            },
+            _ => IoUse::default(),
         },
-        _ => IoUse::default(),
-    });
-    (option::of(volume()), limits, any::<bool>()).prop_map(move |(volume, limits, ceiling)| StorageUse {
-        volume: volume.filter(|_| !matches!(kind, GuestKind::Fake | GuestKind::Vm)),
-        limits,
-        ceiling: ceiling && kind != GuestKind::Fake,
+    );
+    (option::of(volume()), limits, any::<bool>()).prop_map(move |(volume, limits, ceiling)| {
+        StorageUse {
+            volume: volume.filter(|_| !matches!(kind, GuestKind::Fake | GuestKind::Vm)),
+            limits,
+            ceiling: ceiling && kind != GuestKind::Fake,
+        }
     })
 }
 
@@ -283,7 +305,15 @@ fn setting() -> impl Strategy<Value = (String, SettingValue)> {
     let name = "(mariadb|apache|php|pages)\\.[A-Za-z][A-Za-z0-9_.-]{0,20}";
     let text = prop_oneof![
         "[A-Za-z_/:,&~\"'\\\\]{1,20}",
-        select(vec!["8MiB", "80% * memory", "64", "-1.5", "O_DIRECT", "128M"]).prop_map(str::to_owned),
+        select(vec![
+            "8MiB",
+            "80% * memory",
+            "64",
+            "-1.5",
+            "O_DIRECT",
+            "128M"
+        ])
+        .prop_map(str::to_owned),
     ];
     let value = prop_oneof![
         any::<bool>().prop_map(SettingValue::Boolean),
@@ -357,10 +387,14 @@ fn ordering(mut study: Study, mut wanted: OrderentryUse, stack: StackUse) -> Stu
         wanted.pacing = TerminalPacing::None;
     }
     for limit in &mut study.qos.percentiles {
-        limit.operation = limit
-            .operation
-            .take()
-            .map(|name| if name == "order" { "new-order" } else { "payment" }.to_owned());
+        limit.operation = limit.operation.take().map(|name| {
+            if name == "order" {
+                "new-order"
+            } else {
+                "payment"
+            }
+            .to_owned()
+        });
     }
     let place = |limit: &PercentileLimit| limit.operation.as_deref().map(|name| name == "payment");
     study.qos.percentiles.sort_by_key(place);
@@ -373,7 +407,11 @@ fn ordering(mut study: Study, mut wanted: OrderentryUse, stack: StackUse) -> Stu
         });
     }
     let text = "title = \"t\"\nworkload = { kind = \"dvdstore\" }\nload = { users = 1 }\n[[layout]]\nname = \"a\"\n";
-    let shop = Document::parse("s.toml", text).expect("a study").study().workload.clone();
+    let shop = Document::parse("s.toml", text)
+        .expect("a study")
+        .study()
+        .workload
+        .clone();
     study.workload = Workload {
         kind: WorkloadKind::Orderentry,
         orderentry: Some(wanted),
@@ -403,26 +441,42 @@ prop_compose! {
 
 fn stack() -> impl Strategy<Value = StackUse> {
     let pages = select(vec![Pages::Faithful, Pages::Corrected]);
-    (pages, option::of(lamp()), 0..=1_000_000_u64, option::of(simulated())).prop_map(|(pages, lamp, extra_us, simulated)| {
-        let (kind, simulated) = match (&lamp, simulated) {
-            (Some(_), _) => (StackKind::Lamp, None),
-            (None, None) => (StackKind::Embedded, None),
-            (None, simulated) => (StackKind::Simulated, simulated),
-        };
-        StackUse {
-            kind,
-            pages,
-            extra_cpu: Duration::from_micros(if kind == StackKind::Embedded { extra_us } else { 0 }),
-            lamp,
-            database: None,
-            simulated,
-        }
-    })
+    (
+        pages,
+        option::of(lamp()),
+        0..=1_000_000_u64,
+        option::of(simulated()),
+    )
+        .prop_map(|(pages, lamp, extra_us, simulated)| {
+            let (kind, simulated) = match (&lamp, simulated) {
+                (Some(_), _) => (StackKind::Lamp, None),
+                (None, None) => (StackKind::Embedded, None),
+                (None, simulated) => (StackKind::Simulated, simulated),
+            };
+            StackUse {
+                kind,
+                pages,
+                extra_cpu: Duration::from_micros(if kind == StackKind::Embedded {
+                    extra_us
+                } else {
+                    0
+                }),
+                lamp,
+                database: None,
+                simulated,
+            }
+        })
 }
 
 fn study() -> impl Strategy<Value = Study> {
     let text = "[^\\p{C}]{0,30}[a-z]";
-    select(vec![GuestKind::Bare, GuestKind::Container, GuestKind::Vm, GuestKind::Fake]).prop_flat_map(move |kind| {
+    select(vec![
+        GuestKind::Bare,
+        GuestKind::Container,
+        GuestKind::Vm,
+        GuestKind::Fake,
+    ])
+    .prop_flat_map(move |kind| {
         let first = (
             text,
             option::of("[a-z\n\"'\\\\]{0,40}[a-z]"),
@@ -431,36 +485,47 @@ fn study() -> impl Strategy<Value = Study> {
             (load(), option::of(open())),
             qos(),
         );
-        (first, stack(), guest(kind), storage(kind), host_use(), layouts(kind)).prop_map(|(first, stack, guest, storage, host, layouts)| {
-            let (title, question, seed, workload, (load, open), qos) = first;
-            let study = Study {
-                title,
-                question,
-                seed,
-                workload,
-                load,
-                qos,
-                stack,
-                guest,
-                storage,
-                host,
-                layouts,
-            };
-            opened(study, open)
-        })
+        (
+            first,
+            stack(),
+            guest(kind),
+            storage(kind),
+            host_use(),
+            layouts(kind),
+        )
+            .prop_map(|(first, stack, guest, storage, host, layouts)| {
+                let (title, question, seed, workload, (load, open), qos) = first;
+                let study = Study {
+                    title,
+                    question,
+                    seed,
+                    workload,
+                    load,
+                    qos,
+                    stack,
+                    guest,
+                    storage,
+                    host,
+                    layouts,
+                };
+                opened(study, open)
+            })
     })
 }
 
 /// Such a study, or one of order entry in its place.
 fn any_study() -> impl Strategy<Value = Study> {
     (study().boxed(), option::of(order_entry().boxed())).prop_map(|(study, wanted)| match wanted {
-        Some((wanted, stack)) if study.guest.kind != GuestKind::Fake => ordering(study, wanted, stack),
+        Some((wanted, stack)) if study.guest.kind != GuestKind::Fake => {
+            ordering(study, wanted, stack)
+        }
         _ => study,
     })
 }
 
 fn document(study: &Study) -> Document {
-    Document::parse("s.toml", &study.to_toml()).unwrap_or_else(|problems| panic!("{problems}\n{}", study.to_toml()))
+    Document::parse("s.toml", &study.to_toml())
+        .unwrap_or_else(|problems| panic!("{problems}\n{}", study.to_toml()))
 }
 
 proptest! {

@@ -12,14 +12,26 @@ fn studies() -> Vec<(String, String)> {
     let mut studies: Vec<(String, String)> = fs::read_dir(folder())
         .expect("studies/ is in the repository")
         .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
         .map(|path| {
             let text = fs::read_to_string(&path).expect("a readable study");
-            (path.file_name().expect("a file").to_string_lossy().into_owned(), text)
+            (
+                path.file_name()
+                    .expect("a file")
+                    .to_string_lossy()
+                    .into_owned(),
+                text,
+            )
         })
         .collect();
     studies.sort();
-    assert!(studies.len() >= 4, "studies/ holds the two quick studies and the two of LAMP");
+    assert!(
+        studies.len() >= 4,
+        "studies/ holds the two quick studies and the two of LAMP"
+    );
     studies
 }
 
@@ -39,7 +51,11 @@ fn to_json(text: &str) -> serde_json::Value {
 }
 
 fn text_of(name: &str) -> String {
-    studies().into_iter().find(|(file, _)| file == name).expect("the study exists").1
+    studies()
+        .into_iter()
+        .find(|(file, _)| file == name)
+        .expect("the study exists")
+        .1
 }
 
 fn plan_of(name: &str) -> (Plan, String) {
@@ -53,7 +69,8 @@ fn plan_of(name: &str) -> (Plan, String) {
 #[test]
 fn every_study_is_valid_and_runs_on_two_cpus() {
     for (name, text) in studies() {
-        let document = Document::parse(&name, &text).unwrap_or_else(|problems| panic!("{problems}"));
+        let document =
+            Document::parse(&name, &text).unwrap_or_else(|problems| panic!("{problems}"));
         let plan = Plan::of(&document, &two_cpus()).unwrap_or_else(|problems| panic!("{problems}"));
         assert!(!plan.trials.is_empty(), "{name}");
     }
@@ -63,7 +80,11 @@ fn every_study_is_valid_and_runs_on_two_cpus() {
 fn scales(text: &str) -> Vec<String> {
     let value: toml::Value = toml::from_str(text).expect("TOML");
     let scales = value.get("scale").and_then(toml::Value::as_table);
-    scales.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    scales
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 /// A host like that of the PureFlex study, and some for the driver.
@@ -82,7 +103,8 @@ fn every_scale_is_valid() {
     let mut count = 0;
     for (name, text) in studies() {
         for scale in scales(&text) {
-            let document = Document::parse_scaled(&name, &text, Some(&scale)).unwrap_or_else(|problems| panic!("{problems}"));
+            let document = Document::parse_scaled(&name, &text, Some(&scale))
+                .unwrap_or_else(|problems| panic!("{problems}"));
             let (plan, _) = Plan::anyway(&document, &two_cpus());
             assert!(!plan.points.is_empty(), "{name}, {scale}");
             count += 1;
@@ -113,29 +135,46 @@ const PUREFLEX_TABLE_2: [(u32, u32, u64, u32, u64, u64); 15] = [
 #[test]
 fn the_original_scale_is_the_table_of_the_study() {
     let text = text_of("pureflex-dvdstore.toml");
-    let document = Document::parse_scaled("p.toml", &text, Some("original")).unwrap_or_else(|problems| panic!("{problems}"));
-    let plan = Plan::of(&document, &sixteen_cores()).unwrap_or_else(|problems| panic!("{problems}"));
+    let document = Document::parse_scaled("p.toml", &text, Some("original"))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let plan =
+        Plan::of(&document, &sixteen_cores()).unwrap_or_else(|problems| panic!("{problems}"));
     let rows: Vec<_> = plan
         .points
         .iter()
         .map(|point| {
             let gb = point.database.megabytes() / 1024;
             let (guests, vcpus) = (point.guests, point.vcpus.whole_cpus());
-            (guests, vcpus, point.memory_mib, point.total_users(), gb, gb * u64::from(guests))
+            (
+                guests,
+                vcpus,
+                point.memory_mib,
+                point.total_users(),
+                gb,
+                gb * u64::from(guests),
+            )
         })
         .collect();
     assert_eq!(rows, PUREFLEX_TABLE_2);
     let study = document.study();
-    let seconds = [study.load.ramp_up, study.load.settle, study.load.steady].map(|time| time.as_secs());
+    let seconds =
+        [study.load.ramp_up, study.load.settle, study.load.steady].map(|time| time.as_secs());
     assert_eq!(seconds, [80, 60, 600]);
-    assert_eq!((study.workload.think_time.as_millis(), study.workload.new_customers), (250, 0.0));
+    assert_eq!(
+        (
+            study.workload.think_time.as_millis(),
+            study.workload.new_customers
+        ),
+        (250, 0.0)
+    );
 }
 
 /// On two cores most of the table contradicts the host; it is shown all the same, with the problems.
 #[test]
 fn a_plan_that_cannot_run_is_shown_when_asked_for() {
     let text = text_of("pureflex-dvdstore.toml");
-    let document = Document::parse_scaled("p.toml", &text, Some("original")).unwrap_or_else(|problems| panic!("{problems}"));
+    let document = Document::parse_scaled("p.toml", &text, Some("original"))
+        .unwrap_or_else(|problems| panic!("{problems}"));
     let (plan, problems) = Plan::anyway(&document, &two_cpus());
     assert_eq!(plan.points.len(), PUREFLEX_TABLE_2.len());
     assert!(problems.expect("two cores are too few").list().len() > 2);
@@ -146,7 +185,11 @@ fn a_plan_that_cannot_run_is_shown_when_asked_for() {
 #[test]
 fn the_pureflex_study_takes_a_quarter_of_an_hour_on_two_cores() {
     let (plan, rendered) = plan_of("pureflex-dvdstore.toml");
-    assert!((12..=15).contains(&(plan.estimate.duration.as_secs() / 60)), "{:?}", plan.estimate);
+    assert!(
+        (12..=15).contains(&(plan.estimate.duration.as_secs() / 60)),
+        "{:?}",
+        plan.estimate
+    );
     assert!(
         plan.points
             .iter()
@@ -160,7 +203,11 @@ fn the_pureflex_study_takes_a_quarter_of_an_hour_on_two_cores() {
 fn the_tunings_study_screens_five_settings() {
     let (plan, rendered) = plan_of("tunings-lamp.toml");
     assert_eq!((plan.factors.len(), plan.variants.len()), (5, 16));
-    assert!(plan.estimate.duration.as_secs() <= 16 * 60, "{:?}", plan.estimate);
+    assert!(
+        plan.estimate.duration.as_secs() <= 16 * 60,
+        "{:?}",
+        plan.estimate
+    );
     insta::assert_snapshot!(rendered);
 }
 
@@ -169,13 +216,18 @@ fn the_quick_study_needs_no_root_and_little_time() {
     let (plan, rendered) = plan_of("quick.toml");
     let load = Document::parse(
         "quick.toml",
-        &studies().into_iter().find(|(name, _)| name == "quick.toml").expect("exists").1,
+        &studies()
+            .into_iter()
+            .find(|(name, _)| name == "quick.toml")
+            .expect("exists")
+            .1,
     )
     .expect("valid")
     .study()
     .load
     .clone();
-    let phases = (load.ramp_up + load.settle + load.steady + load.ramp_down) * plan.trials.len() as u32;
+    let phases =
+        (load.ramp_up + load.settle + load.steady + load.ramp_down) * plan.trials.len() as u32;
     assert!(phases.as_secs() <= 75, "{phases:?}");
     assert!(
         plan.points
@@ -233,7 +285,10 @@ fn the_committed_schema_is_current() {
 fn every_study_validates_against_the_schema() {
     let validator = jsonschema::validator_for(&json_schema()).expect("a valid schema");
     for (name, text) in studies() {
-        let errors: Vec<String> = validator.iter_errors(&to_json(&text)).map(|error| error.to_string()).collect();
+        let errors: Vec<String> = validator
+            .iter_errors(&to_json(&text))
+            .map(|error| error.to_string())
+            .collect();
         assert!(errors.is_empty(), "{name}: {errors:?}");
     }
 }
@@ -242,8 +297,14 @@ fn every_study_validates_against_the_schema() {
 fn defaults_written_out_validate_too() {
     let validator = jsonschema::validator_for(&json_schema()).expect("a valid schema");
     for (name, text) in studies() {
-        let written = Document::parse(&name, &text).expect("valid").study().to_toml();
-        let errors: Vec<String> = validator.iter_errors(&to_json(&written)).map(|error| error.to_string()).collect();
+        let written = Document::parse(&name, &text)
+            .expect("valid")
+            .study()
+            .to_toml();
+        let errors: Vec<String> = validator
+            .iter_errors(&to_json(&written))
+            .map(|error| error.to_string())
+            .collect();
         assert!(errors.is_empty(), "{name}: {errors:?}\n{written}");
     }
 }
@@ -265,16 +326,28 @@ fn broken_studies_do_not_validate() {
         ("users = 5", "users = 5\norder = \"backwards\""),
         ("users = 5", "users = 5\nstedy = \"60s\""),
         ("kind = \"dvdstore\"", "kind = \"tpcc\""),
-        ("kind = \"dvdstore\"", "kind = \"dvdstore\"\nnew_customers = 20"),
-        ("kind = \"dvdstore\"", "kind = \"dvdstore\"\ndatabase = \"10MiB\""),
+        (
+            "kind = \"dvdstore\"",
+            "kind = \"dvdstore\"\nnew_customers = 20",
+        ),
+        (
+            "kind = \"dvdstore\"",
+            "kind = \"dvdstore\"\ndatabase = \"10MiB\"",
+        ),
         ("[[layout]]", "[guest]\nmemory = \"640\"\n[[layout]]"),
         ("[[layout]]", "[qos.checkout]\np95 = \"1s\"\n[[layout]]"),
         ("[[layout]]", "[layout]"),
         ("users = 5", "users = 5\nrepeats = [2, 3]"),
         ("users = 5", "users = 5\nsteady = [\"5s\", \"5\"]"),
         ("users = 5", "users = 5\nsteady = []"),
-        ("[[layout]]", "[scale.large.load]\nsteady = \"60\"\n[[layout]]"),
-        ("[[layout]]", "[scale.large.laod]\nsteady = \"60s\"\n[[layout]]"),
+        (
+            "[[layout]]",
+            "[scale.large.load]\nsteady = \"60\"\n[[layout]]",
+        ),
+        (
+            "[[layout]]",
+            "[scale.large.laod]\nsteady = \"60s\"\n[[layout]]",
+        ),
         ("[[layout]]", "[stack]\ntuning = \"fast\"\n[[layout]]"),
         ("name = \"one\"", "guests = 2"),
         ("name = \"one\"", "name = \"one\"\nguests = -1"),

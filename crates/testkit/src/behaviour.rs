@@ -38,12 +38,20 @@ pub enum Behaviour {
 /// A complete answer of status 200 with a length.
 #[must_use]
 pub fn page(body: &str) -> Vec<u8> {
-    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
 }
 
 impl Behaviour {
     /// Answer; `true` when the connection may carry another request.
-    pub(crate) fn answer(&self, stream: &mut TcpStream, stopped: &dyn Fn() -> bool) -> io::Result<bool> {
+    pub(crate) fn answer(
+        &self,
+        stream: &mut TcpStream,
+        stopped: &dyn Fn() -> bool,
+    ) -> io::Result<bool> {
         match self {
             Self::Raw(bytes) => stream.write_all(bytes).map(|()| true),
             Self::Late(time, bytes) => {

@@ -59,7 +59,9 @@ impl Server {
     ///
     /// # Errors
     /// When no port can be had.
-    pub fn with(answer: impl Fn(&Request) -> Behaviour + Send + Sync + 'static) -> io::Result<Self> {
+    pub fn with(
+        answer: impl Fn(&Request) -> Behaviour + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
@@ -101,7 +103,11 @@ impl Server {
     /// The first requests, in the order in which they came.
     #[must_use]
     pub fn log(&self) -> Vec<Request> {
-        self.shared.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared
+            .log
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -147,7 +153,11 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 /// The next head, or `None` when the client closed or the server stops.
-fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>, stopped: &dyn Fn() -> bool) -> io::Result<Option<String>> {
+fn read_request(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+    stopped: &dyn Fn() -> bool,
+) -> io::Result<Option<String>> {
     let mut piece = [0; 4096];
     loop {
         if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -158,7 +168,11 @@ fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>, stopped: &dyn Fn()
         match stream.read(&mut piece) {
             Ok(0) => return Ok(None),
             Ok(read) => buffer.extend_from_slice(&piece[..read]),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) => {}
             Err(error) => return Err(error),
         }
         if stopped() || buffer.len() > REQUEST_BYTES {
@@ -168,7 +182,10 @@ fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>, stopped: &dyn Fn()
 }
 
 fn request(head: &str, shared: &Shared) -> Request {
-    let cookie = head.lines().find_map(|line| line.strip_prefix("Cookie: ")).unwrap_or_default();
+    let cookie = head
+        .lines()
+        .find_map(|line| line.strip_prefix("Cookie: "))
+        .unwrap_or_default();
     let request = Request {
         number: shared.requests.fetch_add(1, SeqCst),
         target: head.split(' ').nth(1).unwrap_or_default().to_owned(),

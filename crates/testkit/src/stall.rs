@@ -56,7 +56,10 @@ impl Freezes {
             return (false, begin);
         };
         let cycle = passed.as_nanos() / self.every.as_nanos().max(1);
-        let began = begin + Duration::from_nanos(u64::try_from(cycle * self.every.as_nanos()).unwrap_or(u64::MAX));
+        let began = begin
+            + Duration::from_nanos(
+                u64::try_from(cycle * self.every.as_nanos()).unwrap_or(u64::MAX),
+            );
         if now < began + self.last {
             (true, began + self.last)
         } else {
@@ -71,7 +74,13 @@ impl Freezes {
 /// An arrival at the offset u of a freeze waits `last - u + service`: the slowest share q of a window of length W began within the first
 /// q W / freezes of a freeze. Worked example: 10 ms, one freeze of 1 s in 9 s: p90 = 110 ms, p99 = 920 ms.
 #[must_use]
-pub fn truth(service: Duration, freezes: u32, last: Duration, window: Duration, p: f64) -> Duration {
+pub fn truth(
+    service: Duration,
+    freezes: u32,
+    last: Duration,
+    window: Duration,
+    p: f64,
+) -> Duration {
     let slower_s = window.as_secs_f64() * (1.0 - p / 100.0) / f64::from(freezes.max(1));
     service + Duration::from_secs_f64((last.as_secs_f64() - slower_s).max(0.0))
 }
@@ -88,13 +97,22 @@ impl StallingServer {
     ///
     /// # Errors
     /// When no port, event queue or CPU can be had.
-    pub fn start(service: Duration, freezes: Option<Freezes>, cpu: Option<u32>) -> io::Result<Self> {
+    pub fn start(
+        service: Duration,
+        freezes: Option<Freezes>,
+        cpu: Option<u32>,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         rustix::net::listen(&listener, BACKLOG)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&queue, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        epoll::add(
+            &queue,
+            &listener,
+            epoll::EventData::new_u64(LISTENER),
+            epoll::EventFlags::IN,
+        )?;
         let stop = Arc::new(AtomicBool::new(false));
         let floor = Floor {
             listener,
@@ -137,7 +155,10 @@ impl StallingServer {
 
     fn end(&mut self) -> Vec<Instant> {
         self.stop.store(true, Relaxed);
-        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+        self.thread
+            .take()
+            .and_then(|thread| thread.join().ok())
+            .unwrap_or_default()
     }
 }
 
@@ -158,7 +179,10 @@ fn settle(cpu: Option<u32>) -> io::Result<()> {
 
 fn page() -> Vec<u8> {
     // Clients of version 1.0 want to be told that the connection stays.
-    let mut page = format!("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: {PAGE_BYTES}\r\n\r\n").into_bytes();
+    let mut page = format!(
+        "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: {PAGE_BYTES}\r\n\r\n"
+    )
+    .into_bytes();
     page.resize(page.len() + PAGE_BYTES, b'x');
     page
 }
@@ -240,13 +264,19 @@ impl Floor {
     fn accept(&mut self) {
         // Few at a time, so that answers do not wait for a crowd to be let in.
         for _ in 0..ACCEPTS {
-            let Ok(stream) = accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).map(TcpStream::from) else {
+            let Ok(stream) =
+                accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
+                    .map(TcpStream::from)
+            else {
                 return;
             };
             let token = self.connections.len();
             let data = epoll::EventData::new_u64(token as u64);
             let good = epoll::add(&self.queue, &stream, data, epoll::EventFlags::IN).is_ok();
-            self.connections.push(good.then(|| Connection { stream, tail: Vec::new() }));
+            self.connections.push(good.then(|| Connection {
+                stream,
+                tail: Vec::new(),
+            }));
             // After a freeze the request is already there: whoever came first is served first.
             self.read(token);
         }
@@ -266,7 +296,11 @@ impl Floor {
             }
         };
         connection.tail.extend_from_slice(&bytes[..read]);
-        while let Some(end) = connection.tail.windows(4).position(|four| four == b"\r\n\r\n") {
+        while let Some(end) = connection
+            .tail
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+        {
             connection.tail.drain(..end + 4);
             let now = Instant::now();
             self.came.push(now);
@@ -290,7 +324,11 @@ mod tests {
     fn the_truth_is_that_of_the_literature_of_stalls() {
         let percentile = |p| truth(ms(10), 1, ms(1_000), ms(9_000), p).as_secs_f64();
         for (p, expected) in [(50.0, 0.01), (90.0, 0.11), (99.0, 0.92)] {
-            assert!((percentile(p) - expected).abs() < 1e-9, "p{p}: {}", percentile(p));
+            assert!(
+                (percentile(p) - expected).abs() < 1e-9,
+                "p{p}: {}",
+                percentile(p)
+            );
         }
         let two = truth(ms(10), 2, ms(1_000), ms(18_000), 99.0).as_secs_f64();
         assert!((two - 0.92).abs() < 1e-9, "{two}");
@@ -308,8 +346,14 @@ mod tests {
             let (frozen, until) = freezes.state(freezes.epoch + ms(milliseconds));
             (frozen, (until - freezes.epoch).as_millis())
         };
-        assert_eq!([at(0), at(400), at(499)], [(false, 400), (true, 500), (true, 500)]);
-        assert_eq!([at(500), at(1_400), at(1_500)], [(false, 1_400), (true, 1_500), (false, 2_400)]);
+        assert_eq!(
+            [at(0), at(400), at(499)],
+            [(false, 400), (true, 500), (true, 500)]
+        );
+        assert_eq!(
+            [at(500), at(1_400), at(1_500)],
+            [(false, 1_400), (true, 1_500), (false, 2_400)]
+        );
     }
 
     #[test]
@@ -326,10 +370,16 @@ mod tests {
         let mut answer = vec![0; page().len()];
         for (number, not_before) in [ms(170), ms(190)].into_iter().enumerate() {
             // In pieces, as a network may deliver it.
-            stream.write_all(b"GET / HTTP/1.1\r\n").expect("a server that reads");
+            stream
+                .write_all(b"GET / HTTP/1.1\r\n")
+                .expect("a server that reads");
             stream.write_all(b"\r\n").expect("a server that reads");
             stream.read_exact(&mut answer).expect("an answer");
-            assert!(epoch.elapsed() >= not_before, "answer {number} after {:?}", epoch.elapsed());
+            assert!(
+                epoch.elapsed() >= not_before,
+                "answer {number} after {:?}",
+                epoch.elapsed()
+            );
             assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
         }
         let came = server.finish();

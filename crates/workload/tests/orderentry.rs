@@ -3,11 +3,13 @@
 mod sqlite;
 
 use rookery_workload::orderentry::{
-    Dialect, Kind, Ledger, Moment, PerKind, Population, RunConstants, Scale, SchemaOptions, Timestamp,
+    Dialect, Kind, Ledger, Moment, PerKind, Population, RunConstants, Scale, SchemaOptions,
+    Timestamp,
     population::check_meta,
     sql::{Statement, Style},
     terminal::{
-        Binding, CustomerChoice, DeliveryInput, Input, Mix, NewOrderInput, NewOrderLine, Pacing, PaymentInput, Terminal, TerminalPlan,
+        Binding, CustomerChoice, DeliveryInput, Input, Mix, NewOrderInput, NewOrderLine, Pacing,
+        PaymentInput, Terminal, TerminalPlan,
     },
     transaction::{Desk, Ended, Outcome, Retries, block_on, perform},
 };
@@ -33,7 +35,14 @@ fn plan(population: &Population) -> TerminalPlan {
 
 fn one(session: &mut SqliteSession, style: Style, input: &Input) -> Outcome {
     let mut retries = Retries::new(0, 1, 0);
-    let performed = block_on(perform(session, &mut Desk::new(), style, input, &mut retries, async |_| ()));
+    let performed = block_on(perform(
+        session,
+        &mut Desk::new(),
+        style,
+        input,
+        &mut retries,
+        async |_| (),
+    ));
     match performed.ended {
         Ended::Done(outcome) => outcome,
         other => panic!("{input:?} ended as {other:?}"),
@@ -61,9 +70,15 @@ fn a_fresh_database_keeps_every_condition() {
     ] {
         let population = mini(3);
         let session = SqliteSession::loaded(&population, options, Style::Plain);
-        assert_eq!(session.broken(population.scale, Moment::AfterLoad), [] as [u8; 0]);
+        assert_eq!(
+            session.broken(population.scale, Moment::AfterLoad),
+            [] as [u8; 0]
+        );
         assert_eq!(session.ledger(population.scale), Ledger::default());
-        assert_eq!(session.number("SELECT COUNT(*) FROM pragma_foreign_key_check"), 0);
+        assert_eq!(
+            session.number("SELECT COUNT(*) FROM pragma_foreign_key_check"),
+            0
+        );
         assert_eq!(session.number("SELECT COUNT(*) FROM customer"), 900);
         assert_eq!(session.number("SELECT COUNT(*) FROM stock"), 3000);
     }
@@ -73,10 +88,16 @@ fn a_fresh_database_keeps_every_condition() {
 fn a_whole_warehouse_keeps_every_condition() {
     let population = Population::new(Scale::new(1, 1).expect("valid"), 5);
     let session = SqliteSession::loaded(&population, SchemaOptions::default(), Style::Plain);
-    assert_eq!(session.broken(population.scale, Moment::AfterLoad), [] as [u8; 0]);
+    assert_eq!(
+        session.broken(population.scale, Moment::AfterLoad),
+        [] as [u8; 0]
+    );
     let bytes = session.number("PRAGMA page_count") * session.number("PRAGMA page_size");
     let expected = population.scale.database_bytes(Dialect::Sqlite) as f64;
-    assert!((bytes as f64 / expected - 1.0).abs() < 0.05, "{bytes} bytes, {expected} expected");
+    assert!(
+        (bytes as f64 / expected - 1.0).abs() < 0.05,
+        "{bytes} bytes, {expected} expected"
+    );
 }
 
 #[test]
@@ -92,10 +113,28 @@ fn thousands_of_transactions_keep_every_condition() {
             rolled_back += u32::from(outcome == Outcome::RolledBack);
             note(&mut told, outcome);
         }
-        assert_eq!(session.broken(population.scale, Moment::AnyTime), [] as [u8; 0], "{style:?}");
-        assert_eq!(session.broken(population.scale, Moment::AfterLoad), [11], "orders were delivered");
-        assert!(session.ledger(population.scale).holds(told, Ledger::default()), "{told:?}");
-        assert!(told.new_orders > 1600 && told.payments > 1700 && told.delivered > 500 && rolled_back > 5);
+        assert_eq!(
+            session.broken(population.scale, Moment::AnyTime),
+            [] as [u8; 0],
+            "{style:?}"
+        );
+        assert_eq!(
+            session.broken(population.scale, Moment::AfterLoad),
+            [11],
+            "orders were delivered"
+        );
+        assert!(
+            session
+                .ledger(population.scale)
+                .holds(told, Ledger::default()),
+            "{told:?}"
+        );
+        assert!(
+            told.new_orders > 1600
+                && told.payments > 1700
+                && told.delivered > 500
+                && rolled_back > 5
+        );
     }
 }
 
@@ -108,13 +147,25 @@ fn every_style_does_the_same() {
         let mut session = SqliteSession::loaded(&population, SchemaOptions::default(), style);
         let mut terminal = Terminal::new(&plan(&population), 0);
         let told: Vec<_> = (0..1500)
-            .map(|_| one(&mut session, style, &terminal.next_input(Timestamp(1_000_000_000))))
+            .map(|_| {
+                one(
+                    &mut session,
+                    style,
+                    &terminal.next_input(Timestamp(1_000_000_000)),
+                )
+            })
             .collect();
         dumps.push(session.dump());
         outcomes.push(told);
     }
-    assert!(dumps[0] == dumps[1] && dumps[0] == dumps[2], "the databases differ");
-    assert!(outcomes[0] == outcomes[1] && outcomes[0] == outcomes[2], "the outcomes differ");
+    assert!(
+        dumps[0] == dumps[1] && dumps[0] == dumps[2],
+        "the databases differ"
+    );
+    assert!(
+        outcomes[0] == outcomes[1] && outcomes[0] == outcomes[2],
+        "the outcomes differ"
+    );
 }
 
 #[test]
@@ -128,7 +179,9 @@ fn round_trips_are_those_of_the_style() {
             let input = terminal.next_input(Timestamp(0));
             session.flights = 0;
             let outcome = one(&mut session, style, &input);
-            if outcome != Outcome::RolledBack && !matches!(outcome, Outcome::Delivery { skipped: 1.., .. }) {
+            if outcome != Outcome::RolledBack
+                && !matches!(outcome, Outcome::Delivery { skipped: 1.., .. })
+            {
                 trips[input.kind()] += session.flights as f64;
                 counts[input.kind()] += 1.0;
             }
@@ -146,7 +199,10 @@ fn round_trips_are_those_of_the_style() {
     assert_eq!(batched.0[2..], [5.0, 17.0, 4.0]);
     let pipelined = round_trips(Style::Pipelined);
     assert_eq!(pipelined[Kind::NewOrder], 2.0);
-    assert!((2.0..=3.0).contains(&pipelined[Kind::Payment]), "{pipelined:?}");
+    assert!(
+        (2.0..=3.0).contains(&pipelined[Kind::Payment]),
+        "{pipelined:?}"
+    );
     assert_eq!(pipelined.0[2..], [3.0, 3.0, 2.0]);
 }
 
@@ -163,13 +219,33 @@ fn a_rolled_back_order_leaves_nothing() {
         let mut session = SqliteSession::loaded(&population, SchemaOptions::default(), style);
         let before = session.dump();
         let input = NewOrderInput::new(1, 4, 7, &[line(1, 10), line(2, 20), line(3, 1001)], true);
-        assert_eq!(one(&mut session, style, &Input::NewOrder(input)), Outcome::RolledBack);
+        assert_eq!(
+            one(&mut session, style, &Input::NewOrder(input)),
+            Outcome::RolledBack
+        );
         assert!(session.dump() == before, "{style:?}");
         // An item that is said to be unused but exists is found out.
-        let wrong = Input::NewOrder(NewOrderInput::new(1, 4, 7, &[line(1, 10), line(2, 20)], true));
+        let wrong = Input::NewOrder(NewOrderInput::new(
+            1,
+            4,
+            7,
+            &[line(1, 10), line(2, 20)],
+            true,
+        ));
         let mut retries = Retries::new(0, 1, 0);
-        let performed = block_on(perform(&mut session, &mut Desk::new(), style, &wrong, &mut retries, async |_| ()));
-        assert!(matches!(performed.ended, Ended::Bug(_)), "{:?}", performed.ended);
+        let performed = block_on(perform(
+            &mut session,
+            &mut Desk::new(),
+            style,
+            &wrong,
+            &mut retries,
+            async |_| (),
+        ));
+        assert!(
+            matches!(performed.ended, Ended::Bug(_)),
+            "{:?}",
+            performed.ended
+        );
         assert!(session.dump() == before, "{style:?}");
     }
 }
@@ -187,12 +263,22 @@ fn repeats_of_an_item_see_each_other() {
         let mut session = SqliteSession::loaded(&population, SchemaOptions::default(), style);
         session
             .connection
-            .execute("UPDATE stock SET s_quantity = 14 WHERE s_w_id = 1 AND s_i_id = 5", [])
+            .execute(
+                "UPDATE stock SET s_quantity = 14 WHERE s_w_id = 1 AND s_i_id = 5",
+                [],
+            )
             .expect("updates");
         let price = session.number("SELECT i_price FROM item WHERE i_id = 5");
         let lines = [line(1, 5, 1, 4), line(2, 9, 2, 1), line(3, 5, 1, 2)];
-        let outcome = one(&mut session, style, &Input::NewOrder(NewOrderInput::new(1, 3, 2, &lines, false)));
-        assert!(matches!(outcome, Outcome::NewOrder { order: 31, .. }), "{outcome:?}");
+        let outcome = one(
+            &mut session,
+            style,
+            &Input::NewOrder(NewOrderInput::new(1, 3, 2, &lines, false)),
+        );
+        assert!(
+            matches!(outcome, Outcome::NewOrder { order: 31, .. }),
+            "{outcome:?}"
+        );
         let stock = |column: &str, item: u32, warehouse: u32| {
             session.number(&format!(
                 "SELECT {column} FROM stock WHERE s_w_id = {warehouse} AND s_i_id = {item}"
@@ -201,17 +287,27 @@ fn repeats_of_an_item_see_each_other() {
         // 14 - 4 = 10 stays, 10 - 2 would be 8 and is filled up.
         assert_eq!(stock("s_quantity", 5, 1), 99);
         assert_eq!(
-            (stock("s_ytd", 5, 1), stock("s_order_cnt", 5, 1), stock("s_remote_cnt", 5, 1)),
+            (
+                stock("s_ytd", 5, 1),
+                stock("s_order_cnt", 5, 1),
+                stock("s_remote_cnt", 5, 1)
+            ),
             (6, 2, 0)
         );
         assert_eq!(
-            (stock("s_ytd", 9, 2), stock("s_order_cnt", 9, 2), stock("s_remote_cnt", 9, 2)),
+            (
+                stock("s_ytd", 9, 2),
+                stock("s_order_cnt", 9, 2),
+                stock("s_remote_cnt", 9, 2)
+            ),
             (1, 1, 1)
         );
         let third = "SELECT ol_amount FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 3 AND ol_o_id = 31 AND ol_number = 3";
         assert_eq!(session.number(third), 2 * price);
         assert_eq!(
-            session.number("SELECT o_all_local FROM orders WHERE o_w_id = 1 AND o_d_id = 3 AND o_id = 31"),
+            session.number(
+                "SELECT o_all_local FROM orders WHERE o_w_id = 1 AND o_d_id = 3 AND o_id = 31"
+            ),
             0
         );
         let same_text = "SELECT COUNT(*) FROM order_line JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id \
@@ -225,12 +321,15 @@ fn a_payment_takes_the_middle_of_a_name_and_notes_bad_credit() {
     let population = mini(1);
     for style in STYLES {
         let mut session = SqliteSession::loaded(&population, SchemaOptions::default(), style);
-        let rename =
-            "UPDATE customer SET c_last = 'BARBARBAR', c_first = 'NAME' || c_id, c_credit = 'BC' WHERE c_d_id = 2 AND c_id BETWEEN 1 AND 4";
+        let rename = "UPDATE customer SET c_last = 'BARBARBAR', c_first = 'NAME' || c_id, c_credit = 'BC' WHERE c_d_id = 2 AND c_id BETWEEN 1 AND 4";
         session.connection.execute(rename, []).expect("updates");
         let old: String = session
             .connection
-            .query_row("SELECT c_data FROM customer WHERE c_d_id = 2 AND c_id = 2", [], |row| row.get(0))
+            .query_row(
+                "SELECT c_data FROM customer WHERE c_d_id = 2 AND c_id = 2",
+                [],
+                |row| row.get(0),
+            )
             .expect("a customer");
         let input = PaymentInput {
             warehouse: 1,
@@ -252,15 +351,21 @@ fn a_payment_takes_the_middle_of_a_name_and_notes_bad_credit() {
         assert_eq!(outcome, expected);
         let new: String = session
             .connection
-            .query_row("SELECT c_data FROM customer WHERE c_d_id = 2 AND c_id = 2", [], |row| row.get(0))
+            .query_row(
+                "SELECT c_data FROM customer WHERE c_d_id = 2 AND c_id = 2",
+                [],
+                |row| row.get(0),
+            )
             .expect("a customer");
         assert_eq!(
             new,
-            format!("2 2 1 9 1 123.45 {old}").chars().take(500).collect::<String>(),
+            format!("2 2 1 9 1 123.45 {old}")
+                .chars()
+                .take(500)
+                .collect::<String>(),
             "{style:?}"
         );
-        let names =
-            "SELECT COUNT(*) FROM history, warehouse, district WHERE h_amount = 12345 AND d_id = 9 AND h_data = w_name || '    ' || d_name";
+        let names = "SELECT COUNT(*) FROM history, warehouse, district WHERE h_amount = 12345 AND d_id = 9 AND h_data = w_name || '    ' || d_name";
         assert_eq!(session.number(names), 1);
         assert_eq!(
             session.number("SELECT c_balance FROM customer WHERE c_d_id = 2 AND c_id = 2"),
@@ -285,11 +390,21 @@ fn deliveries_take_the_oldest_orders_until_there_are_none() {
         });
         for round in 0..9 {
             let outcome = one(&mut session, style, &input);
-            assert_eq!(outcome, Outcome::Delivery { delivered: 9, skipped: 1 });
-            let oldest = session.number("SELECT COALESCE(MIN(no_o_id), 31) FROM new_orders WHERE no_d_id = 1");
+            assert_eq!(
+                outcome,
+                Outcome::Delivery {
+                    delivered: 9,
+                    skipped: 1
+                }
+            );
+            let oldest = session
+                .number("SELECT COALESCE(MIN(no_o_id), 31) FROM new_orders WHERE no_d_id = 1");
             assert_eq!(oldest, 23 + round);
         }
-        let none = Outcome::Delivery { delivered: 0, skipped: 10 };
+        let none = Outcome::Delivery {
+            delivered: 0,
+            skipped: 10,
+        };
         assert_eq!(one(&mut session, style, &input), none);
         assert_eq!(
             session.number("SELECT COUNT(*) FROM orders WHERE o_carrier_id = 7 AND o_id > 21"),
@@ -304,8 +419,14 @@ fn deliveries_take_the_oldest_orders_until_there_are_none() {
 fn each_change_breaks_the_conditions_it_must() {
     let population = mini(2);
     let cases: [(&str, &[u8]); 14] = [
-        ("UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 2", &[1, 8]),
-        ("UPDATE district SET d_ytd = d_ytd + 1 WHERE d_w_id = 1 AND d_id = 3", &[1, 9]),
+        (
+            "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 2",
+            &[1, 8],
+        ),
+        (
+            "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_w_id = 1 AND d_id = 3",
+            &[1, 9],
+        ),
         (
             "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 3",
             &[2],
@@ -343,17 +464,37 @@ fn each_change_breaks_the_conditions_it_must() {
             "UPDATE customer SET c_delivery_cnt = 1 WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
             &[11],
         ),
-        ("UPDATE stock SET s_quantity = 9 WHERE s_w_id = 1 AND s_i_id = 1", &[14]),
-        ("UPDATE stock SET s_ytd = 5 WHERE s_w_id = 1 AND s_i_id = 1", &[15]),
+        (
+            "UPDATE stock SET s_quantity = 9 WHERE s_w_id = 1 AND s_i_id = 1",
+            &[14],
+        ),
+        (
+            "UPDATE stock SET s_ytd = 5 WHERE s_w_id = 1 AND s_i_id = 1",
+            &[15],
+        ),
     ];
     let session = SqliteSession::loaded(&population, SchemaOptions::default(), Style::Plain);
     for (change, expected) in cases {
         session.connection.execute_batch("BEGIN").expect("begins");
-        assert_eq!(session.connection.execute(change, []).expect(change), 1, "{change}");
-        assert_eq!(session.broken(population.scale, Moment::AnyTime), expected, "{change}");
-        session.connection.execute_batch("ROLLBACK").expect("rolls back");
+        assert_eq!(
+            session.connection.execute(change, []).expect(change),
+            1,
+            "{change}"
+        );
+        assert_eq!(
+            session.broken(population.scale, Moment::AnyTime),
+            expected,
+            "{change}"
+        );
+        session
+            .connection
+            .execute_batch("ROLLBACK")
+            .expect("rolls back");
     }
-    assert_eq!(session.broken(population.scale, Moment::AnyTime), [] as [u8; 0]);
+    assert_eq!(
+        session.broken(population.scale, Moment::AnyTime),
+        [] as [u8; 0]
+    );
 }
 
 #[test]
@@ -363,7 +504,11 @@ fn every_statement_can_be_prepared() {
         for statement in Statement::used(style, Dialect::Sqlite) {
             let text = statement.sql(Dialect::Sqlite);
             let prepared = session.connection.prepare(&text).expect(&text);
-            assert_eq!(prepared.column_count() > 0, statement.returns_rows(Dialect::Sqlite), "{text}");
+            assert_eq!(
+                prepared.column_count() > 0,
+                statement.returns_rows(Dialect::Sqlite),
+                "{text}"
+            );
         }
     }
 }
@@ -377,14 +522,20 @@ fn reads_and_writes_by_key_use_an_index() {
             .filter(|statement| !statement.is_control())
         {
             let text = statement.sql(Dialect::Sqlite);
-            let mut prepared = session.connection.prepare(&format!("EXPLAIN QUERY PLAN {text}")).expect(&text);
+            let mut prepared = session
+                .connection
+                .prepare(&format!("EXPLAIN QUERY PLAN {text}"))
+                .expect(&text);
             let mut rows = prepared.raw_query();
             let mut plan = Vec::new();
             while let Some(row) = rows.next().expect("a plan") {
                 plan.push(row.get::<_, String>(3).expect("a step"));
             }
             let scans = |step: &&String| {
-                step.starts_with("SCAN") && !step.contains(" v") && !step.contains("VALUES CLAUSE") && !step.contains("CONSTANT ROW")
+                step.starts_with("SCAN")
+                    && !step.contains(" v")
+                    && !step.contains("VALUES CLAUSE")
+                    && !step.contains("CONSTANT ROW")
             };
             assert_eq!(plan.iter().find(scans), None, "{text}: {plan:?}");
         }
@@ -397,5 +548,8 @@ fn the_loaded_database_says_what_it_is() {
     let session = SqliteSession::loaded(&population, SchemaOptions::default(), Style::Plain);
     assert_eq!(session.number("SELECT COUNT(*) FROM oe_meta"), 6);
     let meta = sqlite::meta(&population);
-    assert_eq!(check_meta(&meta, Some(population.scale), SchemaOptions::default()), Ok(population));
+    assert_eq!(
+        check_meta(&meta, Some(population.scale), SchemaOptions::default()),
+        Ok(population)
+    );
 }

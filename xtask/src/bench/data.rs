@@ -15,7 +15,8 @@ use rookery_workload::dvdstore::{
     data::{csv, fill},
 };
 
-const USAGE: &str = "usage: cargo xtask bench data [--dir DIR] [--runs N]   (N at least 5, default 5)";
+const USAGE: &str =
+    "usage: cargo xtask bench data [--dir DIR] [--runs N]   (N at least 5, default 5)";
 
 /// Bytes of one measurement of the disk.
 const DISK_BYTES: usize = 1 << 30;
@@ -32,11 +33,18 @@ struct Options {
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let options = parse(args)?;
     customers(options.runs)?;
-    let scratch = Scratch::create(options.dir.join(format!("bench-data-{}", std::process::id())))?;
+    let scratch = Scratch::create(
+        options
+            .dir
+            .join(format!("bench-data-{}", std::process::id())),
+    )?;
     let result = set(&scratch.0, options.runs);
     drop(scratch);
     result?;
-    println!("peak memory of this process (VmHWM): {:.1} MB", peak_memory_mb()?);
+    println!(
+        "peak memory of this process (VmHWM): {:.1} MB",
+        peak_memory_mb()?
+    );
     Ok(())
 }
 
@@ -47,11 +55,18 @@ fn parse(args: &[String]) -> Result<Options, String> {
     };
     let mut words = args.iter();
     while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value; {USAGE}"));
+        let mut value = || {
+            words
+                .next()
+                .ok_or_else(|| format!("{word} needs a value; {USAGE}"))
+        };
         match word.as_str() {
             "--dir" => options.dir = PathBuf::from(value()?),
             "--runs" => {
-                let runs = value()?.parse().ok().filter(|runs| (5..=1000).contains(runs));
+                let runs = value()?
+                    .parse()
+                    .ok()
+                    .filter(|runs| (5..=1000).contains(runs));
                 options.runs = runs.ok_or_else(|| format!("--runs is 5 to 1000; {USAGE}"))?;
             }
             other => return Err(format!("unknown option {other}; {USAGE}")),
@@ -62,8 +77,12 @@ fn parse(args: &[String]) -> Result<Options, String> {
 
 /// The directory that cargo builds into, on the disk of the checkout.
 fn default_dir() -> Result<PathBuf, String> {
-    let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let target = program.ancestors().nth(2).ok_or("this program has no directory")?;
+    let program =
+        std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let target = program
+        .ancestors()
+        .nth(2)
+        .ok_or("this program has no directory")?;
     Ok(target.to_owned())
 }
 
@@ -72,7 +91,12 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn create(path: PathBuf) -> Result<Self, String> {
-        fs::create_dir_all(&path).map_err(|error| format!("cannot make {}: {error}; choose another with --dir", path.display()))?;
+        fs::create_dir_all(&path).map_err(|error| {
+            format!(
+                "cannot make {}: {error}; choose another with --dir",
+                path.display()
+            )
+        })?;
         Ok(Self(path))
     }
 }
@@ -80,7 +104,10 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("cannot remove {}: {error}; remove it by hand", self.0.display());
+            eprintln!(
+                "cannot remove {}: {error}; remove it by hand",
+                self.0.display()
+            );
         }
     }
 }
@@ -91,7 +118,10 @@ fn customers(runs: usize) -> Result<(), String> {
         .write(true)
         .open("/dev/null")
         .map_err(|error| format!("/dev/null: {error}"))?;
-    for (name, random) in [("newlib", CustomerRandom::Newlib), ("GNU", CustomerRandom::Gnu)] {
+    for (name, random) in [
+        ("newlib", CustomerRandom::Newlib),
+        ("GNU", CustomerRandom::Gnu),
+    ] {
         let mut wall = Vec::new();
         let mut cpu = Vec::new();
         let mut megabytes = Vec::new();
@@ -122,7 +152,8 @@ fn customers_once(random: CustomerRandom, null: &mut File) -> Result<(f64, f64),
             more = fill(&mut customers, 256 * 1024, &mut buffer, |row, out| {
                 csv::write_customer(row, LineEnd::Unix, out)
             });
-            null.write_all(&buffer).map_err(|error| format!("/dev/null: {error}"))?;
+            null.write_all(&buffer)
+                .map_err(|error| format!("/dev/null: {error}"))?;
             bytes += buffer.len();
             buffer.clear();
         }
@@ -155,7 +186,10 @@ fn set(dir: &Path, runs: usize) -> Result<(), String> {
         );
     }
     println!("  set: {} MB/s", Spread(&set));
-    println!("  disk, sequential write by {method}: {} MB/s", Spread(&disk));
+    println!(
+        "  disk, sequential write by {method}: {} MB/s",
+        Spread(&disk)
+    );
     println!("  ratio set / disk: {}", Spread(&ratios));
     Ok(())
 }
@@ -197,7 +231,9 @@ fn fio(dir: &Path) -> Option<f64> {
     let _ = fs::remove_file(&file);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
     let write = &report["jobs"][0]["write"];
-    let milliseconds = report["jobs"][0]["job_runtime"].as_f64().filter(|&ms| ms > 0.0)?;
+    let milliseconds = report["jobs"][0]["job_runtime"]
+        .as_f64()
+        .filter(|&ms| ms > 0.0)?;
     Some(write["io_bytes"].as_f64().filter(|&bytes| bytes > 0.0)? / milliseconds / 1e3)
 }
 
@@ -205,7 +241,9 @@ fn plain_write(dir: &Path) -> Result<f64, String> {
     let path = dir.join("disk");
     let explain = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
     // Not zeros, which some disks do not store.
-    let block: Vec<u8> = (0..BLOCK as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let block: Vec<u8> = (0..BLOCK as u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
     let start = Instant::now();
     let mut file = File::create(&path).map_err(explain)?;
     for _ in 0..DISK_BYTES / BLOCK {
@@ -221,7 +259,10 @@ fn plain_write(dir: &Path) -> Result<f64, String> {
 fn thread_cpu_seconds() -> Result<f64, String> {
     let path = "/proc/thread-self/schedstat";
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let nanoseconds = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+    let nanoseconds = text
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse::<f64>().ok());
     nanoseconds
         .map(|ns| ns / 1e9)
         .ok_or_else(|| format!("{path} does not begin with a number"))
@@ -232,7 +273,8 @@ fn peak_memory_mb() -> Result<f64, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-    kib.map(|kib| kib * 1024.0 / 1e6).ok_or_else(|| format!("{path} has no VmHWM"))
+    kib.map(|kib| kib * 1024.0 / 1e6)
+        .ok_or_else(|| format!("{path} has no VmHWM"))
 }
 
 /// Median and range of repeated measurements.
@@ -248,7 +290,9 @@ impl std::fmt::Display for Spread<'_> {
             2
         };
         match (sorted.first(), sorted.get(sorted.len() / 2), sorted.last()) {
-            (Some(low), Some(median), Some(high)) => write!(f, "{median:.digits$} [{low:.digits$}-{high:.digits$}]"),
+            (Some(low), Some(median), Some(high)) => {
+                write!(f, "{median:.digits$} [{low:.digits$}-{high:.digits$}]")
+            }
             _ => f.write_str("not measured"),
         }
     }

@@ -56,11 +56,14 @@ fn repeats_and_seconds(options: &[&str]) -> Result<(u32, u32), String> {
 }
 
 fn parse(number: &str) -> Result<u32, String> {
-    number.parse().map_err(|_| format!("`{number}` is not a whole number\n{USAGE}"))
+    number
+        .parse()
+        .map_err(|_| format!("`{number}` is not a whole number\n{USAGE}"))
 }
 
 /// Print one line of the result.
 fn say(line: &str) -> Result<(), String> {
     use std::io::Write;
-    writeln!(std::io::stdout(), "{line}").map_err(|error| format!("cannot write to standard output: {error}"))
+    writeln!(std::io::stdout(), "{line}")
+        .map_err(|error| format!("cannot write to standard output: {error}"))
 }

@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, Guest, GuestSpec, Kind, Lab, Recipe, Site, Template, open_lab, remove_all, start_all};
+use rookery_guest::{
+    Fill, Guest, GuestSpec, Kind, Lab, Recipe, Site, Template, open_lab, remove_all, start_all,
+};
 use rookery_host::RunId;
 use rookery_stack::embedded::{self, Behaviour};
 use rookery_workload::dvdstore::{Size, WordLists};
@@ -51,7 +53,11 @@ struct Options {
 impl Options {
     /// How many guests of a round are started.
     fn started(&self) -> u16 {
-        let usual = if self.kind == Kind::Vm { MACHINES_STARTED } else { self.guests };
+        let usual = if self.kind == Kind::Vm {
+            MACHINES_STARTED
+        } else {
+            self.guests
+        };
         self.start.unwrap_or(usual).min(self.guests)
     }
 }
@@ -89,11 +95,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
     let words = |error: rookery_guest::GuestError| error.to_string();
-    let run = RunId::try_from(format!("bench{}", std::process::id() % 100_000)).map_err(|error| error.to_string())?;
+    let run = RunId::try_from(format!("bench{}", std::process::id() % 100_000))
+        .map_err(|error| error.to_string())?;
     let site = Site {
         run,
         dir: dir.join("run"),
-        templates: options.templates.clone().unwrap_or_else(|| dir.join("templates")),
+        templates: options
+            .templates
+            .clone()
+            .unwrap_or_else(|| dir.join("templates")),
     };
     let mut lab = open_lab(options.kind, site).map_err(words)?;
     let begin = Instant::now();
@@ -104,8 +114,12 @@ fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
         begin.elapsed().as_secs_f64()
     );
     let begin = Instant::now();
-    lab.prepare(&template, &|_, _| {}, &rookery_guest::patient).map_err(words)?;
-    println!("what guests need besides: {:.2} s", begin.elapsed().as_secs_f64());
+    lab.prepare(&template, &|_, _| {}, &rookery_guest::patient)
+        .map_err(words)?;
+    println!(
+        "what guests need besides: {:.2} s",
+        begin.elapsed().as_secs_f64()
+    );
     println!(
         "{:>5}  {:>16}  {:>16}  {:>16}  {:>16}",
         "round", "clone alone ms", "all together s", "clone-healthy s", "kill+remove s"
@@ -129,9 +143,11 @@ fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
 fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest::GuestError> {
     let fill = |data: &Path| {
         let database = data.join(embedded::DATABASE_FILE);
-        embedded::load(&database, options.size, WordLists::own(), &|_| ControlFlow::Continue(()))
-            .map(drop)
-            .map_err(|error| error.to_string())
+        embedded::load(&database, options.size, WordLists::own(), &|_| {
+            ControlFlow::Continue(())
+        })
+        .map(drop)
+        .map_err(|error| error.to_string())
     };
     let description = format!("bench guests, embedded dvdstore {}", options.size);
     let recipe = Recipe {
@@ -143,7 +159,12 @@ fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest:
     lab.template(&recipe, &rookery_guest::patient)
 }
 
-fn round(lab: &dyn Lab, template: &Template, count: u16, started: u16) -> Result<Round, rookery_guest::GuestError> {
+fn round(
+    lab: &dyn Lab,
+    template: &Template,
+    count: u16,
+    started: u16,
+) -> Result<Round, rookery_guest::GuestError> {
     let together_s = together(lab, template, count)?;
     let begin = Instant::now();
     let mut clones_ms = Vec::new();
@@ -153,7 +174,13 @@ fn round(lab: &dyn Lab, template: &Template, count: u16, started: u16) -> Result
         guests.push(lab.create(template, &spec(number))?);
         clones_ms.push(clone.elapsed().as_secs_f64() * 1e3);
     }
-    start_all(&mut guests[..usize::from(started)], lab, DEADLINE, &|_| (), &AtomicBool::new(false))?;
+    start_all(
+        &mut guests[..usize::from(started)],
+        lab,
+        DEADLINE,
+        &|_| (),
+        &AtomicBool::new(false),
+    )?;
     let ready_s = begin.elapsed().as_secs_f64();
     let removed_s = remove_all(&mut guests)?.as_secs_f64();
     Ok(Round {
@@ -165,7 +192,11 @@ fn round(lab: &dyn Lab, template: &Template, count: u16, started: u16) -> Result
 }
 
 /// The time of `count` clones that several threads make, s. They are removed again.
-fn together(lab: &dyn Lab, template: &Template, count: u16) -> Result<f64, rookery_guest::GuestError> {
+fn together(
+    lab: &dyn Lab,
+    template: &Template,
+    count: u16,
+) -> Result<f64, rookery_guest::GuestError> {
     let next = AtomicU16::new(1);
     let work = || {
         let mut guests = Vec::new();
@@ -182,7 +213,11 @@ fn together(lab: &dyn Lab, template: &Template, count: u16) -> Result<f64, rooke
         let threads: Vec<_> = (0..CLONERS).map(|_| scope.spawn(work)).collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
             .collect()
     });
     let took = begin.elapsed().as_secs_f64();
@@ -210,7 +245,12 @@ fn spec(number: u16) -> GuestSpec {
 }
 
 fn print(options: &Options, rounds: &[Round]) {
-    let clone = median(rounds.iter().flat_map(|round| round.clones_ms.iter().copied()).collect());
+    let clone = median(
+        rounds
+            .iter()
+            .flat_map(|round| round.clones_ms.iter().copied())
+            .collect(),
+    );
     let ready = median(rounds.iter().map(|round| round.ready_s).collect());
     let removed = median(rounds.iter().map(|round| round.removed_s).collect());
     println!(
@@ -220,7 +260,11 @@ fn print(options: &Options, rounds: &[Round]) {
         options.kind
     );
     let machines = options.kind == Kind::Vm;
-    let limit = if machines { MACHINE_CLONE_LIMIT_MS } else { CLONE_LIMIT_MS };
+    let limit = if machines {
+        MACHINE_CLONE_LIMIT_MS
+    } else {
+        CLONE_LIMIT_MS
+    };
     let together = median(rounds.iter().map(|round| round.together_s).collect());
     let started = options.started();
     println!("  a clone alone      {clone:>7.2} ms  (limit {limit} ms)");
@@ -229,7 +273,9 @@ fn print(options: &Options, rounds: &[Round]) {
         println!("  clone to healthy   {ready:>7.2} s   ({started} started)");
         println!("  kill and remove    {removed:>7.2} s");
     } else {
-        println!("  clone to healthy   {ready:>7.2} s   (limit {READY_LIMIT_S} s for 40 on 2 cores; {started} started)");
+        println!(
+            "  clone to healthy   {ready:>7.2} s   (limit {READY_LIMIT_S} s for 40 on 2 cores; {started} started)"
+        );
         println!("  kill and remove    {removed:>7.2} s   (limit {REMOVED_LIMIT_S} s for 40)");
     }
 }
@@ -247,18 +293,36 @@ fn parse(args: &[String]) -> Result<Options, String> {
     };
     let mut words = args.iter();
     while let Some(flag) = words.next() {
-        let value = words.next().ok_or_else(|| format!("{flag} takes a value\n{USAGE}"))?;
+        let value = words
+            .next()
+            .ok_or_else(|| format!("{flag} takes a value\n{USAGE}"))?;
         let bad = || format!("`{value}` is no value of {flag}\n{USAGE}");
         match flag.as_str() {
-            "--guests" => options.guests = value.parse().ok().filter(|count| (1..=250).contains(count)).ok_or_else(bad)?,
-            "--start" => options.start = Some(value.parse().map_err(|_| bad())?),
-            "--rounds" => options.rounds = value.parse().ok().filter(|count| *count >= 1).ok_or_else(bad)?,
-            "--kind" => {
-                options.kind = [("container", Kind::Container), ("bare", Kind::Bare), ("vm", Kind::Vm)]
-                    .into_iter()
-                    .find(|k| k.0 == value)
+            "--guests" => {
+                options.guests = value
+                    .parse()
+                    .ok()
+                    .filter(|count| (1..=250).contains(count))
                     .ok_or_else(bad)?
-                    .1
+            }
+            "--start" => options.start = Some(value.parse().map_err(|_| bad())?),
+            "--rounds" => {
+                options.rounds = value
+                    .parse()
+                    .ok()
+                    .filter(|count| *count >= 1)
+                    .ok_or_else(bad)?
+            }
+            "--kind" => {
+                options.kind = [
+                    ("container", Kind::Container),
+                    ("bare", Kind::Bare),
+                    ("vm", Kind::Vm),
+                ]
+                .into_iter()
+                .find(|k| k.0 == value)
+                .ok_or_else(bad)?
+                .1
             }
             "--size" => options.size = value.parse().map_err(|_| bad())?,
             "--program" => options.program = PathBuf::from(value),
@@ -305,9 +369,19 @@ mod tests {
 
     #[test]
     fn flags() {
-        let parsed = |text: &str| parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let parsed = |text: &str| {
+            parse(
+                &text
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            )
+        };
         let options = parsed("--guests 7 --kind bare --size 1GB").expect("valid");
-        assert_eq!((options.guests, options.kind, options.size), (7, Kind::Bare, Size::Gb(1)));
+        assert_eq!(
+            (options.guests, options.kind, options.size),
+            (7, Kind::Bare, Size::Gb(1))
+        );
         assert_eq!(parsed("--kind vm --start 3").expect("valid").kind, Kind::Vm);
         for bad in ["--guests 0", "--guests", "--kind ship", "--speed 9"] {
             assert!(parsed(bad).is_err(), "{bad}");

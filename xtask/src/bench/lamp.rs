@@ -37,9 +37,11 @@ pub(super) fn software() -> Result<Software, String> {
 
 impl Place {
     pub(super) fn new() -> Result<Self, String> {
-        let dir = TempDir::with_prefix("rk-").map_err(|error| format!("cannot make a temporary directory: {error}"))?;
+        let dir = TempDir::with_prefix("rk-")
+            .map_err(|error| format!("cannot make a temporary directory: {error}"))?;
         for name in ["data", "conf", "run"] {
-            fs::create_dir(dir.path().join(name)).map_err(|error| format!("cannot make a directory: {error}"))?;
+            fs::create_dir(dir.path().join(name))
+                .map_err(|error| format!("cannot make a directory: {error}"))?;
         }
         Ok(Self { dir })
     }
@@ -51,17 +53,26 @@ impl Place {
     /// Write a file below the configuration.
     pub(super) fn write(&self, path: &str, text: &str) -> Result<(), String> {
         let path = self.dir.path().join("conf").join(path);
-        let written = fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).and_then(|()| fs::write(&path, text));
+        let written = fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))
+            .and_then(|()| fs::write(&path, text));
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 
     /// Start `service`, on the processor `cpu` alone if one is named; Apache, if it has one, listens on `address`.
-    pub(super) fn start(&self, service: &Service, address: &str, cpu: Option<u32>) -> Result<Running<'_>, String> {
+    pub(super) fn start(
+        &self,
+        service: &Service,
+        address: &str,
+        cpu: Option<u32>,
+    ) -> Result<Running<'_>, String> {
         let fill = |text: &str| {
             ["data", "conf", "run"]
                 .iter()
                 .fold(text.replace("{listen}", address), |text, name| {
-                    text.replace(&format!("{{{name}}}"), &self.dir.path().join(name).display().to_string())
+                    text.replace(
+                        &format!("{{{name}}}"),
+                        &self.dir.path().join(name).display().to_string(),
+                    )
                 })
         };
         for (path, text) in &service.files {
@@ -69,7 +80,9 @@ impl Place {
         }
         let io = |error: std::io::Error| format!("cannot start the guest: {error}");
         let log = File::create(self.log_path()).map_err(io)?;
-        let program = std::env::current_exe().map_err(io)?.with_file_name("rookery");
+        let program = std::env::current_exe()
+            .map_err(io)?
+            .with_file_name("rookery");
         let mut command = match cpu {
             Some(cpu) => {
                 let mut command = Command::new("taskset");
@@ -81,14 +94,18 @@ impl Place {
         command.args(service.args.iter().map(|arg| fill(arg)));
         // A group of its own: a guest that ends kills what is left of its group.
         command.process_group(0);
-        command.stdin(Stdio::null()).stdout(log.try_clone().map_err(io)?).stderr(log);
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().map_err(io)?)
+            .stderr(log);
         let child = command.spawn().map_err(io)?;
         Ok(Running { place: self, child })
     }
 
     /// Connect to its MariaDB as the administrator.
     pub(super) fn database(&self) -> Result<Database, String> {
-        Database::connect(&self.dir.path().join("data/mysql.sock"), Account::Root).map_err(|error| error.to_string())
+        Database::connect(&self.dir.path().join("data/mysql.sock"), Account::Root)
+            .map_err(|error| error.to_string())
     }
 
     fn log_path(&self) -> PathBuf {
@@ -144,7 +161,10 @@ pub(super) fn median(values: &[f64]) -> f64 {
 
 /// Another order each time: Fisher-Yates on a xorshift of the clock. Only the order of runs hangs on it.
 pub(super) fn shuffle<T>(items: &mut [T]) {
-    let mut state = SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64) | 1;
+    let mut state = SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(1, |time| time.as_nanos() as u64)
+        | 1;
     for last in (1..items.len()).rev() {
         state ^= state << 13;
         state ^= state >> 7;
@@ -155,5 +175,6 @@ pub(super) fn shuffle<T>(items: &mut [T]) {
 
 /// Print one line of the result.
 pub(super) fn say(line: &str) -> Result<(), String> {
-    writeln!(std::io::stdout(), "{line}").map_err(|error| format!("cannot write to standard output: {error}"))
+    writeln!(std::io::stdout(), "{line}")
+        .map_err(|error| format!("cannot write to standard output: {error}"))
 }

@@ -58,7 +58,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut streams = thread::available_parallelism().map_or(1, usize::from);
     for option in args.chunks(2) {
         match option {
-            [name, value] if name == "--size" => size = value.parse().map_err(|error| format!("{error}"))?,
+            [name, value] if name == "--size" => {
+                size = value.parse().map_err(|error| format!("{error}"))?
+            }
             [name, value] if name == "--repeats" => repeats = number(value)?,
             [name, value] if name == "--streams" => streams = number(value)?,
             _ => return Err(USAGE.to_owned()),
@@ -66,7 +68,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     let place = Place::new()?;
     let files = place.path().join("files");
-    let written = write_all(&files, size, &FileOptions::new(&AtomicBool::new(false)), &|_| {}).map_err(|error| error.to_string())?;
+    let written = write_all(
+        &files,
+        size,
+        &FileOptions::new(&AtomicBool::new(false)),
+        &|_| {},
+    )
+    .map_err(|error| error.to_string())?;
     say(&format!(
         "{size}: {} rows, {:.1} MB of files, {streams} streams, {repeats} repeats in random order",
         written.rows,
@@ -109,7 +117,9 @@ fn orderentry_options(args: &[String]) -> Result<orderentry::Options, String> {
     };
     for option in args.chunks(2) {
         match option {
-            [name, value] if name == "--warehouses" => options.warehouses = value.parse().map_err(|_| USAGE.to_owned())?,
+            [name, value] if name == "--warehouses" => {
+                options.warehouses = value.parse().map_err(|_| USAGE.to_owned())?
+            }
             [name, value] if name == "--repeats" => options.repeats = number(value)?,
             [name, value] if name == "--streams" => options.streams = number(value)?.max(1),
             _ => return Err(USAGE.to_owned()),
@@ -119,36 +129,56 @@ fn orderentry_options(args: &[String]) -> Result<orderentry::Options, String> {
 }
 
 fn number(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| format!("`{text}` is not a whole number\n{USAGE}"))
+    text.parse()
+        .map_err(|_| format!("`{text}` is not a whole number\n{USAGE}"))
 }
 
 /// Load once into a fresh database. Returns the seconds.
 fn once(place: &Place, way: Way, size: Size, files: &Path, streams: usize) -> Result<f64, String> {
     let mut database = place.database()?;
-    database.execute("DROP DATABASE IF EXISTS DS2").map_err(|error| error.to_string())?;
+    database
+        .execute("DROP DATABASE IF EXISTS DS2")
+        .map_err(|error| error.to_string())?;
     // What the last one left to be written must not slow this one.
-    database.execute("FLUSH TABLES").map_err(|error| error.to_string())?;
+    database
+        .execute("FLUSH TABLES")
+        .map_err(|error| error.to_string())?;
     // SAFETY: sync has no preconditions.
     unsafe { libc::sync() };
     let start = Instant::now();
     match way {
-        Way::Ours => load(&mut database, size, WordLists::own(), streams, &|_| ControlFlow::Continue(()))
-            .map(drop)
-            .map_err(|error| error.to_string())?,
+        Way::Ours => load(&mut database, size, WordLists::own(), streams, &|_| {
+            ControlFlow::Continue(())
+        })
+        .map(drop)
+        .map_err(|error| error.to_string())?,
         Way::Files | Way::Original => from_files(&mut database, way, files, streams)?,
     }
     Ok(start.elapsed().as_secs_f64())
 }
 
 /// The peer: the same steps by the server's own means, from files.
-fn from_files(database: &mut Database, way: Way, files: &Path, streams: usize) -> Result<(), String> {
+fn from_files(
+    database: &mut Database,
+    way: Way,
+    files: &Path,
+    streams: usize,
+) -> Result<(), String> {
     let say_error = |error: lamp::sql::SqlError| error.to_string();
     database.execute_script(schema::TABLES).map_err(say_error)?;
-    let categories: Vec<String> = (1..).zip(CATEGORIES).map(|(id, name)| format!("({id}, '{name}')")).collect();
+    let categories: Vec<String> = (1..)
+        .zip(CATEGORIES)
+        .map(|(id, name)| format!("({id}, '{name}')"))
+        .collect();
     database
-        .execute(&format!("INSERT INTO DS2.CATEGORIES VALUES {}", categories.join(", ")))
+        .execute(&format!(
+            "INSERT INTO DS2.CATEGORIES VALUES {}",
+            categories.join(", ")
+        ))
         .map_err(say_error)?;
-    database.execute("SET foreign_key_checks = 0").map_err(say_error)?;
+    database
+        .execute("SET foreign_key_checks = 0")
+        .map_err(say_error)?;
     if way == Way::Original {
         for index in Table::ALL.iter().flat_map(|table| table.indexes()) {
             database.execute(index).map_err(say_error)?;
@@ -170,12 +200,19 @@ fn from_files(database: &mut Database, way: Way, files: &Path, streams: usize) -
     Ok(())
 }
 
-fn stream(database: &Database, way: Way, files: &Path, waiting: &Mutex<Vec<Table>>) -> Result<(), String> {
+fn stream(
+    database: &Database,
+    way: Way,
+    files: &Path,
+    waiting: &Mutex<Vec<Table>>,
+) -> Result<(), String> {
     let say_error = |error: lamp::sql::SqlError| error.to_string();
     let mut connection = database.another().map_err(say_error)?;
     let unique = u8::from(way == Way::Files);
     connection
-        .execute(&format!("SET foreign_key_checks = 0, unique_checks = {unique}"))
+        .execute(&format!(
+            "SET foreign_key_checks = 0, unique_checks = {unique}"
+        ))
         .map_err(say_error)?;
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -209,5 +246,8 @@ fn paths(table: Table, files: &Path) -> Vec<PathBuf> {
         Table::Products => FileKind::Products,
         Table::Inventory => FileKind::Inventory,
     };
-    kind.file_names().iter().map(|name| files.join(name)).collect()
+    kind.file_names()
+        .iter()
+        .map(|name| files.join(name))
+        .collect()
 }

@@ -24,7 +24,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let (mut count, mut seed) = (100, 1);
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     for option in words.chunks(2) {
-        let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is not a whole number\n{USAGE}"));
+        let number = |text: &str| {
+            text.parse::<u64>()
+                .map_err(|_| format!("`{text}` is not a whole number\n{USAGE}"))
+        };
         match option {
             ["--networks", text] => count = number(text)?.clamp(1, 10_000),
             ["--seed", text] => seed = number(text)?,
@@ -38,7 +41,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .map(|kind| (kind, Case::draw(kind, &mut random)))
         .collect();
     let start = Instant::now();
-    let ours: Vec<Vec<f64>> = cases.iter().map(|(_, case)| case.solve()).collect::<Result<_, _>>()?;
+    let ours: Vec<Vec<f64>> = cases
+        .iter()
+        .map(|(_, case)| case.solve())
+        .collect::<Result<_, _>>()?;
     let own_time = start.elapsed();
     let start = Instant::now();
     let theirs = peer(&cases)?;
@@ -59,7 +65,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let (mut numbers, mut worst) = (0, (0.0, 0));
         for place in of_kind {
             if ours[place].len() != theirs[place].len() {
-                return Err(format!("Octave gave {} numbers for {:?}", theirs[place].len(), cases[place].1));
+                return Err(format!(
+                    "Octave gave {} numbers for {:?}",
+                    theirs[place].len(),
+                    cases[place].1
+                ));
             }
             numbers += ours[place].len();
             let difference = largest_difference(&ours[place], &theirs[place]);
@@ -67,7 +77,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
                 worst = (difference, place);
             }
         }
-        say(&format!("{:<58}{numbers:>10}{:>12.1e}  #{}", kind.title(), worst.0, worst.1))?;
+        say(&format!(
+            "{:<58}{numbers:>10}{:>12.1e}  #{}",
+            kind.title(),
+            worst.0,
+            worst.1
+        ))?;
         if worst.0 > LIMIT {
             apart.push(format!("{}: {:?}", kind.title(), cases[worst.1].1));
         }
@@ -75,12 +90,16 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if apart.is_empty() {
         say(&format!("All agree within {LIMIT:.0e}."))
     } else {
-        Err(format!("more than {LIMIT:.0e} apart:\n{}", apart.join("\n")))
+        Err(format!(
+            "more than {LIMIT:.0e} apart:\n{}",
+            apart.join("\n")
+        ))
     }
 }
 
 fn say(line: &str) -> Result<(), String> {
-    writeln!(io::stdout(), "{line}").map_err(|error| format!("cannot write to standard output: {error}"))
+    writeln!(io::stdout(), "{line}")
+        .map_err(|error| format!("cannot write to standard output: {error}"))
 }
 
 /// |ours - theirs| over the larger of the two, of the worst pair; numbers that are 0 in both agree, and what is no number agrees with nothing.
@@ -99,23 +118,31 @@ fn largest_difference(ours: &[f64], theirs: &[f64]) -> f64 {
 
 /// The numbers of every case as Octave finds them.
 fn peer(cases: &[(Kind, Case)]) -> Result<Vec<Vec<f64>>, String> {
-    let mut script =
-        String::from("1;\npkg load queueing;\nwarning(\"off\", \"all\");\nfunction put(v), printf(\"%.17g \", v); printf(\"\\n\"); end\n");
+    let mut script = String::from(
+        "1;\npkg load queueing;\nwarning(\"off\", \"all\");\nfunction put(v), printf(\"%.17g \", v); printf(\"\\n\"); end\n",
+    );
     for (_, case) in cases {
         script.push_str(&case.script());
         script.push('\n');
     }
-    let directory = tempfile::tempdir().map_err(|error| format!("cannot make a temporary directory: {error}"))?;
+    let directory = tempfile::tempdir()
+        .map_err(|error| format!("cannot make a temporary directory: {error}"))?;
     let file = directory.path().join("networks.m");
-    fs::write(&file, script).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    let install = "install the peer: apt-get install --no-install-recommends octave octave-queueing";
+    fs::write(&file, script)
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    let install =
+        "install the peer: apt-get install --no-install-recommends octave octave-queueing";
     let output = Command::new("octave-cli")
         .args(["--norc", "--quiet", "--no-window-system", "--no-history"])
         .arg(&file)
         .output()
         .map_err(|error| format!("cannot start octave-cli ({error}); {install}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let rows: Vec<Vec<f64>> = text.lines().map(numbers).collect::<Option<_>>().unwrap_or_default();
+    let rows: Vec<Vec<f64>> = text
+        .lines()
+        .map(numbers)
+        .collect::<Option<_>>()
+        .unwrap_or_default();
     if rows.len() == cases.len() {
         return Ok(rows);
     }
@@ -129,7 +156,9 @@ fn peer(cases: &[(Kind, Case)]) -> Result<Vec<Vec<f64>>, String> {
 }
 
 fn numbers(line: &str) -> Option<Vec<f64>> {
-    line.split_whitespace().map(|word| word.parse().ok()).collect()
+    line.split_whitespace()
+        .map(|word| word.parse().ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -140,7 +169,10 @@ mod tests {
     fn differences_are_relative_and_what_is_no_number_differs() {
         assert_eq!(largest_difference(&[1.0, 0.0], &[1.0, 0.0]), 0.0);
         assert!((largest_difference(&[1.0, 100.0], &[1.0, 99.0]) - 0.01).abs() < 1e-12);
-        assert_eq!(largest_difference(&[1.0, f64::NAN, 1.0], &[1.0, 1.0, 1.0]), f64::INFINITY);
+        assert_eq!(
+            largest_difference(&[1.0, f64::NAN, 1.0], &[1.0, 1.0, 1.0]),
+            f64::INFINITY
+        );
         assert_eq!(numbers(" 1 2.5e-3 "), Some(vec![1.0, 2.5e-3]));
         assert_eq!(numbers("error: 1"), None);
     }
@@ -152,7 +184,9 @@ mod tests {
             assert_eq!(draw(), draw());
             let (case, found) = (draw(), draw().solve().expect("solvable"));
             assert!(
-                found.iter().all(|number| number.is_finite() && *number >= 0.0),
+                found
+                    .iter()
+                    .all(|number| number.is_finite() && *number >= 0.0),
                 "{case:?} {found:?}"
             );
             assert!(case.script().contains("put("), "{}", case.script());

@@ -13,7 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_driver::{Arrivals, Assignment, Config, Limits, Load, OpenLoad, Phases, Precision, Profile, Script, Visit, run as drive};
+use rookery_driver::{
+    Arrivals, Assignment, Config, Limits, Load, OpenLoad, Phases, Precision, Profile, Script,
+    Visit, run as drive,
+};
 use rookery_stats::{Measurement, Pacing};
 use rookery_workload::dvdstore::WordLists;
 
@@ -32,7 +35,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     };
     let repeats = match options {
         [] => 5,
-        ["--repeats", number] => number.parse().map_err(|_| format!("`{number}` is not a whole number\n{USAGE}"))?,
+        ["--repeats", number] => number
+            .parse()
+            .map_err(|_| format!("`{number}` is not a whole number\n{USAGE}"))?,
         _ => return Err(USAGE.to_owned()),
     };
     if what != Some("freeze") {
@@ -57,13 +62,22 @@ fn open(rate: f64, max_in_flight: u32, precision: Precision) -> Load {
 }
 
 /// Drive one page: `users` count in a closed load only.
-fn measure(target: SocketAddr, load: Load, users: u32, settle: Duration, steady: Duration, start: Instant) -> Result<Measurement, String> {
+fn measure(
+    target: SocketAddr,
+    load: Load,
+    users: u32,
+    settle: Duration,
+    steady: Duration,
+    start: Instant,
+) -> Result<Measurement, String> {
     let config = Config {
         assignments: vec![Assignment {
             guest: "server".to_owned(),
             target,
             users,
-            script: Script::Page { path: "/".to_owned() },
+            script: Script::Page {
+                path: "/".to_owned(),
+            },
         }],
         network: None,
         cpus: vec![CLIENT_CPU],
@@ -90,11 +104,16 @@ fn measure(target: SocketAddr, load: Load, users: u32, settle: Duration, steady:
 fn spread(values: &mut [f64]) -> (f64, f64, f64) {
     values.sort_by(f64::total_cmp);
     let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
-    (at(values.len() / 2), at(0), at(values.len().saturating_sub(1)))
+    (
+        at(values.len() / 2),
+        at(0),
+        at(values.len().saturating_sub(1)),
+    )
 }
 
 /// Print one line of the result.
 fn say(line: &str) -> Result<(), String> {
     use std::io::Write;
-    writeln!(std::io::stdout(), "{line}").map_err(|error| format!("cannot write to standard output: {error}"))
+    writeln!(std::io::stdout(), "{line}")
+        .map_err(|error| format!("cannot write to standard output: {error}"))
 }

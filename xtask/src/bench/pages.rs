@@ -30,8 +30,16 @@ const REQUESTS: u32 = 300;
 
 /// Page of the shop, and the minimal one with the same queries.
 const PAGES: [(&str, &str, &str); 2] = [
-    ("dslogin.php", "login.php", include_str!("../../../stacks/lamp/bench/login.php")),
-    ("dsbrowse.php", "browse.php", include_str!("../../../stacks/lamp/bench/browse.php")),
+    (
+        "dslogin.php",
+        "login.php",
+        include_str!("../../../stacks/lamp/bench/login.php"),
+    ),
+    (
+        "dsbrowse.php",
+        "browse.php",
+        include_str!("../../../stacks/lamp/bench/browse.php"),
+    ),
 ];
 
 /// Run `bench pages`.
@@ -52,11 +60,16 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         users: f64::from(CONNECTIONS),
         guests: 1.0,
     };
-    let tuned = Tuned::of(Family::Lamp, "modern", &[], &variables).map_err(|error| error.to_string())?;
+    let tuned =
+        Tuned::of(Family::Lamp, "modern", &[], &variables).map_err(|error| error.to_string())?;
     for (_, minimal, text) in PAGES {
         place.write(&format!("htdocs/bench/{minimal}"), text)?;
     }
-    let mut server = place.start(&lamp::guest(&software, &tuned, &Options::default()), ADDRESS, Some(SERVER_CPU))?;
+    let mut server = place.start(
+        &lamp::guest(&software, &tuned, &Options::default()),
+        ADDRESS,
+        Some(SERVER_CPU),
+    )?;
     server.wait(|| (status(HEALTH_PATH)? == 200).then_some(()))?;
     say(&format!(
         "prefork, mod_php, OPcache and MariaDB on CPU {SERVER_CPU}; wrk with {CONNECTIONS} connections on CPU {CLIENT_CPU}; {repeats} repeats of {seconds} s in random order"
@@ -90,25 +103,35 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 fn number(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| format!("`{text}` is not a whole number\n{USAGE}"))
+    text.parse()
+        .map_err(|_| format!("`{text}` is not a whole number\n{USAGE}"))
 }
 
 /// A database of 10 MB.
 fn fill(place: &Place, software: &lamp::Software) -> Result<(), String> {
     let mut server = place.start(&lamp::builder(software), ADDRESS, None)?;
     let mut database = server.wait(|| place.database().ok())?;
-    load(&mut database, Size::Mb(10), WordLists::own(), 2, &|_| ControlFlow::Continue(())).map_err(|error| error.to_string())?;
+    load(&mut database, Size::Mb(10), WordLists::own(), 2, &|_| {
+        ControlFlow::Continue(())
+    })
+    .map_err(|error| error.to_string())?;
     settle(&mut database).map_err(|error| error.to_string())
 }
 
 /// Status of a page; `None` when nobody answers.
 fn status(path: &str) -> Option<u16> {
     let mut stream = TcpStream::connect(ADDRESS).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .ok()?;
     write!(stream, "GET {path} HTTP/1.0\r\nHost: guest\r\n\r\n").ok()?;
     let mut text = Vec::new();
     stream.read_to_end(&mut text).ok()?;
-    String::from_utf8_lossy(&text).split(' ').nth(1)?.parse().ok()
+    String::from_utf8_lossy(&text)
+        .split(' ')
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 /// The queries of a page, the same in every run: logins of the first customers, searches of all three kinds.
@@ -122,10 +145,17 @@ fn queries(page: usize) -> Vec<String> {
     let query = |at: u32| {
         let mut target = Vec::new();
         if page == 0 {
-            site.login(&mut target, &format!("user{}", 1 + 61 * at % 20_000), "password");
+            site.login(
+                &mut target,
+                &format!("user{}", 1 + 61 * at % 20_000),
+                "password",
+            );
         } else {
             let (first, second) = (word(&words.titles, 7 * at), word(&words.titles, 13 * at));
-            let (given, family) = (word(&words.first_names, at), word(&words.last_names, 3 * at));
+            let (given, family) = (
+                word(&words.first_names, at),
+                word(&words.last_names, 3 * at),
+            );
             let search = match at % 3 {
                 0 => Search::Category(1 + (at % 16) as u8),
                 1 => Search::Actor {
@@ -140,14 +170,19 @@ fn queries(page: usize) -> Vec<String> {
             site.browse(&mut target, &search, 1 + at % 9, 1 + u64::from(at));
         }
         let target = String::from_utf8_lossy(&target).into_owned();
-        target.split_once('?').map_or(String::new(), |(_, query)| query.to_owned())
+        target
+            .split_once('?')
+            .map_or(String::new(), |(_, query)| query.to_owned())
     };
     (0..REQUESTS).map(query).collect()
 }
 
 /// Requests per second of `path`.
 fn wrk(place: &Place, page: usize, path: &str, seconds: u32) -> Result<f64, String> {
-    let targets: Vec<String> = queries(page).iter().map(|query| format!("  \"{path}?{query}\",")).collect();
+    let targets: Vec<String> = queries(page)
+        .iter()
+        .map(|query| format!("  \"{path}?{query}\","))
+        .collect();
     let script = format!(
         "local targets = {{\n{}\n}}\nlocal at = 0\nrequest = function()\n  at = at % #targets + 1\n  return wrk.format(\"GET\", targets[at])\nend\n",
         targets.join("\n")
@@ -155,11 +190,17 @@ fn wrk(place: &Place, page: usize, path: &str, seconds: u32) -> Result<f64, Stri
     place.write("wrk.lua", &script)?;
     let output = Command::new("taskset")
         .args(["-c", &CLIENT_CPU.to_string(), "wrk", "-t1"])
-        .args([format!("-c{CONNECTIONS}"), format!("-d{seconds}"), "-s".to_owned()])
+        .args([
+            format!("-c{CONNECTIONS}"),
+            format!("-d{seconds}"),
+            "-s".to_owned(),
+        ])
         .arg(place.path().join("conf/wrk.lua"))
         .arg(format!("http://{ADDRESS}"))
         .output()
-        .map_err(|error| format!("cannot start wrk ({error}); install the packages wrk and util-linux"))?;
+        .map_err(|error| {
+            format!("cannot start wrk ({error}); install the packages wrk and util-linux")
+        })?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() || text.contains("Non-2xx") || text.contains("Socket errors") {
         return Err(format!(

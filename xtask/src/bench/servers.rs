@@ -39,7 +39,16 @@ impl Drop for Server {
         let Some(child) = &mut self.child else { return };
         if let Ok(pid) = i32::try_from(child.id()) {
             // SAFETY: kill has no preconditions; the child has not been waited for, so that the id is still its own.
-            unsafe { libc::kill(pid, if self.kind == Kind::Postgres { libc::SIGINT } else { libc::SIGTERM }) };
+            unsafe {
+                libc::kill(
+                    pid,
+                    if self.kind == Kind::Postgres {
+                        libc::SIGINT
+                    } else {
+                        libc::SIGTERM
+                    },
+                )
+            };
         }
         let start = Instant::now();
         while matches!(child.try_wait(), Ok(None)) {
@@ -62,7 +71,8 @@ impl Server {
                 chown(path, Some(NOBODY), Some(NOBODY)).map_err(explain)?;
             }
         }
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        let port =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
         let mut server = Self {
             kind,
             port: port.map_err(explain)?.port(),
@@ -72,7 +82,10 @@ impl Server {
         server.initialise()?;
         server.spawn(cpu)?;
         server.wait()?;
-        execute(&server.target(server.first_database())?, &["CREATE DATABASE bench"])?;
+        execute(
+            &server.target(server.first_database())?,
+            &["CREATE DATABASE bench"],
+        )?;
         Ok(server)
     }
 
@@ -89,7 +102,9 @@ impl Server {
     }
 
     pub(super) fn target(&self, database: &str) -> Result<Target, String> {
-        self.url(database).parse().map_err(|error: OltpError| error.to_string())
+        self.url(database)
+            .parse()
+            .map_err(|error: OltpError| error.to_string())
     }
 
     /// A directory that the server may read.
@@ -98,7 +113,11 @@ impl Server {
     }
 
     fn first_database(&self) -> &'static str {
-        if self.kind == Kind::MariaDb { "mysql" } else { "postgres" }
+        if self.kind == Kind::MariaDb {
+            "mysql"
+        } else {
+            "postgres"
+        }
     }
 
     fn initialise(&self) -> Result<(), String> {
@@ -106,7 +125,9 @@ impl Server {
         let mut command = match self.kind {
             Kind::MariaDb => {
                 let mut command = self.command(&program("mariadb-install-db")?, None);
-                command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+                command
+                    .arg("--no-defaults")
+                    .arg(format!("--datadir={}", data.display()));
                 command.arg(format!("--tmpdir={}", tmp.display()));
                 command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
                 command
@@ -114,15 +135,28 @@ impl Server {
             Kind::Postgres => {
                 let mut command = self.command(&program("initdb")?, None);
                 command.arg("-D").arg(&data);
-                command.args(["-U", "oe", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"]);
+                command.args([
+                    "-U",
+                    "oe",
+                    "--auth=trust",
+                    "--no-sync",
+                    "-E",
+                    "UTF8",
+                    "--locale=C",
+                ]);
                 command
             }
         };
-        let output = command.output().map_err(|error| format!("cannot start {command:?}: {error}"))?;
+        let output = command
+            .output()
+            .map_err(|error| format!("cannot start {command:?}: {error}"))?;
         if output.status.success() {
             return Ok(());
         }
-        Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
+        Err(format!(
+            "{command:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ))
     }
 
     fn spawn(&mut self, cpu: Option<u32>) -> Result<(), String> {
@@ -149,7 +183,12 @@ impl Server {
             }
             Kind::Postgres => {
                 let mut command = self.command(&program("postgres")?, cpu);
-                command.args(["-D".to_owned(), format!("{dir}/data"), "-k".to_owned(), dir.clone()]);
+                command.args([
+                    "-D".to_owned(),
+                    format!("{dir}/data"),
+                    "-k".to_owned(),
+                    dir.clone(),
+                ]);
                 command.args(["-p".to_owned(), self.port.to_string()]);
                 command.args(
                     [
@@ -167,7 +206,11 @@ impl Server {
         let explain = |error: std::io::Error| format!("cannot start {command:?}: {error}");
         let log = File::create(self.dir.path().join("log")).map_err(explain)?;
         let errors = log.try_clone().map_err(explain)?;
-        let started = command.stdin(Stdio::null()).stdout(log).stderr(errors).spawn();
+        let started = command
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(errors)
+            .spawn();
         self.child = Some(started.map_err(|error| format!("cannot start {command:?}: {error}"))?);
         Ok(())
     }
@@ -176,8 +219,13 @@ impl Server {
         let start = Instant::now();
         let target = self.target(self.first_database())?;
         loop {
-            let Err(why) = execute(&target, &["SELECT 1"]) else { return Ok(()) };
-            let ended = self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
+            let Err(why) = execute(&target, &["SELECT 1"]) else {
+                return Ok(());
+            };
+            let ended = self
+                .child
+                .as_mut()
+                .is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
             if ended || start.elapsed() > PATIENCE {
                 let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
                 return Err(format!("the database server is not ready: {why}\n{log}"));
@@ -195,7 +243,9 @@ impl Server {
             }
             None => Command::new(program),
         };
-        command.current_dir(self.dir.path()).env("HOME", self.dir.path());
+        command
+            .current_dir(self.dir.path())
+            .env("HOME", self.dir.path());
         if is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
@@ -210,7 +260,9 @@ fn is_root() -> bool {
 
 /// Executes statements one after another.
 pub(super) fn execute(target: &Target, statements: &[&str]) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
     let done = runtime.block_on(async {
         let mut database = Database::connect(target).await?;
@@ -225,7 +277,12 @@ pub(super) fn execute(target: &Target, statements: &[&str]) -> Result<(), String
 /// A program of the search path, or of where Debian keeps PostgreSQL's.
 pub(super) fn program(name: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let others = ["/usr/sbin", "/usr/lib/postgresql/15/bin", "/usr/lib/postgresql/17/bin"].map(PathBuf::from);
+    let others = [
+        "/usr/sbin",
+        "/usr/lib/postgresql/15/bin",
+        "/usr/lib/postgresql/17/bin",
+    ]
+    .map(PathBuf::from);
     let found = std::env::split_paths(&path)
         .chain(others)
         .map(|directory| directory.join(name))

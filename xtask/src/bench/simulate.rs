@@ -23,10 +23,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let repeats: usize = match words.as_slice() {
         [] => 5,
-        ["--repeats", number] => number.parse().map_err(|_| format!("`{number}` is not a whole number\n{USAGE}"))?,
+        ["--repeats", number] => number
+            .parse()
+            .map_err(|_| format!("`{number}` is not a whole number\n{USAGE}"))?,
         _ => return Err(USAGE.to_owned()),
     };
-    println!("Simulator, one core of {}: million events/s, median of {repeats}", machine());
+    println!(
+        "Simulator, one core of {}: million events/s, median of {repeats}",
+        machine()
+    );
     println!(
         "Two stations of 100 and 150 ms behind exponential think times; 90 % = the busier one is busy for 90 %, full = think time 4 s"
     );
@@ -50,7 +55,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         println!("{users:>8}  {cells}");
     }
     if missed.is_empty() {
-        println!("Goal of {:.0} million events/s up to {} users: kept", GOAL.0 / 1e6, GOAL.1);
+        println!(
+            "Goal of {:.0} million events/s up to {} users: kept",
+            GOAL.0 / 1e6,
+            GOAL.1
+        );
     } else {
         println!(
             "Goal of {:.0} million events/s up to {} users: missed by {}",
@@ -87,7 +96,8 @@ fn median(repeats: usize, network: &Network) -> Result<f64, String> {
     let mut speeds = Vec::new();
     for seed in 0..repeats.max(1) as u64 {
         let start = Instant::now();
-        let outcome = simulate(network, seed, 0, 0, TRANSACTIONS).map_err(|error| error.to_string())?;
+        let outcome =
+            simulate(network, seed, 0, 0, TRANSACTIONS).map_err(|error| error.to_string())?;
         speeds.push(outcome.events as f64 / start.elapsed().as_secs_f64());
     }
     speeds.sort_by(f64::total_cmp);
@@ -97,6 +107,11 @@ fn median(repeats: usize, network: &Network) -> Result<f64, String> {
 /// The processor's name.
 fn machine() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    name.map_or_else(|| "an unknown processor".to_owned(), |(_, name)| name.trim().to_owned())
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or_else(
+        || "an unknown processor".to_owned(),
+        |(_, name)| name.trim().to_owned(),
+    )
 }

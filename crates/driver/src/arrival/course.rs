@@ -18,7 +18,11 @@ enum Shape {
     /// Evenly from one rate to another.
     Line { from: f64, to: f64 },
     /// `mean (1 + amplitude sin(2 pi u / period))`.
-    Wave { mean: f64, amplitude: f64, period_s: f64 },
+    Wave {
+        mean: f64,
+        amplitude: f64,
+        period_s: f64,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +38,11 @@ impl Piece {
     fn rate(&self, u: f64) -> f64 {
         match self.shape {
             Shape::Line { from, to } => from + (to - from) * u / self.length_s,
-            Shape::Wave { mean, amplitude, period_s } => mean * (1.0 + amplitude * (TAU * u / period_s).sin()),
+            Shape::Wave {
+                mean,
+                amplitude,
+                period_s,
+            } => mean * (1.0 + amplitude * (TAU * u / period_s).sin()),
         }
     }
 
@@ -42,7 +50,11 @@ impl Piece {
     fn integral(&self, u: f64) -> f64 {
         match self.shape {
             Shape::Line { from, to } => u * (from + (to - from) * u / (2.0 * self.length_s)),
-            Shape::Wave { mean, amplitude, period_s } => {
+            Shape::Wave {
+                mean,
+                amplitude,
+                period_s,
+            } => {
                 let angle = TAU / period_s;
                 mean * (u + amplitude / angle * (1.0 - (angle * u).cos()))
             }
@@ -56,7 +68,11 @@ impl Piece {
                 // The root of a quadratic equation in the form that loses no digits and stands a slope of zero.
                 let slope = (to - from) / self.length_s;
                 let root = (from * from + 2.0 * slope * count).max(0.0).sqrt();
-                if from + root > 0.0 { 2.0 * count / (from + root) } else { 0.0 }
+                if from + root > 0.0 {
+                    2.0 * count / (from + root)
+                } else {
+                    0.0
+                }
             }
             Shape::Wave { .. } => self.search(count),
         };
@@ -75,7 +91,11 @@ impl Piece {
                 break;
             }
             let next = u - step;
-            u = if next > low && next < high { next } else { (low + high) / 2.0 };
+            u = if next > low && next < high {
+                next
+            } else {
+                (low + high) / 2.0
+            };
         }
         u
     }
@@ -93,9 +113,20 @@ impl Course {
         let mut course = Self { pieces: Vec::new() };
         let steady_s = phases.steady.as_secs_f64();
         let window = pieces(profile, steady_s);
-        let level = |rate| Shape::Line { from: rate, to: rate };
-        let first = window.first().map_or(0.0, |(shape, length_s)| edge(*shape, *length_s, 0.0));
-        course.push(Shape::Line { from: 0.0, to: first }, phases.ramp_up.as_secs_f64());
+        let level = |rate| Shape::Line {
+            from: rate,
+            to: rate,
+        };
+        let first = window
+            .first()
+            .map_or(0.0, |(shape, length_s)| edge(*shape, *length_s, 0.0));
+        course.push(
+            Shape::Line {
+                from: 0.0,
+                to: first,
+            },
+            phases.ramp_up.as_secs_f64(),
+        );
         course.push(level(first), phases.settle.as_secs_f64());
         let mut last = first;
         for (shape, length_s) in window {
@@ -104,7 +135,13 @@ impl Course {
         }
         let half_s = phases.ramp_down.as_secs_f64() / 2.0;
         course.push(level(last), half_s);
-        course.push(Shape::Line { from: last, to: 0.0 }, half_s);
+        course.push(
+            Shape::Line {
+                from: last,
+                to: 0.0,
+            },
+            half_s,
+        );
         course
     }
 
@@ -122,7 +159,9 @@ impl Course {
 
     /// Expected arrivals over the whole trial.
     pub(crate) fn total(&self) -> f64 {
-        self.pieces.last().map_or(0.0, |last| last.before + last.integral(last.length_s))
+        self.pieces
+            .last()
+            .map_or(0.0, |last| last.before + last.integral(last.length_s))
     }
 
     /// Expected arrivals from the common start to `at_s`.
@@ -136,7 +175,11 @@ impl Course {
 
     /// The moment up to which `count` arrivals are expected, s; `None` beyond the end.
     pub(crate) fn when(&self, count: f64) -> Option<f64> {
-        let after = self.pieces.partition_point(|piece| piece.before <= count).max(1) - 1;
+        let after = self
+            .pieces
+            .partition_point(|piece| piece.before <= count)
+            .max(1)
+            - 1;
         let piece = self.pieces.get(after).filter(|_| count < self.total())?;
         Some(piece.start_s + piece.when(count - piece.before))
     }
@@ -156,9 +199,25 @@ fn edge(shape: Shape, length_s: f64, u: f64) -> f64 {
 /// The pieces of a profile over a window of `steady_s`, with their lengths.
 fn pieces(profile: &Profile, steady_s: f64) -> Vec<(Shape, f64)> {
     match profile {
-        Profile::Constant(rate) => vec![(Shape::Line { from: *rate, to: *rate }, steady_s)],
-        Profile::Ramp { from, to } => vec![(Shape::Line { from: *from, to: *to }, steady_s)],
-        Profile::Swing { mean, amplitude, period } => vec![(
+        Profile::Constant(rate) => vec![(
+            Shape::Line {
+                from: *rate,
+                to: *rate,
+            },
+            steady_s,
+        )],
+        Profile::Ramp { from, to } => vec![(
+            Shape::Line {
+                from: *from,
+                to: *to,
+            },
+            steady_s,
+        )],
+        Profile::Swing {
+            mean,
+            amplitude,
+            period,
+        } => vec![(
             Shape::Wave {
                 mean: *mean,
                 amplitude: *amplitude,
@@ -185,7 +244,13 @@ fn staircase(steps: &[Step], steady_s: f64) -> Vec<(Shape, f64)> {
         (left_s, before) = (left_s - kept_s, Some(step.rate));
     }
     if let Some(rate) = before.filter(|_| left_s > 0.0) {
-        pieces.push((Shape::Line { from: rate, to: rate }, left_s));
+        pieces.push((
+            Shape::Line {
+                from: rate,
+                to: rate,
+            },
+            left_s,
+        ));
     }
     pieces
 }
@@ -228,8 +293,15 @@ pub(crate) mod tests {
             );
         }
         assert_eq!(course.total(), 1_850.0);
-        assert_eq!((course.when(50.0), course.when(700.0)), (Some(2.0), Some(9.0)));
-        assert_eq!(course.when(1_850.0), None, "the end of the load is not part of it");
+        assert_eq!(
+            (course.when(50.0), course.when(700.0)),
+            (Some(2.0), Some(9.0))
+        );
+        assert_eq!(
+            course.when(1_850.0),
+            None,
+            "the end of the load is not part of it"
+        );
     }
 
     #[test]
@@ -239,10 +311,24 @@ pub(crate) mod tests {
             rate,
             linear,
         };
-        let profile = Profile::Steps(vec![step(2, 10.0, true), step(4, 30.0, true), step(1, 5.0, false)]);
+        let profile = Profile::Steps(vec![
+            step(2, 10.0, true),
+            step(4, 30.0, true),
+            step(1, 5.0, false),
+        ]);
         let whole = Course::new(&profile, &phases(0.0, 0.0, 10.0, 0.0));
-        for (at_s, arrivals) in [(2.0, 20.0), (4.0, 50.0), (6.0, 100.0), (7.0, 105.0), (10.0, 120.0)] {
-            assert!((whole.integral(at_s) - arrivals).abs() < 1e-9, "{at_s} s: {}", whole.integral(at_s));
+        for (at_s, arrivals) in [
+            (2.0, 20.0),
+            (4.0, 50.0),
+            (6.0, 100.0),
+            (7.0, 105.0),
+            (10.0, 120.0),
+        ] {
+            assert!(
+                (whole.integral(at_s) - arrivals).abs() < 1e-9,
+                "{at_s} s: {}",
+                whole.integral(at_s)
+            );
         }
         let cut = Course::new(&profile, &phases(0.0, 0.0, 4.0, 2.0));
         assert!(
@@ -261,9 +347,17 @@ pub(crate) mod tests {
         };
         let profile = Profile::Steps(vec![step(1, 4.0), step(5, 0.0), step(1, 4.0)]);
         let course = Course::new(&profile, &phases(0.0, 0.0, 7.0, 0.0));
-        let times: Vec<f64> = (0..8).filter_map(|n| course.when(f64::from(n) + 0.5)).collect();
-        assert_eq!(times, [0.125, 0.375, 0.625, 0.875, 6.125, 6.375, 6.625, 6.875]);
-        assert_eq!(Course::new(&Profile::Constant(0.0), &phases(1.0, 1.0, 1.0, 1.0)).when(0.0), None);
+        let times: Vec<f64> = (0..8)
+            .filter_map(|n| course.when(f64::from(n) + 0.5))
+            .collect();
+        assert_eq!(
+            times,
+            [0.125, 0.375, 0.625, 0.875, 6.125, 6.375, 6.625, 6.875]
+        );
+        assert_eq!(
+            Course::new(&Profile::Constant(0.0), &phases(1.0, 1.0, 1.0, 1.0)).when(0.0),
+            None
+        );
     }
 
     pub(crate) fn profile() -> impl Strategy<Value = Profile> {
@@ -277,10 +371,12 @@ pub(crate) mod tests {
             rate().prop_map(Profile::Constant),
             prop::collection::vec(step, 1..6).prop_map(Profile::Steps),
             (rate(), rate()).prop_map(|(from, to)| Profile::Ramp { from, to }),
-            (rate(), 0.0..=1.0f64, 100u64..20_000).prop_map(|(mean, amplitude, millis)| Profile::Swing {
-                mean,
-                amplitude,
-                period: Duration::from_millis(millis),
+            (rate(), 0.0..=1.0f64, 100u64..20_000).prop_map(|(mean, amplitude, millis)| {
+                Profile::Swing {
+                    mean,
+                    amplitude,
+                    period: Duration::from_millis(millis),
+                }
             }),
         ]
     }

@@ -64,7 +64,13 @@ impl Schedule {
             .map(|guest| Stream::new(load, Rc::clone(&course), guest, guests, share, seed))
             .collect();
         Self {
-            next: RefCell::new(streams.iter_mut().filter_map(Iterator::next).map(Reverse).collect()),
+            next: RefCell::new(
+                streams
+                    .iter_mut()
+                    .filter_map(Iterator::next)
+                    .map(Reverse)
+                    .collect(),
+            ),
             streams: RefCell::new(streams),
             ends: Cell::new(nanos(phases.load_end())),
             early: (load.precision == Precision::Exact).then(Early::default),
@@ -117,7 +123,9 @@ impl Schedule {
 
     /// Wait until the next arrival is due, rung by `row` of the alarms; `false` when no more will come.
     pub async fn wait(&self, clock: Clock, alarms: &Alarms, row: u32) -> bool {
-        let Some(at) = self.next_at() else { return false };
+        let Some(at) = self.next_at() else {
+            return false;
+        };
         match &self.early {
             Some(early) => self.wait_exactly(clock, alarms, row, at, early).await,
             None => {
@@ -129,7 +137,14 @@ impl Schedule {
     }
 
     /// Sleep until a little before `at`, and wait for the rest awake; meanwhile answers are read.
-    async fn wait_exactly(&self, clock: Clock, alarms: &Alarms, row: u32, at: Nanos, early: &Early) {
+    async fn wait_exactly(
+        &self,
+        clock: Clock,
+        alarms: &Alarms,
+        row: u32,
+        at: Nanos,
+        early: &Early,
+    ) {
         let asked = at.saturating_sub(early.0.get());
         if !clock.reached(asked) {
             alarms.set_exact(asked, row);
@@ -148,7 +163,10 @@ impl Schedule {
                 return Poll::Ready(());
             }
             let mut waker = self.waker.borrow_mut();
-            if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            if !waker
+                .as_ref()
+                .is_some_and(|waker| waker.will_wake(context.waker()))
+            {
                 *waker = Some(context.waker().clone());
             }
             Poll::Pending
@@ -170,7 +188,11 @@ mod tests {
         }
         assert!((25_000..35_000).contains(&early.0.get()), "{early:?}");
         (0..1_000).for_each(|_| early.learn(5_000_000));
-        assert_eq!(early.0.get(), Early::MOST, "a busy machine does not make it spin for long");
+        assert_eq!(
+            early.0.get(),
+            Early::MOST,
+            "a busy machine does not make it spin for long"
+        );
         (0..1_000).for_each(|_| early.learn(0));
         assert_eq!(early.0.get(), 0);
     }

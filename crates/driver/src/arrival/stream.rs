@@ -92,7 +92,14 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// The arrivals of `guest` (of `guests`) for one thread.
-    pub(crate) fn new(load: &OpenLoad, course: Rc<Course>, guest: usize, guests: usize, share: Share, seed: u64) -> Self {
+    pub(crate) fn new(
+        load: &OpenLoad,
+        course: Rc<Course>,
+        guest: usize,
+        guests: usize,
+        share: Share,
+        seed: u64,
+    ) -> Self {
         Self {
             course,
             arrivals: load.arrivals,
@@ -160,7 +167,14 @@ mod tests {
 
     const ALONE: Share = Share { thread: 0, of: 1 };
 
-    fn times(load: &OpenLoad, steady_s: f64, guest: usize, guests: usize, share: Share, seed: u64) -> Vec<Nanos> {
+    fn times(
+        load: &OpenLoad,
+        steady_s: f64,
+        guest: usize,
+        guests: usize,
+        share: Share,
+        seed: u64,
+    ) -> Vec<Nanos> {
         let course = Rc::new(Course::new(&load.profile, &phases(0.0, 0.0, steady_s, 0.0)));
         Stream::new(load, course, guest, guests, share, seed)
             .map(|arrival| arrival.at)
@@ -174,9 +188,14 @@ mod tests {
             times(&load, 2.0, 0, 1, ALONE, 1),
             [250_000_000, 750_000_000, 1_250_000_000, 1_750_000_000]
         );
-        let mut both: Vec<Nanos> = (0..2).flat_map(|guest| times(&load, 2.0, guest, 2, ALONE, 1)).collect();
+        let mut both: Vec<Nanos> = (0..2)
+            .flat_map(|guest| times(&load, 2.0, guest, 2, ALONE, 1))
+            .collect();
         both.sort_unstable();
-        assert!(both.windows(2).all(|pair| pair[1] - pair[0] == 250_000_000), "{both:?}");
+        assert!(
+            both.windows(2).all(|pair| pair[1] - pair[0] == 250_000_000),
+            "{both:?}"
+        );
     }
 
     #[test]
@@ -195,16 +214,26 @@ mod tests {
 
     #[test]
     fn visits_have_the_length_that_was_asked_for() {
-        let arrival = |number| Arrival { at: 0, guest: 1, number };
+        let arrival = |number| Arrival {
+            at: 0,
+            guest: 1,
+            number,
+        };
         let drawn = |number| persistence(5, arrival(number));
         assert_eq!(drawn(7), drawn(7));
         let visit = Visit::Continue { probability: 0.8 };
-        let acts: Vec<f64> = (0..100_000).map(|number| f64::from(visit.acts(drawn(number)))).collect();
+        let acts: Vec<f64> = (0..100_000)
+            .map(|number| f64::from(visit.acts(drawn(number))))
+            .collect();
         let mean = acts.iter().sum::<f64>() / 1e5;
         let variance = acts.iter().map(|act| (act - mean).powi(2)).sum::<f64>() / 1e5;
         // Geometric: mean 1 / (1 - p) = 5 with a standard error of 0.014, variance p / (1 - p)^2 = 20.
-        assert!((mean - 5.0).abs() < 0.06 && (variance - 20.0).abs() < 1.0, "{mean} {variance}");
-        assert!((0..100).all(|number| Visit::Single.acts(drawn(number)) == 1 && Visit::Acts(7).acts(drawn(number)) == 7));
+        assert!(
+            (mean - 5.0).abs() < 0.06 && (variance - 20.0).abs() < 1.0,
+            "{mean} {variance}"
+        );
+        assert!((0..100).all(|number| Visit::Single.acts(drawn(number)) == 1
+            && Visit::Acts(7).acts(drawn(number)) == 7));
         assert_eq!(Visit::Continue { probability: 0.0 }.acts(0.5), 1);
     }
 

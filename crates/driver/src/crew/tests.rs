@@ -21,7 +21,12 @@ fn users_appear_evenly_and_stop_in_start_order() {
     let lives: Vec<_> = (0..4).map(|user| life(&phases(), user, 4)).collect();
     assert_eq!(
         lives,
-        [(0, 40 * S), (5 * S / 2, 41 * S), (5 * S, 42 * S), (15 * S / 2, 43 * S)],
+        [
+            (0, 40 * S),
+            (5 * S / 2, 41 * S),
+            (5 * S, 42 * S),
+            (15 * S / 2, 43 * S)
+        ],
         "load is kept up until 39 s, the window ends at 35 s"
     );
 }
@@ -51,7 +56,11 @@ fn an_early_end_is_the_earliest() {
     assert_eq!(control.ended(), Some(7 + 2 * nanos(SWEEP)));
     let span = |start, end| Span { start, end };
     assert_eq!(control.measured(span(3, S)), span(3, 7 + 2 * nanos(SWEEP)));
-    assert_eq!(control.measured(span(S, 2 * S)), span(S, S), "a window that never began is empty");
+    assert_eq!(
+        control.measured(span(S, 2 * S)),
+        span(S, S),
+        "a window that never began is empty"
+    );
 }
 
 #[test]
@@ -76,7 +85,11 @@ fn watch<'a>(phases: &'a Phases, control: &'a Control, boards: &'a [Board]) -> W
 
 /// Feed (second, started, failing) to a watch; the second at which it stops the trial.
 fn stops_at(course: &[(u64, u32, u32)]) -> Option<u64> {
-    let (phases, control, boards) = (phases(), Control::new(false), [Board::default(), Board::default()]);
+    let (phases, control, boards) = (
+        phases(),
+        Control::new(false),
+        [Board::default(), Board::default()],
+    );
     let watch = watch(&phases, &control, &boards);
     let stop = AtomicBool::new(false);
     let mut since = None;
@@ -85,20 +98,30 @@ fn stops_at(course: &[(u64, u32, u32)]) -> Option<u64> {
         boards[1].started.store(started / 2, Relaxed);
         boards[0].failing.store(failing - failing / 2, Relaxed);
         boards[1].failing.store(failing / 2, Relaxed);
-        watch.reason_to_stop(&stop, second * SECOND, &mut since).map(|_| second)
+        watch
+            .reason_to_stop(&stop, second * SECOND, &mut since)
+            .map(|_| second)
     })
 }
 
 #[test]
 fn ten_seconds_of_failure_of_all_users_end_a_trial() {
-    assert_eq!(stops_at(&[(0, 0, 0), (100, 0, 0)]), None, "nobody has begun");
+    assert_eq!(
+        stops_at(&[(0, 0, 0), (100, 0, 0)]),
+        None,
+        "nobody has begun"
+    );
     assert_eq!(stops_at(&[(1, 5, 5), (10, 5, 5), (11, 5, 5)]), Some(11));
     assert_eq!(
         stops_at(&[(1, 5, 5), (20, 6, 5), (21, 6, 6), (30, 6, 6)]),
         None,
         "one success begins the count anew"
     );
-    assert_eq!(stops_at(&[(1, 5, 4), (100, 5, 4)]), None, "one user still gets through");
+    assert_eq!(
+        stops_at(&[(1, 5, 4), (100, 5, 4)]),
+        None,
+        "one user still gets through"
+    );
 }
 
 #[test]
@@ -154,7 +177,8 @@ fn threads_begin_together_or_not_at_all() {
         assert_eq!(reports, [0, 1, 2], "all are prepared before the start");
         Ok(Clock::new(Instant::now()))
     };
-    let (harvests, seen) = together(posts, &Numbers { fails: None }, start, |_, _| 7).expect("all begin");
+    let (harvests, seen) =
+        together(posts, &Numbers { fails: None }, start, |_, _| 7).expect("all begin");
     assert_eq!((harvests, seen), (vec![0, 11, 22], 7));
     let never = |_| -> Result<Clock, DriverError> { panic!("one was not prepared") };
     let refused = together(posts, &Numbers { fails: Some(1) }, never, |_, _| ());

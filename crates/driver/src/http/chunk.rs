@@ -48,7 +48,10 @@ pub(crate) struct Chunks {
 impl Chunks {
     pub(crate) fn new() -> Self {
         Self {
-            place: Place::Size { digits: 0, value: 0 },
+            place: Place::Size {
+                digits: 0,
+                value: 0,
+            },
             framing: 0,
         }
     }
@@ -59,7 +62,11 @@ impl Chunks {
     }
 
     /// Take bytes, hand data to `sink`; returns how many were used (all of them, unless the body ended).
-    pub(crate) fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(&[u8]) -> Result<(), Fault>) -> Result<usize, Fault> {
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        mut sink: impl FnMut(&[u8]) -> Result<(), Fault>,
+    ) -> Result<usize, Fault> {
         let mut used = 0;
         while used < bytes.len() && !self.is_done() {
             if let Place::Data { left } = self.place {
@@ -87,7 +94,9 @@ impl Chunks {
 
 fn step(place: Place, byte: u8) -> Result<Place, Fault> {
     match (place, byte) {
-        (Place::Size { digits: 1.., value }, b'\r') | (Place::Extension { value }, b'\r') => Ok(Place::SizeEnd { value }),
+        (Place::Size { digits: 1.., value }, b'\r') | (Place::Extension { value }, b'\r') => {
+            Ok(Place::SizeEnd { value })
+        }
         (Place::Size { digits: 1.., value }, b';' | b' ' | b'\t') => Ok(Place::Extension { value }),
         (
             Place::Size {
@@ -106,7 +115,10 @@ fn step(place: Place, byte: u8) -> Result<Place, Fault> {
         (Place::SizeEnd { value: 0 }, b'\n') => Ok(Place::Trailer { line: 0 }),
         (Place::SizeEnd { value }, b'\n') => Ok(Place::Data { left: value }),
         (Place::DataReturn, b'\r') => Ok(Place::DataEnd),
-        (Place::DataEnd, b'\n') => Ok(Place::Size { digits: 0, value: 0 }),
+        (Place::DataEnd, b'\n') => Ok(Place::Size {
+            digits: 0,
+            value: 0,
+        }),
         (Place::Trailer { line }, b'\r') => Ok(Place::TrailerEnd { line }),
         (Place::Trailer { line }, byte) if byte != b'\n' => Ok(Place::Trailer { line: line + 1 }),
         (Place::TrailerEnd { line: 0 }, b'\n') => Ok(Place::Done),

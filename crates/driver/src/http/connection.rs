@@ -76,7 +76,13 @@ impl Connection {
         self.reused = false;
     }
 
-    async fn once<F: Fn(&mut Vec<u8>)>(&mut self, worker: &Worker, row: usize, site: &Site, ask: &Ask<F>) -> Result<Answer, Fault> {
+    async fn once<F: Fn(&mut Vec<u8>)>(
+        &mut self,
+        worker: &Worker,
+        row: usize,
+        site: &Site,
+        ask: &Ask<F>,
+    ) -> Result<Answer, Fault> {
         if self.stream.is_none() {
             self.stream = Some(connect(worker, row, site).await?);
         }
@@ -118,14 +124,18 @@ impl Connection {
             loop {
                 let step = match poll_step(worker, stream, cookies, &mut assembler, keep, context) {
                     Poll::Ready(step) => step,
-                    Poll::Pending if worker.poll_overdue(row, context).is_ready() => Err(Fault::new(ErrorClass::Io, "recv-timeout")),
+                    Poll::Pending if worker.poll_overdue(row, context).is_ready() => {
+                        Err(Fault::new(ErrorClass::Io, "recv-timeout"))
+                    }
                     Poll::Pending => return Poll::Pending,
                 };
                 match step {
                     Ok(Step::More) => silent = false,
                     Ok(Step::Done(answer)) => return Poll::Ready(Ok(answer)),
                     // Nothing came over a connection that had served before: the server had closed it while it was idle.
-                    Err(fault) if silent && reused && CLOSED.contains(&fault) => return Poll::Ready(Err(Fault::IDLE_CLOSED)),
+                    Err(fault) if silent && reused && CLOSED.contains(&fault) => {
+                        return Poll::Ready(Err(Fault::IDLE_CLOSED));
+                    }
                     Err(fault) => return Poll::Ready(Err(fault)),
                 }
             }
@@ -160,7 +170,9 @@ fn poll_step(
     let mut buffer = ReadBuf::new(&mut scratch.received);
     if let Err(error) = ready!(Pin::new(stream).poll_read(context, &mut buffer)) {
         scratch.evidence.clear();
-        scratch.evidence.extend_from_slice(error.to_string().as_bytes());
+        scratch
+            .evidence
+            .extend_from_slice(error.to_string().as_bytes());
         return Poll::Ready(Err(Fault::receiving(&error)));
     }
     let bytes = buffer.filled();
@@ -220,10 +232,20 @@ fn write_now(stream: &mut TcpStream, request: &[u8]) -> io::Result<Option<Vec<u8
     }
 }
 
-async fn write_rest(worker: &Worker, row: usize, stream: &mut TcpStream, mut rest: &[u8]) -> Result<(), Fault> {
+async fn write_rest(
+    worker: &Worker,
+    row: usize,
+    stream: &mut TcpStream,
+    mut rest: &[u8],
+) -> Result<(), Fault> {
     const SEND: Fault = Fault::new(ErrorClass::Io, "send");
     while !rest.is_empty() {
-        let written = within(worker, row, poll_fn(|context| Pin::new(&mut *stream).poll_write(context, rest))).await;
+        let written = within(
+            worker,
+            row,
+            poll_fn(|context| Pin::new(&mut *stream).poll_write(context, rest)),
+        )
+        .await;
         match written {
             Some(Ok(sent @ 1..)) => rest = &rest[sent..],
             _ => return Err(SEND),

@@ -21,7 +21,9 @@ impl Cookies {
 
     /// Take in one `Set-Cookie` header. A malformed or oversized one is ignored, as browsers do.
     pub(crate) fn set(&mut self, set_cookie: &[u8]) {
-        let mut parts = set_cookie.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+        let mut parts = set_cookie
+            .split(|&byte| byte == b';')
+            .map(<[u8]>::trim_ascii);
         let Some(pair) = parts.next() else { return };
         let Some(equals) = pair.iter().position(|&byte| byte == b'=') else {
             return;
@@ -52,7 +54,10 @@ impl Cookies {
     }
 
     fn remove(&mut self, name: &[u8]) {
-        let named = |pair: &[u8]| pair.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&b'='));
+        let named = |pair: &[u8]| {
+            pair.strip_prefix(name)
+                .is_some_and(|rest| rest.first() == Some(&b'='))
+        };
         if !self.pairs().any(named) {
             return;
         }
@@ -66,7 +71,10 @@ fn expired(attribute: &[u8]) -> bool {
     let Some(equals) = attribute.iter().position(|&byte| byte == b'=') else {
         return false;
     };
-    let (name, value) = (attribute[..equals].trim_ascii(), attribute[equals + 1..].trim_ascii());
+    let (name, value) = (
+        attribute[..equals].trim_ascii(),
+        attribute[equals + 1..].trim_ascii(),
+    );
     if name.eq_ignore_ascii_case(b"max-age") {
         return value == b"0" || value.starts_with(b"-");
     }
@@ -79,7 +87,9 @@ mod tests {
 
     fn jar(headers: &[&str]) -> String {
         let mut cookies = Cookies::default();
-        headers.iter().for_each(|header| cookies.set(header.as_bytes()));
+        headers
+            .iter()
+            .for_each(|header| cookies.set(header.as_bytes()));
         String::from_utf8(cookies.header().to_vec()).expect("ASCII in, ASCII out")
     }
 
@@ -89,7 +99,10 @@ mod tests {
         assert_eq!(jar(&["a=1", "b=2", "a=3"]), "b=2; a=3");
         assert_eq!(jar(&["ab=1", "a=2"]), "ab=1; a=2");
         assert_eq!(jar(&["a=1", "b=2", "a=; Max-Age=0"]), "b=2");
-        assert_eq!(jar(&["a=1", "a=x; expires=Thu, 01-Jan-1970 00:00:00 GMT"]), "");
+        assert_eq!(
+            jar(&["a=1", "a=x; expires=Thu, 01-Jan-1970 00:00:00 GMT"]),
+            ""
+        );
         assert_eq!(jar(&["a=1; Max-Age=60"]), "a=1");
     }
 

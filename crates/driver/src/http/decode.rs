@@ -123,7 +123,11 @@ impl Assembler {
     }
 
     /// Take the next bytes; `Some` when the answer is complete.
-    pub(crate) fn feed(&mut self, bytes: &[u8], feeding: &mut Feeding<'_>) -> Result<Option<Answer>, Fault> {
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        feeding: &mut Feeding<'_>,
+    ) -> Result<Option<Answer>, Fault> {
         match &mut self.state {
             State::Head { .. } => self.feed_head(bytes, feeding),
             _ => self.feed_body(bytes, feeding),
@@ -138,7 +142,11 @@ impl Assembler {
         }
     }
 
-    fn feed_head(&mut self, bytes: &[u8], feeding: &mut Feeding<'_>) -> Result<Option<Answer>, Fault> {
+    fn feed_head(
+        &mut self,
+        bytes: &[u8],
+        feeding: &mut Feeding<'_>,
+    ) -> Result<Option<Answer>, Fault> {
         if self.gathered.is_empty() {
             return match self.parse_head(bytes, feeding)? {
                 Some(head) => self.first_body_bytes(&head, bytes, feeding),
@@ -151,9 +159,12 @@ impl Assembler {
         }
         let before = self.gathered.len();
         self.gathered.extend_from_slice(bytes);
-        let State::Head { parse_at } = self.state else { return Ok(None) };
+        let State::Head { parse_at } = self.state else {
+            return Ok(None);
+        };
         // Parsing anew at every piece would let a dripping server cost quadratic time.
-        if self.gathered.len() < parse_at && !ends_head(&self.gathered[before.saturating_sub(3)..]) {
+        if self.gathered.len() < parse_at && !ends_head(&self.gathered[before.saturating_sub(3)..])
+        {
             return Ok(None);
         }
         let whole = mem::take(&mut self.gathered);
@@ -171,20 +182,32 @@ impl Assembler {
         }
     }
 
-    fn parse_head(&mut self, bytes: &[u8], feeding: &mut Feeding<'_>) -> Result<Option<Head>, Fault> {
+    fn parse_head(
+        &mut self,
+        bytes: &[u8],
+        feeding: &mut Feeding<'_>,
+    ) -> Result<Option<Head>, Fault> {
         let head = head::parse(bytes, feeding.cookies)?;
         let length = head.map_or(bytes.len(), |head| head.bytes);
         if length > feeding.limits.header_bytes {
             return Err(Fault::protocol("header-too-large"));
         }
         self.state = State::Head {
-            parse_at: bytes.len().saturating_mul(2).min(feeding.limits.header_bytes + 1),
+            parse_at: bytes
+                .len()
+                .saturating_mul(2)
+                .min(feeding.limits.header_bytes + 1),
         };
         Ok(head)
     }
 
     /// The head is complete; `bytes` begins with it.
-    fn first_body_bytes(&mut self, head: &Head, bytes: &[u8], feeding: &mut Feeding<'_>) -> Result<Option<Answer>, Fault> {
+    fn first_body_bytes(
+        &mut self,
+        head: &Head,
+        bytes: &[u8],
+        feeding: &mut Feeding<'_>,
+    ) -> Result<Option<Answer>, Fault> {
         if (100..200).contains(&head.status) {
             return self.skip_interim(head, bytes, feeding);
         }
@@ -193,7 +216,9 @@ impl Assembler {
         self.keep_alive = head.keep_alive && head.framing != Framing::Close;
         let rest = &bytes[head.bytes..];
         match head.framing {
-            Framing::Length(length) if length > feeding.limits.body_bytes as u64 => return Err(TOO_LARGE),
+            Framing::Length(length) if length > feeding.limits.body_bytes as u64 => {
+                return Err(TOO_LARGE);
+            }
             Framing::Length(length) if length == rest.len() as u64 => {
                 let mut answer = self.answer(Keep::Length);
                 answer.body = Body::InPlace(head.bytes..bytes.len());
@@ -209,7 +234,12 @@ impl Assembler {
         self.feed_body(rest, feeding)
     }
 
-    fn skip_interim(&mut self, head: &Head, bytes: &[u8], feeding: &mut Feeding<'_>) -> Result<Option<Answer>, Fault> {
+    fn skip_interim(
+        &mut self,
+        head: &Head,
+        bytes: &[u8],
+        feeding: &mut Feeding<'_>,
+    ) -> Result<Option<Answer>, Fault> {
         self.interim += 1;
         if head.status == 101 || self.interim > MAX_INTERIM {
             return Err(Fault::protocol("unexpected-1xx"));
@@ -230,7 +260,11 @@ impl Assembler {
         }
     }
 
-    fn feed_body(&mut self, bytes: &[u8], feeding: &mut Feeding<'_>) -> Result<Option<Answer>, Fault> {
+    fn feed_body(
+        &mut self,
+        bytes: &[u8],
+        feeding: &mut Feeding<'_>,
+    ) -> Result<Option<Answer>, Fault> {
         let limit = feeding.limits.body_bytes as u64;
         let (gathered, total) = (&mut self.gathered, &mut self.body_bytes);
         let mut sink = |data: &[u8]| {
@@ -314,7 +348,8 @@ mod tests {
 
     /// Feed `text` in pieces, then close: status and body.
     fn assemble(text: &[u8], piece: usize, keep: Keep) -> Result<(u16, Vec<u8>), Fault> {
-        let (mut cookies, mut pool, mut assembler) = (Cookies::default(), Pool::default(), Assembler::new());
+        let (mut cookies, mut pool, mut assembler) =
+            (Cookies::default(), Pool::default(), Assembler::new());
         for part in text.chunks(piece) {
             let mut feeding = Feeding {
                 limits: LIMITS,
@@ -363,7 +398,8 @@ mod tests {
     #[test]
     fn a_body_that_is_only_counted_needs_no_memory() {
         let text = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world";
-        let (mut cookies, mut pool, mut assembler) = (Cookies::default(), Pool::default(), Assembler::new());
+        let (mut cookies, mut pool, mut assembler) =
+            (Cookies::default(), Pool::default(), Assembler::new());
         let mut feeding = Feeding {
             limits: LIMITS,
             keep: Keep::Length,
@@ -395,19 +431,35 @@ mod tests {
         let interim = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(5);
         let cases: [(&[u8], Fault); 9] = [
             (&endless, Fault::protocol("header-too-large")),
-            (b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nx", TOO_LARGE),
+            (
+                b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nx",
+                TOO_LARGE,
+            ),
             (&chunked, TOO_LARGE),
             (&until_close, TOO_LARGE),
             (&interim, Fault::protocol("unexpected-1xx")),
-            (b"HTTP/1.1 101 Switching\r\n\r\n", Fault::protocol("unexpected-1xx")),
-            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", Fault::TRUNCATED),
-            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", Fault::TRUNCATED),
+            (
+                b"HTTP/1.1 101 Switching\r\n\r\n",
+                Fault::protocol("unexpected-1xx"),
+            ),
+            (
+                b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
+                Fault::TRUNCATED,
+            ),
+            (
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
+                Fault::TRUNCATED,
+            ),
             (b"HTTP/1.1 200", Fault::TRUNCATED),
         ];
         for (text, fault) in cases {
             for piece in [1, 2, 7, 100, text.len()] {
                 let shown = text[..text.len().min(60)].escape_ascii();
-                assert_eq!(assemble(text, piece, Keep::Body), Err(fault), "pieces of {piece}: {shown}");
+                assert_eq!(
+                    assemble(text, piece, Keep::Body),
+                    Err(fault),
+                    "pieces of {piece}: {shown}"
+                );
             }
         }
     }

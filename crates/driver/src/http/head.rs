@@ -39,7 +39,11 @@ pub(crate) struct Head {
 pub(crate) fn parse(bytes: &[u8], cookies: &mut Cookies) -> Result<Option<Head>, Fault> {
     let mut lines = [const { MaybeUninit::<Header<'_>>::uninit() }; MAX_HEADERS];
     let mut response = Response::new(&mut []);
-    let length = match ParserConfig::default().parse_response_with_uninit_headers(&mut response, bytes, &mut lines) {
+    let length = match ParserConfig::default().parse_response_with_uninit_headers(
+        &mut response,
+        bytes,
+        &mut lines,
+    ) {
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(Fault::protocol("too-many-headers")),
@@ -129,7 +133,10 @@ fn decimal(text: &[u8]) -> Option<u64> {
     if !(1..=18).contains(&text.len()) || !text.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    Some(text.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
+    Some(
+        text.iter()
+            .fold(0, |number, digit| number * 10 + u64::from(digit - b'0')),
+    )
 }
 
 /// The fault of a complete answer, judged by its status alone: everything but 200 is one.
@@ -156,7 +163,10 @@ mod tests {
 
     #[test]
     fn the_framing_follows_the_headers() {
-        assert_eq!(head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").framing, Framing::Length(5));
+        assert_eq!(
+            head("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").framing,
+            Framing::Length(5)
+        );
         assert_eq!(
             head("HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n").framing,
             Framing::Chunked
@@ -194,20 +204,27 @@ mod tests {
                 "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n".to_owned(),
                 "bad-length",
             ),
-            ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".to_owned(), "bad-length"),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n".to_owned(),
+                "bad-length",
+            ),
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999\r\n\r\n".to_owned(),
                 "bad-length",
             ),
             (
-                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned(),
+                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    .to_owned(),
                 "bad-length",
             ),
             (
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n".to_owned(),
                 "transfer-encoding",
             ),
-            ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_owned(), "decompression"),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_owned(),
+                "decompression",
+            ),
         ];
         for (text, sub_class) in cases {
             assert_eq!(read(&text), Err(Fault::protocol(sub_class)), "{text}");
@@ -217,10 +234,25 @@ mod tests {
     #[test]
     fn only_200_is_a_success() {
         assert_eq!(judge_status(200, false), Ok(()));
-        assert_eq!(judge_status(302, false), Err(Fault::new(ErrorClass::Redirect, "unexpected")));
-        assert_eq!(judge_status(503, true), Err(Fault::code(ErrorClass::Overload, 503)));
-        assert_eq!(judge_status(503, false), Err(Fault::code(ErrorClass::Status, 503)));
-        assert_eq!(judge_status(404, false), Err(Fault::code(ErrorClass::Status, 404)));
-        assert_eq!(judge_status(206, false), Err(Fault::code(ErrorClass::Status, 206)));
+        assert_eq!(
+            judge_status(302, false),
+            Err(Fault::new(ErrorClass::Redirect, "unexpected"))
+        );
+        assert_eq!(
+            judge_status(503, true),
+            Err(Fault::code(ErrorClass::Overload, 503))
+        );
+        assert_eq!(
+            judge_status(503, false),
+            Err(Fault::code(ErrorClass::Status, 503))
+        );
+        assert_eq!(
+            judge_status(404, false),
+            Err(Fault::code(ErrorClass::Status, 404))
+        );
+        assert_eq!(
+            judge_status(206, false),
+            Err(Fault::code(ErrorClass::Status, 206))
+        );
     }
 }

@@ -18,7 +18,12 @@ impl Population {
     /// active inside the window.
     ///
     /// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations Research 9 (1961), in its closed form.
-    pub(crate) fn of_users(window: Span, acts: &[&OperationRecord], waits: Waits, active: Nanos) -> Self {
+    pub(crate) fn of_users(
+        window: Span,
+        acts: &[&OperationRecord],
+        waits: Waits,
+        active: Nanos,
+    ) -> Self {
         let window_s = seconds(window.length());
         if window_s <= 0.0 {
             return Self::default();
@@ -46,7 +51,11 @@ impl Population {
 pub(crate) fn little_error(guests: &[Population]) -> f64 {
     let expected: f64 = guests.iter().map(|guest| guest.expected).sum();
     let active: f64 = guests.iter().map(|guest| guest.active).sum();
-    if active > 0.0 { (expected - active).abs() / active } else { 0.0 }
+    if active > 0.0 {
+        (expected - active).abs() / active
+    } else {
+        0.0
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +80,11 @@ mod tests {
                 done: sent + 150 * MS,
                 service: 140 * MS,
             };
-            let outcome = if n % 3 == 0 { Outcome::Failure } else { Outcome::Success };
+            let outcome = if n % 3 == 0 {
+                Outcome::Failure
+            } else {
+                Outcome::Success
+            };
             if n as usize >= lose {
                 act.end(WINDOW, sent, timing, outcome);
             }
@@ -83,7 +96,10 @@ mod tests {
     #[test]
     fn failures_and_lateness_are_part_of_the_cycle() {
         let one = population(0);
-        assert!((one.expected - 1.0).abs() < 1e-4 && (one.active - 1.0).abs() < 1e-12, "{one:?}");
+        assert!(
+            (one.expected - 1.0).abs() < 1e-4 && (one.active - 1.0).abs() < 1e-12,
+            "{one:?}"
+        );
     }
 
     #[test]
@@ -96,6 +112,9 @@ mod tests {
     fn nobody_is_no_error() {
         assert_eq!(little_error(&[]), 0.0);
         let empty = Span { start: 5, end: 5 };
-        assert_eq!(Population::of_users(empty, &[], Waits::default(), 0), Population::default());
+        assert_eq!(
+            Population::of_users(empty, &[], Waits::default(), 0),
+            Population::default()
+        );
     }
 }

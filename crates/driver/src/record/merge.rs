@@ -2,7 +2,10 @@
 
 use rookery_stats::{GuestMeasurement, Pacing};
 
-use super::{Operation, Population, Recorder, operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies, wait::Waits};
+use super::{
+    Operation, Population, Recorder, operation::OperationRecord, second::Series, shop::ShopRecord,
+    tally::Tallies, wait::Waits,
+};
 use crate::clock::{Span, seconds};
 
 /// Merge the recorders of one guest. `always` lists the operations that are reported even when none was started; others appear only

@@ -21,7 +21,9 @@ pub(crate) use shop::OrderBook;
 pub use shop::OrderTally;
 pub use wait::Pause;
 
-use self::{operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies, wait::Waits};
+use self::{
+    operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies, wait::Waits,
+};
 use crate::{
     clock::{Nanos, Span},
     fault::Fault,
@@ -119,11 +121,16 @@ impl Recorder {
     /// Whether an operation counts as started inside the window.
     #[must_use]
     pub fn began_inside(&self, sent: Nanos, intended: Nanos) -> bool {
-        self.window.contains(if self.scheduled { intended } else { sent })
+        self.window
+            .contains(if self.scheduled { intended } else { sent })
     }
 
     fn operation(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
-        let began = if self.scheduled { timing.intended } else { timing.sent };
+        let began = if self.scheduled {
+            timing.intended
+        } else {
+            timing.sent
+        };
         let window = self.window;
         self.record(operation).end(window, began, timing, outcome);
     }
@@ -214,17 +221,28 @@ mod tests {
         let mut recorder = recorder();
         // (sent, done): before, into, inside, out of, across, after the window.
         for (sent, done) in [(1, 2), (9, 11), (12, 13), (19, 21), (9, 21), (21, 22)] {
-            recorder.request(Operation::Page, timing(sent * S, done * S), Outcome::Success);
+            recorder.request(
+                Operation::Page,
+                timing(sent * S, done * S),
+                Outcome::Success,
+            );
         }
         recorder.request(Operation::Page, timing(14 * S, 15 * S), Outcome::Failure);
         recorder.unfinished(Operation::Page, 19 * S, 19 * S, 25 * S);
         recorder.unfinished(Operation::Page, 20 * S, 20 * S, 25 * S);
         let guest = page(vec![recorder]);
         let page = &guest.operations[0];
-        assert_eq!((page.started, page.succeeded, page.failed, page.unfinished), (4, 2, 1, 1));
+        assert_eq!(
+            (page.started, page.succeeded, page.failed, page.unfinished),
+            (4, 2, 1, 1)
+        );
         assert_eq!(page.started, page.succeeded + page.failed + page.unfinished);
         assert_eq!(page.completed, 2, "into and inside");
-        assert_eq!(page.service.count(), 3, "the unfinished one counts with its elapsed time");
+        assert_eq!(
+            page.service.count(),
+            3,
+            "the unfinished one counts with its elapsed time"
+        );
         assert!(page.response.max_us().expect("values") >= 6_000_000);
     }
 
@@ -242,8 +260,16 @@ mod tests {
         let guest = page(vec![recorder]);
         let page = &guest.operations[0];
         assert_eq!((page.started, page.succeeded), (1, 1));
-        assert_eq!(page.response.max_us().map(|us| us / 1_000_000), Some(3), "from the intended start");
-        assert!(guest.series[22].max_us > 12_900_000, "{:?}", guest.series[22]);
+        assert_eq!(
+            page.response.max_us().map(|us| us / 1_000_000),
+            Some(3),
+            "from the intended start"
+        );
+        assert!(
+            guest.series[22].max_us > 12_900_000,
+            "{:?}",
+            guest.series[22]
+        );
     }
 
     #[test]
@@ -259,22 +285,46 @@ mod tests {
     #[test]
     fn what_left_nothing_behind_is_a_success_without_throughput() {
         let mut recorder = recorder();
-        recorder.request(Operation::NewOrder, timing(11 * S, 12 * S), Outcome::Success);
+        recorder.request(
+            Operation::NewOrder,
+            timing(11 * S, 12 * S),
+            Outcome::Success,
+        );
         recorder.committed(12 * S);
         recorder.request(Operation::NewOrder, timing(12 * S, 13 * S), Outcome::Void);
         let window = recorder.window();
         recorder.active(10 * S, 20 * S);
         recorder.waited(10 * S, 11 * S, None);
-        let (guest, population) = guest("g", 1, &Operation::TRANSACTIONS, window, Pacing::Think, vec![recorder]);
-        let names: Vec<_> = guest.operations.iter().map(|operation| operation.name.as_str()).collect();
+        let (guest, population) = guest(
+            "g",
+            1,
+            &Operation::TRANSACTIONS,
+            window,
+            Pacing::Think,
+            vec![recorder],
+        );
+        let names: Vec<_> = guest
+            .operations
+            .iter()
+            .map(|operation| operation.name.as_str())
+            .collect();
         assert_eq!(names, rookery_stats::TRANSACTIONS);
         let order = &guest.operations[0];
         assert_eq!(
-            (order.started, order.completed, order.succeeded, order.service.count()),
+            (
+                order.started,
+                order.completed,
+                order.succeeded,
+                order.service.count()
+            ),
             (2, 1, 2, 2)
         );
         assert_eq!(
-            (guest.series[12].orders, guest.series[13].orders, guest.series[13].requests),
+            (
+                guest.series[12].orders,
+                guest.series[13].orders,
+                guest.series[13].requests
+            ),
             (1, 0, 1)
         );
         assert!(
@@ -299,7 +349,10 @@ mod tests {
             recorder.waited(from, next, Some(Pause { drawn: S, from }));
         }
         let guest = page(vec![recorder]);
-        assert_eq!((guest.drawn_delay_mean_s, guest.actual_delay_mean_s), (Some(1.0), Some(2.0)));
+        assert_eq!(
+            (guest.drawn_delay_mean_s, guest.actual_delay_mean_s),
+            (Some(1.0), Some(2.0))
+        );
     }
 
     #[test]
@@ -316,17 +369,42 @@ mod tests {
         let fault = Fault::new(ErrorClass::Io, "truncated");
         for n in 0..60u32 {
             let at = 12 * S + u64::from(n);
-            a.request(Operation::Page, timing(at, at + 2_000_000), Outcome::Success);
-            b.request(Operation::Page, timing(at, at + 8_000_000), Outcome::Failure);
+            a.request(
+                Operation::Page,
+                timing(at, at + 2_000_000),
+                Outcome::Success,
+            );
+            b.request(
+                Operation::Page,
+                timing(at, at + 8_000_000),
+                Outcome::Failure,
+            );
             a.failure(fault, at, Operation::Page, b"a");
             b.failure(fault, at + 30, Operation::Page, b"\0b");
         }
         let guest = page(vec![a, b]);
-        assert_eq!((guest.operations[0].succeeded, guest.operations[0].failed), (60, 60));
-        assert_eq!((guest.series[12].requests, guest.series[12].errors), (60, 60));
-        assert!(guest.series[12].p50_us.abs_diff(2_000) <= 20, "{:?}", guest.series[12]);
+        assert_eq!(
+            (guest.operations[0].succeeded, guest.operations[0].failed),
+            (60, 60)
+        );
+        assert_eq!(
+            (guest.series[12].requests, guest.series[12].errors),
+            (60, 60)
+        );
+        assert!(
+            guest.series[12].p50_us.abs_diff(2_000) <= 20,
+            "{:?}",
+            guest.series[12]
+        );
         assert_eq!(guest.errors.len(), 1);
-        assert_eq!((guest.errors[0].count, guest.errors[0].examples.len()), (120, 20));
-        assert!(guest.errors[0].examples.is_sorted_by(|x, y| x.at_s <= y.at_s));
+        assert_eq!(
+            (guest.errors[0].count, guest.errors[0].examples.len()),
+            (120, 20)
+        );
+        assert!(
+            guest.errors[0]
+                .examples
+                .is_sorted_by(|x, y| x.at_s <= y.at_s)
+        );
     }
 }

@@ -49,7 +49,13 @@ impl Operation {
         Self::StockLevel,
     ];
     /// The transactions of order entry, in the order of its kinds.
-    pub const TRANSACTIONS: [Self; 5] = [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
+    pub const TRANSACTIONS: [Self; 5] = [
+        Self::NewOrder,
+        Self::Payment,
+        Self::OrderStatus,
+        Self::Delivery,
+        Self::StockLevel,
+    ];
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// The name in measurements.
@@ -149,7 +155,8 @@ impl OperationRecord {
 
     fn record(&mut self, service: Nanos, timing: Timing) {
         self.service.record_us(microseconds(service));
-        self.response.record_us(microseconds(timing.done.saturating_sub(timing.intended)));
+        self.response
+            .record_us(microseconds(timing.done.saturating_sub(timing.intended)));
         self.late += timing.sent.saturating_sub(timing.intended);
     }
 
@@ -179,7 +186,8 @@ impl OperationRecord {
         let values = self.response.count();
         let responses_s = self.response.mean_us().unwrap_or(0.0) * values as f64 / 1e6;
         let count = values + self.failed;
-        (count > 0).then(|| (responses_s - seconds(self.late) + seconds(self.failed_time)) / count as f64)
+        (count > 0)
+            .then(|| (responses_s - seconds(self.late) + seconds(self.failed_time)) / count as f64)
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {

@@ -108,7 +108,10 @@ impl Series {
 }
 
 fn sample(parts: &[Second]) -> SecondSample {
-    let mut buckets: Vec<(u16, u32)> = parts.iter().flat_map(|part| part.buckets.iter().copied()).collect();
+    let mut buckets: Vec<(u16, u32)> = parts
+        .iter()
+        .flat_map(|part| part.buckets.iter().copied())
+        .collect();
     buckets.sort_unstable();
     let requests: u32 = parts.iter().map(|part| part.requests).sum();
     let max_us = parts.iter().map(|part| part.max_us).max().unwrap_or(0);
@@ -165,8 +168,14 @@ mod tests {
         let samples = Series::merge([series]);
         assert_eq!(samples.len(), 6);
         let third = samples[3];
-        assert_eq!((third.second, third.requests, third.orders, third.errors), (3, 100, 1, 0));
-        assert_eq!((third.p50_us, third.p95_us, third.p99_us, third.max_us), (50, 95, 99, 100));
+        assert_eq!(
+            (third.second, third.requests, third.orders, third.errors),
+            (3, 100, 1, 0)
+        );
+        assert_eq!(
+            (third.p50_us, third.p95_us, third.p99_us, third.max_us),
+            (50, 95, 99, 100)
+        );
         assert_eq!((samples[5].errors, samples[5].p99_us), (1, 0));
         assert_eq!(
             samples[4],

@@ -94,7 +94,10 @@ impl OrderTally {
     /// The longest response time of the last 100 orders that several guests ended; zero without any.
     #[must_use]
     pub fn longest_of_last<'a>(tallies: impl IntoIterator<Item = &'a Self>) -> Duration {
-        let mut last: Vec<(Duration, Duration)> = tallies.into_iter().flat_map(|tally| tally.last.iter().copied()).collect();
+        let mut last: Vec<(Duration, Duration)> = tallies
+            .into_iter()
+            .flat_map(|tally| tally.last.iter().copied())
+            .collect();
         last.sort_unstable();
         last.iter()
             .rev()
@@ -171,7 +174,11 @@ impl ShopRecord {
             orders: orders.count,
             time: time(orders.time),
             rollbacks,
-            last: last.ring.iter().map(|(done, total)| (time(*done), time(*total))).collect(),
+            last: last
+                .ring
+                .iter()
+                .map(|(done, total)| (time(*done), time(*total)))
+                .collect(),
         }
     }
 
@@ -198,7 +205,14 @@ impl ShopRecord {
         let mut all = Self::default();
         parts.into_iter().for_each(|part| all.merge(part));
         all.last.ring.sort_unstable();
-        let longest = all.last.ring.iter().rev().take(LAST_ORDERS).map(|(_, total)| *total).max();
+        let longest = all
+            .last
+            .ring
+            .iter()
+            .rev()
+            .take(LAST_ORDERS)
+            .map(|(_, total)| *total)
+            .max();
         let orders = all.orders.count;
         let per_minute = |count: u64| {
             if window.length() == 0 {
@@ -258,36 +272,69 @@ mod tests {
     #[test]
     fn orders_are_booked_whole_at_their_end_and_only_in_the_window() {
         let mut shop = ShopRecord::default();
-        for (done, rolled_back) in [(9 * S, false), (10 * S, false), (69 * S, true), (70 * S, false)] {
+        for (done, rolled_back) in [
+            (9 * S, false),
+            (10 * S, false),
+            (69 * S, true),
+            (70 * S, false),
+        ] {
             shop.purchased(rolled_back);
             shop.book(WINDOW, &order(50, rolled_back), done);
         }
         shop.unanswered();
         let counters = ShopRecord::counters([shop], WINDOW);
         assert_eq!(
-            (counters.n_overall, counters.n_browse_overall, counters.n_newcust_overall),
+            (
+                counters.n_overall,
+                counters.n_browse_overall,
+                counters.n_newcust_overall
+            ),
             (2, 4, 0)
         );
         assert_eq!(
-            (counters.opm, counters.rt_tot_avg_msec, counters.rt_browse_avg_msec),
+            (
+                counters.opm,
+                counters.rt_tot_avg_msec,
+                counters.rt_browse_avg_msec
+            ),
             (2.0, 100.0, 10.0)
         );
-        assert_eq!((counters.n_rollbacks_overall, counters.rollback_rate), (1, 50.0));
-        assert_eq!((counters.n_purchase_from_start, counters.n_rollbacks_from_start), (4, 1));
+        assert_eq!(
+            (counters.n_rollbacks_overall, counters.rollback_rate),
+            (1, 50.0)
+        );
+        assert_eq!(
+            (
+                counters.n_purchase_from_start,
+                counters.n_rollbacks_from_start
+            ),
+            (4, 1)
+        );
         assert_eq!(counters.n_purchase_unanswered, 1);
     }
 
     #[test]
     fn a_tally_counts_since_the_start_and_then_since_the_begin_of_the_window() {
         let mut shop = ShopRecord::default();
-        for (done, rolled_back) in [(8 * S, false), (9 * S, true), (10 * S, false), (70 * S, false)] {
+        for (done, rolled_back) in [
+            (8 * S, false),
+            (9 * S, true),
+            (10 * S, false),
+            (70 * S, false),
+        ] {
             shop.book(WINDOW, &order(done / S, rolled_back), done);
         }
         let ms = Duration::from_millis;
         let early = shop.tally(WINDOW, 9 * S);
-        assert_eq!((early.orders, early.time, early.rollbacks), (2, ms(58 + 59), 1));
+        assert_eq!(
+            (early.orders, early.time, early.rollbacks),
+            (2, ms(58 + 59), 1)
+        );
         let measured = shop.tally(WINDOW, 80 * S);
-        assert_eq!((measured.orders, measured.time, measured.rollbacks), (1, ms(60), 0));
+        assert_eq!(
+            (measured.orders, measured.time, measured.rollbacks),
+            (1, ms(60), 0)
+        );
         assert_eq!(measured.last, [(ms(10_000), ms(60))]);
         let mut both = early.clone();
         both.merge(&measured);
@@ -314,8 +361,14 @@ mod tests {
             b.book(WINDOW, &order(20, false), 12 * S + 2 * n + 1);
         }
         let counters = ShopRecord::counters([a.clone(), b], WINDOW);
-        assert_eq!(counters.rt_tot_lastn_max_msec, 70.0, "120 orders followed the slow one");
-        assert_eq!(ShopRecord::counters([a], WINDOW).rt_tot_lastn_max_msec, 5_050.0);
+        assert_eq!(
+            counters.rt_tot_lastn_max_msec, 70.0,
+            "120 orders followed the slow one"
+        );
+        assert_eq!(
+            ShopRecord::counters([a], WINDOW).rt_tot_lastn_max_msec,
+            5_050.0
+        );
     }
 
     #[test]

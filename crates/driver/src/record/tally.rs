@@ -75,8 +75,12 @@ impl Tallies {
             mine.count += tally.count;
             mine.examples.extend(tally.examples);
         }
-        all.tallies.sort_by_key(|tally| (tally.fault.class, tally.fault.sub_class.text()));
-        for of_class in all.tallies.chunk_by_mut(|a, b| a.fault.class == b.fault.class) {
+        all.tallies
+            .sort_by_key(|tally| (tally.fault.class, tally.fault.sub_class.text()));
+        for of_class in all
+            .tallies
+            .chunk_by_mut(|a, b| a.fault.class == b.fault.class)
+        {
             keep_first(of_class);
         }
         all.tallies.into_iter().map(Tally::into_public).collect()
@@ -85,7 +89,11 @@ impl Tallies {
 
 /// Of all examples of a class only the first stay.
 fn keep_first(tallies: &mut [Tally]) {
-    let mut times: Vec<Nanos> = tallies.iter().flat_map(|tally| &tally.examples).map(|example| example.at).collect();
+    let mut times: Vec<Nanos> = tallies
+        .iter()
+        .flat_map(|tally| &tally.examples)
+        .map(|example| example.at)
+        .collect();
     times.sort_unstable();
     let last = times.get(EXAMPLES - 1).copied().unwrap_or(Nanos::MAX);
     let mut room = EXAMPLES;
@@ -128,7 +136,12 @@ mod tests {
                 b"oops",
             );
         }
-        tallies.count(Fault::new(ErrorClass::Connect, "refused"), 7, Operation::Index, b"");
+        tallies.count(
+            Fault::new(ErrorClass::Connect, "refused"),
+            7,
+            Operation::Index,
+            b"",
+        );
         let merged = Tallies::merge([tallies]);
         let shape: Vec<_> = merged
             .iter()
@@ -136,7 +149,10 @@ mod tests {
             .collect();
         assert_eq!(shape, [("refused", 1, 1), ("500", 15, 10), ("501", 15, 10)]);
         assert_eq!(
-            (merged[1].examples[0].operation.as_str(), merged[1].examples[0].detail.as_str()),
+            (
+                merged[1].examples[0].operation.as_str(),
+                merged[1].examples[0].detail.as_str()
+            ),
             ("login", "oops")
         );
     }

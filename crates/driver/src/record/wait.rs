@@ -79,7 +79,10 @@ mod tests {
         }
         assert_eq!(waits.actual_mean_s(), None);
         waits.add(WINDOW, S, 10 * S, 12 * S);
-        assert_eq!((waits.drawn_mean_s(), waits.actual_mean_s()), (Some(1.0), Some(2.0)));
+        assert_eq!(
+            (waits.drawn_mean_s(), waits.actual_mean_s()),
+            (Some(1.0), Some(2.0))
+        );
     }
 
     #[test]

@@ -26,19 +26,36 @@ const PASSWORD: &str = "password";
 pub(crate) const CONFLICT: Fault = Fault::new(ErrorClass::Semantic, "conflict");
 
 /// A fresh user looks at the index page.
-pub(super) async fn arrive(user: &mut User, directory: &str, page_type: &str) -> Result<(), Failed> {
-    let pages = PageSite { directory, page_type };
+pub(super) async fn arrive(
+    user: &mut User,
+    directory: &str,
+    page_type: &str,
+) -> Result<(), Failed> {
+    let pages = PageSite {
+        directory,
+        page_type,
+    };
     let ask = Ask {
         target: |out: &mut Vec<u8>| pages.index(out),
         repeatable: true,
         keep: Keep::Length,
     };
-    user.request(Operation::Index, ask, |_| Ok(())).await.map(|_| ())
+    user.request(Operation::Index, ask, |_| Ok(()))
+        .await
+        .map(|_| ())
 }
 
 /// One whole order.
-pub(super) async fn order(user: &mut User, directory: &str, page_type: &str, shopper: &ShopperParams) -> Result<(), Failed> {
-    let pages = PageSite { directory, page_type };
+pub(super) async fn order(
+    user: &mut User,
+    directory: &str,
+    page_type: &str,
+    shopper: &ShopperParams,
+) -> Result<(), Failed> {
+    let pages = PageSite {
+        directory,
+        page_type,
+    };
     let customer = match user.shopper.opening(shopper) {
         Opening::Login { customer } => log_in(user, &pages, customer).await?,
         // Boxed: it is rare, and a user's future should be small.
@@ -57,12 +74,20 @@ async fn log_in(user: &mut User, pages: &PageSite<'_>, customer: u64) -> Result<
         repeatable: true,
         keep: Keep::Body,
     };
-    let (customer, time) = user.request(Operation::Login, ask, |body| read_login(body).map_err(fault)).await?;
+    let (customer, time) = user
+        .request(Operation::Login, ask, |body| {
+            read_login(body).map_err(fault)
+        })
+        .await?;
     user.book.login = Some(time);
     Ok(customer)
 }
 
-async fn register(user: &mut User, pages: &PageSite<'_>, shopper: &ShopperParams) -> Result<u64, Failed> {
+async fn register(
+    user: &mut User,
+    pages: &PageSite<'_>,
+    shopper: &ShopperParams,
+) -> Result<u64, Failed> {
     let person = user.shopper.person();
     for attempt in 1..=MOST_NAMES {
         let username = format!("newuser{}", user.shopper.new_name_number(shopper));
@@ -74,7 +99,9 @@ async fn register(user: &mut User, pages: &PageSite<'_>, shopper: &ShopperParams
         let judge = |body: &[u8]| match read_new_customer(body) {
             Ok(NewCustomerAnswer::Added(customer)) => Ok(Some(customer)),
             Ok(NewCustomerAnswer::NameTaken) if attempt < MOST_NAMES => Ok(None),
-            Ok(NewCustomerAnswer::NameTaken) => Err(Fault::new(ErrorClass::Semantic, "no free name")),
+            Ok(NewCustomerAnswer::NameTaken) => {
+                Err(Fault::new(ErrorClass::Semantic, "no free name"))
+            }
             Err(page) => Err(fault(page)),
         };
         let (answer, time) = user.request(Operation::NewCustomer, ask, judge).await?;
@@ -87,7 +114,12 @@ async fn register(user: &mut User, pages: &PageSite<'_>, shopper: &ShopperParams
     Err(Failed)
 }
 
-async fn search(user: &mut User, pages: &PageSite<'_>, shopper: &ShopperParams, customer: u64) -> Result<(), Failed> {
+async fn search(
+    user: &mut User,
+    pages: &PageSite<'_>,
+    shopper: &ShopperParams,
+    customer: u64,
+) -> Result<(), Failed> {
     let worker = Rc::clone(&user.worker);
     let (search, limit) = user.shopper.search(shopper, &worker.words);
     let ask = Ask {
@@ -96,14 +128,21 @@ async fn search(user: &mut User, pages: &PageSite<'_>, shopper: &ShopperParams, 
         keep: Keep::Body,
     };
     let (_, time) = user
-        .request(Operation::Browse, ask, |body| read_browse(body).map_err(fault))
+        .request(Operation::Browse, ask, |body| {
+            read_browse(body).map_err(fault)
+        })
         .await?;
     user.book.searches += 1;
     user.book.searching += time;
     Ok(())
 }
 
-async fn purchase(user: &mut User, pages: &PageSite<'_>, shopper: &ShopperParams, customer: u64) -> Result<(), Failed> {
+async fn purchase(
+    user: &mut User,
+    pages: &PageSite<'_>,
+    shopper: &ShopperParams,
+    customer: u64,
+) -> Result<(), Failed> {
     let mut basket = Vec::new();
     user.shopper.basket(shopper, &mut basket);
     let ask = Ask {

@@ -15,7 +15,11 @@ use crate::{
 pub(crate) async fn arrive(user: &mut User) -> Result<(), Failed> {
     let site = user.site.clone();
     match &site.script {
-        Script::DvdStore { directory, page_type, .. } => dvdstore::arrive(user, directory, page_type).await,
+        Script::DvdStore {
+            directory,
+            page_type,
+            ..
+        } => dvdstore::arrive(user, directory, page_type).await,
         Script::Page { path } => page::view(user, path).await,
     }
 }

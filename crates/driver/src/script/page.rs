@@ -12,5 +12,7 @@ pub(super) async fn view(user: &mut User, path: &str) -> Result<(), Failed> {
         repeatable: true,
         keep: Keep::Length,
     };
-    user.request(Operation::Page, ask, |_| Ok(())).await.map(|_| ())
+    user.request(Operation::Page, ask, |_| Ok(()))
+        .await
+        .map(|_| ())
 }

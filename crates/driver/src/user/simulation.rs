@@ -41,7 +41,9 @@ impl Trial {
         config.assignments[0].script = Script::DvdStore {
             directory: "ds2".to_owned(),
             page_type: "php".to_owned(),
-            shopper: rookery_workload::dvdstore::ShopperParams::new(rookery_workload::dvdstore::Size::Mb(10)),
+            shopper: rookery_workload::dvdstore::ShopperParams::new(
+                rookery_workload::dvdstore::Size::Mb(10),
+            ),
         };
         config.think_time = Duration::from_millis(250);
         config.phases.ramp_up = Duration::from_secs(1);
@@ -69,12 +71,22 @@ impl Trial {
             Rc::new(timer().expect("a timer")),
             &guests,
         ));
-        let site = Rc::new(Site::new(config.assignments[0].target, config.assignments[0].script.clone()));
+        let site = Rc::new(Site::new(
+            config.assignments[0].target,
+            config.assignments[0].script.clone(),
+        ));
         let acts = (0..users)
             .map(|number| {
                 let (starts, stops) = life(&config.phases, number, users);
                 let shopper = Shopper::new(config.seed, 0, number);
-                let user = User::new(Rc::clone(&worker), Rc::clone(&site), number as usize, shopper, starts, stops);
+                let user = User::new(
+                    Rc::clone(&worker),
+                    Rc::clone(&site),
+                    number as usize,
+                    shopper,
+                    starts,
+                    stops,
+                );
                 self.live(user)
             })
             .collect();
@@ -125,8 +137,14 @@ fn healthy_trials_are_never_accused() {
             let mut trial = Trial::new(users, seed);
             trial.config.phases.steady = Duration::from_secs(steady_s);
             let (measured, _) = trial.run();
-            assert_eq!(faults(&measured), Vec::<String>::new(), "{users} users, {steady_s} s, seed {seed}");
-            let noise = warnings(&measured).iter().any(|warning| warning.contains("too short to judge"));
+            assert_eq!(
+                faults(&measured),
+                Vec::<String>::new(),
+                "{users} users, {steady_s} s, seed {seed}"
+            );
+            let noise = warnings(&measured)
+                .iter()
+                .any(|warning| warning.contains("too short to judge"));
             assert_eq!(
                 noise,
                 (users, steady_s) == (1, 8),
@@ -154,8 +172,14 @@ fn little_s_law_is_unbiased_also_in_a_short_window() {
 
 #[test]
 fn think_time_recorded_too_long_or_too_short_is_found() {
-    let bugs: [fn(Nanos, Nanos) -> Nanos; 2] = [|from, to| to + (to - from) / 20, |from, to| to - (to - from) / 20];
-    for (bug, seed) in bugs.into_iter().flat_map(|bug| (0..5).map(move |seed| (bug, seed))) {
+    let bugs: [fn(Nanos, Nanos) -> Nanos; 2] = [
+        |from, to| to + (to - from) / 20,
+        |from, to| to - (to - from) / 20,
+    ];
+    for (bug, seed) in bugs
+        .into_iter()
+        .flat_map(|bug| (0..5).map(move |seed| (bug, seed)))
+    {
         let mut trial = Trial::new(60, seed);
         // Mostly thinking: 5 % of the think time is nearly 5 % of the cycle.
         trial.service = |share| MS + (share * 20e6) as Nanos;
@@ -168,7 +192,9 @@ fn think_time_recorded_too_long_or_too_short_is_found() {
             measured.driver.little_error
         );
         assert!(
-            faults(&measured).iter().any(|fault| fault.contains("Little's law")),
+            faults(&measured)
+                .iter()
+                .any(|fault| fault.contains("Little's law")),
             "{:?}",
             faults(&measured)
         );
@@ -187,7 +213,9 @@ fn response_time_recorded_wrong_is_found() {
         trial.end_taken_for = bug;
         let (measured, _) = trial.run();
         assert!(
-            faults(&measured).iter().any(|fault| fault.contains("Little's law")),
+            faults(&measured)
+                .iter()
+                .any(|fault| fault.contains("Little's law")),
             "{:?}",
             faults(&measured)
         );
@@ -213,11 +241,19 @@ fn throughput_is_what_the_operational_law_says() {
         "N / C: four orders each second by each of 100 users"
     );
     trial.service = |_| 500 * MS;
-    assert_eq!(orders(&trial), Some(100 * 20 * 2), "N / R where cycles cannot be kept");
+    assert_eq!(
+        orders(&trial),
+        Some(100 * 20 * 2),
+        "N / R where cycles cannot be kept"
+    );
     trial.config.pacing = Pacing::Think;
     trial.config.think_time = Duration::ZERO;
     trial.service = |_| 200 * MS;
-    assert_eq!(orders(&trial), Some(100 * 20 * 5), "N / R without think time");
+    assert_eq!(
+        orders(&trial),
+        Some(100 * 20 * 5),
+        "N / R without think time"
+    );
 }
 
 #[test]
@@ -228,7 +264,9 @@ fn cycles_keep_their_distance_or_follow_at_once() {
     for acts in trial.run().1 {
         assert!(acts.len() > 150);
         for pair in acts.windows(2) {
-            let [(_, sent, done), (due, next, _)] = pair else { continue };
+            let [(_, sent, done), (due, next, _)] = pair else {
+                continue;
+            };
             assert_eq!(*due, (sent + 100 * MS).max(*done));
             assert!(*next >= *due && next - due < MS);
         }
@@ -248,16 +286,32 @@ fn every_act_is_counted_once_and_none_begins_outside_the_phases() {
         .iter()
         .find(|operation| operation.name == "order")
         .expect("orders");
-    assert_eq!(order.started, acts.iter().filter(|(_, sent, _)| inside(sent)).count() as u64);
-    assert_eq!(order.completed, acts.iter().filter(|(_, _, done)| inside(done)).count() as u64);
-    assert_eq!(order.started, order.succeeded + order.failed + order.unfinished);
+    assert_eq!(
+        order.started,
+        acts.iter().filter(|(_, sent, _)| inside(sent)).count() as u64
+    );
+    assert_eq!(
+        order.completed,
+        acts.iter().filter(|(_, _, done)| inside(done)).count() as u64
+    );
+    assert_eq!(
+        order.started,
+        order.succeeded + order.failed + order.unfinished
+    );
     assert_eq!(order.service.count(), order.started);
-    let slots: u64 = measured.guests[0].series.iter().map(|second| u64::from(second.orders)).sum();
+    let slots: u64 = measured.guests[0]
+        .series
+        .iter()
+        .map(|second| u64::from(second.orders))
+        .sum();
     assert_eq!(slots, acts.len() as u64);
     let half = nanos(phases.ramp_down) / 2;
     for (number, acts) in (0..).zip(&lives) {
         let (starts, stops) = life(phases, number, 40);
-        assert!(acts.iter().all(|(_, sent, _)| (starts..stops + MS).contains(sent)));
+        assert!(
+            acts.iter()
+                .all(|(_, sent, _)| (starts..stops + MS).contains(sent))
+        );
         assert!(stops > nanos(phases.load_end()) - half && stops <= nanos(phases.load_end()));
         assert!(
             acts.iter().any(|(_, sent, _)| *sent >= end),
@@ -269,6 +323,11 @@ fn every_act_is_counted_once_and_none_begins_outside_the_phases() {
 #[test]
 fn users_appear_at_even_distances() {
     let trial = Trial::new(40, 9);
-    let starts: Vec<Nanos> = (0..40).map(|number| life(&trial.config.phases, number, 40).0).collect();
-    assert!(starts.windows(2).all(|pair| pair[1] - pair[0] == 25 * MS), "40 users over 1 s");
+    let starts: Vec<Nanos> = (0..40)
+        .map(|number| life(&trial.config.phases, number, 40).0)
+        .collect();
+    assert!(
+        starts.windows(2).all(|pair| pair[1] - pair[0] == 25 * MS),
+        "40 users over 1 s"
+    );
 }

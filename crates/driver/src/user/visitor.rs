@@ -19,7 +19,8 @@ impl User {
             let worker = &self.worker;
             let arrival = poll_fn(|context| worker.poll_visitor(self.row, context)).await;
             self.welcome(seed, arrival);
-            self.stay(arrival.at, visit.acts(persistence(seed, arrival))).await;
+            self.stay(arrival.at, visit.acts(persistence(seed, arrival)))
+                .await;
             self.worker.leave(self.row, arrival.guest);
         }
     }

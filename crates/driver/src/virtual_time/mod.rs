@@ -76,10 +76,19 @@ pub trait System {
 ///
 /// # Errors
 /// When the configuration makes no sense, or asks for anything but shoppers.
-pub fn play(config: &Config, system: &mut dyn System, cpu_per_request: Duration, stop: &AtomicBool) -> Result<Measurement, DriverError> {
+pub fn play(
+    config: &Config,
+    system: &mut dyn System,
+    cpu_per_request: Duration,
+    stop: &AtomicBool,
+) -> Result<Measurement, DriverError> {
     check::config(config)?;
     let shopping = |script: &Script| matches!(script, Script::DvdStore { .. });
-    if !config.assignments.iter().all(|assignment| shopping(&assignment.script)) {
+    if !config
+        .assignments
+        .iter()
+        .all(|assignment| shopping(&assignment.script))
+    {
         return Err(DriverError::Config {
             what: "virtual users know the shop alone".to_owned(),
             mend: "let every guest be a DVD Store",
@@ -106,12 +115,26 @@ pub fn play(config: &Config, system: &mut dyn System, cpu_per_request: Duration,
     };
     let connections = shop.connections();
     let (recorders, lag) = shop.close(now);
-    let harvest = harvest(config, span.length(), recorders, lag, connections, cpu_per_request);
+    let harvest = harvest(
+        config,
+        span.length(),
+        recorders,
+        lag,
+        connections,
+        cpu_per_request,
+    );
     Ok(measurement(config, span, vec![harvest], aborted))
 }
 
 /// What a driver thread would bring home.
-fn harvest(config: &Config, window: Nanos, recorders: Vec<Recorder>, lag: Latencies, connections: u64, cost: Duration) -> Harvest {
+fn harvest(
+    config: &Config,
+    window: Nanos,
+    recorders: Vec<Recorder>,
+    lag: Latencies,
+    connections: u64,
+    cost: Duration,
+) -> Harvest {
     let requests_in_window = recorders.iter().map(Recorder::requests_in_window).sum();
     Harvest {
         recorders,

@@ -119,11 +119,14 @@ impl<'a> Shop<'a> {
         let open = config.load != Load::Closed;
         let span = window(&config.phases);
         let guests = config.assignments.len();
-        let params = config.assignments.iter().map(|assignment| match &assignment.script {
-            Script::DvdStore { shopper, .. } => *shopper,
-            // Refused before.
-            Script::Page { .. } => ShopperParams::new(rookery_workload::dvdstore::Size::Mb(1)),
-        });
+        let params = config
+            .assignments
+            .iter()
+            .map(|assignment| match &assignment.script {
+                Script::DvdStore { shopper, .. } => *shopper,
+                // Refused before.
+                Script::Page { .. } => ShopperParams::new(rookery_workload::dvdstore::Size::Mb(1)),
+            });
         let mut streams = streams(config);
         let mut shop = Self {
             config,
@@ -137,7 +140,11 @@ impl<'a> Shop<'a> {
             free_jobs: Vec::new(),
             serial: 0,
             limits: VecDeque::new(),
-            arrivals: streams.iter_mut().filter_map(Iterator::next).map(Reverse).collect(),
+            arrivals: streams
+                .iter_mut()
+                .filter_map(Iterator::next)
+                .map(Reverse)
+                .collect(),
             streams,
             free_places: vec![Vec::new(); guests],
             places: vec![0; guests],
@@ -173,7 +180,9 @@ impl<'a> Shop<'a> {
 
     /// The load ends early: nothing after `at` is inside the window.
     pub(super) fn cut(&mut self, at: Nanos) {
-        self.recorders.iter_mut().for_each(|recorder| recorder.cut(at));
+        self.recorders
+            .iter_mut()
+            .for_each(|recorder| recorder.cut(at));
     }
 
     /// When something happens next.
@@ -208,21 +217,27 @@ impl<'a> Shop<'a> {
         self.now = at.max(self.now);
         match next {
             Next::Answer => {
-                let Some(job) = self.system.depart() else { return };
+                let Some(job) = self.system.depart() else {
+                    return;
+                };
                 self.free_jobs.push(job);
                 if let Some(player) = self.jobs[job as usize].owner.take() {
                     self.answered(player, Ok(()));
                 }
             }
             Next::Overdue => {
-                let Some((_, job, _)) = self.limits.pop_front() else { return };
+                let Some((_, job, _)) = self.limits.pop_front() else {
+                    return;
+                };
                 // The number stays taken until the system has done with it.
                 if let Some(player) = self.jobs[job as usize].owner.take() {
                     self.answered(player, Err(TIMEOUT));
                 }
             }
             Next::Wake => {
-                let Some(Reverse((_, _, player))) = self.wakes.pop() else { return };
+                let Some(Reverse((_, _, player))) = self.wakes.pop() else {
+                    return;
+                };
                 if self.players[player].doing.is_none() {
                     self.appear(player);
                 } else {
@@ -230,8 +245,11 @@ impl<'a> Shop<'a> {
                 }
             }
             Next::Arrival => {
-                let Some(Reverse(arrival)) = self.arrivals.pop() else { return };
-                self.arrivals.extend(self.streams[arrival.guest].next().map(Reverse));
+                let Some(Reverse(arrival)) = self.arrivals.pop() else {
+                    return;
+                };
+                self.arrivals
+                    .extend(self.streams[arrival.guest].next().map(Reverse));
                 self.receive(arrival);
             }
         }
@@ -251,7 +269,12 @@ impl<'a> Shop<'a> {
 
     /// A visitor arrives, and is turned away where all places are taken.
     fn receive(&mut self, arrival: Arrival) {
-        let Load::Open(OpenLoad { visit, max_in_flight, .. }) = &self.config.load else {
+        let Load::Open(OpenLoad {
+            visit,
+            max_in_flight,
+            ..
+        }) = &self.config.load
+        else {
             return;
         };
         let recorder = &mut self.recorders[arrival.guest];
@@ -264,7 +287,11 @@ impl<'a> Shop<'a> {
             return;
         }
         recorder.arrivals.started(span, arrival.at);
-        let shopper = Shopper::new(self.config.seed, arrival.guest as u32, arrival.number as u32);
+        let shopper = Shopper::new(
+            self.config.seed,
+            arrival.guest as u32,
+            arrival.number as u32,
+        );
         let mut visitor = Player::new(arrival.guest, shopper, nanos(self.config.phases.load_end()));
         visitor.acts_left = Some(visit.acts(persistence(self.config.seed, arrival)));
         (visitor.due, visitor.doing) = (arrival.at, Some((false, self.now)));
@@ -350,7 +377,8 @@ impl<'a> Shop<'a> {
             intended: player.intended,
             sent: self.now,
         });
-        self.limits.push_back((self.now + nanos(self.config.timeout), job, self.serial));
+        self.limits
+            .push_back((self.now + nanos(self.config.timeout), job, self.serial));
         let guest = player.guest;
         self.system.arrive(self.now, Request { job, guest, page });
     }
@@ -358,7 +386,12 @@ impl<'a> Shop<'a> {
     /// The request of a player ended, well or with a fault; it goes on with the next.
     fn answered(&mut self, index: usize, outcome: Result<(), Fault>) {
         let (now, player) = (self.now, &mut self.players[index]);
-        let Some(Open { operation, intended, sent }) = player.request.take() else {
+        let Some(Open {
+            operation,
+            intended,
+            sent,
+        }) = player.request.take()
+        else {
             return;
         };
         let timing = Timing {
@@ -415,7 +448,9 @@ impl<'a> Shop<'a> {
     fn finish(&mut self, index: usize, outcome: Outcome) {
         self.turn(index, false);
         let (now, player) = (self.now, &mut self.players[index]);
-        let Some(order) = player.order.take() else { return };
+        let Some(order) = player.order.take() else {
+            return;
+        };
         player.ended = Some(now);
         let timing = Timing {
             intended: order.intended,
@@ -478,7 +513,12 @@ impl<'a> Shop<'a> {
             if let Some(since) = player.active_since {
                 recorder.active(since, now);
             }
-            if let Some(Open { operation, intended, sent }) = player.request.take() {
+            if let Some(Open {
+                operation,
+                intended,
+                sent,
+            }) = player.request.take()
+            {
                 recorder.unfinished(operation, sent, intended, now);
                 if recorder.began_inside(sent, intended) {
                     recorder.failure(Fault::UNFINISHED, now, operation, b"");

@@ -66,7 +66,10 @@ fn played(config: &Config, time: u64) -> Measurement {
 
 fn order(measured: &Measurement) -> &rookery_stats::OperationMeasurement {
     let operations = &measured.guests[0].operations;
-    operations.iter().find(|operation| operation.name == "order").expect("orders")
+    operations
+        .iter()
+        .find(|operation| operation.name == "order")
+        .expect("orders")
 }
 
 #[test]
@@ -81,9 +84,20 @@ fn users_keep_the_operational_law_and_accuse_nobody() {
         order(&measured).completed
     );
     assert!(order(&measured).service.mean_us().expect("orders") - 30_000.0 < 10.0);
-    assert!(measured.driver.lag_max_us <= 1, "the smallest value that a histogram holds");
-    assert!(measured.driver.little_error < 0.01, "{}", measured.driver.little_error);
-    assert_eq!(measured, played(&config(), 10 * MS), "same trial, same numbers");
+    assert!(
+        measured.driver.lag_max_us <= 1,
+        "the smallest value that a histogram holds"
+    );
+    assert!(
+        measured.driver.little_error < 0.01,
+        "{}",
+        measured.driver.little_error
+    );
+    assert_eq!(
+        measured,
+        played(&config(), 10 * MS),
+        "same trial, same numbers"
+    );
 }
 
 #[test]
@@ -115,9 +129,15 @@ fn visitors_arrive_act_and_leave() {
     config.load = Load::Open(open.clone());
     let measured = played(&config, 10 * MS);
     let arrivals = measured.driver.arrivals.as_ref().expect("arrivals");
-    assert_eq!((arrivals.drawn, arrivals.started, arrivals.dropped), (6_000, 6_000, 0));
+    assert_eq!(
+        (arrivals.drawn, arrivals.started, arrivals.dropped),
+        (6_000, 6_000, 0)
+    );
     assert_eq!(order(&measured).succeeded, 6_000);
-    config.load = Load::Open(OpenLoad { max_in_flight: 2, ..open });
+    config.load = Load::Open(OpenLoad {
+        max_in_flight: 2,
+        ..open
+    });
     let crowded = played(&config, 10 * MS).driver.arrivals.expect("arrivals");
     assert_eq!(crowded.started + crowded.dropped, 6_000);
     assert!(
@@ -134,7 +154,8 @@ fn a_stop_ends_the_load_and_is_told() {
         under_way: std::collections::VecDeque::new(),
     };
     let stop = AtomicBool::new(true);
-    let measured = play(&config(), &mut system, Duration::ZERO, &stop).expect("a good configuration");
+    let measured =
+        play(&config(), &mut system, Duration::ZERO, &stop).expect("a good configuration");
     assert_eq!(measured.aborted.as_deref(), Some("stopped on request"));
     assert!(measured.window.end_s < 62.0);
 }

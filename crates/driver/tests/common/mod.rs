@@ -49,11 +49,15 @@ pub(crate) fn config(target: SocketAddr, users: u32, script: Script) -> Config {
 /// A CPU that this process may use.
 pub(crate) fn own_cpu() -> u32 {
     let set = rustix::thread::sched_getaffinity(None).expect("the kernel tells our CPUs");
-    (0..1024).find(|&cpu| set.is_set(cpu)).expect("we run somewhere") as u32
+    (0..1024)
+        .find(|&cpu| set.is_set(cpu))
+        .expect("we run somewhere") as u32
 }
 
 pub(crate) fn page_script() -> Script {
-    Script::Page { path: "/page".to_owned() }
+    Script::Page {
+        path: "/page".to_owned(),
+    }
 }
 
 /// Shoppers of the small database.
@@ -85,7 +89,10 @@ pub(crate) fn shop(request: &Request) -> Behaviour {
 
 pub(crate) fn shop_page(target: &str) -> &'static str {
     let pages = [
-        ("dslogin", "<HTML><INPUT TYPE=HIDDEN NAME=customerid VALUE=123></HTML>"),
+        (
+            "dslogin",
+            "<HTML><INPUT TYPE=HIDDEN NAME=customerid VALUE=123></HTML>",
+        ),
         (
             "dsnewcustomer",
             "<HTML>Successfully Added <INPUT TYPE=HIDDEN NAME=customerid VALUE=20001></HTML>",

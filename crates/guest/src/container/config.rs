@@ -99,15 +99,23 @@ fn devices(store: &Store) -> Value {
 fn resources(spec: &GuestSpec, store: &Store, swap_limit: bool) -> Value {
     let mut allowed = vec![json!({ "allow": false, "access": "rwm" })];
     if let Some((major, minor)) = store.raw() {
-        allowed.push(json!({ "allow": true, "type": "b", "major": major, "minor": minor, "access": "rw" }));
+        allowed.push(
+            json!({ "allow": true, "type": "b", "major": major, "minor": minor, "access": "rw" }),
+        );
     }
     let mut resources = json!({ "devices": allowed });
     let mut cpu = serde_json::Map::new();
     if !spec.cpus.is_empty() {
-        cpu.insert("cpus".to_owned(), json!(format_cpu_list(spec.cpus.iter().copied())));
+        cpu.insert(
+            "cpus".to_owned(),
+            json!(format_cpu_list(spec.cpus.iter().copied())),
+        );
     }
     if !store.nodes.is_empty() {
-        cpu.insert("mems".to_owned(), json!(format_cpu_list(store.nodes.iter().copied())));
+        cpu.insert(
+            "mems".to_owned(),
+            json!(format_cpu_list(store.nodes.iter().copied())),
+        );
     }
     if let Some((quota, period)) = spec.cpu_limit.map(quota) {
         cpu.insert("quota".to_owned(), json!(quota));
@@ -141,10 +149,17 @@ fn io_limits(store: &Store) -> Option<Value> {
         "throttleReadBpsDevice",
         "throttleWriteBpsDevice",
     ];
-    let limit =
-        |(key, (_, rate)): (&str, (_, Option<u64>))| Some((key.to_owned(), json!([{ "major": major, "minor": minor, "rate": rate? }])));
+    let limit = |(key, (_, rate)): (&str, (_, Option<u64>))| {
+        Some((
+            key.to_owned(),
+            json!([{ "major": major, "minor": minor, "rate": rate? }]),
+        ))
+    };
     Some(Value::Object(
-        keys.into_iter().zip(store.limits.named()).filter_map(limit).collect(),
+        keys.into_iter()
+            .zip(store.limits.named())
+            .filter_map(limit)
+            .collect(),
     ))
 }
 
@@ -240,9 +255,20 @@ mod tests {
         };
         let config = config(&spec(), &around);
         assert_eq!(config["process"]["noNewPrivileges"], true);
-        assert_eq!(config["process"]["capabilities"]["effective"].as_array().map(Vec::len), Some(2));
+        assert_eq!(
+            config["process"]["capabilities"]["effective"]
+                .as_array()
+                .map(Vec::len),
+            Some(2)
+        );
         assert_eq!(config["linux"]["cgroupsPath"], "/rookery/r/g1");
-        let plain = super::config(&GuestSpec { user: Some(33), ..spec() }, &around);
+        let plain = super::config(
+            &GuestSpec {
+                user: Some(33),
+                ..spec()
+            },
+            &around,
+        );
         assert_eq!(plain["process"]["user"], json!({ "uid": 33, "gid": 33 }));
         assert_eq!(plain["process"]["capabilities"]["bounding"], json!([]));
     }

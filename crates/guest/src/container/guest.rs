@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use rookery_host::{Cgroups, CommandError, Host, Identity, Invocation, UsageProbe, await_end, netns_path, remove_netns};
+use rookery_host::{
+    Cgroups, CommandError, Host, Identity, Invocation, UsageProbe, await_end, netns_path,
+    remove_netns,
+};
 use rustix::{
     mount::{MountFlags, mount},
     process::{Pid, Resource, Signal, WaitId, WaitIdOptions, getrlimit, waitid},
@@ -101,11 +104,19 @@ impl ContainerGuest {
 
     /// Mount the clone.
     pub(super) fn fill(&mut self, template: &Template) -> io::Result<()> {
-        self.loader = template.program.with_file_name(LIBRARIES).join(LOADER).exists();
+        self.loader = template
+            .program
+            .with_file_name(LIBRARIES)
+            .join(LOADER)
+            .exists();
         self.template = Some(template.clone());
         self.shared.host.step("clone layers")?;
         // The mode of `upper` is that of the guest's root: every user may enter it, whatever the umask.
-        let layers = self.store.home.clone().unwrap_or_else(|| self.bundle.clone());
+        let layers = self
+            .store
+            .home
+            .clone()
+            .unwrap_or_else(|| self.bundle.clone());
         if self.store.home.is_some() {
             open_directory(&layers)?;
         }
@@ -119,7 +130,11 @@ impl ContainerGuest {
             self.store.settle();
         }
         self.shared.host.step("clone mount")?;
-        let options = overlay_options(&template.layers, &layers.join("upper"), &layers.join("work"))?;
+        let options = overlay_options(
+            &template.layers,
+            &layers.join("upper"),
+            &layers.join("work"),
+        )?;
         let source = run_name(&self.shared.label.run);
         mount(source.as_str(), self.bundle.join("rootfs"), "overlay", MountFlags::NOSUID, Some(options.as_c_str())).map_err(|error| {
             let mend = "the run's directory must lie on a file system that can be an overlay's upper layer (ext4, xfs, btrfs, tmpfs; not an overlay itself)";
@@ -151,7 +166,9 @@ impl ContainerGuest {
         let network = netns_path(&guest_netns(&self.shared.label.run, &self.spec.name));
         let around = Surroundings {
             args,
-            environment: environment.map(|(key, value)| format!("{key}={value}")).collect(),
+            environment: environment
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect(),
             conf: &conf.to_string_lossy(),
             network: &network.to_string_lossy(),
             group: &self.group,
@@ -159,7 +176,10 @@ impl ContainerGuest {
             store: &self.store,
             open_files: getrlimit(Resource::Nofile).maximum.unwrap_or(1 << 20),
         };
-        fs::write(self.bundle.join("config.json"), serde_json::to_vec(&config(&self.spec, &around))?)
+        fs::write(
+            self.bundle.join("config.json"),
+            serde_json::to_vec(&config(&self.spec, &around))?,
+        )
     }
 
     /// Let runc make and start the container; gives its first process.
@@ -171,7 +191,11 @@ impl ContainerGuest {
             .step("runc state directory")
             .and_then(|()| fs::create_dir_all(&shared.runc_root))
             .map_err(words)?;
-        let log = OpenOptions::new().append(true).create(true).open(&self.log).map_err(words)?;
+        let log = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&self.log)
+            .map_err(words)?;
         let (pid_file, runc_log) = (self.bundle.join("pid"), self.bundle.join("runc.log"));
         let invocation = Invocation::new("runc")
             .arg("--root")
@@ -196,7 +220,12 @@ impl ContainerGuest {
             let _ = write!(
                 text,
                 ": {}",
-                if said.is_empty() { tail(&self.log, RUNC_LOG_TAIL) } else { said }.trim_end()
+                if said.is_empty() {
+                    tail(&self.log, RUNC_LOG_TAIL)
+                } else {
+                    said
+                }
+                .trim_end()
             );
             text
         })?;
@@ -212,8 +241,12 @@ impl ContainerGuest {
     /// groups and a directory, and removing these is a matter of microseconds.
     fn clear_container(&mut self) -> Result<(), GuestError> {
         self.kill()?;
-        self.shared.cgroups.remove(&self.group).map_err(self.fail("removing its cgroups"))?;
-        remove_tree(&self.shared.runc_root.join(&self.spec.name)).map_err(self.fail("removing runc's state"))
+        self.shared
+            .cgroups
+            .remove(&self.group)
+            .map_err(self.fail("removing its cgroups"))?;
+        remove_tree(&self.shared.runc_root.join(&self.spec.name))
+            .map_err(self.fail("removing runc's state"))
     }
 
     fn fail(&self, step: &'static str) -> impl Fn(io::Error) -> GuestError + use<> {
@@ -229,7 +262,9 @@ impl ContainerGuest {
     fn want_of_memory(&self) -> String {
         match (self.memory_kills(), self.spec.memory_mib) {
             (1.., Some(limit)) => {
-                format!(" (out of memory: its limit is {limit} MiB; mend: raise `memory` in [guest], or choose a tuning that takes less)")
+                format!(
+                    " (out of memory: its limit is {limit} MiB; mend: raise `memory` in [guest], or choose a tuning that takes less)"
+                )
             }
             _ => String::new(),
         }
@@ -237,11 +272,16 @@ impl ContainerGuest {
 
     /// Reap the first process, if it has ended and we are its adoptive parent; remember how it ended.
     fn reap(&mut self) {
-        let Phase::Started(Some(init)) = self.phase else { return };
+        let Phase::Started(Some(init)) = self.phase else {
+            return;
+        };
         let Some(pid) = i32::try_from(init.pid).ok().and_then(Pid::from_raw) else {
             return;
         };
-        match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+        match waitid(
+            WaitId::Pid(pid),
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+        ) {
             Ok(Some(status)) => {
                 let reason = end_reason(status.exit_status(), status.terminating_signal());
                 self.phase = Phase::Ended(reason + &self.want_of_memory());
@@ -282,7 +322,13 @@ impl Guest for ContainerGuest {
             .and_then(|()| self.write_config())
             .map_err(self.fail("writing its configuration"))?;
         if !self.attached {
-            let attached = network::attach(&*shared.host, &shared.label, &shared.network, &self.spec.name, self.spec.number);
+            let attached = network::attach(
+                &*shared.host,
+                &shared.label,
+                &shared.network,
+                &self.spec.name,
+                self.spec.number,
+            );
             attached.map_err(self.fail("attaching it to the lab's network"))?;
             self.attached = true;
         }
@@ -331,7 +377,8 @@ impl Guest for ContainerGuest {
 
     fn stop(&mut self, grace: Duration) -> Result<(), GuestError> {
         if let Phase::Started(Some(init)) = self.phase {
-            init.signal(Signal::TERM).map_err(self.fail("asking it to end"))?;
+            init.signal(Signal::TERM)
+                .map_err(self.fail("asking it to end"))?;
             await_end(init.pid, grace).map_err(self.fail("waiting for its end"))?;
             self.reap();
         }
@@ -342,7 +389,10 @@ impl Guest for ContainerGuest {
         if matches!(self.phase, Phase::Created) {
             return Ok(());
         }
-        self.shared.cgroups.kill(&self.group, KILL_LIMIT).map_err(self.fail("killing"))?;
+        self.shared
+            .cgroups
+            .kill(&self.group, KILL_LIMIT)
+            .map_err(self.fail("killing"))?;
         if let Phase::Started(Some(init)) = self.phase {
             await_end(init.pid, KILL_LIMIT).map_err(self.fail("waiting for its end"))?;
         }
@@ -352,7 +402,8 @@ impl Guest for ContainerGuest {
 
     fn remove(&mut self) -> Result<(), GuestError> {
         self.clear_container()?;
-        remove_netns(&guest_netns(&self.shared.label.run, &self.spec.name)).map_err(self.fail("removing its network namespace"))?;
+        remove_netns(&guest_netns(&self.shared.label.run, &self.spec.name))
+            .map_err(self.fail("removing its network namespace"))?;
         detach(&self.bundle.join("rootfs")).map_err(self.fail("unmounting its clone"))?;
         remove_tree(&self.bundle).map_err(self.fail("deleting its clone"))?;
         self.template = None;
@@ -374,22 +425,32 @@ fn overlay_options(layers: &[PathBuf], upper: &Path, work: &Path) -> io::Result<
         let text = path
             .to_str()
             .ok_or_else(|| io::Error::other(format!("{} is not UTF-8", path.display())))?;
-        Ok::<_, io::Error>(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
+        Ok::<_, io::Error>(
+            text.replace('\\', "\\\\")
+                .replace(',', "\\,")
+                .replace(':', "\\:"),
+        )
     };
     let lower = layers
         .iter()
         .map(|layer| protected(layer))
         .collect::<io::Result<Vec<_>>>()?
         .join(":");
-    let options = format!("lowerdir={lower},upperdir={},workdir={}", protected(upper)?, protected(work)?);
+    let options = format!(
+        "lowerdir={lower},upperdir={},workdir={}",
+        protected(upper)?,
+        protected(work)?
+    );
     std::ffi::CString::new(options).map_err(|_| io::Error::other("a path holds a NUL byte"))
 }
 
 /// Version 1 has the file only when the kernel accounts for swap; version 2 always does when it has swap at all.
 fn swap_limit(cgroups: &Cgroups) -> bool {
     let directory = cgroups.directory("memory", "");
-    directory
-        .is_some_and(|directory| directory.join("memory.memsw.limit_in_bytes").exists() || directory.join("cgroup.controllers").exists())
+    directory.is_some_and(|directory| {
+        directory.join("memory.memsw.limit_in_bytes").exists()
+            || directory.join("cgroup.controllers").exists()
+    })
 }
 
 #[cfg(test)]
@@ -400,6 +461,9 @@ mod tests {
     fn separators_in_paths_are_protected() {
         let layers = ["/a:b,c", "/d"].map(PathBuf::from);
         let options = overlay_options(&layers, Path::new("/u"), Path::new("/w")).expect("valid");
-        assert_eq!(options.to_str(), Ok("lowerdir=/a\\:b\\,c:/d,upperdir=/u,workdir=/w"));
+        assert_eq!(
+            options.to_str(),
+            Ok("lowerdir=/a\\:b\\,c:/d,upperdir=/u,workdir=/w")
+        );
     }
 }

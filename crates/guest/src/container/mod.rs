@@ -44,8 +44,10 @@ impl ContainerLab {
                 what: error.to_string(),
             }
         };
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| fail("adopting containers")(error.into()))?;
-        network::make_lab_network(&*ground.host, &ground.label).map_err(fail("making the lab's network"))?;
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(|error| fail("adopting containers")(error.into()))?;
+        network::make_lab_network(&*ground.host, &ground.label)
+            .map_err(fail("making the lab's network"))?;
         let network = netns_path(&run_name(&ground.label.run));
         let shared = Arc::new(Shared {
             label: ground.label.clone(),
@@ -54,7 +56,11 @@ impl ContainerLab {
             runc_root: ground.runc_root(),
             network: network.clone(),
         });
-        Ok(Self { ground, network, shared })
+        Ok(Self {
+            ground,
+            network,
+            shared,
+        })
     }
 }
 
@@ -67,7 +73,11 @@ impl Lab for ContainerLab {
         Some(&self.network)
     }
 
-    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+    fn template(
+        &self,
+        recipe: &Recipe<'_>,
+        patience: Patience<'_>,
+    ) -> Result<Template, GuestError> {
         self.ground.template(recipe, patience)
     }
 
@@ -75,7 +85,12 @@ impl Lab for ContainerLab {
         self.ground.volume(name, spec)
     }
 
-    fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {
+    fn create_with(
+        &self,
+        template: &Template,
+        spec: &GuestSpec,
+        provision: &Provision,
+    ) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
         let fail = |error: io::Error| GuestError::Step {
@@ -83,9 +98,13 @@ impl Lab for ContainerLab {
             step: "making its clone",
             what: error.to_string(),
         };
-        let address = SocketAddr::from((network::guest_address(spec.number).map_err(fail)?, spec.port));
+        let address = SocketAddr::from((
+            network::guest_address(spec.number).map_err(fail)?,
+            spec.port,
+        ));
         let site = &self.ground.site.dir;
-        let store = Store::of(provision, &spec.name, site).map_err(|what| fail(io::Error::other(what)))?;
+        let store =
+            Store::of(provision, &spec.name, site).map_err(|what| fail(io::Error::other(what)))?;
         let guest = ContainerGuest::make(
             Arc::clone(&self.shared),
             spec,

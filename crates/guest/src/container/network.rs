@@ -36,7 +36,13 @@ pub(crate) fn make_lab_network(host: &dyn Host, label: &Label) -> io::Result<()>
 ///
 /// # Errors
 /// When the namespace or the link cannot be made.
-pub(crate) fn attach(host: &dyn Host, label: &Label, lab: &Path, guest: &str, number: u16) -> io::Result<()> {
+pub(crate) fn attach(
+    host: &dyn Host,
+    label: &Label,
+    lab: &Path,
+    guest: &str,
+    number: u16,
+) -> io::Result<()> {
     let address = guest_address(number)?;
     let run = run_name(&label.run);
     let name = guest_netns(&label.run, guest);
@@ -50,7 +56,11 @@ pub(crate) fn attach(host: &dyn Host, label: &Label, lab: &Path, guest: &str, nu
     let deadline = Instant::now() + LINK_LIMIT;
     loop {
         match make_netns(&name, || ip(host, label, guest, &inside)) {
-            Err(error) if error.to_string().contains("File exists") && Instant::now() < deadline => thread::sleep(LINK_LOOK),
+            Err(error)
+                if error.to_string().contains("File exists") && Instant::now() < deadline =>
+            {
+                thread::sleep(LINK_LOOK)
+            }
             made => break made?,
         }
     }
@@ -87,7 +97,9 @@ fn ip(host: &dyn Host, label: &Label, guest: &str, batch: &str) -> io::Result<()
         .stdin(batch)
         .envs(label.environment(guest));
     host.run(invocation).map(drop).map_err(|error| match error {
-        CommandError::Failed { words, .. } => io::Error::other(format!("`ip -batch -` says: {words}; it was told:\n{batch}")),
+        CommandError::Failed { words, .. } => io::Error::other(format!(
+            "`ip -batch -` says: {words}; it was told:\n{batch}"
+        )),
         other => io::Error::other(other),
     })
 }
@@ -98,8 +110,14 @@ mod tests {
 
     #[test]
     fn addresses_stay_clear_of_the_lab() {
-        assert_eq!(guest_address(1).expect("valid"), Ipv4Addr::new(10, 77, 0, 1));
-        assert_eq!(guest_address(1023).expect("valid"), Ipv4Addr::new(10, 77, 3, 255));
+        assert_eq!(
+            guest_address(1).expect("valid"),
+            Ipv4Addr::new(10, 77, 0, 1)
+        );
+        assert_eq!(
+            guest_address(1023).expect("valid"),
+            Ipv4Addr::new(10, 77, 3, 255)
+        );
         assert!(guest_address(0).is_err() && guest_address(1024).is_err());
     }
 }

@@ -33,7 +33,11 @@ impl InForce {
 
 /// The readings of a guest's storage: its volume, and the limits of its control group.
 pub(crate) fn io_readings(store: &Store, cgroups: Option<(&Cgroups, &str)>) -> Vec<InForce> {
-    let mut readings: Vec<InForce> = store.volume.iter().flat_map(|volume| volume_readings(volume)).collect();
+    let mut readings: Vec<InForce> = store
+        .volume
+        .iter()
+        .flat_map(|volume| volume_readings(volume))
+        .collect();
     let (Some(device), Some((cgroups, group))) = (store.device, cgroups) else {
         return readings;
     };
@@ -41,10 +45,16 @@ pub(crate) fn io_readings(store: &Store, cgroups: Option<(&Cgroups, &str)>) -> V
     for (index, (name, asked)) in store.limits.named().into_iter().enumerate() {
         let Some(asked) = asked else { continue };
         let effective = match &in_force {
-            Some(limits) => limits[index].1.map_or_else(|| "none".to_owned(), |value| value.to_string()),
+            Some(limits) => limits[index]
+                .1
+                .map_or_else(|| "none".to_owned(), |value| value.to_string()),
             None => String::new(),
         };
-        readings.push(InForce::new(&format!("storage.{name}"), asked.to_string(), effective));
+        readings.push(InForce::new(
+            &format!("storage.{name}"),
+            asked.to_string(),
+            effective,
+        ));
     }
     readings
 }
@@ -57,8 +67,14 @@ pub(crate) fn node_reading(store: &Store, cgroups: &Cgroups, group: &str) -> Opt
     let asked = rookery_host::format_cpu_list(store.nodes.iter().copied());
     let directory = cgroups.directory("cpuset", group)?;
     let files = ["cpuset.mems", "cpuset.mems.effective"];
-    let read = files.iter().find_map(|file| fs::read_to_string(directory.join(file)).ok());
-    Some(InForce::new("placement.nodes", asked, read.unwrap_or_default().trim()))
+    let read = files
+        .iter()
+        .find_map(|file| fs::read_to_string(directory.join(file)).ok());
+    Some(InForce::new(
+        "placement.nodes",
+        asked,
+        read.unwrap_or_default().trim(),
+    ))
 }
 
 fn volume_readings(volume: &Volume) -> Vec<InForce> {
@@ -70,12 +86,20 @@ fn volume_readings(volume: &Volume) -> Vec<InForce> {
         InForce::new(
             "storage.size",
             format!("{}MiB", spec.size_mib),
-            or_nothing(device.as_ref().map(|device| format!("{}MiB", device.bytes >> 20))),
+            or_nothing(
+                device
+                    .as_ref()
+                    .map(|device| format!("{}MiB", device.bytes >> 20)),
+            ),
         ),
         InForce::new(
             "storage.cache",
             cache(spec.direct),
-            or_nothing(device.as_ref().map(|device| cache(device.direct).to_owned())),
+            or_nothing(
+                device
+                    .as_ref()
+                    .map(|device| cache(device.direct).to_owned()),
+            ),
         ),
     ];
     if spec.file_system.is_some() {
@@ -85,15 +109,24 @@ fn volume_readings(volume: &Volume) -> Vec<InForce> {
 }
 
 fn mount_readings(spec: &VolumeSpec, read: Option<&rookery_host::volume::InForce>) -> Vec<InForce> {
-    let of = |value: &dyn Fn(&rookery_host::volume::InForce) -> String| read.map_or_else(String::new, value);
+    let of = |value: &dyn Fn(&rookery_host::volume::InForce) -> String| {
+        read.map_or_else(String::new, value)
+    };
     let asked = |value: Option<String>| value.unwrap_or_default();
     vec![
         InForce::new(
             "storage.filesystem",
-            asked(spec.file_system.map(|file_system| file_system.name().to_owned())),
+            asked(
+                spec.file_system
+                    .map(|file_system| file_system.name().to_owned()),
+            ),
             of(&|read| read.file_system.clone()),
         ),
-        InForce::new("storage.atime", spec.atime.name(), of(&|read| read.atime.to_owned())),
+        InForce::new(
+            "storage.atime",
+            spec.atime.name(),
+            of(&|read| read.atime.to_owned()),
+        ),
         InForce::new(
             "storage.barriers",
             asked(spec.barriers.map(|on| on_off(on).to_owned())),
@@ -104,11 +137,18 @@ fn mount_readings(spec: &VolumeSpec, read: Option<&rookery_host::volume::InForce
             asked(spec.journal.map(|journal| journal.name().to_owned())),
             of(&|read| read.journal.clone()),
         ),
-        InForce::new("storage.discard", on_off(spec.discard), of(&|read| on_off(read.discard).to_owned())),
+        InForce::new(
+            "storage.discard",
+            on_off(spec.discard),
+            of(&|read| on_off(read.discard).to_owned()),
+        ),
         InForce::new(
             "storage.commit",
             asked(spec.commit_s.map(|seconds| format!("{seconds}s"))),
-            of(&|read| read.commit_s.map_or_else(String::new, |seconds| format!("{seconds}s"))),
+            of(&|read| {
+                read.commit_s
+                    .map_or_else(String::new, |seconds| format!("{seconds}s"))
+            }),
         ),
         InForce::new(
             "storage.block_size",
@@ -156,10 +196,17 @@ mod tests {
         };
         let readings = mount_readings(&spec, Some(&read));
         let of = |name: &str| {
-            let reading = readings.iter().find(|reading| reading.name == name).expect("read");
+            let reading = readings
+                .iter()
+                .find(|reading| reading.name == name)
+                .expect("read");
             (reading.asked.as_str(), reading.effective.as_str())
         };
-        assert_eq!(of("storage.barriers"), ("off", "on"), "a kernel that does otherwise is seen");
+        assert_eq!(
+            of("storage.barriers"),
+            ("off", "on"),
+            "a kernel that does otherwise is seen"
+        );
         assert_eq!(of("storage.journal"), ("writeback", "writeback"));
         assert_eq!(of("storage.commit"), ("", "5s"), "nobody asked");
         let gone = mount_readings(&spec, None);

@@ -51,7 +51,9 @@ impl Store {
             None => Some(disk_of(site)?),
         };
         Ok(Self {
-            home: volume.as_ref().and_then(|volume| Some(volume.point()?.join(guest))),
+            home: volume
+                .as_ref()
+                .and_then(|volume| Some(volume.point()?.join(guest))),
             volume,
             limits: provision.limits,
             device,
@@ -61,7 +63,10 @@ impl Store {
 
     /// The device number of a raw volume.
     pub(crate) fn raw(&self) -> Option<Device> {
-        let volume = self.volume.as_ref().filter(|volume| volume.point().is_none())?;
+        let volume = self
+            .volume
+            .as_ref()
+            .filter(|volume| volume.point().is_none())?;
         Some(volume.device().device)
     }
 
@@ -93,7 +98,12 @@ impl Store {
 ///
 /// # Errors
 /// Everything that is missing, at once, each with its mend.
-pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits, directory: Option<&Path>) -> Result<(), GuestError> {
+pub fn check_storage(
+    kind: Kind,
+    volume: Option<&VolumeSpec>,
+    limits: &IoLimits,
+    directory: Option<&Path>,
+) -> Result<(), GuestError> {
     let mut missing: Vec<(String, String)> = Vec::new();
     let mut lacks = |what: String, mend: &str| missing.push((what, mend.to_owned()));
     if let Some(spec) = volume {
@@ -112,7 +122,10 @@ pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits,
         if let Some(file_system) = spec.file_system {
             let (maker, package) = file_system.maker();
             if on_path(maker).is_none() {
-                lacks(format!("there is no `{maker}`"), &format!("apt install {package}"));
+                lacks(
+                    format!("there is no `{maker}`"),
+                    &format!("apt install {package}"),
+                );
             }
             if !kernel_has(file_system) {
                 lacks(
@@ -125,7 +138,10 @@ pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits,
             lacks(what, "change [storage]");
         }
         if kind == Kind::Fake {
-            lacks("fake guests keep no data".to_owned(), "write `pool = \"directory\"` in [storage]");
+            lacks(
+                "fake guests keep no data".to_owned(),
+                "write `pool = \"directory\"` in [storage]",
+            );
         }
     }
     // The emulator of a virtual machine limits its own disks.
@@ -141,10 +157,17 @@ pub fn check_storage(kind: Kind, volume: Option<&VolumeSpec>, limits: &IoLimits,
             .and_then(|cgroups| check_throttle(&cgroups));
         let directory = directory.filter(|_| volume.is_none());
         // A relative path that does not exist lies in the working directory.
-        let existing = |path: &Path| path.ancestors().find(|path| path.exists()).unwrap_or(Path::new(".")).to_owned();
+        let existing = |path: &Path| {
+            path.ancestors()
+                .find(|path| path.exists())
+                .unwrap_or(Path::new("."))
+                .to_owned()
+        };
         let disk = directory.and_then(|directory| disk_of(&existing(directory)).err());
         for why in [able.err(), disk].into_iter().flatten() {
-            let (what, mend) = why.split_once("\n  mend: ").map_or((why.as_str(), ""), |parts| parts);
+            let (what, mend) = why
+                .split_once("\n  mend: ")
+                .map_or((why.as_str(), ""), |parts| parts);
             lacks(what.to_owned(), mend);
         }
     }
@@ -171,7 +194,10 @@ fn kind_name(kind: Kind) -> &'static str {
 /// A file system that is a module may not be listed before its first mount, which loads it.
 fn kernel_has(file_system: FileSystem) -> bool {
     let listed = fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let release = rustix::system::uname()
+        .release()
+        .to_string_lossy()
+        .into_owned();
     listed
         .lines()
         .any(|line| line.split_whitespace().last() == Some(file_system.name()))
@@ -195,17 +221,27 @@ mod tests {
         let text = check_storage(Kind::Bare, None, &limits, Some(Path::new("/proc/self")))
             .expect_err("bare")
             .to_string();
-        assert!(text.contains("only containers can be held to limits"), "{text}");
+        assert!(
+            text.contains("only containers can be held to limits"),
+            "{text}"
+        );
         assert!(
             text.contains("without a device of its own") && text.contains("pool = \"volume\""),
             "{text}"
         );
-        check_storage(Kind::Bare, None, &IoLimits::default(), Some(Path::new("/proc/self"))).expect("nothing asked");
+        check_storage(
+            Kind::Bare,
+            None,
+            &IoLimits::default(),
+            Some(Path::new("/proc/self")),
+        )
+        .expect("nothing asked");
     }
 
     #[test]
     fn a_guest_without_provision_has_plain_storage() {
-        let mut store = Store::of(&Provision::default(), "g1", Path::new("/proc/self")).expect("no device needed");
+        let mut store = Store::of(&Provision::default(), "g1", Path::new("/proc/self"))
+            .expect("no device needed");
         assert!(store.home.is_none() && store.device.is_none() && store.raw().is_none());
         store.release().expect("nothing to give back");
     }

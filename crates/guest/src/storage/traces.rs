@@ -68,13 +68,19 @@ mod tests {
         let mounts = rookery_host::parse_mountinfo(
             "1 0 7:1 / /runs/r/volumes/g1 rw - ext4 /dev/loop1 rw\n2 0 7:2 / /home/iso rw - iso9660 /dev/loop2 rw\n",
         );
-        let loops = vec![device(1, "/runs/r/volumes/rookery-ab-g1.img"), device(2, "/home/some.iso")];
+        let loops = vec![
+            device(1, "/runs/r/volumes/rookery-ab-g1.img"),
+            device(2, "/home/some.iso"),
+        ];
         let found = traces_of(loops, &mounts);
         assert_eq!(found.len(), 1);
         assert_eq!(
             (found[0].run.as_str(), found[0].points.as_slice()),
             ("ab", [PathBuf::from("/runs/r/volumes/g1")].as_slice())
         );
-        assert_eq!(found[0].name(), "/dev/loop1 of /runs/r/volumes/rookery-ab-g1.img");
+        assert_eq!(
+            found[0].name(),
+            "/dev/loop1 of /runs/r/volumes/rookery-ab-g1.img"
+        );
     }
 }

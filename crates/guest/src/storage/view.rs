@@ -21,14 +21,20 @@ impl View {
     ///
     /// # Errors
     /// When it cannot be entered, or those of the work.
-    pub(crate) fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    pub(crate) fn within<T: Send>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
         let body = || {
             // SAFETY: only what this short-lived thread knows of its root and directory is its own from now on; no file descriptor table or memory changes.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }?;
             move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Mount))?;
             work()
         };
-        thread::scope(|scope| scope.spawn(body).join())
-            .unwrap_or_else(|_| Err(io::Error::other("the work inside the mount namespace panicked")))
+        thread::scope(|scope| scope.spawn(body).join()).unwrap_or_else(|_| {
+            Err(io::Error::other(
+                "the work inside the mount namespace panicked",
+            ))
+        })
     }
 }

@@ -45,10 +45,13 @@ fn image(site: &Path, label: &Label, name: &str) -> PathBuf {
 
 /// The run whose volume has this file; `None` when it is no file of ours.
 pub(super) fn run_of_image(file: &Path) -> Option<rookery_host::RunId> {
-    let ours = file.extension().is_some_and(|extension| extension == IMAGE) && file.parent()?.ends_with(VOLUMES);
+    let ours = file.extension().is_some_and(|extension| extension == IMAGE)
+        && file.parent()?.ends_with(VOLUMES);
     let stem = file.file_stem()?.to_str().filter(|_| ours)?;
     // `rookery-<run>-<volume>`
-    stem.strip_prefix("rookery-")?.contains('-').then(|| run_of_name(stem))?
+    stem.strip_prefix("rookery-")?
+        .contains('-')
+        .then(|| run_of_name(stem))?
 }
 
 /// A volume, mounted, or a raw device. Removed with its last guest; dropping it removes it as well.
@@ -69,16 +72,26 @@ impl Volume {
     ///
     /// # Errors
     /// When the disk is full, or a command fails; with its words.
-    pub(crate) fn make(host: &dyn Host, label: &Label, site: &Path, name: &str, spec: &VolumeSpec) -> Result<Arc<Self>, GuestError> {
+    pub(crate) fn make(
+        host: &dyn Host,
+        label: &Label,
+        site: &Path,
+        name: &str,
+        spec: &VolumeSpec,
+    ) -> Result<Arc<Self>, GuestError> {
         let fail = |what: String| GuestError::Step {
             guest: name.to_owned(),
             step: "making its volume",
             what,
         };
         spec.check().map_err(fail)?;
-        let safe = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        let safe = name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if !safe || !(1..=40).contains(&name.len()) {
-            return Err(fail("a name takes 1 to 40 characters of a-z, 0-9 and -".to_owned()));
+            return Err(fail(
+                "a name takes 1 to 40 characters of a-z, 0-9 and -".to_owned(),
+            ));
         }
         let image = image(site, label, name);
         if image.exists() {
@@ -100,9 +113,12 @@ impl Volume {
 
     fn build(&mut self, host: &dyn Host, label: &Label) -> Result<(), String> {
         let words = |error: io::Error| error.to_string();
-        host.step("volume file").and_then(|()| self.allocate()).map_err(words)?;
+        host.step("volume file")
+            .and_then(|()| self.allocate())
+            .map_err(words)?;
         let environment = || label.environment(&self.name);
-        let device = loops::attach(host, &self.image, self.spec.direct, environment()).map_err(|error| error.to_string())?;
+        let device = loops::attach(host, &self.image, self.spec.direct, environment())
+            .map_err(|error| error.to_string())?;
         if let Some(mkfs) = self.spec.mkfs(&device.path) {
             let mkfs = mkfs.envs(environment()).timeout(MKFS_LIMIT);
             host.run(mkfs).map_err(|error| error.to_string())?;
@@ -134,7 +150,10 @@ impl Volume {
     }
 
     fn mount(&self, device: &Path) -> io::Result<()> {
-        let kind = self.spec.file_system.map_or("", rookery_host::volume::FileSystem::name);
+        let kind = self
+            .spec
+            .file_system
+            .map_or("", rookery_host::volume::FileSystem::name);
         let data = std::ffi::CString::new(self.spec.data()).map_err(io::Error::other)?;
         mount(device, &self.point, kind, self.spec.flags(), Some(data.as_c_str())).map_err(|error| {
             io::Error::other(format!(
@@ -160,7 +179,10 @@ impl Volume {
     /// Where it is mounted; `None` of a raw device.
     #[must_use]
     pub fn point(&self) -> Option<&Path> {
-        self.spec.file_system.is_some().then_some(self.point.as_path())
+        self.spec
+            .file_system
+            .is_some()
+            .then_some(self.point.as_path())
     }
 
     /// Its block device.
@@ -169,7 +191,9 @@ impl Volume {
     /// Never: a volume that was made has its device.
     #[must_use]
     pub fn device(&self) -> &loops::LoopDevice {
-        self.device.as_ref().expect("a volume that was made has its device")
+        self.device
+            .as_ref()
+            .expect("a volume that was made has its device")
     }
 
     /// Mount it in another namespace as well, at the same place: a raw device is seen there already.
@@ -194,7 +218,9 @@ impl Volume {
     /// Write out what its guests have written so far.
     pub(crate) fn sync(&self) {
         // Without it the first seconds of load pay for the copy.
-        let _ = self.point().map(|point| File::open(point).map(rustix::fs::syncfs));
+        let _ = self
+            .point()
+            .map(|point| File::open(point).map(rustix::fs::syncfs));
     }
 
     /// Unmount, free the device, delete the file. Idempotent.
@@ -212,7 +238,10 @@ impl Volume {
         remove_image(&self.image)?;
         match fs::remove_dir(&self.point) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io::Error::new(error.kind(), format!("{}: {error}", self.point.display())));
+                return Err(io::Error::new(
+                    error.kind(),
+                    format!("{}: {error}", self.point.display()),
+                ));
             }
             _ => self.gone = true,
         }
@@ -231,7 +260,10 @@ impl Drop for Volume {
 pub(super) fn remove_image(image: &Path) -> io::Result<()> {
     loops::detach(image)?;
     match fs::remove_file(image) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io::Error::new(error.kind(), format!("{}: {error}", image.display()))),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io::Error::new(
+            error.kind(),
+            format!("{}: {error}", image.display()),
+        )),
         _ => Ok(()),
     }
 }
@@ -251,7 +283,12 @@ fn unmount_all(point: &Path) -> io::Result<()> {
             Err(rustix::io::Errno::BUSY) => thread::sleep(Duration::from_millis(5)),
             // Nothing is mounted there.
             Err(rustix::io::Errno::NOENT | rustix::io::Errno::INVAL) => return Ok(()),
-            Err(error) => return Err(io::Error::other(format!("unmounting {}: {error}", point.display()))),
+            Err(error) => {
+                return Err(io::Error::other(format!(
+                    "unmounting {}: {error}",
+                    point.display()
+                )));
+            }
         }
     }
 }
@@ -263,7 +300,10 @@ mod tests {
     #[test]
     fn only_files_of_ours_tell_a_run() {
         let run = |path: &str| run_of_image(Path::new(path)).map(String::from);
-        assert_eq!(run("/runs/a/guests/volumes/rookery-ab12-g1.img").as_deref(), Some("ab12"));
+        assert_eq!(
+            run("/runs/a/guests/volumes/rookery-ab12-g1.img").as_deref(),
+            Some("ab12")
+        );
         for other in [
             "/runs/volumes/rookery-ab12.img",
             "/runs/volumes/rookery-ab12-g1.iso",

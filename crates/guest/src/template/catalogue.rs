@@ -61,7 +61,8 @@ pub fn templates(directory: &Path) -> Result<Vec<TemplateInfo>, GuestError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(failed)?,
     };
-    let mounted = overlay_options().map_err(|error| fail("reading the mounts", error.to_string()))?;
+    let mounted =
+        overlay_options().map_err(|error| fail("reading the mounts", error.to_string()))?;
     let mut found = Vec::new();
     for entry in entries {
         let name = entry.map_err(failed)?.file_name();
@@ -75,12 +76,17 @@ pub fn templates(directory: &Path) -> Result<Vec<TemplateInfo>, GuestError> {
 
 /// Whether a name is that of a template; nothing else in the directory is ours.
 pub(super) fn is_digest(name: &str) -> bool {
-    name.len() == DIGEST_LENGTH && name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    name.len() == DIGEST_LENGTH
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 /// Options of all mounted overlays: they name the layers.
 pub(super) fn overlay_options() -> io::Result<Vec<String>> {
-    let overlays = mounts()?.into_iter().filter(|mount| mount.kind == "overlay");
+    let overlays = mounts()?
+        .into_iter()
+        .filter(|mount| mount.kind == "overlay");
     Ok(overlays.map(|mount| mount.options).collect())
 }
 
@@ -140,7 +146,11 @@ fn unknown(bytes: u64) -> Metadata {
 }
 
 /// Who uses a template: a living run holds it; guests of a dead run may still be mounted on it.
-pub(super) fn user_of(whole: &Path, digest: &str, mounted: &[String]) -> io::Result<Option<String>> {
+pub(super) fn user_of(
+    whole: &Path,
+    digest: &str,
+    mounted: &[String],
+) -> io::Result<Option<String>> {
     let held = match File::open(whole) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
         Err(error) => return Err(error),
@@ -159,7 +169,12 @@ pub(super) fn user_of(whole: &Path, digest: &str, mounted: &[String]) -> io::Res
     // Another directory may hold a template of the same digest. What the kernel or we would write otherwise in options cannot be compared.
     let real = whole.canonicalize().ok();
     let plain = |path: &&str| !path.contains(|c: char| c.is_whitespace() || "\\,:#\"".contains(c));
-    let name = real.as_deref().and_then(Path::to_str).filter(plain).unwrap_or(digest);
+    let name = real
+        .as_deref()
+        .and_then(Path::to_str)
+        .filter(plain)
+        .unwrap_or(digest);
     let beneath = mounted.iter().any(|options| options.contains(name));
-    Ok(beneath.then(|| "guests of a dead run stand on it (`rookery clean` removes them)".to_owned()))
+    Ok(beneath
+        .then(|| "guests of a dead run stand on it (`rookery clean` removes them)".to_owned()))
 }

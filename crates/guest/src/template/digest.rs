@@ -25,12 +25,24 @@ pub(super) fn digest(recipe: &Recipe<'_>) -> io::Result<String> {
         Fill::Root(_) => ("root", Vec::new()),
     };
     let mut whole = Sha256::new();
-    for part in [LAYOUT, std::env::consts::ARCH, kind, base, &recipe.description].map(str::as_bytes) {
+    for part in [
+        LAYOUT,
+        std::env::consts::ARCH,
+        kind,
+        base,
+        &recipe.description,
+    ]
+    .map(str::as_bytes)
+    {
         whole.update((part.len() as u64).to_le_bytes());
         whole.update(part);
     }
     whole.update(program);
-    Ok(whole.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(whole
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
 }
 
 fn digest_of_program(recipe: &Recipe<'_>) -> io::Result<Vec<u8>> {

@@ -21,13 +21,20 @@ pub(crate) const LOADER: &str = "loader";
 /// When one cannot be read or written, or a library is not found; the path is named.
 pub(super) fn install(program: &Path, root: &Path) -> io::Result<()> {
     let copy = |from: &Path, to: &Path| {
-        copy_file(from, to).map_err(|error| io::Error::new(error.kind(), format!("{} to {}: {error}", from.display(), to.display())))
+        copy_file(from, to).map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("{} to {}: {error}", from.display(), to.display()),
+            )
+        })
     };
     let needs = needs_of(program)?;
     let inside = root.join(PROGRAM);
     copy(program, &inside)?;
     readable(&inside)?;
-    let Some(loader) = needs.loader else { return Ok(()) };
+    let Some(loader) = needs.loader else {
+        return Ok(());
+    };
     let directory = root.join(LIBRARIES);
     open_directory(&directory)?;
     copy(&loader, &directory.join(LOADER))?;

@@ -42,7 +42,12 @@ pub(super) struct Metadata {
 ///
 /// # Errors
 /// When it cannot be measured or the file not be written.
-pub(super) fn write(part: &Path, recipe: &Recipe<'_>, versions: Versions, took: Duration) -> io::Result<()> {
+pub(super) fn write(
+    part: &Path,
+    recipe: &Recipe<'_>,
+    versions: Versions,
+    took: Duration,
+) -> io::Result<()> {
     let metadata = Metadata {
         description: recipe.description.clone(),
         kind: Some(match recipe.fill {

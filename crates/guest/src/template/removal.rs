@@ -45,11 +45,20 @@ pub struct TemplateRemoval {
 ///
 /// # Errors
 /// When a digest names no template or several (nothing is removed then), or the disk fails.
-pub fn remove_templates(directory: &Path, choice: &TemplateChoice, with_dependents: bool) -> Result<TemplateRemoval, GuestError> {
+pub fn remove_templates(
+    directory: &Path,
+    choice: &TemplateChoice,
+    with_dependents: bool,
+) -> Result<TemplateRemoval, GuestError> {
     remove_on(&RealHost, directory, choice, with_dependents)
 }
 
-fn remove_on(host: &dyn Host, directory: &Path, choice: &TemplateChoice, with_dependents: bool) -> Result<TemplateRemoval, GuestError> {
+fn remove_on(
+    host: &dyn Host,
+    directory: &Path,
+    choice: &TemplateChoice,
+    with_dependents: bool,
+) -> Result<TemplateRemoval, GuestError> {
     if !directory.exists() {
         return chosen(&[], choice).map(|_| TemplateRemoval::default());
     }
@@ -63,7 +72,12 @@ fn remove_on(host: &dyn Host, directory: &Path, choice: &TemplateChoice, with_de
     let mut removal = TemplateRemoval::default();
     for template in from_the_top(&all, &doomed) {
         let stands_on_it = |other: &&TemplateInfo| other.base.as_ref() == Some(&template.digest);
-        let gone = |other: &TemplateInfo| removal.removed.iter().any(|removed| removed.digest == other.digest);
+        let gone = |other: &TemplateInfo| {
+            removal
+                .removed
+                .iter()
+                .any(|removed| removed.digest == other.digest)
+        };
         if let Some(dependent) = all.iter().filter(stands_on_it).find(|other| !gone(other)) {
             let reason = format!(
                 "{} ({}) stands on it; --with-dependents removes both",
@@ -94,16 +108,28 @@ fn chosen(all: &[TemplateInfo], choice: &TemplateChoice) -> Result<BTreeSet<Stri
         mend: mend.to_owned(),
     };
     let prefixes = match choice {
-        TemplateChoice::All => return Ok(all.iter().map(|template| template.digest.clone()).collect()),
+        TemplateChoice::All => {
+            return Ok(all.iter().map(|template| template.digest.clone()).collect());
+        }
         TemplateChoice::UnusedFor(age) => {
             let now = SystemTime::now();
-            let unused = |template: &&TemplateInfo| now.duration_since(template.last_used).is_ok_and(|unused| unused >= *age);
-            return Ok(all.iter().filter(unused).map(|template| template.digest.clone()).collect());
+            let unused = |template: &&TemplateInfo| {
+                now.duration_since(template.last_used)
+                    .is_ok_and(|unused| unused >= *age)
+            };
+            return Ok(all
+                .iter()
+                .filter(unused)
+                .map(|template| template.digest.clone())
+                .collect());
         }
         TemplateChoice::Digests(prefixes) => prefixes,
     };
     let one = |prefix: &String| {
-        let matching: Vec<&TemplateInfo> = all.iter().filter(|template| template.digest.starts_with(prefix.as_str())).collect();
+        let matching: Vec<&TemplateInfo> = all
+            .iter()
+            .filter(|template| template.digest.starts_with(prefix.as_str()))
+            .collect();
         match matching[..] {
             _ if prefix.len() < SHORTEST => Err(refused(
                 format!("`{prefix}` is too short to name a template"),
@@ -115,7 +141,10 @@ fn chosen(all: &[TemplateInfo], choice: &TemplateChoice) -> Result<BTreeSet<Stri
             )),
             [template] => Ok(template.digest.clone()),
             _ => Err(refused(
-                format!("the digests of {} templates begin with `{prefix}`", matching.len()),
+                format!(
+                    "the digests of {} templates begin with `{prefix}`",
+                    matching.len()
+                ),
                 "give more characters",
             )),
         }
@@ -127,9 +156,12 @@ fn chosen(all: &[TemplateInfo], choice: &TemplateChoice) -> Result<BTreeSet<Stri
 fn add_dependents(all: &[TemplateInfo], doomed: &mut BTreeSet<String>) {
     for _ in all {
         let before = doomed.len();
-        let dependents = all
-            .iter()
-            .filter(|template| template.base.as_ref().is_some_and(|base| doomed.contains(base)));
+        let dependents = all.iter().filter(|template| {
+            template
+                .base
+                .as_ref()
+                .is_some_and(|base| doomed.contains(base))
+        });
         let dependents: Vec<String> = dependents.map(|template| template.digest.clone()).collect();
         doomed.extend(dependents);
         if doomed.len() == before {
@@ -141,7 +173,10 @@ fn add_dependents(all: &[TemplateInfo], doomed: &mut BTreeSet<String>) {
 /// The doomed, each before what it stands on.
 fn from_the_top<'a>(all: &'a [TemplateInfo], doomed: &BTreeSet<String>) -> Vec<&'a TemplateInfo> {
     let depth = |template: &TemplateInfo| {
-        let base = |digest: &Option<String>| all.iter().find(|other| Some(&other.digest) == digest.as_ref());
+        let base = |digest: &Option<String>| {
+            all.iter()
+                .find(|other| Some(&other.digest) == digest.as_ref())
+        };
         let mut below = base(&template.base);
         let mut depth = 0;
         while let Some(template) = below.filter(|_| depth < all.len()) {
@@ -150,14 +185,24 @@ fn from_the_top<'a>(all: &'a [TemplateInfo], doomed: &BTreeSet<String>) -> Vec<&
         }
         depth
     };
-    let mut order: Vec<&TemplateInfo> = all.iter().filter(|template| doomed.contains(&template.digest)).collect();
+    let mut order: Vec<&TemplateInfo> = all
+        .iter()
+        .filter(|template| doomed.contains(&template.digest))
+        .collect();
     order.sort_by_key(|template| std::cmp::Reverse(depth(template)));
     order
 }
 
 /// Remove one whole or not at all: its name is gone before its content. Gives the reason why it stays.
-fn remove_one(host: &dyn Host, directory: &Path, digest: &str) -> Result<Option<String>, GuestError> {
-    let (whole, part) = (directory.join(digest), directory.join(format!("{digest}{PART}")));
+fn remove_one(
+    host: &dyn Host,
+    directory: &Path,
+    digest: &str,
+) -> Result<Option<String>, GuestError> {
+    let (whole, part) = (
+        directory.join(digest),
+        directory.join(format!("{digest}{PART}")),
+    );
     let failed = |error: io::Error| fail("removing a template", at(&whole, &error));
     // What used it when the list was made may have ended, and the other way round.
     let mounted = overlay_options().map_err(failed)?;
@@ -175,13 +220,16 @@ fn remove_one(host: &dyn Host, directory: &Path, digest: &str) -> Result<Option<
         .map_err(failed)?;
     // Who waits for it looks for its name again, and builds it anew once we let go of the directory's lock.
     drop(held);
-    host.step("template deletion").and_then(|()| delete_part(&part)).map_err(failed)?;
+    host.step("template deletion")
+        .and_then(|()| delete_part(&part))
+        .map_err(failed)?;
     Ok(None)
 }
 
 /// Delete what builders and removers that died left; no other is at work while we hold the lock.
 fn delete_parts(host: &dyn Host, directory: &Path) -> Result<(), GuestError> {
-    let failed = |error: io::Error| fail("deleting what a dead builder left", at(directory, &error));
+    let failed =
+        |error: io::Error| fail("deleting what a dead builder left", at(directory, &error));
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let is_part = entry
@@ -250,13 +298,22 @@ mod tests {
         }
 
         fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(self.templates()).into_iter().flatten().flatten();
-            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+            let entries = fs::read_dir(self.templates())
+                .into_iter()
+                .flatten()
+                .flatten();
+            entries
+                .filter_map(|entry| entry.file_name().into_string().ok())
+                .collect()
         }
     }
 
     fn digests(of: &[&str]) -> TemplateChoice {
-        TemplateChoice::Digests(of.iter().map(|digest| short_digest(digest).to_owned()).collect())
+        TemplateChoice::Digests(
+            of.iter()
+                .map(|digest| short_digest(digest).to_owned())
+                .collect(),
+        )
     }
 
     #[test]
@@ -268,7 +325,12 @@ mod tests {
         fs::create_dir(place.templates().join("a stranger's")).expect("made");
         fs::create_dir_all(place.templates().join("0".repeat(64)).join("root")).expect("made");
         let listed = templates(&place.templates()).expect("listed");
-        let find = |digest: &str| listed.iter().find(|info| info.digest == digest).expect("listed");
+        let find = |digest: &str| {
+            listed
+                .iter()
+                .find(|info| info.digest == digest)
+                .expect("listed")
+        };
         assert_eq!(listed.len(), 3);
         assert_eq!(
             (find(&base.digest).kind, &find(&base.digest).base),
@@ -278,7 +340,10 @@ mod tests {
         assert_eq!(find(&data.digest).base.as_ref(), Some(&base.digest));
         assert!(find(&data.digest).size_mib > 0.0 && find(&data.digest).built_at.ends_with('Z'));
         assert!(find(&data.digest).last_used_at() >= find(&base.digest).built_at);
-        assert_eq!(find(&data.digest).used_by.as_deref(), Some("a living run uses it"));
+        assert_eq!(
+            find(&data.digest).used_by.as_deref(),
+            Some("a living run uses it")
+        );
         assert_eq!(find(&"0".repeat(64)).kind, None);
         drop((base, data));
         assert!(
@@ -294,7 +359,11 @@ mod tests {
         let place = Place::new();
         let data = place.data(Some(&place.base()));
         let removal = place.remove(&TemplateChoice::All, false);
-        assert_eq!((removal.removed.len(), removal.kept.len()), (0, 2), "the data layer holds its base");
+        assert_eq!(
+            (removal.removed.len(), removal.kept.len()),
+            (0, 2),
+            "the data layer holds its base"
+        );
         let copy = data.clone();
         drop(data);
         assert_eq!(place.remove(&TemplateChoice::All, false).removed.len(), 0);
@@ -322,17 +391,32 @@ mod tests {
     fn a_digest_must_name_one_template() {
         let place = Place::new();
         for description in 0..40 {
-            place.build(&format!("data {description}"), None, Fill::Data(&|_| Ok(())));
+            place.build(
+                &format!("data {description}"),
+                None,
+                Fill::Data(&|_| Ok(())),
+            );
         }
-        let removed = |prefix: &str| remove_templates(&place.templates(), &TemplateChoice::Digests(vec![prefix.into()]), false);
-        for (bad, reason) in [("abc", "too short"), ("zzzz", "no template's"), ("../..", "no template's")] {
+        let removed = |prefix: &str| {
+            remove_templates(
+                &place.templates(),
+                &TemplateChoice::Digests(vec![prefix.into()]),
+                false,
+            )
+        };
+        for (bad, reason) in [
+            ("abc", "too short"),
+            ("zzzz", "no template's"),
+            ("../..", "no template's"),
+        ] {
             let error = removed(bad).expect_err("refused").to_string();
             assert!(error.contains(reason), "{error}");
         }
         assert_eq!(place.names().len(), 40);
         let one = place.names().remove(0);
         assert_eq!(removed(&one[..12]).expect("removed").removed.len(), 1);
-        let error = remove_templates(&place.dir.path().join("none"), &digests(&["abcdef"]), false).expect_err("refused");
+        let error = remove_templates(&place.dir.path().join("none"), &digests(&["abcdef"]), false)
+            .expect_err("refused");
         assert!(error.to_string().contains("no template's"), "{error}");
     }
 
@@ -346,13 +430,21 @@ mod tests {
             .write(true)
             .open(place.templates().join(&old).join("used"))
             .expect("there");
-        used.set_modified(SystemTime::now() - day * 10).expect("set");
+        used.set_modified(SystemTime::now() - day * 10)
+            .expect("set");
         assert_eq!(
             place.remove(&TemplateChoice::UnusedFor(day * 11), false),
             TemplateRemoval::default()
         );
         let removal = place.remove(&TemplateChoice::UnusedFor(day * 9), false);
-        assert_eq!(removal.removed.iter().map(|info| &info.digest).collect::<Vec<_>>(), [&old]);
+        assert_eq!(
+            removal
+                .removed
+                .iter()
+                .map(|info| &info.digest)
+                .collect::<Vec<_>>(),
+            [&old]
+        );
     }
 
     /// Whatever fails, a template is there whole or not at all, and the next removal takes what is left.
@@ -363,7 +455,8 @@ mod tests {
             let base = place.base();
             place.data(Some(&base));
             drop(base);
-            fs::create_dir(place.templates().join(format!("{}{PART}", "1".repeat(64)))).expect("made");
+            fs::create_dir(place.templates().join(format!("{}{PART}", "1".repeat(64))))
+                .expect("made");
             let host = FaultyHost::failing_at(n);
             let result = remove_on(&host, &place.templates(), &TemplateChoice::All, false);
             for info in templates(&place.templates()).expect("listed") {

@@ -59,7 +59,9 @@ const FIRMWARE: usize = 64 << 10;
 /// The accelerator of this host; probed once in the life of this process. `scratch` is a directory for a file of 64 KiB.
 pub fn choose_accelerator(host: &dyn Host, scratch: &Path) -> AcceleratorChoice {
     static CHOICE: OnceLock<AcceleratorChoice> = OnceLock::new();
-    CHOICE.get_or_init(|| probe(host, scratch, Path::new("/dev/kvm"))).clone()
+    CHOICE
+        .get_or_init(|| probe(host, scratch, Path::new("/dev/kvm")))
+        .clone()
 }
 
 fn probe(host: &dyn Host, scratch: &Path, device: &Path) -> AcceleratorChoice {
@@ -82,7 +84,10 @@ fn probe(host: &dyn Host, scratch: &Path, device: &Path) -> AcceleratorChoice {
     match ran {
         Ok(()) => AcceleratorChoice {
             accelerator: Accelerator::Kvm,
-            reason: format!("a tiny guest was done after {} ms", begin.elapsed().as_millis()),
+            reason: format!(
+                "a tiny guest was done after {} ms",
+                begin.elapsed().as_millis()
+            ),
         },
         Err(what) => tcg(format!("{} opens, but {what}", device.display())),
     }
@@ -108,7 +113,10 @@ fn run(host: &dyn Host, image: &Path) -> Result<(), String> {
         .timeout(LIMIT);
     match host.run(invocation) {
         Err(CommandError::Failed { status, .. }) if status.code() == Some(EXIT_CODE) => Ok(()),
-        Err(CommandError::Late { .. }) => Err(format!("a tiny guest was not done after {} s", LIMIT.as_secs())),
+        Err(CommandError::Late { .. }) => Err(format!(
+            "a tiny guest was not done after {} s",
+            LIMIT.as_secs()
+        )),
         Err(CommandError::Failed { words, .. }) => {
             let last = words.lines().last().unwrap_or("without a word").to_owned();
             Err(format!("QEMU ended: {last}"))
@@ -123,7 +131,9 @@ fn firmware() -> Vec<u8> {
     let mut code = vec![0x66, 0xb9];
     code.extend(ROUNDS.to_le_bytes());
     // dec ecx; jnz to it; mov al, DONE; out 0xf4, al; hlt; jmp to the hlt
-    code.extend([0x66, 0x49, 0x75, 0xfc, 0xb0, DONE, 0xe6, 0xf4, 0xf4, 0xeb, 0xfd]);
+    code.extend([
+        0x66, 0x49, 0x75, 0xfc, 0xb0, DONE, 0xe6, 0xf4, 0xf4, 0xeb, 0xfd,
+    ]);
     let mut image = vec![0x90; FIRMWARE];
     image[..code.len()].copy_from_slice(&code);
     // jmp 0xf000:0x0000
@@ -151,7 +161,11 @@ mod tests {
     fn probed(answer: fn(Invocation) -> Result<String, CommandError>) -> String {
         let dir = tempfile::tempdir().expect("temporary directory");
         let choice = probe(&Says(answer), dir.path(), Path::new("/dev/null"));
-        assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 0, "nothing is left");
+        assert_eq!(
+            std::fs::read_dir(dir.path()).expect("read").count(),
+            0,
+            "nothing is left"
+        );
         choice.to_string()
     }
 
@@ -165,7 +179,10 @@ mod tests {
                 words: String::new(),
             })
         });
-        assert!(quick.starts_with("KVM: a tiny guest was done after "), "{quick}");
+        assert!(
+            quick.starts_with("KVM: a tiny guest was done after "),
+            "{quick}"
+        );
         let late = probed(|_| {
             Err(CommandError::Late {
                 command: "qemu".into(),
@@ -173,11 +190,21 @@ mod tests {
                 words: String::new(),
             })
         });
-        assert_eq!(late, "TCG: /dev/null opens, but a tiny guest was not done after 3 s");
+        assert_eq!(
+            late,
+            "TCG: /dev/null opens, but a tiny guest was not done after 3 s"
+        );
         let refused = probed(|_| Ok(String::new()));
-        assert_eq!(refused, "TCG: /dev/null opens, but the tiny guest did not count");
+        assert_eq!(
+            refused,
+            "TCG: /dev/null opens, but the tiny guest did not count"
+        );
         let dir = tempfile::tempdir().expect("temporary directory");
-        let absent = probe(&Says(|_| Ok(String::new())), dir.path(), Path::new("/nonexistent/kvm"));
+        let absent = probe(
+            &Says(|_| Ok(String::new())),
+            dir.path(),
+            Path::new("/nonexistent/kvm"),
+        );
         assert_eq!(absent.to_string(), "TCG: this host has no /nonexistent/kvm");
     }
 

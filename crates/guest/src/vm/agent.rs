@@ -63,8 +63,15 @@ fn serve(events: &Arc<Mutex<File>>) -> Result<(), String> {
     let log = port(LOG_PORT).map_err(at("opening the log"))?;
     let control = port(CONTROL_PORT).map_err(at("opening the port of requests"))?;
     sockets(&seed)?;
-    let mut child = program(&seed, &log)?.spawn().map_err(at("starting the program"))?;
-    tell(events, &Event::Started { uptime_ms: uptime_ms() });
+    let mut child = program(&seed, &log)?
+        .spawn()
+        .map_err(at("starting the program"))?;
+    tell(
+        events,
+        &Event::Started {
+            uptime_ms: uptime_ms(),
+        },
+    );
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     thread::spawn(move || listen(&control, pid));
     let status = child.wait().map_err(at("waiting for the program"))?;
@@ -113,7 +120,11 @@ fn tell(events: &Mutex<File>, event: &Event) {
 fn port(name: &str) -> io::Result<File> {
     let deadline = std::time::Instant::now() + PORTS;
     loop {
-        for entry in fs::read_dir("/sys/class/virtio-ports").into_iter().flatten().flatten() {
+        for entry in fs::read_dir("/sys/class/virtio-ports")
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let named = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
             if named.trim() == name {
                 let device = PathBuf::from("/dev").join(entry.file_name());
@@ -138,23 +149,36 @@ fn network(seed: &Seed) -> Result<(), String> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    let mut child = ip.spawn().map_err(|error| format!("starting `ip`: {error}"))?;
+    let mut child = ip
+        .spawn()
+        .map_err(|error| format!("starting `ip`: {error}"))?;
     if let Some(mut input) = child.stdin.take() {
         input
             .write_all(batch.as_bytes())
             .map_err(|error| format!("telling `ip`: {error}"))?;
     }
-    let output = child.wait_with_output().map_err(|error| format!("waiting for `ip`: {error}"))?;
+    let output = child
+        .wait_with_output()
+        .map_err(|error| format!("waiting for `ip`: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!("`ip` says: {}", String::from_utf8_lossy(&output.stderr).trim_end()))
+    Err(format!(
+        "`ip` says: {}",
+        String::from_utf8_lossy(&output.stderr).trim_end()
+    ))
 }
 
 /// Lead the service's sockets to the host.
 fn sockets(seed: &Seed) -> Result<(), String> {
-    let Some(relay) = &seed.relay else { return Ok(()) };
-    let address = seed.address.split('/').next().and_then(|address| address.parse::<IpAddr>().ok());
+    let Some(relay) = &seed.relay else {
+        return Ok(());
+    };
+    let address = seed
+        .address
+        .split('/')
+        .next()
+        .and_then(|address| address.parse::<IpAddr>().ok());
     let address = address.ok_or_else(|| format!("`{}` is no address", seed.address))?;
     relay::inside::listen(address, relay.clone(), &Path::new(ROOT).join("data"))
         .map_err(|error| format!("listening for the host's connections to sockets: {error}"))
@@ -213,14 +237,24 @@ fn configuration(seed: &Seed) -> io::Result<()> {
         fs::write(&path, text)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644))?;
     }
-    mount_remount(&conf, MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV, c"")?;
+    mount_remount(
+        &conf,
+        MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV,
+        c"",
+    )?;
     Ok(())
 }
 
 /// The guest's program in its root, with its output in the log.
 fn program(seed: &Seed, log: &File) -> Result<Command, String> {
-    let (program, words) = seed.command.split_first().ok_or("the seed names no program")?;
-    let copy = || log.try_clone().map_err(|error| format!("opening the log: {error}"));
+    let (program, words) = seed
+        .command
+        .split_first()
+        .ok_or("the seed names no program")?;
+    let copy = || {
+        log.try_clone()
+            .map_err(|error| format!("opening the log: {error}"))
+    };
     let mut command = Command::new(program);
     command
         .args(words)

@@ -26,8 +26,15 @@ pub(super) enum Base {
 
 /// The files from which one machine boots.
 pub(super) enum Files {
-    System { kernel: PathBuf, initrd: PathBuf, image: PathBuf },
-    Image { seed: PathBuf, variables: Option<PathBuf> },
+    System {
+        kernel: PathBuf,
+        initrd: PathBuf,
+        image: PathBuf,
+    },
+    Image {
+        seed: PathBuf,
+        variables: Option<PathBuf>,
+    },
 }
 
 impl Base {
@@ -35,11 +42,22 @@ impl Base {
     ///
     /// # Errors
     /// When the disk fails or is full.
-    pub(super) fn clone_system(&self, host: &dyn Host, directory: &Path, clone: DiskClone) -> io::Result<Option<Disk>> {
+    pub(super) fn clone_system(
+        &self,
+        host: &dyn Host,
+        directory: &Path,
+        clone: DiskClone,
+    ) -> io::Result<Option<Disk>> {
         let Self::Image { template, .. } = self else {
             return Ok(None);
         };
-        let path = clone_image(host, &cloud::image_file(template), directory, "system", clone)?;
+        let path = clone_image(
+            host,
+            &cloud::image_file(template),
+            directory,
+            "system",
+            clone,
+        )?;
         Ok(Some(Disk::File {
             path,
             qcow2: clone == DiskClone::Overlay,
@@ -67,16 +85,25 @@ impl Files {
     ///
     /// # Errors
     /// When there is no such clone.
-    pub(super) fn boot<'a>(&'a self, cloud: Option<&'a Disk>, command_line: String) -> io::Result<Boot<'a>> {
+    pub(super) fn boot<'a>(
+        &'a self,
+        cloud: Option<&'a Disk>,
+        command_line: String,
+    ) -> io::Result<Boot<'a>> {
         Ok(match self {
-            Self::System { kernel, initrd, image } => Boot::Direct {
+            Self::System {
+                kernel,
+                initrd,
+                image,
+            } => Boot::Direct {
                 kernel,
                 initrd,
                 command_line,
                 system: image,
             },
             Self::Image { seed, variables } => Boot::Disk {
-                system: cloud.ok_or_else(|| io::Error::other("it has no clone of the cloud image"))?,
+                system: cloud
+                    .ok_or_else(|| io::Error::other("it has no clone of the cloud image"))?,
                 seed,
                 variables: variables.as_deref(),
             },

@@ -42,10 +42,17 @@ impl Long<'_> {
     ///
     /// # Errors
     /// When it cannot be started, fails (with its last words), is late, or is not wanted any more; it is gone then.
-    pub(super) fn run(mut self, host: &dyn Host, name: &'static str, watch: Watch<'_>) -> Result<(), String> {
+    pub(super) fn run(
+        mut self,
+        host: &dyn Host,
+        name: &'static str,
+        watch: Watch<'_>,
+    ) -> Result<(), String> {
         let program = self.command.get_program().to_string_lossy().into_owned();
         host.step(name).map_err(|error| error.to_string())?;
-        let ended = self.spawn(&program).and_then(|child| self.wait(Running(child), &program, watch));
+        let ended = self
+            .spawn(&program)
+            .and_then(|child| self.wait(Running(child), &program, watch));
         let _ = std::fs::remove_file(self.words);
         ended
     }
@@ -57,7 +64,9 @@ impl Long<'_> {
             .map_err(|error| format!("{}: {error}", self.words.display()))?;
         self.command.stdin(Stdio::null()).stdout(out).stderr(err);
         self.command.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => format!("there is no `{program}` on this host\n  mend: install it, or put it on the PATH"),
+            io::ErrorKind::NotFound => format!(
+                "there is no `{program}` on this host\n  mend: install it, or put it on the PATH"
+            ),
             _ => format!("`{program}` cannot be run: {error}"),
         })
     }
@@ -70,7 +79,10 @@ impl Long<'_> {
                 let status = running.0.wait().map_err(failed)?;
                 return match status.success() {
                     true => Ok(()),
-                    false => Err(format!("`{program}` ended with {status}: {}", tail(self.words, WORDS).trim_end())),
+                    false => Err(format!(
+                        "`{program}` ended with {status}: {}",
+                        tail(self.words, WORDS).trim_end()
+                    )),
                 };
             }
             if (watch.patience)().is_break() {
@@ -112,11 +124,19 @@ mod tests {
     use crate::patient;
 
     /// What comes of a script of the shell, and what was told of it.
-    fn run(script: &str, limit: Duration, patience: Patience<'_>) -> (Result<(), String>, Vec<String>) {
+    fn run(
+        script: &str,
+        limit: Duration,
+        patience: Patience<'_>,
+    ) -> (Result<(), String>, Vec<String>) {
         let dir = tempfile::tempdir().expect("temporary directory");
         let words = dir.path().join("words");
         let told = Mutex::new(Vec::new());
-        let tell = |what: &str, detail: &str| told.lock().expect("no panic").push(format!("{what}: {detail}"));
+        let tell = |what: &str, detail: &str| {
+            told.lock()
+                .expect("no panic")
+                .push(format!("{what}: {detail}"))
+        };
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let long = Long {
@@ -126,7 +146,14 @@ mod tests {
             step: |line| line.contains("two").then_some("the second step"),
             limit,
         };
-        let ended = long.run(&RealHost, "toy", Watch { told: &tell, patience });
+        let ended = long.run(
+            &RealHost,
+            "toy",
+            Watch {
+                told: &tell,
+                patience,
+            },
+        );
         assert!(!words.exists(), "its words are gone");
         (ended, told.into_inner().expect("no panic"))
     }
@@ -139,16 +166,30 @@ mod tests {
             &patient,
         );
         let error = ended.expect_err("it fails");
-        assert!(error.contains("exit status: 3") && error.contains("no luck"), "{error}");
-        assert_eq!(told.first().map(String::as_str), Some("toy: the second step, 0 s"));
+        assert!(
+            error.contains("exit status: 3") && error.contains("no luck"),
+            "{error}"
+        );
+        assert_eq!(
+            told.first().map(String::as_str),
+            Some("toy: the second step, 0 s")
+        );
         assert_eq!(run("true", Duration::from_secs(60), &patient).0, Ok(()));
     }
 
     #[test]
     fn it_ends_when_it_is_late_or_not_wanted() {
-        let late = run("echo slowly; exec sleep 600", Duration::ZERO, &patient).0.expect_err("late");
-        assert!(late.contains("did not end within 0 s") && late.contains("slowly"), "{late}");
-        let stopped = run("exec sleep 600", Duration::from_secs(60), &|| ControlFlow::Break(())).0;
+        let late = run("echo slowly; exec sleep 600", Duration::ZERO, &patient)
+            .0
+            .expect_err("late");
+        assert!(
+            late.contains("did not end within 0 s") && late.contains("slowly"),
+            "{late}"
+        );
+        let stopped = run("exec sleep 600", Duration::from_secs(60), &|| {
+            ControlFlow::Break(())
+        })
+        .0;
         assert_eq!(stopped, Err("stopped, as asked".to_owned()));
     }
 }

@@ -39,13 +39,23 @@ const UNIT: &str = "rookery-guest.service";
 ///
 /// # Errors
 /// When it is no image, or the patience ends.
-pub(super) fn image(ground: &Ground, source: &Path, watch: Watch<'_>) -> Result<Template, GuestError> {
+pub(super) fn image(
+    ground: &Ground,
+    source: &Path,
+    watch: Watch<'_>,
+) -> Result<Template, GuestError> {
     let host = &*ground.host;
     let fail = |what: String| GuestError::Template {
-        what: format!("the cloud image {} cannot be used: {what}", source.display()),
+        what: format!(
+            "the cloud image {} cannot be used: {what}",
+            source.display()
+        ),
         mend: "name a qcow2 or raw image of this host that holds cloud-init".to_owned(),
     };
-    let digest = Invocation::new("sha256sum").arg("--binary").arg(source).timeout(COPY_LIMIT);
+    let digest = Invocation::new("sha256sum")
+        .arg("--binary")
+        .arg(source)
+        .timeout(COPY_LIMIT);
     let said = host.run(digest).map_err(|error| fail(error.to_string()))?;
     let digest = said
         .trim_start_matches('\\')
@@ -68,7 +78,13 @@ pub(super) fn image_file(template: &Template) -> PathBuf {
     template.root.join("cloud.img")
 }
 
-fn copy(host: &dyn Host, source: &Path, root: &Path, digest: &str, watch: Watch<'_>) -> Result<Versions, String> {
+fn copy(
+    host: &dyn Host,
+    source: &Path,
+    root: &Path,
+    digest: &str,
+    watch: Watch<'_>,
+) -> Result<Versions, String> {
     #[derive(Deserialize)]
     struct Info {
         format: String,
@@ -95,7 +111,10 @@ fn copy(host: &dyn Host, source: &Path, root: &Path, digest: &str, watch: Watch<
         limit: COPY_LIMIT,
     };
     long.run(host, "cloud image", watch)?;
-    Ok(Versions::from([("cloud-image".to_owned(), digest.to_owned())]))
+    Ok(Versions::from([(
+        "cloud-image".to_owned(),
+        digest.to_owned(),
+    )]))
 }
 
 /// Who a clone is to be.
@@ -111,7 +130,10 @@ impl CloudSeed<'_> {
     /// Names and text of the seed's files.
     fn files(&self) -> [(&'static str, String); 3] {
         [
-            ("user-data", format!("#cloud-config\n{:#}\n", self.user_data())),
+            (
+                "user-data",
+                format!("#cloud-config\n{:#}\n", self.user_data()),
+            ),
             ("meta-data", format!("{:#}\n", self.meta_data())),
             ("network-config", format!("{:#}\n", self.network())),
         ]
@@ -127,7 +149,10 @@ impl CloudSeed<'_> {
             "-c",
             "echo \"$0\" > /etc/machine-id",
         ];
-        let machine_id: Vec<&str> = machine_id.into_iter().chain([self.names.machine_id.as_str()]).collect();
+        let machine_id: Vec<&str> = machine_id
+            .into_iter()
+            .chain([self.names.machine_id.as_str()])
+            .collect();
         json!({
             "hostname": self.hostname,
             "preserve_hostname": false,
@@ -264,11 +289,15 @@ mod tests {
         let names = names();
         let evil = "g1\"\nruncmd: [poweroff]\n#";
         let [user, meta, _] = seed(evil, &names).files().map(|(_, text)| text);
-        let user: Value = serde_json::from_str(user.trim_start_matches("#cloud-config\n")).expect("JSON");
+        let user: Value =
+            serde_json::from_str(user.trim_start_matches("#cloud-config\n")).expect("JSON");
         let plain = seed("g1", &names).user_data();
         assert_eq!(user["hostname"], evil);
         assert_eq!(user["runcmd"], plain["runcmd"]);
-        assert_eq!(serde_json::from_str::<Value>(&meta).expect("JSON")["local-hostname"], evil);
+        assert_eq!(
+            serde_json::from_str::<Value>(&meta).expect("JSON")["local-hostname"],
+            evil
+        );
     }
 
     #[test]
@@ -276,7 +305,10 @@ mod tests {
         let directory = tempfile::tempdir().expect("temporary directory");
         let names = names();
         let image = match seed("g1", &names).write(&RealHost, directory.path()) {
-            Err(error) if error.to_string().contains("mkfs.vfat") && !has("mkfs.vfat") || !has("mcopy") => {
+            Err(error)
+                if error.to_string().contains("mkfs.vfat") && !has("mkfs.vfat")
+                    || !has("mcopy") =>
+            {
                 assert_eq!(
                     std::env::var("ROOKERY_SKIP_ROOT_TESTS").as_deref(),
                     Ok("1"),
@@ -287,11 +319,35 @@ mod tests {
             written => written.expect("written"),
         };
         // Each life of a guest writes it anew.
-        assert_eq!(seed("g1", &names).write(&RealHost, directory.path()).expect("again"), image);
-        let read = |name: &str| RealHost.run(Invocation::new("mtype").arg("-i").arg(&image).arg(format!("::{name}")));
-        assert_eq!(read("meta-data").expect("there"), seed("g1", &names).files()[1].1.trim_end());
-        assert!(read("user-data").expect("there").starts_with("#cloud-config\n{"));
-        let label: Result<String, CommandError> = RealHost.run(Invocation::new("mlabel").args(["-s", "-i"]).arg(&image).arg("::"));
+        assert_eq!(
+            seed("g1", &names)
+                .write(&RealHost, directory.path())
+                .expect("again"),
+            image
+        );
+        let read = |name: &str| {
+            RealHost.run(
+                Invocation::new("mtype")
+                    .arg("-i")
+                    .arg(&image)
+                    .arg(format!("::{name}")),
+            )
+        };
+        assert_eq!(
+            read("meta-data").expect("there"),
+            seed("g1", &names).files()[1].1.trim_end()
+        );
+        assert!(
+            read("user-data")
+                .expect("there")
+                .starts_with("#cloud-config\n{")
+        );
+        let label: Result<String, CommandError> = RealHost.run(
+            Invocation::new("mlabel")
+                .args(["-s", "-i"])
+                .arg(&image)
+                .arg("::"),
+        );
         assert!(label.expect("mlabel").contains(SEED_LABEL));
     }
 

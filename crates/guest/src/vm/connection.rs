@@ -38,7 +38,12 @@ impl Libvirt {
     ///
     /// # Errors
     /// When it does not answer.
-    pub(super) fn of_host(host: &dyn Host, label: &Label, uri: &str, home: &Path) -> io::Result<Self> {
+    pub(super) fn of_host(
+        host: &dyn Host,
+        label: &Label,
+        uri: &str,
+        home: &Path,
+    ) -> io::Result<Self> {
         host.step("connection")?;
         fs::write(home.join(FILE), uri)?;
         let virsh = Virsh::new(uri, label.environment(OWN_LABEL));
@@ -102,7 +107,9 @@ pub(super) fn security_labels(models: &[String]) -> impl Iterator<Item = Element
             .with("model", "dac")
             .with("relabel", "no")
             .child(Element::new("label").text("+0:+0")),
-        other => Element::new("seclabel").with("type", "none").with("model", other),
+        other => Element::new("seclabel")
+            .with("type", "none")
+            .with("model", other),
     })
 }
 
@@ -117,16 +124,24 @@ pub(super) fn mark(run: &str, guest: &str) -> Element {
 
 /// Whether a domain's metadata, as `virsh metadata` tells them, mark it as a run's.
 fn is_marked(metadata: &str, run: &RunId) -> bool {
-    let value = metadata.trim_start().strip_prefix("<guest").and_then(|rest| {
-        let (_, rest) = rest.split_once(" run=")?;
-        let quote = rest.chars().next().filter(|quote| "'\"".contains(*quote))?;
-        rest[1..].split_once(quote)
-    });
+    let value = metadata
+        .trim_start()
+        .strip_prefix("<guest")
+        .and_then(|rest| {
+            let (_, rest) = rest.split_once(" run=")?;
+            let quote = rest.chars().next().filter(|quote| "'\"".contains(*quote))?;
+            rest[1..].split_once(quote)
+        });
     value.is_some_and(|(value, _)| value == run.as_str())
 }
 
 /// The emulator of a guest that runs: as its libvirt noted it in `home`, or by its label.
-pub(super) fn emulator(home: &Path, label: &Label, domain: &str, guest: &str) -> io::Result<Option<Identity>> {
+pub(super) fn emulator(
+    home: &Path,
+    label: &Label,
+    domain: &str,
+    guest: &str,
+) -> io::Result<Option<Identity>> {
     let noted = fs::read_to_string(home.join("run/qemu").join(format!("{domain}.pid")));
     if let Some(pid) = noted.ok().and_then(|text| text.trim().parse().ok()) {
         return Ok(Identity::of(pid));
@@ -150,7 +165,11 @@ pub(crate) fn sweep(host: &dyn Host, state: &Path, run: &RunId) -> io::Result<Ve
     };
     let prefix = guest_netns(run, "");
     let mut ended = Vec::new();
-    for name in names.lines().map(str::trim).filter(|name| name.starts_with(&prefix)) {
+    for name in names
+        .lines()
+        .map(str::trim)
+        .filter(|name| name.starts_with(&prefix))
+    {
         // One without metadata is nobody's that we know.
         let marked = virsh.run(host, &["metadata", "--domain", name, "--uri", MARK]);
         if marked.is_ok_and(|metadata| is_marked(&metadata, run)) {
@@ -172,7 +191,10 @@ mod tests {
     #[test]
     fn only_the_runs_own_mark_counts() {
         assert!(is_marked("<guest run='ab12' name='g1'/>\n", &run()));
-        assert!(is_marked("<guest xmlns=\"urn:x\" run=\"ab12\" name=\"g1\"/>", &run()));
+        assert!(is_marked(
+            "<guest xmlns=\"urn:x\" run=\"ab12\" name=\"g1\"/>",
+            &run()
+        ));
         for other in [
             "",
             "<guest run='ab123'/>",
@@ -190,7 +212,9 @@ mod tests {
         let capabilities = "<host><secmodel><model>apparmor</model><doi>0</doi></secmodel>\
                             <secmodel><model>dac</model></secmodel><secmodel><model>none</model></secmodel></host>";
         let models = security_models(capabilities);
-        let labels: String = security_labels(&models).map(|label| label.render()).collect();
+        let labels: String = security_labels(&models)
+            .map(|label| label.render())
+            .collect();
         insta::assert_snapshot!(labels, @r"
         <seclabel type='none' model='apparmor'/>
         <seclabel type='static' model='dac' relabel='no'>
@@ -210,17 +234,20 @@ mod tests {
             Vec::<String>::new()
         );
         let document = directory.path().join("node.xml");
-        let marked = foreign
-            .replace("g1", "g2")
-            .replace("<memory>", &format!("{}<memory>", mark("ab12", "g2").render()));
-        let of_another = foreign
-            .replace("g1", "g3")
-            .replace("<memory>", &format!("{}<memory>", mark("ab13", "g3").render()));
+        let marked = foreign.replace("g1", "g2").replace(
+            "<memory>",
+            &format!("{}<memory>", mark("ab12", "g2").render()),
+        );
+        let of_another = foreign.replace("g1", "g3").replace(
+            "<memory>",
+            &format!("{}<memory>", mark("ab13", "g3").render()),
+        );
         let node = format!("<node>{foreign}{marked}{of_another}<cpu><mhz>1</mhz></cpu></node>");
         fs::write(&document, node).expect("written");
         let uri = format!("test://{}", document.display());
         fs::write(directory.path().join(FILE), &uri).expect("written");
-        let said = RealHost.run(Invocation::new("virsh").args(["-q", "-c", &uri, "list", "--all", "--name"]));
+        let said = RealHost
+            .run(Invocation::new("virsh").args(["-q", "-c", &uri, "list", "--all", "--name"]));
         if let Err(CommandError::Missing { .. }) = said {
             assert_eq!(
                 std::env::var("ROOKERY_SKIP_ROOT_TESTS").as_deref(),

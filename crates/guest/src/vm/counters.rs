@@ -24,9 +24,19 @@ pub(super) fn inside(proc: &Path) -> MachineInside {
     let ticks: Vec<u64> = stat
         .lines()
         .find_map(|line| line.strip_prefix("cpu "))
-        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect())
+        .map(|line| {
+            line.split_whitespace()
+                .map(|word| word.parse().unwrap_or(0))
+                .collect()
+        })
         .unwrap_or_default();
-    let us = |index: usize| ticks.get(index).copied().unwrap_or(0).saturating_mul(1_000_000 / TICKS_PER_S);
+    let us = |index: usize| {
+        ticks
+            .get(index)
+            .copied()
+            .unwrap_or(0)
+            .saturating_mul(1_000_000 / TICKS_PER_S)
+    };
     let uptime = text("uptime");
     let uptime = uptime
         .split_whitespace()
@@ -35,14 +45,17 @@ pub(super) fn inside(proc: &Path) -> MachineInside {
         .unwrap_or(0.0);
     let memory = text("meminfo");
     let bytes = |key: &str| {
-        let line = memory.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        let line = memory
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
         let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
         kib.unwrap_or(0).saturating_mul(1024)
     };
     let pressure = |name: &str| {
         let text = text(&format!("pressure/{name}"));
         let some = text.lines().find(|line| line.starts_with("some "))?;
-        some.split_whitespace().find_map(|word| word.strip_prefix("total=")?.parse().ok())
+        some.split_whitespace()
+            .find_map(|word| word.strip_prefix("total=")?.parse().ok())
     };
     MachineInside {
         uptime_us: (uptime * 1e6) as u64,
@@ -109,8 +122,16 @@ pub struct DiskCounters {
 
 /// The counters in the words of `virsh domstats` for one domain.
 pub(super) fn parse_domstats(text: &str) -> OutsideCounters {
-    let values: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.trim().split_once('=')).collect();
-    let number = |key: &str| values.get(key).and_then(|value| value.parse::<u64>().ok()).unwrap_or(0);
+    let values: BTreeMap<&str, &str> = text
+        .lines()
+        .filter_map(|line| line.trim().split_once('='))
+        .collect();
+    let number = |key: &str| {
+        values
+            .get(key)
+            .and_then(|value| value.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
     let us = |key: &str| number(key) / 1000;
     // What is counted is bounded: a guest has at most 255 vCPUs, and a few disks and interfaces.
     let count = |key: &str| number(key).min(255);
@@ -132,13 +153,21 @@ pub(super) fn parse_domstats(text: &str) -> OutsideCounters {
             },
         ))
     });
-    let over_nics = |what: &str| -> u64 { (0..count("net.count")).map(|index| number(&format!("net.{index}.{what}"))).sum() };
+    let over_nics = |what: &str| -> u64 {
+        (0..count("net.count"))
+            .map(|index| number(&format!("net.{index}.{what}")))
+            .sum()
+    };
     OutsideCounters {
         cpu_us: us("cpu.time"),
         user_us: us("cpu.user"),
         system_us: us("cpu.system"),
-        vcpu_us: (0..vcpus).map(|vcpu| us(&format!("vcpu.{vcpu}.time"))).collect(),
-        vcpu_wait_us: (0..vcpus).map(|vcpu| us(&format!("vcpu.{vcpu}.wait"))).sum(),
+        vcpu_us: (0..vcpus)
+            .map(|vcpu| us(&format!("vcpu.{vcpu}.time")))
+            .collect(),
+        vcpu_wait_us: (0..vcpus)
+            .map(|vcpu| us(&format!("vcpu.{vcpu}.wait")))
+            .sum(),
         memory_bytes: number("balloon.current").saturating_mul(1024),
         resident_bytes: number("balloon.rss").saturating_mul(1024),
         disks: disks.collect(),
@@ -159,14 +188,32 @@ mod tests {
                     block.1.name=vdb\n  block.1.rd.reqs=7\n  block.1.wr.bytes=512\n  block.1.fl.times=9000\n  net.count=1\n  net.0.rx.bytes=11\n  \
                     net.0.tx.bytes=13\n  net.0.rx.drop=1\n";
         let counters = parse_domstats(text);
-        assert_eq!((counters.cpu_us, counters.user_us, counters.system_us), (2000, 1500, 500));
-        assert_eq!((counters.vcpu_us.as_slice(), counters.vcpu_wait_us), ([1200].as_slice(), 3));
-        assert_eq!((counters.memory_bytes, counters.resident_bytes), (512 << 20, 1_024_000));
+        assert_eq!(
+            (counters.cpu_us, counters.user_us, counters.system_us),
+            (2000, 1500, 500)
+        );
+        assert_eq!(
+            (counters.vcpu_us.as_slice(), counters.vcpu_wait_us),
+            ([1200].as_slice(), 3)
+        );
+        assert_eq!(
+            (counters.memory_bytes, counters.resident_bytes),
+            (512 << 20, 1_024_000)
+        );
         let disk = counters.disks["vdb"];
         assert_eq!((disk.reads, disk.written_bytes, disk.flush_us), (7, 512, 9));
-        assert_eq!((counters.received_bytes, counters.sent_bytes, counters.dropped), (11, 13, 1));
         assert_eq!(
-            parse_domstats("vcpu.maximum=18446744073709551615\nblock.count=-1").vcpu_us.len(),
+            (
+                counters.received_bytes,
+                counters.sent_bytes,
+                counters.dropped
+            ),
+            (11, 13, 1)
+        );
+        assert_eq!(
+            parse_domstats("vcpu.maximum=18446744073709551615\nblock.count=-1")
+                .vcpu_us
+                .len(),
             255
         );
     }
@@ -178,8 +225,14 @@ mod tests {
         for (name, text) in [
             ("stat", "cpu  10 1 20 300 4 2 3 5 0 0\ncpu0 1 1 1 1\n"),
             ("uptime", "12.50 3.00\n"),
-            ("meminfo", "MemTotal:  500000 kB\nMemAvailable:  400000 kB\n"),
-            ("pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=4242\n"),
+            (
+                "meminfo",
+                "MemTotal:  500000 kB\nMemAvailable:  400000 kB\n",
+            ),
+            (
+                "pressure/cpu",
+                "some avg10=0.00 avg60=0.00 avg300=0.00 total=4242\n",
+            ),
         ] {
             fs::write(proc.path().join(name), text).expect("written");
         }
@@ -190,8 +243,14 @@ mod tests {
             (counters.idle_us, counters.iowait_us, counters.steal_us),
             (3_000_000, 40_000, 50_000)
         );
-        assert_eq!((counters.memory_bytes, counters.available_bytes), (512_000_000, 409_600_000));
-        assert_eq!((counters.cpu_pressure_us, counters.io_pressure_us), (Some(4242), None));
+        assert_eq!(
+            (counters.memory_bytes, counters.available_bytes),
+            (512_000_000, 409_600_000)
+        );
+        assert_eq!(
+            (counters.cpu_pressure_us, counters.io_pressure_us),
+            (Some(4242), None)
+        );
         assert_eq!(inside(Path::new("/nonexistent")), MachineInside::default());
     }
 }

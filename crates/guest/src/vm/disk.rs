@@ -24,8 +24,18 @@ const OVERLAY_LIMIT: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// When the disk fails or is full.
-pub(super) fn clone_image(host: &dyn Host, image: &Path, directory: &Path, name: &str, kind: DiskClone) -> io::Result<PathBuf> {
-    let format = if kind == DiskClone::Overlay { "qcow2" } else { "raw" };
+pub(super) fn clone_image(
+    host: &dyn Host,
+    image: &Path,
+    directory: &Path,
+    name: &str,
+    kind: DiskClone,
+) -> io::Result<PathBuf> {
+    let format = if kind == DiskClone::Overlay {
+        "qcow2"
+    } else {
+        "raw"
+    };
     let target = directory.join(format!("{name}.{format}"));
     match kind {
         DiskClone::Overlay => {
@@ -56,15 +66,30 @@ pub(super) fn clone_image(host: &dyn Host, image: &Path, directory: &Path, name:
 ///
 /// # Errors
 /// When the file system cannot be read.
-pub(super) fn extract_data(host: &dyn Host, disk: &Disk, directory: &Path, target: &Path) -> io::Result<()> {
+pub(super) fn extract_data(
+    host: &dyn Host,
+    disk: &Disk,
+    directory: &Path,
+    target: &Path,
+) -> io::Result<()> {
     let raw = directory.join("data.raw");
     let taken = (|| {
         let convert = Invocation::new("qemu-img")
             // The format is said: what a guest writes does not decide how its disk is read.
-            .args(["convert", "-q", "-f", disk.format(), "-O", "raw", "-S", "4k"])
+            .args([
+                "convert",
+                "-q",
+                "-f",
+                disk.format(),
+                "-O",
+                "raw",
+                "-S",
+                "4k",
+            ])
             .arg(disk.path())
             .arg(&raw);
-        host.run(convert.timeout(COPY_LIMIT)).map_err(io::Error::other)?;
+        host.run(convert.timeout(COPY_LIMIT))
+            .map_err(io::Error::other)?;
         let replay = Invocation::new("e2fsck")
             .args(["-p", "-E", "journal_only"])
             .arg(&raw)
@@ -78,10 +103,16 @@ pub(super) fn extract_data(host: &dyn Host, disk: &Disk, directory: &Path, targe
         remove_tree(&fresh)?;
         fs::create_dir(&fresh)?;
         let request = format!("rdump /data \"{}\"", plain(&fresh)?);
-        let dump = Invocation::new("debugfs").args(["-R", &request]).arg(&raw).timeout(COPY_LIMIT);
+        let dump = Invocation::new("debugfs")
+            .args(["-R", &request])
+            .arg(&raw)
+            .timeout(COPY_LIMIT);
         host.run(dump).map_err(io::Error::other)?;
         if !fresh.join("data").is_dir() {
-            return Err(io::Error::other(format!("{} holds no /data", disk.path().display())));
+            return Err(io::Error::other(format!(
+                "{} holds no /data",
+                disk.path().display()
+            )));
         }
         remove_tree(target)?;
         fs::rename(fresh.join("data"), target)?;
@@ -95,7 +126,12 @@ pub(super) fn extract_data(host: &dyn Host, disk: &Disk, directory: &Path, targe
 fn plain(path: &Path) -> io::Result<&str> {
     path.to_str()
         .filter(|text| !text.contains(['"', '\\', '\n']))
-        .ok_or_else(|| io::Error::other(format!("{}: choose a directory without quotes and backslashes", path.display())))
+        .ok_or_else(|| {
+            io::Error::other(format!(
+                "{}: choose a directory without quotes and backslashes",
+                path.display()
+            ))
+        })
 }
 
 #[cfg(test)]
@@ -113,7 +149,9 @@ mod tests {
         fs::create_dir_all(tree.join("data/deep")).expect("made");
         fs::write(tree.join("data/deep/row"), "first").expect("written");
         let image = base.path().join("image");
-        File::create(&image).and_then(|file| file.set_len(32 << 20)).expect("made");
+        File::create(&image)
+            .and_then(|file| file.set_len(32 << 20))
+            .expect("made");
         RealHost
             .run(
                 Invocation::new("mke2fs")
@@ -124,7 +162,8 @@ mod tests {
             .expect("mke2fs");
         for kind in [DiskClone::Overlay, DiskClone::Raw, DiskClone::Preallocated] {
             let directory = tempfile::tempdir().expect("temporary directory");
-            let path = clone_image(&RealHost, &image, directory.path(), "disk", kind).expect("cloned");
+            let path =
+                clone_image(&RealHost, &image, directory.path(), "disk", kind).expect("cloned");
             let disk = Disk::File {
                 path: path.clone(),
                 qcow2: kind == DiskClone::Overlay,
@@ -132,8 +171,15 @@ mod tests {
             let data = directory.path().join("data");
             extract_data(&RealHost, &disk, directory.path(), &data).expect("extracted");
             extract_data(&RealHost, &disk, directory.path(), &data).expect("and again");
-            assert_eq!(fs::read_to_string(data.join("deep/row")).expect("read"), "first");
-            assert_eq!(fs::read_dir(directory.path()).expect("read").count(), 2, "disk and data");
+            assert_eq!(
+                fs::read_to_string(data.join("deep/row")).expect("read"),
+                "first"
+            );
+            assert_eq!(
+                fs::read_dir(directory.path()).expect("read").count(),
+                2,
+                "disk and data"
+            );
             let taken = path.metadata().expect("there").blocks() * 512;
             match kind {
                 DiskClone::Preallocated => assert!(taken >= 32 << 20, "{taken}"),

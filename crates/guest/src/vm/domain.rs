@@ -24,7 +24,12 @@ pub(crate) const EVENT_PORT: &str = "rookery.event.0";
 pub(crate) const CONTROL_PORT: &str = "rookery.control.0";
 
 /// libvirt's names of the limits of a disk, in the order of [`IoLimits::named`].
-const TUNES: [&str; 4] = ["read_iops_sec", "write_iops_sec", "read_bytes_sec", "write_bytes_sec"];
+const TUNES: [&str; 4] = [
+    "read_iops_sec",
+    "write_iops_sec",
+    "read_bytes_sec",
+    "write_bytes_sec",
+];
 
 /// The limits that were asked for, beside those in the document of a domain that runs.
 pub(super) fn limits_in_force(limits: &IoLimits, document: &str) -> Vec<InForce> {
@@ -32,13 +37,19 @@ pub(super) fn limits_in_force(limits: &IoLimits, document: &str) -> Vec<InForce>
     asked
         .filter_map(|(tune, (name, asked))| {
             let (start, end) = (format!("<{tune}>"), format!("</{tune}>"));
-            let value = document.split_once(&start).and_then(|(_, rest)| rest.split_once(&end));
+            let value = document
+                .split_once(&start)
+                .and_then(|(_, rest)| rest.split_once(&end));
             let effective = match value {
                 Some((value, _)) => value,
                 None if document.is_empty() => "",
                 None => "none",
             };
-            Some(InForce::new(&format!("storage.{name}"), asked?.to_string(), effective))
+            Some(InForce::new(
+                &format!("storage.{name}"),
+                asked?.to_string(),
+                effective,
+            ))
         })
         .collect()
 }
@@ -113,27 +124,43 @@ impl Domain<'_> {
             .child(Element::new("name").text(self.name))
             .child(Element::new("uuid").text(&self.uuid))
             .child(mark(self.owner.0, self.owner.1))
-            .child(Element::new("memory").with("unit", "MiB").text(self.memory_mib))
+            .child(
+                Element::new("memory")
+                    .with("unit", "MiB")
+                    .text(self.memory_mib),
+            )
             .children(self.memory_backing())
             .child(self.vcpu())
-            .children((self.shape.iothreads > 0).then(|| Element::new("iothreads").text(self.shape.iothreads)))
+            .children(
+                (self.shape.iothreads > 0)
+                    .then(|| Element::new("iothreads").text(self.shape.iothreads)),
+            )
             .children(self.pins())
             .children(self.nodes())
             .child(self.os())
             .child(self.features())
             .child(self.cpu())
             .child(Element::new("clock").with("offset", "utc"));
-        for (event, action) in [("on_poweroff", "destroy"), ("on_reboot", "destroy"), ("on_crash", "destroy")] {
+        for (event, action) in [
+            ("on_poweroff", "destroy"),
+            ("on_reboot", "destroy"),
+            ("on_crash", "destroy"),
+        ] {
             domain = domain.child(Element::new(event).text(action));
         }
-        let environment = self
-            .labels
-            .iter()
-            .map(|(name, value)| Element::new("qemu:env").with("name", name).with("value", value));
+        let environment = self.labels.iter().map(|(name, value)| {
+            Element::new("qemu:env")
+                .with("name", name)
+                .with("value", value)
+        });
         domain
             .child(self.devices())
             .children(security_labels(self.security))
-            .child(Element::new("qemu:commandline").children(self.user_network()).children(environment))
+            .child(
+                Element::new("qemu:commandline")
+                    .children(self.user_network())
+                    .children(environment),
+            )
             .render()
     }
 
@@ -154,7 +181,10 @@ impl Domain<'_> {
             "-device".to_owned(),
             format!("virtio-net-pci,netdev=rookery,addr=0x1e,mac={}", self.mac),
         ];
-        words.into_iter().map(|word| Element::new("qemu:arg").with("value", word)).collect()
+        words
+            .into_iter()
+            .map(|word| Element::new("qemu:arg").with("value", word))
+            .collect()
     }
 
     fn memory_backing(&self) -> Option<Element> {
@@ -184,14 +214,22 @@ impl Domain<'_> {
             true => self.cpus.iter().map(|cpu| vec![*cpu]).collect(),
             false => Vec::new(),
         };
-        let asked = if pins.vcpus.is_empty() { &own } else { &pins.vcpus };
+        let asked = if pins.vcpus.is_empty() {
+            &own
+        } else {
+            &pins.vcpus
+        };
         let vcpus = asked
             .iter()
             .take(self.vcpus as usize)
             .enumerate()
             .filter(|(_, cpus)| !cpus.is_empty());
         let mut children: Vec<Element> = vcpus
-            .map(|(vcpu, cpus)| Element::new("vcpupin").with("vcpu", vcpu).with("cpuset", list(cpus)))
+            .map(|(vcpu, cpus)| {
+                Element::new("vcpupin")
+                    .with("vcpu", vcpu)
+                    .with("cpuset", list(cpus))
+            })
             .collect();
         if !pins.emulator.is_empty() {
             children.push(Element::new("emulatorpin").with("cpuset", list(&pins.emulator)));
@@ -208,16 +246,29 @@ impl Domain<'_> {
 
     fn nodes(&self) -> Option<Element> {
         (!self.nodes.is_empty()).then(|| {
-            let memory = Element::new("memory").with("mode", "strict").with("nodeset", list(self.nodes));
+            let memory = Element::new("memory")
+                .with("mode", "strict")
+                .with("nodeset", list(self.nodes));
             Element::new("numatune").child(memory)
         })
     }
 
     fn os(&self) -> Element {
-        let efi = matches!(self.boot, Boot::Disk { variables: Some(_), .. });
+        let efi = matches!(
+            self.boot,
+            Boot::Disk {
+                variables: Some(_),
+                ..
+            }
+        );
         let os = Element::new("os")
             .with_some("firmware", efi.then_some("efi"))
-            .child(Element::new("type").with("arch", "x86_64").with("machine", "pc").text("hvm"));
+            .child(
+                Element::new("type")
+                    .with("arch", "x86_64")
+                    .with("machine", "pc")
+                    .text("hvm"),
+            );
         match &self.boot {
             Boot::Direct {
                 kernel,
@@ -229,7 +280,9 @@ impl Domain<'_> {
                 .child(Element::new("initrd").text(initrd.display()))
                 .child(Element::new("cmdline").text(command_line)),
             Boot::Disk { variables, .. } => {
-                let secure = Element::new("feature").with("enabled", "no").with("name", "secure-boot");
+                let secure = Element::new("feature")
+                    .with("enabled", "no")
+                    .with("name", "secure-boot");
                 os.children(variables.map(|_| Element::new("firmware").child(secure)))
                     .children(variables.map(|file| Element::new("nvram").text(file.display())))
                     .child(Element::new("boot").with("dev", "hd"))
@@ -238,11 +291,15 @@ impl Domain<'_> {
     }
 
     fn features(&self) -> Element {
-        let features = Element::new("features").child(Element::new("acpi")).child(Element::new("apic"));
+        let features = Element::new("features")
+            .child(Element::new("acpi"))
+            .child(Element::new("apic"));
         match self.accelerator {
             Accelerator::Kvm => features,
             Accelerator::Tcg => {
-                let cache = Element::new("tb-cache").with("unit", "MiB").text(TRANSLATIONS_MIB);
+                let cache = Element::new("tb-cache")
+                    .with("unit", "MiB")
+                    .text(TRANSLATIONS_MIB);
                 features.child(Element::new("tcg").child(cache))
             }
         }
@@ -250,7 +307,9 @@ impl Domain<'_> {
 
     fn cpu(&self) -> Element {
         match (&self.shape.cpu, self.accelerator) {
-            (CpuModel::Host, Accelerator::Kvm) => Element::new("cpu").with("mode", "host-passthrough"),
+            (CpuModel::Host, Accelerator::Kvm) => {
+                Element::new("cpu").with("mode", "host-passthrough")
+            }
             (CpuModel::Host | CpuModel::Maximum, _) => Element::new("cpu").with("mode", "maximum"),
             (CpuModel::Named(name), _) => Element::new("cpu")
                 .with("mode", "custom")
@@ -260,36 +319,55 @@ impl Domain<'_> {
     }
 
     fn devices(&self) -> Element {
-        let balloon = if self.shape.memory.balloon { "virtio" } else { "none" };
+        let balloon = if self.shape.memory.balloon {
+            "virtio"
+        } else {
+            "none"
+        };
         let (system, cloud_seed) = match &self.boot {
             Boot::Direct { system, .. } => (plain_disk(system, "vda"), None),
-            Boot::Disk { system, seed, .. } => (self.written_disk(system, "vda"), Some(plain_disk(seed, "vdd"))),
+            Boot::Disk { system, seed, .. } => (
+                self.written_disk(system, "vda"),
+                Some(plain_disk(seed, "vdd")),
+            ),
         };
         Element::new("devices")
             .child(system)
             .child(self.written_disk(self.disk, "vdb").children(self.tune()))
             .child(plain_disk(self.seed, "vdc"))
             .children(cloud_seed)
-            .child(Element::new("controller").with("type", "usb").with("model", "none"))
+            .child(
+                Element::new("controller")
+                    .with("type", "usb")
+                    .with("model", "none"),
+            )
             .children(self.interface())
             .child(file_port(
                 "serial",
                 self.console,
-                Element::new("target").with("type", "isa-serial").with("port", 0),
+                Element::new("target")
+                    .with("type", "isa-serial")
+                    .with("port", 0),
             ))
             .child(file_port("channel", self.log, port(LOG_PORT)))
             .child(file_port("channel", self.events, port(EVENT_PORT)))
             .child(
                 Element::new("channel")
                     .with("type", "unix")
-                    .child(Element::new("source").with("mode", "bind").with("path", self.control.display()))
+                    .child(
+                        Element::new("source")
+                            .with("mode", "bind")
+                            .with("path", self.control.display()),
+                    )
                     .child(port(CONTROL_PORT)),
             )
             .child(Element::new("memballoon").with("model", balloon))
             .child(
-                Element::new("rng")
-                    .with("model", "virtio")
-                    .child(Element::new("backend").with("model", "random").text("/dev/urandom")),
+                Element::new("rng").with("model", "virtio").child(
+                    Element::new("backend")
+                        .with("model", "random")
+                        .text("/dev/urandom"),
+                ),
             )
             .child(Element::new("panic").with("model", "isa"))
     }
@@ -305,13 +383,21 @@ impl Domain<'_> {
             .with("discard", "unmap")
             .with_some("queues", disk.queues)
             .with_some("iothread", (self.shape.iothreads > 0).then_some(1));
-        let (kind, attribute) = if source.is_block() { ("block", "dev") } else { ("file", "file") };
+        let (kind, attribute) = if source.is_block() {
+            ("block", "dev")
+        } else {
+            ("file", "file")
+        };
         Element::new("disk")
             .with("type", kind)
             .with("device", "disk")
             .child(driver)
             .child(Element::new("source").with(attribute, source.path().display()))
-            .child(Element::new("target").with("dev", target).with("bus", "virtio"))
+            .child(
+                Element::new("target")
+                    .with("dev", target)
+                    .with("bus", "virtio"),
+            )
     }
 
     /// The limits of the disk.
@@ -336,9 +422,14 @@ impl Domain<'_> {
             .child(Element::new("model").with("type", "virtio"));
         let vhost = nic.vhost.map(|vhost| if vhost { "vhost" } else { "qemu" });
         let queues = (nic.queues > 1).then_some(nic.queues);
-        let driver =
-            (vhost.is_some() || queues.is_some()).then(|| Element::new("driver").with_some("name", vhost).with_some("queues", queues));
-        let interface = interface.child(Element::new("target").with("dev", &self.link)).children(driver);
+        let driver = (vhost.is_some() || queues.is_some()).then(|| {
+            Element::new("driver")
+                .with_some("name", vhost)
+                .with_some("queues", queues)
+        });
+        let interface = interface
+            .child(Element::new("target").with("dev", &self.link))
+            .children(driver);
         Some(interface.child(Element::new("mtu").with("size", nic.mtu)))
     }
 }
@@ -354,21 +445,35 @@ fn plain_disk(image: &Path, target: &str) -> Element {
     Element::new("disk")
         .with("type", "file")
         .with("device", "disk")
-        .child(Element::new("driver").with("name", "qemu").with("type", "raw"))
+        .child(
+            Element::new("driver")
+                .with("name", "qemu")
+                .with("type", "raw"),
+        )
         .child(Element::new("source").with("file", image.display()))
-        .child(Element::new("target").with("dev", target).with("bus", "virtio"))
+        .child(
+            Element::new("target")
+                .with("dev", target)
+                .with("bus", "virtio"),
+        )
         .child(Element::new("readonly"))
 }
 
 fn port(name: &str) -> Element {
-    Element::new("target").with("type", "virtio").with("name", name)
+    Element::new("target")
+        .with("type", "virtio")
+        .with("name", name)
 }
 
 /// A port whose output goes to the end of a file.
 fn file_port(kind: &'static str, path: &Path, target: Element) -> Element {
     Element::new(kind)
         .with("type", "file")
-        .child(Element::new("source").with("path", path.display()).with("append", "on"))
+        .child(
+            Element::new("source")
+                .with("path", path.display())
+                .with("append", "on"),
+        )
         .child(target)
 }
 
@@ -548,11 +653,14 @@ pub(super) mod tests {
                 nodes: &pins.nodes,
                 ..domain(&shape, Accelerator::Tcg)
             };
-            let xml = domain.xml().replace("<domain type='qemu'", "<domain type='test'");
+            let xml = domain
+                .xml()
+                .replace("<domain type='qemu'", "<domain type='test'");
             let xml = xml.replace("arch='x86_64' machine='pc'", "arch='i686'");
             let name = domain.name;
             let words = format!("create /dev/stdin; dumpxml {name}; destroy {name}");
-            let invocation = Invocation::new("virsh").args(["--quiet", "--connect", "test:///default", &words]);
+            let invocation =
+                Invocation::new("virsh").args(["--quiet", "--connect", "test:///default", &words]);
             let said = match RealHost.run(invocation.stdin(xml).env("LC_ALL", "C")) {
                 Err(rookery_host::CommandError::Missing { .. })
                     if std::env::var("ROOKERY_SKIP_ROOT_TESTS").is_ok_and(|value| value == "1") =>
@@ -565,7 +673,10 @@ pub(super) mod tests {
                 let pin = format!("<vcpupin vcpu='{vcpu}' cpuset='{cpu}'/>");
                 assert!(said.contains(&pin), "{pin}: {said}");
             }
-            assert!(said.contains(&format!("<emulatorpin cpuset='{}'/>", list(&pins.cpus))), "{said}");
+            assert!(
+                said.contains(&format!("<emulatorpin cpuset='{}'/>", list(&pins.cpus))),
+                "{said}"
+            );
             let nodes = format!("<memory mode='strict' nodeset='{}'/>", list(&pins.nodes));
             assert!(said.contains(&nodes), "{said}");
         }
@@ -582,6 +693,8 @@ pub(super) mod tests {
         };
         let text = domain.xml();
         assert_eq!(text.matches("<devices>").count(), 1);
-        assert!(!text.contains("<qemu:arg") && text.contains("&lt;qemu:arg value=&apos;-s&apos;/&gt;"));
+        assert!(
+            !text.contains("<qemu:arg") && text.contains("&lt;qemu:arg value=&apos;-s&apos;/&gt;")
+        );
     }
 }

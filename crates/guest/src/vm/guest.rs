@@ -105,9 +105,15 @@ pub(super) struct Parts<'a> {
 
 impl VmGuest {
     /// Make the guest's directory.
-    pub(super) fn make(shared: Arc<Shared>, spec: &GuestSpec, parts: Parts<'_>) -> io::Result<Self> {
+    pub(super) fn make(
+        shared: Arc<Shared>,
+        spec: &GuestSpec,
+        parts: Parts<'_>,
+    ) -> io::Result<Self> {
         if spec.port == RELAY_PORT && !spec.sockets.is_empty() {
-            let what = format!("port {RELAY_PORT} of machines leads to their sockets: give the service another");
+            let what = format!(
+                "port {RELAY_PORT} of machines leads to their sockets: give the service another"
+            );
             return Err(io::Error::other(what));
         }
         shared.host.step("clone directory")?;
@@ -137,7 +143,11 @@ impl VmGuest {
 
     /// Clone its disk.
     pub(super) fn fill(&mut self, template: &Template, image: Template) -> io::Result<()> {
-        self.loader = template.program.with_file_name(LIBRARIES).join(LOADER).exists();
+        self.loader = template
+            .program
+            .with_file_name(LIBRARIES)
+            .join(LOADER)
+            .exists();
         fs::write(&self.console, "")?;
         let host = &*self.shared.host;
         let owner = Owner {
@@ -147,8 +157,21 @@ impl VmGuest {
         };
         let clone = self.shape.disk.clone;
         self.disk = Some(match &self.store.volume {
-            Some(volume) => Disk::on_volume(host, volume, self.store.home.as_deref(), &disk_image(&image), clone)?,
-            None => Disk::provide(host, &self.shape.pool, owner, &disk_image(&image), &self.directory, clone)?,
+            Some(volume) => Disk::on_volume(
+                host,
+                volume,
+                self.store.home.as_deref(),
+                &disk_image(&image),
+                clone,
+            )?,
+            None => Disk::provide(
+                host,
+                &self.shape.pool,
+                owner,
+                &disk_image(&image),
+                &self.directory,
+                clone,
+            )?,
         });
         self.store.settle();
         self.image = Some(image);
@@ -186,11 +209,18 @@ impl VmGuest {
         let seed = Seed {
             relay,
             has_network: self.cloud.is_some(),
-            ..Seed::of(&self.spec, &places, self.plug.prefix, self.shape.nic.mtu, loader)
+            ..Seed::of(
+                &self.spec,
+                &places,
+                self.plug.prefix,
+                self.shape.nic.mtu,
+                loader,
+            )
         };
         seed.write(&self.seed())?;
         if self.cloud.is_some() {
-            self.cloud_seed().write(&*self.shared.host, &self.directory)?;
+            self.cloud_seed()
+                .write(&*self.shared.host, &self.directory)?;
         }
         // Of this life alone.
         fs::write(self.events(), "")
@@ -206,7 +236,10 @@ impl VmGuest {
     }
 
     fn domain(&self) -> io::Result<String> {
-        let disk = self.disk.as_ref().ok_or_else(|| io::Error::other("it has no disk"))?;
+        let disk = self
+            .disk
+            .as_ref()
+            .ok_or_else(|| io::Error::other("it has no disk"))?;
         let files = self.base.files(&self.directory);
         // A host that is busy gives an emulated timer no time to prove itself; the kernel trusts it unasked under KVM.
         let command_line = format!(
@@ -248,12 +281,20 @@ impl VmGuest {
         }
         let relay = Relay::new(&self.spec.sockets)?;
         let guest = SocketAddr::new(self.plug.outside.ip(), RELAY_PORT);
-        self.relay = Some(Outside::open(&self.sockets, guest, self.shared.network.as_deref(), relay.clone())?);
+        self.relay = Some(Outside::open(
+            &self.sockets,
+            guest,
+            self.shared.network.as_deref(),
+            relay.clone(),
+        )?);
         Ok(Some(relay))
     }
 
     fn extract(&self) -> io::Result<()> {
-        let disk = self.disk.as_ref().ok_or_else(|| io::Error::other("it has no disk"))?;
+        let disk = self
+            .disk
+            .as_ref()
+            .ok_or_else(|| io::Error::other("it has no disk"))?;
         extract_data(&*self.shared.host, disk, &self.directory, &self.data)
     }
 
@@ -284,8 +325,15 @@ impl VmGuest {
             .virsh
             .create_paused(&*shared.host, &self.domain().map_err(words)?)
             .map_err(|error| error.to_string())?;
-        let emulator = connection::emulator(&shared.home, &shared.label, &self.names.domain, &self.spec.name);
-        let emulator = emulator.map_err(words)?.ok_or("its emulator is gone already")?;
+        let emulator = connection::emulator(
+            &shared.home,
+            &shared.label,
+            &self.names.domain,
+            &self.spec.name,
+        );
+        let emulator = emulator
+            .map_err(words)?
+            .ok_or("its emulator is gone already")?;
         let hold = Hold {
             cpus: self.spec.cpus.clone(),
             nodes: self.store.nodes.clone(),
@@ -296,7 +344,9 @@ impl VmGuest {
             .step("guest control group")
             .and_then(|()| shared.cgroups.hold(&self.group, emulator.pid, &hold))
             .map_err(words)?;
-        let resumed = shared.virsh.run(&*shared.host, &["resume", "--domain", &self.names.domain]);
+        let resumed = shared
+            .virsh
+            .run(&*shared.host, &["resume", "--domain", &self.names.domain]);
         resumed.map(|_| emulator).map_err(|error| error.to_string())
     }
 
@@ -316,7 +366,9 @@ impl VmGuest {
 
     /// Remember how it ended, once it has.
     fn look(&mut self) {
-        let Phase::Started(Some(emulator)) = self.phase else { return };
+        let Phase::Started(Some(emulator)) = self.phase else {
+            return;
+        };
         // Before the events are read: what it told before it went away is then there.
         let gone = !emulator.is_alive();
         let told = self.told();
@@ -343,7 +395,10 @@ impl VmGuest {
 /// The emulator's parent is the lab's libvirt; without it, the emulator may have become ours.
 fn reap(emulator: Identity) {
     if let Some(pid) = i32::try_from(emulator.pid).ok().and_then(Pid::from_raw) {
-        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        let _ = waitid(
+            WaitId::Pid(pid),
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+        );
     }
 }
 
@@ -413,10 +468,10 @@ impl Guest for VmGuest {
         let accelerator = &self.shared.accelerator;
         let disk = &self.shape.disk;
         let mut readings = vec![InForce::new("vm.accelerator", "", accelerator.to_string())];
-        let document = self
-            .shared
-            .virsh
-            .run(&*self.shared.host, &["dumpxml", "--domain", &self.names.domain]);
+        let document = self.shared.virsh.run(
+            &*self.shared.host,
+            &["dumpxml", "--domain", &self.names.domain],
+        );
         let document = document.unwrap_or_default();
         let driver = document
             .lines()
@@ -424,25 +479,39 @@ impl Guest for VmGuest {
             .nth(1)
             .unwrap_or_default();
         for (name, asked) in [("cache", disk.cache.word()), ("io", disk.io.word())] {
-            let value = driver.split_once(&format!("{name}='")).and_then(|(_, rest)| rest.split_once('\''));
+            let value = driver
+                .split_once(&format!("{name}='"))
+                .and_then(|(_, rest)| rest.split_once('\''));
             readings.push(InForce::new(
                 &format!("vm.disk.{name}"),
                 asked,
                 value.map_or("", |(value, _)| value),
             ));
         }
-        let cache = readings.iter().find(|reading| reading.name == "vm.disk.cache");
+        let cache = readings
+            .iter()
+            .find(|reading| reading.name == "vm.disk.cache");
         let durable = cache.map_or("", |reading| durable(&reading.effective));
         readings.push(InForce::new("vm.durable", "", durable));
         let on_volume = self.store.volume.is_some();
-        readings.extend(self.disk.iter().flat_map(|disk| disk.in_force(&*self.shared.host, on_volume)));
+        readings.extend(
+            self.disk
+                .iter()
+                .flat_map(|disk| disk.in_force(&*self.shared.host, on_volume)),
+        );
         readings.extend(io_readings(&self.store, None));
         readings.extend(limits_in_force(&self.store.limits, &document));
         readings
     }
 
     fn vm_probe(&self) -> Option<VmProbe> {
-        matches!(self.phase, Phase::Started(Some(_))).then(|| probe(Arc::clone(&self.shared), self.names.domain.clone(), self.control()))
+        matches!(self.phase, Phase::Started(Some(_))).then(|| {
+            probe(
+                Arc::clone(&self.shared),
+                self.names.domain.clone(),
+                self.control(),
+            )
+        })
     }
 
     fn data_dir(&self) -> &Path {
@@ -466,10 +535,21 @@ impl Guest for VmGuest {
         }
         let log = tail(&self.log, bytes / 2);
         let console = tail(&self.console, bytes - log.len().min(bytes));
-        let console: String = console.chars().filter(|c| !c.is_control() || *c == '\n').collect();
-        let console = if console.trim().is_empty() { "(nothing)\n" } else { &console };
+        let console: String = console
+            .chars()
+            .filter(|c| !c.is_control() || *c == '\n')
+            .collect();
+        let console = if console.trim().is_empty() {
+            "(nothing)\n"
+        } else {
+            &console
+        };
         let silent = matches!(self.phase, Phase::Started(_)) && self.told().is_empty();
-        let silent = if silent { "(the guest's service has told nothing)\n" } else { "" };
+        let silent = if silent {
+            "(the guest's service has told nothing)\n"
+        } else {
+            ""
+        };
         format!("{silent}{log}console:\n{console}")
     }
 
@@ -501,7 +581,10 @@ impl Guest for VmGuest {
         self.relay = None;
         let shared = Arc::clone(&self.shared);
         kill_labelled(&shared.label.run, Some(&self.spec.name)).map_err(self.fail("killing"))?;
-        shared.cgroups.kill(&self.group, KILL_LIMIT).map_err(self.fail("killing"))?;
+        shared
+            .cgroups
+            .kill(&self.group, KILL_LIMIT)
+            .map_err(self.fail("killing"))?;
         if let Phase::Started(Some(emulator)) = self.phase {
             await_end(emulator.pid, KILL_LIMIT).map_err(self.fail("waiting for its end"))?;
             reap(emulator);
@@ -517,12 +600,18 @@ impl Guest for VmGuest {
 
     fn remove(&mut self) -> Result<(), GuestError> {
         self.kill()?;
-        self.shared.cgroups.remove(&self.group).map_err(self.fail("removing its cgroups"))?;
+        self.shared
+            .cgroups
+            .remove(&self.group)
+            .map_err(self.fail("removing its cgroups"))?;
         remove_tree(&self.directory).map_err(self.fail("deleting its clone"))?;
         let _ = fs::remove_file(self.control());
         self.image = None;
         let fail = self.fail("removing its storage");
-        let released = self.disk.take().map_or(Ok(()), |disk| disk.release(&*self.shared.host));
+        let released = self
+            .disk
+            .take()
+            .map_or(Ok(()), |disk| disk.release(&*self.shared.host));
         released.and_then(|()| self.store.release()).map_err(fail)
     }
 }

@@ -27,7 +27,8 @@ const SYSTEM_VERSION: u32 = 2;
 /// Raised when the same layers give another disk.
 const DISK_VERSION: u32 = 2;
 /// What the system is made of. mmdebstrap configures it, so that it boots.
-const PACKAGES: &str = "linux-image-cloud-amd64,busybox-static,systemd-sysv,udev,kmod,iproute2,base-files";
+const PACKAGES: &str =
+    "linux-image-cloud-amd64,busybox-static,systemd-sysv,udev,kmod,iproute2,base-files";
 /// It would make another initial file system than [`initrd`].
 const INITRD_MAKER: &str = "/etc/kernel/postinst.d/initramfs-tools";
 /// Programs that look at every boot for what a guest cannot have: other disks, encrypted ones, services of old.
@@ -37,7 +38,10 @@ const UNREAD: [&str; 5] = ["doc", "man", "locale", "info", "lintian"];
 /// The release that is taken where this host is no Debian.
 const SUITE: &str = "bookworm";
 /// Sources that Debian's installer and images write.
-const HOST_SOURCES: [&str; 2] = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"];
+const HOST_SOURCES: [&str; 2] = [
+    "/etc/apt/sources.list.d/debian.sources",
+    "/etc/apt/sources.list",
+];
 /// A mirror that is slower than this is none.
 const BUILD_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Making a file system of a few hundred MiB takes seconds; a slow disk and a large database take longer.
@@ -45,7 +49,14 @@ const IMAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// Room for the system itself, MiB. It is read only, so it needs none beyond its files.
 const SYSTEM_MIB: u64 = 1024;
 /// Started in a process namespace of its own: when the first process in it is killed, all others are.
-const ENCLOSED: [&str; 6] = ["--pid", "--fork", "--mount-proc", "--kill-child=SIGKILL", "--", "mmdebstrap"];
+const ENCLOSED: [&str; 6] = [
+    "--pid",
+    "--fork",
+    "--mount-proc",
+    "--kill-child=SIGKILL",
+    "--",
+    "mmdebstrap",
+];
 
 /// The system: its parts are files in the root of a template.
 #[derive(Clone, Debug)]
@@ -84,19 +95,33 @@ pub(super) fn system(ground: &Ground, watch: Watch<'_>) -> Result<System, GuestE
         base: None,
         fill: Fill::Root(&fill),
     };
-    ground.template(&recipe, watch.patience).map(|template| System { template })
+    ground
+        .template(&recipe, watch.patience)
+        .map(|template| System { template })
 }
 
 /// The image of a template's disk, built or found built.
 ///
 /// # Errors
 /// When the layers do not fit, or the patience ends.
-pub(super) fn disk(ground: &Ground, template: &Template, size_mib: u64, watch: Watch<'_>) -> Result<Template, GuestError> {
+pub(super) fn disk(
+    ground: &Ground,
+    template: &Template,
+    size_mib: u64,
+    watch: Watch<'_>,
+) -> Result<Template, GuestError> {
     let host = &*ground.host;
-    let layers: Vec<String> = template.layers.iter().map(|layer| digest_of(layer)).collect();
+    let layers: Vec<String> = template
+        .layers
+        .iter()
+        .map(|layer| digest_of(layer))
+        .collect();
     let fill = |root: &Path| build_disk(host, root, &template.layers, size_mib, watch);
     let recipe = Recipe {
-        description: format!("disk of virtual machines {DISK_VERSION}, {size_mib} MiB: {}", layers.join(" ")),
+        description: format!(
+            "disk of virtual machines {DISK_VERSION}, {size_mib} MiB: {}",
+            layers.join(" ")
+        ),
         program: PathBuf::new(),
         base: None,
         fill: Fill::Root(&fill),
@@ -112,30 +137,45 @@ pub(super) fn disk_image(template: &Template) -> PathBuf {
 /// The name of the template that holds a layer's root.
 fn digest_of(layer: &Path) -> String {
     let holder = layer.parent().and_then(Path::file_name);
-    holder.unwrap_or(layer.as_os_str()).to_string_lossy().into_owned()
+    holder
+        .unwrap_or(layer.as_os_str())
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Release and sources of this host, if it is a Debian; else Debian 12 from mmdebstrap's own mirror.
 fn release() -> (String, Option<String>) {
     let text = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let value = |key: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
         Some(line.trim_matches('"').to_owned())
     };
-    let plain = |name: &String| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let plain = |name: &String| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
     let own = value("ID")
         .filter(|id| id == "debian")
         .and_then(|_| value("VERSION_CODENAME"))
         .filter(plain);
     let serves = |path: &&str| {
         let text = fs::read_to_string(path).unwrap_or_default();
-        own.as_ref().is_some_and(|suite| text.split_whitespace().any(|word| word == suite)) && !text.contains("cdrom:")
+        own.as_ref()
+            .is_some_and(|suite| text.split_whitespace().any(|word| word == suite))
+            && !text.contains("cdrom:")
     };
     let sources = HOST_SOURCES.into_iter().find(serves).map(str::to_owned);
     (own.unwrap_or_else(|| SUITE.to_owned()), sources)
 }
 
-fn build_system(host: &dyn Host, root: &Path, suite: &str, sources: Option<&str>, watch: Watch<'_>) -> Result<Versions, String> {
+fn build_system(
+    host: &dyn Host,
+    root: &Path,
+    suite: &str,
+    sources: Option<&str>,
+    watch: Watch<'_>,
+) -> Result<Versions, String> {
     let tree = root.join("tree");
     let files = root.join("files");
     let words = |error: io::Error| error.to_string();
@@ -175,7 +215,9 @@ fn build_system(host: &dyn Host, root: &Path, suite: &str, sources: Option<&str>
         "system of machines",
         watch,
     )?;
-    remove_tree(&tree).and_then(|()| remove_tree(&files)).map_err(words)?;
+    remove_tree(&tree)
+        .and_then(|()| remove_tree(&files))
+        .map_err(words)?;
     Ok(Versions::from([
         ("linux".to_owned(), version),
         ("suite".to_owned(), suite.to_owned()),
@@ -185,7 +227,10 @@ fn build_system(host: &dyn Host, root: &Path, suite: &str, sources: Option<&str>
 /// What a line of mmdebstrap says of its step.
 fn step(line: &str) -> Option<&'static str> {
     let steps = [
-        ("I: running apt-get update", "fetching the lists of packages"),
+        (
+            "I: running apt-get update",
+            "fetching the lists of packages",
+        ),
         ("I: downloading packages", "fetching packages"),
         ("Get:", "fetching packages"),
         ("I: extracting archives", "unpacking packages"),
@@ -193,7 +238,10 @@ fn step(line: &str) -> Option<&'static str> {
         ("I: installing remaining packages", "configuring packages"),
         ("I: cleaning ", "tidying up"),
     ];
-    steps.into_iter().find(|(start, _)| line.starts_with(start)).map(|(_, step)| step)
+    steps
+        .into_iter()
+        .find(|(start, _)| line.starts_with(start))
+        .map(|(_, step)| step)
 }
 
 /// What is written into the system.
@@ -236,7 +284,16 @@ fn write_files(files: &Path) -> io::Result<()> {
 fn settle(tree: &Path, root: &Path) -> io::Result<String> {
     let found = fs::read_dir(tree.join("boot"))?
         .flatten()
-        .find_map(|entry| Some((entry.path(), entry.file_name().to_str()?.strip_prefix("vmlinuz-")?.to_owned())));
+        .find_map(|entry| {
+            Some((
+                entry.path(),
+                entry
+                    .file_name()
+                    .to_str()?
+                    .strip_prefix("vmlinuz-")?
+                    .to_owned(),
+            ))
+        });
     let (kernel, version) = found.ok_or_else(|| io::Error::other("the packages have no kernel"))?;
     fs::copy(kernel, root.join("vmlinuz"))?;
     fs::write(root.join("initrd.img"), initrd(tree, &version)?)?;
@@ -260,7 +317,13 @@ fn settle(tree: &Path, root: &Path) -> io::Result<String> {
     Ok(version)
 }
 
-fn build_disk(host: &dyn Host, root: &Path, layers: &[PathBuf], size_mib: u64, watch: Watch<'_>) -> Result<Versions, String> {
+fn build_disk(
+    host: &dyn Host,
+    root: &Path,
+    layers: &[PathBuf],
+    size_mib: u64,
+    watch: Watch<'_>,
+) -> Result<Versions, String> {
     let tree = root.join("tree");
     merge_layers(layers, &tree).map_err(|error| error.to_string())?;
     for directory in ["proc", "sys", "dev", "run", "tmp", "conf"] {
@@ -293,7 +356,8 @@ fn make_image(
     watch: Watch<'_>,
 ) -> Result<(), String> {
     let file = fs::File::create(image).map_err(|error| error.to_string())?;
-    file.set_len(size_mib << 20).map_err(|error| error.to_string())?;
+    file.set_len(size_mib << 20)
+        .map_err(|error| error.to_string())?;
     let mut command = Command::new("mke2fs");
     command
         .args([
@@ -336,7 +400,10 @@ mod tests {
 
     #[test]
     fn the_steps_of_mmdebstrap_are_told() {
-        assert_eq!(step("I: extracting archives..."), Some("unpacking packages"));
+        assert_eq!(
+            step("I: extracting archives..."),
+            Some("unpacking packages")
+        );
         assert_eq!(
             step("Get:7 http://mirror.example bookworm/main amd64 udev"),
             Some("fetching packages")
@@ -362,10 +429,23 @@ mod tests {
         };
         make_image(&RealHost, &tree, &image, 64, &[], "toy", watch).expect("made");
         let said = RealHost
-            .run(Invocation::new("debugfs").args(["-R", "cat /data/row"]).arg(&image))
+            .run(
+                Invocation::new("debugfs")
+                    .args(["-R", "cat /data/row"])
+                    .arg(&image),
+            )
             .expect("debugfs");
         assert_eq!(said, "first");
-        let error = make_image(&RealHost, &tree, &base.path().join("small.img"), 0, &[], "toy", watch).expect_err("nothing fits");
+        let error = make_image(
+            &RealHost,
+            &tree,
+            &base.path().join("small.img"),
+            0,
+            &[],
+            "toy",
+            watch,
+        )
+        .expect_err("nothing fits");
         assert!(error.contains("mke2fs"), "{error}");
     }
 
@@ -374,9 +454,21 @@ mod tests {
         let base = tempfile::tempdir().expect("temporary directory");
         let files = base.path().join("files");
         write_files(&files).expect("written");
-        let mode = |name: &str| files.join(name).metadata().expect("there").permissions().mode() & 0o777;
+        let mode = |name: &str| {
+            files
+                .join(name)
+                .metadata()
+                .expect("there")
+                .permissions()
+                .mode()
+                & 0o777
+        };
         assert_eq!(
-            (mode("etc"), mode("etc/rookery/boot"), mode("etc/machine-id")),
+            (
+                mode("etc"),
+                mode("etc/rookery/boot"),
+                mode("etc/machine-id")
+            ),
             (0o755, 0o755, 0o644)
         );
     }

@@ -36,14 +36,23 @@ pub(super) fn initrd(tree: &Path, version: &str) -> io::Result<Vec<u8>> {
     let home = tree.join("usr/lib/modules").join(version);
     let known = fs::read_to_string(home.join("modules.dep"))?;
     for (number, module) in in_order(&known, &MODULES)?.into_iter().enumerate() {
-        let name = module.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        archive.add(&format!("modules/{number:02}-{name}"), FILE, &read(&home.join(&module))?)?;
+        let name = module
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        archive.add(
+            &format!("modules/{number:02}-{name}"),
+            FILE,
+            &read(&home.join(&module))?,
+        )?;
     }
     archive.end()
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    fs::read(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    fs::read(path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 /// The files of modules in the order in which they can be loaded, from the words of `depmod`: `module: last-needed ... first-needed`.
@@ -55,7 +64,8 @@ fn in_order(known: &str, modules: &[&str]) -> io::Result<Vec<PathBuf>> {
             let name = Path::new(file).file_name()?.to_str()?.split('.').next()?;
             (name == *module).then_some((file, needed))
         });
-        let (file, needed) = line.ok_or_else(|| io::Error::other(format!("the kernel has no module {module}")))?;
+        let (file, needed) =
+            line.ok_or_else(|| io::Error::other(format!("the kernel has no module {module}")))?;
         for file in needed.split_whitespace().rev().chain([file]) {
             let file = PathBuf::from(file);
             if !order.contains(&file) {
@@ -83,7 +93,21 @@ impl Archive {
         let size = u32::try_from(content.len()).map_err(io::Error::other)?;
         let name_size = u32::try_from(name.len() + 1).map_err(io::Error::other)?;
         // Number, mode, owner, group, links, time, size, device of the file (2), device that it is (2), size of the name, sum of its bytes.
-        let fields = [self.entries, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name_size, 0];
+        let fields = [
+            self.entries,
+            mode,
+            0,
+            0,
+            1,
+            0,
+            size,
+            0,
+            0,
+            0,
+            0,
+            name_size,
+            0,
+        ];
         self.bytes.extend(b"070701");
         for field in fields {
             self.bytes.extend(format!("{field:08x}").bytes());
@@ -121,7 +145,15 @@ mod tests {
             .iter()
             .map(|path| path.file_name().expect("name").to_str().expect("utf-8"))
             .collect();
-        assert_eq!(names, ["virtio_ring.ko", "virtio.ko", "virtio_pci.ko.xz", "virtio_blk.ko"]);
+        assert_eq!(
+            names,
+            [
+                "virtio_ring.ko",
+                "virtio.ko",
+                "virtio_pci.ko.xz",
+                "virtio_blk.ko"
+            ]
+        );
         assert!(in_order(KNOWN, &["absent"]).is_err());
     }
 

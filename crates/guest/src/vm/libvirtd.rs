@@ -65,7 +65,13 @@ impl Libvirtd {
     ///
     /// # Errors
     /// When it cannot be started or does not answer; it is gone then.
-    pub(super) fn start(host: &dyn Host, label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io::Result<Self> {
+    pub(super) fn start(
+        host: &dyn Host,
+        label: &Label,
+        network: Option<&Path>,
+        home: &Path,
+        cache: &Path,
+    ) -> io::Result<Self> {
         host.step("libvirtd files")?;
         prepare(home, cache)?;
         host.step("libvirtd")?;
@@ -84,7 +90,10 @@ impl Libvirtd {
                 match libvirtd.virsh.run(host, &["uri"]) {
                     Ok(_) => return Ok(libvirtd),
                     Err(error) => {
-                        return Err(io::Error::other(format!("libvirtd does not answer: {error}{}", libvirtd.words())));
+                        return Err(io::Error::other(format!(
+                            "libvirtd does not answer: {error}{}",
+                            libvirtd.words()
+                        )));
                     }
                 }
             }
@@ -94,7 +103,10 @@ impl Libvirtd {
                     || format!("does not listen within {READY:?}"),
                     |status| format!("ended with {status}"),
                 );
-                return Err(io::Error::other(format!("libvirtd {how}{}", libvirtd.words())));
+                return Err(io::Error::other(format!(
+                    "libvirtd {how}{}",
+                    libvirtd.words()
+                )));
             }
             thread::sleep(LOOK);
         }
@@ -182,18 +194,33 @@ fn quoted(path: &Path) -> io::Result<String> {
 }
 
 /// A child that begins inside the namespaces, and what it sees mounted: a thread of its own enters them and makes it.
-fn spawn(label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io::Result<(Child, View)> {
+fn spawn(
+    label: &Label,
+    network: Option<&Path>,
+    home: &Path,
+    cache: &Path,
+) -> io::Result<(Child, View)> {
     let log = fs::File::create(home.join("libvirtd.log"))?;
     let mut command = Command::new("sh");
     command
-        .args(["-c", REAPER, "sh", "--config", "/etc/libvirt/libvirtd.conf", "--pid-file"])
+        .args([
+            "-c",
+            REAPER,
+            "sh",
+            "--config",
+            "/etc/libvirt/libvirtd.conf",
+            "--pid-file",
+        ])
         .arg(home.join("libvirtd.pid"));
     command
         .env_clear()
         .envs(label.environment(OWN_LABEL))
         .env("LC_ALL", "C")
         .process_group(0);
-    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log);
     let adopt = || Ok(set_child_subreaper(Some(getpid()))?);
     // SAFETY: between fork and exec this makes two system calls and touches no memory of ours.
     unsafe { command.pre_exec(adopt) };
@@ -201,10 +228,19 @@ fn spawn(label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io
         network.map_or(Ok(()), enter_netns)?;
         // SAFETY: only the mount namespace of this short-lived thread is unshared; no file descriptor table or memory changes.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?;
-        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        mount_change(
+            "/",
+            MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+        )?;
         for (name, place) in PLACES {
-            let own = if name == "cache" { cache.to_owned() } else { home.join(name) };
-            mount_bind(&own, place).map_err(|error| io::Error::other(format!("mounting {} on {place}: {error}", own.display())))?;
+            let own = if name == "cache" {
+                cache.to_owned()
+            } else {
+                home.join(name)
+            };
+            mount_bind(&own, place).map_err(|error| {
+                io::Error::other(format!("mounting {} on {place}: {error}", own.display()))
+            })?;
         }
         for file in ["passwd", "group"] {
             mount_bind(home.join(file), Path::new("/etc").join(file))?;
@@ -212,7 +248,8 @@ fn spawn(label: &Label, network: Option<&Path>, home: &Path, cache: &Path) -> io
         let view = View::here()?;
         Ok((command.spawn()?, view))
     };
-    thread::scope(|scope| scope.spawn(enter).join()).unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
+    thread::scope(|scope| scope.spawn(enter).join())
+        .unwrap_or_else(|_| Err(io::Error::other("the starting thread panicked")))
 }
 
 /// Remove the mount points that were made for any run and are empty, once no run is left.

@@ -26,7 +26,15 @@ pub type VmProbe = Box<dyn FnMut() -> Option<VmCounters> + Send>;
 /// A reader of the machine of this domain, whose service listens at `control`.
 pub(super) fn probe(shared: Arc<Shared>, domain: String, control: PathBuf) -> VmProbe {
     Box::new(move || {
-        let words = ["domstats", "--cpu-total", "--balloon", "--vcpu", "--interface", "--block", &domain];
+        let words = [
+            "domstats",
+            "--cpu-total",
+            "--balloon",
+            "--vcpu",
+            "--interface",
+            "--block",
+            &domain,
+        ];
         let outside = shared.virsh.run(&*shared.host, &words).ok()?;
         let inside = ask(&control, "counters", true).ok();
         Some(VmCounters {

@@ -16,12 +16,18 @@ const MAX_DEPTH: u32 = 64;
 /// When the disk fails, or a layer lies on another file system.
 pub(super) fn merge_layers(layers: &[PathBuf], target: &Path) -> io::Result<()> {
     fs::create_dir(target)?;
-    layers.iter().rev().try_for_each(|layer| lay(layer, target, MAX_DEPTH))
+    layers
+        .iter()
+        .rev()
+        .try_for_each(|layer| lay(layer, target, MAX_DEPTH))
 }
 
 fn lay(from: &Path, to: &Path, depth: u32) -> io::Result<()> {
     if depth == 0 {
-        return Err(io::Error::other(format!("{}: directories nest too deep", from.display())));
+        return Err(io::Error::other(format!(
+            "{}: directories nest too deep",
+            from.display()
+        )));
     }
     let data = fs::metadata(from)?;
     chown(to, Some(data.uid()), Some(data.gid()))?;
@@ -29,7 +35,9 @@ fn lay(from: &Path, to: &Path, depth: u32) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (source, place) = (entry.path(), to.join(entry.file_name()));
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", source.display()));
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{}: {error}", source.display()))
+        };
         let kind = entry.file_type()?;
         if kind.is_dir() {
             if !is_directory_within(&place) {
@@ -53,7 +61,10 @@ fn lay(from: &Path, to: &Path, depth: u32) -> io::Result<()> {
 /// Whether it is a directory, or a link to one below it: `bin` over `bin -> usr/bin` goes where the link leads. No other link is followed, for it
 /// may lead out of the tree.
 fn is_directory_within(place: &Path) -> bool {
-    let inside = |link: PathBuf| link.components().all(|part| matches!(part, Component::Normal(_)));
+    let inside = |link: PathBuf| {
+        link.components()
+            .all(|part| matches!(part, Component::Normal(_)))
+    };
     match place.symlink_metadata() {
         Ok(data) if data.is_symlink() => place.is_dir() && fs::read_link(place).is_ok_and(inside),
         Ok(data) => data.is_dir(),
@@ -86,22 +97,42 @@ mod tests {
             }
             root
         };
-        let lower = layer("lower", &[("data/row", "old"), ("etc/release", "base"), ("usr/bin/sh", "sh")]);
+        let lower = layer(
+            "lower",
+            &[
+                ("data/row", "old"),
+                ("etc/release", "base"),
+                ("usr/bin/sh", "sh"),
+            ],
+        );
         symlink("usr/bin", lower.join("bin")).expect("link");
         let outside = tempfile::tempdir().expect("temporary directory");
         symlink(outside.path(), lower.join("out")).expect("link");
-        let upper = layer("upper", &[("data/row", "new"), ("bin/tool", "tool"), ("out/file", "x")]);
+        let upper = layer(
+            "upper",
+            &[("data/row", "new"), ("bin/tool", "tool"), ("out/file", "x")],
+        );
         let target = base.path().join("target");
         merge_layers(&[upper, lower.clone()], &target).expect("merged");
         let read = |path: &str| fs::read_to_string(target.join(path)).expect("read");
-        assert_eq!((read("data/row").as_str(), read("etc/release").as_str()), ("new", "base"));
-        assert_eq!(read("usr/bin/tool"), "tool", "through the link of the lower layer");
+        assert_eq!(
+            (read("data/row").as_str(), read("etc/release").as_str()),
+            ("new", "base")
+        );
+        assert_eq!(
+            read("usr/bin/tool"),
+            "tool",
+            "through the link of the lower layer"
+        );
         assert_eq!(read("out/file"), "x");
         assert_eq!(
             fs::read_dir(outside.path()).expect("read").count(),
             0,
             "no link out of the tree is followed"
         );
-        assert_eq!(fs::read_to_string(lower.join("data/row")).expect("read"), "old");
+        assert_eq!(
+            fs::read_to_string(lower.join("data/row")).expect("read"),
+            "old"
+        );
     }
 }

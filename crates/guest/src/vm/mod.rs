@@ -46,11 +46,13 @@ pub use counters::{DiskCounters, OutsideCounters, VmCounters};
 pub use looks::VmProbe;
 pub use pins::{GuestPins, audit_pins, pin_table};
 pub use rookery_study::vm_shape::{
-    Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network, NetworkShape, Pins, Pool, VmShape,
+    Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
+    NetworkShape, Pins, Pool, VmShape,
 };
 
 use crate::{
-    Guest, GuestError, GuestSpec, IoLimits, Kind, Lab, Patience, Progress, Provision, Recipe, Site, Template, Volume,
+    Guest, GuestError, GuestSpec, IoLimits, Kind, Lab, Patience, Progress, Provision, Recipe, Site,
+    Template, Volume,
     ground::Ground,
     patient,
     site::{check_spec, clone_dir, log_file},
@@ -81,21 +83,33 @@ pub(crate) struct VmLab {
 impl VmLab {
     /// # Errors
     /// When the shape is wrong, the run cannot be registered, or its network or its libvirt not be made; nothing is left then.
-    pub(crate) fn open(site: Site, host: Arc<dyn Host>, shape: VmShape) -> Result<Self, GuestError> {
+    pub(crate) fn open(
+        site: Site,
+        host: Arc<dyn Host>,
+        shape: VmShape,
+    ) -> Result<Self, GuestError> {
         check_shape(&shape)?;
         let ground = Ground::open(Kind::Vm, site, host)?;
         let fail = |name: &'static str| move |error: io::Error| step("lab", name, &error);
-        let network = LabNetwork::open(&*ground.host, &ground.label, &shape.nic).map_err(fail("making the lab's network"))?;
+        let network = LabNetwork::open(&*ground.host, &ground.label, &shape.nic)
+            .map_err(fail("making the lab's network"))?;
         let home = ground.vm_root();
         std::fs::create_dir_all(&home).map_err(fail("making libvirt's directory"))?;
         let accelerator = choose_accelerator(&RealHost, &home);
         let libvirt = match &shape.connection {
             None => {
                 let cache = ground.site.templates.join(CACHE);
-                let started = Libvirtd::start(&*ground.host, &ground.label, network.namespace(), &home, &cache);
+                let started = Libvirtd::start(
+                    &*ground.host,
+                    &ground.label,
+                    network.namespace(),
+                    &home,
+                    &cache,
+                );
                 Libvirt::Own(started.map_err(fail("starting the lab's libvirt"))?)
             }
-            Some(uri) => Libvirt::of_host(&*ground.host, &ground.label, uri, &home).map_err(fail("connecting to the host's libvirt"))?,
+            Some(uri) => Libvirt::of_host(&*ground.host, &ground.label, uri, &home)
+                .map_err(fail("connecting to the host's libvirt"))?,
         };
         let shared = Arc::new(Shared {
             label: ground.label.clone(),
@@ -141,10 +155,15 @@ impl VmLab {
         };
         if provision.volume.is_some() && self.shape.pool != Pool::Directory {
             let what = "its disk cannot lie on a volume and in a pool\n  mend: leave out `pool` in [guest.vm], or `pool` in [storage]";
-            return Err(step(&spec.name, "preparing its storage", &io::Error::other(what)));
+            return Err(step(
+                &spec.name,
+                "preparing its storage",
+                &io::Error::other(what),
+            ));
         }
         let store = Store::of(&unlimited, &spec.name, &self.ground.site.dir);
-        let store = store.map_err(|what| step(&spec.name, "preparing its storage", &io::Error::other(what)))?;
+        let store = store
+            .map_err(|what| step(&spec.name, "preparing its storage", &io::Error::other(what)))?;
         Ok(Store {
             limits: provision.limits,
             ..store
@@ -161,11 +180,20 @@ impl Lab for VmLab {
         self.network.namespace()
     }
 
-    fn template(&self, recipe: &Recipe<'_>, patience: Patience<'_>) -> Result<Template, GuestError> {
+    fn template(
+        &self,
+        recipe: &Recipe<'_>,
+        patience: Patience<'_>,
+    ) -> Result<Template, GuestError> {
         self.ground.template(recipe, patience)
     }
 
-    fn prepare(&self, template: &Template, told: Progress<'_>, patience: Patience<'_>) -> Result<(), GuestError> {
+    fn prepare(
+        &self,
+        template: &Template,
+        told: Progress<'_>,
+        patience: Patience<'_>,
+    ) -> Result<(), GuestError> {
         let watch = Watch { told, patience };
         self.base(watch)?;
         image::disk(&self.ground, template, self.shape.disk.size_mib, watch).map(drop)
@@ -174,13 +202,22 @@ impl Lab for VmLab {
     fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
         let volume = self.ground.volume(name, spec)?;
         if let Some(view) = self.libvirt.view() {
-            let shown = self.ground.host.step("volume view").and_then(|()| volume.show_in(view));
+            let shown = self
+                .ground
+                .host
+                .step("volume view")
+                .and_then(|()| volume.show_in(view));
             shown.map_err(|error| step(name, "showing its volume to libvirt", &error))?;
         }
         Ok(volume)
     }
 
-    fn create_with(&self, template: &Template, spec: &GuestSpec, provision: &Provision) -> Result<Box<dyn Guest>, GuestError> {
+    fn create_with(
+        &self,
+        template: &Template,
+        spec: &GuestSpec,
+        provision: &Provision,
+    ) -> Result<Box<dyn Guest>, GuestError> {
         check_spec(spec)?;
         template::check_top(template, &spec.name)?;
         let fail = |error: io::Error| step(&spec.name, "making its clone", &error);

@@ -90,7 +90,9 @@ impl LabNetwork {
                 let host = addresses_on(host, name, net, nic.mtu)?;
                 Ok(Self::Bridge { net, host })
             }
-            (Network::HostBridge(name), None) => Err(io::Error::other(format!("guests on {name} have no addresses"))),
+            (Network::HostBridge(name), None) => Err(io::Error::other(format!(
+                "guests on {name} have no addresses"
+            ))),
             (Network::User, _) => Ok(Self::User(Mutex::new(Blocks::reserve(&label.run)?))),
         }
     }
@@ -122,7 +124,9 @@ impl LabNetwork {
                     ))
                 })?;
                 if host.contains(&IpAddr::V4(address)) {
-                    let what = format!("the address {address} of guest {number} is the host's own: begin above or below it");
+                    let what = format!(
+                        "the address {address} of guest {number} is the host's own: begin above or below it"
+                    );
                     return Err(io::Error::other(what));
                 }
                 Ok(same(address, net.prefix))
@@ -143,7 +147,9 @@ impl LabNetwork {
 pub(super) fn link_name(nic: &NetworkShape, names: &Names) -> String {
     match nic.network {
         Network::Lab => names.link.clone(),
-        Network::HostBridge(_) | Network::User => format!("rk{}", names.mac.split(':').skip(2).collect::<String>()),
+        Network::HostBridge(_) | Network::User => {
+            format!("rk{}", names.mac.split(':').skip(2).collect::<String>())
+        }
     }
 }
 
@@ -172,7 +178,8 @@ struct LinkAddress {
 
 /// The host's addresses on a bridge, once it is sure that guests can be reached there.
 fn addresses_on(host: &dyn Host, bridge: &str, net: GuestNet, mtu: u32) -> io::Result<Vec<IpAddr>> {
-    let invocation = Invocation::new("ip").args(["-json", "-details", "address", "show", "dev", bridge]);
+    let invocation =
+        Invocation::new("ip").args(["-json", "-details", "address", "show", "dev", bridge]);
     let said = host.run(invocation).map_err(|error| {
         io::Error::other(format!(
             "{error}\n  mend: the bridge {bridge} has to exist before the run (docs/vm.md)"
@@ -183,11 +190,14 @@ fn addresses_on(host: &dyn Host, bridge: &str, net: GuestNet, mtu: u32) -> io::R
 
 /// What `ip` says of the bridge, judged.
 fn judge_link(said: &str, bridge: &str, net: GuestNet, mtu: u32) -> Result<Vec<IpAddr>, String> {
-    let links: Vec<Link> = serde_json::from_str(said).map_err(|error| format!("reading what `ip` says of {bridge}: {error}"))?;
+    let links: Vec<Link> = serde_json::from_str(said)
+        .map_err(|error| format!("reading what `ip` says of {bridge}: {error}"))?;
     // Filters leave an empty object for whatever does not match.
     let link = links.into_iter().find(|link| link.mtu > 0);
     let link = link.filter(|link| link.linkinfo.info_kind == "bridge");
-    let link = link.ok_or_else(|| format!("{bridge} is no bridge: `ip link show type bridge` lists those that are"))?;
+    let link = link.ok_or_else(|| {
+        format!("{bridge} is no bridge: `ip link show type bridge` lists those that are")
+    })?;
     // A port with another size would change that of the bridge, which is not ours to change.
     if link.mtu != mtu {
         return Err(format!(
@@ -195,7 +205,11 @@ fn judge_link(said: &str, bridge: &str, net: GuestNet, mtu: u32) -> Result<Vec<I
             link.mtu, link.mtu
         ));
     }
-    let addresses: Vec<IpAddr> = link.addr_info.into_iter().filter_map(|address| address.local).collect();
+    let addresses: Vec<IpAddr> = link
+        .addr_info
+        .into_iter()
+        .filter_map(|address| address.local)
+        .collect();
     if !addresses.iter().any(|address| net.holds(*address)) {
         return Err(format!(
             "the host has no address of the network {net} on {bridge}: guests there would be out of its reach"
@@ -222,11 +236,19 @@ mod tests {
         let refusals = [
             judge_link(SAID, "br0", net("192.168.2.50/24"), 1500),
             judge_link(SAID, "br0", net("192.168.1.50/24"), 9000),
-            judge_link(&SAID.replace("\"bridge\"", "\"dummy\""), "br0", net("192.168.1.50/24"), 1500),
+            judge_link(
+                &SAID.replace("\"bridge\"", "\"dummy\""),
+                "br0",
+                net("192.168.1.50/24"),
+                1500,
+            ),
             judge_link("[{}]", "br0", net("192.168.1.50/24"), 1500),
             judge_link("no", "br0", net("192.168.1.50/24"), 1500),
         ];
-        let words: Vec<String> = refusals.into_iter().map(|refusal| refusal.expect_err("wrong")).collect();
+        let words: Vec<String> = refusals
+            .into_iter()
+            .map(|refusal| refusal.expect_err("wrong"))
+            .collect();
         insta::assert_snapshot!(words.join("\n"), @r"
         the host has no address of the network 192.168.2.50/24 on br0: guests there would be out of its reach
         br0 carries packets of 1500 bytes, and guests were to have 9000: set mtu = 1500
@@ -243,9 +265,16 @@ mod tests {
             host: vec![IpAddr::from([192, 168, 1, 2])],
         };
         let plug = network.plug(1, 80).expect("free");
-        assert_eq!((plug.outside, plug.prefix), ("192.168.1.1:80".parse().expect("address"), 24));
+        assert_eq!(
+            (plug.outside, plug.prefix),
+            ("192.168.1.1:80".parse().expect("address"), 24)
+        );
         assert_eq!(plug.forwards(&[80, 81]), []);
-        assert!(network.plug(2, 80).is_err() && network.plug(255, 80).is_err() && network.plug(3, 80).is_ok());
+        assert!(
+            network.plug(2, 80).is_err()
+                && network.plug(255, 80).is_err()
+                && network.plug(3, 80).is_ok()
+        );
         assert_eq!(network.namespace(), None);
     }
 
@@ -262,7 +291,10 @@ mod tests {
         assert_ne!(plugs[0].outside, plugs[1].outside);
         let forwards = plugs[0].forwards(&[28_099, 7]);
         assert_eq!(forwards.len(), 2);
-        assert_eq!((forwards[1].outside.ip(), forwards[1].outside.port()), (plugs[0].outside.ip(), 7));
+        assert_eq!(
+            (forwards[1].outside.ip(), forwards[1].outside.port()),
+            (plugs[0].outside.ip(), 7)
+        );
         assert_eq!(forwards[1].inside, "10.0.2.15:7".parse().expect("address"));
     }
 }

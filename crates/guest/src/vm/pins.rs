@@ -41,13 +41,19 @@ pub fn pin_table(places: &[CpuPlace], guests: u32, vcpus: u32) -> Result<Vec<Gue
     for guest in 0..guests as usize {
         // In turn, beginning with the node after that of the guest before; the first one that has room for all of it.
         let turn = (0..nodes.len()).map(|step| nodes[(guest + step) % nodes.len()]);
-        let whole = turn.into_iter().find(|node| free[node].len() >= vcpus as usize);
+        let whole = turn
+            .into_iter()
+            .find(|node| free[node].len() >= vcpus as usize);
         let order: Vec<u32> = whole.map_or_else(|| nodes.clone(), |node| vec![node]);
         let mut taken = Vec::new();
         for node in order {
             let left = vcpus as usize - taken.len();
             let cpus = free.entry(node).or_default();
-            taken.extend(cpus.split_off(cpus.len().saturating_sub(left)).into_iter().rev());
+            taken.extend(
+                cpus.split_off(cpus.len().saturating_sub(left))
+                    .into_iter()
+                    .rev(),
+            );
         }
         let nodes: BTreeSet<u32> = taken.iter().map(|place| place.node).collect();
         table.push(GuestPins {
@@ -105,11 +111,18 @@ mod tests {
         for (guests, vcpus) in [(16, 1), (8, 2), (4, 4), (2, 8)] {
             let table = pin_table(&paper(), guests, vcpus).expect("fits");
             assert_eq!(table.len(), guests as usize);
-            assert!(table.iter().all(|pins| pins.nodes.len() == 1 && pins.cpus.len() == vcpus as usize));
+            assert!(
+                table
+                    .iter()
+                    .all(|pins| pins.nodes.len() == 1 && pins.cpus.len() == vcpus as usize)
+            );
             assert_eq!(audit_pins(&paper(), &table), Vec::<String>::new());
         }
         let table = pin_table(&paper(), 4, 4).expect("fits");
-        let cpus: Vec<_> = table.iter().map(|pins| (pins.cpus.clone(), pins.nodes[0])).collect();
+        let cpus: Vec<_> = table
+            .iter()
+            .map(|pins| (pins.cpus.clone(), pins.nodes[0]))
+            .collect();
         // Table 4.3.1-3 of the paper.
         assert_eq!(
             cpus,
@@ -154,7 +167,10 @@ mod tests {
         ];
         assert_eq!(
             audit_pins(&paper(), &shared),
-            ["guests 1 and 1 share CPU 3", "guest 2 is pinned to CPU 99, which this host has not"]
+            [
+                "guests 1 and 1 share CPU 3",
+                "guest 2 is pinned to CPU 99, which this host has not"
+            ]
         );
     }
 }

@@ -58,7 +58,10 @@ pub(super) struct Owner<'a> {
 impl Disk {
     pub(super) fn path(&self) -> &Path {
         match self {
-            Self::File { path, .. } | Self::Raw(path) | Self::Volume { path, .. } | Self::Device { path, .. } => path,
+            Self::File { path, .. }
+            | Self::Raw(path)
+            | Self::Volume { path, .. }
+            | Self::Device { path, .. } => path,
         }
     }
 
@@ -94,9 +97,15 @@ impl Disk {
             }),
             Pool::Lvm(place) => volume(host, place, owner, image),
             Pool::Devices(devices) => {
-                let path = usize::from(owner.number).checked_sub(1).and_then(|index| devices.get(index));
+                let path = usize::from(owner.number)
+                    .checked_sub(1)
+                    .and_then(|index| devices.get(index));
                 let path = path.ok_or_else(|| {
-                    let what = format!("guest {} has no device: the shape names {} of them", owner.number, devices.len());
+                    let what = format!(
+                        "guest {} has no device: the shape names {} of them",
+                        owner.number,
+                        devices.len()
+                    );
                     io::Error::other(what)
                 })?;
                 device(host, path, image)
@@ -108,7 +117,13 @@ impl Disk {
     ///
     /// # Errors
     /// When the volume is too small.
-    pub(super) fn on_volume(host: &dyn Host, volume: &Volume, home: Option<&Path>, image: &Path, clone: DiskClone) -> io::Result<Self> {
+    pub(super) fn on_volume(
+        host: &dyn Host,
+        volume: &Volume,
+        home: Option<&Path>,
+        image: &Path,
+        clone: DiskClone,
+    ) -> io::Result<Self> {
         let needs = image.metadata()?.len() >> 20;
         if volume.spec().size_mib < needs {
             let what = format!(
@@ -159,10 +174,13 @@ impl Disk {
         let said = host.run(info).unwrap_or_default();
         let info: Info = serde_json::from_str(&said).unwrap_or_default();
         let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
-        let backing = info
-            .backing
-            .as_deref()
-            .map_or("none", |path| if path.is_empty() { "none" } else { "the template's image" });
+        let backing = info.backing.as_deref().map_or("none", |path| {
+            if path.is_empty() {
+                "none"
+            } else {
+                "the template's image"
+            }
+        });
         let lies = match self {
             Self::File { .. } if on_volume => "volume of the study",
             Self::File { .. } => "directory",
@@ -173,7 +191,10 @@ impl Disk {
         [
             ("vm.disk.pool", lies.to_owned()),
             ("vm.disk.format", info.format.unwrap_or_default()),
-            ("vm.disk.size", info.virtual_size.map(mib).unwrap_or_default()),
+            (
+                "vm.disk.size",
+                info.virtual_size.map(mib).unwrap_or_default(),
+            ),
             ("vm.disk.backing", backing.to_owned()),
         ]
         .into_iter()
@@ -199,10 +220,19 @@ fn volume(host: &dyn Host, place: &str, owner: Owner<'_>, image: &Path) -> io::R
     let thin = place.contains('/');
     let size = format!("{}b", image.metadata()?.len());
     let run = format!("{RUN_TAG}{}", owner.run);
-    let mut create = Invocation::new("lvcreate").args(["--yes", "--name", &name, "--addtag", TAG, "--addtag", &run]);
+    let mut create = Invocation::new("lvcreate")
+        .args(["--yes", "--name", &name, "--addtag", TAG, "--addtag", &run]);
     create = match thin {
         true => create.args(["--thin", "--virtualsize", &size, place]),
-        false => create.args(["--wipesignatures", "y", "--zero", "y", "--size", &size, place]),
+        false => create.args([
+            "--wipesignatures",
+            "y",
+            "--zero",
+            "y",
+            "--size",
+            &size,
+            place,
+        ]),
     };
     host.run(lvm(create)).map_err(|error| {
         io::Error::other(format!(
@@ -242,11 +272,18 @@ fn device(host: &dyn Host, path: &Path, image: &Path) -> io::Result<Disk> {
     // Exclusive: refused where it is mounted, part of something, or held by another lab.
     let mut options = File::options();
     let exclusive = i32::try_from(rustix::fs::OFlags::EXCL.bits()).unwrap_or_default();
-    let mut held = options.read(true).write(true).custom_flags(exclusive).open(path).map_err(|error| {
-        let what = format!("{error}; is it mounted, or in use by something else?");
-        at(io::Error::other(what))
-    })?;
-    let probe = Invocation::new("blkid").args(["--probe", "--output", "export"]).arg(path);
+    let mut held = options
+        .read(true)
+        .write(true)
+        .custom_flags(exclusive)
+        .open(path)
+        .map_err(|error| {
+            let what = format!("{error}; is it mounted, or in use by something else?");
+            at(io::Error::other(what))
+        })?;
+    let probe = Invocation::new("blkid")
+        .args(["--probe", "--output", "export"])
+        .arg(path);
     let found = match host.run(probe) {
         // 2: nothing was found.
         Err(CommandError::Failed { status, .. }) if status.code() == Some(2) => String::new(),
@@ -257,12 +294,22 @@ fn device(host: &dyn Host, path: &Path, image: &Path) -> io::Result<Disk> {
             .lines()
             .filter(|line| line.contains("TYPE=") || line.starts_with("LABEL="))
             .collect();
-        let mend = format!("  mend: name another device, or wipe this one (wipefs --all {})", path.display());
-        return Err(at(io::Error::other(format!("it holds {}\n{mend}", found.join(", ")))));
+        let mend = format!(
+            "  mend: name another device, or wipe this one (wipefs --all {})",
+            path.display()
+        );
+        return Err(at(io::Error::other(format!(
+            "it holds {}\n{mend}",
+            found.join(", ")
+        ))));
     }
     let (has, needs) = (held.seek(SeekFrom::End(0))?, image.metadata()?.len());
     if has < needs {
-        let what = format!("it has {} MiB, and the disk takes {} MiB", has >> 20, needs >> 20);
+        let what = format!(
+            "it has {} MiB, and the disk takes {} MiB",
+            has >> 20,
+            needs >> 20
+        );
         return Err(at(io::Error::other(what)));
     }
     fill(host, image, path, false)?;
@@ -274,7 +321,9 @@ fn device(host: &dyn Host, path: &Path, image: &Path) -> io::Result<Disk> {
 
 /// Whether a device holds nothing, or an image of ours, by what `blkid` says.
 fn is_free(found: &str) -> bool {
-    let ours = found.lines().any(|line| line.strip_prefix("LABEL=") == Some(DISK_LABEL));
+    let ours = found
+        .lines()
+        .any(|line| line.strip_prefix("LABEL=") == Some(DISK_LABEL));
     let foreign = ["TYPE=", "PTTYPE="]
         .iter()
         .any(|key| found.lines().any(|line| line.starts_with(key)));
@@ -288,7 +337,9 @@ fn fill(host: &dyn Host, image: &Path, device: &Path, is_zero: bool) -> io::Resu
         .args(is_zero.then_some("--target-is-zero"))
         .arg(image)
         .arg(device);
-    host.run(convert.timeout(COPY_LIMIT)).map(drop).map_err(io::Error::other)
+    host.run(convert.timeout(COPY_LIMIT))
+        .map(drop)
+        .map_err(io::Error::other)
 }
 
 /// A volume of a run that `lvs` shows.
@@ -314,8 +365,16 @@ pub(crate) fn tagged_volumes(host: &dyn Host) -> Vec<TaggedVolume> {
     if on_path("lvs").is_none() || !Path::new("/sys/class/misc/device-mapper").exists() {
         return Vec::new();
     }
-    let words = ["--reportformat", "json", "--options", "vg_name,lv_name,lv_tags", "--select"];
-    let list = Invocation::new("lvs").args(words).arg(format!("lv_tags={TAG}"));
+    let words = [
+        "--reportformat",
+        "json",
+        "--options",
+        "vg_name,lv_name,lv_tags",
+        "--select",
+    ];
+    let list = Invocation::new("lvs")
+        .args(words)
+        .arg(format!("lv_tags={TAG}"));
     parse_volumes(&host.run(lvm(list)).unwrap_or_default())
 }
 

@@ -124,14 +124,21 @@ fn carry(tcp: &TcpStream, unix: &UnixStream) {
     let end_unix = |how| drop(unix.shutdown(how));
     thread::scope(|scope| {
         let out = || one_way((unix, &end_unix), (tcp, &end_tcp));
-        if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, out).is_ok() {
+        if thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, out)
+            .is_ok()
+        {
             one_way((tcp, &end_tcp), (unix, &end_unix));
         }
     });
 }
 
 /// Carry bytes one way. An error ends both: nobody is left to read what would still come.
-fn one_way<F: Read, T: Write>((mut from, end_from): (F, &impl Fn(Shutdown)), (mut to, end_to): (T, &impl Fn(Shutdown))) {
+fn one_way<F: Read, T: Write>(
+    (mut from, end_from): (F, &impl Fn(Shutdown)),
+    (mut to, end_to): (T, &impl Fn(Shutdown)),
+) {
     match io::copy(&mut from, &mut to) {
         Ok(_) => end_to(Shutdown::Write),
         Err(_) => {
@@ -172,8 +179,14 @@ mod tests {
             assert_eq!(relay.asked(&line), None, "{line:?}");
         }
         let other = Relay::new(&relay.sockets).expect("random");
-        assert!(other.token.len() == 32 && other.token.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        assert_eq!(other.asked(&relay.request("mysql.sock")), None, "of another start");
+        assert!(
+            other.token.len() == 32 && other.token.bytes().all(|byte| byte.is_ascii_hexdigit())
+        );
+        assert_eq!(
+            other.asked(&relay.request("mysql.sock")),
+            None,
+            "of another start"
+        );
     }
 
     #[test]
@@ -189,7 +202,9 @@ mod tests {
     #[test]
     fn places_are_bounded_and_given_back() {
         let taken = AtomicUsize::new(0);
-        let slots: Vec<Slot<'_>> = (0..MAX_CONNECTIONS).map(|_| Slot::take(&taken).expect("free")).collect();
+        let slots: Vec<Slot<'_>> = (0..MAX_CONNECTIONS)
+            .map(|_| Slot::take(&taken).expect("free"))
+            .collect();
         assert!(Slot::take(&taken).is_none());
         drop(slots);
         assert!(Slot::take(&taken).is_some());

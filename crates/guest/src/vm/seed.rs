@@ -49,7 +49,13 @@ pub(crate) struct Seed {
 
 impl Seed {
     /// That of a guest. Its sockets are another matter, see [`Relay`].
-    pub(crate) fn of(spec: &GuestSpec, places: &Places, prefix: u8, mtu: u32, loader: Option<[String; 3]>) -> Self {
+    pub(crate) fn of(
+        spec: &GuestSpec,
+        places: &Places,
+        prefix: u8,
+        mtu: u32,
+        loader: Option<[String; 3]>,
+    ) -> Self {
         let mut command: Vec<String> = loader.into_iter().flatten().collect();
         command.push(places.program.clone());
         command.extend(places.args(spec));
@@ -81,7 +87,10 @@ impl Seed {
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self)?;
         if text.len() as u64 > MAX_BYTES {
-            return Err(io::Error::other(format!("a guest's files are larger than {} MiB", MAX_BYTES >> 20)));
+            return Err(io::Error::other(format!(
+                "a guest's files are larger than {} MiB",
+                MAX_BYTES >> 20
+            )));
         }
         let mut bytes = MAGIC.to_vec();
         bytes.extend((text.len() as u64).to_le_bytes());
@@ -100,9 +109,15 @@ impl Seed {
         let mut head = [0; MAGIC.len() + 8];
         file.read_exact(&mut head)?;
         let (magic, length) = head.split_at(MAGIC.len());
-        let length = length.try_into().map(u64::from_le_bytes).unwrap_or(u64::MAX);
+        let length = length
+            .try_into()
+            .map(u64::from_le_bytes)
+            .unwrap_or(u64::MAX);
         if magic != MAGIC || length > MAX_BYTES {
-            return Err(io::Error::other(format!("{} holds no seed of a guest", path.display())));
+            return Err(io::Error::other(format!(
+                "{} holds no seed of a guest",
+                path.display()
+            )));
         }
         let mut text = Vec::new();
         file.take(length).read_to_end(&mut text)?;
@@ -136,13 +151,25 @@ impl Names {
             }
             hash.finalize().to_vec()
         };
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        };
         let mut id = digest("uuid");
         // RFC 9562, version 8: from data of our own.
         id[6] = id[6] & 0x0f | 0x80;
         id[8] = id[8] & 0x3f | 0x80;
         let text = hex(&id[..16]);
-        let uuid = [&text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..32]].join("-");
+        let uuid = [
+            &text[..8],
+            &text[8..12],
+            &text[12..16],
+            &text[16..20],
+            &text[20..32],
+        ]
+        .join("-");
         let own = digest("mac");
         let [high, low] = number.to_be_bytes();
         Self {
@@ -237,8 +264,15 @@ mod tests {
         let first = Names::of(&run("ab12"), "g1", 1);
         insta::assert_debug_snapshot!(first);
         assert_eq!(first, Names::of(&run("ab12"), "g1", 1));
-        for other in [Names::of(&run("ab13"), "g1", 1), Names::of(&run("ab12"), "g2", 2)] {
-            assert!(other.uuid != first.uuid && other.machine_id != first.machine_id && other.mac != first.mac);
+        for other in [
+            Names::of(&run("ab13"), "g1", 1),
+            Names::of(&run("ab12"), "g2", 2),
+        ] {
+            assert!(
+                other.uuid != first.uuid
+                    && other.machine_id != first.machine_id
+                    && other.mac != first.mac
+            );
         }
         // A guest's number is part of its address on the wire: no two of a lab can be the same.
         assert!(Names::of(&run("ab12"), "x", 1023).mac.ends_with(":03:ff"));

@@ -7,7 +7,11 @@ use rookery_host::{CommandError, Host, Invocation};
 /// How long libvirt may take for one request. Starting a guest is the longest: the emulator must come up.
 const LIMIT: Duration = Duration::from_secs(60);
 /// What is said of a domain that is not there; without its libvirt, none is.
-const NO_DOMAIN: [&str; 3] = ["failed to get domain", "Domain not found", "failed to connect to the hypervisor"];
+const NO_DOMAIN: [&str; 3] = [
+    "failed to get domain",
+    "Domain not found",
+    "failed to connect to the hypervisor",
+];
 
 /// Where libvirt is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +23,19 @@ pub(crate) struct Virsh {
 impl Virsh {
     /// The client of a connection; its processes carry these labels.
     pub(crate) fn new(uri: impl Into<String>, labels: Vec<(String, String)>) -> Self {
-        Self { uri: uri.into(), labels }
+        Self {
+            uri: uri.into(),
+            labels,
+        }
     }
 
     /// The client of a private libvirtd whose sockets lie in this directory.
     pub(crate) fn private(sockets: &Path, labels: Vec<(String, String)>) -> Self {
         Self::new(
-            format!("qemu+unix:///system?socket={}", sockets.join("libvirt-sock").display()),
+            format!(
+                "qemu+unix:///system?socket={}",
+                sockets.join("libvirt-sock").display()
+            ),
             labels,
         )
     }
@@ -37,14 +47,20 @@ impl Virsh {
 
     /// Make a domain of a document and start it, its processors held.
     pub(crate) fn create_paused(&self, host: &dyn Host, xml: &str) -> Result<(), CommandError> {
-        let invocation = self.invocation(&["create", "/dev/stdin", "--paused"]).stdin(xml);
+        let invocation = self
+            .invocation(&["create", "/dev/stdin", "--paused"])
+            .stdin(xml);
         host.run(invocation).map(drop)
     }
 
     /// End a domain at once; one that is not there is ended.
     pub(crate) fn destroy(&self, host: &dyn Host, domain: &str) -> Result<(), CommandError> {
         match self.run(host, &["destroy", "--domain", domain]) {
-            Err(CommandError::Failed { words, .. }) if NO_DOMAIN.iter().any(|no| words.contains(no)) => Ok(()),
+            Err(CommandError::Failed { words, .. })
+                if NO_DOMAIN.iter().any(|no| words.contains(no)) =>
+            {
+                Ok(())
+            }
             ended => ended.map(drop),
         }
     }

@@ -91,7 +91,9 @@ fn escaped(text: &str) -> String {
             '\'' => out.push_str("&apos;"),
             '\n' => out.push_str("&#10;"),
             '\t' => out.push_str("&#9;"),
-            control if control.is_control() || matches!(control, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            control if control.is_control() || matches!(control, '\u{fffe}' | '\u{ffff}') => {
+                out.push('\u{fffd}')
+            }
             other => out.push(other),
         }
     }
@@ -105,7 +107,9 @@ mod tests {
     #[test]
     fn whatever_stands_in_it_stays_inside() {
         let evil = "'/><disk type=\"file\"/>&\n\u{0}";
-        let document = Element::new("domain").with("id", evil).child(Element::new("name").text(evil));
+        let document = Element::new("domain")
+            .with("id", evil)
+            .child(Element::new("name").text(evil));
         insta::assert_snapshot!(document.render(), @r"
         <domain id='&apos;/&gt;&lt;disk type=&quot;file&quot;/&gt;&amp;&#10;�'>
           <name>&apos;/&gt;&lt;disk type=&quot;file&quot;/&gt;&amp;&#10;�</name>

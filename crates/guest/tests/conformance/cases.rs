@@ -10,22 +10,34 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{CleanOptions, Guest, GuestError, GuestSpec, GuestState, Kind, clean, inventory, remove_all, start_all};
+use rookery_guest::{
+    CleanOptions, Guest, GuestError, GuestSpec, GuestState, Kind, clean, inventory, remove_all,
+    start_all,
+};
 use rookery_host::FaultyHost;
 
 use crate::{
     Case,
-    fixture::{Controller, Fixture, PATIENCE, base, create, end_of, get, healthy, layered, spec, template, up},
+    fixture::{
+        Controller, Fixture, PATIENCE, base, create, end_of, get, healthy, layered, spec, template,
+        up,
+    },
 };
 
 /// What holds for all kinds, the fake included.
 pub(crate) const ALL: &[Case] = &[
-    ("lives_from_created_to_removed", lives_from_created_to_removed),
+    (
+        "lives_from_created_to_removed",
+        lives_from_created_to_removed,
+    ),
     ("data_is_a_private_copy", data_is_a_private_copy),
     ("keeps_its_log", keeps_its_log),
     ("eight_in_parallel", eight_in_parallel),
     ("dropping_removes", dropping_removes),
-    ("a_stop_request_ends_the_start", a_stop_request_ends_the_start),
+    (
+        "a_stop_request_ends_the_start",
+        a_stop_request_ends_the_start,
+    ),
     ("bad_shapes_are_refused", bad_shapes_are_refused),
     ("closing_twice_is_fine", closing_twice_is_fine),
     ("starts_again_with_its_data", starts_again_with_its_data),
@@ -39,17 +51,32 @@ pub(crate) const VM: &[Case] = &[
     ("closing_twice_is_fine", closing_twice_is_fine),
     ("a_base_alone_is_refused", a_base_alone_is_refused),
     ("eight_in_parallel", eight_in_parallel),
-    ("a_stop_request_ends_the_start", a_stop_request_ends_the_start),
+    (
+        "a_stop_request_ends_the_start",
+        a_stop_request_ends_the_start,
+    ),
     ("files_arrive_filled", files_arrive_filled),
-    ("a_death_before_health_shows_its_log", a_death_before_health_shows_its_log),
-    ("clean_after_a_killed_controller", clean_after_a_killed_controller),
-    ("clean_after_a_kill_at_any_moment", clean_after_a_kill_at_any_moment),
+    (
+        "a_death_before_health_shows_its_log",
+        a_death_before_health_shows_its_log,
+    ),
+    (
+        "clean_after_a_killed_controller",
+        clean_after_a_killed_controller,
+    ),
+    (
+        "clean_after_a_kill_at_any_moment",
+        clean_after_a_kill_at_any_moment,
+    ),
     ("a_living_run_is_left_alone", a_living_run_is_left_alone),
 ];
 
 /// What holds for kinds with processes.
 pub(crate) const PROCESS: &[Case] = &[
-    ("answers_inside_the_lab_network", answers_inside_the_lab_network),
+    (
+        "answers_inside_the_lab_network",
+        answers_inside_the_lab_network,
+    ),
     ("runs_on_the_cpus_asked_for", runs_on_the_cpus_asked_for),
     ("usage_grows", usage_grows),
     ("files_arrive_filled", files_arrive_filled),
@@ -60,11 +87,23 @@ pub(crate) const PROCESS: &[Case] = &[
     ("a_stubborn_guest_is_killed", a_stubborn_guest_is_killed),
     ("kill_takes_the_children_too", kill_takes_the_children_too),
     ("ends_by_itself", ends_by_itself),
-    ("a_death_before_health_shows_its_log", a_death_before_health_shows_its_log),
+    (
+        "a_death_before_health_shows_its_log",
+        a_death_before_health_shows_its_log,
+    ),
     ("a_silent_guest_is_late", a_silent_guest_is_late),
-    ("every_failing_step_leaves_nothing", every_failing_step_leaves_nothing),
-    ("clean_after_a_killed_controller", clean_after_a_killed_controller),
-    ("clean_after_a_kill_at_any_moment", clean_after_a_kill_at_any_moment),
+    (
+        "every_failing_step_leaves_nothing",
+        every_failing_step_leaves_nothing,
+    ),
+    (
+        "clean_after_a_killed_controller",
+        clean_after_a_killed_controller,
+    ),
+    (
+        "clean_after_a_kill_at_any_moment",
+        clean_after_a_kill_at_any_moment,
+    ),
     ("strangers_are_left_alone", strangers_are_left_alone),
     ("a_living_run_is_left_alone", a_living_run_is_left_alone),
     (
@@ -86,7 +125,10 @@ fn lives_from_created_to_removed(kind: Kind) {
     let guest = &mut guests[0];
     assert_eq!(guest.state(), GuestState::Running);
     guest.kill().expect("killed");
-    assert_eq!(guest.state(), GuestState::Ended("killed by signal 9".into()));
+    assert_eq!(
+        guest.state(),
+        GuestState::Ended("killed by signal 9".into())
+    );
     assert!(
         guest.data_dir().join("row").is_file(),
         "the data outlives the guest until it is removed"
@@ -105,17 +147,30 @@ fn data_is_a_private_copy(kind: Kind) {
     let template = template(&*lab);
     let (one, two) = (create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[])));
     fs::write(one.data_dir().join("row"), "changed").expect("written");
-    assert_eq!(fs::read_to_string(two.data_dir().join("row")).expect("read"), "first");
-    assert_eq!(fs::read_to_string(template.root.join("data/row")).expect("read"), "first");
+    assert_eq!(
+        fs::read_to_string(two.data_dir().join("row")).expect("read"),
+        "first"
+    );
+    assert_eq!(
+        fs::read_to_string(template.root.join("data/row")).expect("read"),
+        "first"
+    );
 }
 
 fn keeps_its_log(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let mut guest = healthy(&*lab, &spec(1, &[]));
-    assert!(guest.log_tail(1000).contains("starts"), "{}", guest.log_tail(1000));
+    assert!(
+        guest.log_tail(1000).contains("starts"),
+        "{}",
+        guest.log_tail(1000)
+    );
     guest.remove().expect("removed");
-    assert!(guest.log_tail(1000).contains("starts"), "the log outlives the guest");
+    assert!(
+        guest.log_tail(1000).contains("starts"),
+        "the log outlives the guest"
+    );
 }
 
 fn eight_in_parallel(kind: Kind) {
@@ -126,15 +181,25 @@ fn eight_in_parallel(kind: Kind) {
         memory_mib: Some(512),
         ..spec(number, &[])
     };
-    let mut guests: Vec<_> = (1..=8).map(|number| create(&*lab, &wanted(number))).collect();
+    let mut guests: Vec<_> = (1..=8)
+        .map(|number| create(&*lab, &wanted(number)))
+        .collect();
     up(&*lab, &mut guests);
     let mut addresses: Vec<_> = guests.iter().map(|guest| guest.address()).collect();
     addresses.sort();
     addresses.dedup();
     assert_eq!(addresses.len(), 8, "every guest has its own address");
-    assert!(guests.iter_mut().all(|guest| guest.state() == GuestState::Running));
+    assert!(
+        guests
+            .iter_mut()
+            .all(|guest| guest.state() == GuestState::Running)
+    );
     remove_all(&mut guests).expect("removed");
-    assert!(guests.iter_mut().all(|guest| guest.state() != GuestState::Running));
+    assert!(
+        guests
+            .iter_mut()
+            .all(|guest| guest.state() != GuestState::Running)
+    );
 }
 
 fn dropping_removes(kind: Kind) {
@@ -150,7 +215,14 @@ fn a_stop_request_ends_the_start(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
-    let error = start_all(&mut guests, &*lab, PATIENCE, &|_| {}, &AtomicBool::new(true)).expect_err("stopped");
+    let error = start_all(
+        &mut guests,
+        &*lab,
+        PATIENCE,
+        &|_| {},
+        &AtomicBool::new(true),
+    )
+    .expect_err("stopped");
     assert!(matches!(error, GuestError::Stopped { .. }), "{error}");
 }
 
@@ -162,7 +234,10 @@ fn bad_shapes_are_refused(kind: Kind) {
     bad.name = "../escape".into();
     assert!(lab.create(&template, &bad).is_err());
     let _one = create(&*lab, &spec(1, &[]));
-    assert!(lab.create(&template, &spec(1, &[])).is_err(), "the name is taken");
+    assert!(
+        lab.create(&template, &spec(1, &[])).is_err(),
+        "the name is taken"
+    );
 }
 
 fn starts_again_with_its_data(kind: Kind) {
@@ -179,7 +254,10 @@ fn starts_again_with_its_data(kind: Kind) {
     assert_eq!(guests[0].address(), address);
     guests[0].stop(Duration::from_millis(50)).expect("stopped");
     up(&*lab, &mut guests);
-    assert_eq!(fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "kept");
+    assert_eq!(
+        fs::read_to_string(guests[0].data_dir().join("row")).expect("read"),
+        "kept"
+    );
     drop(guests);
     drop(lab);
     fixture.assert_no_traces("after three lives");
@@ -189,7 +267,11 @@ fn a_base_alone_is_refused(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let before = fixture.traces();
-    let error = lab.create(&base(&*lab), &spec(1, &[])).err().expect("refused").to_string();
+    let error = lab
+        .create(&base(&*lab), &spec(1, &[]))
+        .err()
+        .expect("refused")
+        .to_string();
     assert!(error.contains("has no program"), "{error}");
     assert_eq!(fixture.traces(), before);
 }
@@ -210,10 +292,17 @@ fn files_arrive_filled(kind: Kind) {
     };
     let (conf, run) = (word("conf="), word("run="));
     let (data, address) = (word("data="), guest.address());
-    let expected = format!("{address} {} {} {data} {conf} {run} {{nothing}}", address.ip(), address.port());
+    let expected = format!(
+        "{address} {} {} {data} {conf} {run} {{nothing}}",
+        address.ip(),
+        address.port()
+    );
     let get = |target: &str| get(&*lab, address, target);
     assert_eq!(get(&format!("/file?{conf}/deep/conf.php")), Some(expected));
-    assert_eq!(get(&format!("/append?{run}/socket")).as_deref(), Some("appended"));
+    assert_eq!(
+        get(&format!("/append?{run}/socket")).as_deref(),
+        Some("appended")
+    );
     guest.remove().expect("removed");
 }
 
@@ -224,8 +313,15 @@ fn a_killed_guest_serves_again(kind: Kind) {
     get(&*lab, guests[0].address(), "/write?second");
     guests[0].kill().expect("killed");
     up(&*lab, &mut guests);
-    assert_eq!(get(&*lab, guests[0].address(), "/row").as_deref(), Some("second"));
-    assert_eq!(crate::traces::processes(&fixture.run).len(), 2, "none of the first life is left");
+    assert_eq!(
+        get(&*lab, guests[0].address(), "/row").as_deref(),
+        Some("second")
+    );
+    assert_eq!(
+        crate::traces::processes(&fixture.run).len(),
+        2,
+        "none of the first life is left"
+    );
     let mut probe = guests[0].usage_probe();
     assert!(probe().expect("running").memory_bytes > 0);
 }
@@ -235,11 +331,21 @@ fn a_dead_guest_serves_again(kind: Kind) {
     let lab = fixture.lab(kind);
     let mut guests = vec![healthy(&*lab, &spec(1, &["child"]))];
     get(&*lab, guests[0].address(), "/exit");
-    assert_eq!(end_of(&mut *guests[0]), GuestState::Ended("exit code 3".into()));
+    assert_eq!(
+        end_of(&mut *guests[0]),
+        GuestState::Ended("exit code 3".into())
+    );
     up(&*lab, &mut guests);
-    assert_eq!(get(&*lab, guests[0].address(), "/row").as_deref(), Some("first"));
+    assert_eq!(
+        get(&*lab, guests[0].address(), "/row").as_deref(),
+        Some("first")
+    );
     assert!(
-        guests[0].log_tail(4000).matches("guest program starts").count() >= 2,
+        guests[0]
+            .log_tail(4000)
+            .matches("guest program starts")
+            .count()
+            >= 2,
         "the log goes on"
     );
 }
@@ -253,8 +359,14 @@ fn data_of_a_layer_are_cloned(kind: Kind) {
     up(&*lab, &mut guests);
     let address = guests[0].address();
     assert_eq!(get(&*lab, address, "/row").as_deref(), Some("layered"));
-    assert_eq!(get(&*lab, address, "/write?changed").as_deref(), Some("written"));
-    assert_eq!(fs::read_to_string(template.root.join("data/row")).expect("read"), "layered");
+    assert_eq!(
+        get(&*lab, address, "/write?changed").as_deref(),
+        Some("written")
+    );
+    assert_eq!(
+        fs::read_to_string(template.root.join("data/row")).expect("read"),
+        "layered"
+    );
     if kind == Kind::Container {
         assert_eq!(
             get(&*lab, address, "/file?/etc/release").as_deref(),
@@ -263,7 +375,9 @@ fn data_of_a_layer_are_cloned(kind: Kind) {
         );
     }
     if rustix::process::geteuid().is_root() {
-        let owner = |path: std::path::PathBuf| std::os::unix::fs::MetadataExt::uid(&path.metadata().expect("there"));
+        let owner = |path: std::path::PathBuf| {
+            std::os::unix::fs::MetadataExt::uid(&path.metadata().expect("there"))
+        };
         assert_eq!(owner(guests[0].data_dir().to_owned()), 33);
         assert_eq!(owner(guests[0].data_dir().join("row")), 33);
     }
@@ -281,8 +395,14 @@ fn answers_inside_the_lab_network(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let guest = healthy(&*lab, &spec(1, &[]));
-    assert_eq!(get(&*lab, guest.address(), "/row").as_deref(), Some("first"));
-    assert_eq!(get(&*lab, guest.address(), "/write?second").as_deref(), Some("written"));
+    assert_eq!(
+        get(&*lab, guest.address(), "/row").as_deref(),
+        Some("first")
+    );
+    assert_eq!(
+        get(&*lab, guest.address(), "/write?second").as_deref(),
+        Some("written")
+    );
     assert_eq!(
         fs::read_to_string(guest.data_dir().join("row")).expect("read"),
         "second",
@@ -293,7 +413,9 @@ fn answers_inside_the_lab_network(kind: Kind) {
 fn runs_on_the_cpus_asked_for(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
-    let usable = rookery_host::Topology::read(fixture.dir.path()).expect("topology").usable_cpus;
+    let usable = rookery_host::Topology::read(fixture.dir.path())
+        .expect("topology")
+        .usable_cpus;
     let last = *usable.last().expect("a CPU");
     let guest = healthy(
         &*lab,
@@ -335,7 +457,10 @@ fn a_stubborn_guest_is_killed(kind: Kind) {
     let lab = fixture.lab(kind);
     let mut guest = healthy(&*lab, &spec(1, &["stubborn"]));
     guest.stop(Duration::from_millis(50)).expect("stopped");
-    assert_eq!(guest.state(), GuestState::Ended("killed by signal 9".into()));
+    assert_eq!(
+        guest.state(),
+        GuestState::Ended("killed by signal 9".into())
+    );
 }
 
 fn kill_takes_the_children_too(kind: Kind) {
@@ -360,7 +485,14 @@ fn a_death_before_health_shows_its_log(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let mut guests = vec![create(&*lab, &spec(1, &["dies"]))];
-    let error = start_all(&mut guests, &*lab, 5 * PATIENCE, &|_| {}, &AtomicBool::new(false)).expect_err("died");
+    let error = start_all(
+        &mut guests,
+        &*lab,
+        5 * PATIENCE,
+        &|_| {},
+        &AtomicBool::new(false),
+    )
+    .expect_err("died");
     let text = error.to_string();
     assert!(
         text.contains("I give up") && text.contains("g1") && text.contains("exit code 7"),
@@ -372,7 +504,14 @@ fn a_silent_guest_is_late(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let mut guests = vec![create(&*lab, &spec(1, &["silent"]))];
-    let error = start_all(&mut guests, &*lab, Duration::from_millis(300), &|_| {}, &AtomicBool::new(false)).expect_err("late");
+    let error = start_all(
+        &mut guests,
+        &*lab,
+        Duration::from_millis(300),
+        &|_| {},
+        &AtomicBool::new(false),
+    )
+    .expect_err("late");
     assert!(
         matches!(&error, GuestError::NotReady { what, .. } if what.contains("not healthy within")),
         "{error}"
@@ -391,7 +530,9 @@ fn every_failing_step_leaves_nothing(kind: Kind) {
                 FaultyHost::failing_at(n)
             });
             let lived = live(&fixture, kind, &host);
-            fixture.assert_no_traces(&format!("after fault {n} (after the deed: {after_the_deed})"));
+            fixture.assert_no_traces(&format!(
+                "after fault {n} (after the deed: {after_the_deed})"
+            ));
             if !host.has_failed() {
                 lived.expect("no fault, no failure");
                 break;
@@ -420,7 +561,9 @@ fn live(fixture: &Fixture, kind: Kind, host: &Arc<FaultyHost>) -> Result<(), Gue
         assert_eq!(fixture.traces(), before, "a failed create leaves nothing");
     }
     let mut guests = vec![created?];
-    let start = |guests: &mut [Box<dyn Guest>]| start_all(guests, &*lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).map(drop);
+    let start = |guests: &mut [Box<dyn Guest>]| {
+        start_all(guests, &*lab, PATIENCE, &|_| {}, &AtomicBool::new(false)).map(drop)
+    };
     start(&mut guests)?;
     // And once more: the steps of a second start can fail as well.
     guests[0].kill()?;
@@ -438,14 +581,26 @@ fn clean_after_a_killed_controller(kind: Kind) {
         .into_iter()
         .filter(|thing| thing.run == run)
         .collect();
-    assert!(!left.is_empty() && left.iter().all(|thing| !thing.alive), "{left:?}");
+    assert!(
+        !left.is_empty() && left.iter().all(|thing| !thing.alive),
+        "{left:?}"
+    );
     let options = CleanOptions { run: Some(run) };
     let report = clean(&options).expect("cleaned");
-    assert!(report.failed.is_empty() && !report.removed.is_empty(), "{report:?}");
+    assert!(
+        report.failed.is_empty() && !report.removed.is_empty(),
+        "{report:?}"
+    );
     fixture.assert_no_traces("after clean");
-    assert!(fixture.dir.path().join("logs/g1.log").is_file(), "logs stay");
+    assert!(
+        fixture.dir.path().join("logs/g1.log").is_file(),
+        "logs stay"
+    );
     let again = clean(&options).expect("cleaned again");
-    assert!(again.removed.is_empty() && again.failed.is_empty(), "{again:?}");
+    assert!(
+        again.removed.is_empty() && again.failed.is_empty(),
+        "{again:?}"
+    );
 }
 
 /// Wherever the controller is when it is killed - opening, cloning, starting, removing, closing - a clean-up leaves nothing.
@@ -479,7 +634,10 @@ fn strangers_are_left_alone(kind: Kind) {
         sleeper("ROOKERY_RUN", &format!("{}y", fixture.run)),
         sleeper("NOT_ROOKERY_RUN", &fixture.run),
     ];
-    let names = [format!("rookery-{}y", fixture.run), format!("x-rookery-{}", fixture.run)];
+    let names = [
+        format!("rookery-{}y", fixture.run),
+        format!("x-rookery-{}", fixture.run),
+    ];
     if kind == Kind::Container {
         names
             .iter()
@@ -492,13 +650,18 @@ fn strangers_are_left_alone(kind: Kind) {
         .iter_mut()
         .map(|child| child.try_wait().expect("watched").is_none())
         .collect();
-    let present: Vec<bool> = names.iter().map(|name| rookery_host::netns_path(name).exists()).collect();
+    let present: Vec<bool> = names
+        .iter()
+        .map(|name| rookery_host::netns_path(name).exists())
+        .collect();
     for child in &mut sleepers {
         child.kill().expect("killed");
         child.wait().expect("reaped");
     }
     if kind == Kind::Container {
-        names.iter().for_each(|name| rookery_host::remove_netns(name).expect("removed"));
+        names
+            .iter()
+            .for_each(|name| rookery_host::remove_netns(name).expect("removed"));
     }
     assert!(report.failed.is_empty(), "{report:?}");
     assert_eq!(alive, [true, true]);
@@ -511,11 +674,16 @@ fn a_living_run_is_left_alone(kind: Kind) {
     let controller = Controller::start(&fixture, kind);
     let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
     let before = fixture.traces();
-    let report = clean(&CleanOptions { run: Some(run.clone()) }).expect("cleaned");
+    let report = clean(&CleanOptions {
+        run: Some(run.clone()),
+    })
+    .expect("cleaned");
     assert_eq!((report.alive, report.removed), (vec![run.clone()], vec![]));
     assert_eq!(fixture.traces(), before);
     assert!(
-        fixture.lab_on(kind, Arc::new(rookery_host::RealHost)).is_err(),
+        fixture
+            .lab_on(kind, Arc::new(rookery_host::RealHost))
+            .is_err(),
         "nor may another conduct it"
     );
     // Even without its registration: its processes name their controller.
@@ -523,7 +691,11 @@ fn a_living_run_is_left_alone(kind: Kind) {
     if std::path::Path::new(&registration).exists() {
         fs::remove_file(&registration).expect("removed");
         assert_eq!(
-            clean(&CleanOptions { run: Some(run.clone()) }).expect("cleaned").alive,
+            clean(&CleanOptions {
+                run: Some(run.clone())
+            })
+            .expect("cleaned")
+            .alive,
             std::slice::from_ref(&run)
         );
     }

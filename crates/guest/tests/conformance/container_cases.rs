@@ -16,8 +16,14 @@ pub(crate) const CASES: &[Case] = &[
     ("memory_limit_is_in_force", memory_limit_is_in_force),
     ("pids_limit_is_in_force", pids_limit_is_in_force),
     ("the_user_is_in_force", the_user_is_in_force),
-    ("files_cannot_be_changed_inside", files_cannot_be_changed_inside),
-    ("links_of_the_host_do_not_change", links_of_the_host_do_not_change),
+    (
+        "files_cannot_be_changed_inside",
+        files_cannot_be_changed_inside,
+    ),
+    (
+        "links_of_the_host_do_not_change",
+        links_of_the_host_do_not_change,
+    ),
     ("guests_are_found_by_name", guests_are_found_by_name),
     ("a_name_alone_is_no_evidence", a_name_alone_is_no_evidence),
 ];
@@ -28,18 +34,26 @@ fn a_name_alone_is_no_evidence(_: Kind) {
     let id = format!("web{}", std::process::id());
     let name = format!("rookery-{id}");
     let cgroups = rookery_host::Cgroups::detect().expect("mounts");
-    let group = cgroups.directory("pids", &format!("rookery/{id}")).expect("a hierarchy");
+    let group = cgroups
+        .directory("pids", &format!("rookery/{id}"))
+        .expect("a hierarchy");
     rookery_host::make_netns(&name, || Ok(())).expect("namespace");
     std::fs::create_dir_all(&group).expect("group");
     let run = rookery_host::RunId::try_from(id).expect("run id");
     let known = rookery_guest::inventory().expect("inventory");
-    let report = rookery_guest::clean(&rookery_guest::CleanOptions { run: Some(run.clone()) }).expect("cleaned");
+    let report = rookery_guest::clean(&rookery_guest::CleanOptions {
+        run: Some(run.clone()),
+    })
+    .expect("cleaned");
     let stayed = [rookery_host::netns_path(&name).exists(), group.exists()];
     rookery_host::remove_netns(&name).expect("removed");
     std::fs::remove_dir(&group).expect("removed");
     cgroups.remove_if_empty("rookery");
     assert_eq!(stayed, [true, true], "{report:?}");
-    assert!(report.removed.is_empty() && report.failed.is_empty(), "{report:?}");
+    assert!(
+        report.removed.is_empty() && report.failed.is_empty(),
+        "{report:?}"
+    );
     assert!(known.iter().all(|thing| thing.run != run), "{known:?}");
 }
 
@@ -58,7 +72,9 @@ fn cpu_quota_is_in_force(kind: Kind) {
     while begin.elapsed() < Duration::from_millis(600) {
         get(&*lab, guest.address(), "/burn").expect("answer");
     }
-    let cores = (probe().expect("running").cpu_us - before.cpu_us) as f64 / 1e6 / begin.elapsed().as_secs_f64();
+    let cores = (probe().expect("running").cpu_us - before.cpu_us) as f64
+        / 1e6
+        / begin.elapsed().as_secs_f64();
     // It asks for a whole core and is cut down; a busy machine gives it less, never more.
     assert!(cores < 0.35, "{cores} cores");
 }
@@ -73,7 +89,11 @@ fn memory_limit_is_in_force(kind: Kind) {
             ..spec(1, &[])
         },
     );
-    assert_eq!(get(&*lab, guest.address(), "/memory"), None, "64 MiB do not fit");
+    assert_eq!(
+        get(&*lab, guest.address(), "/memory"),
+        None,
+        "64 MiB do not fit"
+    );
     let GuestState::Ended(reason) = end_of(&mut *guest) else {
         panic!("it lives")
     };
@@ -88,7 +108,10 @@ fn memory_limit_is_in_force(kind: Kind) {
             ..spec(2, &[])
         },
     );
-    assert_eq!(get(&*lab, large.address(), "/memory"), Some((64 << 20).to_string()));
+    assert_eq!(
+        get(&*lab, large.address(), "/memory"),
+        Some((64 << 20).to_string())
+    );
 }
 
 fn pids_limit_is_in_force(kind: Kind) {
@@ -101,7 +124,10 @@ fn pids_limit_is_in_force(kind: Kind) {
             ..spec(1, &[])
         },
     );
-    let made: u32 = get(&*lab, guest.address(), "/threads").expect("answer").parse().expect("number");
+    let made: u32 = get(&*lab, guest.address(), "/threads")
+        .expect("answer")
+        .parse()
+        .expect("number");
     assert_eq!(made, 19, "all but the one that serves");
 }
 
@@ -115,7 +141,10 @@ fn the_user_is_in_force(kind: Kind) {
     let mut guests = vec![lab.create(&layered(&*lab), &plain).expect("guest")];
     up(&*lab, &mut guests);
     let get = |target: &str| get(&*lab, guests[0].address(), target).expect("answer");
-    assert_eq!(get("/user"), "33 33 33 33 33 33 33 33 0000000000000000 0000000000000000");
+    assert_eq!(
+        get("/user"),
+        "33 33 33 33 33 33 33 33 0000000000000000 0000000000000000"
+    );
     for open in ["/data/new", "/tmp/new", "/run/new", "/dev/shm/new"] {
         assert_eq!(get(&format!("/append?{open}")), "appended", "{open}");
     }
@@ -136,8 +165,14 @@ fn files_cannot_be_changed_inside(kind: Kind) {
     };
     let guest = healthy(&*lab, &with_files);
     let read_only = std::io::ErrorKind::ReadOnlyFilesystem.to_string();
-    assert_eq!(get(&*lab, guest.address(), "/append?/conf/a"), Some(read_only));
-    assert_eq!(get(&*lab, guest.address(), "/file?/conf/a").as_deref(), Some("told"));
+    assert_eq!(
+        get(&*lab, guest.address(), "/append?/conf/a"),
+        Some(read_only)
+    );
+    assert_eq!(
+        get(&*lab, guest.address(), "/file?/conf/a").as_deref(),
+        Some("told")
+    );
 }
 
 fn links_of_the_host_do_not_change(kind: Kind) {
@@ -153,10 +188,15 @@ fn guests_are_found_by_name(kind: Kind) {
     let lab = fixture.lab(kind);
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
     up(&*lab, &mut guests);
-    let said = Command::new("ip").args(["netns", "list"]).output().expect("ip").stdout;
+    let said = Command::new("ip")
+        .args(["netns", "list"])
+        .output()
+        .expect("ip")
+        .stdout;
     let said = String::from_utf8_lossy(&said).into_owned();
     assert!(
-        said.contains(&format!("rookery-{}-g1", fixture.run)) && said.contains(&format!("rookery-{}", fixture.run)),
+        said.contains(&format!("rookery-{}-g1", fixture.run))
+            && said.contains(&format!("rookery-{}", fixture.run)),
         "{said}"
     );
 }

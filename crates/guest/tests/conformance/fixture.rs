@@ -13,8 +13,9 @@ use std::{
 };
 
 use rookery_guest::{
-    Atime, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, Journal, Kind, Lab, Provision, Recipe, Site, Template, Versions,
-    VmShape, Volume, VolumeSpec, open_lab_on, open_vm_lab_on, patient, start_all,
+    Atime, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, Journal, Kind, Lab, Provision,
+    Recipe, Site, Template, Versions, VmShape, Volume, VolumeSpec, open_lab_on, open_vm_lab_on,
+    patient, start_all,
 };
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
@@ -45,7 +46,11 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let run = format!("t{}x{}", std::process::id() % 100_000, COUNT.fetch_add(1, Ordering::Relaxed));
+        let run = format!(
+            "t{}x{}",
+            std::process::id() % 100_000,
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
         Self {
             dir: tempfile::tempdir().expect("temporary directory"),
             run,
@@ -60,13 +65,20 @@ impl Fixture {
         self.lab_on(kind, Arc::new(RealHost)).expect("lab")
     }
 
-    pub(crate) fn lab_on(&self, kind: Kind, host: Arc<dyn Host>) -> Result<Box<dyn Lab>, rookery_guest::GuestError> {
+    pub(crate) fn lab_on(
+        &self,
+        kind: Kind,
+        host: Arc<dyn Host>,
+    ) -> Result<Box<dyn Lab>, rookery_guest::GuestError> {
         open_lab_on(kind, self.site(), host)
     }
 
     /// Everything of this run that can be seen.
     pub(crate) fn traces(&self) -> Vec<String> {
-        crate::traces::of_run(&self.run, &self.dir.path().canonicalize().expect("directory"))
+        crate::traces::of_run(
+            &self.run,
+            &self.dir.path().canonicalize().expect("directory"),
+        )
     }
 
     pub(crate) fn assert_no_traces(&self, when: &str) {
@@ -96,7 +108,8 @@ fn site(run: &str, dir: &Path, templates: &Path) -> Site {
 
 /// The template of the suite: this executable, and a data directory with one file.
 pub(crate) fn template(lab: &dyn Lab) -> Template {
-    let fill = |data: &Path| std::fs::write(data.join("row"), "first").map_err(|error| error.to_string());
+    let fill =
+        |data: &Path| std::fs::write(data.join("row"), "first").map_err(|error| error.to_string());
     build(lab, "conformance", None, Fill::Data(&fill))
 }
 
@@ -134,12 +147,19 @@ pub(crate) fn layered(lab: &dyn Lab) -> Template {
         });
         given.map_err(|error| error.to_string())
     };
-    let data = build(lab, "conformance, layered", Some(&base(lab)), Fill::DataOnly(&fill));
+    let data = build(
+        lab,
+        "conformance, layered",
+        Some(&base(lab)),
+        Fill::DataOnly(&fill),
+    );
     data.with_program(&build(lab, "conformance, program", None, Fill::Program))
 }
 
 pub(crate) fn spec(number: u16, modes: &[&str]) -> GuestSpec {
-    let mut args: Vec<String> = ["guest-program", "{data}", "{listen}"].map(str::to_owned).into();
+    let mut args: Vec<String> = ["guest-program", "{data}", "{listen}"]
+        .map(str::to_owned)
+        .into();
     args.extend(modes.iter().map(|mode| (*mode).to_owned()));
     GuestSpec {
         number,
@@ -162,12 +182,17 @@ pub(crate) fn create(lab: &dyn Lab, spec: &GuestSpec) -> Box<dyn Guest> {
 }
 
 /// A guest whose data lie on a volume, if one is given.
-pub(crate) fn create_on(lab: &dyn Lab, spec: &GuestSpec, volume: Option<Arc<Volume>>) -> Box<dyn Guest> {
+pub(crate) fn create_on(
+    lab: &dyn Lab,
+    spec: &GuestSpec,
+    volume: Option<Arc<Volume>>,
+) -> Box<dyn Guest> {
     let provision = Provision {
         volume,
         ..Provision::default()
     };
-    lab.create_with(&template(lab), spec, &provision).expect("guest")
+    lab.create_with(&template(lab), spec, &provision)
+        .expect("guest")
 }
 
 /// A volume with the options of the scale-out paper.
@@ -194,7 +219,11 @@ pub(crate) fn healthy(lab: &dyn Lab, spec: &GuestSpec) -> Box<dyn Guest> {
 
 pub(crate) fn up(lab: &dyn Lab, guests: &mut [Box<dyn Guest>]) {
     // Where they are translated, machines on a busy host take minutes.
-    let patience = if lab.kind() == Kind::Vm { 5 * PATIENCE } else { PATIENCE };
+    let patience = if lab.kind() == Kind::Vm {
+        5 * PATIENCE
+    } else {
+        PATIENCE
+    };
     start_all(guests, lab, patience, &|_| {}, &AtomicBool::new(false)).expect("healthy");
 }
 
@@ -218,7 +247,9 @@ fn fetch(address: SocketAddr, target: &str) -> std::io::Result<String> {
     stream.write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
-    let (_, body) = text.split_once("\r\n\r\n").ok_or_else(|| std::io::Error::other("no answer"))?;
+    let (_, body) = text
+        .split_once("\r\n\r\n")
+        .ok_or_else(|| std::io::Error::other("no answer"))?;
     Ok(body.to_owned())
 }
 
@@ -235,7 +266,12 @@ impl Controller {
 
     /// The same with machines of a shape.
     pub(crate) fn start_shaped(fixture: &Fixture, shape: &VmShape) -> Self {
-        Self::healthy(Self::spawn(fixture, Kind::Vm, "waits", &[(SHAPE, in_json(shape))]))
+        Self::healthy(Self::spawn(
+            fixture,
+            Kind::Vm,
+            "waits",
+            &[(SHAPE, in_json(shape))],
+        ))
     }
 
     /// The same with machines of a shape whose disks lie on a volume each.
@@ -272,7 +308,11 @@ impl Controller {
             .arg(mode)
             .envs(variables.iter().cloned());
         Self {
-            child: command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("controller"),
+            child: command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("controller"),
         }
     }
 
@@ -303,7 +343,9 @@ pub(crate) fn run_controller(words: &[String]) {
         }
     }
     live(kind, &site, |_| {
-        std::io::stdout().write_all(b"healthy\n").expect("the case listens");
+        std::io::stdout()
+            .write_all(b"healthy\n")
+            .expect("the case listens");
         std::thread::sleep(Duration::from_secs(600));
     });
 }
@@ -311,13 +353,23 @@ pub(crate) fn run_controller(words: &[String]) {
 /// A lab with two healthy guests, one of which has a child.
 fn live(kind: Kind, site: &Site, then: impl FnOnce(&mut [Box<dyn Guest>])) {
     let mut lab = match std::env::var(SHAPE) {
-        Ok(shape) => open_vm_lab_on(site.clone(), Arc::new(RealHost), serde_json::from_str(&shape).expect("a shape")),
+        Ok(shape) => open_vm_lab_on(
+            site.clone(),
+            Arc::new(RealHost),
+            serde_json::from_str(&shape).expect("a shape"),
+        ),
         Err(_) => open_lab_on(kind, site.clone(), Arc::new(RealHost)),
     }
     .expect("lab");
-    let size_mib = std::env::var(VOLUME).ok().map(|size| size.parse().expect("MiB"));
+    let size_mib = std::env::var(VOLUME)
+        .ok()
+        .map(|size| size.parse().expect("MiB"));
     let make = |spec: &GuestSpec| match size_mib {
-        Some(size_mib) => create_on(&*lab, spec, Some(lab.volume(&spec.name, &ext4(size_mib)).expect("a volume"))),
+        Some(size_mib) => create_on(
+            &*lab,
+            spec,
+            Some(lab.volume(&spec.name, &ext4(size_mib)).expect("a volume")),
+        ),
         None => create(&*lab, spec),
     };
     let mut guests = vec![make(&spec(1, &["child"])), make(&spec(2, &[]))];

@@ -44,7 +44,11 @@ fn trials() -> Vec<Trial> {
     let kinds: [(Kind, &str, Vec<&[Case]>); 4] = [
         (Kind::Fake, "fake", vec![cases::ALL]),
         (Kind::Bare, "bare", vec![cases::ALL, bare]),
-        (Kind::Container, "container", vec![cases::ALL, bare, container_cases::CASES]),
+        (
+            Kind::Container,
+            "container",
+            vec![cases::ALL, bare, container_cases::CASES],
+        ),
         (
             Kind::Vm,
             "vm",
@@ -64,7 +68,11 @@ fn trials() -> Vec<Trial> {
         for (case, body) in sets.into_iter().flatten() {
             let trial = Trial::test(format!("{name}::{case}"), move || run_case(kind, *body));
             let cloud = vm_cloud_cases::CASES.iter().any(|(name, _)| name == case);
-            let wanted = if cloud { vm_cloud_cases::wanted() } else { machine_wanted(case) };
+            let wanted = if cloud {
+                vm_cloud_cases::wanted()
+            } else {
+                machine_wanted(case)
+            };
             trials.push(trial.with_ignored_flag(kind == Kind::Vm && !wanted));
         }
     }
@@ -98,7 +106,10 @@ fn run_case(kind: Kind, body: fn(Kind)) -> Result<(), Failed> {
             eprintln!("skipped, as asked by ROOKERY_SKIP_ROOT_TESTS: {error}");
             return Ok(());
         }
-        return Err(format!("{error}\n  or set ROOKERY_SKIP_ROOT_TESTS=1 to leave these cases out").into());
+        return Err(format!(
+            "{error}\n  or set ROOKERY_SKIP_ROOT_TESTS=1 to leave these cases out"
+        )
+        .into());
     }
     body(kind);
     Ok(())

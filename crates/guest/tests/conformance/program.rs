@@ -1,5 +1,8 @@
 //! What runs in the guests of the suite: a tiny HTTP server.
-#![expect(clippy::print_stdout, reason = "its standard output is the guest's log")]
+#![expect(
+    clippy::print_stdout,
+    reason = "its standard output is the guest's log"
+)]
 
 use std::{
     fs,
@@ -69,14 +72,16 @@ fn echo_at(path: &Path) {
             let caller = rustix::net::sockopt::socket_peercred(&stream).expect("credentials");
             let mut text = Vec::new();
             let _ = stream.read_to_end(&mut text);
-            let _ = write!(stream, "{} ", caller.uid.as_raw()).and_then(|()| stream.write_all(&text));
+            let _ =
+                write!(stream, "{} ", caller.uid.as_raw()).and_then(|()| stream.write_all(&text));
         }
     });
 }
 
 /// Do this at SIGTERM instead of ending.
 fn on_term(action: fn()) {
-    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]).expect("handler");
+    let mut signals =
+        signal_hook::iterator::Signals::new([signal_hook::consts::SIGTERM]).expect("handler");
     thread::spawn(move || signals.forever().for_each(|_| action()));
 }
 
@@ -91,7 +96,9 @@ fn answer(mut stream: TcpStream, data: &Path) {
     let target = text.split(' ').nth(1).unwrap_or("/").to_owned();
     let body = match target.split_once('?').unwrap_or((&target, "")) {
         ("/row", _) => fs::read_to_string(data.join("row")).expect("data"),
-        ("/write", value) => fs::write(data.join("row"), value).map(|()| "written".to_owned()).expect("data"),
+        ("/write", value) => fs::write(data.join("row"), value)
+            .map(|()| "written".to_owned())
+            .expect("data"),
         ("/sync", _) => fs::File::open(data.join("row"))
             .and_then(|file| file.sync_all())
             .map(|()| "synced".to_owned())
@@ -102,7 +109,11 @@ fn answer(mut stream: TcpStream, data: &Path) {
         ("/fill", _) => fill(&data.join("filler")),
         ("/user", _) => user(),
         ("/burn", _) => burn(),
-        ("/memory", _) => vec![1_u8; 64 << 20].iter().map(|byte| u64::from(*byte)).sum::<u64>().to_string(),
+        ("/memory", _) => vec![1_u8; 64 << 20]
+            .iter()
+            .map(|byte| u64::from(*byte))
+            .sum::<u64>()
+            .to_string(),
         ("/threads", _) => threads(),
         ("/cpus", _) => cpus(),
         ("/exit", _) => std::process::exit(3),
@@ -123,7 +134,8 @@ fn crash() -> String {
         command_line.contains("systemd.unit=rookery-guest.target"),
         "this is no guest's kernel"
     );
-    fs::write("/proc/sysrq-trigger", "c").map_or_else(|error| error.to_string(), |()| "alive".to_owned())
+    fs::write("/proc/sysrq-trigger", "c")
+        .map_or_else(|error| error.to_string(), |()| "alive".to_owned())
 }
 
 fn keep(path: &Path) -> String {
@@ -182,6 +194,9 @@ fn append(path: &Path) -> String {
 /// A line of this process's status, with its columns one space apart.
 fn status(key: &str) -> String {
     let status = fs::read_to_string("/proc/self/status").expect("status");
-    let line = status.lines().find_map(|line| line.strip_prefix(key)).expect("known key");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(key))
+        .expect("known key");
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -5,7 +5,9 @@ use std::{fs, path::Path, process::Command};
 /// Every trace of the run on this host: processes, namespaces, mounts, control groups, loop devices, runc state, registration, volumes, clones.
 pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
     let mut traces = processes(run);
-    let named = |name: &str| name == format!("rookery-{run}") || name.starts_with(&format!("rookery-{run}-"));
+    let named = |name: &str| {
+        name == format!("rookery-{run}") || name.starts_with(&format!("rookery-{run}-"))
+    };
     traces.extend(
         names("/run/netns")
             .into_iter()
@@ -22,12 +24,21 @@ pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
     );
     for hierarchy in names("/sys/fs/cgroup").into_iter().chain([".".to_owned()]) {
         let group = format!("/sys/fs/cgroup/{hierarchy}/rookery/{run}");
-        traces.extend(Path::new(&group).exists().then(|| format!("cgroup {group}")));
+        traces.extend(
+            Path::new(&group)
+                .exists()
+                .then(|| format!("cgroup {group}")),
+        );
     }
-    for file in [format!("/run/rookery/runc/{run}"), format!("/run/rookery/runs/{run}.json")] {
+    for file in [
+        format!("/run/rookery/runc/{run}"),
+        format!("/run/rookery/runs/{run}.json"),
+    ] {
         traces.extend(Path::new(&file).exists().then_some(file));
     }
-    let behind = |name: &String| fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap_or_default();
+    let behind = |name: &String| {
+        fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap_or_default()
+    };
     traces.extend(
         names("/sys/block")
             .iter()
@@ -35,8 +46,16 @@ pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
             .filter(|file| file.starts_with(dir))
             .map(|file| format!("loop device on {}", file.trim_end())),
     );
-    traces.extend(names(&format!("{dir}/volumes")).into_iter().map(|name| format!("volume {name}")));
-    traces.extend(names(&format!("{dir}/clones")).into_iter().map(|name| format!("clone {name}")));
+    traces.extend(
+        names(&format!("{dir}/volumes"))
+            .into_iter()
+            .map(|name| format!("volume {name}")),
+    );
+    traces.extend(
+        names(&format!("{dir}/clones"))
+            .into_iter()
+            .map(|name| format!("clone {name}")),
+    );
     traces
 }
 
@@ -45,7 +64,8 @@ pub(crate) fn processes(run: &str) -> Vec<String> {
     let label = format!("ROOKERY_RUN={run}\0");
     let labelled = |pid: &String| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        pid.bytes().all(|byte| byte.is_ascii_digit()) && String::from_utf8_lossy(&environment).contains(&label)
+        pid.bytes().all(|byte| byte.is_ascii_digit())
+            && String::from_utf8_lossy(&environment).contains(&label)
     };
     names("/proc")
         .into_iter()
@@ -56,7 +76,11 @@ pub(crate) fn processes(run: &str) -> Vec<String> {
 
 /// Names of the links of the host's own network.
 pub(crate) fn links() -> Vec<String> {
-    let said = Command::new("ip").args(["-brief", "link"]).output().expect("ip").stdout;
+    let said = Command::new("ip")
+        .args(["-brief", "link"])
+        .output()
+        .expect("ip")
+        .stdout;
     String::from_utf8_lossy(&said)
         .lines()
         .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
@@ -65,5 +89,7 @@ pub(crate) fn links() -> Vec<String> {
 
 fn names(directory: &str) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
 }

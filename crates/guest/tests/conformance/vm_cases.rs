@@ -12,7 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{DiskCache, DiskClone, DiskShape, Guest, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on, remove_all};
+use rookery_guest::{
+    DiskCache, DiskClone, DiskShape, Guest, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on,
+    remove_all,
+};
 
 use crate::{
     Case,
@@ -22,12 +25,24 @@ use crate::{
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
     ("two_guests_live_apart", two_guests_live_apart),
-    ("a_killed_guest_keeps_what_it_flushed", a_killed_guest_keeps_what_it_flushed),
-    ("what_was_acknowledged_survives_writeback", what_was_acknowledged_survives_writeback),
-    ("what_was_acknowledged_survives_none", what_was_acknowledged_survives_none),
+    (
+        "a_killed_guest_keeps_what_it_flushed",
+        a_killed_guest_keeps_what_it_flushed,
+    ),
+    (
+        "what_was_acknowledged_survives_writeback",
+        what_was_acknowledged_survives_writeback,
+    ),
+    (
+        "what_was_acknowledged_survives_none",
+        what_was_acknowledged_survives_none,
+    ),
     ("forty_clones_at_once", forty_clones_at_once),
     ("sockets_lead_to_the_host", sockets_lead_to_the_host),
-    ("a_quota_and_a_raw_disk_are_in_force", a_quota_and_a_raw_disk_are_in_force),
+    (
+        "a_quota_and_a_raw_disk_are_in_force",
+        a_quota_and_a_raw_disk_are_in_force,
+    ),
     (
         "a_machine_that_goes_away_shows_its_console",
         a_machine_that_goes_away_shows_its_console,
@@ -39,14 +54,22 @@ fn two_guests_live_apart(kind: Kind) {
     let fixture = Fixture::new();
     let mut lab = fixture.lab(kind);
     let begin = std::time::Instant::now();
-    let mut guests = vec![create(&*lab, &spec(1, &["graceful"])), create(&*lab, &spec(2, &["graceful"]))];
+    let mut guests = vec![
+        create(&*lab, &spec(1, &["graceful"])),
+        create(&*lab, &spec(2, &["graceful"])),
+    ];
     eprintln!("made two guests in {:?}", begin.elapsed());
     up(&*lab, &mut guests);
     eprintln!("both are healthy after {:?}", begin.elapsed());
     let addresses = [guests[0].address(), guests[1].address()];
-    assert_eq!(get(&*lab, addresses[0], "/write?second").as_deref(), Some("written"));
+    assert_eq!(
+        get(&*lab, addresses[0], "/write?second").as_deref(),
+        Some("written")
+    );
     assert_eq!(get(&*lab, addresses[1], "/row").as_deref(), Some("first"));
-    let read = |guest: usize, file: &str| get(&*lab, addresses[guest], &format!("/file?{file}")).expect("answer");
+    let read = |guest: usize, file: &str| {
+        get(&*lab, addresses[guest], &format!("/file?{file}")).expect("answer")
+    };
     // The last is drawn by each kernel as it boots.
     for file in [
         "/proc/sys/kernel/hostname",
@@ -57,16 +80,27 @@ fn two_guests_live_apart(kind: Kind) {
     }
     let machine_id = |guest: usize| {
         let line = read(guest, "/proc/cmdline");
-        let id = line.split_whitespace().find_map(|word| word.strip_prefix("systemd.machine_id="));
+        let id = line
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix("systemd.machine_id="));
         id.expect("told").to_owned()
     };
     assert!(machine_id(0).len() == 32 && machine_id(0) != machine_id(1));
     let mut usage = guests[0].usage_probe();
-    let before = (usage().expect("running"), guests[0].vm_counters().expect("running"));
+    let before = (
+        usage().expect("running"),
+        guests[0].vm_counters().expect("running"),
+    );
     get(&*lab, addresses[0], "/burn").expect("answer");
-    let after = (usage().expect("running"), guests[0].vm_counters().expect("running"));
+    let after = (
+        usage().expect("running"),
+        guests[0].vm_counters().expect("running"),
+    );
     assert!(after.0.cpu_us > before.0.cpu_us && after.1.outside.cpu_us > before.1.outside.cpu_us);
-    let inside = (before.1.inside.expect("answers"), after.1.inside.expect("answers"));
+    let inside = (
+        before.1.inside.expect("answers"),
+        after.1.inside.expect("answers"),
+    );
     assert!(
         inside.1.uptime_us > inside.0.uptime_us && inside.1.memory_bytes > 100 << 20,
         "{inside:?}"
@@ -91,8 +125,15 @@ fn two_guests_live_apart(kind: Kind) {
     );
     guests[0].stop(PATIENCE).expect("stopped");
     assert_eq!(guests[0].state(), GuestState::Ended("exit code 0".into()));
-    assert_eq!(fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "second");
-    assert!(guests[0].log_tail(1000).contains("starts"), "{}", guests[0].log_tail(1000));
+    assert_eq!(
+        fs::read_to_string(guests[0].data_dir().join("row")).expect("read"),
+        "second"
+    );
+    assert!(
+        guests[0].log_tail(1000).contains("starts"),
+        "{}",
+        guests[0].log_tail(1000)
+    );
     remove_all(&mut guests).expect("removed");
     drop(guests);
     lab.close().expect("closed");
@@ -111,12 +152,18 @@ fn a_killed_guest_keeps_what_it_flushed(kind: Kind) {
     get(&*lab, address, "/write?second").expect("answer");
     assert_eq!(get(&*lab, address, "/sync").as_deref(), Some("synced"));
     guests[0].kill().expect("killed");
-    assert_eq!(guests[0].state(), GuestState::Ended("killed by signal 9".into()));
+    assert_eq!(
+        guests[0].state(),
+        GuestState::Ended("killed by signal 9".into())
+    );
     up(&*lab, &mut guests);
     assert_eq!(get(&*lab, address, "/row").as_deref(), Some("second"));
     guests[0].kill().expect("killed");
     guests[0].stop(Duration::from_millis(50)).expect("stopped");
-    assert_eq!(fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "second");
+    assert_eq!(
+        fs::read_to_string(guests[0].data_dir().join("row")).expect("read"),
+        "second"
+    );
 }
 
 fn what_was_acknowledged_survives_writeback(_: Kind) {
@@ -137,13 +184,29 @@ fn what_was_acknowledged_survives(cache: DiskCache) {
         },
         ..VmShape::default()
     };
-    let lab = open_vm_lab_on(fixture.site(), std::sync::Arc::new(rookery_host::RealHost), shape).expect("lab");
+    let lab = open_vm_lab_on(
+        fixture.site(),
+        std::sync::Arc::new(rookery_host::RealHost),
+        shape,
+    )
+    .expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
     up(&*lab, &mut guests);
     let in_force = guests[0].in_force();
-    let says = |name: &str, value: &str| in_force.iter().any(|reading| reading.name == name && reading.effective == value);
+    let says = |name: &str, value: &str| {
+        in_force
+            .iter()
+            .any(|reading| reading.name == name && reading.effective == value)
+    };
     assert!(
-        says("vm.disk.cache", if cache == DiskCache::None { "none" } else { "writeback" }) && says("vm.durable", "yes"),
+        says(
+            "vm.disk.cache",
+            if cache == DiskCache::None {
+                "none"
+            } else {
+                "writeback"
+            }
+        ) && says("vm.durable", "yes"),
         "{in_force:?}"
     );
     let address = guests[0].address();
@@ -177,24 +240,36 @@ fn forty_clones_at_once(kind: Kind) {
     let fixture = Fixture::new();
     let mut lab = fixture.lab(kind);
     let toy = template(&*lab);
-    lab.prepare(&toy, &|_, _| {}, &rookery_guest::patient).expect("prepared");
+    lab.prepare(&toy, &|_, _| {}, &rookery_guest::patient)
+        .expect("prepared");
     let begin = Instant::now();
     drop(lab.create(&toy, &spec(1, &[])).expect("guest"));
     eprintln!("one clone made and removed in {:?}", begin.elapsed());
     let next = AtomicU16::new(1);
     let work = || -> Vec<Box<dyn Guest>> {
-        let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number <= 40));
-        numbers.map(|number| lab.create(&toy, &spec(number, &[])).expect("guest")).collect()
+        let numbers = std::iter::from_fn(|| {
+            Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number <= 40)
+        });
+        numbers
+            .map(|number| lab.create(&toy, &spec(number, &[])).expect("guest"))
+            .collect()
     };
     let begin = Instant::now();
     let mut guests: Vec<Box<dyn Guest>> = thread::scope(|scope| {
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("no panic"))
+            .collect()
     });
     eprintln!("40 clones made by 8 threads in {:?}", begin.elapsed());
     let addresses: BTreeSet<_> = guests.iter().map(|guest| guest.address()).collect();
-    let disks = fs::read_dir(fixture.dir.path().join("clones")).expect("clones").flatten();
-    let disks = disks.filter(|clone| clone.path().join("disk.qcow2").is_file()).count();
+    let disks = fs::read_dir(fixture.dir.path().join("clones"))
+        .expect("clones")
+        .flatten();
+    let disks = disks
+        .filter(|clone| clone.path().join("disk.qcow2").is_file())
+        .count();
     assert_eq!((guests.len(), addresses.len(), disks), (40, 40, 40));
     remove_all(&mut guests).expect("removed");
     drop(guests);
@@ -215,7 +290,10 @@ fn sockets_lead_to_the_host(kind: Kind) {
         up(&*lab, &mut guests);
         let sockets = guests[0].sockets_dir().to_owned();
         for words in ["hello".to_owned(), "x".repeat(1 << 20)] {
-            assert!(talk(&sockets.join("echo.sock"), &words) == format!("0 {words}"), "start {start}");
+            assert!(
+                talk(&sockets.join("echo.sock"), &words) == format!("0 {words}"),
+                "start {start}"
+            );
         }
         assert_eq!(
             talk(&sockets.join("absent.sock"), ""),
@@ -225,7 +303,11 @@ fn sockets_lead_to_the_host(kind: Kind) {
         let waits = UnixStream::connect(sockets.join("echo.sock")).expect("connected");
         waits.set_read_timeout(Some(PATIENCE)).expect("set");
         guests[0].kill().expect("killed");
-        assert_eq!((&waits).read(&mut [0; 8]).expect("ended"), 0, "no connection outlives its guest");
+        assert_eq!(
+            (&waits).read(&mut [0; 8]).expect("ended"),
+            0,
+            "no connection outlives its guest"
+        );
         assert!(!sockets.exists());
     }
 }
@@ -252,7 +334,12 @@ fn a_quota_and_a_raw_disk_are_in_force(_: Kind) {
         iothreads: 1,
         ..VmShape::default()
     };
-    let lab = open_vm_lab_on(fixture.site(), std::sync::Arc::new(rookery_host::RealHost), shape).expect("lab");
+    let lab = open_vm_lab_on(
+        fixture.site(),
+        std::sync::Arc::new(rookery_host::RealHost),
+        shape,
+    )
+    .expect("lab");
     let limited = GuestSpec {
         cpu_limit: Some(0.5),
         ..spec(1, &[])
@@ -264,7 +351,9 @@ fn a_quota_and_a_raw_disk_are_in_force(_: Kind) {
     while begin.elapsed() < Duration::from_millis(1500) {
         get(&*lab, guests[0].address(), "/burn").expect("answer");
     }
-    let cores = (usage().expect("running").cpu_us - before.cpu_us) as f64 / 1e6 / begin.elapsed().as_secs_f64();
+    let cores = (usage().expect("running").cpu_us - before.cpu_us) as f64
+        / 1e6
+        / begin.elapsed().as_secs_f64();
     assert!(cores < 0.65, "{cores} cores");
 }
 

@@ -12,7 +12,10 @@ use crate::{
 };
 
 /// All of them.
-pub(crate) const CASES: &[Case] = &[("a_cloud_image_becomes_a_guest", a_cloud_image_becomes_a_guest)];
+pub(crate) const CASES: &[Case] = &[(
+    "a_cloud_image_becomes_a_guest",
+    a_cloud_image_becomes_a_guest,
+)];
 
 /// Whether they are to be run.
 pub(crate) fn wanted() -> bool {
@@ -23,8 +26,16 @@ fn image() -> PathBuf {
     let path = PathBuf::from(std::env::var_os("ROOKERY_VM_CLOUD_IMAGE").expect("asked for"));
     if !path.exists() {
         let work = tempfile::tempdir().expect("temporary directory");
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance/cloud-image.sh");
-        let made = Command::new("sh").arg(script).arg(&path).arg(work.path()).status().expect("sh");
+        let script = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/conformance/cloud-image.sh"
+        );
+        let made = Command::new("sh")
+            .arg(script)
+            .arg(&path)
+            .arg(work.path())
+            .status()
+            .expect("sh");
         assert!(made.success(), "{made}");
     }
     path.canonicalize().expect("there")
@@ -47,10 +58,19 @@ fn a_cloud_image_becomes_a_guest(_: Kind) {
     )];
     up(&*lab, &mut guests);
     let address = guests[0].address();
-    assert_eq!(get(&*lab, address, "/file?/proc/sys/kernel/hostname").as_deref(), Some("g1\n"));
-    assert_eq!(get(&*lab, address, "/file?/sys/class/net/eth0/mtu").as_deref(), Some("1500\n"));
+    assert_eq!(
+        get(&*lab, address, "/file?/proc/sys/kernel/hostname").as_deref(),
+        Some("g1\n")
+    );
+    assert_eq!(
+        get(&*lab, address, "/file?/sys/class/net/eth0/mtu").as_deref(),
+        Some("1500\n")
+    );
     let command_line = get(&*lab, address, "/file?/proc/cmdline").expect("answer");
-    assert!(command_line.contains("BOOT_IMAGE="), "GRUB started it: {command_line}");
+    assert!(
+        command_line.contains("BOOT_IMAGE="),
+        "GRUB started it: {command_line}"
+    );
     get(&*lab, address, "/write?second").expect("answer");
     assert_eq!(get(&*lab, address, "/sync").as_deref(), Some("synced"));
     guests[0].kill().expect("killed");
@@ -58,7 +78,10 @@ fn a_cloud_image_becomes_a_guest(_: Kind) {
     assert_eq!(get(&*lab, address, "/row").as_deref(), Some("second"));
     guests[0].stop(PATIENCE).expect("stopped");
     assert_eq!(guests[0].state(), GuestState::Ended("exit code 0".into()));
-    assert_eq!(std::fs::read_to_string(guests[0].data_dir().join("row")).expect("read"), "second");
+    assert_eq!(
+        std::fs::read_to_string(guests[0].data_dir().join("row")).expect("read"),
+        "second"
+    );
     remove_all(&mut guests).expect("removed");
     drop(guests);
     lab.close().expect("closed");

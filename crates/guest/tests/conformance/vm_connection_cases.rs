@@ -34,8 +34,7 @@ const PLACES: [&str; 5] = [
 const START: &str = r#"home=$0; for place in "$@"; do mkdir -p "$home$place"; mount --bind "$home$place" "$place"; done
 mount --bind "$home/passwd" /etc/passwd && mount --bind "$home/group" /etc/group && { libvirtd --config "$home/libvirtd.conf" --pid-file "$home/pid" & wait $!; }"#;
 /// A machine of somebody else, whose name looks like one of ours.
-const FOREIGN: &str =
-    "<domain type='qemu'><name>rookery-NAME-g9</name><memory unit='MiB'>64</memory><os><type arch='x86_64'>hvm</type></os></domain>";
+const FOREIGN: &str = "<domain type='qemu'><name>rookery-NAME-g9</name><memory unit='MiB'>64</memory><os><type arch='x86_64'>hvm</type></os></domain>";
 
 /// A libvirt that stands for that of the host.
 struct HostLibvirt {
@@ -48,19 +47,33 @@ struct HostLibvirt {
 impl HostLibvirt {
     fn start() -> Self {
         let home = tempfile::tempdir().expect("temporary directory");
-        let made: Vec<&str> = PLACES.into_iter().filter(|place| !Path::new(place).is_dir()).collect();
+        let made: Vec<&str> = PLACES
+            .into_iter()
+            .filter(|place| !Path::new(place).is_dir())
+            .collect();
         for place in &made {
             fs::create_dir_all(place).expect("made");
         }
-        let write = |name: &str, text: &str| fs::write(home.path().join(name), text).expect("written");
+        let write =
+            |name: &str, text: &str| fs::write(home.path().join(name), text).expect("written");
         let sockets = home.path().display();
         write(
             "libvirtd.conf",
-            &format!("unix_sock_dir = \"{sockets}\"\nauth_unix_rw = \"none\"\nauth_unix_ro = \"none\"\n"),
+            &format!(
+                "unix_sock_dir = \"{sockets}\"\nauth_unix_rw = \"none\"\nauth_unix_ro = \"none\"\n"
+            ),
         );
         // Debian's build insists on this account.
-        let with = |file: &str, line: &str| format!("{}{line}", fs::read_to_string(file).expect("accounts"));
-        write("passwd", &with("/etc/passwd", "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n"));
+        let with = |file: &str, line: &str| {
+            format!("{}{line}", fs::read_to_string(file).expect("accounts"))
+        };
+        write(
+            "passwd",
+            &with(
+                "/etc/passwd",
+                "libvirt-qemu:x:64055:64055::/:/usr/sbin/nologin\n",
+            ),
+        );
         write("group", &with("/etc/group", "libvirt-qemu:x:64055:\n"));
         let etc = home.path().join("etc/libvirt");
         fs::create_dir_all(&etc).expect("made");
@@ -104,19 +117,27 @@ impl HostLibvirt {
     }
 
     fn uri(&self) -> String {
-        format!("qemu+unix:///system?socket={}/libvirt-sock", self.home.path().display())
+        format!(
+            "qemu+unix:///system?socket={}/libvirt-sock",
+            self.home.path().display()
+        )
     }
 
     fn virsh(&self, words: &[&str]) -> Result<String, String> {
         let invocation = Invocation::new("virsh")
             .args(["--quiet", "--connect", &self.uri()])
             .args(words.iter().copied());
-        RealHost.run(invocation.timeout(PATIENCE)).map_err(|error| error.to_string())
+        RealHost
+            .run(invocation.timeout(PATIENCE))
+            .map_err(|error| error.to_string())
     }
 
     fn machines(&self) -> Vec<String> {
         let said = self.virsh(&["list", "--all", "--name"]).expect("a list");
-        said.lines().map(str::to_owned).filter(|name| !name.is_empty()).collect()
+        said.lines()
+            .map(str::to_owned)
+            .filter(|name| !name.is_empty())
+            .collect()
     }
 }
 
@@ -155,12 +176,22 @@ fn on_the_hosts_libvirt_only_marked_machines_are_touched(_: Kind) {
     let options = CleanOptions {
         run: Some(RunId::try_from(fixture.run.clone()).expect("valid")),
     };
-    assert_eq!(clean(&options).expect("cleaned").alive.len(), 1, "a living run is left alone");
+    assert_eq!(
+        clean(&options).expect("cleaned").alive.len(),
+        1,
+        "a living run is left alone"
+    );
     assert_eq!(libvirt.machines().len(), 3);
     controller.kill();
     let report = clean(&options).expect("cleaned");
     assert_eq!(report.failed, Vec::<String>::new());
-    assert!(report.removed.iter().any(|thing| thing.contains("-g1 of qemu+unix")), "{report:?}");
+    assert!(
+        report
+            .removed
+            .iter()
+            .any(|thing| thing.contains("-g1 of qemu+unix")),
+        "{report:?}"
+    );
     assert_eq!(libvirt.machines(), theirs, "theirs stays, ours are gone");
     fixture.assert_no_traces("after clean");
 }

@@ -12,7 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{DiskShape, Guest, GuestState, Kind, Lab, Site, VmShape, open_lab, open_vm_lab_on, remove_all, start_all, templates};
+use rookery_guest::{
+    DiskShape, Guest, GuestState, Kind, Lab, Site, VmShape, open_lab, open_vm_lab_on, remove_all,
+    start_all, templates,
+};
 use rookery_host::{RealHost, in_netns};
 
 use crate::{
@@ -23,9 +26,18 @@ use crate::{
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
     ("a_broken_kernel_is_told", a_broken_kernel_is_told),
-    ("a_broken_system_shows_the_panic", a_broken_system_shows_the_panic),
-    ("a_full_disk_ends_one_guest_alone", a_full_disk_ends_one_guest_alone),
-    ("a_lost_network_is_late_with_all_words", a_lost_network_is_late_with_all_words),
+    (
+        "a_broken_system_shows_the_panic",
+        a_broken_system_shows_the_panic,
+    ),
+    (
+        "a_full_disk_ends_one_guest_alone",
+        a_full_disk_ends_one_guest_alone,
+    ),
+    (
+        "a_lost_network_is_late_with_all_words",
+        a_lost_network_is_late_with_all_words,
+    ),
 ];
 
 /// Templates of the case's own, with a file of the system's made by `change` of what it was.
@@ -34,10 +46,15 @@ fn with_system_file(fixture: &Fixture, file: &str, change: fn(Vec<u8>) -> Vec<u8
     // The system and the disk's image, built or found.
     let mut lab = fixture.lab(Kind::Vm);
     let toy = template(&*lab);
-    lab.prepare(&toy, &|_, _| {}, &rookery_guest::patient).expect("prepared");
+    lab.prepare(&toy, &|_, _| {}, &rookery_guest::patient)
+        .expect("prepared");
     lab.close().expect("closed");
     let own = fixture.dir.path().join("templates");
-    let copied = Command::new("cp").arg("-al").args([&shared.templates, &own]).status().expect("cp");
+    let copied = Command::new("cp")
+        .arg("-al")
+        .args([&shared.templates, &own])
+        .status()
+        .expect("cp");
     assert!(copied.success());
     for found in templates(&own).expect("templates") {
         if found.description.starts_with("system of virtual machines") {
@@ -48,12 +65,16 @@ fn with_system_file(fixture: &Fixture, file: &str, change: fn(Vec<u8>) -> Vec<u8
             fs::write(&path, change(bytes)).expect("written");
         }
     }
-    Site { templates: own, ..shared }
+    Site {
+        templates: own,
+        ..shared
+    }
 }
 
 /// The error of one that should not come up, within a time.
 fn refused(lab: &dyn Lab, guests: &mut [Box<dyn Guest>], limit: Duration) -> String {
-    let error = start_all(guests, lab, limit, &|_| {}, &AtomicBool::new(false)).expect_err("it cannot come up");
+    let error = start_all(guests, lab, limit, &|_| {}, &AtomicBool::new(false))
+        .expect_err("it cannot come up");
     error.to_string()
 }
 
@@ -66,7 +87,10 @@ fn a_broken_kernel_is_told(_: Kind) {
     let mut lab = open_lab(Kind::Vm, site).expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
     let error = refused(&*lab, &mut guests, PATIENCE);
-    assert!(error.contains("guest g1") && error.contains("before its service began"), "{error}");
+    assert!(
+        error.contains("guest g1") && error.contains("before its service began"),
+        "{error}"
+    );
     // So early that nobody could say a word.
     assert!(error.contains("console:\n    (nothing)"), "{error}");
     remove_all(&mut guests).expect("removed");
@@ -81,9 +105,13 @@ fn a_broken_system_shows_the_panic(_: Kind) {
     let lab = open_lab(Kind::Vm, site).expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
     let error = refused(&*lab, &mut guests, 5 * PATIENCE);
-    assert!(error.contains("the machine went away before its service began"), "{error}");
     assert!(
-        error.contains("the disk of the system cannot be mounted") && error.contains("Kernel panic"),
+        error.contains("the machine went away before its service began"),
+        "{error}"
+    );
+    assert!(
+        error.contains("the disk of the system cannot be mounted")
+            && error.contains("Kernel panic"),
         "{error}"
     );
 }
@@ -101,17 +129,37 @@ fn a_full_disk_ends_one_guest_alone(_: Kind) {
     let lab = open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape).expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[]))];
     up(&*lab, &mut guests);
-    assert_eq!(get(&*lab, guests[0].address(), "/fill"), None, "it ends over it");
-    assert_eq!(end_of(&mut *guests[0]), GuestState::Ended("exit code 4".into()));
+    assert_eq!(
+        get(&*lab, guests[0].address(), "/fill"),
+        None,
+        "it ends over it"
+    );
+    assert_eq!(
+        end_of(&mut *guests[0]),
+        GuestState::Ended("exit code 4".into())
+    );
     let log = guests[0].log_tail(1000);
     assert!(log.contains("No space left"), "{log}");
-    assert_eq!(get(&*lab, guests[1].address(), "/row").as_deref(), Some("first"));
+    assert_eq!(
+        get(&*lab, guests[1].address(), "/row").as_deref(),
+        Some("first")
+    );
     guests[0].stop(Duration::ZERO).expect("its data can be had");
-    assert!(guests[0].data_dir().join("filler").metadata().expect("there").len() > 64 << 20);
+    assert!(
+        guests[0]
+            .data_dir()
+            .join("filler")
+            .metadata()
+            .expect("there")
+            .len()
+            > 64 << 20
+    );
     // Its next life is given no time: it is late before it has said anything.
     let error = refused(&*lab, &mut guests[..1], Duration::ZERO);
     assert!(
-        error.contains("not healthy within 0ns") && error.contains("has told nothing") && error.contains("console:"),
+        error.contains("not healthy within 0ns")
+            && error.contains("has told nothing")
+            && error.contains("console:"),
         "{error}"
     );
 }
@@ -132,7 +180,10 @@ fn a_lost_network_is_late_with_all_words(_: Kind) {
         over.store(true, Ordering::Relaxed);
         refused.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
-    assert!(error.contains("guest g1") && error.contains("not healthy within"), "{error}");
+    assert!(
+        error.contains("guest g1") && error.contains("not healthy within"),
+        "{error}"
+    );
     assert!(error.contains("console:"), "{error}");
     assert_eq!(
         get(&*lab, guests[1].address(), "/row").as_deref(),
@@ -142,10 +193,15 @@ fn a_lost_network_is_late_with_all_words(_: Kind) {
     // It lives, and its log comes by another way.
     let deadline = Instant::now() + 5 * PATIENCE;
     while !guests[0].log_tail(4000).contains("guest program starts") {
-        assert!(guests[0].state() == GuestState::Running && Instant::now() < deadline, "{error}");
+        assert!(
+            guests[0].state() == GuestState::Running && Instant::now() < deadline,
+            "{error}"
+        );
         thread::sleep(Duration::from_millis(100));
     }
-    guests[0].stop(PATIENCE).expect("it can be asked without a network");
+    guests[0]
+        .stop(PATIENCE)
+        .expect("it can be asked without a network");
     assert!(guests[0].data_dir().join("row").is_file());
 }
 
@@ -154,7 +210,9 @@ fn unplug(network: &Path, link: &str, over: &AtomicBool) {
     in_netns(Some(network), || {
         while !over.load(Ordering::Relaxed) {
             // Fails until the link is there.
-            let _ = Command::new("ip").args(["link", "set", link, "down"]).output();
+            let _ = Command::new("ip")
+                .args(["link", "set", link, "down"])
+                .output();
             thread::sleep(Duration::from_millis(50));
         }
     })

@@ -12,12 +12,21 @@ use crate::{
 
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
-    ("in_user_mode_guests_answer_on_loopback", in_user_mode_guests_answer_on_loopback),
-    ("on_a_bridge_of_the_host_guests_have_its_addresses", on_a_bridge_of_the_host),
+    (
+        "in_user_mode_guests_answer_on_loopback",
+        in_user_mode_guests_answer_on_loopback,
+    ),
+    (
+        "on_a_bridge_of_the_host_guests_have_its_addresses",
+        on_a_bridge_of_the_host,
+    ),
 ];
 
 fn shape(nic: NetworkShape) -> VmShape {
-    VmShape { nic, ..VmShape::default() }
+    VmShape {
+        nic,
+        ..VmShape::default()
+    }
 }
 
 fn in_user_mode_guests_answer_on_loopback(_: Kind) {
@@ -29,13 +38,20 @@ fn in_user_mode_guests_answer_on_loopback(_: Kind) {
     };
     let mut lab = open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape(nic)).expect("lab");
     assert_eq!(lab.network(), None, "the driver stays where it is");
-    let mut guests: Vec<Box<dyn Guest>> = vec![create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[]))];
+    let mut guests: Vec<Box<dyn Guest>> =
+        vec![create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[]))];
     up(&*lab, &mut guests);
     let [first, second] = [guests[0].address(), guests[1].address()];
     assert!(first.ip().is_loopback() && first.ip() != second.ip());
-    assert_eq!(get(&*lab, first, "/write?second").as_deref(), Some("written"));
+    assert_eq!(
+        get(&*lab, first, "/write?second").as_deref(),
+        Some("written")
+    );
     assert_eq!(get(&*lab, second, "/row").as_deref(), Some("first"));
-    assert_eq!(get(&*lab, first, "/file?/sys/class/net/eth0/mtu").as_deref(), Some("1400\n"));
+    assert_eq!(
+        get(&*lab, first, "/file?/sys/class/net/eth0/mtu").as_deref(),
+        Some("1400\n")
+    );
     remove_all(&mut guests).expect("removed");
     drop(guests);
     lab.close().expect("closed");
@@ -47,7 +63,11 @@ fn on_a_bridge_of_the_host(_: Kind) {
     let name = format!("hostbridge{}", std::process::id());
     // Set, and not given when it is made: the kernel leaves it alone then when ports come and go.
     let batch = "link set lo up\nlink add br7 type bridge stp_state 0 forward_delay 0\nlink set br7 mtu 9000\naddress add 10.9.1.1/24 dev br7\nlink set br7 up\n";
-    let ip = || RealHost.run(Invocation::new("ip").args(["-batch", "-"]).stdin(batch)).map(drop);
+    let ip = || {
+        RealHost
+            .run(Invocation::new("ip").args(["-batch", "-"]).stdin(batch))
+            .map(drop)
+    };
     make_netns(&name, || ip().map_err(io::Error::other)).expect("a host with a bridge");
     let done = in_netns(Some(&netns_path(&name)), || {
         let fixture = Fixture::new();
@@ -58,19 +78,29 @@ fn on_a_bridge_of_the_host(_: Kind) {
             ..NetworkShape::default()
         };
         let refused = open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape(nic(1500)));
-        assert!(refused.err().is_some_and(|error| error.to_string().contains("set mtu = 9000")));
-        let mut lab = open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape(nic(9000))).expect("lab");
+        assert!(
+            refused
+                .err()
+                .is_some_and(|error| error.to_string().contains("set mtu = 9000"))
+        );
+        let mut lab =
+            open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape(nic(9000))).expect("lab");
         assert_eq!(lab.network(), None);
         let mut guests: Vec<Box<dyn Guest>> = vec![create(&*lab, &spec(1, &[]))];
         up(&*lab, &mut guests);
         let address = guests[0].address();
         assert_eq!(address, "10.9.1.50:18099".parse().expect("address"));
-        assert_eq!(get(&*lab, address, "/file?/sys/class/net/eth0/mtu").as_deref(), Some("9000\n"));
+        assert_eq!(
+            get(&*lab, address, "/file?/sys/class/net/eth0/mtu").as_deref(),
+            Some("9000\n")
+        );
         remove_all(&mut guests).expect("removed");
         drop(guests);
         lab.close().expect("closed");
         fixture.assert_no_traces("after close");
-        let links = RealHost.run(Invocation::new("ip").args(["-o", "link"])).expect("links");
+        let links = RealHost
+            .run(Invocation::new("ip").args(["-o", "link"]))
+            .expect("links");
         assert!(
             links.contains("br7: ") && links.contains("mtu 9000") && links.lines().count() == 2,
             "{links}"

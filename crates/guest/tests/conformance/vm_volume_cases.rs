@@ -3,7 +3,8 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use rookery_guest::{
-    CleanOptions, DiskShape, Guest, IoLimits, Kind, Lab, Provision, VmShape, VolumeSpec, clean, open_vm_lab_on, remove_all,
+    CleanOptions, DiskShape, Guest, IoLimits, Kind, Lab, Provision, VmShape, VolumeSpec, clean,
+    open_vm_lab_on, remove_all,
 };
 use rookery_host::{FaultyHost, Host, RealHost, RunId};
 
@@ -19,7 +20,10 @@ pub(crate) const CASES: &[Case] = &[
         "a_fault_at_any_step_of_a_volume_leaves_nothing",
         a_fault_at_any_step_of_a_volume_leaves_nothing,
     ),
-    ("a_volume_that_is_too_small_is_refused", a_volume_that_is_too_small_is_refused),
+    (
+        "a_volume_that_is_too_small_is_refused",
+        a_volume_that_is_too_small_is_refused,
+    ),
     (
         "volumes_of_a_killed_controller_are_cleaned_away",
         volumes_of_a_killed_controller_are_cleaned_away,
@@ -55,7 +59,9 @@ fn raw() -> VolumeSpec {
 fn disks_lie_on_volumes(_: Kind) {
     let fixture = Fixture::new();
     let mut lab = lab_of(&fixture);
-    let shared = lab.volume("shared", &ext4(2 * DISK_MIB + 128)).expect("a volume");
+    let shared = lab
+        .volume("shared", &ext4(2 * DISK_MIB + 128))
+        .expect("a volume");
     let limited = Provision {
         volume: Some(lab.volume("g3", &raw()).expect("a volume")),
         limits: IoLimits {
@@ -67,14 +73,17 @@ fn disks_lie_on_volumes(_: Kind) {
     let mut guests = vec![
         create_on(&*lab, &spec(1, &[]), Some(Arc::clone(&shared))),
         create_on(&*lab, &spec(2, &[]), Some(shared)),
-        lab.create_with(&template(&*lab), &spec(3, &[]), &limited).expect("guest"),
+        lab.create_with(&template(&*lab), &spec(3, &[]), &limited)
+            .expect("guest"),
     ];
     drop(limited);
     up(&*lab, &mut guests);
     let says = |guest: &dyn Guest, name: &str| {
         let in_force = guest.in_force();
         let reading = in_force.iter().find(|reading| reading.name == name);
-        reading.map(|reading| reading.effective.clone()).unwrap_or_default()
+        reading
+            .map(|reading| reading.effective.clone())
+            .unwrap_or_default()
     };
     for (name, value) in [
         ("vm.disk.pool", "volume of the study"),
@@ -102,9 +111,15 @@ fn disks_lie_on_volumes(_: Kind) {
     up(&*lab, &mut guests);
     for (index, guest) in guests.iter_mut().enumerate() {
         let row = format!("row{index}");
-        assert_eq!(get(&*lab, guest.address(), "/row").as_deref(), Some(row.as_str()));
+        assert_eq!(
+            get(&*lab, guest.address(), "/row").as_deref(),
+            Some(row.as_str())
+        );
         guest.stop(Duration::from_secs(20)).expect("stopped");
-        assert_eq!(fs::read_to_string(guest.data_dir().join("row")).expect("read"), row);
+        assert_eq!(
+            fs::read_to_string(guest.data_dir().join("row")).expect("read"),
+            row
+        );
     }
     let volumes = || {
         fixture
@@ -117,7 +132,11 @@ fn disks_lie_on_volumes(_: Kind) {
     guests.remove(0).remove().expect("removed");
     assert_eq!(volumes(), 2, "another guest is on it");
     remove_all(&mut guests).expect("removed");
-    assert_eq!(volumes(), 0, "a volume goes with its last guest, while the lab's libvirt lives");
+    assert_eq!(
+        volumes(),
+        0,
+        "a volume goes with its last guest, while the lab's libvirt lives"
+    );
     drop(guests);
     lab.close().expect("closed");
     fixture.assert_no_traces("after the end");
@@ -129,7 +148,9 @@ fn a_fault_at_any_step_of_a_volume_leaves_nothing(_: Kind) {
     for n in 1.. {
         let fixture = Fixture::new();
         let host = Arc::new(FaultyHost::failing_at(n));
-        let Ok(mut lab) = open_vm_lab_on(fixture.site(), Arc::clone(&host) as Arc<dyn Host>, shape()) else {
+        let Ok(mut lab) =
+            open_vm_lab_on(fixture.site(), Arc::clone(&host) as Arc<dyn Host>, shape())
+        else {
             fixture.assert_no_traces(&format!("after fault {n}, while the lab opened"));
             continue;
         };
@@ -154,7 +175,10 @@ fn a_volume_that_is_too_small_is_refused(_: Kind) {
         volume: Some(lab.volume("g1", &ext4(DISK_MIB / 2)).expect("a volume")),
         ..Provision::default()
     };
-    let error = lab.create_with(&template(&*lab), &spec(1, &[]), &provision).err().expect("refused");
+    let error = lab
+        .create_with(&template(&*lab), &spec(1, &[]), &provision)
+        .err()
+        .expect("refused");
     let error = error.to_string();
     assert!(
         error.contains("a disk of 512 MiB on a volume of 256 MiB") && error.contains("mend: "),

@@ -66,9 +66,16 @@ pub fn audit(root: &Root, profiles: &[Profile]) -> Audit {
         if instances.is_empty() {
             rows.push(absent(knob, profiles));
         }
-        rows.extend(instances.iter().map(|instance| row(root, knob, instance, profiles)));
+        rows.extend(
+            instances
+                .iter()
+                .map(|instance| row(root, knob, instance, profiles)),
+        );
     }
-    Audit { tuned: tuned(root), rows }
+    Audit {
+        tuned: tuned(root),
+        rows,
+    }
 }
 
 /// Those of real disks, and those that a profile names.
@@ -84,11 +91,17 @@ fn instances(root: &Root, knob: &Knob, profiles: &[Profile]) -> Vec<Instance> {
     found
 }
 
-fn advice_on<'p>(knob: &Knob, profiles: &'p [Profile]) -> impl Iterator<Item = (&'p Profile, &'p Setting)> {
+fn advice_on<'p>(
+    knob: &Knob,
+    profiles: &'p [Profile],
+) -> impl Iterator<Item = (&'p Profile, &'p Setting)> {
     let key = knob.key;
-    let settings = profiles
-        .iter()
-        .flat_map(|profile| profile.settings.iter().map(move |setting| (profile, setting)));
+    let settings = profiles.iter().flat_map(|profile| {
+        profile
+            .settings
+            .iter()
+            .map(move |setting| (profile, setting))
+    });
     settings.filter(move |(_, setting)| setting.knob.key == key)
 }
 
@@ -127,7 +140,8 @@ fn row(root: &Root, knob: &'static Knob, instance: &Instance, profiles: &[Profil
         path: format!("/{}", instance.path),
         what: knob.what,
         scope: knob.scope,
-        fixed: unreadable.or_else(|| root.fixed(knob, instance, present.as_deref().unwrap_or_default())),
+        fixed: unreadable
+            .or_else(|| root.fixed(knob, instance, present.as_deref().unwrap_or_default())),
         danger: knob.danger,
         advice: advice_here
             .map(|(profile, setting)| advice(profile, setting, present.as_deref()))

@@ -15,7 +15,13 @@ const INT: u64 = 2_147_483_647;
 const ANY: Domain = Domain::Numbers(&[(1, u64::MAX)]);
 
 /// A knob without coupling and danger.
-const fn plain(key: &'static str, place: Place, domain: Domain, scope: Scope, what: &'static str) -> Knob {
+const fn plain(
+    key: &'static str,
+    place: Place,
+    domain: Domain,
+    scope: Scope,
+    what: &'static str,
+) -> Knob {
     Knob {
         key,
         place,
@@ -31,7 +37,12 @@ const fn host(key: &'static str, file: &'static str, domain: Domain, what: &'sta
     plain(key, Place::File(file), domain, Scope::Host, what)
 }
 
-const fn network(key: &'static str, file: &'static str, domain: Domain, what: &'static str) -> Knob {
+const fn network(
+    key: &'static str,
+    file: &'static str,
+    domain: Domain,
+    what: &'static str,
+) -> Knob {
     plain(key, Place::File(file), domain, Scope::Network, what)
 }
 
@@ -55,7 +66,14 @@ pub static KNOBS: &[Knob] = &[
     plain(
         "cpu.governor",
         Place::EachPolicy("scaling_governor"),
-        Domain::Words(&["performance", "powersave", "ondemand", "conservative", "schedutil", "userspace"]),
+        Domain::Words(&[
+            "performance",
+            "powersave",
+            "ondemand",
+            "conservative",
+            "schedutil",
+            "userspace",
+        ]),
         Scope::Host,
         "who chooses the CPU frequency: `performance` holds the highest, the others follow the load with some delay",
     ),
@@ -70,7 +88,15 @@ pub static KNOBS: &[Knob] = &[
         ..disk(
             "block.scheduler",
             "queue/scheduler",
-            Domain::Words(&["none", "noop", "mq-deadline", "deadline", "kyber", "bfq", "cfq"]),
+            Domain::Words(&[
+                "none",
+                "noop",
+                "mq-deadline",
+                "deadline",
+                "kyber",
+                "bfq",
+                "cfq",
+            ]),
             "the order in which requests go to the disk: `none` as they come, `mq-deadline` sorted but none starves, `bfq` fair shares",
         )
     },
@@ -162,7 +188,12 @@ pub static KNOBS: &[Knob] = &[
         Domain::Numbers(&[(64, INT)]),
         "highest limit of open files that a process can have",
     ),
-    host("fs.file-max", "proc/sys/fs/file-max", ANY, "open files of the whole host"),
+    host(
+        "fs.file-max",
+        "proc/sys/fs/file-max",
+        ANY,
+        "open files of the whole host",
+    ),
     plain(
         "limit.nofile",
         Place::OpenFilesLimit,

@@ -132,7 +132,12 @@ impl Machine {
     fn settings(&self) -> BTreeMap<&'static str, String> {
         FILES
             .iter()
-            .map(|(path, _)| (*path, fs::read_to_string(self.path().join(path)).expect("readable")))
+            .map(|(path, _)| {
+                (
+                    *path,
+                    fs::read_to_string(self.path().join(path)).expect("readable"),
+                )
+            })
             .collect()
     }
 
@@ -178,36 +183,69 @@ fn go() -> AtomicBool {
 }
 
 fn effect<'o>(outcomes: &'o [Outcome], knob: &str, device: &str) -> &'o Effect {
-    let found = outcomes.iter().find(|outcome| outcome.knob == knob && outcome.device == device);
-    &found.unwrap_or_else(|| panic!("{knob} of {device} in {outcomes:#?}")).effect
+    let found = outcomes
+        .iter()
+        .find(|outcome| outcome.knob == knob && outcome.device == device);
+    &found
+        .unwrap_or_else(|| panic!("{knob} of {device} in {outcomes:#?}"))
+        .effect
 }
 
 #[test]
 fn a_profile_is_applied_until_it_is_reverted() {
     let machine = Machine::new();
     let keeper = machine.mortal(RealHost);
-    let outcomes = keeper.apply(&profile(), &Consent::default(), &go()).expect("applied");
+    let outcomes = keeper
+        .apply(&profile(), &Consent::default(), &go())
+        .expect("applied");
     let set = |before: &str, effective: &str| Effect::Set {
         before: before.to_owned(),
         effective: effective.to_owned(),
         adjusted: false,
     };
-    assert_eq!(*effect(&outcomes, "block.scheduler", "sda"), set("none", "mq-deadline"));
-    assert_eq!(*effect(&outcomes, "block.nr_requests", "sdb"), set("64", "128"));
+    assert_eq!(
+        *effect(&outcomes, "block.scheduler", "sda"),
+        set("none", "mq-deadline")
+    );
+    assert_eq!(
+        *effect(&outcomes, "block.nr_requests", "sdb"),
+        set("64", "128")
+    );
     assert_eq!(
         *effect(&outcomes, "kernel.sem", ""),
         set("250\t256000\t32\t1024", "250 256000 100 1024")
     );
-    assert!(matches!(effect(&outcomes, "block.nr_requests", "sda"), Effect::AsWanted { .. }));
-    assert!(matches!(effect(&outcomes, "block.write_cache", "sda"), Effect::Withheld { .. }));
-    assert!(matches!(effect(&outcomes, "cpu.smt", ""), Effect::Refused { .. }), "no such file");
+    assert!(matches!(
+        effect(&outcomes, "block.nr_requests", "sda"),
+        Effect::AsWanted { .. }
+    ));
+    assert!(matches!(
+        effect(&outcomes, "block.write_cache", "sda"),
+        Effect::Withheld { .. }
+    ));
+    assert!(
+        matches!(effect(&outcomes, "cpu.smt", ""), Effect::Refused { .. }),
+        "no such file"
+    );
     assert_eq!(machine.settings()["proc/sys/vm/swappiness"], "0\n");
-    assert_eq!(machine.settings()["sys/block/sda/queue/write_cache"], "write back\n");
+    assert_eq!(
+        machine.settings()["sys/block/sda/queue/write_cache"],
+        "write back\n"
+    );
 
     let state = StateDir::at(&machine.journal());
-    let cleaned = machine.keeper(RealHost).clean(&state.lock().expect("lock"), None).expect("cleaned");
-    assert_eq!(cleaned, Reverted::default(), "what is applied outlives its process");
-    let busy = machine.keeper(RealHost).apply(&profile(), &Consent::default(), &go());
+    let cleaned = machine
+        .keeper(RealHost)
+        .clean(&state.lock().expect("lock"), None)
+        .expect("cleaned");
+    assert_eq!(
+        cleaned,
+        Reverted::default(),
+        "what is applied outlives its process"
+    );
+    let busy = machine
+        .keeper(RealHost)
+        .apply(&profile(), &Consent::default(), &go());
     assert!(
         busy.expect_err("applied already")
             .to_string()
@@ -216,10 +254,17 @@ fn a_profile_is_applied_until_it_is_reverted() {
 
     let reverted = machine.keeper(RealHost).revert().expect("reverted");
     assert_eq!(reverted.profiles, ["test"]);
-    let knobs: Vec<&str> = reverted.restored.iter().map(|restored| restored.knob.as_str()).collect();
+    let knobs: Vec<&str> = reverted
+        .restored
+        .iter()
+        .map(|restored| restored.knob.as_str())
+        .collect();
     assert_eq!(knobs.len(), 7, "{knobs:?}");
     machine.assert_untouched("after revert");
-    assert_eq!(machine.keeper(RealHost).revert().expect("nothing to do"), Reverted::default());
+    assert_eq!(
+        machine.keeper(RealHost).revert().expect("nothing to do"),
+        Reverted::default()
+    );
 }
 
 #[test]
@@ -229,8 +274,14 @@ fn consent_turns_the_dangerous_knobs() {
         .keeper(RealHost)
         .hold(&profile(), None, &Consent { data_loss: true }, &go())
         .expect("held");
-    assert_eq!(machine.settings()["sys/block/sdb/queue/write_cache"], "write through\n");
-    assert!(matches!(effect(held.outcomes(), "block.write_cache", "sdb"), Effect::Set { .. }));
+    assert_eq!(
+        machine.settings()["sys/block/sdb/queue/write_cache"],
+        "write through\n"
+    );
+    assert!(matches!(
+        effect(held.outcomes(), "block.write_cache", "sdb"),
+        Effect::Set { .. }
+    ));
     drop(held);
     machine.assert_untouched("after the drop");
 }
@@ -264,20 +315,28 @@ fn after_death_at_the_nth_change_clean_restores_all() {
             done: AtomicU64::new(0),
         });
         let state = StateDir::at(&machine.journal());
-        let died = match machine
-            .mortal(Shared(Arc::clone(&host)))
-            .hold(&profile(), None, &Consent { data_loss: true }, &go())
-        {
+        let died = match machine.mortal(Shared(Arc::clone(&host))).hold(
+            &profile(),
+            None,
+            &Consent { data_loss: true },
+            &go(),
+        ) {
             Ok(held) => held.put_back().is_err(),
             Err(_) => true,
         };
         let lock = state.lock().expect("lock");
-        machine.keeper(RealHost).clean(&lock, None).expect("cleaned");
+        machine
+            .keeper(RealHost)
+            .clean(&lock, None)
+            .expect("cleaned");
         state.remove_if_empty(&lock);
         drop(lock);
         machine.assert_untouched(&format!("after death at {n}"));
         if !died {
-            assert!(n > 25, "every change of applying and of putting back has been tried: {n}");
+            assert!(
+                n > 25,
+                "every change of applying and of putting back has been tried: {n}"
+            );
             return;
         }
     }
@@ -299,9 +358,10 @@ impl<H: Host> Host for Shared<H> {
 #[test]
 fn a_stop_leaves_everything_as_before() {
     let machine = Machine::new();
-    let stopped = machine
-        .keeper(RealHost)
-        .apply(&profile(), &Consent::default(), &AtomicBool::new(true));
+    let stopped =
+        machine
+            .keeper(RealHost)
+            .apply(&profile(), &Consent::default(), &AtomicBool::new(true));
     assert!(matches!(stopped, Err(SettingsError::Interrupted)));
     machine.assert_untouched("after a stop");
 }
@@ -317,10 +377,15 @@ fn a_run_holds_settings_above_what_is_applied() {
 
     let run = RunId::try_from("ab12".to_owned()).expect("valid");
     let keeper = machine.keeper(RealHost);
-    let held = keeper.hold(&above(), Some(run.clone()), &Consent::default(), &go()).expect("held");
+    let held = keeper
+        .hold(&above(), Some(run.clone()), &Consent::default(), &go())
+        .expect("held");
     assert_eq!(machine.settings()["proc/sys/vm/swappiness"], "10\n");
     let mut stranger = machine.keeper(RealHost);
-    stranger.owner = Identity { pid: 1, start_ticks: 0 };
+    stranger.owner = Identity {
+        pid: 1,
+        start_ticks: 0,
+    };
     assert!(
         stranger
             .revert()
@@ -329,12 +394,18 @@ fn a_run_holds_settings_above_what_is_applied() {
             .contains("run ab12")
     );
     assert!(
-        stranger.hold(&above(), None, &Consent::default(), &go()).is_err(),
+        stranger
+            .hold(&above(), None, &Consent::default(), &go())
+            .is_err(),
         "one holder at a time"
     );
     assert_eq!(keeper.layers().expect("layers").len(), 2);
     held.put_back().expect("put back");
-    assert_eq!(machine.settings(), applied, "what was applied is in force again");
+    assert_eq!(
+        machine.settings(),
+        applied,
+        "what was applied is in force again"
+    );
 
     let dead = machine
         .mortal(RealHost)
@@ -368,7 +439,9 @@ fn of_two_that_exclude_each_other_the_one_in_force_comes_back() {
     machine.set("proc/sys/vm/dirty_ratio", "0\n");
     machine.set("proc/sys/vm/dirty_bytes", "1048576\n");
     let keeper = machine.keeper(RealHost);
-    let held = keeper.hold(&profile(), None, &Consent::default(), &go()).expect("held");
+    let held = keeper
+        .hold(&profile(), None, &Consent::default(), &go())
+        .expect("held");
     // What the kernel does by itself:
     machine.set("proc/sys/vm/dirty_bytes", "0\n");
     held.put_back().expect("put back");
@@ -380,7 +453,9 @@ fn of_two_that_exclude_each_other_the_one_in_force_comes_back() {
 fn what_a_scheduler_resets_comes_back_with_it() {
     let machine = Machine::new();
     let keeper = machine.keeper(RealHost);
-    let held = keeper.hold(&profile(), None, &Consent::default(), &go()).expect("held");
+    let held = keeper
+        .hold(&profile(), None, &Consent::default(), &go())
+        .expect("held");
     // What the kernel does when a scheduler is changed and changed back:
     machine.set("sys/block/sdb/queue/nr_requests", "32\n");
     machine.set("sys/block/sdb/queue/iosched/low_latency", "0\n");
@@ -398,7 +473,9 @@ fn free_memory_comes_back_with_huge_pages() {
     let never = "name = \"n\"\ntitle = \"N\"\n[[setting]]\nknob = \"thp.enabled\"\nvalue = \"never\"\nreason = \"r\"\nsource = \"s\"\n";
     let never = Profile::parse("n", never).unwrap_or_else(|error| panic!("{error}"));
     let keeper = machine.keeper(RealHost);
-    let held = keeper.hold(&never, None, &Consent::default(), &go()).expect("held");
+    let held = keeper
+        .hold(&never, None, &Consent::default(), &go())
+        .expect("held");
     // What the kernel does by itself:
     machine.set("proc/sys/vm/min_free_kbytes", "19860\n");
     held.put_back().expect("put back");
@@ -446,7 +523,10 @@ fn another_namespace_is_left_alone_and_said() {
         "at_least = 8192\nreason = \"r\"\nsource = \"s\"\n[[setting]]\nknob = \"ksm",
     );
     let raise = Profile::parse("raise", &raise).unwrap_or_else(|error| panic!("{error}"));
-    machine.mortal(RealHost).apply(&raise, &Consent::default(), &go()).expect("applied");
+    machine
+        .mortal(RealHost)
+        .apply(&raise, &Consent::default(), &go())
+        .expect("applied");
     let inhabitant = machine.path().join("proc/77/ns");
     fs::create_dir_all(&inhabitant).expect("made");
     std::os::unix::fs::symlink("net:[1]", inhabitant.join("net")).expect("linked");
@@ -455,9 +535,15 @@ fn another_namespace_is_left_alone_and_said() {
         std::os::unix::fs::symlink(namespace, link.join("net")).expect("linked");
     };
     go_to("net:[2]");
-    let error = machine.keeper(RealHost).revert().expect_err("not here").to_string();
+    let error = machine
+        .keeper(RealHost)
+        .revert()
+        .expect_err("not here")
+        .to_string();
     assert!(
-        error.contains("net.core.somaxconn") && error.contains("net:[1]") && error.contains("nsenter"),
+        error.contains("net.core.somaxconn")
+            && error.contains("net:[1]")
+            && error.contains("nsenter"),
         "{error}"
     );
     assert_eq!(machine.settings()["proc/sys/net/core/somaxconn"], "8192\n");
@@ -465,7 +551,10 @@ fn another_namespace_is_left_alone_and_said() {
     machine.keeper(RealHost).revert().expect("reverted there");
     machine.assert_untouched("after the return");
 
-    machine.mortal(RealHost).apply(&raise, &Consent::default(), &go()).expect("applied");
+    machine
+        .mortal(RealHost)
+        .apply(&raise, &Consent::default(), &go())
+        .expect("applied");
     machine.set("proc/sys/net/core/somaxconn", "4096\n");
     go_to("net:[2]");
     fs::remove_dir_all(machine.path().join("proc/77")).expect("ended");
@@ -481,14 +570,20 @@ fn the_audit_sees_what_is_and_what_should_be() {
     let machine = Machine::new();
     let found = audit(&Root::at(machine.path()), &[profile()]);
     let row = |knob: &str, device: &str| {
-        let row = found.rows.iter().find(|row| row.knob == knob && row.device == device);
+        let row = found
+            .rows
+            .iter()
+            .find(|row| row.knob == knob && row.device == device);
         row.unwrap_or_else(|| panic!("{knob} {device}"))
     };
     let swappiness = row("vm.swappiness", "");
     assert_eq!(swappiness.present.as_deref(), Some("60"));
     assert_eq!(swappiness.path, "/proc/sys/vm/swappiness");
     assert!(!swappiness.advice[0].holds && swappiness.fixed.is_none());
-    assert!(row("block.nr_requests", "sda").advice[0].holds && !row("block.nr_requests", "sdb").advice[0].holds);
+    assert!(
+        row("block.nr_requests", "sda").advice[0].holds
+            && !row("block.nr_requests", "sdb").advice[0].holds
+    );
     assert!(row("block.write_cache", "sda").danger.is_some());
     assert!(row("cpu.smt", "").present.is_none() && row("cpu.smt", "").fixed.is_some());
     let knobs: std::collections::BTreeSet<&str> = found.rows.iter().map(|row| row.knob).collect();

@@ -49,23 +49,35 @@ impl Root {
     /// Text of a file, at most [`MAX_TEXT`] bytes of it.
     pub(crate) fn read(&self, relative: &str) -> io::Result<String> {
         let mut bytes = Vec::new();
-        fs::File::open(self.path(relative))?.take(MAX_TEXT).read_to_end(&mut bytes)?;
+        fs::File::open(self.path(relative))?
+            .take(MAX_TEXT)
+            .read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Write a value in one call, as the kernel wants it; the file is never made.
     pub(crate) fn write(&self, relative: &str, value: &str) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).truncate(true).open(self.path(relative))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(self.path(relative))?;
         file.write_all(format!("{value}\n").as_bytes())
     }
 
     /// Why a file cannot be written to; `None` when it can. Opening it changes nothing.
     pub(crate) fn hindrance(&self, relative: &str) -> Option<String> {
-        let error = OpenOptions::new().write(true).open(self.path(relative)).err()?;
+        let error = OpenOptions::new()
+            .write(true)
+            .open(self.path(relative))
+            .err()?;
         Some(match error.kind() {
-            io::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => "it needs root".to_owned(),
+            io::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => {
+                "it needs root".to_owned()
+            }
             io::ErrorKind::PermissionDenied => "the kernel lets nobody write it".to_owned(),
-            io::ErrorKind::ReadOnlyFilesystem => "it is mounted read-only here, as in most containers".to_owned(),
+            io::ErrorKind::ReadOnlyFilesystem => {
+                "it is mounted read-only here, as in most containers".to_owned()
+            }
             io::ErrorKind::NotFound => "this kernel or device has no such setting".to_owned(),
             _ => error.to_string(),
         })
@@ -76,7 +88,9 @@ impl Root {
         let mut found = match knob.place {
             Place::File(path) => self.single(path),
             Place::OpenFilesLimit => self.single("proc/self/limits"),
-            Place::EachPolicy(file) => self.each(POLICIES, file, |name| name.starts_with("policy") && chosen(name, devices)),
+            Place::EachPolicy(file) => self.each(POLICIES, file, |name| {
+                name.starts_with("policy") && chosen(name, devices)
+            }),
             Place::EachDisk(file) => self.each(DISKS, file, |name| {
                 if devices.is_empty() {
                     !NO_DISKS.iter().any(|prefix| name.starts_with(prefix))
@@ -94,11 +108,18 @@ impl Root {
             name: String::new(),
             path: path.to_owned(),
         };
-        if self.path(path).exists() { vec![instance] } else { Vec::new() }
+        if self.path(path).exists() {
+            vec![instance]
+        } else {
+            Vec::new()
+        }
     }
 
     fn each(&self, directory: &str, file: &str, wanted: impl Fn(&str) -> bool) -> Vec<Instance> {
-        let names = self.names(directory).into_iter().filter(|name| wanted(name));
+        let names = self
+            .names(directory)
+            .into_iter()
+            .filter(|name| wanted(name));
         names
             .map(|name| Instance {
                 path: format!("{directory}/{name}/{file}"),
@@ -110,17 +131,25 @@ impl Root {
 
     /// Names in a directory, sorted; none when it is not there.
     fn names(&self, directory: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.path(directory)).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let entries = fs::read_dir(self.path(directory))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
         names.sort();
         names
     }
 
     /// The present value of a knob; words for why there is none.
     pub(crate) fn present(&self, knob: &Knob, instance: &Instance) -> Result<String, String> {
-        let text = self.read(&instance.path).map_err(|error| error.to_string())?;
+        let text = self
+            .read(&instance.path)
+            .map_err(|error| error.to_string())?;
         match knob.place {
-            Place::OpenFilesLimit => open_files_limit(&text).ok_or_else(|| "/proc/self/limits tells of no open files".to_owned()),
+            Place::OpenFilesLimit => open_files_limit(&text)
+                .ok_or_else(|| "/proc/self/limits tells of no open files".to_owned()),
             _ => Ok(knob.present(&text)),
         }
     }
@@ -128,7 +157,10 @@ impl Root {
     /// Why a knob cannot be turned here; `None` when it can.
     pub(crate) fn fixed(&self, knob: &Knob, instance: &Instance, present: &str) -> Option<String> {
         if matches!(knob.place, Place::OpenFilesLimit) {
-            return Some("set it where the servers are started: `ulimit -n`, or LimitNOFILE= of a service".to_owned());
+            return Some(
+                "set it where the servers are started: `ulimit -n`, or LimitNOFILE= of a service"
+                    .to_owned(),
+            );
         }
         if knob.key == "cpu.smt" && !["on", "off"].contains(&present) {
             return Some(format!("this machine says `{present}`"));
@@ -146,7 +178,11 @@ impl Root {
                 let mut paths = Vec::new();
                 for place in places.iter().copied().map(at) {
                     if self.path(&place).is_dir() {
-                        paths.extend(self.names(&place).into_iter().map(|name| format!("{place}/{name}")));
+                        paths.extend(
+                            self.names(&place)
+                                .into_iter()
+                                .map(|name| format!("{place}/{name}")),
+                        );
                     } else {
                         paths.push(place);
                     }
@@ -169,7 +205,9 @@ impl Root {
             .names("proc")
             .into_iter()
             .filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
-        let inhabited = processes.into_iter().any(|pid| self.link(&format!("proc/{pid}/ns/{kind}")) == link);
+        let inhabited = processes
+            .into_iter()
+            .any(|pid| self.link(&format!("proc/{pid}/ns/{kind}")) == link);
         let mut named = self.names(NAMED_NAMESPACES).into_iter();
         inhabited
             || named.any(|name| {
@@ -180,7 +218,10 @@ impl Root {
 
     /// Identity of this boot; empty when the kernel does not tell.
     pub(crate) fn boot(&self) -> String {
-        self.read("proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+        self.read("proc/sys/kernel/random/boot_id")
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
     }
 }
 
@@ -195,7 +236,9 @@ fn chosen(name: &str, devices: &[String]) -> bool {
 
 /// The soft limit of open files in the text of `/proc/<pid>/limits`.
 fn open_files_limit(text: &str) -> Option<String> {
-    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next().map(ToOwned::to_owned)
 }
 
@@ -206,27 +249,44 @@ mod tests {
     fn names(root: &Root, key: &str, devices: &[&str]) -> Vec<String> {
         let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
         let instances = root.instances(knob(key).expect("known"), &devices);
-        instances.into_iter().map(|instance| instance.name).collect()
+        instances
+            .into_iter()
+            .map(|instance| instance.name)
+            .collect()
     }
 
     #[test]
     fn only_real_disks_unless_others_are_named() {
         let directory = tempfile::tempdir().expect("temporary directory");
         for disk in ["sda", "vda", "loop0", "zram0"] {
-            fs::create_dir_all(directory.path().join("sys/block").join(disk).join("queue")).expect("made");
-            fs::write(directory.path().join("sys/block").join(disk).join("queue/scheduler"), "none\n").expect("written");
+            fs::create_dir_all(directory.path().join("sys/block").join(disk).join("queue"))
+                .expect("made");
+            fs::write(
+                directory
+                    .path()
+                    .join("sys/block")
+                    .join(disk)
+                    .join("queue/scheduler"),
+                "none\n",
+            )
+            .expect("written");
         }
         let root = Root::at(directory.path());
         assert_eq!(names(&root, "block.scheduler", &[]), ["sda", "vda"]);
-        assert_eq!(names(&root, "block.scheduler", &["v*", "loop0"]), ["loop0", "vda"]);
-        assert!(names(&root, "block.queue_depth", &[]).is_empty(), "no such file");
+        assert_eq!(
+            names(&root, "block.scheduler", &["v*", "loop0"]),
+            ["loop0", "vda"]
+        );
+        assert!(
+            names(&root, "block.queue_depth", &[]).is_empty(),
+            "no such file"
+        );
         assert!(names(&root, "cpu.governor", &[]).is_empty());
     }
 
     #[test]
     fn the_limit_of_open_files_is_the_soft_one() {
-        let text =
-            "Limit   Soft Limit   Hard Limit   Units\nMax open files            1024                 524288               files     \n";
+        let text = "Limit   Soft Limit   Hard Limit   Units\nMax open files            1024                 524288               files     \n";
         assert_eq!(open_files_limit(text).as_deref(), Some("1024"));
         assert_eq!(open_files_limit("Max open files"), None);
         assert_eq!(open_files_limit(""), None);
@@ -237,7 +297,10 @@ mod tests {
         let directory = tempfile::tempdir().expect("temporary directory");
         let root = Root::at(directory.path());
         assert!(root.write("absent", "1").is_err());
-        assert!(root.hindrance("absent").is_some_and(|why| why.contains("no such setting")));
+        assert!(
+            root.hindrance("absent")
+                .is_some_and(|why| why.contains("no such setting"))
+        );
         assert!(!directory.path().join("absent").exists());
     }
 }

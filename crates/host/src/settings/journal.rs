@@ -137,9 +137,13 @@ impl JournalFile {
             return Err(invalid(format!("it has {size} bytes")));
         }
         let bytes = fs::read(&self.0).map_err(|error| self.failed(error))?;
-        let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
+        let journal: Journal =
+            serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
         if journal.version != VERSION {
-            return Err(invalid(format!("its version is {}, not {VERSION}", journal.version)));
+            return Err(invalid(format!(
+                "its version is {}, not {VERSION}",
+                journal.version
+            )));
         }
         let files = journal
             .layers
@@ -157,12 +161,16 @@ impl JournalFile {
 
     /// Write it whole, durably; an empty one is removed.
     pub(crate) fn save(&self, journal: &Journal, host: &dyn Host) -> Result<(), SettingsError> {
-        self.save_whole(journal, host).map_err(|error| self.failed(error))
+        self.save_whole(journal, host)
+            .map_err(|error| self.failed(error))
     }
 
     fn save_whole(&self, journal: &Journal, host: &dyn Host) -> io::Result<()> {
         host.step("journal host settings")?;
-        let directory = self.0.parent().ok_or_else(|| io::Error::other("it has no directory"))?;
+        let directory = self
+            .0
+            .parent()
+            .ok_or_else(|| io::Error::other("it has no directory"))?;
         if journal.layers.is_empty() {
             match fs::remove_file(&self.0) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -189,9 +197,18 @@ impl JournalFile {
 impl Saved {
     /// Whether this can have been written by us: a file of the kernel's settings, with a value of one line.
     fn is_plausible(&self) -> bool {
-        let inside = ["proc/sys/", "sys/"].iter().any(|root| self.path.starts_with(root));
-        let straight = self.path.split('/').all(|part| !["", ".", ".."].contains(&part));
-        inside && straight && !self.path.contains('\0') && self.value.len() <= 4096 && !self.value.contains(['\0', '\n'])
+        let inside = ["proc/sys/", "sys/"]
+            .iter()
+            .any(|root| self.path.starts_with(root));
+        let straight = self
+            .path
+            .split('/')
+            .all(|part| !["", ".", ".."].contains(&part));
+        inside
+            && straight
+            && !self.path.contains('\0')
+            && self.value.len() <= 4096
+            && !self.value.contains(['\0', '\n'])
     }
 }
 
@@ -206,7 +223,10 @@ mod tests {
             boot: "b".to_owned(),
             layers: vec![Layer {
                 profile: "p".to_owned(),
-                owner: Identity { pid: 1, start_ticks: 2 },
+                owner: Identity {
+                    pid: 1,
+                    start_ticks: 2,
+                },
                 run: None,
                 kept: true,
                 namespaces: (String::new(), String::new()),
@@ -251,7 +271,10 @@ mod tests {
         ] {
             file.save(&journal(path), &RealHost).expect("saved");
             let error = file.load("b").expect_err("refused").to_string();
-            assert!(error.contains("no host setting") && error.contains("mend"), "{error}");
+            assert!(
+                error.contains("no host setting") && error.contains("mend"),
+                "{error}"
+            );
         }
     }
 
@@ -259,13 +282,23 @@ mod tests {
     fn damaged_journals_are_refused_whole() {
         let directory = tempfile::tempdir().expect("temporary directory");
         let file = JournalFile::of(&StateDir::at(directory.path()));
-        file.save(&journal("proc/sys/vm/swappiness"), &RealHost).expect("saved");
+        file.save(&journal("proc/sys/vm/swappiness"), &RealHost)
+            .expect("saved");
         let whole = fs::read(&file.0).expect("read");
         for length in 0..whole.len() {
             fs::write(&file.0, &whole[..length]).expect("cut");
             assert!(file.load("b").is_err(), "cut at {length}");
         }
-        fs::write(&file.0, String::from_utf8_lossy(&whole).replace("\"version\":1", "\"version\":2")).expect("written");
-        assert!(file.load("b").expect_err("refused").to_string().contains("version is 2"));
+        fs::write(
+            &file.0,
+            String::from_utf8_lossy(&whole).replace("\"version\":1", "\"version\":2"),
+        )
+        .expect("written");
+        assert!(
+            file.load("b")
+                .expect_err("refused")
+                .to_string()
+                .contains("version is 2")
+        );
     }
 }

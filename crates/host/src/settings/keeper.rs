@@ -112,7 +112,12 @@ impl Keeper {
     /// When `/proc` is not there.
     pub fn new(root: Root, state: StateDir, host: Arc<dyn Host>) -> Result<Self, SettingsError> {
         let owner = Identity::own().map_err(SettingsError::Unnamed)?;
-        Ok(Self { root, state, host, owner })
+        Ok(Self {
+            root,
+            state,
+            host,
+            owner,
+        })
     }
 
     /// Apply a profile until it is reverted. All or nothing: on an error, or once `stop` is set, everything is put back. What single
@@ -120,7 +125,12 @@ impl Keeper {
     ///
     /// # Errors
     /// When a profile is applied already or somebody holds settings, when the journal cannot be written, or when stopped.
-    pub fn apply(&self, profile: &Profile, consent: &Consent, stop: &AtomicBool) -> Result<Vec<Outcome>, SettingsError> {
+    pub fn apply(
+        &self,
+        profile: &Profile,
+        consent: &Consent,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Outcome>, SettingsError> {
         let mut session = self.session()?;
         session.drop_abandoned()?;
         if let Some(layer) = session.journal.layers.last() {
@@ -133,7 +143,13 @@ impl Keeper {
     ///
     /// # Errors
     /// When somebody else holds settings, when the journal cannot be written, or when stopped.
-    pub fn hold(&self, profile: &Profile, run: Option<RunId>, consent: &Consent, stop: &AtomicBool) -> Result<Held, SettingsError> {
+    pub fn hold(
+        &self,
+        profile: &Profile,
+        run: Option<RunId>,
+        consent: &Consent,
+        stop: &AtomicBool,
+    ) -> Result<Held, SettingsError> {
         let mut session = self.session()?;
         session.drop_abandoned()?;
         if let Some(layer) = session.journal.layers.last().filter(|layer| !layer.kept) {
@@ -156,7 +172,8 @@ impl Keeper {
             return Ok(Reverted::default());
         }
         let mut session = self.session()?;
-        session.take_off(|layer| layer.kept || layer.is_abandoned() || layer.owner == self.owner)?;
+        session
+            .take_off(|layer| layer.kept || layer.is_abandoned() || layer.owner == self.owner)?;
         match session.journal.layers.last() {
             Some(layer) => Err(busy(layer)),
             None => Ok(session.told()),
@@ -168,12 +185,18 @@ impl Keeper {
     ///
     /// # Errors
     /// When something cannot be put back; the journal then still knows of it.
-    pub fn clean(&self, _lock: &StateLock, only: Option<&RunId>) -> Result<Reverted, SettingsError> {
+    pub fn clean(
+        &self,
+        _lock: &StateLock,
+        only: Option<&RunId>,
+    ) -> Result<Reverted, SettingsError> {
         if !self.journal_file().exists() {
             return Ok(Reverted::default());
         }
         let mut session = Session::open(self)?;
-        session.take_off(|layer| layer.is_abandoned() && only.is_none_or(|only| layer.run.as_ref() == Some(only)))?;
+        session.take_off(|layer| {
+            layer.is_abandoned() && only.is_none_or(|only| layer.run.as_ref() == Some(only))
+        })?;
         Ok(session.told())
     }
 
@@ -256,7 +279,9 @@ impl<'k> Session<'k> {
     }
 
     fn save(&self) -> Result<(), SettingsError> {
-        self.keeper.journal_file().save(&self.journal, self.keeper.host.as_ref())
+        self.keeper
+            .journal_file()
+            .save(&self.journal, self.keeper.host.as_ref())
     }
 
     fn drop_abandoned(&mut self) -> Result<(), SettingsError> {
@@ -294,7 +319,10 @@ impl<'k> Session<'k> {
             owner: self.keeper.owner,
             run,
             kept: false,
-            namespaces: (root.link("proc/thread-self/ns/net"), root.link("proc/thread-self/ns/ipc")),
+            namespaces: (
+                root.link("proc/thread-self/ns/net"),
+                root.link("proc/thread-self/ns/ipc"),
+            ),
             changes: Vec::new(),
         });
         let made = self.make(profile, consent, stop);
@@ -309,7 +337,12 @@ impl<'k> Session<'k> {
         made
     }
 
-    fn make(&mut self, profile: &Profile, consent: &Consent, stop: &AtomicBool) -> Result<Vec<Outcome>, SettingsError> {
+    fn make(
+        &mut self,
+        profile: &Profile,
+        consent: &Consent,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Outcome>, SettingsError> {
         let mut outcomes = Vec::new();
         for setting in &profile.settings {
             if stop.load(Ordering::Relaxed) {
@@ -321,7 +354,12 @@ impl<'k> Session<'k> {
     }
 
     /// Turn one knob on all its devices: look, journal, write, read back.
-    fn turn(&mut self, setting: &Setting, consent: &Consent, outcomes: &mut Vec<Outcome>) -> Result<(), SettingsError> {
+    fn turn(
+        &mut self,
+        setting: &Setting,
+        consent: &Consent,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<(), SettingsError> {
         let (root, knob) = (&self.keeper.root, setting.knob);
         let outcome = |instance: &str, effect| Outcome {
             knob: knob.key,
@@ -360,7 +398,13 @@ impl<'k> Session<'k> {
     }
 
     /// Write the first value that the kernel takes, and read back what came of it.
-    fn write(&self, knob: &Knob, instance: &Instance, before: &str, candidates: &[String]) -> Effect {
+    fn write(
+        &self,
+        knob: &Knob,
+        instance: &Instance,
+        before: &str,
+        candidates: &[String],
+    ) -> Effect {
         let root = &self.keeper.root;
         let mut refusals = Vec::new();
         for value in candidates {
@@ -370,7 +414,9 @@ impl<'k> Session<'k> {
                 .map(|()| root.present(knob, instance));
             match now {
                 // Some drivers accept a value and do not mind it.
-                Ok(Ok(effective)) if same(before, &effective) => refusals.push(format!("the kernel makes `{before}` of `{value}`")),
+                Ok(Ok(effective)) if same(before, &effective) => {
+                    refusals.push(format!("the kernel makes `{before}` of `{value}`"))
+                }
                 Ok(Ok(effective)) => {
                     return Effect::Set {
                         before: before.to_owned(),
@@ -378,7 +424,9 @@ impl<'k> Session<'k> {
                         effective,
                     };
                 }
-                Ok(Err(reason)) => refusals.push(format!("`{value}` was written but cannot be read back: {reason}")),
+                Ok(Err(reason)) => refusals.push(format!(
+                    "`{value}` was written but cannot be read back: {reason}"
+                )),
                 Err(error) => refusals.push(format!("the kernel does not take `{value}`: {error}")),
             }
         }
@@ -388,7 +436,12 @@ impl<'k> Session<'k> {
     }
 
     fn keep_top(&mut self) -> Result<(), SettingsError> {
-        if self.journal.layers.last().is_some_and(|layer| layer.changes.is_empty()) {
+        if self
+            .journal
+            .layers
+            .last()
+            .is_some_and(|layer| layer.changes.is_empty())
+        {
             // Nothing was changed, so there is nothing to revert.
             self.journal.layers.pop();
         } else if let Some(layer) = self.journal.layers.last_mut() {
@@ -407,9 +460,16 @@ impl Drop for Session<'_> {
 }
 
 /// The present value of what is to be changed; what becomes of it when it is not.
-fn look(root: &Root, setting: &Setting, instance: &Instance, consent: &Consent) -> Result<String, Effect> {
+fn look(
+    root: &Root,
+    setting: &Setting,
+    instance: &Instance,
+    consent: &Consent,
+) -> Result<String, Effect> {
     let knob = setting.knob;
-    let present = root.present(knob, instance).map_err(|reason| Effect::Refused { reason })?;
+    let present = root
+        .present(knob, instance)
+        .map_err(|reason| Effect::Refused { reason })?;
     if setting.wanted.holds(&present) {
         return Err(Effect::AsWanted { present });
     }

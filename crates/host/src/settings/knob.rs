@@ -91,15 +91,17 @@ impl Knob {
     }
 
     fn checked_numbers(&self, value: &str, ranges: &[(u64, u64)]) -> Result<String, String> {
-        let numbers = numbers(value).filter(|numbers| numbers.len() == ranges.len()).ok_or_else(|| {
-            let count = ranges.len();
-            let form = if count == 1 {
-                "one whole number".to_owned()
-            } else {
-                format!("{count} whole numbers")
-            };
-            format!("`{value}` is not {form}")
-        })?;
+        let numbers = numbers(value)
+            .filter(|numbers| numbers.len() == ranges.len())
+            .ok_or_else(|| {
+                let count = ranges.len();
+                let form = if count == 1 {
+                    "one whole number".to_owned()
+                } else {
+                    format!("{count} whole numbers")
+                };
+                format!("`{value}` is not {form}")
+            })?;
         for (number, (min, max)) in numbers.iter().zip(ranges) {
             if number < min || number > max {
                 return Err(format!("{number} is not within {min} to {max}"));
@@ -126,13 +128,20 @@ pub(crate) fn same(a: &str, b: &str) -> bool {
 
 /// The whole numbers of a text; `None` when there is anything else in it, or nothing.
 pub(crate) fn numbers(text: &str) -> Option<Vec<u64>> {
-    let numbers: Option<Vec<u64>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
+    let numbers: Option<Vec<u64>> = text
+        .split_whitespace()
+        .map(|word| word.parse().ok())
+        .collect();
     numbers.filter(|numbers| !numbers.is_empty())
 }
 
 /// Numbers as the kernel reads them.
 pub(crate) fn join(numbers: &[u64]) -> String {
-    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+    numbers
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -151,12 +160,27 @@ mod tests {
     fn values_are_checked_against_the_domain() {
         let check = |key: &str, value: &str| knob(key).expect("known").checked(value);
         assert_eq!(check("vm.swappiness", "10").as_deref(), Ok("10"));
-        assert_eq!(check("net.ipv4.ip_local_port_range", "1024\t 65000").as_deref(), Ok("1024 65000"));
-        assert_eq!(check("vm.swappiness", "201"), Err("201 is not within 0 to 200".to_owned()));
-        assert_eq!(check("vm.swappiness", "-1"), Err("`-1` is not one whole number".to_owned()));
-        assert_eq!(check("kernel.sem", "1 2 3"), Err("`1 2 3` is not 4 whole numbers".to_owned()));
+        assert_eq!(
+            check("net.ipv4.ip_local_port_range", "1024\t 65000").as_deref(),
+            Ok("1024 65000")
+        );
+        assert_eq!(
+            check("vm.swappiness", "201"),
+            Err("201 is not within 0 to 200".to_owned())
+        );
+        assert_eq!(
+            check("vm.swappiness", "-1"),
+            Err("`-1` is not one whole number".to_owned())
+        );
+        assert_eq!(
+            check("kernel.sem", "1 2 3"),
+            Err("`1 2 3` is not 4 whole numbers".to_owned())
+        );
         assert!(check("net.ipv4.ip_local_port_range", "60000 1024").is_err());
-        assert!(check("thp.enabled", "sometimes").is_err_and(|why| why.contains("always, madvise, never")));
+        assert!(
+            check("thp.enabled", "sometimes")
+                .is_err_and(|why| why.contains("always, madvise, never"))
+        );
     }
 
     #[test]

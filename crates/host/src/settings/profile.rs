@@ -68,9 +68,18 @@ const EMBEDDED: &[(&str, &str)] = &[
         "enterprise-storage",
         include_str!("../../../../stacks/host/enterprise-storage.toml"),
     ),
-    ("many-connections", include_str!("../../../../stacks/host/many-connections.toml")),
-    ("shared-memory", include_str!("../../../../stacks/host/shared-memory.toml")),
-    ("throughput", include_str!("../../../../stacks/host/throughput.toml")),
+    (
+        "many-connections",
+        include_str!("../../../../stacks/host/many-connections.toml"),
+    ),
+    (
+        "shared-memory",
+        include_str!("../../../../stacks/host/shared-memory.toml"),
+    ),
+    (
+        "throughput",
+        include_str!("../../../../stacks/host/throughput.toml"),
+    ),
 ];
 
 impl Profile {
@@ -107,8 +116,13 @@ impl Wanted {
     pub fn holds(&self, present: &str) -> bool {
         match self {
             Self::OneOf(values) => values.iter().any(|value| same(value, present)),
-            Self::AtLeast(least) => numbers(present)
-                .is_some_and(|present| present.len() == least.len() && present.iter().zip(least).all(|(present, least)| present >= least)),
+            Self::AtLeast(least) => numbers(present).is_some_and(|present| {
+                present.len() == least.len()
+                    && present
+                        .iter()
+                        .zip(least)
+                        .all(|(present, least)| present >= least)
+            }),
         }
     }
 
@@ -118,7 +132,13 @@ impl Wanted {
             Self::OneOf(values) => values.clone(),
             Self::AtLeast(least) => {
                 let present = numbers(present).filter(|present| present.len() == least.len());
-                let raised = present.map(|present| present.iter().zip(least).map(|(a, b)| *a.max(b)).collect::<Vec<_>>());
+                let raised = present.map(|present| {
+                    present
+                        .iter()
+                        .zip(least)
+                        .map(|(a, b)| *a.max(b))
+                        .collect::<Vec<_>>()
+                });
                 vec![join(raised.as_deref().unwrap_or(least))]
             }
         }
@@ -141,25 +161,44 @@ mod tests {
     #[test]
     fn the_embedded_profiles_are_valid_and_give_reasons() {
         for name in Profile::embedded_names() {
-            let profile = Profile::embedded(name).expect("embedded").unwrap_or_else(|error| panic!("{error}"));
+            let profile = Profile::embedded(name)
+                .expect("embedded")
+                .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(profile.name, name);
-            assert!(!profile.title.is_empty() && !profile.settings.is_empty(), "{name}");
+            assert!(
+                !profile.title.is_empty() && !profile.settings.is_empty(),
+                "{name}"
+            );
         }
         assert!(Profile::embedded("no-such").is_none());
     }
 
     #[test]
     fn enterprise_storage_is_that_of_the_paper() {
-        let profile = Profile::embedded("enterprise-storage").expect("embedded").expect("valid");
+        let profile = Profile::embedded("enterprise-storage")
+            .expect("embedded")
+            .expect("valid");
         let wanted = |key: &str| {
-            let setting = profile.settings.iter().find(|setting| setting.knob.key == key);
-            setting.unwrap_or_else(|| panic!("{key} is missing")).wanted.clone()
+            let setting = profile
+                .settings
+                .iter()
+                .find(|setting| setting.knob.key == key);
+            setting
+                .unwrap_or_else(|| panic!("{key} is missing"))
+                .wanted
+                .clone()
         };
         assert_eq!(wanted("vm.swappiness"), Wanted::OneOf(vec!["0".to_owned()]));
         assert_eq!(wanted("ksm.run"), Wanted::OneOf(vec!["0".to_owned()]));
-        assert_eq!(wanted("thp.defrag"), Wanted::OneOf(vec!["never".to_owned()]));
+        assert_eq!(
+            wanted("thp.defrag"),
+            Wanted::OneOf(vec!["never".to_owned()])
+        );
         assert_eq!(wanted("block.queue_depth"), Wanted::AtLeast(vec![64]));
-        assert!(wanted("block.scheduler").holds("mq-deadline") && wanted("block.scheduler").holds("deadline"));
+        assert!(
+            wanted("block.scheduler").holds("mq-deadline")
+                && wanted("block.scheduler").holds("deadline")
+        );
         assert!(wanted("block.write_cache").holds("write through"));
     }
 
@@ -168,7 +207,10 @@ mod tests {
         let wanted = Wanted::AtLeast(vec![100, 32_000, 100, 100]);
         assert!(wanted.holds("32000\t1024000000\t500\t32000"));
         assert!(!wanted.holds("250\t256000\t32\t1024"));
-        assert_eq!(wanted.candidates("250\t256000\t32\t1024"), ["250 256000 100 1024"]);
+        assert_eq!(
+            wanted.candidates("250\t256000\t32\t1024"),
+            ["250 256000 100 1024"]
+        );
         assert!(!wanted.holds("unlimited"));
         assert_eq!(wanted.candidates("?"), ["100 32000 100 100"]);
         assert_eq!(wanted.to_string(), "at least 100 32000 100 100");

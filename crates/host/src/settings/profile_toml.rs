@@ -21,7 +21,9 @@ const MAX_QUOTE: usize = 60;
 /// Keys of the file.
 const PROFILE_KEYS: &[&str] = &["name", "title", "setting"];
 /// Keys of a `[[setting]]`.
-const SETTING_KEYS: &[&str] = &["knob", "value", "values", "at_least", "devices", "reason", "source"];
+const SETTING_KEYS: &[&str] = &[
+    "knob", "value", "values", "at_least", "devices", "reason", "source",
+];
 
 type Value<'a> = Spanned<DeValue<'a>>;
 
@@ -32,12 +34,20 @@ pub(super) fn parse(text: &str) -> Result<Profile, Vec<ProfileProblem>> {
         problems: Vec::new(),
     };
     if text.len() > MAX_TEXT {
-        reader.say(&(0..0), "it is longer than 256 KiB", "a profile has one [[setting]] per knob");
+        reader.say(
+            &(0..0),
+            "it is longer than 256 KiB",
+            "a profile has one [[setting]] per knob",
+        );
         return Err(reader.problems);
     }
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
-        reader.say(&error.span().unwrap_or(0..0), error.message(), "write it as TOML: key = \"value\"");
+        reader.say(
+            &error.span().unwrap_or(0..0),
+            error.message(),
+            "write it as TOML: key = \"value\"",
+        );
     }
     let profile = reader.profile(root.get_ref());
     reader.problems.sort_by_key(|problem| problem.line);
@@ -54,7 +64,11 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn say(&mut self, span: &Range<usize>, message: impl Into<String>, mend: impl Into<String>) {
-        let before = self.text.as_bytes().get(..span.start).unwrap_or(self.text.as_bytes());
+        let before = self
+            .text
+            .as_bytes()
+            .get(..span.start)
+            .unwrap_or(self.text.as_bytes());
         self.problems.push(ProfileProblem {
             line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
             message: message.into(),
@@ -76,7 +90,10 @@ impl Reader<'_> {
 
     fn name(&mut self, root: &DeTable<'_>) -> Option<String> {
         let name = self.string(root, "name", &(0..0))?;
-        let valid = (1..=40).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        let valid = (1..=40).contains(&name.len())
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if !valid {
             let span = root.get("name").map_or(0..0, Spanned::span);
             self.say(
@@ -91,7 +108,11 @@ impl Reader<'_> {
     /// The settings in the order in which they are applied; `None` when any is wrong.
     fn settings(&mut self, root: &DeTable<'_>) -> Option<Vec<Setting>> {
         let Some(value) = root.get("setting") else {
-            self.say(&(0..0), "it has no setting", "add [[setting]] with knob, value, reason and source");
+            self.say(
+                &(0..0),
+                "it has no setting",
+                "add [[setting]] with knob, value, reason and source",
+            );
             return None;
         };
         let DeValue::Array(tables) = value.get_ref() else {
@@ -107,7 +128,11 @@ impl Reader<'_> {
             let setting = match table.get_ref() {
                 DeValue::Table(fields) => self.setting(fields, &table.span()),
                 _ => {
-                    self.say(&table.span(), "a setting is not a table", "write [[setting]] above each setting");
+                    self.say(
+                        &table.span(),
+                        "a setting is not a table",
+                        "write [[setting]] above each setting",
+                    );
                     None
                 }
             };
@@ -122,14 +147,27 @@ impl Reader<'_> {
     }
 
     /// Two settings of a knob are two opinions, unless each names its own devices.
-    fn refuse_second(&mut self, setting: &Setting, before: &[Option<Setting>], span: &Range<usize>) {
+    fn refuse_second(
+        &mut self,
+        setting: &Setting,
+        before: &[Option<Setting>],
+        span: &Range<usize>,
+    ) {
         let twice = before.iter().flatten().any(|other| {
-            let shared = other.devices.iter().any(|device| setting.devices.contains(device));
-            other.knob.key == setting.knob.key && (other.devices.is_empty() || setting.devices.is_empty() || shared)
+            let shared = other
+                .devices
+                .iter()
+                .any(|device| setting.devices.contains(device));
+            other.knob.key == setting.knob.key
+                && (other.devices.is_empty() || setting.devices.is_empty() || shared)
         });
         if twice {
             let message = format!("`{}` is set twice for the same devices", setting.knob.key);
-            self.say(span, message, "remove one of the two, or give each its own `devices`");
+            self.say(
+                span,
+                message,
+                "remove one of the two, or give each its own `devices`",
+            );
         }
     }
 
@@ -138,7 +176,10 @@ impl Reader<'_> {
         let knob = self.knob(fields, span);
         let wanted = knob.and_then(|knob| self.wanted(fields, knob, span));
         let devices = self.devices(fields, knob);
-        let (reason, source) = (self.string(fields, "reason", span), self.string(fields, "source", span));
+        let (reason, source) = (
+            self.string(fields, "reason", span),
+            self.string(fields, "source", span),
+        );
         Some(Setting {
             knob: knob?,
             wanted: wanted?,
@@ -154,7 +195,11 @@ impl Reader<'_> {
         if found.is_none() {
             let keys: Vec<&str> = KNOBS.iter().map(|knob| knob.key).collect();
             let span = fields.get("knob").map_or(span.clone(), Spanned::span);
-            self.say(&span, format!("there is no knob `{}`", quote(&name)), mend_name(&name, &keys));
+            self.say(
+                &span,
+                format!("there is no knob `{}`", quote(&name)),
+                mend_name(&name, &keys),
+            );
         }
         found
     }
@@ -169,7 +214,8 @@ impl Reader<'_> {
             [("value", value)] => Some(Wanted::OneOf(vec![self.value(value, knob)?])),
             [("values", list)] => {
                 let values = self.list(list, "values")?;
-                let values: Vec<Option<String>> = values.iter().map(|value| self.value(value, knob)).collect();
+                let values: Vec<Option<String>> =
+                    values.iter().map(|value| self.value(value, knob)).collect();
                 Some(Wanted::OneOf(values.into_iter().collect::<Option<_>>()?))
             }
             [("at_least", value)] => {
@@ -177,12 +223,20 @@ impl Reader<'_> {
                 let least = numbers(&checked);
                 if least.is_none() {
                     let message = format!("`{}` holds a word, which has no least", knob.key);
-                    self.say(&value.span(), message, "write value = ... instead of at_least");
+                    self.say(
+                        &value.span(),
+                        message,
+                        "write value = ... instead of at_least",
+                    );
                 }
                 least.map(Wanted::AtLeast)
             }
             _ => {
-                let message = format!("the setting of `{}` has {} of value, values and at_least", knob.key, given.len());
+                let message = format!(
+                    "the setting of `{}` has {} of value, values and at_least",
+                    knob.key,
+                    given.len()
+                );
                 self.say(
                     span,
                     message,
@@ -200,7 +254,10 @@ impl Reader<'_> {
             _ => {
                 self.say(
                     &value.span(),
-                    format!("the value of `{}` is neither text nor a whole number", knob.key),
+                    format!(
+                        "the value of `{}` is neither text nor a whole number",
+                        knob.key
+                    ),
                     "write \"...\" or a number",
                 );
                 return None;
@@ -223,7 +280,12 @@ impl Reader<'_> {
         let Some(value) = fields.get("devices") else {
             return Some(Vec::new());
         };
-        if let Some(knob) = knob.filter(|knob| matches!(knob.place, super::knob::Place::File(_) | super::knob::Place::OpenFilesLimit)) {
+        if let Some(knob) = knob.filter(|knob| {
+            matches!(
+                knob.place,
+                super::knob::Place::File(_) | super::knob::Place::OpenFilesLimit
+            )
+        }) {
             self.say(
                 &value.span(),
                 format!("`{}` is no setting of devices", knob.key),
@@ -234,7 +296,9 @@ impl Reader<'_> {
         let mut devices = Vec::new();
         for name in names {
             match name.get_ref() {
-                DeValue::String(text) if !text.is_empty() && !text.contains(['/', '\n']) => devices.push(text.to_string()),
+                DeValue::String(text) if !text.is_empty() && !text.contains(['/', '\n']) => {
+                    devices.push(text.to_string())
+                }
                 _ => {
                     self.say(
                         &name.span(),
@@ -267,9 +331,17 @@ impl Reader<'_> {
         let mend = format!("{key} = \"...\"");
         match table.get(key) {
             Some(value) => match value.get_ref() {
-                DeValue::String(text) if !text.trim().is_empty() && !text.chars().any(char::is_control) => Some(text.trim().to_owned()),
+                DeValue::String(text)
+                    if !text.trim().is_empty() && !text.chars().any(char::is_control) =>
+                {
+                    Some(text.trim().to_owned())
+                }
                 _ => {
-                    self.say(&value.span(), format!("`{key}` is not a text of one line"), mend);
+                    self.say(
+                        &value.span(),
+                        format!("`{key}` is not a text of one line"),
+                        mend,
+                    );
                     None
                 }
             },
@@ -287,7 +359,11 @@ impl Reader<'_> {
             .map(|key| (key.get_ref().to_string(), key.span()))
             .collect();
         for (key, span) in unknown {
-            self.say(&span, format!("there is no key `{}`", quote(&key)), mend_name(&key, known));
+            self.say(
+                &span,
+                format!("there is no key `{}`", quote(&key)),
+                mend_name(&key, known),
+            );
         }
     }
 }
@@ -313,7 +389,9 @@ fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     {
         return Some(same_end);
     }
-    let near = known.iter().map(|key| (*key, strsim::damerau_levenshtein(&plain, key)));
+    let near = known
+        .iter()
+        .map(|key| (*key, strsim::damerau_levenshtein(&plain, key)));
     let (best, distance) = near.min_by_key(|(_, distance)| *distance)?;
     (distance <= (best.len().max(plain.len()) / 3).max(1)).then_some(best)
 }
@@ -362,7 +440,11 @@ source = "s"
     #[test]
     fn settings_come_in_the_order_in_which_they_are_applied() {
         let profile = parse(GOOD).expect("valid");
-        let keys: Vec<&str> = profile.settings.iter().map(|setting| setting.knob.key).collect();
+        let keys: Vec<&str> = profile
+            .settings
+            .iter()
+            .map(|setting| setting.knob.key)
+            .collect();
         assert_eq!(keys, ["block.scheduler", "net.core.somaxconn"]);
         assert_eq!(profile.settings[0].devices, ["vd*"]);
         assert_eq!(profile.settings[1].wanted, Wanted::AtLeast(vec![1024]));
@@ -388,20 +470,47 @@ source = "s"
 
     #[test]
     fn the_last_part_of_a_name_is_enough_for_a_hint() {
-        assert_eq!(nearest("swappiness", &["vm.swappiness", "ksm.run"]), Some("vm.swappiness"));
-        assert_eq!(nearest("/proc/sys/vm/swappiness", &["vm.swappiness"]), Some("vm.swappiness"));
+        assert_eq!(
+            nearest("swappiness", &["vm.swappiness", "ksm.run"]),
+            Some("vm.swappiness")
+        );
+        assert_eq!(
+            nearest("/proc/sys/vm/swappiness", &["vm.swappiness"]),
+            Some("vm.swappiness")
+        );
         assert_eq!(nearest("xyzzy", &["vm.swappiness"]), None);
     }
 
     #[test]
     fn contradictions_are_refused() {
-        assert!(problems(&GOOD.replace("at_least = 1024", "at_least = 1024\nvalue = 5")).contains("has 2 of value, values and at_least"));
+        assert!(
+            problems(&GOOD.replace("at_least = 1024", "at_least = 1024\nvalue = 5"))
+                .contains("has 2 of value, values and at_least")
+        );
         assert!(problems(&GOOD.replace("at_least = 1024", "")).contains("has 0 of"));
-        assert!(problems(&format!("{GOOD}{}", GOOD.replace("name = \"mine\"\ntitle = \"My own\"\n", ""))).contains("set twice"));
+        assert!(
+            problems(&format!(
+                "{GOOD}{}",
+                GOOD.replace("name = \"mine\"\ntitle = \"My own\"\n", "")
+            ))
+            .contains("set twice")
+        );
         assert!(problems(&GOOD.replace("[\"mq-deadline\", \"deadline\"]", "[]")).contains("empty"));
-        assert!(problems(&GOOD.replace("at_least = 1024", "at_least = 1024\ndevices = [\"sda\"]")).contains("no setting of devices"));
-        assert!(problems(&GOOD.replace("values = [\"mq-deadline\", \"deadline\"]", "at_least = \"none\"")).contains("has no least"));
-        assert!(problems(&GOOD.replace("name = \"mine\"", "name = \"../x\"")).contains("other characters"));
+        assert!(
+            problems(&GOOD.replace("at_least = 1024", "at_least = 1024\ndevices = [\"sda\"]"))
+                .contains("no setting of devices")
+        );
+        assert!(
+            problems(&GOOD.replace(
+                "values = [\"mq-deadline\", \"deadline\"]",
+                "at_least = \"none\""
+            ))
+            .contains("has no least")
+        );
+        assert!(
+            problems(&GOOD.replace("name = \"mine\"", "name = \"../x\""))
+                .contains("other characters")
+        );
         assert!(problems("").contains("`name` is missing"));
         assert!(problems("name = ").contains("line 1"));
     }

@@ -67,7 +67,10 @@ pub(crate) fn saved(root: &Root, knob: &Knob, instance: &Instance, present: &str
 /// Put everything of a layer back, the last change first, and look at the end whether all is as before. Safe to repeat.
 pub(crate) fn put_back(root: &Root, host: &dyn Host, layer: &Layer) -> Restoration {
     let mut outcome = Restoration::default();
-    let here = (root.link("proc/thread-self/ns/net"), root.link("proc/thread-self/ns/ipc"));
+    let here = (
+        root.link("proc/thread-self/ns/net"),
+        root.link("proc/thread-self/ns/ipc"),
+    );
     for change in layer.changes.iter().rev() {
         match reach(root, change.scope, &layer.namespaces, &here) {
             Reach::Here => {}
@@ -87,13 +90,18 @@ pub(crate) fn put_back(root: &Root, host: &dyn Host, layer: &Layer) -> Restorati
                     from,
                     to: saved.value.clone(),
                 }),
-                Err(error) => outcome.failed.push(format!("{}: {error}", named(change, saved))),
+                Err(error) => outcome
+                    .failed
+                    .push(format!("{}: {error}", named(change, saved))),
             }
         }
     }
     if outcome.failed.is_empty() {
         outcome.failed = differences(root, layer, |change| {
-            matches!(reach(root, change.scope, &layer.namespaces, &here), Reach::Here)
+            matches!(
+                reach(root, change.scope, &layer.namespaces, &here),
+                Reach::Here
+            )
         });
     }
     // One line a knob: what follows from it is put back with it.
@@ -118,7 +126,10 @@ fn put_file_back(root: &Root, host: &dyn Host, saved: &Saved) -> io::Result<Opti
     if now == saved.value {
         Ok(Some(present))
     } else {
-        Err(io::Error::other(format!("`{}` was written, but it reads `{now}`", saved.value)))
+        Err(io::Error::other(format!(
+            "`{}` was written, but it reads `{now}`",
+            saved.value
+        )))
     }
 }
 
@@ -127,11 +138,21 @@ fn differences(root: &Root, layer: &Layer, is_here: impl Fn(&Change) -> bool) ->
     let mut seen = BTreeSet::new();
     let mut wrong = Vec::new();
     for change in layer.changes.iter().filter(|change| is_here(change)) {
-        for saved in change.files.iter().filter(|saved| seen.insert(saved.path.clone())) {
-            let Ok(text) = root.read(&saved.path) else { continue };
+        for saved in change
+            .files
+            .iter()
+            .filter(|saved| seen.insert(saved.path.clone()))
+        {
+            let Ok(text) = root.read(&saved.path) else {
+                continue;
+            };
             let now = value_in(&text, saved.words);
             if now != saved.value {
-                wrong.push(format!("{}: it reads `{now}`, not `{}`", named(change, saved), saved.value));
+                wrong.push(format!(
+                    "{}: it reads `{now}`, not `{}`",
+                    named(change, saved),
+                    saved.value
+                ));
             }
         }
     }

@@ -16,10 +16,18 @@ pub struct Tuned {
 /// What `tuned` has active; `None` where it is not installed or has no profile.
 #[must_use]
 pub fn tuned(root: &Root) -> Option<Tuned> {
-    let profile = root.read("etc/tuned/active_profile").ok()?.trim().to_owned();
-    let pid: Option<u32> = root.read("run/tuned/tuned.pid").ok().and_then(|text| text.trim().parse().ok());
+    let profile = root
+        .read("etc/tuned/active_profile")
+        .ok()?
+        .trim()
+        .to_owned();
+    let pid: Option<u32> = root
+        .read("run/tuned/tuned.pid")
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
     let running = pid.is_some_and(|pid| root.path(&format!("proc/{pid}")).exists());
-    (!profile.is_empty() && !profile.contains(char::is_control)).then_some(Tuned { profile, running })
+    (!profile.is_empty() && !profile.contains(char::is_control))
+        .then_some(Tuned { profile, running })
 }
 
 #[cfg(test)]
@@ -34,7 +42,11 @@ mod tests {
         let root = Root::at(directory.path());
         assert_eq!(tuned(&root), None);
         fs::create_dir_all(directory.path().join("etc/tuned")).expect("made");
-        fs::write(directory.path().join("etc/tuned/active_profile"), "virtual-guest\n").expect("written");
+        fs::write(
+            directory.path().join("etc/tuned/active_profile"),
+            "virtual-guest\n",
+        )
+        .expect("written");
         let found = |running| Tuned {
             profile: "virtual-guest".to_owned(),
             running,

@@ -65,7 +65,11 @@ fn loop_in(directory: &Path) -> Option<LoopDevice> {
         device: parse_device(&read("dev")?)?,
         file: PathBuf::from(file),
         direct: read("loop/dio")?.trim() == "1",
-        bytes: read("size")?.trim().parse::<u64>().ok()?.saturating_mul(512),
+        bytes: read("size")?
+            .trim()
+            .parse::<u64>()
+            .ok()?
+            .saturating_mul(512),
     })
 }
 
@@ -79,7 +83,12 @@ pub fn loop_of(file: &Path) -> Option<LoopDevice> {
 ///
 /// # Errors
 /// When the command fails, or the device cannot be seen afterwards.
-pub fn attach(host: &dyn Host, file: &Path, direct: bool, environment: Vec<(String, String)>) -> Result<LoopDevice, CommandError> {
+pub fn attach(
+    host: &dyn Host,
+    file: &Path,
+    direct: bool,
+    environment: Vec<(String, String)>,
+) -> Result<LoopDevice, CommandError> {
     let switch = if direct { "on" } else { "off" };
     let invocation = Invocation::new("losetup")
         .args(["--find", "--show", &format!("--direct-io={switch}")])
@@ -107,10 +116,15 @@ pub fn detach(file: &Path) -> io::Result<()> {
             return Ok(());
         }
         if Instant::now() > deadline {
-            let why = asked
-                .err()
-                .map_or_else(|| in_use(&mounted_by(Path::new("/proc"), device.device)), |error| error.to_string());
-            return Err(io::Error::other(format!("{} of {}: {why}", device.path.display(), file.display())));
+            let why = asked.err().map_or_else(
+                || in_use(&mounted_by(Path::new("/proc"), device.device)),
+                |error| error.to_string(),
+            );
+            return Err(io::Error::other(format!(
+                "{} of {}: {why}",
+                device.path.display(),
+                file.display()
+            )));
         }
         thread::sleep(pause);
         pause = (2 * pause).min(longest);
@@ -135,12 +149,15 @@ fn mounted_by(proc: &Path, (major, minor): Device) -> Vec<String> {
     let mounted = |process: &Path| {
         let mounts = fs::read_to_string(process.join("mountinfo")).unwrap_or_default();
         // The number of the device is the third field.
-        mounts.lines().any(|line| line.split(' ').nth(2) == Some(number.as_str()))
+        mounts
+            .lines()
+            .any(|line| line.split(' ').nth(2) == Some(number.as_str()))
     };
     let entries = fs::read_dir(proc).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
         let pid = entry.file_name().to_str()?.parse::<u32>().ok()?;
-        let name = mounted(&entry.path()).then(|| fs::read_to_string(entry.path().join("comm")).unwrap_or_default())?;
+        let name = mounted(&entry.path())
+            .then(|| fs::read_to_string(entry.path().join("comm")).unwrap_or_default())?;
         Some(format!("{pid} ({})", name.trim()))
     });
     named.take(MOST_NAMED).collect()
@@ -180,20 +197,31 @@ mod tests {
     fn who_has_a_device_mounted_is_named() {
         let proc = tempfile::tempdir().expect("temporary directory");
         for (pid, name, mounts) in [
-            ("12", "mariadbd", "25 1 7:4 / /data rw - ext4 /dev/loop4 rw\n"),
+            (
+                "12",
+                "mariadbd",
+                "25 1 7:4 / /data rw - ext4 /dev/loop4 rw\n",
+            ),
             (
                 "13",
                 "other",
                 "25 1 7:44 / /data rw - ext4 /dev/loop44 rw\n26 1 0:7 /7:4 /x rw - tmpfs 7:4 rw\n",
             ),
-            ("self", "mariadbd", "25 1 7:4 / /data rw - ext4 /dev/loop4 rw\n"),
+            (
+                "self",
+                "mariadbd",
+                "25 1 7:4 / /data rw - ext4 /dev/loop4 rw\n",
+            ),
         ] {
             fs::create_dir(proc.path().join(pid)).expect("directory");
             fs::write(proc.path().join(pid).join("comm"), format!("{name}\n")).expect("file");
             fs::write(proc.path().join(pid).join("mountinfo"), mounts).expect("file");
         }
         assert_eq!(mounted_by(proc.path(), (7, 4)), ["12 (mariadbd)"]);
-        assert_eq!(in_use(&mounted_by(proc.path(), (7, 5))), "it is still in use");
+        assert_eq!(
+            in_use(&mounted_by(proc.path(), (7, 5))),
+            "it is still in use"
+        );
         assert!(in_use(&["12 (mariadbd)".to_owned()]).contains("process 12 (mariadbd)\n  mend: "));
     }
 

@@ -122,7 +122,9 @@ impl VolumeSpec {
     /// # Errors
     /// Each contradiction with its mend.
     pub fn check(&self) -> Result<(), String> {
-        let Some(file_system) = self.file_system else { return Ok(()) };
+        let Some(file_system) = self.file_system else {
+            return Ok(());
+        };
         let least = file_system.least_mib();
         if self.size_mib < least {
             return Err(format!(
@@ -189,7 +191,10 @@ impl VolumeSpec {
         let mut options = Vec::new();
         if self.file_system == Some(FileSystem::Ext4) {
             options.extend(self.barriers.map(|on| format!("barrier={}", u8::from(on))));
-            options.extend(self.journal.map(|journal| format!("data={}", journal.name())));
+            options.extend(
+                self.journal
+                    .map(|journal| format!("data={}", journal.name())),
+            );
             options.extend(self.commit_s.map(|seconds| format!("commit={seconds}")));
         }
         options.extend(self.discard.then(|| "discard".to_owned()));
@@ -218,8 +223,16 @@ pub struct InForce {
 
 impl fmt::Display for InForce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let barriers = if self.barriers { "barriers" } else { "no barriers" };
-        write!(f, "{}, {}, {barriers}, data={}", self.file_system, self.atime, self.journal)
+        let barriers = if self.barriers {
+            "barriers"
+        } else {
+            "no barriers"
+        };
+        write!(
+            f,
+            "{}, {}, {barriers}, data={}",
+            self.file_system, self.atime, self.journal
+        )
     }
 }
 
@@ -228,7 +241,10 @@ impl fmt::Display for InForce {
 pub fn in_force(point: &Path) -> Option<InForce> {
     let point = point.canonicalize().ok()?;
     // The last one covers those before.
-    let mount = mounts().ok()?.into_iter().rfind(|mount| mount.point == point)?;
+    let mount = mounts()
+        .ok()?
+        .into_iter()
+        .rfind(|mount| mount.point == point)?;
     let space = rustix::fs::statvfs(&point).ok()?;
     Some(of_mount(&mount, space.f_bsize))
 }
@@ -255,9 +271,13 @@ fn of_mount(mount: &Mount, block_size: u64) -> InForce {
         atime,
         barriers: !has(&mount.options, "nobarrier") && value("barrier") != Some("0"),
         // Not shown while it is the default of the file system, and ours have no other.
-        journal: value("data").unwrap_or(if ext4 { "ordered" } else { "metadata" }).to_owned(),
+        journal: value("data")
+            .unwrap_or(if ext4 { "ordered" } else { "metadata" })
+            .to_owned(),
         discard: has(&mount.options, "discard"),
-        commit_s: value("commit").and_then(|text| text.parse().ok()).or(ext4.then_some(EXT4_COMMIT_S)),
+        commit_s: value("commit")
+            .and_then(|text| text.parse().ok())
+            .or(ext4.then_some(EXT4_COMMIT_S)),
         block_size,
     }
 }
@@ -294,10 +314,19 @@ mod tests {
         let line = "107 27 7:0 / /x rw,nosuid,nodev,noatime - ext4 /dev/loop0 rw,discard,nobarrier,commit=10,data=writeback\n";
         let read = of_mount(&parse_mountinfo(line)[0], 4096);
         assert_eq!(
-            (read.atime, read.barriers, read.journal.as_str(), read.discard, read.commit_s),
+            (
+                read.atime,
+                read.barriers,
+                read.journal.as_str(),
+                read.discard,
+                read.commit_s
+            ),
             ("noatime", false, "writeback", true, Some(10))
         );
-        assert_eq!(read.to_string(), "ext4, noatime, no barriers, data=writeback");
+        assert_eq!(
+            read.to_string(),
+            "ext4, noatime, no barriers, data=writeback"
+        );
     }
 
     #[test]
@@ -305,23 +334,37 @@ mod tests {
         let read = |line: &str| of_mount(&parse_mountinfo(line)[0], 4096);
         let ext4 = read("107 27 7:0 / /x rw,relatime - ext4 /dev/loop0 rw\n");
         assert_eq!(
-            (ext4.atime, ext4.barriers, ext4.journal.as_str(), ext4.discard, ext4.commit_s),
+            (
+                ext4.atime,
+                ext4.barriers,
+                ext4.journal.as_str(),
+                ext4.discard,
+                ext4.commit_s
+            ),
             ("relatime", true, "ordered", false, Some(5))
         );
         let xfs = read("107 27 7:0 / /x rw - xfs /dev/loop0 rw,attr2,inode64\n");
-        assert_eq!((xfs.atime, xfs.journal.as_str(), xfs.commit_s), ("strictatime", "metadata", None));
+        assert_eq!(
+            (xfs.atime, xfs.journal.as_str(), xfs.commit_s),
+            ("strictatime", "metadata", None)
+        );
     }
 
     #[test]
     fn commands_say_all_that_is_asked() {
-        let line = |spec: VolumeSpec| spec.mkfs(Path::new("/dev/loop9")).map(|invocation| invocation.line());
+        let line = |spec: VolumeSpec| {
+            spec.mkfs(Path::new("/dev/loop9"))
+                .map(|invocation| invocation.line())
+        };
         assert_eq!(
             line(VolumeSpec {
                 block_size: Some(1024),
                 ..spec()
             })
             .as_deref(),
-            Some("mkfs.ext4 -q -F -T default -m 0 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -b 1024 /dev/loop9")
+            Some(
+                "mkfs.ext4 -q -F -T default -m 0 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -b 1024 /dev/loop9"
+            )
         );
         let xfs = VolumeSpec {
             file_system: Some(FileSystem::Xfs),
@@ -357,8 +400,14 @@ mod tests {
                 commit_s: Some(5),
                 ..xfs.clone()
             },
-            VolumeSpec { size_mib: 299, ..xfs },
-            VolumeSpec { size_mib: 8, ..spec() },
+            VolumeSpec {
+                size_mib: 299,
+                ..xfs
+            },
+            VolumeSpec {
+                size_mib: 8,
+                ..spec()
+            },
         ] {
             assert!(bad.check().is_err(), "{bad:?}");
         }

@@ -42,26 +42,44 @@ pub struct Machine {
 /// All differences, those of the host first.
 pub(super) fn differences(base: &[Run], new: &[Run], matched: &[Matched]) -> Vec<Difference> {
     let mut all = Vec::new();
-    let mut add = |what: &str, of: &dyn Fn(&Run) -> String| all.extend(difference(what, base, new, of));
+    let mut add =
+        |what: &str, of: &dyn Fn(&Run) -> String| all.extend(difference(what, base, new, of));
     add("host", &|run| run.header.host.hostname.clone());
     add("CPU", &|run| run.header.host.cpu_model.clone());
     add("CPUs", &|run| run.header.host.facts.cpus.len().to_string());
-    add("memory, MiB", &|run| run.header.host.facts.memory_mib.to_string());
+    add("memory, MiB", &|run| {
+        run.header.host.facts.memory_mib.to_string()
+    });
     add("kernel", &|run| run.header.host.kernel.clone());
     add("rookery", &|run| run.header.rookery_version.clone());
     for name in version_names(base.iter().chain(new)) {
         add(&format!("version of {name}"), &|run| version(run, &name));
     }
-    add("CPUs of the driver", &|run| format!("{:?}", run.header.plan.driver_cpus));
-    add("CPUs of the guests", &|run| format!("{:?}", run.header.plan.guest_cpus));
+    add("CPUs of the driver", &|run| {
+        format!("{:?}", run.header.plan.driver_cpus)
+    });
+    add("CPUs of the guests", &|run| {
+        format!("{:?}", run.header.plan.guest_cpus)
+    });
     all.extend(study_difference(base, new));
     all.extend(settings(base, new, matched));
     all.extend(difference("trials", base, new, &trial_counts));
     all
 }
 
-fn difference(what: &str, base: &[Run], new: &[Run], of: &dyn Fn(&Run) -> String) -> Option<Difference> {
-    let values = |runs: &[Run]| -> Vec<String> { runs.iter().map(of).collect::<BTreeSet<String>>().into_iter().collect() };
+fn difference(
+    what: &str,
+    base: &[Run],
+    new: &[Run],
+    of: &dyn Fn(&Run) -> String,
+) -> Option<Difference> {
+    let values = |runs: &[Run]| -> Vec<String> {
+        runs.iter()
+            .map(of)
+            .collect::<BTreeSet<String>>()
+            .into_iter()
+            .collect()
+    };
     let (base, new) = (values(base), values(new));
     (base != new).then(|| Difference {
         what: what.to_owned(),
@@ -71,7 +89,13 @@ fn difference(what: &str, base: &[Run], new: &[Run], of: &dyn Fn(&Run) -> String
 }
 
 fn version_names<'a>(runs: impl Iterator<Item = &'a Run>) -> BTreeSet<String> {
-    let names = runs.flat_map(|run| run.header.host.versions.iter().map(|(name, _)| name.clone()));
+    let names = runs.flat_map(|run| {
+        run.header
+            .host
+            .versions
+            .iter()
+            .map(|(name, _)| name.clone())
+    });
     // Its own line says it.
     names.filter(|name| name != "rookery").collect()
 }
@@ -94,9 +118,15 @@ fn trial_counts(run: &Run) -> String {
 
 /// Lines that only one side's study files have; where the files are the same, what their scale changed.
 fn study_difference(base: &[Run], new: &[Run]) -> Option<Difference> {
-    let lines = |runs: &[Run]| -> BTreeSet<String> { runs.iter().flat_map(|run| meant_lines(&run.header.study_text)).collect() };
+    let lines = |runs: &[Run]| -> BTreeSet<String> {
+        runs.iter()
+            .flat_map(|run| meant_lines(&run.header.study_text))
+            .collect()
+    };
     let (in_base, in_new) = (lines(base), lines(new));
-    let only = |own: &BTreeSet<String>, other: &BTreeSet<String>| shortened(own.difference(other).cloned().collect());
+    let only = |own: &BTreeSet<String>, other: &BTreeSet<String>| {
+        shortened(own.difference(other).cloned().collect())
+    };
     let found = Difference {
         what: "study".to_owned(),
         base: only(&in_base, &in_new),
@@ -109,7 +139,11 @@ fn study_difference(base: &[Run], new: &[Run]) -> Option<Difference> {
         let study = &run.header.study;
         format!(
             "seed {}, ramp-up {:?}, settle {:?}, steady {:?}, {} repeats",
-            study.seed, study.load.ramp_up, study.load.settle, study.load.steady, study.load.repeats
+            study.seed,
+            study.load.ramp_up,
+            study.load.settle,
+            study.load.steady,
+            study.load.repeats
         )
     })
 }
@@ -125,7 +159,10 @@ fn meant_lines(text: &str) -> Vec<String> {
         };
         cut.trim().to_owned()
     };
-    text.lines().map(without_comment).filter(|line| !line.is_empty()).collect()
+    text.lines()
+        .map(without_comment)
+        .filter(|line| !line.is_empty())
+        .collect()
 }
 
 fn shortened(mut values: Vec<String>) -> Vec<String> {
@@ -144,8 +181,14 @@ fn settings(base: &[Run], new: &[Run], matched: &[Matched]) -> Vec<Difference> {
         let mut values: BTreeMap<(usize, String), BTreeSet<String>> = BTreeMap::new();
         for (run, at) in runs.iter().zip(first..) {
             for (index, point) in matched.iter().enumerate() {
-                let trials = run.trials.iter().filter(|trial| trial.row.trial.point == point.ids[at]);
-                for tuning in trials.filter_map(|trial| trial.record.as_ref()).flat_map(|record| &record.tunings) {
+                let trials = run
+                    .trials
+                    .iter()
+                    .filter(|trial| trial.row.trial.point == point.ids[at]);
+                for tuning in trials
+                    .filter_map(|trial| trial.record.as_ref())
+                    .flat_map(|record| &record.tunings)
+                {
                     values
                         .entry((index, tuning.name.clone()))
                         .or_default()
@@ -195,8 +238,16 @@ pub(super) fn machine(base: &[Run], new: &[Run], matched: &[Matched]) -> Machine
         matched.iter().enumerate().flat_map(of_point).collect()
     };
     let sides = Sides {
-        base: base.iter().enumerate().map(|(at, run)| lot(run, at)).collect(),
-        new: new.iter().zip(base.len()..).map(|(run, at)| lot(run, at)).collect(),
+        base: base
+            .iter()
+            .enumerate()
+            .map(|(at, run)| lot(run, at))
+            .collect(),
+        new: new
+            .iter()
+            .zip(base.len()..)
+            .map(|(run, at)| lot(run, at))
+            .collect(),
     };
     let points: Vec<usize> = (0..matched.len()).collect();
     let change = estimate::change(&sides, &points, 0.0);
@@ -227,9 +278,11 @@ fn other_cores(runs: &[Run], matched: &[Matched], first: usize) -> Option<f64> {
             .filter_map(TrialData::valid)
         {
             let of = |subject| cpu::mean_cores(&record.resources, subject, measured);
-            if let (Some(host), Some(driver), Some(guests)) =
-                (of(cpu::HOST), of(cpu::DRIVER), cpu::guest_cores(&record.resources, measured))
-            {
+            if let (Some(host), Some(driver), Some(guests)) = (
+                of(cpu::HOST),
+                of(cpu::DRIVER),
+                cpu::guest_cores(&record.resources, measured),
+            ) {
                 values.push((host - driver - guests).max(0.0));
             }
         }

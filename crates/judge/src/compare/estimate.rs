@@ -83,14 +83,18 @@ pub(super) struct Change {
 /// it beforehand.
 pub(super) fn change(sides: &Sides, points: &[usize], floor: f64) -> Change {
     let points = in_all_runs(sides, points);
-    let (Some(base), Some(new)) = (mean_of_runs(&sides.base, &points), mean_of_runs(&sides.new, &points)) else {
+    let (Some(base), Some(new)) = (
+        mean_of_runs(&sides.base, &points),
+        mean_of_runs(&sides.new, &points),
+    ) else {
         return Change {
             value: None,
             estimate: None,
         };
     };
     let value = new - base;
-    let estimate = variance(sides, &points).and_then(|(variance, df)| with_interval(value, variance.max(floor), df));
+    let estimate = variance(sides, &points)
+        .and_then(|(variance, df)| with_interval(value, variance.max(floor), df));
     Change {
         value: Some(value),
         estimate,
@@ -106,7 +110,11 @@ pub(super) fn level(sides: &Sides, side: &[Lot], points: &[usize]) -> Option<f64
 pub(super) fn in_all_runs(sides: &Sides, points: &[usize]) -> Vec<usize> {
     let has = |lot: &Lot, point: usize| lot.iter().any(|sample| sample.point == point);
     let runs = || sides.base.iter().chain(&sides.new);
-    points.iter().copied().filter(|point| runs().all(|lot| has(lot, *point))).collect()
+    points
+        .iter()
+        .copied()
+        .filter(|point| runs().all(|lot| has(lot, *point)))
+        .collect()
 }
 
 /// Repeats of a point, the fewest of any run.
@@ -164,7 +172,10 @@ fn variance(sides: &Sides, points: &[usize]) -> Option<Part> {
 fn between_runs(sides: &Sides, points: &[usize]) -> Option<Part> {
     let (mut squares, mut df, mut weight) = (0.0, 0.0, 0.0);
     for side in [&sides.base, &sides.new] {
-        let means: Vec<f64> = side.iter().filter_map(|lot| mean_of_points(lot, points)).collect();
+        let means: Vec<f64> = side
+            .iter()
+            .filter_map(|lot| mean_of_points(lot, points))
+            .collect();
         squares += squares_about_mean(&means);
         df += means.len() as f64 - 1.0;
         weight += 1.0 / means.len() as f64;
@@ -199,17 +210,25 @@ fn own_scatter(sides: &Sides, points: &[usize]) -> Option<Part> {
         for values in by_point(lot, Some(points)).values() {
             let (count, weight) = (values.len() as f64, weight / (points.len() as f64).powi(2));
             if values.len() > 1 {
-                parts.push((weight * squares_about_mean(values) / (count - 1.0) / count, count - 1.0));
+                parts.push((
+                    weight * squares_about_mean(values) / (count - 1.0) / count,
+                    count - 1.0,
+                ));
             } else {
                 // Taken to scatter as those that were repeated.
                 unrepeated += weight * alone;
             }
         }
-        let repeated = parts.get_mut(before..).filter(|repeated| !repeated.is_empty())?;
+        let repeated = parts
+            .get_mut(before..)
+            .filter(|repeated| !repeated.is_empty())?;
         let share = unrepeated / repeated.len() as f64;
         repeated.iter_mut().for_each(|part| part.0 += share);
     }
-    Some((parts.iter().map(|(variance, _)| variance).sum(), welch_df(&parts)))
+    Some((
+        parts.iter().map(|(variance, _)| variance).sum(),
+        welch_df(&parts),
+    ))
 }
 
 /// What the swings that all points of a round share add to the variance of the change: their whole variance for each run, less what the scatter
@@ -218,7 +237,10 @@ fn shared_part(sides: &Sides, points: &[usize]) -> Part {
     let swing = shared_swing(sides);
     let (mut weights, mut df) = (0.0, 0.0);
     for (lot, weight) in weighted_runs(sides) {
-        let held: f64 = counts(lot, points).values().map(|count| 1.0 / *count as f64).sum();
+        let held: f64 = counts(lot, points)
+            .values()
+            .map(|count| 1.0 / *count as f64)
+            .sum();
         weights += weight * (1.0 - held / (points.len() as f64).powi(2));
         df += residuals(lot, None).len() as f64 - 1.0;
     }
@@ -242,13 +264,17 @@ fn shared_swing(sides: &Sides) -> f64 {
         .chain(&sides.new)
         .flat_map(|lot| residuals(lot, None).into_values())
     {
-        let (sum, squares) = round
-            .iter()
-            .fold((0.0, 0.0), |(sum, squares), (_, value)| (sum + value, squares + value * value));
+        let (sum, squares) = round.iter().fold((0.0, 0.0), |(sum, squares), (_, value)| {
+            (sum + value, squares + value * value)
+        });
         products += sum * sum - squares;
         pairs += (round.len() * (round.len() - 1)) as f64;
     }
-    if pairs > 0.0 { (products / pairs).max(0.0) } else { 0.0 }
+    if pairs > 0.0 {
+        (products / pairs).max(0.0)
+    } else {
+        0.0
+    }
 }
 
 /// Variance and degrees of freedom of a point's change from the scatter of all points, as if they scattered alike.
@@ -262,7 +288,10 @@ fn pooled(sides: &Sides, points: &[usize]) -> Option<Part> {
     }
     let mut weights = 0.0;
     for (lot, weight) in weighted_runs(sides) {
-        let of_run: f64 = counts(lot, points).values().map(|count| 1.0 / *count as f64).sum();
+        let of_run: f64 = counts(lot, points)
+            .values()
+            .map(|count| 1.0 / *count as f64)
+            .sum();
         weights += weight * of_run / (points.len() as f64).powi(2);
     }
     (df >= TRUSTED_DF).then(|| (squares / df * weights, df))
@@ -279,7 +308,10 @@ fn at_least_pooled(own: Option<Part>, pooled: Option<Part>) -> Option<Part> {
 /// Degrees of freedom of a sum of variances, each with its own (Satterthwaite, Welch); the sum of all where nothing scatters.
 fn welch_df(parts: &[Part]) -> f64 {
     let sum: f64 = parts.iter().map(|(variance, _)| variance).sum();
-    let below: f64 = parts.iter().map(|(variance, df)| variance * variance / df).sum();
+    let below: f64 = parts
+        .iter()
+        .map(|(variance, df)| variance * variance / df)
+        .sum();
     if below > 0.0 {
         sum * sum / below
     } else {
@@ -296,7 +328,11 @@ fn deviation(sides: &Sides, points: &[usize]) -> f64 {
             df += values.len() as f64 - 1.0;
         }
     }
-    if df > 0.0 { f64::sqrt(squares / df) } else { 0.0 }
+    if df > 0.0 {
+        f64::sqrt(squares / df)
+    } else {
+        0.0
+    }
 }
 
 fn mean_of_runs(side: &[Lot], points: &[usize]) -> Option<f64> {
@@ -306,7 +342,10 @@ fn mean_of_runs(side: &[Lot], points: &[usize]) -> Option<f64> {
 
 fn mean_of_points(lot: &Lot, points: &[usize]) -> Option<f64> {
     let by_point = by_point(lot, Some(points));
-    let means: Option<Vec<f64>> = points.iter().map(|point| mean(by_point.get(point)?)).collect();
+    let means: Option<Vec<f64>> = points
+        .iter()
+        .map(|point| mean(by_point.get(point)?))
+        .collect();
     mean(&means?)
 }
 
@@ -339,14 +378,19 @@ fn residuals(lot: &Lot, points: Option<&[usize]>) -> BTreeMap<u32, Vec<(usize, f
         if let Some(centre) = mean(own).filter(|_| own.len() > 1) {
             let count = own.len() as f64;
             let residual = (sample.value - centre) * (count / (count - 1.0)).sqrt();
-            rounds.entry(sample.round).or_default().push((sample.point, residual));
+            rounds
+                .entry(sample.round)
+                .or_default()
+                .push((sample.point, residual));
         }
     }
     rounds
 }
 
 fn squares_about_mean(values: &[f64]) -> f64 {
-    mean(values).map_or(0.0, |centre| values.iter().map(|value| (value - centre).powi(2)).sum())
+    mean(values).map_or(0.0, |centre| {
+        values.iter().map(|value| (value - centre).powi(2)).sum()
+    })
 }
 
 #[cfg(test)]

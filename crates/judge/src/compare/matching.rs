@@ -74,7 +74,9 @@ fn in_all<'a>(runs: &[&'a Run]) -> Vec<Vec<Option<&'a Point>>> {
         let plan = &run.header.plan;
         for point in plan.study_points() {
             let kind = plan.study_of(point).guest.kind;
-            let at = *known.entry(format!("{kind:?} {}", identity::of(point))).or_insert(all.len());
+            let at = *known
+                .entry(format!("{kind:?} {}", identity::of(point)))
+                .or_insert(all.len());
             if at == all.len() {
                 all.push(vec![None; runs.len()]);
             }
@@ -108,7 +110,10 @@ pub(crate) fn meaning(study: &Study) -> [(&'static str, String); 4] {
     let workload = &study.workload;
     [
         ("loop type", format!("{:?}", study.load.model)),
-        ("arrivals", open.map_or_else(|| "none".to_owned(), |open| format!("{open:?}"))),
+        (
+            "arrivals",
+            open.map_or_else(|| "none".to_owned(), |open| format!("{open:?}")),
+        ),
         (
             "think time",
             match &workload.orderentry {
@@ -122,7 +127,11 @@ pub(crate) fn meaning(study: &Study) -> [(&'static str, String); 4] {
                 Some(wanted) => order_entry(wanted),
                 None => format!(
                     "{:?}, {} searches of {} rows, {} items, {} new customers",
-                    workload.kind, workload.searches, workload.search_batch, workload.line_items, workload.new_customers
+                    workload.kind,
+                    workload.searches,
+                    workload.search_batch,
+                    workload.line_items,
+                    workload.new_customers
                 ),
             },
         ),
@@ -142,7 +151,10 @@ fn incomparable(runs: &[&Run], points: &[&Point]) -> Option<WhyLeftOut> {
     let first = of(0);
     (1..runs.len()).find_map(|at| {
         let other = of(at);
-        let (own, theirs) = first.iter().zip(&other).find(|(own, theirs)| own.1 != theirs.1)?;
+        let (own, theirs) = first
+            .iter()
+            .zip(&other)
+            .find(|(own, theirs)| own.1 != theirs.1)?;
         // Where runs of one side differ, "base" means the first of all.
         Some(WhyLeftOut::Incomparable {
             what: own.0,

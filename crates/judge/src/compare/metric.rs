@@ -54,19 +54,30 @@ impl Metric {
     /// Whether its overall comparison is one of those that were named beforehand and decide how a comparison ends.
     #[must_use]
     pub fn is_primary(self) -> bool {
-        matches!(self, Self::Throughput | Self::OrderP95 | Self::CpuPerOrder | Self::Errors)
+        matches!(
+            self,
+            Self::Throughput | Self::OrderP95 | Self::CpuPerOrder | Self::Errors
+        )
     }
 
     /// Which way is the good one.
     #[must_use]
     pub fn goal(self) -> Goal {
-        if self == Self::Throughput { Goal::Higher } else { Goal::Lower }
+        if self == Self::Throughput {
+            Goal::Higher
+        } else {
+            Goal::Lower
+        }
     }
 
     /// The scale of its changes.
     #[must_use]
     pub fn scale(self) -> Scale {
-        if self == Self::Errors { Scale::Share } else { Scale::Ratio }
+        if self == Self::Errors {
+            Scale::Share
+        } else {
+            Scale::Ratio
+        }
     }
 
     /// Its name in tables and sentences.
@@ -136,7 +147,12 @@ impl Scale {
 }
 
 fn worst_request_ms(measured: &Measurement) -> Option<f64> {
-    let requests = measured.operation_names().into_iter().filter(|name| *name != ORDER);
-    let worst = requests.filter_map(|name| measured.latencies(name).percentile_us(95.0)).max()?;
+    let requests = measured
+        .operation_names()
+        .into_iter()
+        .filter(|name| *name != ORDER);
+    let worst = requests
+        .filter_map(|name| measured.latencies(name).percentile_us(95.0))
+        .max()?;
     Some(worst as f64 / 1000.0)
 }

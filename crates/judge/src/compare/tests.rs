@@ -1,9 +1,12 @@
 //! Whole comparisons of runs made in memory: their study and plan are real, their numbers follow a formula.
 
 use rookery_stats::{
-    DriverQuality, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, ShopCounters, Window,
+    DriverQuality, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing,
+    ResourceSample, ShopCounters, Window,
 };
-use rookery_store::{HostDescription, Outcome, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning};
+use rookery_store::{
+    HostDescription, Outcome, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning,
+};
 use rookery_study::{Document, HostFacts, Plan};
 
 use super::*;
@@ -107,7 +110,10 @@ fn run(like: &Like<'_>) -> Run {
 }
 
 fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
-    let window = Window { start_s: 2.0, end_s: 12.0 };
+    let window = Window {
+        start_s: 2.0,
+        end_s: 12.0,
+    };
     let operation = |name: &str, ms: f64, errors: u64| {
         let count = (f64::from(users) * 30.0 / slow) as u64;
         let mut operation = OperationMeasurement::empty(name);
@@ -116,7 +122,12 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
                 .service
                 .record_us((1000.0 * ms * slow * (0.5 + f64::from(k) / 200.0)) as u64);
         }
-        (operation.started, operation.completed, operation.succeeded, operation.failed) = (count + errors, count, count, errors);
+        (
+            operation.started,
+            operation.completed,
+            operation.succeeded,
+            operation.failed,
+        ) = (count + errors, count, count, errors);
         operation
     };
     let resource = |subject: &str, at_s: f64, cpu_cores: f64| ResourceSample {
@@ -129,7 +140,11 @@ fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {
     };
     let samples = (0..14).flat_map(|second| {
         let at = f64::from(second);
-        [resource("g1", at, 0.8), resource("driver", at, 0.1), resource("host", at, 0.95)]
+        [
+            resource("g1", at, 0.8),
+            resource("driver", at, 0.1),
+            resource("host", at, 0.95),
+        ]
     });
     TrialRecord {
         outcome: Outcome::Done,
@@ -190,13 +205,22 @@ fn two_runs_of_one_study_show_no_difference() {
     let comparison = compared(&PLAIN, &Like { seed: 2, ..PLAIN });
     for finding in &comparison.overall {
         assert!(
-            matches!(finding.verdict, Verdict::NoneSeen { .. } | Verdict::NoneThatMatters),
+            matches!(
+                finding.verdict,
+                Verdict::NoneSeen { .. } | Verdict::NoneThatMatters
+            ),
             "{finding:?}"
         );
-        assert!(finding.detectable.is_some_and(|share| share < 0.1), "{finding:?}");
+        assert!(
+            finding.detectable.is_some_and(|share| share < 0.1),
+            "{finding:?}"
+        );
     }
     assert_eq!((comparison.points.len(), comparison.overall_points), (2, 2));
-    assert_eq!((comparison.differences, comparison.left_out), (vec![], vec![]));
+    assert_eq!(
+        (comparison.differences, comparison.left_out),
+        (vec![], vec![])
+    );
     assert_eq!(comparison.machine.driver_cpu_per_request, Some(0.0));
     assert!((comparison.machine.other_cores_base.expect("samples") - 0.05).abs() < 1e-9);
 }
@@ -209,10 +233,21 @@ fn a_slow_down_is_worse_in_every_metric_and_the_way_back_better() {
         ..PLAIN
     };
     let (there, back) = (compared(&PLAIN, &slow), compared(&slow, &PLAIN));
-    for metric in Metric::ALL.into_iter().filter(|metric| *metric != Metric::Errors) {
+    for metric in Metric::ALL
+        .into_iter()
+        .filter(|metric| *metric != Metric::Errors)
+    {
         let (one, other) = (of(&there, metric), of(&back, metric));
-        assert_eq!((one.verdict, other.verdict), (Verdict::Worse, Verdict::Better), "{metric:?}");
-        let expected = if metric == Metric::Throughput { 1.0 / 1.1 } else { 1.1 };
+        assert_eq!(
+            (one.verdict, other.verdict),
+            (Verdict::Worse, Verdict::Better),
+            "{metric:?}"
+        );
+        let expected = if metric == Metric::Throughput {
+            1.0 / 1.1
+        } else {
+            1.1
+        };
         let ratio = 1.0 + one.change.expect("a change");
         assert!((ratio - expected).abs() < 0.02, "{metric:?}: {ratio}");
         assert!(
@@ -225,7 +260,10 @@ fn a_slow_down_is_worse_in_every_metric_and_the_way_back_better() {
     assert!(there.got_worse() && !back.got_worse());
     // 0.8 cores and 30 orders a second for each of 100 and 200 users: 600 and 300 ms, geometric mean 424.
     let cpu = of(&there, Metric::CpuPerOrder).base.expect("cpu");
-    assert!((cpu - 1000.0 * 0.8 / (3.0 * f64::sqrt(100.0 * 200.0))).abs() < 0.02, "{cpu}");
+    assert!(
+        (cpu - 1000.0 * 0.8 / (3.0 * f64::sqrt(100.0 * 200.0))).abs() < 0.02,
+        "{cpu}"
+    );
 }
 
 #[test]
@@ -237,7 +275,10 @@ fn a_change_below_what_is_ignored_is_none() {
     });
     let generous = Options { ignore: 0.15 };
     let comparison = compare(&[run(&PLAIN)], &[slow], &generous).expect("two runs");
-    assert_eq!(of(&comparison, Metric::Throughput).verdict, Verdict::NoneThatMatters);
+    assert_eq!(
+        of(&comparison, Metric::Throughput).verdict,
+        Verdict::NoneThatMatters
+    );
     assert!(!comparison.got_worse());
 }
 
@@ -255,7 +296,10 @@ fn errors_are_compared_as_differences_of_shares() {
     assert_eq!(errors.verdict, Verdict::Worse, "{errors:?}");
     // 200 of 6200 and of 12200 requests, two operations beside the order.
     let expected = f64::midpoint(200.0 / 6_200.0, 200.0 / 12_200.0);
-    assert!((errors.change.expect("a change") - expected).abs() < 0.001, "{errors:?}");
+    assert!(
+        (errors.change.expect("a change") - expected).abs() < 0.001,
+        "{errors:?}"
+    );
     assert!(comparison.got_worse());
     // No error in a few thousand requests is no certainty.
     let none = compared(&PLAIN, &Like { seed: 2, ..PLAIN });
@@ -299,12 +343,30 @@ fn points_are_matched_by_what_they_are() {
             ..PLAIN
         },
     );
-    let matched: Vec<&str> = comparison.points.iter().map(|point| point.label.as_str()).collect();
+    let matched: Vec<&str> = comparison
+        .points
+        .iter()
+        .map(|point| point.label.as_str())
+        .collect();
     assert_eq!(matched, ["1 x 1 vCPU, 200 users"]);
-    let left: Vec<&WhyLeftOut> = comparison.left_out.iter().map(|left| &left.because).collect();
-    assert_eq!(left, [&WhyLeftOut::OnlyInBase, &WhyLeftOut::OnlyInNew, &WhyLeftOut::OnlyInNew]);
+    let left: Vec<&WhyLeftOut> = comparison
+        .left_out
+        .iter()
+        .map(|left| &left.because)
+        .collect();
+    assert_eq!(
+        left,
+        [
+            &WhyLeftOut::OnlyInBase,
+            &WhyLeftOut::OnlyInNew,
+            &WhyLeftOut::OnlyInNew
+        ]
+    );
     assert!(of(&comparison, Metric::Throughput).interval.is_some());
-    assert!(comparison.leaves_open(), "a point of the base has no counterpart");
+    assert!(
+        comparison.leaves_open(),
+        "a point of the base has no counterpart"
+    );
 }
 
 #[test]
@@ -317,7 +379,10 @@ fn what_else_differs_is_listed() {
         ..PLAIN
     });
     new.header.host.kernel = "6.2.0".to_owned();
-    new.header.host.versions.push(("runc".to_owned(), "1.1".to_owned()));
+    new.header
+        .host
+        .versions
+        .push(("runc".to_owned(), "1.1".to_owned()));
     new.trials[0].row.status = TrialStatus::Void;
     let comparison = compare(&[run(&PLAIN)], &[new], &Options::default()).expect("two runs");
     let told: Vec<String> = comparison
@@ -349,18 +414,35 @@ fn a_point_whose_guests_fail_is_lost_and_one_that_is_void_is_open() {
     for (status, lost) in [(TrialStatus::Failed, true), (TrialStatus::Void, false)] {
         let mut new = run(&Like { seed: 2, ..PLAIN });
         let point = new.header.plan.points[1].id;
-        for trial in new.trials.iter_mut().filter(|trial| trial.row.trial.point == point) {
+        for trial in new
+            .trials
+            .iter_mut()
+            .filter(|trial| trial.row.trial.point == point)
+        {
             trial.row.status = status;
         }
         let comparison = compare(&[run(&PLAIN)], &[new], &Options::default()).expect("two runs");
-        assert_eq!(comparison.points.iter().map(|point| point.lost).collect::<Vec<_>>(), [false, lost]);
         assert_eq!(
-            (comparison.got_worse(), comparison.leaves_open(), comparison.overall_points),
+            comparison
+                .points
+                .iter()
+                .map(|point| point.lost)
+                .collect::<Vec<_>>(),
+            [false, lost]
+        );
+        assert_eq!(
+            (
+                comparison.got_worse(),
+                comparison.leaves_open(),
+                comparison.overall_points
+            ),
             (lost, true, 1)
         );
         assert_eq!(
             comparison.points[1].findings[0].verdict,
-            Verdict::CannotBeSaid { because: Unsaid::NoValue }
+            Verdict::CannotBeSaid {
+                because: Unsaid::NoValue
+            }
         );
     }
 }
@@ -369,7 +451,10 @@ fn a_point_whose_guests_fail_is_lost_and_one_that_is_void_is_open() {
 fn single_repeats_say_how_many_are_needed() {
     let single = STUDY.replace("repeats = 4", "repeats = 1");
     let comparison = compared(
-        &Like { study: &single, ..PLAIN },
+        &Like {
+            study: &single,
+            ..PLAIN
+        },
         &Like {
             study: &single,
             slow: 1.5,
@@ -391,7 +476,9 @@ fn single_repeats_say_how_many_are_needed() {
 #[test]
 fn several_runs_a_side_are_told_to_alternate() {
     let runs = |seeds: [u64; 3]| seeds.map(|seed| run(&Like { seed, ..PLAIN })).to_vec();
-    let compared = |base: [u64; 3], new: [u64; 3]| compare(&runs(base), &runs(new), &Options::default()).expect("six runs");
+    let compared = |base: [u64; 3], new: [u64; 3]| {
+        compare(&runs(base), &runs(new), &Options::default()).expect("six runs")
+    };
     assert!(compared([1, 2, 3], [4, 5, 6]).not_alternating);
     let alternating = compared([1, 3, 5], [2, 4, 6]);
     assert!(!alternating.not_alternating && !alternating.got_worse());
@@ -404,6 +491,12 @@ fn several_runs_a_side_are_told_to_alternate() {
 #[test]
 fn a_comparison_needs_two_sides_and_a_share() {
     let one = [run(&PLAIN)];
-    assert_eq!(compare(&one, &[], &Options::default()).err(), Some(CompareError::NoRun));
-    assert_eq!(compare(&one, &one, &Options { ignore: f64::NAN }).err(), Some(CompareError::Ignore));
+    assert_eq!(
+        compare(&one, &[], &Options::default()).err(),
+        Some(CompareError::NoRun)
+    );
+    assert_eq!(
+        compare(&one, &one, &Options { ignore: f64::NAN }).err(),
+        Some(CompareError::Ignore)
+    );
 }

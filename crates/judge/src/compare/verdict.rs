@@ -104,7 +104,10 @@ pub(super) struct Draft {
 
 /// Name the changes of one family of comparisons.
 pub(super) fn family(drafts: &[Draft], ignore: f64) -> Vec<Finding> {
-    let probabilities: Vec<f64> = drafts.iter().filter_map(|draft| Some(draft.change.estimate?.p)).collect();
+    let probabilities: Vec<f64> = drafts
+        .iter()
+        .filter_map(|draft| Some(draft.change.estimate?.p))
+        .collect();
     let mut adjusted = holm(&probabilities).into_iter();
     let name = |draft: &Draft| {
         let adjusted_p = draft.change.estimate.and_then(|_| adjusted.next());
@@ -121,7 +124,12 @@ fn finding(draft: &Draft, adjusted_p: Option<f64>, ignore: f64) -> Finding {
         base: draft.base.map(|value| scale.value(value)),
         new: draft.new.map(|value| scale.value(value)),
         change: draft.change.value.map(|change| scale.change(change)),
-        interval: estimate.map(|estimate| (scale.change(estimate.interval.0), scale.change(estimate.interval.1))),
+        interval: estimate.map(|estimate| {
+            (
+                scale.change(estimate.interval.0),
+                scale.change(estimate.interval.1),
+            )
+        }),
         p: estimate.map(|estimate| estimate.p),
         adjusted_p,
         detectable: estimate.and_then(|estimate| detectable(&estimate, scale)),
@@ -148,7 +156,10 @@ fn verdict(draft: &Draft, adjusted_p: Option<f64>, ignore: f64) -> Verdict {
         // Two repeats carry an interval, three a useful one.
         return unsaid(Unsaid::TooFew { repeats: 3 });
     };
-    let (low, high) = (scale.change(estimate.interval.0), scale.change(estimate.interval.1));
+    let (low, high) = (
+        scale.change(estimate.interval.0),
+        scale.change(estimate.interval.1),
+    );
     if -ignore <= low && high <= ignore {
         return Verdict::NoneThatMatters;
     }

@@ -50,11 +50,22 @@ pub(super) fn groups<'a>(runs: &[&'a Run]) -> Vec<Group<'a>> {
             }
         }
     }
-    groups.retain(|group| group.sites.iter().any(|site| site.kind != group.sites[0].kind));
+    groups.retain(|group| {
+        group
+            .sites
+            .iter()
+            .any(|site| site.kind != group.sites[0].kind)
+    });
     groups
 }
 
 /// Everything that must be equal: the point, what its numbers mean, and what runs in its guests.
 fn key(point: &Point, study: &Study) -> String {
-    format!("{} {:?} {:?} {:?}", identity::of(point), meaning(study), study.stack, study.storage)
+    format!(
+        "{} {:?} {:?} {:?}",
+        identity::of(point),
+        meaning(study),
+        study.stack,
+        study.storage
+    )
 }

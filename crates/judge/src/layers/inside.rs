@@ -46,14 +46,23 @@ pub struct Inside {
 impl Inside {
     /// Of a trial in which every machine answered at both ends of the window.
     pub(super) fn of(record: &TrialRecord, measured: &Measurement) -> Option<Self> {
-        let mut names: Vec<&str> = record.machines.iter().map(|look| look.guest.as_str()).collect();
+        let mut names: Vec<&str> = record
+            .machines
+            .iter()
+            .map(|look| look.guest.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
-        let machines: Option<Vec<Self>> = names.iter().map(|name| of_machine(&record.machines, name, measured)).collect();
+        let machines: Option<Vec<Self>> = names
+            .iter()
+            .map(|name| of_machine(&record.machines, name, measured))
+            .collect();
         let machines = machines.filter(|machines| !machines.is_empty())?;
         let count = machines.len() as f64;
         let sum = |of: fn(&Self) -> f64| machines.iter().map(of).sum::<f64>();
-        let share = |of: fn(&Self) -> Option<f64>| mean(&machines.iter().filter_map(of).collect::<Vec<f64>>());
+        let share = |of: fn(&Self) -> Option<f64>| {
+            mean(&machines.iter().filter_map(of).collect::<Vec<f64>>())
+        };
         Some(Self {
             inside_cores: sum(|machine| machine.inside_cores),
             vcpu_cores: sum(|machine| machine.vcpu_cores),
@@ -77,7 +86,8 @@ impl Inside {
 pub(super) fn mean_of(samples: &[Sample]) -> Option<Inside> {
     let all: Vec<Inside> = samples.iter().filter_map(|sample| sample.inside).collect();
     let over = |of: fn(&Inside) -> f64| mean(&all.iter().map(of).collect::<Vec<f64>>());
-    let share = |of: fn(&Inside) -> Option<f64>| mean(&all.iter().filter_map(of).collect::<Vec<f64>>());
+    let share =
+        |of: fn(&Inside) -> Option<f64>| mean(&all.iter().filter_map(of).collect::<Vec<f64>>());
     Some(Inside {
         inside_cores: over(|inside| inside.inside_cores)?,
         vcpu_cores: over(|inside| inside.vcpu_cores)?,
@@ -100,7 +110,9 @@ pub(super) fn mean_of(samples: &[Sample]) -> Option<Inside> {
 fn of_machine(looks: &[MachineLook], name: &str, measured: &Measurement) -> Option<Inside> {
     let near = |moment: f64| {
         let distance = |look: &&MachineLook| (look.at_s - moment).abs();
-        let own = looks.iter().filter(|look| look.guest == name && distance(look) <= NEAR_S);
+        let own = looks
+            .iter()
+            .filter(|look| look.guest == name && distance(look) <= NEAR_S);
         own.min_by(|a, b| distance(a).total_cmp(&distance(b)))
     };
     let (first, last) = (near(measured.window.start_s)?, near(measured.window.end_s)?);
@@ -111,7 +123,9 @@ fn of_machine(looks: &[MachineLook], name: &str, measured: &Measurement) -> Opti
     if !(outside_s > 0.0 && inside_s > 0.0) {
         return None;
     }
-    let inside = |of: fn(&MachineInside) -> u64| of(&after).saturating_sub(of(&before)) as f64 / 1e6 / inside_s;
+    let inside = |of: fn(&MachineInside) -> u64| {
+        of(&after).saturating_sub(of(&before)) as f64 / 1e6 / inside_s
+    };
     let pressure = |of: fn(&MachineInside) -> Option<u64>| {
         let us = of(&after)?.saturating_sub(of(&before)?);
         Some((us as f64 / 1e6 / inside_s).min(1.0))
@@ -136,7 +150,10 @@ fn of_machine(looks: &[MachineLook], name: &str, measured: &Measurement) -> Opti
         cpu_pressure: pressure(|counters| counters.cpu_pressure_us),
         memory_pressure: pressure(|counters| counters.memory_pressure_us),
         io_pressure: pressure(|counters| counters.io_pressure_us),
-        disk_requests_per_s: per_s(begin.reads.saturating_add(begin.writes), end.reads.saturating_add(end.writes)),
+        disk_requests_per_s: per_s(
+            begin.reads.saturating_add(begin.writes),
+            end.reads.saturating_add(end.writes),
+        ),
         network_bytes_per_s: per_s(
             begin.received_bytes.saturating_add(begin.sent_bytes),
             end.received_bytes.saturating_add(end.sent_bytes),

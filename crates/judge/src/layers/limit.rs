@@ -41,9 +41,13 @@ impl Use {
         Self {
             idle: match measured.mode {
                 Mode::Closed => pausing(measured),
-                Mode::Open | Mode::PartlyOpen => served(measured).map(|share| share * PAUSING / SERVED),
+                Mode::Open | Mode::PartlyOpen => {
+                    served(measured).map(|share| share * PAUSING / SERVED)
+                }
             },
-            busy: cores.filter(|_| capacity > 0.0).map(|cores| cores / capacity),
+            busy: cores
+                .filter(|_| capacity > 0.0)
+                .map(|cores| cores / capacity),
         }
     }
 }
@@ -52,7 +56,9 @@ fn pausing(measured: &Measurement) -> Option<f64> {
     let (busy, idle) = measured
         .guests
         .iter()
-        .fold((0.0, 0.0), |(busy, idle), guest| (busy + guest.busy_s, idle + guest.idle_s));
+        .fold((0.0, 0.0), |(busy, idle), guest| {
+            (busy + guest.busy_s, idle + guest.idle_s)
+        });
     let share = idle / (busy + idle);
     share.is_finite().then_some(share)
 }
@@ -61,7 +67,10 @@ fn pausing(measured: &Measurement) -> Option<f64> {
 fn served(measured: &Measurement) -> Option<f64> {
     let arrivals = measured.driver.arrivals.as_ref()?;
     let operation = measured.main_operation();
-    let own = measured.guests.iter().filter_map(|guest| guest.operation(operation));
+    let own = measured
+        .guests
+        .iter()
+        .filter_map(|guest| guest.operation(operation));
     let (started, completed) = own.fold((0u64, 0u64), |(started, completed), operation| {
         (
             started.saturating_add(operation.started),
@@ -74,7 +83,14 @@ fn served(measured: &Measurement) -> Option<f64> {
 
 /// Of all trials of a layer.
 pub(super) fn of(samples: &[Sample]) -> Option<Limit> {
-    let over = |of: fn(&Use) -> Option<f64>| mean(&samples.iter().filter_map(|sample| of(&sample.used)).collect::<Vec<f64>>());
+    let over = |of: fn(&Use) -> Option<f64>| {
+        mean(
+            &samples
+                .iter()
+                .filter_map(|sample| of(&sample.used))
+                .collect::<Vec<f64>>(),
+        )
+    };
     let (idle, busy) = (over(|used| used.idle), over(|used| used.busy));
     if samples.is_empty() {
         return None;

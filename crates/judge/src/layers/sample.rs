@@ -42,7 +42,11 @@ impl Sample {
         let latencies = measured.latencies(operation);
         let cores = cpu::guest_cores(&record.resources, measured);
         // Of no operation there is no cost.
-        let us = |cores: f64| (per_minute > 0.0).then(|| cores * 60e6 / per_minute).filter(|us| us.is_finite());
+        let us = |cores: f64| {
+            (per_minute > 0.0)
+                .then(|| cores * 60e6 / per_minute)
+                .filter(|us| us.is_finite())
+        };
         Some(Self {
             block: u64::from(site.number) << 32 | u64::from(trial.row.trial.block),
             operation,
@@ -58,7 +62,11 @@ impl Sample {
     }
 }
 
-fn parts(record: &TrialRecord, measured: &Measurement, us: impl Fn(f64) -> Option<f64>) -> Option<CpuParts> {
+fn parts(
+    record: &TrialRecord,
+    measured: &Measurement,
+    us: impl Fn(f64) -> Option<f64>,
+) -> Option<CpuParts> {
     let parts = cpu::guest_parts(&record.resources, measured)?;
     Some(CpuParts {
         user: us(parts.user)?,
@@ -76,7 +84,10 @@ fn elsewhere(record: &TrialRecord, measured: &Measurement) -> Option<f64> {
 }
 
 fn accelerator(record: &TrialRecord) -> Option<String> {
-    let told = record.tunings.iter().find(|tuning| tuning.name == ACCELERATOR)?;
+    let told = record
+        .tunings
+        .iter()
+        .find(|tuning| tuning.name == ACCELERATOR)?;
     let name = told.effective.split(':').next().unwrap_or_default().trim();
     (!name.is_empty()).then(|| name.to_owned())
 }

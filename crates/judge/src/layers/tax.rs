@@ -58,7 +58,11 @@ fn by_block(lot: &[(u64, f64)]) -> BTreeMap<u64, Vec<f64>> {
 /// Sample variance of two or more values.
 fn variance(values: &[f64]) -> f64 {
     let centre = mean(values).unwrap_or(0.0);
-    values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
+    values
+        .iter()
+        .map(|value| (value - centre).powi(2))
+        .sum::<f64>()
+        / (values.len() as f64 - 1.0)
 }
 
 /// Half of the interval; `None` unless each side has two values.
@@ -67,12 +71,24 @@ fn welch(below: &[f64], above: &[f64]) -> Option<f64> {
     if fewest < 2 {
         return None;
     }
-    let part = |values: &[f64]| (variance(values) / values.len() as f64, values.len() as f64 - 1.0);
+    let part = |values: &[f64]| {
+        (
+            variance(values) / values.len() as f64,
+            values.len() as f64 - 1.0,
+        )
+    };
     let parts = [part(below), part(above)];
     let sum: f64 = parts.iter().map(|(variance, _)| variance).sum();
-    let under: f64 = parts.iter().map(|(variance, df)| variance * variance / df).sum();
+    let under: f64 = parts
+        .iter()
+        .map(|(variance, df)| variance * variance / df)
+        .sum();
     // Where nothing scatters the fewest decide.
-    let df = if under > 0.0 { sum * sum / under } else { fewest as f64 - 1.0 };
+    let df = if under > 0.0 {
+        sum * sum / under
+    } else {
+        fewest as f64 - 1.0
+    };
     Some(t_975((df.floor() as u32).max(1))? * sum.sqrt())
 }
 
@@ -103,7 +119,9 @@ mod tests {
         // Equal variances: df = 4, t = 2.776445, standard error = sqrt(4/3 + 4/3).
         let (low, _) = found.interval.expect("three on each side");
         assert!(
-            !found.paired && (found.value - 10.0).abs() < 1e-9 && (low - (10.0 - 4.533_894)).abs() < 1e-4,
+            !found.paired
+                && (found.value - 10.0).abs() < 1e-9
+                && (low - (10.0 - 4.533_894)).abs() < 1e-4,
             "{low}"
         );
         let single = of(&[(1, 10.0)], &[(11, 20.0)]).expect("one on each side");

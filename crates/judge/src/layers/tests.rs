@@ -1,8 +1,8 @@
 //! Layers of runs made in memory: study and plan are real, the costs are planted.
 
 use rookery_stats::{
-    DriverQuality, GuestMeasurement, MachineInside, MachineLook, MachineOutside, Measurement, Mode, OperationMeasurement, Pacing,
-    ResourceSample, ShopCounters, Window,
+    DriverQuality, GuestMeasurement, MachineInside, MachineLook, MachineOutside, Measurement, Mode,
+    OperationMeasurement, Pacing, ResourceSample, ShopCounters, Window,
 };
 use rookery_store::{HostDescription, Outcome, RunHeader, TrialRecord, TrialRow, Tuning};
 use rookery_study::{Document, HostFacts, Plan};
@@ -45,10 +45,15 @@ fn run(study: &str, seed: u64) -> Run {
         root: true,
         places: Vec::new(),
     };
-    let document = Document::parse("layers.toml", study).unwrap_or_else(|problems| panic!("{problems}"));
+    let document =
+        Document::parse("layers.toml", study).unwrap_or_else(|problems| panic!("{problems}"));
     let plan = Plan::of(&document, &facts).unwrap_or_else(|problems| panic!("{problems}"));
     let trials = plan.trials.iter().map(|trial| {
-        let point = plan.points.iter().find(|point| point.id == trial.point).expect("planned");
+        let point = plan
+            .points
+            .iter()
+            .find(|point| point.id == trial.point)
+            .expect("planned");
         // Blocks differ by far more than the layers within them.
         let block = 1.0 + 0.1 * f64::from((trial.block * 7 + seed as u32) % 5);
         TrialData {
@@ -60,7 +65,11 @@ fn run(study: &str, seed: u64) -> Run {
                 ended_at: None,
                 reasons: Vec::new(),
             },
-            record: Some(record(plan.study_of(point).guest.kind, point.total_users(), block)),
+            record: Some(record(
+                plan.study_of(point).guest.kind,
+                point.total_users(),
+                block,
+            )),
         }
     });
     Run {
@@ -90,11 +99,16 @@ fn run(study: &str, seed: u64) -> Run {
 
 /// A trial of 10 s in which each user places an order every second.
 fn record(kind: GuestKind, users: u32, block: f64) -> TrialRecord {
-    let window = Window { start_s: 2.0, end_s: 12.0 };
+    let window = Window {
+        start_s: 2.0,
+        end_s: 12.0,
+    };
     let slow = if kind == GuestKind::Vm { 4.0 } else { 1.0 };
     let mut order = OperationMeasurement::empty("order");
     for k in 0..200 {
-        order.service.record_us((slow * block * (5_000.0 + 50.0 * f64::from(k))) as u64);
+        order
+            .service
+            .record_us((slow * block * (5_000.0 + 50.0 * f64::from(k))) as u64);
     }
     let count = u64::from(users) * 10;
     (order.started, order.completed, order.succeeded) = (count, count, count);
@@ -207,21 +221,36 @@ fn planted_costs_are_found_within_blocks() {
     let [bare, container, vm] = &points[0].layers[..] else {
         panic!("three layers")
     };
-    assert_eq!([bare.name(), container.name(), vm.name()], ["bare", "container", "vm (TCG)"]);
+    assert_eq!(
+        [bare.name(), container.name(), vm.name()],
+        ["bare", "container", "vm (TCG)"]
+    );
     assert!(vm.translated() && !container.translated());
     // Ratios are free of what blocks share, to the last digit.
-    let ratio = |layer: &Layer| layer.cpu_ratio.map(|ratio| (ratio.value, ratio.interval.expect("four blocks")));
+    let ratio = |layer: &Layer| {
+        layer
+            .cpu_ratio
+            .map(|ratio| (ratio.value, ratio.interval.expect("four blocks")))
+    };
     assert_eq!(ratio(bare), None, "the lowest has nothing below it");
     let (value, (low, high)) = ratio(container).expect("against bare");
-    assert!(near(value, 1.1) && near(low, 1.1) && near(high, 1.1), "{value} {low} {high}");
+    assert!(
+        near(value, 1.1) && near(low, 1.1) && near(high, 1.1),
+        "{value} {low} {high}"
+    );
     assert!(near(ratio(vm).expect("against bare").0, 11.0));
     // The tax of each layer is over the one below, and its parts add up.
     let mean = |layer: &Layer| layer.cpu_us.expect("sampled").value;
     let tax = |layer: &Layer| layer.tax_us.expect("a layer below");
     assert!(bare.tax_us.is_none() && tax(vm).paired && tax(vm).interval.is_some());
-    assert!(near(tax(container).value, mean(container) - mean(bare)) && near(tax(vm).value, mean(vm) - mean(container)));
+    assert!(
+        near(tax(container).value, mean(container) - mean(bare))
+            && near(tax(vm).value, mean(vm) - mean(container))
+    );
     let parts = vm.parts_us.expect("told");
-    assert!(near(parts.user + 1.0, 1.0) && near(parts.system + parts.guest + parts.emulator, mean(vm)));
+    assert!(
+        near(parts.user + 1.0, 1.0) && near(parts.system + parts.guest + parts.emulator, mean(vm))
+    );
     assert!(near(parts.emulator / parts.guest, 0.0016 / 0.009));
     assert!(near(vm.elsewhere_us.expect("sampled").value, 500.0));
     // Response times are four times longer, throughput is not.
@@ -233,7 +262,13 @@ fn planted_costs_are_found_within_blocks() {
 #[test]
 fn what_limits_is_told() {
     let points = of(&[&run(STUDY, 1)]);
-    let limits = |point: &LayeredPoint| point.layers.iter().filter_map(|layer| layer.limit).collect::<Vec<Limit>>();
+    let limits = |point: &LayeredPoint| {
+        point
+            .layers
+            .iter()
+            .filter_map(|layer| layer.limit)
+            .collect::<Vec<Limit>>()
+    };
     assert_eq!(limits(&points[0]), [Limit::OfferedLoad; 3]);
     // A hundred users of 11 ms and more of CPU keep one CPU busy.
     let loaded = STUDY.replace("[20, 40]", "100");
@@ -259,20 +294,34 @@ fn both_accounts_of_a_machine_are_set_side_by_side() {
     let vm = &points[0].layers[2];
     let inside = vm.inside.expect("a machine");
     let guest_cores = vm.parts_us.expect("told").guest * 20.0 / 1e6;
-    assert!((inside.vcpu_cores / guest_cores - 1.0).abs() < 0.01 && (inside.inside_cores / inside.vcpu_cores - 0.9).abs() < 0.01);
+    assert!(
+        (inside.vcpu_cores / guest_cores - 1.0).abs() < 0.01
+            && (inside.inside_cores / inside.vcpu_cores - 0.9).abs() < 0.01
+    );
     assert!(inside.emulator_cores > inside.vcpu_cores);
     assert_eq!(
-        (inside.available_share, inside.balloon_mib, inside.resident_mib),
+        (
+            inside.available_share,
+            inside.balloon_mib,
+            inside.resident_mib
+        ),
         (0.5, 512.0, 600.0)
     );
-    assert!((inside.cpu_pressure.expect("counted") - 0.25).abs() < 1e-3 && inside.io_pressure.is_none());
+    assert!(
+        (inside.cpu_pressure.expect("counted") - 0.25).abs() < 1e-3 && inside.io_pressure.is_none()
+    );
     assert!((inside.disk_requests_per_s - 20.0).abs() < 0.1);
     assert!(points[0].layers[0].inside.is_none());
 }
 
 #[test]
 fn runs_of_one_kind_each_are_put_together() {
-    let one = |kind: &str, seed| run(&STUDY.replace(r#"["bare", "container", "vm"]"#, &format!("{kind:?}")), seed);
+    let one = |kind: &str, seed| {
+        run(
+            &STUDY.replace(r#"["bare", "container", "vm"]"#, &format!("{kind:?}")),
+            seed,
+        )
+    };
     let (container, vm) = (one("container", 1), one("vm", 2));
     assert!(of(&[&container]).is_empty(), "one kind is no layer");
     let points = of(&[&container, &vm]);
@@ -284,7 +333,14 @@ fn runs_of_one_kind_each_are_put_together() {
     assert!(low < tax.value && tax.value < high && low > 0.0);
     // A run of the study of all kinds and one of a single kind meet as well.
     let all = of(&[&run(STUDY, 3), &vm]);
-    assert_eq!(all[0].layers.iter().map(|layer| layer.trials).collect::<Vec<_>>(), [4, 4, 8]);
+    assert_eq!(
+        all[0]
+            .layers
+            .iter()
+            .map(|layer| layer.trials)
+            .collect::<Vec<_>>(),
+        [4, 4, 8]
+    );
     // Another stack is another thing.
     let other = one("vm", 4);
     let mut other = other;
@@ -305,12 +361,18 @@ fn what_did_not_end_well_is_counted_and_left_out() {
         .filter(|point| run.header.plan.study_of(point).guest.kind == GuestKind::Vm)
         .map(|point| point.id)
         .collect();
-    for trial in run.trials.iter_mut().filter(|trial| of_vm.contains(&trial.row.trial.point)) {
+    for trial in run
+        .trials
+        .iter_mut()
+        .filter(|trial| of_vm.contains(&trial.row.trial.point))
+    {
         trial.row.status = TrialStatus::Void;
     }
     let points = of(&[&run]);
     let vm = &points[0].layers[2];
     assert_eq!((vm.trials, vm.left_out), (0, 4));
-    assert!(vm.cpu_us.is_none() && vm.tax_us.is_none() && vm.limit.is_none() && vm.parts_us.is_none());
+    assert!(
+        vm.cpu_us.is_none() && vm.tax_us.is_none() && vm.limit.is_none() && vm.parts_us.is_none()
+    );
     assert_eq!(points[0].layers[1].trials, 4);
 }

@@ -65,23 +65,43 @@ impl Calibration {
     /// # Errors
     /// In words, when no trial has counters or they show no demand.
     pub fn of(readings: &[Reading]) -> Result<Self, String> {
-        let mut numbers: Vec<u32> = readings.iter().map(|reading| reading.shape.guests).collect();
+        let mut numbers: Vec<u32> = readings
+            .iter()
+            .map(|reading| reading.shape.guests)
+            .collect();
         numbers.sort_unstable();
         numbers.dedup();
         let rows_of = |guests: u32| -> Vec<Row> {
-            let of = readings.iter().filter(|reading| reading.shape.guests == guests);
+            let of = readings
+                .iter()
+                .filter(|reading| reading.shape.guests == guests);
             of.filter_map(Row::of).collect()
         };
-        let regressed: Vec<DemandOf> = numbers.iter().filter_map(|guests| regress(*guests, &rows_of(*guests))).collect();
-        let backgrounds: Vec<f64> = regressed.iter().filter_map(|demand| demand.background_cores).collect();
+        let regressed: Vec<DemandOf> = numbers
+            .iter()
+            .filter_map(|guests| regress(*guests, &rows_of(*guests)))
+            .collect();
+        let backgrounds: Vec<f64> = regressed
+            .iter()
+            .filter_map(|demand| demand.background_cores)
+            .collect();
         let background_cores = mean(&backgrounds).unwrap_or(0.0);
-        let shares: Vec<f64> = regressed.iter().map(|demand| demand.wakeup_s / demand.demand_s).collect();
+        let shares: Vec<f64> = regressed
+            .iter()
+            .map(|demand| demand.wakeup_s / demand.demand_s)
+            .collect();
         let wakeup_share = mean(&shares).unwrap_or(0.0);
         let demand = |guests: u32| {
-            let known = regressed.iter().find(|known| known.guests == guests).cloned();
+            let known = regressed
+                .iter()
+                .find(|known| known.guests == guests)
+                .cloned();
             known.or_else(|| single(guests, &rows_of(guests), background_cores, wakeup_share))
         };
-        let demands: Vec<DemandOf> = numbers.iter().filter_map(|guests| demand(*guests)).collect();
+        let demands: Vec<DemandOf> = numbers
+            .iter()
+            .filter_map(|guests| demand(*guests))
+            .collect();
         if demands.is_empty() {
             return Err("no trial counted the busy cores of its guests, or they do not grow with throughput".to_owned());
         }
@@ -106,7 +126,11 @@ impl Calibration {
     /// What waking up costs over the demand at busy cores, with so many guests.
     #[must_use]
     pub fn wakeup_share(&self, guests: u32) -> f64 {
-        let known = self.demands.iter().find(|known| known.guests == guests).unwrap_or(&self.demands[0]);
+        let known = self
+            .demands
+            .iter()
+            .find(|known| known.guests == guests)
+            .unwrap_or(&self.demands[0]);
         known.wakeup_s / known.demand_s
     }
 
@@ -114,7 +138,10 @@ impl Calibration {
     #[must_use]
     pub fn ratios(&self) -> Vec<(u32, f64)> {
         let first = self.demands[0].demand_s;
-        self.demands.iter().map(|known| (known.guests, known.demand_s / first)).collect()
+        self.demands
+            .iter()
+            .map(|known| (known.guests, known.demand_s / first))
+            .collect()
     }
 }
 
@@ -149,19 +176,22 @@ impl Row {
 /// U = U0 + X D over all loads of one number of guests; `None` where loads do not differ enough.
 fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
     let (x, cores): (Vec<f64>, Vec<f64>) = rows.iter().map(|row| (row.x, row.cores)).unzip();
-    let (low, high) = x
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(*x), high.max(*x)));
+    let (low, high) = x.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), x| {
+        (low.min(*x), high.max(*x))
+    });
     if high < SPREAD * low {
         return None;
     }
     let columns: Vec<Vec<f64>> = x.iter().map(|x| vec![*x]).collect();
-    let found = demands(&columns, &cores).ok().filter(|found| found.demands[0] > 0.0)?;
+    let found = demands(&columns, &cores)
+        .ok()
+        .filter(|found| found.demands[0] > 0.0)?;
     let bent = bend(&x, &cores).filter(|bend| bend.p < BEND_P && bend.change.abs() > BEND_CHANGE);
     let idle: Vec<f64> = rows.iter().map(|row| row.idle).collect();
     let straight: f64 = found.residuals.iter().map(|residual| residual.abs()).sum();
     let intercept = found.background > 2.0 * found.standard_errors[0];
-    let waking = wakeups(&x, &cores, &idle).filter(|waking| intercept && straight > BACKGROUND_WORTH * waking.deviation);
+    let waking = wakeups(&x, &cores, &idle)
+        .filter(|waking| intercept && straight > BACKGROUND_WORTH * waking.deviation);
     if let Some(waking) = waking {
         return Some(DemandOf {
             guests,
@@ -178,7 +208,10 @@ fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
     // Of a bent line the intercept is no background.
     let at_largest = || {
         let top = rows.iter().map(|row| row.load).fold(0.0, f64::max);
-        let of = rows.iter().filter(|row| row.load == top).map(|row| row.cores / row.x);
+        let of = rows
+            .iter()
+            .filter(|row| row.load == top)
+            .map(|row| row.cores / row.x);
         mean(&of.collect::<Vec<_>>()).filter(|demand| *demand > 0.0)
     };
     Some(DemandOf {
@@ -187,7 +220,11 @@ fn regress(guests: u32, rows: &[Row]) -> Option<DemandOf> {
         wakeup_s: 0.0,
         interval_s: found.intervals[0].map(|interval| (interval.low, interval.high)),
         standard_error_s: Some(found.standard_errors[1]),
-        background_cores: Some(if bent.is_some() { 0.0 } else { found.background }),
+        background_cores: Some(if bent.is_some() {
+            0.0
+        } else {
+            found.background
+        }),
         condition: Some(found.condition),
         changes_by: bent.map(|bend| bend.change),
         trials: rows.len(),

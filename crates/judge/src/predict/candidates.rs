@@ -93,7 +93,9 @@ impl Candidates {
     /// Fit all.
     #[must_use]
     pub fn of(readings: &Readings) -> Self {
-        let structures = Method::ALL.into_iter().filter(|method| method.holds_for_any_layout());
+        let structures = Method::ALL
+            .into_iter()
+            .filter(|method| method.holds_for_any_layout());
         Self {
             offer: readings.offer,
             structures: structures
@@ -104,7 +106,11 @@ impl Candidates {
     }
 
     /// Fit one queueing model anew, to readings like those of `near`; `None` when that fails.
-    pub(crate) fn refit(method: Method, readings: &Readings, near: &Structure) -> Option<Structure> {
+    pub(crate) fn refit(
+        method: Method,
+        readings: &Readings,
+        near: &Structure,
+    ) -> Option<Structure> {
         estimate::fit(method.free(), readings, Some(near)).ok()
     }
 
@@ -137,7 +143,13 @@ impl Candidates {
             return Some("the throughput of an open load is its rate".to_owned());
         }
         let candidates = || {
-            let of = |(_, judgement): &(Shape, Judgement)| judgement.candidates.iter().find(|candidate| candidate.model == model).cloned();
+            let of = |(_, judgement): &(Shape, Judgement)| {
+                judgement
+                    .candidates
+                    .iter()
+                    .find(|candidate| candidate.model == model)
+                    .cloned()
+            };
             self.laws.iter().filter_map(of)
         };
         if candidates().any(|candidate| !candidate.refused()) {
@@ -160,7 +172,10 @@ impl Candidates {
             None => Some(self.structure(method).ok()?.at(shape, load)?.x),
             Some(model) => {
                 let (_, judgement) = self.laws.iter().find(|(known, _)| known.same(shape))?;
-                let candidate = judgement.candidates.iter().find(|candidate| candidate.model == model)?;
+                let candidate = judgement
+                    .candidates
+                    .iter()
+                    .find(|candidate| candidate.model == model)?;
                 let fitted = candidate.fitted.as_ref().filter(|_| !candidate.refused())?;
                 Some(fitted.throughput(load))
             }
@@ -187,7 +202,12 @@ fn laws(readings: &Readings) -> Vec<(Shape, Judgement)> {
         let observations = Observations::new(runs.collect()).ok()?;
         let options = Options {
             think: think_s,
-            max_servers: shape.groups.iter().map(|group| group.cpus).sum::<u32>().max(1),
+            max_servers: shape
+                .groups
+                .iter()
+                .map(|group| group.cpus)
+                .sum::<u32>()
+                .max(1),
             ..Options::default()
         };
         let judgement = fit::judge(&observations, &options);

@@ -33,7 +33,9 @@ impl Trialled {
             Some((over(lot, |reading| reading.x), predicted))
         });
         let response = lots.iter().filter_map(|lot| {
-            let predicted = candidates.state(method, &lot[0].shape, lot[0].load)?.response_s;
+            let predicted = candidates
+                .state(method, &lot[0].shape, lot[0].load)?
+                .response_s;
             Some((over(lot, |reading| reading.response_s), predicted))
         });
         let throughput: Option<Vec<(f64, f64)>> = throughput.collect();
@@ -67,16 +69,26 @@ impl Choice {
     ///
     /// # Errors
     /// In words, when every method is refused.
-    pub fn of(readings: &Readings, candidates: &Candidates, any_layout: bool) -> Result<Self, String> {
-        let usable = |method: &Method| (!any_layout || method.holds_for_any_layout()) && candidates.refusal(*method).is_none();
+    pub fn of(
+        readings: &Readings,
+        candidates: &Candidates,
+        any_layout: bool,
+    ) -> Result<Self, String> {
+        let usable = |method: &Method| {
+            (!any_layout || method.holds_for_any_layout()) && candidates.refusal(*method).is_none()
+        };
         let methods: Vec<Method> = Method::ALL.into_iter().filter(usable).collect();
-        let first = *methods.first().ok_or_else(|| refusals(candidates, any_layout))?;
+        let first = *methods
+            .first()
+            .ok_or_else(|| refusals(candidates, any_layout))?;
         let split = match Split::for_choice(readings) {
             Ok(split) => split,
             Err(reason) => {
                 return Ok(Self {
                     method: first,
-                    reason: format!("nothing could be held out to compare models ({reason}); this one knows most of the mechanism"),
+                    reason: format!(
+                        "nothing could be held out to compare models ({reason}); this one knows most of the mechanism"
+                    ),
                     trialled: None,
                 });
             }
@@ -93,9 +105,16 @@ impl Choice {
         } else {
             trialled.iter().collect()
         };
-        let best = open.iter().map(|trialled| trialled.mape()).fold(f64::INFINITY, f64::min);
+        let best = open
+            .iter()
+            .map(|trialled| trialled.mape())
+            .fold(f64::INFINITY, f64::min);
         let noise = readings.variation().unwrap_or(NOISE).max(NOISE);
-        let Some(chosen) = open.iter().copied().find(|trialled| trialled.mape() <= best + noise) else {
+        let Some(chosen) = open
+            .iter()
+            .copied()
+            .find(|trialled| trialled.mape() <= best + noise)
+        else {
             return Ok(Self {
                 method: first,
                 reason: "no model could be fitted below the held-out loads; this one knows most of the mechanism".to_owned(),
@@ -122,7 +141,13 @@ fn refusals(candidates: &Candidates, any_layout: bool) -> String {
         .into_iter()
         .filter(|method| !any_layout || method.holds_for_any_layout());
     let reasons: Vec<String> = methods
-        .filter_map(|method| Some(format!("{}: {}", method.name(), candidates.refusal(method)?)))
+        .filter_map(|method| {
+            Some(format!(
+                "{}: {}",
+                method.name(),
+                candidates.refusal(method)?
+            ))
+        })
         .collect();
     format!("no model can be fitted ({})", reasons.join("; "))
 }

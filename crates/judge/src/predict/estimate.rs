@@ -42,7 +42,11 @@ struct Lot<'a> {
 ///
 /// # Errors
 /// In words, when the readings do not carry it.
-pub(crate) fn fit(free: Free, readings: &Readings, near: Option<&Structure>) -> Result<Structure, String> {
+pub(crate) fn fit(
+    free: Free,
+    readings: &Readings,
+    near: Option<&Structure>,
+) -> Result<Structure, String> {
     if readings.all.is_empty() {
         return Err("there are no good trials".to_owned());
     }
@@ -70,7 +74,9 @@ pub(crate) fn fit(free: Free, readings: &Readings, near: Option<&Structure>) -> 
 }
 
 fn lot<'a>(readings: &'a [Reading]) -> Lot<'a> {
-    let over = |value: fn(&Reading) -> f64| readings.iter().map(value).sum::<f64>() / readings.len() as f64;
+    let over = |value: fn(&Reading) -> f64| {
+        readings.iter().map(value).sum::<f64>() / readings.len() as f64
+    };
     Lot {
         first: &readings[0],
         x: over(|reading| reading.x),
@@ -81,8 +87,14 @@ fn lot<'a>(readings: &'a [Reading]) -> Lot<'a> {
 
 /// The residual delay: response time at the lowest load of a layout less what its stations take there; the mean over layouts.
 fn settle(structure: &mut Structure, lots: &[Lot<'_>]) -> Result<(), String> {
-    let lowest = lots.iter().map(|lot| lot.first.load_per_core()).fold(f64::INFINITY, f64::min);
-    let low = || lots.iter().filter(|lot| lot.first.load_per_core() <= lowest * 1.001);
+    let lowest = lots
+        .iter()
+        .map(|lot| lot.first.load_per_core())
+        .fold(f64::INFINITY, f64::min);
+    let low = || {
+        lots.iter()
+            .filter(|lot| lot.first.load_per_core() <= lowest * 1.001)
+    };
     structure.residual_s = 0.0;
     for _ in 0..ROUNDS {
         let rest = low().map(|lot| {
@@ -114,17 +126,27 @@ fn misfit(structure: &mut Structure, lots: &[Lot<'_>]) -> f64 {
         };
         for (lot, state) in lots.iter().zip(states) {
             // Throughput of an open load is its rate; response time tells more.
-            let ratio = if open { lot.response_s / state.response_s } else { lot.x / state.x };
+            let ratio = if open {
+                lot.response_s / state.response_s
+            } else {
+                lot.x / state.x
+            };
             sum += lot.trials * ratio.ln().powi(2);
         }
     }
     sum
 }
 
-fn fit_scale(structure: &mut Structure, lots: &[Lot<'_>], near: Option<&Structure>) -> Result<(), String> {
+fn fit_scale(
+    structure: &mut Structure,
+    lots: &[Lot<'_>],
+    near: Option<&Structure>,
+) -> Result<(), String> {
     // The demand with which the largest throughput fills all cores: it cannot be much larger.
     let guess = || {
-        let of = |lot: &Lot<'_>| lot.first.shape.capacity() / (lot.x * structure.demand_s(lot.first.shape.guests));
+        let of = |lot: &Lot<'_>| {
+            lot.first.shape.capacity() / (lot.x * structure.demand_s(lot.first.shape.guests))
+        };
         lots.iter().map(of).fold(f64::INFINITY, f64::min)
     };
     // A closed load is measured near its ceiling or refused below; an open one may be far from it.
@@ -157,22 +179,31 @@ fn fit_scale(structure: &mut Structure, lots: &[Lot<'_>], near: Option<&Structur
     Ok(())
 }
 
-fn fit_hidden(structure: &mut Structure, lots: &[Lot<'_>], near: Option<&Structure>) -> Result<(), String> {
+fn fit_hidden(
+    structure: &mut Structure,
+    lots: &[Lot<'_>],
+    near: Option<&Structure>,
+) -> Result<(), String> {
     let without = misfit(structure, lots);
     let most = lots
         .iter()
         .map(|lot| f64::from(lot.first.shape.guests) / lot.x)
         .fold(f64::INFINITY, f64::min);
-    let (low, high) = near.map_or((1e-3 * most, 1.5 * most), |near| (near.hidden_s / 1.25, near.hidden_s * 1.25));
+    let (low, high) = near.map_or((1e-3 * most, 1.5 * most), |near| {
+        (near.hidden_s / 1.25, near.hidden_s * 1.25)
+    });
     let mut trial = structure.clone();
     structure.hidden_s = minimum(low, high, |hidden| {
         trial.hidden_s = hidden;
         misfit(&mut trial, lots)
     });
     let with = misfit(structure, lots);
-    let share = structure.hidden_s / (structure.hidden_s + structure.demand_s(lots[0].first.shape.guests));
+    let share =
+        structure.hidden_s / (structure.hidden_s + structure.demand_s(lots[0].first.shape.guests));
     if near.is_none() && (!with.is_finite() || with > WORTH * without || share < LEAST_HIDDEN) {
-        return Err("the counted demands explain throughput as well: no hidden queue shows".to_owned());
+        return Err(
+            "the counted demands explain throughput as well: no hidden queue shows".to_owned(),
+        );
     }
     Ok(())
 }
@@ -185,10 +216,15 @@ fn minimum(low: f64, high: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
     let step = (high - low) / STEPS as f64;
     let place = |i: usize| low + step * i as f64;
     let values: Vec<f64> = (0..=STEPS).map(|i| at(place(i))).collect();
-    let best = (0..=STEPS).min_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
+    let best = (0..=STEPS)
+        .min_by(|a, b| values[*a].total_cmp(&values[*b]))
+        .unwrap_or(0);
     let (mut left, mut right) = (place(best.saturating_sub(1)), place((best + 1).min(STEPS)));
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
-    let (mut a, mut b) = (right - golden * (right - left), left + golden * (right - left));
+    let (mut a, mut b) = (
+        right - golden * (right - left),
+        left + golden * (right - left),
+    );
     let (mut of_a, mut of_b) = (at(a), at(b));
     while right - left > PRECISION {
         if of_a < of_b {

@@ -5,9 +5,12 @@ use rookery_model::{
     simulate::{Discipline, Network, Outcome, Population, SimulatedStation, Times, simulate},
 };
 use rookery_stats::{
-    DriverQuality, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, ShopCounters, Window, qos::judge,
+    DriverQuality, GuestMeasurement, Measurement, Mode, OperationMeasurement, Pacing,
+    ResourceSample, ShopCounters, Window, qos::judge,
 };
-use rookery_store::{HostDescription, Outcome as Ended, RunHeader, TrialRecord, TrialRow, TrialStatus};
+use rookery_store::{
+    HostDescription, Outcome as Ended, RunHeader, TrialRecord, TrialRow, TrialStatus,
+};
 use rookery_study::{Document, HostFacts, Plan, Point};
 
 use crate::{Run, TrialData};
@@ -63,7 +66,10 @@ impl World {
             servers: self.cores,
             limit: free,
         };
-        let mut stations = vec![station(self.demand(guests), cpu), station(self.delay_s.max(1e-9), Capacity::Delay)];
+        let mut stations = vec![
+            station(self.demand(guests), cpu),
+            station(self.delay_s.max(1e-9), Capacity::Delay),
+        ];
         if self.lock_s > 0.0 {
             stations.push(station(self.lock_s, Capacity::Servers(1)));
         }
@@ -81,7 +87,10 @@ impl World {
 
 /// A study of one-vCPU guests on one core with these loads on all guests together.
 pub(crate) fn study(guests: &str, users: &[u32], repeats: u32) -> String {
-    let users: Vec<String> = users.iter().map(|users| format!("\"{users} per host\"")).collect();
+    let users: Vec<String> = users
+        .iter()
+        .map(|users| format!("\"{users} per host\""))
+        .collect();
     format!(
         r#"
 title = "A ladder"
@@ -126,7 +135,11 @@ pub(crate) fn run(text: &str, world: &World, seed: u64) -> Run {
     let document = Document::parse("ladder.toml", text).expect("a valid study");
     let plan = Plan::of(&document, &facts).expect("it fits on the host");
     let trials = plan.trials.iter().map(|trial| {
-        let point = plan.points.iter().find(|point| point.id == trial.point).expect("a planned point");
+        let point = plan
+            .points
+            .iter()
+            .find(|point| point.id == trial.point)
+            .expect("a planned point");
         TrialData {
             row: TrialRow {
                 trial: trial.clone(),
@@ -136,7 +149,12 @@ pub(crate) fn run(text: &str, world: &World, seed: u64) -> Run {
                 ended_at: None,
                 reasons: Vec::new(),
             },
-            record: Some(record(point, &document, world, seed * 1000 + u64::from(trial.id))),
+            record: Some(record(
+                point,
+                &document,
+                world,
+                seed * 1000 + u64::from(trial.id),
+            )),
         }
     });
     Run {
@@ -166,9 +184,12 @@ pub(crate) fn run(text: &str, world: &World, seed: u64) -> Run {
 
 fn record(point: &Point, document: &Document, world: &World, seed: u64) -> TrialRecord {
     let users = point.total_users();
-    let expected = (f64::from(users) / 0.26).min(f64::from(world.cores) / world.demand(point.guests));
+    let expected =
+        (f64::from(users) / 0.26).min(f64::from(world.cores) / world.demand(point.guests));
     let outcome = world.play(point.guests, users, seed, (expected * WINDOW_S) as u64);
-    let guests: Vec<String> = (1..=point.guests).map(|number| format!("g{number}")).collect();
+    let guests: Vec<String> = (1..=point.guests)
+        .map(|number| format!("g{number}"))
+        .collect();
     let measurement = Measurement {
         mode: Mode::Closed,
         pacing: Pacing::Think,
@@ -199,7 +220,10 @@ fn record(point: &Point, document: &Document, world: &World, seed: u64) -> Trial
         verdict: Some(judge(&document.study().qos, &measurement)),
         machines: Vec::new(),
         resources: if world.counters {
-            guests.iter().flat_map(|name| [sample(name, 0.0), sample(name, WINDOW_S)]).collect()
+            guests
+                .iter()
+                .flat_map(|name| [sample(name, 0.0), sample(name, WINDOW_S)])
+                .collect()
         } else {
             Vec::new()
         },
@@ -217,7 +241,10 @@ fn guest(name: &str, users: u32, guests: u32, outcome: &Outcome) -> GuestMeasure
     let operation = |name: &str, share: f64| {
         let mut operation = OperationMeasurement::empty(name);
         for k in 0..1000 {
-            let seconds = outcome.times.quantile((f64::from(k) + 0.5) / 1000.0).expect("orders were played");
+            let seconds = outcome
+                .times
+                .quantile((f64::from(k) + 0.5) / 1000.0)
+                .expect("orders were played");
             operation.service.record_us((seconds * share * 1e6) as u64);
             operation.response.record_us((seconds * share * 1e6) as u64);
         }

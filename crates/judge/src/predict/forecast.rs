@@ -130,7 +130,11 @@ impl Forecast {
     /// The layout: `4 x 0.25 vCPU`.
     #[must_use]
     pub fn layout(&self) -> String {
-        format!("{} x {} vCPU", self.guests, Vcpus((self.vcpus * 1000.0).round() as u32))
+        format!(
+            "{} x {} vCPU",
+            self.guests,
+            Vcpus((self.vcpus * 1000.0).round() as u32)
+        )
     }
 }
 
@@ -158,7 +162,8 @@ impl Forecaster {
     /// In words, when no model can be fitted.
     pub fn of(readings: Readings, draws: usize, seed: u64) -> Result<Self, String> {
         let candidates = Candidates::of(&readings);
-        let choice = Choice::of(&readings, &candidates, true).or_else(|_| Choice::of(&readings, &candidates, false))?;
+        let choice = Choice::of(&readings, &candidates, true)
+            .or_else(|_| Choice::of(&readings, &candidates, false))?;
         let uncertainty = Uncertainty::of(&readings, &candidates, &choice, draws, seed);
         let law = Choice::of(&readings, &candidates, false)
             .ok()
@@ -199,10 +204,16 @@ impl Forecaster {
     /// Where a layout and load lie.
     #[must_use]
     pub fn place(&self, shape: &Shape, load: f64) -> Place {
-        let loads: Vec<f64> = self.readings.of_shape(shape).map(|reading| reading.load).collect();
+        let loads: Vec<f64> = self
+            .readings
+            .of_shape(shape)
+            .map(|reading| reading.load)
+            .collect();
         let ends = loads
             .iter()
-            .fold((f64::INFINITY, 0.0_f64), |(low, high), load| (low.min(*load), high.max(*load)));
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), load| {
+                (low.min(*load), high.max(*load))
+            });
         if loads.is_empty() {
             Place::OtherLayout
         } else if loads.contains(&load) {
@@ -219,9 +230,15 @@ impl Forecaster {
     pub fn too_far(&self, shape: &Shape, load: f64) -> Option<String> {
         let unit = self.readings.offer.unit();
         let all = &self.readings.all;
-        let most = |of: &dyn Fn(&crate::predict::Reading) -> f64| all.iter().map(of).fold(0.0, f64::max);
+        let most =
+            |of: &dyn Fn(&crate::predict::Reading) -> f64| all.iter().map(of).fold(0.0, f64::max);
         let beyond = |value: f64, most: f64| value > FARTHEST * most * (1.0 + 1e-9);
-        let reason = |what: &str, most: f64| Some(format!("F13: more than twice the largest measured {what} ({})", short(most)));
+        let reason = |what: &str, most: f64| {
+            Some(format!(
+                "F13: more than twice the largest measured {what} ({})",
+                short(most)
+            ))
+        };
         if let Some(largest) = self.readings.largest(shape) {
             return if beyond(load, largest) {
                 reason(&format!("load of this layout, {unit}"), largest)
@@ -266,7 +283,8 @@ impl Forecaster {
         let state = self.candidates.state(self.choice.method, shape, load);
         let (method, x, response) = self.throughput(shape, load, place, state.as_ref())?;
         let quantiles = PERCENTILES.into_iter().filter_map(|percentile| {
-            let (seconds, by_model) = self.quantile(shape, ORDER, percentile, state.as_ref(), response?)?;
+            let (seconds, by_model) =
+                self.quantile(shape, ORDER, percentile, state.as_ref(), response?)?;
             Some(ForecastQuantile {
                 operation: ORDER.to_owned(),
                 percentile,
@@ -285,8 +303,13 @@ impl Forecaster {
                 .as_ref()
                 .filter(|_| method == self.choice.method)
                 .map(|state| state.utilisation),
-            limit: state.as_ref().filter(|_| method == self.choice.method).map(|state| state.limit),
-            kept: nearest.as_ref().map_or(Kept::Unknown, |(load, _)| kept(*load)),
+            limit: state
+                .as_ref()
+                .filter(|_| method == self.choice.method)
+                .map(|state| state.limit),
+            kept: nearest
+                .as_ref()
+                .map_or(Kept::Unknown, |(load, _)| kept(*load)),
             load_of_limit: nearest.as_ref().map(|(load, _)| *load),
             nearest_limit: nearest.map(|(_, words)| words),
             method,
@@ -315,15 +338,26 @@ impl Forecaster {
     }
 
     /// Intervals that also hold what would follow if all of the delay were storage.
-    fn with_other_disk(&self, shape: &Shape, load: f64, x: Ranged, response: Ranged) -> (Ranged, Ranged) {
-        let other = self.structure().filter(|_| self.disk_speed != 1.0).and_then(|structure| {
-            let other = Structure {
-                residual_s: structure.residual_s / self.disk_speed,
-                ..structure.clone()
-            };
-            other.at(shape, load)
-        });
-        let Some(other) = other else { return (x, response) };
+    fn with_other_disk(
+        &self,
+        shape: &Shape,
+        load: f64,
+        x: Ranged,
+        response: Ranged,
+    ) -> (Ranged, Ranged) {
+        let other = self
+            .structure()
+            .filter(|_| self.disk_speed != 1.0)
+            .and_then(|structure| {
+                let other = Structure {
+                    residual_s: structure.residual_s / self.disk_speed,
+                    ..structure.clone()
+                };
+                other.at(shape, load)
+            });
+        let Some(other) = other else {
+            return (x, response);
+        };
         let with = |range: Ranged, value: f64| Ranged {
             value: range.value,
             low: range.low.min(range.low / range.value * value),
@@ -334,7 +368,11 @@ impl Forecaster {
 
     /// R = N/X - Z, where that is surely above 0.
     fn interactive(&self, load: f64, x: Ranged) -> Option<Ranged> {
-        let Offer::Closed { think_s, cycle: false } = self.readings.offer else {
+        let Offer::Closed {
+            think_s,
+            cycle: false,
+        } = self.readings.offer
+        else {
             return None;
         };
         let of = |x: f64| load / x - think_s;
@@ -345,24 +383,40 @@ impl Forecaster {
         })
     }
 
-    fn quantile(&self, shape: &Shape, operation: &str, percentile: f64, state: Option<&State>, response: Ranged) -> Option<(Ranged, bool)> {
+    fn quantile(
+        &self,
+        shape: &Shape,
+        operation: &str,
+        percentile: f64,
+        state: Option<&State>,
+        response: Ranged,
+    ) -> Option<(Ranged, bool)> {
         let state = state?;
         if operation == ORDER && self.ratios.model_holds(percentile) {
-            return Some((response.times(state.quantile_s(percentile) / state.response_s, 0.0), true));
+            return Some((
+                response.times(state.quantile_s(percentile) / state.response_s, 0.0),
+                true,
+            ));
         }
         let (ratio, scatter) = self.ratios.at(shape, operation, percentile, state)?;
         Some((response.times(ratio, SPREAD_OF_TWO * scatter), false))
     }
 
     /// The percentile nearest to its limit, over the limit.
-    fn nearest_limit(&self, shape: &Shape, response: Ranged, state: &State) -> Option<(Ranged, String)> {
+    fn nearest_limit(
+        &self,
+        shape: &Shape,
+        response: Ranged,
+        state: &State,
+    ) -> Option<(Ranged, String)> {
         let all = self.readings.limits.iter().flat_map(|limit| {
             let operations = match &limit.operation {
                 Some(name) => vec![name.clone()],
                 None => self.ratios.operations(limit.percentile),
             };
             operations.into_iter().filter_map(move |operation| {
-                let (ratio, scatter) = self.ratios.at(shape, &operation, limit.percentile, state)?;
+                let (ratio, scatter) =
+                    self.ratios.at(shape, &operation, limit.percentile, state)?;
                 let seconds = response.times(ratio, SPREAD_OF_TWO * scatter);
                 let limit_ms = limit.limit_us as f64 / 1e3;
                 Some((
@@ -382,7 +436,12 @@ impl Forecaster {
     }
 
     /// As [`Self::knee`], by any demand on the percentile nearest to its limit, over that limit.
-    pub(crate) fn largest_load(&self, shape: &Shape, most: f64, keeps: impl Fn(Ranged) -> bool) -> Option<f64> {
+    pub(crate) fn largest_load(
+        &self,
+        shape: &Shape,
+        most: f64,
+        keeps: impl Fn(Ranged) -> bool,
+    ) -> Option<f64> {
         const STEPS: usize = 14;
         let limit_at = |load: f64| {
             let state = self.candidates.state(self.choice.method, shape, load)?;
@@ -392,7 +451,11 @@ impl Forecaster {
             Some(self.nearest_limit(shape, response, &state)?.0)
         };
         let whole = matches!(self.readings.offer, Offer::Closed { .. });
-        let least = if whole { f64::from(shape.guests) } else { most * 1e-3 };
+        let least = if whole {
+            f64::from(shape.guests)
+        } else {
+            most * 1e-3
+        };
         if !limit_at(least).is_some_and(&keeps) {
             return None;
         }

@@ -89,7 +89,12 @@ impl Holdout {
     ///
     /// # Errors
     /// In words, when too few loads were measured, or nothing can be fitted below them.
-    pub fn of_loads(readings: &Readings, share: f64, draws: usize, seed: u64) -> Result<Self, String> {
+    pub fn of_loads(
+        readings: &Readings,
+        share: f64,
+        draws: usize,
+        seed: u64,
+    ) -> Result<Self, String> {
         let split = Split::by_load(readings, share)?;
         Self::of(&split, "the largest loads", draws, seed)
     }
@@ -120,7 +125,12 @@ impl Holdout {
             .map(|lot| point(lot, &candidates, &choice, &uncertainty))
             .collect();
         let points = points.ok_or("the chosen model says nothing of a held-out load")?;
-        let fitted = split.fitted.lots().iter().map(|lot| (lot[0].shape.label(), lot[0].load)).collect();
+        let fitted = split
+            .fitted
+            .lots()
+            .iter()
+            .map(|lot| (lot[0].shape.label(), lot[0].load))
+            .collect();
         Ok(Self {
             variant: split.held.variant,
             levels: split.held.levels.clone(),
@@ -138,7 +148,11 @@ impl Holdout {
     /// The error of the chosen method.
     #[must_use]
     pub fn error(&self) -> Option<PredictionError> {
-        let pairs: Vec<(f64, f64)> = self.points.iter().map(|point| (point.measured, point.predicted.value)).collect();
+        let pairs: Vec<(f64, f64)> = self
+            .points
+            .iter()
+            .map(|point| (point.measured, point.predicted.value))
+            .collect();
         PredictionError::of(&pairs)
     }
 
@@ -146,19 +160,33 @@ impl Holdout {
     #[must_use]
     pub fn inside(&self) -> f64 {
         let trials: usize = self.points.iter().map(|point| point.trials).sum();
-        let inside: f64 = self.points.iter().map(|point| point.inside * point.trials as f64).sum();
+        let inside: f64 = self
+            .points
+            .iter()
+            .map(|point| point.inside * point.trials as f64)
+            .sum();
         inside / trials.max(1) as f64
     }
 
     /// Whether the chosen method beats carrying the last value forward.
     #[must_use]
     pub fn beats_last_value(&self) -> bool {
-        let of = |wanted: &dyn Fn(&MethodError) -> bool| self.methods.iter().find(|method| wanted(method)).and_then(|method| method.mape);
+        let of = |wanted: &dyn Fn(&MethodError) -> bool| {
+            self.methods
+                .iter()
+                .find(|method| wanted(method))
+                .and_then(|method| method.mape)
+        };
         matches!((of(&|method| method.chosen), of(&|method| method.name == LAST)), (Some(chosen), Some(last)) if chosen < last)
     }
 }
 
-fn point(lot: &[Reading], candidates: &Candidates, choice: &Choice, uncertainty: &Uncertainty) -> Option<HeldPoint> {
+fn point(
+    lot: &[Reading],
+    candidates: &Candidates,
+    choice: &Choice,
+    uncertainty: &Uncertainty,
+) -> Option<HeldPoint> {
     let (shape, load) = (&lot[0].shape, lot[0].load);
     let state = candidates.state(choice.method, shape, load);
     let predicted = match &state {
@@ -173,7 +201,9 @@ fn point(lot: &[Reading], candidates: &Candidates, choice: &Choice, uncertainty:
         trials: lot.len(),
         error: (predicted.value / measured - 1.0).abs(),
         response_s: state.map(|state| (over(lot, |reading| reading.response_s), state.response_s)),
-        inside: over(lot, |reading| f64::from(u8::from(predicted.holds(reading.x)))),
+        inside: over(lot, |reading| {
+            f64::from(u8::from(predicted.holds(reading.x)))
+        }),
         predicted: predicted.scaled(60.0),
     })
 }
@@ -189,8 +219,16 @@ fn methods(split: &Split, candidates: &Candidates, chosen: Method) -> Vec<Method
             let refused = candidates.refusal(method);
             let other_layout = || "it says nothing of layouts that were not fitted".to_owned();
             let refused = refused.or_else(|| trialled.is_none().then(other_layout));
-            let pairs = trialled.filter(|_| refused.is_none()).map(|trialled| trialled.throughput);
-            row(method.name(), pairs.as_deref(), refused, chosen == method, false)
+            let pairs = trialled
+                .filter(|_| refused.is_none())
+                .map(|trialled| trialled.throughput);
+            row(
+                method.name(),
+                pairs.as_deref(),
+                refused,
+                chosen == method,
+                false,
+            )
         })
         .collect();
     for (name, in_proportion) in [(LAST, false), ("in proportion", true)] {
@@ -198,14 +236,25 @@ fn methods(split: &Split, candidates: &Candidates, chosen: Method) -> Vec<Method
             .held
             .lots()
             .iter()
-            .map(|lot| Some((over(lot, |reading| reading.x), naive(&split.fitted, &lot[0], in_proportion)?)))
+            .map(|lot| {
+                Some((
+                    over(lot, |reading| reading.x),
+                    naive(&split.fitted, &lot[0], in_proportion)?,
+                ))
+            })
             .collect();
         all.push(row(name, pairs.as_deref(), None, false, true));
     }
     all
 }
 
-fn row(name: &'static str, pairs: Option<&[(f64, f64)]>, refused: Option<String>, chosen: bool, naive: bool) -> MethodError {
+fn row(
+    name: &'static str,
+    pairs: Option<&[(f64, f64)]>,
+    refused: Option<String>,
+    chosen: bool,
+    naive: bool,
+) -> MethodError {
     let error = pairs.and_then(PredictionError::of);
     MethodError {
         name,
@@ -221,15 +270,26 @@ fn row(name: &'static str, pairs: Option<&[(f64, f64)]>, refused: Option<String>
 /// The throughput at the largest fitted load of the same layout; of a new layout, that of any other per core.
 fn naive(fitted: &Readings, held: &Reading, in_proportion: bool) -> Option<f64> {
     let same: Vec<&Reading> = fitted.of_shape(&held.shape).collect();
-    let pool: Vec<&Reading> = if same.is_empty() { fitted.all.iter().collect() } else { same };
-    let largest = pool.iter().map(|reading| reading.load_per_core()).reduce(f64::max)?;
+    let pool: Vec<&Reading> = if same.is_empty() {
+        fitted.all.iter().collect()
+    } else {
+        same
+    };
+    let largest = pool
+        .iter()
+        .map(|reading| reading.load_per_core())
+        .reduce(f64::max)?;
     let last: Vec<f64> = pool
         .iter()
         .filter(|reading| reading.load_per_core() >= largest * 0.99)
         .map(|reading| reading.x / reading.shape.capacity())
         .collect();
     let per_core = crate::mean::mean(&last)?;
-    let growth = if in_proportion { held.load_per_core() / largest } else { 1.0 };
+    let growth = if in_proportion {
+        held.load_per_core() / largest
+    } else {
+        1.0
+    };
     Some(per_core * held.shape.capacity() * growth)
 }
 
@@ -283,7 +343,12 @@ impl HeldOutError {
     fn over(holdouts: Vec<Holdout>) -> Option<Self> {
         let pairs: Vec<(f64, f64)> = holdouts
             .iter()
-            .flat_map(|holdout| holdout.points.iter().map(|point| (point.measured, point.predicted.value)))
+            .flat_map(|holdout| {
+                holdout
+                    .points
+                    .iter()
+                    .map(|point| (point.measured, point.predicted.value))
+            })
             .collect();
         let error = PredictionError::of(&pairs)?;
         let most = holdouts.iter().max_by_key(|holdout| holdout.points.len())?;
@@ -294,13 +359,20 @@ impl HeldOutError {
             loads.dedup();
             loads
         };
-        let trials: usize = holdouts.iter().flat_map(|holdout| &holdout.points).map(|point| point.trials).sum();
+        let trials: usize = holdouts
+            .iter()
+            .flat_map(|holdout| &holdout.points)
+            .map(|point| point.trials)
+            .sum();
         let inside: f64 = holdouts
             .iter()
             .flat_map(|holdout| &holdout.points)
             .map(|point| point.inside * point.trials as f64)
             .sum();
-        let variations: Vec<f64> = holdouts.iter().filter_map(|holdout| holdout.variation).collect();
+        let variations: Vec<f64> = holdouts
+            .iter()
+            .filter_map(|holdout| holdout.variation)
+            .collect();
         Some(Self {
             mape: error.mape,
             largest: error.largest,
@@ -310,7 +382,9 @@ impl HeldOutError {
             beats_last_value: holdouts.iter().all(Holdout::beats_last_value),
             model,
             fitted_loads: loads(&|holdout| holdout.fitted.iter().map(|(_, load)| *load).collect()),
-            held_out_loads: loads(&|holdout| holdout.points.iter().map(|point| point.load).collect()),
+            held_out_loads: loads(&|holdout| {
+                holdout.points.iter().map(|point| point.load).collect()
+            }),
             unit,
             points: pairs.len(),
             holdouts,

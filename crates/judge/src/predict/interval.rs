@@ -102,14 +102,24 @@ impl Errors {
 /// `None` with fewer than two pairs more than parameters.
 fn reach(pairs: &[(f64, f64)], parameters: usize) -> Option<f64> {
     let df = pairs.len().checked_sub(parameters).filter(|df| *df > 1)?;
-    let squares: f64 = pairs.iter().map(|(measured, predicted)| (predicted / measured).ln().powi(2)).sum();
-    Some(t_975(u32::try_from(df).ok()?)? * (squares / df as f64).sqrt()).filter(|reach| reach.is_finite())
+    let squares: f64 = pairs
+        .iter()
+        .map(|(measured, predicted)| (predicted / measured).ln().powi(2))
+        .sum();
+    Some(t_975(u32::try_from(df).ok()?)? * (squares / df as f64).sqrt())
+        .filter(|reach| reach.is_finite())
 }
 
 impl Uncertainty {
     /// Of a chosen method, with `draws` refits from this seed.
     #[must_use]
-    pub fn of(readings: &Readings, candidates: &Candidates, choice: &Choice, draws: usize, seed: u64) -> Self {
+    pub fn of(
+        readings: &Readings,
+        candidates: &Candidates,
+        choice: &Choice,
+        draws: usize,
+        seed: u64,
+    ) -> Self {
         let fitted = Trialled::of(choice.method, candidates, readings);
         let inside = fitted.map_or(
             Errors {
@@ -118,11 +128,15 @@ impl Uncertainty {
             },
             |fitted| Errors::of(&fitted, 2),
         );
-        let outside = choice.trialled.as_ref().map_or(inside, |trialled| Errors::of(trialled, 0));
+        let outside = choice
+            .trialled
+            .as_ref()
+            .map_or(inside, |trialled| Errors::of(trialled, 0));
         Self {
-            draws: candidates
-                .structure(choice.method)
-                .map_or_else(|_| Vec::new(), |near| refits(readings, choice.method, near, draws, seed)),
+            draws: candidates.structure(choice.method).map_or_else(
+                |_| Vec::new(),
+                |near| refits(readings, choice.method, near, draws, seed),
+            ),
             scatter: readings.variation().unwrap_or(UNKNOWN_SCATTER),
             // Where a model was off outside, it is not trusted to be off less than it is inside.
             outside: Errors {
@@ -135,8 +149,18 @@ impl Uncertainty {
 
     /// The intervals of throughput and mean response time of a state.
     #[must_use]
-    pub fn around(&self, shape: &Shape, load: f64, state: &State, inside: bool) -> (Ranged, Ranged) {
-        let drawn: Vec<State> = self.draws.iter().filter_map(|draw| draw.at(shape, load)).collect();
+    pub fn around(
+        &self,
+        shape: &Shape,
+        load: f64,
+        state: &State,
+        inside: bool,
+    ) -> (Ranged, Ranged) {
+        let drawn: Vec<State> = self
+            .draws
+            .iter()
+            .filter_map(|draw| draw.at(shape, load))
+            .collect();
         let errors = if inside { self.inside } else { self.outside };
         let ends = |value: f64, of: fn(&State) -> f64, error: f64| {
             let (low, high) = percentiles(drawn.iter().map(of).collect()).unwrap_or((value, value));
@@ -159,7 +183,13 @@ impl Uncertainty {
     }
 }
 
-fn refits(readings: &Readings, method: Method, near: &Structure, draws: usize, seed: u64) -> Vec<Structure> {
+fn refits(
+    readings: &Readings,
+    method: Method,
+    near: &Structure,
+    draws: usize,
+    seed: u64,
+) -> Vec<Structure> {
     let mut stream = Stream(seed);
     let lots: Vec<&[Reading]> = readings.lots();
     // Three repeats of every load carry their own scatter; else trials of all loads are drawn together.
@@ -168,10 +198,19 @@ fn refits(readings: &Readings, method: Method, near: &Structure, draws: usize, s
     let draw = |_| {
         let mut drawn: Vec<Reading> = pools
             .iter()
-            .flat_map(|pool| (0..pool.len()).map(|_| pool[stream.below(pool.len())].clone()).collect::<Vec<_>>())
+            .flat_map(|pool| {
+                (0..pool.len())
+                    .map(|_| pool[stream.below(pool.len())].clone())
+                    .collect::<Vec<_>>()
+            })
             .collect();
         if !by_lot {
-            drawn.sort_by_key(|reading| readings.all.iter().position(|known| known.trial == reading.trial));
+            drawn.sort_by_key(|reading| {
+                readings
+                    .all
+                    .iter()
+                    .position(|known| known.trial == reading.trial)
+            });
         }
         Candidates::refit(method, &readings.with(drawn), near)
     };

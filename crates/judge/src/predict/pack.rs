@@ -72,7 +72,8 @@ pub fn pack(run: &Run, forecaster: &Forecaster, host: Host, load: Option<f64>) -
     for vcpus in sizes(study, &measured) {
         let mut reasons: Vec<(u32, String)> = Vec::new();
         for guests in 1..=(2 * most_guests).min(MOST_GUESTS) {
-            let found = shape(run, variant, guests, vcpus, host).and_then(|shape| packed(forecaster, &shape, load));
+            let found = shape(run, variant, guests, vcpus, host)
+                .and_then(|shape| packed(forecaster, &shape, load));
             match found {
                 Ok(found) => packing.layouts.push(found),
                 Err(reason) => reasons.push((guests, reason)),
@@ -80,23 +81,31 @@ pub fn pack(run: &Run, forecaster: &Forecaster, host: Host, load: Option<f64>) -
         }
         for same in reasons.chunk_by(|(_, a), (_, b)| a == b) {
             let numbers = match (same.first(), same.last()) {
-                (Some((first, _)), Some((last, _))) if first != last => format!("{first} to {last}"),
+                (Some((first, _)), Some((last, _))) if first != last => {
+                    format!("{first} to {last}")
+                }
                 (Some((first, _)), _) => first.to_string(),
                 (None, _) => continue,
             };
-            packing.refused.push((format!("{numbers} x {vcpus} vCPU"), same[0].1.clone()));
+            packing
+                .refused
+                .push((format!("{numbers} x {vcpus} vCPU"), same[0].1.clone()));
         }
     }
-    packing
-        .layouts
-        .sort_by(|a, b| rank(b, load).partial_cmp(&rank(a, load)).unwrap_or(std::cmp::Ordering::Equal));
+    packing.layouts.sort_by(|a, b| {
+        rank(b, load)
+            .partial_cmp(&rank(a, load))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
     packing
 }
 
 /// Larger is better.
 fn rank(packed: &Packed, load: Option<f64>) -> [f64; 4] {
     let numbers = packed.forecast.numbers.as_ref().ok();
-    let margin = numbers.and_then(|numbers| numbers.load_of_limit).map_or(0.0, |limit| -limit.value);
+    let margin = numbers
+        .and_then(|numbers| numbers.load_of_limit)
+        .map_or(0.0, |limit| -limit.value);
     if load.is_some() {
         let kept = numbers.map_or(0.0, |numbers| match numbers.kept {
             Kept::Yes => 3.0,
@@ -119,9 +128,9 @@ fn rank(packed: &Packed, load: Option<f64>) -> [f64; 4] {
 fn sizes(study: &Study, measured: &[Shape]) -> Vec<Vcpus> {
     let of = |shape: &Shape| (shape.vcpus * 1000.0).round() as u32;
     let mut sizes: Vec<u32> = measured.iter().map(of).collect();
-    let (low, high) = sizes
-        .iter()
-        .fold((u32::MAX, 0), |(low, high), size| (low.min(*size), high.max(*size)));
+    let (low, high) = sizes.iter().fold((u32::MAX, 0), |(low, high), size| {
+        (low.min(*size), high.max(*size))
+    });
     // A part of a vCPU means something only where a quota holds it.
     let whole = !matches!(study.guest.kind, GuestKind::Container | GuestKind::Vm);
     let round = SIZES
@@ -145,7 +154,9 @@ fn packed(forecaster: &Forecaster, shape: &Shape, load: Option<f64>) -> Result<P
         ),
         None => most(forecaster, shape)?,
     };
-    if matches!(forecaster.readings.offer, Offer::Closed { .. }) && most_load.value < f64::from(shape.guests) {
+    if matches!(forecaster.readings.offer, Offer::Closed { .. })
+        && most_load.value < f64::from(shape.guests)
+    {
         return Err("fewer users than guests".to_owned());
     }
     let forecast = forecaster.forecast(shape, most_load.value);
@@ -177,7 +188,8 @@ fn most(forecaster: &Forecaster, shape: &Shape) -> Result<(Ranged, bool), String
         return Err(reason);
     }
     let up_to = |keeps: fn(Ranged) -> bool| forecaster.largest_load(shape, border, keeps);
-    let value = up_to(|limit| limit.value <= 1.0).ok_or("the limits are not kept at any load, or cannot be predicted")?;
+    let value = up_to(|limit| limit.value <= 1.0)
+        .ok_or("the limits are not kept at any load, or cannot be predicted")?;
     let most_load = Ranged {
         value,
         low: up_to(|limit| limit.high <= 1.0).unwrap_or(0.0),
@@ -188,9 +200,19 @@ fn most(forecaster: &Forecaster, shape: &Shape) -> Result<(Ranged, bool), String
 
 /// The study that confirms the best `count` layouts: each at its load.
 #[must_use]
-pub fn confirming_study(run: &Run, forecaster: &Forecaster, packing: &Packing, count: usize) -> Study {
+pub fn confirming_study(
+    run: &Run,
+    forecaster: &Forecaster,
+    packing: &Packing,
+    count: usize,
+) -> Study {
     let variant = forecaster.readings.variant;
-    let known = run.header.plan.variants.iter().find(|known| known.id == variant);
+    let known = run
+        .header
+        .plan
+        .variants
+        .iter()
+        .find(|known| known.id == variant);
     let study = known.map_or(&run.header.study, |known| &known.study);
     let best = &packing.layouts[..count.min(packing.layouts.len())];
     let layouts: Vec<(String, u32, Vcpus)> = best
@@ -224,13 +246,24 @@ fn amount(load: f64) -> Users {
 /// percentiles, or nothing can be fitted yet.
 #[must_use]
 pub fn predicted_knee(run: &Run, variant: u32, guests: u32, vcpus: Vcpus) -> Option<Expected> {
-    let readings = Readings::of(run).into_iter().find(|readings| readings.variant == variant)?;
+    let readings = Readings::of(run)
+        .into_iter()
+        .find(|readings| readings.variant == variant)?;
     let shape = shape(run, variant, guests, vcpus, Host::default()).ok()?;
-    let most = HINT_REACH * shape.capacity() * readings.all.iter().map(crate::predict::Reading::load_per_core).fold(0.0, f64::max);
+    let most = HINT_REACH
+        * shape.capacity()
+        * readings
+            .all
+            .iter()
+            .map(crate::predict::Reading::load_per_core)
+            .fold(0.0, f64::max);
     let forecaster = Forecaster::of(readings, 0, 0).ok()?;
     let up_to = |keeps: fn(Ranged) -> bool| forecaster.largest_load(&shape, most, keeps);
     let load = up_to(|limit| limit.value <= 1.0).filter(|load| *load < most)?;
-    let (low, high) = (up_to(|limit| limit.high <= 1.0), up_to(|limit| limit.low <= 1.0));
+    let (low, high) = (
+        up_to(|limit| limit.high <= 1.0),
+        up_to(|limit| limit.low <= 1.0),
+    );
     let reach = |end: Option<f64>| end.map_or(1.0, |end| (end / load).ln().abs());
     // From 95 % to two of three.
     // Beyond the measured loads of the layout no interval of a model is taken at its word.

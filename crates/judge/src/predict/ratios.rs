@@ -65,16 +65,21 @@ impl Ratios {
             .filter_map(|lot| Some((candidates.state(method, &lot[0].shape, lot[0].load)?, lot)))
             .collect();
         let by_shape = || lots.chunk_by(|(_, a), (_, b)| a[0].shape.same(&b[0].shape));
-        let rows = keys
-            .iter()
-            .flat_map(|(operation, percentile)| by_shape().filter_map(|lots| row(lots, operation, *percentile)));
+        let rows = keys.iter().flat_map(|(operation, percentile)| {
+            by_shape().filter_map(|lots| row(lots, operation, *percentile))
+        });
         let holds = |percentile: &f64| {
             let error = |(state, lot): &(State, &[Reading])| {
-                let values: Vec<f64> = lot.iter().filter_map(|reading| value(reading, ORDER, *percentile)).collect();
+                let values: Vec<f64> = lot
+                    .iter()
+                    .filter_map(|reading| value(reading, ORDER, *percentile))
+                    .collect();
                 Some((state.quantile_s(*percentile) / mean(&values)? - 1.0).abs())
             };
             let errors: Option<Vec<f64>> = lots.iter().map(error).collect();
-            errors.is_some_and(|errors| !errors.is_empty() && errors.iter().all(|error| *error <= MODEL_LIMIT))
+            errors.is_some_and(|errors| {
+                !errors.is_empty() && errors.iter().all(|error| *error <= MODEL_LIMIT)
+            })
         };
         Self {
             rows: rows.collect(),
@@ -99,24 +104,44 @@ impl Ratios {
     /// The ratio in a state of a layout, and its scatter: as in this layout, or in the measured one of most similar guests and cores. Between measured
     /// pressures it lies on straight lines over their logarithm. Below the smallest it is that of the smallest; above the largest it changes as the
     /// model's does, because a full closed system answers evenly.
-    pub(crate) fn at(&self, shape: &Shape, operation: &str, percentile: f64, state: &State) -> Option<(f64, f64)> {
+    pub(crate) fn at(
+        &self,
+        shape: &Shape,
+        operation: &str,
+        percentile: f64,
+        state: &State,
+    ) -> Option<(f64, f64)> {
         let distance = |row: &&Row| {
             let cores = (row.shape.capacity() / shape.capacity()).ln().abs();
-            let guests = (f64::from(row.shape.guests) / f64::from(shape.guests)).ln().abs();
-            if row.shape.same(shape) { -1.0 } else { cores + guests }
+            let guests = (f64::from(row.shape.guests) / f64::from(shape.guests))
+                .ln()
+                .abs();
+            if row.shape.same(shape) {
+                -1.0
+            } else {
+                cores + guests
+            }
         };
         let of = self
             .rows
             .iter()
             .filter(|row| row.operation == operation && row.percentile == percentile);
         let row = of.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-        let above = row.points.partition_point(|known| known.pressure < state.pressure);
-        let ratio = match (above.checked_sub(1).and_then(|i| row.points.get(i)), row.points.get(above)) {
+        let above = row
+            .points
+            .partition_point(|known| known.pressure < state.pressure);
+        let ratio = match (
+            above.checked_sub(1).and_then(|i| row.points.get(i)),
+            row.points.get(above),
+        ) {
             (Some(low), Some(high)) if high.pressure > low.pressure => {
-                let share = (state.pressure / low.pressure).ln() / (high.pressure / low.pressure).ln();
+                let share =
+                    (state.pressure / low.pressure).ln() / (high.pressure / low.pressure).ln();
                 low.measured + share * (high.measured - low.measured)
             }
-            (Some(last), None) => last.measured * state.quantile_s(percentile) / state.response_s / last.model,
+            (Some(last), None) => {
+                last.measured * state.quantile_s(percentile) / state.response_s / last.model
+            }
             (_, Some(next)) => next.measured,
             (None, None) => return None,
         };
@@ -137,11 +162,16 @@ fn row(lots: &[(State, &[Reading])], operation: &str, percentile: f64) -> Option
     for (state, lot) in lots {
         let logs: Vec<f64> = lot
             .iter()
-            .filter_map(|reading| Some((value(reading, operation, percentile)? / reading.response_s).ln()))
+            .filter_map(|reading| {
+                Some((value(reading, operation, percentile)? / reading.response_s).ln())
+            })
             .collect();
         let Some(centre) = mean(&logs) else { continue };
         // The mean percentile over the mean time, rather than the mean of noisy ratios.
-        let values: Vec<f64> = lot.iter().filter_map(|reading| value(reading, operation, percentile)).collect();
+        let values: Vec<f64> = lot
+            .iter()
+            .filter_map(|reading| value(reading, operation, percentile))
+            .collect();
         points.push(RatioAt {
             pressure: state.pressure,
             measured: mean(&values)? / over(lot, |reading| reading.response_s),

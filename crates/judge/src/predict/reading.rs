@@ -59,15 +59,25 @@ impl Offer {
             })
             .filter_map(|trial| Some(trial.valid()?.1))
             .collect();
-        let mean =
-            |of: fn(&Measurement) -> Option<f64>| crate::mean::mean(&good.iter().filter_map(|measured| of(measured)).collect::<Vec<_>>());
+        let mean = |of: fn(&Measurement) -> Option<f64>| {
+            crate::mean::mean(
+                &good
+                    .iter()
+                    .filter_map(|measured| of(measured))
+                    .collect::<Vec<_>>(),
+            )
+        };
         match self {
             Self::Closed { think_s, cycle } => match mean(Measurement::pause_per_order_s) {
-                Some(think_s) => Self::Closed { think_s, cycle: false },
+                Some(think_s) => Self::Closed {
+                    think_s,
+                    cycle: false,
+                },
                 None => Self::Closed { think_s, cycle },
             },
             Self::Open { acts, room } => Self::Open {
-                acts: mean(|measured| Some(1.0 / measured.transactions_per_order()?)).unwrap_or(acts),
+                acts: mean(|measured| Some(1.0 / measured.transactions_per_order()?))
+                    .unwrap_or(acts),
                 room,
             },
         }
@@ -178,14 +188,26 @@ impl Readings {
             let (Some(point), Some((record, measured))) = (point, trial.valid()) else {
                 continue;
             };
-            match reading(trial.row.trial.id, point, study, &record.resources, measured) {
+            match reading(
+                trial.row.trial.id,
+                point,
+                study,
+                &record.resources,
+                measured,
+            ) {
                 Ok(reading) => readings.all.push(reading),
-                Err(reason) => readings.left_out.push(format!("trial {}: {reason}", trial.row.trial.id)),
+                Err(reason) => readings
+                    .left_out
+                    .push(format!("trial {}: {reason}", trial.row.trial.id)),
             }
         }
         readings.all.sort_by(|a, b| {
-            let key = |reading: &Reading| (reading.shape.guests, (reading.shape.vcpus * 1000.0) as u64);
-            key(a).cmp(&key(b)).then(a.load.total_cmp(&b.load)).then(a.trial.cmp(&b.trial))
+            let key =
+                |reading: &Reading| (reading.shape.guests, (reading.shape.vcpus * 1000.0) as u64);
+            key(a)
+                .cmp(&key(b))
+                .then(a.load.total_cmp(&b.load))
+                .then(a.trial.cmp(&b.trial))
         });
         readings
     }
@@ -193,7 +215,10 @@ impl Readings {
     /// The same variant with some of its trials.
     #[must_use]
     pub fn with(&self, all: Vec<Reading>) -> Self {
-        Self { all, ..self.clone() }
+        Self {
+            all,
+            ..self.clone()
+        }
     }
 
     /// The layouts, in order.
@@ -216,13 +241,17 @@ impl Readings {
     /// Largest load of a layout; `None` when it was not measured.
     #[must_use]
     pub fn largest(&self, shape: &Shape) -> Option<f64> {
-        self.of_shape(shape).map(|reading| reading.load).reduce(f64::max)
+        self.of_shape(shape)
+            .map(|reading| reading.load)
+            .reduce(f64::max)
     }
 
     /// The trials in lots of one layout and load, in order.
     #[must_use]
     pub fn lots(&self) -> Vec<&[Reading]> {
-        self.all.chunk_by(|a, b| a.load == b.load && a.shape.same(&b.shape)).collect()
+        self.all
+            .chunk_by(|a, b| a.load == b.load && a.shape.same(&b.shape))
+            .collect()
     }
 
     /// Mean over repeated lots of standard deviation over mean of throughput; `None` without repeats.
@@ -238,10 +267,19 @@ impl Readings {
     }
 }
 
-fn reading(trial: u32, point: &Point, study: &Study, resources: &[ResourceSample], measured: &Measurement) -> Result<Reading, String> {
+fn reading(
+    trial: u32,
+    point: &Point,
+    study: &Study,
+    resources: &[ResourceSample],
+    measured: &Measurement,
+) -> Result<Reading, String> {
     let (started, bad) = measured.started_and_bad();
     if started > 0 && bad as f64 > MOST_ERRORS * started as f64 {
-        return Err(format!("{:.1} % of its requests failed", 100.0 * bad as f64 / started as f64));
+        return Err(format!(
+            "{:.1} % of its requests failed",
+            100.0 * bad as f64 / started as f64
+        ));
     }
     let x = measured.orders_per_minute() / 60.0;
     let response_s = measured.mean_order_s().unwrap_or(0.0);
@@ -251,8 +289,12 @@ fn reading(trial: u32, point: &Point, study: &Study, resources: &[ResourceSample
     }
     let mut quantiles: Vec<Quantile> = Vec::new();
     let mut add = |operation: &str, name: &str, percentile: f64| {
-        let known = quantiles.iter().any(|q| q.operation == name && q.percentile == percentile);
-        let value = measured.latencies(operation).supported_percentile_us(percentile);
+        let known = quantiles
+            .iter()
+            .any(|q| q.operation == name && q.percentile == percentile);
+        let value = measured
+            .latencies(operation)
+            .supported_percentile_us(percentile);
         if let (false, Some(us)) = (known, value) {
             quantiles.push(Quantile {
                 operation: name.to_owned(),
@@ -285,6 +327,10 @@ fn reading(trial: u32, point: &Point, study: &Study, resources: &[ResourceSample
 fn limited<'a>(measured: &'a Measurement, limit: &'a PercentileLimit) -> Vec<&'a str> {
     match &limit.operation {
         Some(name) => vec![name.as_str()],
-        None => measured.operation_names().into_iter().filter(|name| *name != ORDER).collect(),
+        None => measured
+            .operation_names()
+            .into_iter()
+            .filter(|name| *name != ORDER)
+            .collect(),
     }
 }

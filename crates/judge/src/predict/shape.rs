@@ -34,7 +34,9 @@ impl Shape {
     #[must_use]
     pub fn of(point: &Point, kind: GuestKind) -> Self {
         let width = point.pins.iter().map(Vec::len).max().unwrap_or(1).max(1);
-        let servers = u32::try_from(width).unwrap_or(u32::MAX).min(point.vcpus.whole_cpus().max(1));
+        let servers = u32::try_from(width)
+            .unwrap_or(u32::MAX)
+            .min(point.vcpus.whole_cpus().max(1));
         let quota = if matches!(kind, GuestKind::Container | GuestKind::Vm) {
             point.vcpus.cpus()
         } else {
@@ -66,13 +68,20 @@ impl Shape {
     /// Short name: `4 x 0.25 vCPU`.
     #[must_use]
     pub fn label(&self) -> String {
-        format!("{} x {} vCPU", self.guests, Vcpus((self.vcpus * 1000.0).round() as u32))
+        format!(
+            "{} x {} vCPU",
+            self.guests,
+            Vcpus((self.vcpus * 1000.0).round() as u32)
+        )
     }
 
     /// Whether two stand for the same guests on the same CPUs.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
-        self.guests == other.guests && self.vcpus == other.vcpus && self.cap == other.cap && self.groups == other.groups
+        self.guests == other.guests
+            && self.vcpus == other.vcpus
+            && self.cap == other.cap
+            && self.groups == other.groups
     }
 }
 

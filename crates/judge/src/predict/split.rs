@@ -26,7 +26,9 @@ impl Split {
             return Err(too_few(levels.len(), held));
         }
         let border = levels[levels.len() - held] / SAME.sqrt();
-        Ok(Self::parted(readings, |reading| reading.load_per_core() > border))
+        Ok(Self::parted(readings, |reading| {
+            reading.load_per_core() > border
+        }))
     }
 
     /// As the prediction protocol asks for the choice of a model: at least a quarter of the loads, and at least two.
@@ -65,8 +67,12 @@ fn too_few(levels: usize, held: usize) -> String {
     let needed = held + 2;
     match levels {
         0 => "no trial is good enough to fit".to_owned(),
-        1 => format!("only one load per core was measured, and a curve needs {needed} different ones or more"),
-        count => format!("only {count} different loads per core were measured, and {needed} are needed to hold out {held}"),
+        1 => format!(
+            "only one load per core was measured, and a curve needs {needed} different ones or more"
+        ),
+        count => format!(
+            "only {count} different loads per core were measured, and {needed} are needed to hold out {held}"
+        ),
     }
 }
 

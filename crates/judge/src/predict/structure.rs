@@ -93,7 +93,11 @@ impl Structure {
     /// Core-seconds of an order with so many guests.
     #[must_use]
     pub fn demand_s(&self, guests: u32) -> f64 {
-        self.scale * self.calibration.as_ref().map_or(1.0, |calibration| calibration.demand_s(guests))
+        self.scale
+            * self
+                .calibration
+                .as_ref()
+                .map_or(1.0, |calibration| calibration.demand_s(guests))
     }
 
     /// What waking up costs over the demand at busy cores.
@@ -104,7 +108,9 @@ impl Structure {
     }
 
     fn background(&self) -> f64 {
-        self.calibration.as_ref().map_or(0.0, |calibration| calibration.background_cores)
+        self.calibration
+            .as_ref()
+            .map_or(0.0, |calibration| calibration.background_cores)
     }
 
     /// What to expect of a layout at each load; `None` when it is beyond what can be solved.
@@ -123,7 +129,10 @@ impl Structure {
             .map(|(group, count)| Some((self.part(shape, group, most)?, count)))
             .collect();
         let flows = flows?;
-        loads.iter().map(|load| self.state(shape, &flows, *load)).collect()
+        loads
+            .iter()
+            .map(|load| self.state(shape, &flows, *load))
+            .collect()
     }
 
     /// What to expect at one load.
@@ -142,11 +151,17 @@ impl Structure {
         let shared = shape.shares(&group);
         let copies = if shared { group.guests } else { 1 };
         let inside = match self.offer {
-            Offer::Closed { .. } => (most * f64::from(copies) / f64::from(shape.guests)).ceil() + 1.0,
+            Offer::Closed { .. } => {
+                (most * f64::from(copies) / f64::from(shape.guests)).ceil() + 1.0
+            }
             Offer::Open { room, .. } => f64::from(room.saturating_mul(copies)) + 1.0,
         };
         let inside = (1.0..1e6).contains(&inside).then_some(inside as u32)?;
-        let servers = if shared { shape.servers.min(group.cpus) } else { shape.servers };
+        let servers = if shared {
+            shape.servers.min(group.cpus)
+        } else {
+            shape.servers
+        };
         let wakeup = self.wakeup_share(shape.guests);
         let capacity = if shared && cap >= cpus - 1e-9 {
             cores(group.cpus, free, wakeup)
@@ -185,7 +200,8 @@ impl Structure {
         let (mut x, mut time, mut square, mut dropped) = (0.0, 0.0, 0.0, 0.0);
         let (mut busiest, mut limit, mut ceiling) = (0.0, Limit::Load, 0.0);
         for (part, count) in parts {
-            let (solution, offered) = self.solve_part(part, load * part.guests / f64::from(shape.guests))?;
+            let (solution, offered) =
+                self.solve_part(part, load * part.guests / f64::from(shape.guests))?;
             let weight = solution.x * part.times * count;
             x += weight;
             let response = solution.time + self.residual_s;
@@ -195,7 +211,14 @@ impl Structure {
             ceiling += part.ceiling * part.times * count;
             let use_of = solution.x / part.ceiling;
             if use_of > busiest {
-                (busiest, limit) = (use_of, if use_of > BUSY { part.limit } else { Limit::Load });
+                (busiest, limit) = (
+                    use_of,
+                    if use_of > BUSY {
+                        part.limit
+                    } else {
+                        Limit::Load
+                    },
+                );
             }
         }
         let acts = match self.offer {
@@ -203,11 +226,19 @@ impl Structure {
             Offer::Closed { .. } => 1.0,
         };
         let pressure = match self.offer {
-            Offer::Closed { think_s, cycle } => load / (ceiling * if cycle { think_s.max(alone) } else { think_s + alone }),
+            Offer::Closed { think_s, cycle } => {
+                load / (ceiling
+                    * if cycle {
+                        think_s.max(alone)
+                    } else {
+                        think_s + alone
+                    })
+            }
             Offer::Open { .. } => load * acts / ceiling,
         };
         let capacity = shape.capacity();
-        let cores = x * (demand + wakeup) / (1.0 + x * wakeup / capacity) + self.background() * f64::from(shape.guests);
+        let cores = x * (demand + wakeup) / (1.0 + x * wakeup / capacity)
+            + self.background() * f64::from(shape.guests);
         Some(State {
             x,
             response_s: time / x,
@@ -227,9 +258,18 @@ impl Structure {
                 let room = room.saturating_mul(part.guests as u32);
                 Some((part.flow.open(offered, room).ok()?, offered))
             }
-            Offer::Closed { think_s, cycle: false } => Some((part.flow.closed(think_s + self.residual_s, load).ok()?, load)),
+            Offer::Closed {
+                think_s,
+                cycle: false,
+            } => Some((
+                part.flow.closed(think_s + self.residual_s, load).ok()?,
+                load,
+            )),
             // The pause is what is left of the cycle; the longer it is, the longer is the whole cycle.
-            Offer::Closed { think_s, cycle: true } => {
+            Offer::Closed {
+                think_s,
+                cycle: true,
+            } => {
                 let (mut low, mut high) = (0.0, think_s);
                 for _ in 0..HALVINGS {
                     let pause = f64::midpoint(low, high);

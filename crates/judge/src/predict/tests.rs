@@ -5,8 +5,8 @@ use rookery_study::{Document, Plan, Vcpus};
 use crate::{
     Run,
     predict::{
-        Calibration, Candidates, Forecaster, Group, HeldOutError, Holdout, Host, Kept, Limit, Method, Offer, Place, Readings, SEED, Shape,
-        Split, Structure, confirming_study,
+        Calibration, Candidates, Forecaster, Group, HeldOutError, Holdout, Host, Kept, Limit,
+        Method, Offer, Place, Readings, SEED, Shape, Split, Structure, confirming_study,
         fixture::{World, run, study},
         pack, predicted_knee, shape,
     },
@@ -34,16 +34,27 @@ fn calibration_finds_demand_background_and_growth() {
         background: 0.03,
         ..World::PLAIN
     };
-    let found = Calibration::of(&readings(&run(&study("[1, 2, 4]", &LADDER, 3), &world, 2)).all).expect("counters");
+    let found = Calibration::of(&readings(&run(&study("[1, 2, 4]", &LADDER, 3), &world, 2)).all)
+        .expect("counters");
     let first = &found.demands[0];
     let (low, high) = first.interval_s.expect("a regression");
-    assert!(low <= 0.005 && 0.005 <= high && first.changes_by.is_none(), "{first:?}");
-    assert!((found.background_cores / 0.03 - 1.0).abs() < 0.05, "{found:?}");
+    assert!(
+        low <= 0.005 && 0.005 <= high && first.changes_by.is_none(),
+        "{first:?}"
+    );
+    assert!(
+        (found.background_cores / 0.03 - 1.0).abs() < 0.05,
+        "{found:?}"
+    );
     assert!(
         (found.growth.per_guest - 0.05).abs() < 0.003 && found.growth.numbers == 3,
         "{found:?}"
     );
-    assert!((found.demand_s(8) / world.demand(8) - 1.0).abs() < 0.03, "{}", found.demand_s(8));
+    assert!(
+        (found.demand_s(8) / world.demand(8) - 1.0).abs() < 0.03,
+        "{}",
+        found.demand_s(8)
+    );
 }
 
 #[test]
@@ -56,8 +67,15 @@ fn a_demand_that_changes_with_load_is_told() {
     let found = Calibration::of(&readings.all).expect("counters");
     let change = found.demands[0].changes_by.expect("a bend");
     assert!((0.5..3.0).contains(&change), "{change}");
-    let top = readings.all.iter().map(|reading| reading.x).fold(0.0, f64::max);
-    assert!(found.demands[0].demand_s > 0.9 * (0.002 + 8e-6 * top), "{found:?}");
+    let top = readings
+        .all
+        .iter()
+        .map(|reading| reading.x)
+        .fold(0.0, f64::max);
+    assert!(
+        found.demands[0].demand_s > 0.9 * (0.002 + 8e-6 * top),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -73,7 +91,8 @@ fn waking_up_bends_the_line_and_leaves_the_ceiling() {
     let structure = candidates.structure(Method::Counters).expect("counters");
     let demand = &structure.calibration.as_ref().expect("counters").demands[0];
     assert!(
-        (demand.demand_s / 0.005 - 1.0).abs() < 0.02 && (demand.wakeup_s / 0.003 - 1.0).abs() < 0.05,
+        (demand.demand_s / 0.005 - 1.0).abs() < 0.02
+            && (demand.wakeup_s / 0.003 - 1.0).abs() < 0.05,
         "{demand:?}"
     );
     let shape = &readings.shapes()[0];
@@ -86,7 +105,10 @@ fn waking_up_bends_the_line_and_leaves_the_ceiling() {
     let rest = (structure.residual_s, readings.all[0].response_s - 0.0085);
     assert!((rest.0 - rest.1.max(0.0)).abs() < 0.001, "{rest:?}");
     let busy = 0.008 * low.x / (1.0 + 0.003 * low.x);
-    assert!((low.utilisation / busy - 1.0).abs() < 0.03, "{low:?} {busy}");
+    assert!(
+        (low.utilisation / busy - 1.0).abs() < 0.03,
+        "{low:?} {busy}"
+    );
 }
 
 #[test]
@@ -102,7 +124,10 @@ fn product_form_systems_are_predicted_from_their_lower_half() {
     for world in worlds {
         let error = HeldOutError::of(&ladder(&world, 3)).expect("eight loads");
         assert!(error.mape < 0.03, "{world:?} {error:#?}");
-        assert_eq!((error.model, error.unit), (Method::Counters.name(), "users"));
+        assert_eq!(
+            (error.model, error.unit),
+            (Method::Counters.name(), "users")
+        );
         assert_eq!(
             (error.fitted_loads.last(), error.held_out_loads.first()),
             (Some(&32.0), Some(&48.0))
@@ -120,13 +145,27 @@ fn a_lock_that_no_counter_shows_is_found_in_throughput() {
     };
     let run = ladder(&world, 3);
     let forecaster = forecaster(&run);
-    assert_eq!(forecaster.choice.method, Method::Hidden, "{}", forecaster.choice.reason);
+    assert_eq!(
+        forecaster.choice.method,
+        Method::Hidden,
+        "{}",
+        forecaster.choice.reason
+    );
     let structure = forecaster.structure().expect("a queueing model");
-    assert!((structure.hidden_s / 0.007 - 1.0).abs() < 0.05, "{structure:?}");
+    assert!(
+        (structure.hidden_s / 0.007 - 1.0).abs() < 0.05,
+        "{structure:?}"
+    );
     let shape = &forecaster.readings.shapes()[0];
-    let numbers = forecaster.forecast(shape, 120.0).numbers.expect("below twice the largest load");
+    let numbers = forecaster
+        .forecast(shape, 120.0)
+        .numbers
+        .expect("below twice the largest load");
     assert_eq!(numbers.limit, Some(Limit::HiddenQueue));
-    assert!((numbers.orders_per_minute.value / (60.0 / 0.007) - 1.0).abs() < 0.03, "{numbers:?}");
+    assert!(
+        (numbers.orders_per_minute.value / (60.0 / 0.007) - 1.0).abs() < 0.03,
+        "{numbers:?}"
+    );
     let plain = Candidates::of(&readings(&ladder(&World::PLAIN, 3)));
     assert!(
         plain
@@ -173,14 +212,18 @@ fn another_number_of_guests_is_predicted_and_held_out() {
     };
     let run = run(&study("[1, 2, 4]", &LADDER, 2), &world, 5);
     let holdout = Holdout::of_guests(&readings(&run), 20, SEED).expect("three numbers");
-    assert!(holdout.error().is_some_and(|error| error.mape < 0.03), "{holdout:#?}");
+    assert!(
+        holdout.error().is_some_and(|error| error.mape < 0.03),
+        "{holdout:#?}"
+    );
     let shape = shape(&run, 1, 8, Vcpus(1000), Host::default()).expect("it fits");
     let forecast = forecaster(&run).forecast(&shape, 96.0);
     let truth = world.play(8, 96, 77, 20_000).x * 60.0;
     let numbers = forecast.numbers.expect("twice the guests");
     assert_eq!(forecast.place, Place::OtherLayout);
     assert!(
-        (numbers.orders_per_minute.value / truth - 1.0).abs() < 0.03 && numbers.orders_per_minute.holds(truth),
+        (numbers.orders_per_minute.value / truth - 1.0).abs() < 0.03
+            && numbers.orders_per_minute.holds(truth),
         "{numbers:?} {truth}"
     );
 }
@@ -191,11 +234,23 @@ fn numbers_are_refused_far_from_what_was_measured() {
     let forecaster = forecaster(&run);
     let one = &forecaster.readings.shapes()[0];
     assert!(forecaster.forecast(one, 192.0).numbers.is_ok());
-    let refused = forecaster.forecast(one, 193.0).numbers.expect_err("beyond twice 96");
-    assert_eq!(refused, "F13: more than twice the largest measured load of this layout, users (96)");
+    let refused = forecaster
+        .forecast(one, 193.0)
+        .numbers
+        .expect_err("beyond twice 96");
+    assert_eq!(
+        refused,
+        "F13: more than twice the largest measured load of this layout, users (96)"
+    );
     let eight = shape(&run, 1, 8, Vcpus(1000), Host::default()).expect("it fits");
-    let refused = forecaster.forecast(&eight, 50.0).numbers.expect_err("eight guests from one");
-    assert_eq!(refused, "F13: more than twice the largest measured number of guests (1)");
+    let refused = forecaster
+        .forecast(&eight, 50.0)
+        .numbers
+        .expect_err("eight guests from one");
+    assert_eq!(
+        refused,
+        "F13: more than twice the largest measured number of guests (1)"
+    );
     let wide = Host {
         cpus: Some(8),
         memory_mib: None,
@@ -217,19 +272,24 @@ fn numbers_are_refused_far_from_what_was_measured() {
 
 #[test]
 fn too_few_loads_have_no_held_out_error() {
-    let refused = HeldOutError::of(&run(&study("1", &[16, 64], 3), &World::PLAIN, 1)).expect_err("two loads");
+    let refused =
+        HeldOutError::of(&run(&study("1", &[16, 64], 3), &World::PLAIN, 1)).expect_err("two loads");
     assert_eq!(
         refused,
         "only 2 different loads per core were measured, and 3 are needed to hold out 1"
     );
-    let refused = HeldOutError::of(&run(&study("1", &[16], 3), &World::PLAIN, 1)).expect_err("one load");
+    let refused =
+        HeldOutError::of(&run(&study("1", &[16], 3), &World::PLAIN, 1)).expect_err("one load");
     assert_eq!(
         refused,
         "only one load per core was measured, and a curve needs 3 different ones or more"
     );
     let mut empty = ladder(&World::PLAIN, 1);
     empty.trials.clear();
-    assert_eq!(HeldOutError::of(&empty).expect_err("no trial"), "no trial is good enough to fit");
+    assert_eq!(
+        HeldOutError::of(&empty).expect_err("no trial"),
+        "no trial is good enough to fit"
+    );
 }
 
 #[test]
@@ -239,11 +299,20 @@ fn percentiles_and_limits_follow_the_measured_ratios() {
     let shape = &forecaster.readings.shapes()[0];
     let at = |users: f64| forecaster.forecast(shape, users).numbers.expect("near");
     assert_eq!((at(20.0).kept, at(180.0).kept), (Kept::Yes, Kept::No));
-    assert_eq!(at(180.0).nearest_limit.as_deref(), Some("purchase p95 <= 200 ms"));
+    assert_eq!(
+        at(180.0).nearest_limit.as_deref(),
+        Some("purchase p95 <= 200 ms")
+    );
     let truth = World::PLAIN.play(1, 72, 9, 200_000);
     for quantile in at(72.0).quantiles {
-        let measured = truth.times.quantile(quantile.percentile / 100.0).expect("played");
-        assert!((quantile.seconds.value / measured - 1.0).abs() < 0.15, "{quantile:?} {measured}");
+        let measured = truth
+            .times
+            .quantile(quantile.percentile / 100.0)
+            .expect("played");
+        assert!(
+            (quantile.seconds.value / measured - 1.0).abs() < 0.15,
+            "{quantile:?} {measured}"
+        );
     }
 }
 
@@ -256,7 +325,10 @@ fn the_planner_finds_what_brute_force_finds() {
     let run = run(&study("[1, 2, 4]", &LADDER, 3), &world, 6);
     let forecaster = forecaster(&run);
     let packing = pack(&run, &forecaster, Host::default(), None);
-    assert_eq!(packing.layouts[0].guests, 1, "every further guest costs 8 %: {packing:#?}");
+    assert_eq!(
+        packing.layouts[0].guests, 1,
+        "every further guest costs 8 %: {packing:#?}"
+    );
     for packed in packing.layouts.iter().filter(|packed| packed.guests <= 4) {
         // The largest number of users whose p95 of a purchase, nine tenths of an order, is within 200 ms.
         let keeps = |users: &u32| {
@@ -270,7 +342,10 @@ fn the_planner_finds_what_brute_force_finds() {
             "{} guests: {most:?} {brute}",
             packed.guests
         );
-        assert!(most.low <= f64::from(brute) && f64::from(brute) <= most.high, "{most:?} {brute}");
+        assert!(
+            most.low <= f64::from(brute) && f64::from(brute) <= most.high,
+            "{most:?} {brute}"
+        );
     }
     let asked = pack(&run, &forecaster, Host::default(), Some(40.0));
     assert!(
@@ -283,8 +358,15 @@ fn the_planner_finds_what_brute_force_finds() {
     let text = confirming_study(&run, &forecaster, &packing, 2).to_toml();
     let document = Document::parse("confirm.toml", &text).expect("a valid study");
     let plan = Plan::of(&document, &run.header.host.facts).expect("it fits");
-    let loads: Vec<u32> = plan.points.iter().map(rookery_study::Point::total_users).collect();
-    assert_eq!(loads, [0, 1].map(|i| packing.layouts[i].most_load.value as u32));
+    let loads: Vec<u32> = plan
+        .points
+        .iter()
+        .map(rookery_study::Point::total_users)
+        .collect();
+    assert_eq!(
+        loads,
+        [0, 1].map(|i| packing.layouts[i].most_load.value as u32)
+    );
 }
 
 #[test]
@@ -292,7 +374,14 @@ fn a_hint_for_a_search_is_near_the_knee() {
     // Two loads far below the limit are enough to know roughly where it is.
     let run = run(&study("1", &[8, 24], 3), &World::PLAIN, 8);
     let hint = predicted_knee(&run, 1, 1, Vcpus(1000)).expect("a limit on p95");
-    let keeps = |users: &u32| 0.9 * World::PLAIN.play(1, *users, 31, 40_000).times.quantile(0.95).expect("played") <= 0.2;
+    let keeps = |users: &u32| {
+        0.9 * World::PLAIN
+            .play(1, *users, 31, 40_000)
+            .times
+            .quantile(0.95)
+            .expect("played")
+            <= 0.2
+    };
     let truth = f64::from((30..160).step_by(2).take_while(keeps).last().expect("some"));
     assert!(
         hint.load / truth < hint.factor && truth / hint.load < hint.factor,
@@ -351,12 +440,20 @@ fn guests_that_compete_are_solved_as_if_alone_where_nothing_is_short() {
         groups: vec![Group { guests, cpus }],
         memory_mib: 128,
     };
-    let x = |structure: &Structure, shape: &Shape, users: f64| structure.at(shape, users).expect("solvable").x;
+    let x = |structure: &Structure, shape: &Shape, users: f64| {
+        structure.at(shape, users).expect("solvable").x
+    };
     for hidden_s in [0.0, 0.003] {
         let structure = structure(hidden_s);
         // Caps of half a core, and a hair more than half: eight guests compete for four cores in the second case alone.
-        let (alone, competing) = (x(&structure, &shape(8, 0.5, 4), 160.0), x(&structure, &shape(8, 0.5001, 4), 160.0));
-        assert!((alone / competing - 1.0).abs() < 0.02, "{hidden_s}: {alone} {competing}");
+        let (alone, competing) = (
+            x(&structure, &shape(8, 0.5, 4), 160.0),
+            x(&structure, &shape(8, 0.5001, 4), 160.0),
+        );
+        assert!(
+            (alone / competing - 1.0).abs() < 0.02,
+            "{hidden_s}: {alone} {competing}"
+        );
         let one = x(&structure, &shape(1, 0.5, 1), 20.0);
         assert!((alone - 8.0 * one).abs() < 1e-9);
     }

@@ -29,7 +29,9 @@ impl Sharing {
     }
 
     fn first(&self) -> Option<(f64, u32)> {
-        self.jobs.peek().map(|Reverse((ends, job))| (f64::from_bits(*ends), *job))
+        self.jobs
+            .peek()
+            .map(|Reverse((ends, job))| (f64::from_bits(*ends), *job))
     }
 
     /// Bring clocks up to `now_s`.
@@ -38,7 +40,9 @@ impl Sharing {
         self.used_s += elapsed * self.cores;
         self.since_s = now_s;
         self.virtual_s = match self.first() {
-            Some((ends, _)) => (self.virtual_s + elapsed * self.cores / self.jobs.len() as f64).min(ends),
+            Some((ends, _)) => {
+                (self.virtual_s + elapsed * self.cores / self.jobs.len() as f64).min(ends)
+            }
             // An empty guest may start its clock anew, which keeps it precise.
             None => 0.0,
         };
@@ -64,7 +68,10 @@ pub(super) struct Cpus {
 impl Cpus {
     /// Guests by their most cores and the CPUs that they are pinned to (numbers of the host).
     pub(super) fn new(guests: &[(f64, Vec<u32>)]) -> Self {
-        let mut known: Vec<u32> = guests.iter().flat_map(|(_, pins)| pins.iter().copied()).collect();
+        let mut known: Vec<u32> = guests
+            .iter()
+            .flat_map(|(_, pins)| pins.iter().copied())
+            .collect();
         known.sort_unstable();
         known.dedup();
         let guests: Vec<Sharing> = guests
@@ -72,7 +79,10 @@ impl Cpus {
             .map(|(limit, pins)| Sharing {
                 // A guest without CPUs of its own never was planned; it would not run.
                 limit: limit.min(pins.len() as f64),
-                pins: pins.iter().filter_map(|cpu| known.binary_search(cpu).ok()).collect(),
+                pins: pins
+                    .iter()
+                    .filter_map(|cpu| known.binary_search(cpu).ok())
+                    .collect(),
                 jobs: BinaryHeap::new(),
                 virtual_s: 0.0,
                 cores: 0.0,
@@ -82,7 +92,9 @@ impl Cpus {
             .collect();
         let wanted = |cpu: usize| -> f64 {
             let pinned = guests.iter().filter(|guest| guest.pins.contains(&cpu));
-            pinned.map(|guest| guest.limit / guest.pins.len() as f64).sum()
+            pinned
+                .map(|guest| guest.limit / guest.pins.len() as f64)
+                .sum()
         };
         Self {
             contended: (0..known.len()).any(|cpu| wanted(cpu) > 1.0 + 1e-9),
@@ -95,7 +107,9 @@ impl Cpus {
     pub(super) fn arrive(&mut self, now_s: f64, guest: usize, job: u32, work_s: f64) {
         let sharing = &mut self.guests[guest];
         sharing.advance(now_s);
-        sharing.jobs.push(Reverse(((sharing.virtual_s + work_s).to_bits(), job)));
+        sharing
+            .jobs
+            .push(Reverse(((sharing.virtual_s + work_s).to_bits(), job)));
         self.reallocate(now_s, guest);
     }
 
@@ -182,10 +196,16 @@ mod tests {
     #[test]
     fn jobs_share_a_core_equally_and_none_has_two() {
         let mut one = Cpus::new(&[(1.0, vec![4])]);
-        assert_eq!(leaves(&mut one, &[(0, 1.0), (0, 2.0)]), [(0, 2.0), (1, 3.0)]);
+        assert_eq!(
+            leaves(&mut one, &[(0, 1.0), (0, 2.0)]),
+            [(0, 2.0), (1, 3.0)]
+        );
         assert!((one.used_s(0, 9.0) - 3.0).abs() < 1e-9);
         let mut two = Cpus::new(&[(2.0, vec![4, 5])]);
-        assert_eq!(leaves(&mut two, &[(0, 1.0), (0, 2.0)]), [(0, 1.0), (1, 2.0)]);
+        assert_eq!(
+            leaves(&mut two, &[(0, 1.0), (0, 2.0)]),
+            [(0, 1.0), (1, 2.0)]
+        );
     }
 
     #[test]
@@ -199,13 +219,19 @@ mod tests {
         // Two guests that want a whole core each, one that is held to a tenth.
         let mut three = Cpus::new(&[(1.0, vec![0]), (1.0, vec![0]), (0.1, vec![0])]);
         // 0.45 and 0.45 and 0.1, until the first is done after 1 s; then 0.9 for the second.
-        assert_eq!(leaves(&mut three, &[(0, 0.45), (1, 0.9), (2, 0.2)]), [(0, 1.0), (1, 1.5), (2, 2.0)]);
+        assert_eq!(
+            leaves(&mut three, &[(0, 0.45), (1, 0.9), (2, 0.2)]),
+            [(0, 1.0), (1, 1.5), (2, 2.0)]
+        );
     }
 
     #[test]
     fn guests_of_their_own_cpus_do_not_disturb_each_other() {
         let mut apart = Cpus::new(&[(1.0, vec![0]), (1.0, vec![1])]);
         assert!(!apart.contended);
-        assert_eq!(leaves(&mut apart, &[(0, 1.0), (1, 1.0)]), [(0, 1.0), (1, 1.0)]);
+        assert_eq!(
+            leaves(&mut apart, &[(0, 1.0), (1, 1.0)]),
+            [(0, 1.0), (1, 1.0)]
+        );
     }
 }

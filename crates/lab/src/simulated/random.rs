@@ -10,7 +10,10 @@ pub(super) struct Stream(Pcg64);
 impl Stream {
     /// The stream of `purpose` under `seed`: the same pair gives the same numbers.
     pub(super) fn new(seed: u64, purpose: u64) -> Self {
-        let mut source = Pcg64::new(u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15, u128::from(purpose));
+        let mut source = Pcg64::new(
+            u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15,
+            u128::from(purpose),
+        );
         // Neighbouring seeds start alike; a few steps part them.
         for _ in 0..4 {
             source.next_u64();
@@ -45,7 +48,10 @@ mod tests {
         let n = 200_000;
         let mean = (0..n).map(|_| stream.exponential()).sum::<f64>() / f64::from(n);
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
-        let squares = (0..n).map(|_| stream.log_normal(0.1).ln().powi(2)).sum::<f64>() / f64::from(n);
+        let squares = (0..n)
+            .map(|_| stream.log_normal(0.1).ln().powi(2))
+            .sum::<f64>()
+            / f64::from(n);
         assert!((squares.sqrt() - 0.1).abs() < 0.001, "{squares}");
         assert_eq!(Stream::new(3, 1).log_normal(0.0), 1.0);
         assert_ne!(Stream::new(3, 1).uniform(), Stream::new(3, 2).uniform());

@@ -146,12 +146,21 @@ pub(super) struct Computed {
 
 impl Computed {
     /// A system of guests by their most cores and CPUs.
-    pub(super) fn new(system: &SimulatedUse, demands: Demands, guests: &[(f64, Vec<u32>)], seed: u64) -> Self {
-        let streams = |purpose: u64| (0..guests.len() as u64).map(move |guest| Stream::new(seed, purpose << 32 | guest));
+    pub(super) fn new(
+        system: &SimulatedUse,
+        demands: Demands,
+        guests: &[(f64, Vec<u32>)],
+        seed: u64,
+    ) -> Self {
+        let streams = |purpose: u64| {
+            (0..guests.len() as u64).map(move |guest| Stream::new(seed, purpose << 32 | guest))
+        };
         Self {
             page_s: demands.page_s,
             cpus: Cpus::new(guests),
-            locks: streams(2).map(|stream| Line::new(demands.lock_s, stream)).collect(),
+            locks: streams(2)
+                .map(|stream| Line::new(demands.lock_s, stream))
+                .collect(),
             disk: Line::new(demands.disk_s, Stream::new(seed, 3 << 32)),
             freezes: Freezes::new(system.freeze, system.freeze_every),
             work: streams(1).collect(),
@@ -178,14 +187,23 @@ impl Computed {
     fn mark(&mut self, wall_s: f64) {
         while (self.marks.len() + 1) as f64 <= wall_s {
             let at_s = self.freezes.worked((self.marks.len() + 1) as f64);
-            let used = (0..self.orders.len()).map(|guest| self.cpus.used_s(guest, at_s)).collect();
+            let used = (0..self.orders.len())
+                .map(|guest| self.cpus.used_s(guest, at_s))
+                .collect();
             self.marks.push(used);
         }
     }
 
     fn look_ahead(&mut self) {
-        let cpu = self.cpus.next().map(|(at_s, guest)| (at_s, Place::Cpu(guest)));
-        let locks = self.locks.iter().enumerate().map(|(guest, lock)| (lock.ends_s, Place::Lock(guest)));
+        let cpu = self
+            .cpus
+            .next()
+            .map(|(at_s, guest)| (at_s, Place::Cpu(guest)));
+        let locks = self
+            .locks
+            .iter()
+            .enumerate()
+            .map(|(guest, lock)| (lock.ends_s, Place::Lock(guest)));
         let lines = locks
             .chain([(self.disk.ends_s, Place::Disk)])
             .filter(|(ends_s, _)| ends_s.is_finite());
@@ -197,8 +215,12 @@ impl Computed {
         let (guest, page) = self.jobs[job as usize];
         let buys = page == Page::Purchase;
         match place {
-            Place::Cpu(_) if buys && self.locks[guest].mean_s > 0.0 => self.locks[guest].arrive(self.now_s, job),
-            Place::Cpu(_) | Place::Lock(_) if buys && self.disk.mean_s > 0.0 => self.disk.arrive(self.now_s, job),
+            Place::Cpu(_) if buys && self.locks[guest].mean_s > 0.0 => {
+                self.locks[guest].arrive(self.now_s, job)
+            }
+            Place::Cpu(_) | Place::Lock(_) if buys && self.disk.mean_s > 0.0 => {
+                self.disk.arrive(self.now_s, job)
+            }
             _ => {
                 self.orders[guest] += u64::from(buys);
                 return true;
@@ -279,9 +301,21 @@ mod tests {
             freeze: Duration::ZERO,
             freeze_every: Duration::from_secs(10),
         };
-        let mut computed = Computed::new(&system, Demands::of(&system, 1, 3, 1.0), &[(1.0, vec![0])], 7);
+        let mut computed = Computed::new(
+            &system,
+            Demands::of(&system, 1, 3, 1.0),
+            &[(1.0, vec![0])],
+            7,
+        );
         for (job, page) in [(0, Page::Browse), (1, Page::Purchase)] {
-            computed.arrive(0, Request { job, guest: 0, page });
+            computed.arrive(
+                0,
+                Request {
+                    job,
+                    guest: 0,
+                    page,
+                },
+            );
         }
         let mut departures = Vec::new();
         while computed.next().is_some() {

@@ -13,7 +13,13 @@ use crate::LabError;
 ///
 /// # Errors
 /// When the point's study is not simulated, or the load makes no sense to the driver.
-pub fn measure(plan: &Plan, point: &Point, users: u32, steady: Duration, seed: u64) -> Result<Measurement, LabError> {
+pub fn measure(
+    plan: &Plan,
+    point: &Point,
+    users: u32,
+    steady: Duration,
+    seed: u64,
+) -> Result<Measurement, LabError> {
     let study = plan.study_of(point);
     let Some(system) = &study.stack.simulated else {
         return Err(LabError::Internal(
@@ -49,9 +55,17 @@ pub fn measure(plan: &Plan, point: &Point, users: u32, steady: Duration, seed: u
 ///
 /// # Errors
 /// As [`measure`].
-pub fn knee(plan: &Plan, point: &Point, range: RangeInclusive<u32>, steady: Duration) -> Result<Option<u32>, LabError> {
+pub fn knee(
+    plan: &Plan,
+    point: &Point,
+    range: RangeInclusive<u32>,
+    steady: Duration,
+) -> Result<Option<u32>, LabError> {
     let study = plan.study_of(point);
-    let keeps = |users: u32| measure(plan, point, users, steady, study.seed).map(|measured| qos::judge(&study.qos, &measured).passed);
+    let keeps = |users: u32| {
+        measure(plan, point, users, steady, study.seed)
+            .map(|measured| qos::judge(&study.qos, &measured).passed)
+    };
     let (mut low, mut high) = (*range.start(), *range.end());
     if !keeps(low)? {
         return Ok(None);

@@ -7,7 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Site, Template, open_lab};
+use rookery_guest::{
+    Guest, GuestError, GuestSpec, GuestState, Kind, Lab, Site, Template, open_lab,
+};
 use rookery_host::RunId;
 
 use super::{Place, Service, copy::copy};
@@ -45,7 +47,10 @@ pub(super) fn build(
     };
     let mut own = own_lab(place).map_err(|error| error.to_string())?;
     let made = build_in(own.as_deref().unwrap_or(place.lab), empty, &spec, make);
-    let closed = own.as_mut().map_or(Ok(()), |lab| lab.close()).map_err(|error| error.to_string());
+    let closed = own
+        .as_mut()
+        .map_or(Ok(()), |lab| lab.close())
+        .map_err(|error| error.to_string());
     if own.is_some() && made.is_ok() {
         // Its log tells nothing that anybody would miss.
         let _ = std::fs::remove_dir_all(own_dir(place));
@@ -61,7 +66,15 @@ fn own_lab(place: &Place<'_>) -> Result<Option<Box<dyn Lab>>, GuestError> {
     let run = builder_run(&place.site.run);
     let dir = own_dir(place);
     let templates = place.site.templates.clone();
-    open_lab(Kind::Container, Site { run, dir, templates }).map(Some)
+    open_lab(
+        Kind::Container,
+        Site {
+            run,
+            dir,
+            templates,
+        },
+    )
+    .map(Some)
 }
 
 fn own_dir(place: &Place<'_>) -> PathBuf {
@@ -82,7 +95,12 @@ fn build_in(
 ) -> Result<(), String> {
     let mut guest = lab.create(empty, spec).map_err(|error| error.to_string())?;
     let made = make(guest.as_mut());
-    let made = made.map_err(|what| format!("{what}\n  the guest's log ends with:\n{}", guest.log_tail(LOG_BYTES)));
+    let made = made.map_err(|what| {
+        format!(
+            "{what}\n  the guest's log ends with:\n{}",
+            guest.log_tail(LOG_BYTES)
+        )
+    });
     let removed = guest.remove().map_err(|error| error.to_string());
     made.and(removed)
 }
@@ -112,7 +130,10 @@ pub(super) fn start<T, E: Display>(
             return Err("stopped, as asked".to_owned());
         }
         if Instant::now() > deadline {
-            return Err(format!("{server} did not answer within {} s: {refused}", limit.as_secs()));
+            return Err(format!(
+                "{server} did not answer within {} s: {refused}",
+                limit.as_secs()
+            ));
         }
         thread::sleep(LOOK);
     }
@@ -132,7 +153,9 @@ pub(super) fn stop_and_copy(
     guest.stop(STOP_LIMIT).map_err(|error| error.to_string())?;
     match guest.state() {
         GuestState::Ended(reason) if reason == "exit code 0" => {}
-        GuestState::Ended(reason) => return Err(format!("{server} did not stop in order: {reason}")),
+        GuestState::Ended(reason) => {
+            return Err(format!("{server} did not stop in order: {reason}"));
+        }
         GuestState::Created | GuestState::Running => return Err(format!("{server} did not stop")),
     }
     copy(&guest.data_dir().join(directory), data, &|| place.go_on())

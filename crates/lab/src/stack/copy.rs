@@ -22,7 +22,11 @@ const MORTAL: [&str; 3] = ["--pdeathsig", "KILL", "--"];
 ///
 /// # Errors
 /// When it fails, in its own words; when `go_on` says so.
-pub(super) fn copy(from: &Path, to: &Path, go_on: &dyn Fn() -> ControlFlow<()>) -> Result<(), String> {
+pub(super) fn copy(
+    from: &Path,
+    to: &Path,
+    go_on: &dyn Fn() -> ControlFlow<()>,
+) -> Result<(), String> {
     let mut command = Command::new("setpriv");
     command
         .args(MORTAL)
@@ -33,7 +37,9 @@ pub(super) fn copy(from: &Path, to: &Path, go_on: &dyn Fn() -> ControlFlow<()>) 
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("`setpriv` cannot be started: {error}"))?;
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("`setpriv` cannot be started: {error}"))?;
     let ended = wait(&mut child, go_on);
     if ended.is_err() {
         let _ = child.kill();
@@ -62,11 +68,17 @@ fn wait(child: &mut Child, go_on: &dyn Fn() -> ControlFlow<()>) -> Result<ExitSt
         if go_on().is_break() {
             return Err("stopped, as asked".to_owned());
         }
-        if let Some(status) = child.try_wait().map_err(|error| format!("waiting for cp: {error}"))? {
+        if let Some(status) = child
+            .try_wait()
+            .map_err(|error| format!("waiting for cp: {error}"))?
+        {
             return Ok(status);
         }
         if Instant::now() > deadline {
-            return Err(format!("copying the database took more than {} s", LIMIT.as_secs()));
+            return Err(format!(
+                "copying the database took more than {} s",
+                LIMIT.as_secs()
+            ));
         }
         thread::sleep(LOOK);
     }
@@ -86,15 +98,26 @@ mod tests {
         fs::write(from.join("deep/file"), "x").expect("written");
         fs::create_dir(&to).expect("made");
         copy(&from, &to, &|| ControlFlow::Continue(())).expect("copied");
-        assert_eq!(fs::read_to_string(to.join("from/deep/file")).expect("there"), "x");
-        let error = copy(&base.path().join("none"), &to, &|| ControlFlow::Continue(())).expect_err("there is none");
+        assert_eq!(
+            fs::read_to_string(to.join("from/deep/file")).expect("there"),
+            "x"
+        );
+        let error = copy(
+            &base.path().join("none"),
+            &to,
+            &|| ControlFlow::Continue(()),
+        )
+        .expect_err("there is none");
         assert!(error.contains("No such file"), "{error}");
     }
 
     #[test]
     fn a_stopped_copy_is_none() {
         let base = tempfile::tempdir().expect("temporary directory");
-        let error = copy(base.path(), &base.path().join("to"), &|| ControlFlow::Break(())).expect_err("stopped");
+        let error = copy(base.path(), &base.path().join("to"), &|| {
+            ControlFlow::Break(())
+        })
+        .expect_err("stopped");
         assert_eq!(error, "stopped, as asked");
     }
 }

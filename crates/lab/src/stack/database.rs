@@ -48,13 +48,19 @@ impl Database {
         let engine = match study.stack.kind {
             StackKind::Mariadb => Engine::Mariadb,
             StackKind::Postgresql => Engine::Postgresql,
-            StackKind::Embedded | StackKind::Lamp | StackKind::Sqlite | StackKind::Simulated => return None,
+            StackKind::Embedded | StackKind::Lamp | StackKind::Sqlite | StackKind::Simulated => {
+                return None;
+            }
         };
         Some(Self {
             engine,
             wanted: study.stack.database.clone()?,
             max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
-            resizable: study.workload.orderentry.as_ref().is_some_and(|wanted| wanted.hit_target.is_some()),
+            resizable: study
+                .workload
+                .orderentry
+                .as_ref()
+                .is_some_and(|wanted| wanted.hit_target.is_some()),
             software: OnceLock::new(),
         })
     }
@@ -63,7 +69,8 @@ impl Database {
         if let Some(found) = self.software.get() {
             return Ok(found);
         }
-        let found = Software::find(self.engine, root).map_err(|error| LabError::HostNotReady(error.to_string()))?;
+        let found = Software::find(self.engine, root)
+            .map_err(|error| LabError::HostNotReady(error.to_string()))?;
         Ok(self.software.get_or_init(|| found))
     }
 
@@ -90,10 +97,17 @@ impl Stack for Database {
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), LabError> {
-        let not_ready = |error: String| LabError::HostNotReady(format!("this host cannot run {} guests: {error}", self.engine));
+        let not_ready = |error: String| {
+            LabError::HostNotReady(format!(
+                "this host cannot run {} guests: {error}",
+                self.engine
+            ))
+        };
         if !has_root(kind) {
             let found = Software::find(self.engine, Path::new("/"));
-            return found.map(drop).map_err(|error| not_ready(error.to_string()));
+            return found
+                .map(drop)
+                .map_err(|error| not_ready(error.to_string()));
         }
         check_root(kind, self.engine.root(), templates)?.map_err(not_ready)
     }
@@ -104,11 +118,17 @@ impl Stack for Database {
 
     fn template(&self, place: &Place<'_>, data: PointData) -> Result<Template, LabError> {
         let Some(rows) = data.orderentry() else {
-            return Err(LabError::Internal(format!("{} carries no DVD Store ({data})", self.engine)));
+            return Err(LabError::Internal(format!(
+                "{} carries no DVD Store ({data})",
+                self.engine
+            )));
         };
         let began = Instant::now();
         let root = root(place, self.engine.root(), self.engine.name())?;
-        let software = self.software(root.as_ref().map_or(Path::new("/"), |root| root.root.as_path()))?;
+        let software = self.software(
+            root.as_ref()
+                .map_or(Path::new("/"), |root| root.root.as_path()),
+        )?;
         let template = builder::loaded(place, root.as_ref(), software, rows)?;
         (place.listener)(&Event::Template {
             database: data.to_string(),
@@ -117,12 +137,24 @@ impl Stack for Database {
         Ok(template)
     }
 
-    fn service(&self, _template: &Template, point: &Point, index: usize) -> Result<Service, String> {
-        let software = self.software.get().ok_or("the guest was asked for before its template")?;
+    fn service(
+        &self,
+        _template: &Template,
+        point: &Point,
+        index: usize,
+    ) -> Result<Service, String> {
+        let software = self
+            .software
+            .get()
+            .ok_or("the guest was asked for before its template")?;
         let service = database::guest(software, &self.tuned(point, index)?, self.resizable);
         Ok(Service {
             args: service.args,
-            files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
+            files: service
+                .files
+                .into_iter()
+                .map(|(path, text)| GuestFile { path, text })
+                .collect(),
             user: Some(USER),
             port: self.engine.port(),
             health: health(self.engine),
@@ -144,7 +176,13 @@ impl Stack for Database {
         done.map_err(|error| error.to_string())
     }
 
-    fn settings(&self, _place: &Place<'_>, guest: &dyn Guest, point: &Point, index: usize) -> Result<Vec<Reading>, String> {
+    fn settings(
+        &self,
+        _place: &Place<'_>,
+        guest: &dyn Guest,
+        point: &Point,
+        index: usize,
+    ) -> Result<Vec<Reading>, String> {
         let mut server = self.server(guest.sockets_dir())?;
         let readings = database::read_back(&mut server).map_err(|error| error.to_string())?;
         let found = database::compare(self.engine, &readings, &self.tuned(point, index)?);
@@ -186,8 +224,14 @@ impl OrderEntry for Database {
         file.into_iter().for_each(|file| file.text += &line);
     }
 
-    fn set_pool(&self, place: &Place<'_>, guest: &mut dyn Guest, bytes: u64) -> Result<u64, String> {
-        let changed = database::set_pool(&mut self.server(guest.sockets_dir())?, bytes).map_err(|error| error.to_string())?;
+    fn set_pool(
+        &self,
+        place: &Place<'_>,
+        guest: &mut dyn Guest,
+        bytes: u64,
+    ) -> Result<u64, String> {
+        let changed = database::set_pool(&mut self.server(guest.sockets_dir())?, bytes)
+            .map_err(|error| error.to_string())?;
         match changed {
             PoolChange::InForce(bytes) => Ok(bytes),
             PoolChange::AfterRestart(bytes) => {

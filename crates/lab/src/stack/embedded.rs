@@ -55,9 +55,11 @@ impl Stack for Embedded {
             program: place.program.to_owned(),
             base: None,
             fill: Fill::Data(&|data| {
-                embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| place.go_on())
-                    .map(|_| ())
-                    .map_err(|error| error.to_string())
+                embedded::load(&data.join(embedded::DATABASE_FILE), size, words, &|_| {
+                    place.go_on()
+                })
+                .map(|_| ())
+                .map_err(|error| error.to_string())
             }),
         };
         let template = place.template(&recipe)?;
@@ -68,9 +70,18 @@ impl Stack for Embedded {
         Ok(template)
     }
 
-    fn service(&self, _template: &Template, point: &Point, _index: usize) -> Result<Service, String> {
+    fn service(
+        &self,
+        _template: &Template,
+        point: &Point,
+        _index: usize,
+    ) -> Result<Service, String> {
         Ok(Service {
-            args: embedded::guest_args(point.vcpus.whole_cpus() as usize, self.behaviour, self.extra_cpu),
+            args: embedded::guest_args(
+                point.vcpus.whole_cpus() as usize,
+                self.behaviour,
+                self.extra_cpu,
+            ),
             files: Vec::new(),
             user: None,
             port: embedded::PORT,
@@ -85,14 +96,27 @@ impl Stack for Embedded {
     }
 
     /// It has no settings beyond those of the study.
-    fn settings(&self, _place: &Place<'_>, _guest: &dyn Guest, _point: &Point, _index: usize) -> Result<Vec<Reading>, String> {
+    fn settings(
+        &self,
+        _place: &Place<'_>,
+        _guest: &dyn Guest,
+        _point: &Point,
+        _index: usize,
+    ) -> Result<Vec<Reading>, String> {
         Ok(Vec::new())
     }
 
-    fn audit(&self, _place: &Place<'_>, guest: &mut dyn Guest, _data: PointData, _dead: bool) -> Result<Found, String> {
+    fn audit(
+        &self,
+        _place: &Place<'_>,
+        guest: &mut dyn Guest,
+        _data: PointData,
+        _dead: bool,
+    ) -> Result<Found, String> {
         // A guest that does not end is killed with its removal; its data are audited all the same.
         let _ = guest.stop(STOP_GRACE);
-        let found = embedded::audit(&guest.data_dir().join(embedded::DATABASE_FILE)).map_err(|error| error.to_string())?;
+        let found = embedded::audit(&guest.data_dir().join(embedded::DATABASE_FILE))
+            .map_err(|error| error.to_string())?;
         Ok(Found {
             orders: found.orders,
             ledger: None,

@@ -72,7 +72,8 @@ impl Lamp {
         if let Some(found) = self.software.get() {
             return Ok(found);
         }
-        let found = Software::find(root).map_err(|error| LabError::HostNotReady(error.to_string()))?;
+        let found =
+            Software::find(root).map_err(|error| LabError::HostNotReady(error.to_string()))?;
         Ok(self.software.get_or_init(|| found))
     }
 
@@ -94,7 +95,9 @@ impl Stack for Lamp {
     }
 
     fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), LabError> {
-        let not_ready = |error: String| LabError::HostNotReady(format!("this host cannot run LAMP guests: {error}"));
+        let not_ready = |error: String| {
+            LabError::HostNotReady(format!("this host cannot run LAMP guests: {error}"))
+        };
         if !has_root(kind) {
             return Software::find(Path::new("/"))
                 .map(drop)
@@ -111,7 +114,10 @@ impl Stack for Lamp {
         let size = dvdstore(data).map_err(LabError::Internal)?;
         let began = Instant::now();
         let root = root(place, RootKind::Lamp, "LAMP")?;
-        let software = self.software(root.as_ref().map_or(Path::new("/"), |root| root.root.as_path()))?;
+        let software = self.software(
+            root.as_ref()
+                .map_or(Path::new("/"), |root| root.root.as_path()),
+        )?;
         if !self.options.database {
             return builder::empty(place, root.as_ref());
         }
@@ -123,13 +129,25 @@ impl Stack for Lamp {
         Ok(template)
     }
 
-    fn service(&self, _template: &Template, point: &Point, index: usize) -> Result<Service, String> {
-        let software = self.software.get().ok_or("the guest was asked for before its template")?;
+    fn service(
+        &self,
+        _template: &Template,
+        point: &Point,
+        index: usize,
+    ) -> Result<Service, String> {
+        let software = self
+            .software
+            .get()
+            .ok_or("the guest was asked for before its template")?;
         let tuned = self.tuned(point, index)?;
         let service = lamp::guest(software, &tuned, &self.options);
         Ok(Service {
             args: service.args,
-            files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
+            files: service
+                .files
+                .into_iter()
+                .map(|(path, text)| GuestFile { path, text })
+                .collect(),
             user: Some(USER),
             port: lamp::PORT,
             health: Health::Http(lamp::HEALTH_PATH.to_owned()),
@@ -140,16 +158,31 @@ impl Stack for Lamp {
     fn warm(&self, guest: &dyn Guest) -> Result<(), String> {
         match self.wanted.buffer_pool {
             BufferPool::Cold => Ok(()),
-            BufferPool::Warm => lamp::warm(&mut database(guest)?).map(|_| ()).map_err(|error| error.to_string()),
+            BufferPool::Warm => lamp::warm(&mut database(guest)?)
+                .map(|_| ())
+                .map_err(|error| error.to_string()),
         }
     }
 
-    fn settings(&self, place: &Place<'_>, guest: &dyn Guest, point: &Point, index: usize) -> Result<Vec<Reading>, String> {
-        let variables = database(guest)?.variables().map_err(|error| error.to_string())?;
+    fn settings(
+        &self,
+        place: &Place<'_>,
+        guest: &dyn Guest,
+        point: &Point,
+        index: usize,
+    ) -> Result<Vec<Reading>, String> {
+        let variables = database(guest)?
+            .variables()
+            .map_err(|error| error.to_string())?;
         // What is not answered is told as not known.
         let bodies: BTreeMap<String, String> = lamp::READ_BACK_PATHS
             .into_iter()
-            .filter_map(|path| Some((path.to_owned(), ask(place.lab.network(), guest.address(), path).ok()?)))
+            .filter_map(|path| {
+                Some((
+                    path.to_owned(),
+                    ask(place.lab.network(), guest.address(), path).ok()?,
+                ))
+            })
             .collect();
         let tuned = self.tuned(point, index)?;
         let found = ReadBack::of(Some(variables), &bodies).compare(&tuned, self.options.server);
@@ -158,19 +191,37 @@ impl Stack for Lamp {
 
     fn answers(&self, place: &Place<'_>, guest: &dyn Guest) -> Result<(), String> {
         if self.options.database {
-            return page(place, guest, &format!("/{}/{PURCHASE}", lamp::DIRECTORY), "ORDER NUMBER");
+            return page(
+                place,
+                guest,
+                &format!("/{}/{PURCHASE}", lamp::DIRECTORY),
+                "ORDER NUMBER",
+            );
         }
-        page(place, guest, &format!("/{}/dslogin.php", lamp::DIRECTORY), "DVD Store")
+        page(
+            place,
+            guest,
+            &format!("/{}/dslogin.php", lamp::DIRECTORY),
+            "DVD Store",
+        )
     }
 
-    fn audit(&self, place: &Place<'_>, guest: &mut dyn Guest, data: PointData, dead: bool) -> Result<Found, String> {
+    fn audit(
+        &self,
+        place: &Place<'_>,
+        guest: &mut dyn Guest,
+        data: PointData,
+        dead: bool,
+    ) -> Result<Found, String> {
         let size = dvdstore(data)?;
         if dead {
             // Started again, MariaDB recovers what was committed: that is what the users were told of.
             guest.kill().map_err(|error| error.to_string())?;
             builder::start(place, guest)?;
         }
-        let found = database(guest).and_then(|mut database| lamp::audit(&mut database, size).map_err(|error| error.to_string()));
+        let found = database(guest).and_then(|mut database| {
+            lamp::audit(&mut database, size).map_err(|error| error.to_string())
+        });
         let _ = guest.stop(STOP_GRACE);
         let found = found?;
         Ok(Found {
@@ -183,5 +234,6 @@ impl Stack for Lamp {
 
 /// The database of a living guest.
 fn database(guest: &dyn Guest) -> Result<Database, String> {
-    Database::connect(&guest.sockets_dir().join(SOCKET), Account::Root).map_err(|error| error.to_string())
+    Database::connect(&guest.sockets_dir().join(SOCKET), Account::Root)
+        .map_err(|error| error.to_string())
 }

@@ -21,15 +21,19 @@ pub(super) fn has_root(kind: Kind) -> bool {
 ///
 /// # Errors
 /// The inner error says what is missing, with its mend.
-pub(super) fn check_root(guests: Kind, root: RootKind, templates: &Path) -> Result<Result<(), String>, LabError> {
+pub(super) fn check_root(
+    guests: Kind,
+    root: RootKind,
+    templates: &Path,
+) -> Result<Result<(), String>, LabError> {
     if guests == Kind::Vm {
         // Their databases are made in one.
         rookery_guest::check_host(Kind::Container)?;
     }
     let description = RootRecipe::of_host(root).description();
-    let built = rookery_guest::templates(templates)?
-        .iter()
-        .any(|template| template.kind == Some(LayerKind::Root) && template.description == description);
+    let built = rookery_guest::templates(templates)?.iter().any(|template| {
+        template.kind == Some(LayerKind::Root) && template.description == description
+    });
     Ok(if built {
         Ok(())
     } else {
@@ -41,7 +45,11 @@ pub(super) fn check_root(guests: Kind, root: RootKind, templates: &Path) -> Resu
 ///
 /// # Errors
 /// When it cannot be built.
-pub(super) fn root(place: &Place<'_>, kind: RootKind, guests: &str) -> Result<Option<Template>, LabError> {
+pub(super) fn root(
+    place: &Place<'_>,
+    kind: RootKind,
+    guests: &str,
+) -> Result<Option<Template>, LabError> {
     if !has_root(place.lab.kind()) {
         return Ok(None);
     }
@@ -71,20 +79,32 @@ pub(super) fn root(place: &Place<'_>, kind: RootKind, guests: &str) -> Result<Op
 /// The system's words.
 pub(super) fn own(root: Option<&Template>, data: &Path) -> Result<(), String> {
     let owner = root.map(|_| USER);
-    chown(data, owner.map(Uid::from_raw), owner.map(Gid::from_raw)).map_err(|error| format!("{}: {error}", data.display()))
+    chown(data, owner.map(Uid::from_raw), owner.map(Gid::from_raw))
+        .map_err(|error| format!("{}: {error}", data.display()))
 }
 
 /// A layer of data on `root`, with the program on top. The program has no part in the data: a new one finds them as they are.
 ///
 /// # Errors
 /// When it cannot be made.
-pub(super) fn layer(place: &Place<'_>, root: Option<&Template>, description: String, fill: Fill<'_>) -> Result<Template, LabError> {
+pub(super) fn layer(
+    place: &Place<'_>,
+    root: Option<&Template>,
+    description: String,
+    fill: Fill<'_>,
+) -> Result<Template, LabError> {
     let recipe = |description: String, base, fill| Recipe {
         description,
         program: place.program.to_owned(),
         base,
         fill,
     };
-    let program = place.template(&recipe(format!("rookery {}", env!("CARGO_PKG_VERSION")), None, Fill::Program))?;
-    Ok(place.template(&recipe(description, root, fill))?.with_program(&program))
+    let program = place.template(&recipe(
+        format!("rookery {}", env!("CARGO_PKG_VERSION")),
+        None,
+        Fill::Program,
+    ))?;
+    Ok(place
+        .template(&recipe(description, root, fill))?
+        .with_program(&program))
 }

@@ -71,7 +71,12 @@ impl Stack for Sqlite {
         Ok(template)
     }
 
-    fn service(&self, _template: &Template, _point: &Point, _index: usize) -> Result<Service, String> {
+    fn service(
+        &self,
+        _template: &Template,
+        _point: &Point,
+        _index: usize,
+    ) -> Result<Service, String> {
         Ok(Service {
             args: sqlite::guest_args(sqlite::DEFAULT_CACHE_KIB, Durability::Full),
             files: Vec::new(),
@@ -87,7 +92,13 @@ impl Stack for Sqlite {
         Ok(())
     }
 
-    fn settings(&self, _place: &Place<'_>, _guest: &dyn Guest, _point: &Point, _index: usize) -> Result<Vec<Reading>, String> {
+    fn settings(
+        &self,
+        _place: &Place<'_>,
+        _guest: &dyn Guest,
+        _point: &Point,
+        _index: usize,
+    ) -> Result<Vec<Reading>, String> {
         Ok(Vec::new())
     }
 
@@ -115,12 +126,19 @@ impl OrderEntry for Sqlite {
         Ok(BufferCounters {
             logical: found.hits + found.misses,
             misses: found.misses,
-            database_bytes: std::fs::metadata(data.join(sqlite::DATABASE_FILE)).map(|file| file.len()).ok(),
+            database_bytes: std::fs::metadata(data.join(sqlite::DATABASE_FILE))
+                .map(|file| file.len())
+                .ok(),
             ..BufferCounters::default()
         })
     }
 
-    fn set_pool(&self, _place: &Place<'_>, _guest: &mut dyn Guest, _bytes: u64) -> Result<u64, String> {
+    fn set_pool(
+        &self,
+        _place: &Place<'_>,
+        _guest: &mut dyn Guest,
+        _bytes: u64,
+    ) -> Result<u64, String> {
         Err("SQLite has a cache for each session and no pool; leave hit_target out".to_owned())
     }
 
@@ -153,7 +171,12 @@ fn description(data: OrderentryData) -> String {
 }
 
 /// Makes the database in `directory`, by a server in this process.
-fn fill(place: &Place<'_>, directory: &Path, rows: OrderentryData, data: PointData) -> Result<(), String> {
+fn fill(
+    place: &Place<'_>,
+    directory: &Path,
+    rows: OrderentryData,
+    data: PointData,
+) -> Result<(), String> {
     let options = LoadOptions {
         schema: SchemaOptions {
             foreign_keys: rows.foreign_keys,
@@ -173,7 +196,10 @@ fn fill(place: &Place<'_>, directory: &Path, rows: OrderentryData, data: PointDa
         durability: Durability::Relaxed,
         ..ServeConfig::new(directory)
     };
-    let loaded = with_server(&config, |target| load(target, &options, place.stop, &progress)).map_err(|error| error.to_string())?;
+    let loaded = with_server(&config, |target| {
+        load(target, &options, place.stop, &progress)
+    })
+    .map_err(|error| error.to_string())?;
     let loaded = loaded.map_err(|error| error.to_string())?;
     match loaded.broken.first() {
         None => Ok(()),

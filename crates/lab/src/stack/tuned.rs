@@ -20,7 +20,10 @@ impl Asked<'_> {
     /// # Errors
     /// The setting that has no value there, with its mend.
     pub(super) fn of(&self, point: &Point, index: usize) -> Result<Tuned, String> {
-        let written = self.settings.iter().map(|(key, value)| (key.clone(), value.to_string()));
+        let written = self
+            .settings
+            .iter()
+            .map(|(key, value)| (key.clone(), value.to_string()));
         let settings: Vec<(String, String)> = written.collect();
         let variables = Variables {
             vcpus: point.vcpus.cpus(),
@@ -28,6 +31,7 @@ impl Asked<'_> {
             users: f64::from(self.max_in_flight.unwrap_or(point.users[index])),
             guests: f64::from(point.guests),
         };
-        Tuned::of(self.family, self.profile.name(), &settings, &variables).map_err(|error| error.to_string())
+        Tuned::of(self.family, self.profile.name(), &settings, &variables)
+            .map_err(|error| error.to_string())
     }
 }

@@ -49,7 +49,11 @@ impl Bootstrap {
             } else {
                 resample_residuals(fit, observations, &residuals, &mut stream)
             };
-            fits.extend(Observations::new(sample).ok().and_then(|sample| refit(&sample, fit)));
+            fits.extend(
+                Observations::new(sample)
+                    .ok()
+                    .and_then(|sample| refit(&sample, fit)),
+            );
         }
         if fits.len() * 2 < draws {
             return None;
@@ -72,13 +76,24 @@ impl Bootstrap {
 /// Centred residuals, widened for the degrees of freedom that the fit has used.
 fn inflated_residuals(fit: &UslFit, observations: &Observations) -> Vec<f64> {
     let runs = observations.runs();
-    let residuals: Vec<f64> = runs.iter().map(|run| run.x - fit.law.throughput(run.n)).collect();
+    let residuals: Vec<f64> = runs
+        .iter()
+        .map(|run| run.x - fit.law.throughput(run.n))
+        .collect();
     let mean = residuals.iter().sum::<f64>() / residuals.len() as f64;
     let widen = (residuals.len() as f64 / fit.df as f64).sqrt();
-    residuals.iter().map(|residual| (residual - mean) * widen).collect()
+    residuals
+        .iter()
+        .map(|residual| (residual - mean) * widen)
+        .collect()
 }
 
-fn resample_residuals(fit: &UslFit, observations: &Observations, residuals: &[f64], stream: &mut Stream) -> Vec<Observation> {
+fn resample_residuals(
+    fit: &UslFit,
+    observations: &Observations,
+    residuals: &[f64],
+    stream: &mut Stream,
+) -> Vec<Observation> {
     let runs = observations.runs().iter();
     runs.map(|run| {
         let x = fit.law.throughput(run.n) + residuals[stream.below(residuals.len())];
@@ -94,7 +109,11 @@ fn resample_residuals(fit: &UslFit, observations: &Observations, residuals: &[f6
 fn resample_runs(observations: &Observations, stream: &mut Stream) -> Vec<Observation> {
     let loads = observations.loads();
     let drawn = loads.iter().flat_map(|load| {
-        let picks: Vec<usize> = load.runs.iter().map(|_| stream.below(load.runs.len())).collect();
+        let picks: Vec<usize> = load
+            .runs
+            .iter()
+            .map(|_| stream.below(load.runs.len()))
+            .collect();
         picks.into_iter().map(|pick| Observation {
             n: load.n,
             x: load.runs[pick],

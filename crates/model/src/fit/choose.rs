@@ -126,7 +126,11 @@ impl Candidate {
     /// Whether the data cannot carry it.
     #[must_use]
     pub fn refused(&self) -> bool {
-        self.fitted.is_none() || self.findings.iter().any(|finding| finding.severity == Severity::Refuse)
+        self.fitted.is_none()
+            || self
+                .findings
+                .iter()
+                .any(|finding| finding.severity == Severity::Refuse)
     }
 }
 
@@ -197,7 +201,10 @@ impl Judgement {
 /// Candidates whose held-out errors differ by less than the scatter of repeats (1 % without repeats) are told apart by AICc.
 #[must_use]
 pub fn judge(observations: &Observations, options: &Options) -> Judgement {
-    let mut candidates: Vec<Candidate> = Model::ALL.iter().map(|model| candidate(*model, observations, options)).collect();
+    let mut candidates: Vec<Candidate> = Model::ALL
+        .iter()
+        .map(|model| candidate(*model, observations, options))
+        .collect();
     refuse_curvature(&mut candidates, observations.runs().len());
     let held_out = observations.hold_out().and_then(|(below, above)| {
         for candidate in &mut candidates {
@@ -223,7 +230,9 @@ fn fit(model: Model, observations: &Observations, options: &Options) -> Option<F
         Model::Linear => Family::Linear,
         Model::Amdahl => Family::Amdahl,
         Model::Usl => Family::Usl,
-        Model::Closed => return fit_closed(observations, options.think, options.max_servers).map(Fitted::Closed),
+        Model::Closed => {
+            return fit_closed(observations, options.think, options.max_servers).map(Fitted::Closed);
+        }
     };
     let first = &observations.loads()[0];
     let lambda = (options.two_parameter && first.n == 1.0).then(|| first.mean());
@@ -232,9 +241,11 @@ fn fit(model: Model, observations: &Observations, options: &Options) -> Option<F
 
 fn candidate(model: Model, observations: &Observations, options: &Options) -> Candidate {
     let fitted = fit(model, observations, options);
-    let goodness = fitted
-        .as_ref()
-        .map(|fitted| Goodness::of(observations, options.weights, fitted.parameters(), |n| fitted.throughput(n)));
+    let goodness = fitted.as_ref().map(|fitted| {
+        Goodness::of(observations, options.weights, fitted.parameters(), |n| {
+            fitted.throughput(n)
+        })
+    });
     let held = usize::from(options.two_parameter);
     let parameters = match model {
         Model::Linear => 1,
@@ -242,7 +253,9 @@ fn candidate(model: Model, observations: &Observations, options: &Options) -> Ca
         Model::Usl => 3 - held,
         Model::Closed => 2,
     };
-    let mut findings: Vec<Finding> = trust::few_loads(observations, parameters).into_iter().collect();
+    let mut findings: Vec<Finding> = trust::few_loads(observations, parameters)
+        .into_iter()
+        .collect();
     if model != Model::Linear {
         findings.extend(trust::narrow_range(observations));
     }
@@ -254,9 +267,13 @@ fn candidate(model: Model, observations: &Observations, options: &Options) -> Ca
                 findings.extend(trust::superlinear(observations));
             }
         }
-        findings.extend(trust::misfit(observations, goodness, fitted.parameters(), options, |n| {
-            fitted.throughput(n)
-        }));
+        findings.extend(trust::misfit(
+            observations,
+            goodness,
+            fitted.parameters(),
+            options,
+            |n| fitted.throughput(n),
+        ));
     }
     Candidate {
         model,
@@ -270,9 +287,12 @@ fn candidate(model: Model, observations: &Observations, options: &Options) -> Ca
 
 /// F4: where nothing bent beats the straight line by the F test and by AICc, the line is the answer.
 fn refuse_curvature(candidates: &mut [Candidate], runs: usize) {
-    let straight = candidates
-        .first()
-        .and_then(|linear| Some((linear.goodness.clone()?, linear.fitted.as_ref()?.parameters())));
+    let straight = candidates.first().and_then(|linear| {
+        Some((
+            linear.goodness.clone()?,
+            linear.fitted.as_ref()?.parameters(),
+        ))
+    });
     let Some((straight, straight_parameters)) = straight else {
         return;
     };
@@ -280,7 +300,11 @@ fn refuse_curvature(candidates: &mut [Candidate], runs: usize) {
         let (Some(fitted), Some(goodness)) = (&candidate.fitted, &candidate.goodness) else {
             return false;
         };
-        let test = nested_f_test((straight.rss, straight_parameters), (goodness.rss, fitted.parameters()), runs);
+        let test = nested_f_test(
+            (straight.rss, straight_parameters),
+            (goodness.rss, fitted.parameters()),
+            runs,
+        );
         let gain = straight.aicc - goodness.aicc;
         test.is_some_and(|test| test.p <= 0.05) && (gain >= 2.0 || !goodness.aicc.is_finite())
     };
@@ -289,24 +313,42 @@ fn refuse_curvature(candidates: &mut [Candidate], runs: usize) {
     }
     // With too few loads, nobody could have seen curvature.
     let blind = |finding: &Finding| matches!(finding.rule, Rule::FewLoads | Rule::NarrowRange);
-    for candidate in candidates[1..].iter_mut().filter(|candidate| !candidate.findings.iter().any(blind)) {
+    for candidate in candidates[1..]
+        .iter_mut()
+        .filter(|candidate| !candidate.findings.iter().any(blind))
+    {
         let text = "no curvature in the range: no limit can be named".to_owned();
-        candidate.findings.push(Finding::refuse(Rule::NoCurvature, text));
+        candidate
+            .findings
+            .push(Finding::refuse(Rule::NoCurvature, text));
     }
 }
 
-fn predict_held_out(candidate: &mut Candidate, below: &Observations, above: &Observations, options: &Options) {
+fn predict_held_out(
+    candidate: &mut Candidate,
+    below: &Observations,
+    above: &Observations,
+    options: &Options,
+) {
     if candidate.fitted.is_none() {
         return;
     }
-    let Some(fitted) = fit(candidate.model, below, options).filter(|fitted| below.loads().len() > fitted.parameters()) else {
+    let Some(fitted) = fit(candidate.model, below, options)
+        .filter(|fitted| below.loads().len() > fitted.parameters())
+    else {
         return;
     };
-    let pairs: Vec<(f64, f64)> = above.runs().iter().map(|run| (run.x, fitted.throughput(run.n))).collect();
+    let pairs: Vec<(f64, f64)> = above
+        .runs()
+        .iter()
+        .map(|run| (run.x, fitted.throughput(run.n)))
+        .collect();
     candidate.held_out = PredictionError::of(&pairs);
     let within = above.runs().iter().map(|run| {
         let interval = fitted.predict(run.n, below)?.run;
-        Some(f64::from(u8::from(interval.low <= run.x && run.x <= interval.high)))
+        Some(f64::from(u8::from(
+            interval.low <= run.x && run.x <= interval.high,
+        )))
     });
     let within: Option<Vec<f64>> = within.collect();
     candidate.inside = within.map(|within| within.iter().sum::<f64>() / within.len() as f64);
@@ -315,7 +357,11 @@ fn predict_held_out(candidate: &mut Candidate, below: &Observations, above: &Obs
 fn held_out(below: &Observations, above: &Observations) -> Option<HeldOut> {
     let last = below.loads().pop()?;
     let errors = |value: &dyn Fn(f64) -> f64| {
-        let pairs: Vec<(f64, f64)> = above.runs().iter().map(|run| (run.x, value(run.n))).collect();
+        let pairs: Vec<(f64, f64)> = above
+            .runs()
+            .iter()
+            .map(|run| (run.x, value(run.n)))
+            .collect();
         PredictionError::of(&pairs)
     };
     Some(HeldOut {
@@ -329,10 +375,21 @@ fn held_out(below: &Observations, above: &Observations) -> Option<HeldOut> {
 }
 
 fn choose(candidates: &[Candidate], noise: f64) -> Option<usize> {
-    let open: Vec<usize> = (0..candidates.len()).filter(|i| !candidates[*i].refused()).collect();
-    let error = |i: usize| candidates[i].held_out.map_or(f64::INFINITY, |error| error.mape);
+    let open: Vec<usize> = (0..candidates.len())
+        .filter(|i| !candidates[*i].refused())
+        .collect();
+    let error = |i: usize| {
+        candidates[i]
+            .held_out
+            .map_or(f64::INFINITY, |error| error.mape)
+    };
     let best = open.iter().map(|i| error(*i)).fold(f64::INFINITY, f64::min);
-    let aicc = |i: usize| candidates[i].goodness.as_ref().map_or(f64::INFINITY, |goodness| goodness.aicc);
+    let aicc = |i: usize| {
+        candidates[i]
+            .goodness
+            .as_ref()
+            .map_or(f64::INFINITY, |goodness| goodness.aicc)
+    };
     // Without any held-out error all are alike, and AICc decides.
     open.into_iter()
         .filter(|i| error(*i) <= best + noise || best.is_infinite())

@@ -92,7 +92,9 @@ impl ClosedFit {
             let logs = &logs[..one.spread.covariance.len()];
             let there = one.model.throughput(n);
             let at = |logs: &[f64]| model(logs, one.model.servers, self.known).throughput(n);
-            let gradient: Vec<f64> = (0..logs.len()).map(|place| slope(logs, place, at) / there).collect();
+            let gradient: Vec<f64> = (0..logs.len())
+                .map(|place| slope(logs, place, at) / there)
+                .collect();
             one.weight * (one.spread.along(&gradient).powi(2) + (there / x).ln().powi(2))
         };
         let mean = self.alike.iter().map(variance).sum::<f64>().sqrt();
@@ -148,7 +150,8 @@ impl Problem for Curve<'_> {
             let expected = model.throughput(repeats[0].n);
             into.extend(repeats.iter().map(|run| expected / run.x - 1.0));
         }
-        parameters.iter().all(|log| log.abs() < 100.0) && into.iter().all(|residual| residual.is_finite())
+        parameters.iter().all(|log| log.abs() < 100.0)
+            && into.iter().all(|residual| residual.is_finite())
     }
 
     fn jacobian(&self, parameters: &[f64], into: &mut Rows) {
@@ -204,7 +207,10 @@ pub fn fit_closed(observations: &Observations, think: f64, max_servers: u32) -> 
         demand: interval(model.demand, &[1.0, 0.0]),
         delay: interval(model.think, &[0.0, (model.think - think) / model.think]).filter(|_| free),
         ceiling: interval(model.ceiling(), &[-1.0, 0.0]),
-        knee: interval(model.knee(), &[model.demand / cycle - 1.0, (model.think - think) / cycle]),
+        knee: interval(
+            model.knee(),
+            &[model.demand / cycle - 1.0, (model.think - think) / cycle],
+        ),
         alike: alike(&found, minimum.squares, df),
         model,
         spread,
@@ -219,39 +225,68 @@ const SCOUT_SLACK: f64 = 4.0;
 
 /// The best fit with each number of servers that comes into question. Every evaluation costs a queue for each load, so that of many loads a few are
 /// asked first.
-fn by_servers<'a>(observations: &'a Observations, think: f64, tried: &[u32]) -> Vec<(Curve<'a>, Minimum)> {
+fn by_servers<'a>(
+    observations: &'a Observations,
+    think: f64,
+    tried: &[u32],
+) -> Vec<(Curve<'a>, Minimum)> {
     let curve = |servers| Curve {
         observations,
         servers,
         think,
     };
     let Some(few) = observations.thinned(SCOUTS) else {
-        return tried.iter().filter_map(|m| Some((curve(*m), best(&curve(*m))?))).collect();
+        return tried
+            .iter()
+            .filter_map(|m| Some((curve(*m), best(&curve(*m))?)))
+            .collect();
     };
     let scout = |servers| Curve {
         observations: &few,
         servers,
         think,
     };
-    let scouted: Vec<(u32, Minimum)> = tried.iter().filter_map(|m| Some((*m, best(&scout(*m))?))).collect();
-    let least = scouted.iter().map(|(_, minimum)| minimum.squares).fold(f64::INFINITY, f64::min);
-    let near = scouted.into_iter().filter(|(_, minimum)| minimum.squares <= SCOUT_SLACK * least);
+    let scouted: Vec<(u32, Minimum)> = tried
+        .iter()
+        .filter_map(|m| Some((*m, best(&scout(*m))?)))
+        .collect();
+    let least = scouted
+        .iter()
+        .map(|(_, minimum)| minimum.squares)
+        .fold(f64::INFINITY, f64::min);
+    let near = scouted
+        .into_iter()
+        .filter(|(_, minimum)| minimum.squares <= SCOUT_SLACK * least);
     near.filter_map(|(m, minimum)| Some((curve(m), minimise(&curve(m), &minimum.parameters)?)))
         .collect()
 }
 
 fn best(curve: &Curve) -> Option<Minimum> {
-    minima(curve).into_iter().min_by(|a, b| a.squares.total_cmp(&b.squares))
+    minima(curve)
+        .into_iter()
+        .min_by(|a, b| a.squares.total_cmp(&b.squares))
 }
 
 /// Fits by number of servers, weighed by exp(-AIC/2): those that do much worse do not count.
 fn alike(found: &[(Curve, Minimum)], least: f64, df: usize) -> Vec<Weighed> {
-    let runs = found.first().map_or(0, |(curve, _)| curve.observations.runs().len());
+    let runs = found
+        .first()
+        .map_or(0, |(curve, _)| curve.observations.runs().len());
     let weight = |squares: f64| (least / squares).powf(runs as f64 / 2.0);
     let mut alike: Vec<Weighed> = found
         .iter()
         // An exact fit has no rivals but those as exact.
-        .map(|(curve, minimum)| (curve, minimum, if minimum.squares <= least { 1.0 } else { weight(minimum.squares) }))
+        .map(|(curve, minimum)| {
+            (
+                curve,
+                minimum,
+                if minimum.squares <= least {
+                    1.0
+                } else {
+                    weight(minimum.squares)
+                },
+            )
+        })
         .filter(|(_, _, weight)| *weight > 0.01)
         .filter_map(|(curve, minimum, weight)| {
             Some(Weighed {
@@ -273,8 +308,16 @@ fn minima(curve: &Curve) -> Vec<Minimum> {
     let demand = f64::from(curve.servers) / most;
     let cycle = runs[0].n / runs[0].x;
     let spare = (cycle - demand - curve.think).max(cycle * 0.01);
-    let starts = [(demand, spare), (demand * 0.7, spare), (demand, spare * 0.1), (demand * 0.7, cycle)];
-    let mut found: Vec<Minimum> = starts.iter().filter_map(|(d, z)| minimise(curve, &[d.ln(), z.ln()])).collect();
+    let starts = [
+        (demand, spare),
+        (demand * 0.7, spare),
+        (demand, spare * 0.1),
+        (demand * 0.7, cycle),
+    ];
+    let mut found: Vec<Minimum> = starts
+        .iter()
+        .filter_map(|(d, z)| minimise(curve, &[d.ln(), z.ln()]))
+        .collect();
     found.extend(minimise(curve, &[demand.ln()]));
     found
 }
@@ -285,7 +328,10 @@ fn spread(curve: &Curve, minimum: &Minimum, df: usize) -> Option<Spread> {
     curve.jacobian(&minimum.parameters, &mut rows);
     let variance = minimum.squares / df as f64;
     let mut covariance = gram_inverse(&gram(&rows, minimum.parameters.len()))?;
-    covariance.iter_mut().flatten().for_each(|cell| *cell *= variance);
+    covariance
+        .iter_mut()
+        .flatten()
+        .for_each(|cell| *cell *= variance);
     Some(Spread {
         covariance,
         noise: variance.sqrt(),
@@ -306,7 +352,8 @@ mod tests {
             n: f64::from(n),
             x: truth.throughput(f64::from(n)) * wave(n),
         };
-        let observations = Observations::new((1..=60).map(|k| run(5 * k)).collect()).expect("good runs");
+        let observations =
+            Observations::new((1..=60).map(|k| run(5 * k)).collect()).expect("good runs");
         let every = SERVERS.into_iter().filter_map(|servers| {
             best(&Curve {
                 observations: &observations,
@@ -314,9 +361,18 @@ mod tests {
                 think: 0.0,
             })
         });
-        let least = every.map(|minimum| minimum.squares).fold(f64::INFINITY, f64::min);
+        let least = every
+            .map(|minimum| minimum.squares)
+            .fold(f64::INFINITY, f64::min);
         let fit = fit_closed(&observations, 0.0, 64).expect("a fit");
-        assert!(observations.thinned(SCOUTS).is_some(), "so many loads are scouted");
-        assert!((fit.rss / least - 1.0).abs() < 1e-6, "{} instead of {least}", fit.rss);
+        assert!(
+            observations.thinned(SCOUTS).is_some(),
+            "so many loads are scouted"
+        );
+        assert!(
+            (fit.rss / least - 1.0).abs() < 1e-6,
+            "{} instead of {least}",
+            fit.rss
+        );
     }
 }

@@ -207,7 +207,9 @@ impl Weights {
         let runs = observations.runs();
         match self {
             Self::Relative => runs.iter().map(|run| (run.x * run.x).recip()).collect(),
-            Self::Variance if observations.repeated() => inverse_variances(observations).unwrap_or_else(|| vec![1.0; runs.len()]),
+            Self::Variance if observations.repeated() => {
+                inverse_variances(observations).unwrap_or_else(|| vec![1.0; runs.len()])
+            }
             _ => vec![1.0; runs.len()],
         }
     }
@@ -216,7 +218,10 @@ impl Weights {
 /// 1/s^2 of every run's load; `None` when all runs agree to the last digit.
 fn inverse_variances(observations: &Observations) -> Option<Vec<f64>> {
     let loads = observations.loads();
-    let deviations: Vec<f64> = loads.iter().filter_map(|load| Some(load.variance()?.sqrt())).collect();
+    let deviations: Vec<f64> = loads
+        .iter()
+        .filter_map(|load| Some(load.variance()?.sqrt()))
+        .collect();
     let mut sorted = deviations.clone();
     sorted.sort_by(f64::total_cmp);
     let floor = sorted[sorted.len() / 2] / 4.0;
@@ -235,15 +240,27 @@ mod tests {
     use super::*;
 
     fn observations(pairs: &[(f64, f64)]) -> Observations {
-        Observations::new(pairs.iter().map(|&(n, x)| Observation { n, x }).collect()).expect("valid")
+        Observations::new(pairs.iter().map(|&(n, x)| Observation { n, x }).collect())
+            .expect("valid")
     }
 
     #[test]
     fn what_is_not_positive_is_refused() {
-        let bad = [(0.0, 1.0), (1.0, 0.0), (-1.0, 1.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)];
+        let bad = [
+            (0.0, 1.0),
+            (1.0, 0.0),
+            (-1.0, 1.0),
+            (f64::NAN, 1.0),
+            (1.0, f64::INFINITY),
+        ];
         for (n, x) in bad {
-            let error = Observations::new(vec![Observation { n: 1.0, x: 1.0 }, Observation { n, x }]).expect_err("refused");
-            assert!(matches!(error, DataError::NotPositive { index: 1, .. }), "{error}");
+            let error =
+                Observations::new(vec![Observation { n: 1.0, x: 1.0 }, Observation { n, x }])
+                    .expect_err("refused");
+            assert!(
+                matches!(error, DataError::NotPositive { index: 1, .. }),
+                "{error}"
+            );
         }
         assert_eq!(Observations::new(Vec::new()), Err(DataError::Empty));
     }
@@ -252,7 +269,8 @@ mod tests {
     fn a_quarter_and_at_least_two_loads_are_held_out() {
         let of = |count: u32| {
             let all = observations(&(1..=count).map(|n| (f64::from(n), 1.0)).collect::<Vec<_>>());
-            all.hold_out().map(|(below, above)| (below.runs().len(), above.runs().len()))
+            all.hold_out()
+                .map(|(below, above)| (below.runs().len(), above.runs().len()))
         };
         assert_eq!(
             (of(3), of(4), of(8), of(9), of(12)),

@@ -25,15 +25,33 @@ pub struct Goodness {
 
 impl Goodness {
     /// Of a curve with `parameters` parameters.
-    pub(crate) fn of(observations: &Observations, weights: Weights, parameters: usize, curve: impl Fn(f64) -> f64) -> Self {
+    pub(crate) fn of(
+        observations: &Observations,
+        weights: Weights,
+        parameters: usize,
+        curve: impl Fn(f64) -> f64,
+    ) -> Self {
         let runs = observations.runs();
         let weights = weights.of(observations);
         let residuals: Vec<f64> = runs.iter().map(|run| run.x - curve(run.n)).collect();
         let squares: Vec<f64> = residuals.iter().map(|r| r * r).collect();
         let rss = dot(&squares, &weights);
-        let mean = runs.iter().zip(&weights).map(|(run, w)| run.x * w).sum::<f64>() / weights.iter().sum::<f64>();
-        let total: f64 = runs.iter().zip(&weights).map(|(run, w)| w * (run.x - mean) * (run.x - mean)).sum();
-        let relative: Vec<f64> = residuals.iter().zip(runs).map(|(r, run)| (r / run.x).abs()).collect();
+        let mean = runs
+            .iter()
+            .zip(&weights)
+            .map(|(run, w)| run.x * w)
+            .sum::<f64>()
+            / weights.iter().sum::<f64>();
+        let total: f64 = runs
+            .iter()
+            .zip(&weights)
+            .map(|(run, w)| w * (run.x - mean) * (run.x - mean))
+            .sum();
+        let relative: Vec<f64> = residuals
+            .iter()
+            .zip(runs)
+            .map(|(r, run)| (r / run.x).abs())
+            .collect();
         Self {
             rss,
             r2: 1.0 - rss / total,
@@ -47,7 +65,12 @@ impl Goodness {
     /// Sign runs of the residuals: few of them mean that the curve has the wrong shape.
     #[must_use]
     pub fn sign_runs(&self) -> usize {
-        let signs: Vec<bool> = self.residuals.iter().filter(|r| **r != 0.0).map(|r| *r > 0.0).collect();
+        let signs: Vec<bool> = self
+            .residuals
+            .iter()
+            .filter(|r| **r != 0.0)
+            .map(|r| *r > 0.0)
+            .collect();
         signs.windows(2).filter(|pair| pair[0] != pair[1]).count() + usize::from(!signs.is_empty())
     }
 }
@@ -78,19 +101,37 @@ pub fn nested_f_test(small: (f64, usize), big: (f64, usize), runs: usize) -> Opt
     let df1 = big.1.checked_sub(small.1).filter(|df| *df > 0)? as f64;
     let df2 = runs.checked_sub(big.1).filter(|df| *df > 0)? as f64;
     let f = ((small.0 - big.0) / df1 / (big.0 / df2)).max(0.0);
-    (!f.is_nan()).then(|| FTest { f, p: f_tail(f, df1, df2) })
+    (!f.is_nan()).then(|| FTest {
+        f,
+        p: f_tail(f, df1, df2),
+    })
 }
 
 /// Does a curve miss the means of repeated loads by more than the repeats scatter? `None` without repeats or degrees of freedom.
 #[must_use]
-pub fn lack_of_fit(observations: &Observations, parameters: usize, curve: impl Fn(f64) -> f64) -> Option<FTest> {
+pub fn lack_of_fit(
+    observations: &Observations,
+    parameters: usize,
+    curve: impl Fn(f64) -> f64,
+) -> Option<FTest> {
     let loads = observations.loads();
     let df1 = loads.len().checked_sub(parameters).filter(|df| *df > 0)? as f64;
-    let df2 = observations.runs().len().checked_sub(loads.len()).filter(|df| *df > 0)? as f64;
+    let df2 = observations
+        .runs()
+        .len()
+        .checked_sub(loads.len())
+        .filter(|df| *df > 0)? as f64;
     let pure: f64 = loads.iter().map(super::data::Load::squares).sum();
-    let rss: f64 = observations.runs().iter().map(|run| (run.x - curve(run.n)).powi(2)).sum();
+    let rss: f64 = observations
+        .runs()
+        .iter()
+        .map(|run| (run.x - curve(run.n)).powi(2))
+        .sum();
     let f = ((rss - pure) / df1 / (pure / df2)).max(0.0);
-    (!f.is_nan()).then(|| FTest { f, p: f_tail(f, df1, df2) })
+    (!f.is_nan()).then(|| FTest {
+        f,
+        p: f_tail(f, df1, df2),
+    })
 }
 
 /// Errors of predictions against measurements, as shares of the measured.
@@ -115,12 +156,19 @@ impl PredictionError {
         if pairs.is_empty() {
             return None;
         }
-        let mean = |value: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(value).sum::<f64>() / pairs.len() as f64;
+        let mean = |value: &dyn Fn(&(f64, f64)) -> f64| {
+            pairs.iter().map(value).sum::<f64>() / pairs.len() as f64
+        };
         let relative = |pair: &(f64, f64)| (pair.1 - pair.0) / pair.0;
         Some(Self {
             mape: mean(&|pair| relative(pair).abs()),
-            smape: mean(&|pair| (pair.1 - pair.0).abs() / f64::midpoint(pair.0.abs(), pair.1.abs())),
-            largest: pairs.iter().map(|pair| relative(pair).abs()).fold(0.0, f64::max),
+            smape: mean(&|pair| {
+                (pair.1 - pair.0).abs() / f64::midpoint(pair.0.abs(), pair.1.abs())
+            }),
+            largest: pairs
+                .iter()
+                .map(|pair| relative(pair).abs())
+                .fold(0.0, f64::max),
             bias: mean(&relative),
             rmse: mean(&|pair| (pair.1 - pair.0).powi(2)).sqrt(),
         })

@@ -39,7 +39,14 @@ pub(crate) fn minimise(problem: &impl Problem, start: &[f64]) -> Option<Minimum>
             break;
         };
         let slope: Vec<f64> = (0..parameters.len())
-            .map(|j| -rows.iter().zip(&residuals).map(|(row, r)| row[j] * r).sum::<f64>() / norms[j])
+            .map(|j| {
+                -rows
+                    .iter()
+                    .zip(&residuals)
+                    .map(|(row, r)| row[j] * r)
+                    .sum::<f64>()
+                    / norms[j]
+            })
             .collect();
         let mut moved = None;
         while damping < 1e12 {
@@ -57,7 +64,11 @@ pub(crate) fn minimise(problem: &impl Problem, start: &[f64]) -> Option<Minimum>
                 let reached = dot(&trial, &trial);
                 // Near the bottom the sum of squares is flat to the last digits while the parameters still settle.
                 if reached <= squares * (1.0 + 1e-14) {
-                    let lengths = parameters.iter().zip(&norms).map(|(p, norm)| (p * norm) * (p * norm)).sum::<f64>();
+                    let lengths = parameters
+                        .iter()
+                        .zip(&norms)
+                        .map(|(p, norm)| (p * norm) * (p * norm))
+                        .sum::<f64>();
                     moved = Some(dot(&step, &step) <= STEP_TOLERANCE * STEP_TOLERANCE * lengths);
                     parameters = candidate;
                     squares = reached;
@@ -72,7 +83,10 @@ pub(crate) fn minimise(problem: &impl Problem, start: &[f64]) -> Option<Minimum>
             break;
         }
     }
-    Some(Minimum { parameters, squares })
+    Some(Minimum {
+        parameters,
+        squares,
+    })
 }
 
 fn damped_step(scaled: &Rows, slope: &[f64], damping: f64) -> Option<Vec<f64>> {
@@ -104,7 +118,10 @@ mod tests {
     #[test]
     fn the_bottom_of_the_bent_valley_is_found() {
         let minimum = minimise(&Valley, &[-1.2, 1.0]).expect("inside");
-        assert!((minimum.parameters[0] - 1.0).abs() < 1e-10 && (minimum.parameters[1] - 1.0).abs() < 1e-10);
+        assert!(
+            (minimum.parameters[0] - 1.0).abs() < 1e-10
+                && (minimum.parameters[1] - 1.0).abs() < 1e-10
+        );
         assert!(minimum.squares < 1e-20);
     }
 }

@@ -31,8 +31,14 @@ pub fn fit_transform(observations: &Observations) -> Option<TransformFit> {
         return None;
     }
     let runs = observations.runs();
-    let rows: Rows = runs.iter().map(|run| vec![(run.n - 1.0) * (run.n - 1.0), run.n - 1.0]).collect();
-    let y: Vec<f64> = runs.iter().map(|run| lambda * run.n / run.x - 1.0).collect();
+    let rows: Rows = runs
+        .iter()
+        .map(|run| vec![(run.n - 1.0) * (run.n - 1.0), run.n - 1.0])
+        .collect();
+    let y: Vec<f64> = runs
+        .iter()
+        .map(|run| lambda * run.n / run.x - 1.0)
+        .collect();
     let found = least_squares(&rows, &y, 2)?;
     let (a, b) = (found[0], found[1]);
     let law = Usl {
@@ -41,10 +47,20 @@ pub fn fit_transform(observations: &Observations) -> Option<TransformFit> {
         kappa: a,
     };
     let df = runs.len() - 2;
-    let rss: f64 = runs.iter().map(|run| (run.x - law.throughput(run.n)).powi(2)).sum();
-    let slopes: Rows = runs.iter().map(|run| law.gradient(run.n)[1..].to_vec()).collect();
-    let standard_errors = gram_inverse(&gram(&slopes, 2)).map(|inverse| [0, 1].map(|i| (rss / df as f64 * inverse[i][i]).sqrt()));
-    Some(TransformFit { law, standard_errors })
+    let rss: f64 = runs
+        .iter()
+        .map(|run| (run.x - law.throughput(run.n)).powi(2))
+        .sum();
+    let slopes: Rows = runs
+        .iter()
+        .map(|run| law.gradient(run.n)[1..].to_vec())
+        .collect();
+    let standard_errors = gram_inverse(&gram(&slopes, 2))
+        .map(|inverse| [0, 1].map(|i| (rss / df as f64 * inverse[i][i]).sqrt()));
+    Some(TransformFit {
+        law,
+        standard_errors,
+    })
 }
 
 #[cfg(test)]
@@ -53,7 +69,10 @@ mod tests {
     use crate::fit::data::Observation;
 
     fn of(law: Usl, loads: &[f64]) -> Option<TransformFit> {
-        let runs = loads.iter().map(|&n| Observation { n, x: law.throughput(n) });
+        let runs = loads.iter().map(|&n| Observation {
+            n,
+            x: law.throughput(n),
+        });
         fit_transform(&Observations::new(runs.collect()).expect("valid"))
     }
 
@@ -69,7 +88,11 @@ mod tests {
             (found.law.sigma - 0.07).abs() < 1e-12 && (found.law.kappa - 0.002).abs() < 1e-12,
             "{found:?}"
         );
-        assert!(found.standard_errors.is_some_and(|errors| errors.iter().all(|error| *error < 1e-7)));
+        assert!(
+            found
+                .standard_errors
+                .is_some_and(|errors| errors.iter().all(|error| *error < 1e-7))
+        );
         assert_eq!(of(law, &[2.0, 4.0, 8.0]), None, "nothing to normalise by");
         assert_eq!(of(law, &[1.0, 4.0]), None);
     }

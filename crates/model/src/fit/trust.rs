@@ -121,7 +121,10 @@ pub(crate) fn excluded(observations: &Observations) -> Option<Finding> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for exclusion in excluded {
         let load = exclusion.run.n.to_string();
-        match reasons.iter_mut().find(|(reason, _)| *reason == exclusion.reason) {
+        match reasons
+            .iter_mut()
+            .find(|(reason, _)| *reason == exclusion.reason)
+        {
             Some((_, loads)) => loads.push(load),
             None => reasons.push((&exclusion.reason, vec![load])),
         }
@@ -132,14 +135,29 @@ pub(crate) fn excluded(observations: &Observations) -> Option<Finding> {
         .map(|(reason, loads)| format!("{reason} (at {})", loads[..loads.len().min(8)].join(", ")))
         .collect();
     (!excluded.is_empty()).then(|| {
-        let (count, noun) = (excluded.len(), if excluded.len() == 1 { "run does" } else { "runs do" });
-        Finding::qualify(Rule::Excluded, format!("{count} {noun} not count: {}", reasons.join("; ")))
+        let (count, noun) = (
+            excluded.len(),
+            if excluded.len() == 1 {
+                "run does"
+            } else {
+                "runs do"
+            },
+        );
+        Finding::qualify(
+            Rule::Excluded,
+            format!("{count} {noun} not count: {}", reasons.join("; ")),
+        )
     })
 }
 
 /// F13: no numbers far beyond what was measured.
 pub(crate) fn beyond(n: f64, largest: f64) -> Option<Finding> {
-    (n > 2.0 * largest).then(|| Finding::refuse(Rule::Beyond, format!("it is more than twice the largest load of {largest}")))
+    (n > 2.0 * largest).then(|| {
+        Finding::refuse(
+            Rule::Beyond,
+            format!("it is more than twice the largest load of {largest}"),
+        )
+    })
 }
 
 /// F2: the range of loads, for laws that bend.
@@ -166,7 +184,9 @@ pub(crate) fn unit(observations: &Observations) -> Vec<Finding> {
     if smallest < 1.0 {
         findings.push(Finding::qualify(
             Rule::BelowOne,
-            format!("the smallest load is {smallest}: below 1 the law lies above the straight line"),
+            format!(
+                "the smallest load is {smallest}: below 1 the law lies above the straight line"
+            ),
         ));
     }
     findings
@@ -183,7 +203,10 @@ pub(crate) fn peak(fit: &UslFit, observations: &Observations) -> Vec<Finding> {
     if !fit.free[KAPPA] {
         return no_peak("kappa ended at its bound 0");
     }
-    if fit.interval(KAPPA).is_none_or(|interval| interval.low <= 0.0) {
+    if fit
+        .interval(KAPPA)
+        .is_none_or(|interval| interval.low <= 0.0)
+    {
         return no_peak("the 95 % interval of kappa reaches 0");
     }
     let (Some(peak), Some((_, interval))) = (fit.law.peak(), fit.peak_interval()) else {
@@ -199,7 +222,10 @@ pub(crate) fn peak(fit: &UslFit, observations: &Observations) -> Vec<Finding> {
     if peak.n > largest {
         return vec![Finding::qualify(
             Rule::PeakExtrapolated,
-            format!("the peak at {:.1} is extrapolated: the largest load is {largest}", peak.n),
+            format!(
+                "the peak at {:.1} is extrapolated: the largest load is {largest}",
+                peak.n
+            ),
         )];
     }
     Vec::new()
@@ -207,7 +233,12 @@ pub(crate) fn peak(fit: &UslFit, observations: &Observations) -> Vec<Finding> {
 
 /// F7: can the parameters be told apart?
 pub(crate) fn condition(fit: &UslFit) -> Option<Finding> {
-    let text = || format!("the parameters hang together: condition number {:.0}", fit.condition);
+    let text = || {
+        format!(
+            "the parameters hang together: condition number {:.0}",
+            fit.condition
+        )
+    };
     if fit.condition > 1000.0 {
         Some(Finding::refuse(Rule::IllConditioned, text()))
     } else if fit.condition > 100.0 {
@@ -222,8 +253,9 @@ pub(crate) fn superlinear(observations: &Observations) -> Option<Finding> {
     let loads = observations.loads();
     let first = loads.first()?;
     let error = |load: &super::data::Load| {
-        load.variance()
-            .map_or(0.0, |variance| 2.0 * (variance / load.runs.len() as f64).sqrt() / load.mean())
+        load.variance().map_or(0.0, |variance| {
+            2.0 * (variance / load.runs.len() as f64).sqrt() / load.mean()
+        })
     };
     loads[1..].iter().find_map(|load| {
         let ratio = (load.mean() / load.n) / (first.mean() / first.n);
@@ -268,10 +300,18 @@ pub(crate) fn misfit(
         ));
     }
     // Residuals below the noise of rounding have no signs that mean anything.
-    if observations.runs().len() >= options.sign_runs_from && goodness.sign_runs() <= 2 && goodness.mape > 1e-4 {
+    if observations.runs().len() >= options.sign_runs_from
+        && goodness.sign_runs() <= 2
+        && goodness.mape > 1e-4
+    {
         reasons.push("residuals lie on one side over long stretches".to_owned());
     }
-    (!reasons.is_empty()).then(|| Finding::qualify(Rule::LackOfFit, format!("{}: do not extrapolate", reasons.join("; "))))
+    (!reasons.is_empty()).then(|| {
+        Finding::qualify(
+            Rule::LackOfFit,
+            format!("{}: do not extrapolate", reasons.join("; ")),
+        )
+    })
 }
 
 /// F10: is throughput flat while the load at least doubles? `busiest` is the utilisation of the busiest resource at the largest loads, if it is known.
@@ -281,7 +321,9 @@ pub(crate) fn ceiling(observations: &Observations, busiest: Option<f64>) -> Opti
         let means: Vec<f64> = loads[from..].iter().map(super::data::Load::mean).collect();
         let (low, high) = means
             .iter()
-            .fold((f64::INFINITY, 0.0_f64), |(low, high), mean| (low.min(*mean), high.max(*mean)));
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), mean| {
+                (low.min(*mean), high.max(*mean))
+            });
         let doubled = loads[loads.len() - 1].n >= 2.0 * loads[from].n;
         (doubled && high <= 1.05 * low).then_some(loads[from].n)
     })?;

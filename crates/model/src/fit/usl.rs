@@ -34,7 +34,12 @@ impl Family {
         match self {
             Self::Linear => &[&[LAMBDA]],
             Self::Amdahl => &[&[LAMBDA, SIGMA], &[LAMBDA]],
-            Self::Usl => &[&[LAMBDA, SIGMA, KAPPA], &[LAMBDA, SIGMA], &[LAMBDA, KAPPA], &[LAMBDA]],
+            Self::Usl => &[
+                &[LAMBDA, SIGMA, KAPPA],
+                &[LAMBDA, SIGMA],
+                &[LAMBDA, KAPPA],
+                &[LAMBDA],
+            ],
         }
     }
 
@@ -130,7 +135,11 @@ impl Problem for Face<'_> {
                 .map(|(run, root)| root * (law.throughput(run.n) - run.x)),
         );
         // Outside of the bounds the curve may have a pole between the loads; behind it there is nothing to find.
-        self.observations.runs().iter().all(|run| law.slowdown(run.n) > 1e-9) && into.iter().all(|r| r.is_finite())
+        self.observations
+            .runs()
+            .iter()
+            .all(|run| law.slowdown(run.n) > 1e-9)
+            && into.iter().all(|r| r.is_finite())
     }
 
     fn jacobian(&self, parameters: &[f64], into: &mut Rows) {
@@ -149,36 +158,86 @@ impl Problem for Face<'_> {
 ///
 /// Returns `None` when no search ended within the bounds, or there are fewer runs than parameters.
 #[must_use]
-pub fn fit_usl(observations: &Observations, family: Family, weights: Weights, lambda: Option<f64>) -> Option<UslFit> {
-    fit_from(observations, family, weights, lambda, &starts(observations, lambda))
+pub fn fit_usl(
+    observations: &Observations,
+    family: Family,
+    weights: Weights,
+    lambda: Option<f64>,
+) -> Option<UslFit> {
+    fit_from(
+        observations,
+        family,
+        weights,
+        lambda,
+        &starts(observations, lambda),
+    )
 }
 
 /// As [`fit_usl`], from one start: for refits of resampled data.
 pub(crate) fn refit(observations: &Observations, like: &UslFit) -> Option<UslFit> {
     let lambda = (!like.free[LAMBDA]).then_some(like.law.lambda);
-    let near = [like.law.lambda, like.law.sigma.max(1e-4), like.law.kappa.max(1e-8)];
+    let near = [
+        like.law.lambda,
+        like.law.sigma.max(1e-4),
+        like.law.kappa.max(1e-8),
+    ];
     fit_from(observations, like.family, like.weights, lambda, &[near])
 }
 
-fn fit_from(observations: &Observations, family: Family, weights: Weights, lambda: Option<f64>, starts: &[[f64; 3]]) -> Option<UslFit> {
-    let roots: Vec<f64> = weights.of(observations).iter().map(|weight| weight.sqrt()).collect();
+fn fit_from(
+    observations: &Observations,
+    family: Family,
+    weights: Weights,
+    lambda: Option<f64>,
+    starts: &[[f64; 3]],
+) -> Option<UslFit> {
+    let roots: Vec<f64> = weights
+        .of(observations)
+        .iter()
+        .map(|weight| weight.sqrt())
+        .collect();
     let mut best: Option<(Vec<usize>, Minimum)> = None;
     for set in family.free_sets() {
-        let free: Vec<usize> = set.iter().copied().filter(|place| *place != LAMBDA || lambda.is_none()).collect();
+        let free: Vec<usize> = set
+            .iter()
+            .copied()
+            .filter(|place| *place != LAMBDA || lambda.is_none())
+            .collect();
         let Some(minimum) = search(observations, &roots, &free, lambda, starts) else {
             continue;
         };
-        let inside = free.iter().zip(&minimum.parameters).all(|(_, value)| *value >= 0.0);
-        if inside && best.as_ref().is_none_or(|(_, known)| minimum.squares < known.squares) {
+        let inside = free
+            .iter()
+            .zip(&minimum.parameters)
+            .all(|(_, value)| *value >= 0.0);
+        if inside
+            && best
+                .as_ref()
+                .is_none_or(|(_, known)| minimum.squares < known.squares)
+        {
             best = Some((free, minimum));
         }
     }
     let (free, minimum) = best?;
-    Some(finish(observations, family, weights, lambda, &roots, &free, &minimum))
+    Some(finish(
+        observations,
+        family,
+        weights,
+        lambda,
+        &roots,
+        &free,
+        &minimum,
+    ))
 }
 
 /// The best minimum over `free` from every start, bounds or not.
-fn search(observations: &Observations, roots: &[f64], free: &[usize], lambda: Option<f64>, starts: &[[f64; 3]]) -> Option<Minimum> {
+fn search(
+    observations: &Observations,
+    roots: &[f64],
+    free: &[usize],
+    lambda: Option<f64>,
+    starts: &[[f64; 3]],
+) -> Option<Minimum> {
     if observations.runs().len() < free.len() {
         return None;
     }
@@ -201,7 +260,9 @@ fn search(observations: &Observations, roots: &[f64], free: &[usize], lambda: Op
         }
         let start: Vec<f64> = free.iter().map(|place| start[*place]).collect();
         if let Some(minimum) = minimise(&face, &start)
-            && best.as_ref().is_none_or(|known| minimum.squares < known.squares)
+            && best
+                .as_ref()
+                .is_none_or(|known| minimum.squares < known.squares)
         {
             best = Some(minimum);
         }
@@ -211,7 +272,11 @@ fn search(observations: &Observations, roots: &[f64], free: &[usize], lambda: Op
 
 /// Variable projection: for given sigma and kappa the law is linear in lambda.
 fn best_lambda(observations: &Observations, roots: &[f64], sigma: f64, kappa: f64) -> f64 {
-    let unit = Usl { lambda: 1.0, sigma, kappa };
+    let unit = Usl {
+        lambda: 1.0,
+        sigma,
+        kappa,
+    };
     let (mut cross, mut squares) = (0.0, 0.0);
     for (run, root) in observations.runs().iter().zip(roots) {
         let g = unit.throughput(run.n);
@@ -225,9 +290,16 @@ fn best_lambda(observations: &Observations, roots: &[f64], sigma: f64, kappa: f6
 fn starts(observations: &Observations, lambda: Option<f64>) -> Vec<[f64; 3]> {
     let runs = observations.runs();
     let lambda = lambda.unwrap_or_else(|| runs.iter().map(|run| run.x / run.n).fold(0.0, f64::max));
-    let rows: Rows = runs.iter().map(|run| vec![run.n - 1.0, (run.n - 1.0) * (run.n - 1.0)]).collect();
-    let y: Vec<f64> = runs.iter().map(|run| lambda * run.n / run.x - 1.0).collect();
-    let (b, a) = least_squares(&rows, &y, 2).map_or((0.0, 0.0), |solution| (solution[0], solution[1]));
+    let rows: Rows = runs
+        .iter()
+        .map(|run| vec![run.n - 1.0, (run.n - 1.0) * (run.n - 1.0)])
+        .collect();
+    let y: Vec<f64> = runs
+        .iter()
+        .map(|run| lambda * run.n / run.x - 1.0)
+        .collect();
+    let (b, a) =
+        least_squares(&rows, &y, 2).map_or((0.0, 0.0), |solution| (solution[0], solution[1]));
     let (sigma, kappa) = ((b - a).max(1e-6), a.max(1e-9));
     let factors = [1.0, 0.1, 10.0];
     factors
@@ -256,16 +328,19 @@ fn finish(
     face.jacobian(&minimum.parameters, &mut rows);
     let gram = gram(&rows, free.len());
     let df = observations.runs().len() - free.len();
-    let covariance = (df > 0).then(|| gram_inverse(&gram)).flatten().map(|inverse| {
-        let variance = minimum.squares / df as f64;
-        let mut covariance = [[0.0; 3]; 3];
-        for (i, row) in free.iter().zip(&inverse) {
-            for (j, cell) in free.iter().zip(row) {
-                covariance[*i][*j] = variance * cell;
+    let covariance = (df > 0)
+        .then(|| gram_inverse(&gram))
+        .flatten()
+        .map(|inverse| {
+            let variance = minimum.squares / df as f64;
+            let mut covariance = [[0.0; 3]; 3];
+            for (i, row) in free.iter().zip(&inverse) {
+                for (j, cell) in free.iter().zip(row) {
+                    covariance[*i][*j] = variance * cell;
+                }
             }
-        }
-        covariance
-    });
+            covariance
+        });
     UslFit {
         law,
         family,
@@ -273,7 +348,11 @@ fn finish(
         rss: minimum.squares,
         df,
         covariance,
-        condition: if free.is_empty() { 1.0 } else { scaled_condition(&gram) },
+        condition: if free.is_empty() {
+            1.0
+        } else {
+            scaled_condition(&gram)
+        },
         weights,
     }
 }
@@ -300,7 +379,11 @@ impl UslFit {
     #[must_use]
     pub fn standard_errors(&self) -> Option<[f64; 3]> {
         let covariance = self.covariance?;
-        Some([covariance[0][0].sqrt(), covariance[1][1].sqrt(), covariance[2][2].sqrt()])
+        Some([
+            covariance[0][0].sqrt(),
+            covariance[1][1].sqrt(),
+            covariance[2][2].sqrt(),
+        ])
     }
 
     /// Asymptotic 95 % interval of lambda, sigma or kappa (0, 1, 2); `None` when it is not free.
@@ -316,7 +399,11 @@ impl UslFit {
     #[must_use]
     pub fn peak_interval(&self) -> Option<(f64, Interval)> {
         let n = self.law.peak()?.n;
-        let gradient = [0.0, -n / (2.0 * (1.0 - self.law.sigma)), -n / (2.0 * self.law.kappa)];
+        let gradient = [
+            0.0,
+            -n / (2.0 * (1.0 - self.law.sigma)),
+            -n / (2.0 * self.law.kappa),
+        ];
         let se = self.spread(gradient)?;
         Some((se, Interval::around(n, self.t()? * se)))
     }
@@ -325,7 +412,11 @@ impl UslFit {
     fn spread(&self, gradient: [f64; 3]) -> Option<f64> {
         let covariance = self.covariance?;
         let variance: f64 = (0..3)
-            .map(|i| (0..3).map(|j| gradient[i] * covariance[i][j] * gradient[j]).sum::<f64>())
+            .map(|i| {
+                (0..3)
+                    .map(|j| gradient[i] * covariance[i][j] * gradient[j])
+                    .sum::<f64>()
+            })
             .sum();
         Some(variance.max(0.0).sqrt())
     }
@@ -367,7 +458,12 @@ impl UslFit {
         // F(0.95; 1, df) is the square of t(0.975, df).
         let t = t_975(u32::try_from(df).unwrap_or(u32::MAX))?;
         let limit = self.rss * (1.0 + t * t / df as f64);
-        let roots: Vec<f64> = self.weights.of(observations).iter().map(|weight| weight.sqrt()).collect();
+        let roots: Vec<f64> = self
+            .weights
+            .of(observations)
+            .iter()
+            .map(|weight| weight.sqrt())
+            .collect();
         let free: Vec<usize> = (0..3).filter(|other| self.free[*other]).collect();
         let fits_below = |value: f64| {
             let mut held = [self.law.lambda, 0.0, 0.0];
@@ -378,7 +474,10 @@ impl UslFit {
                 free: &free,
                 held,
             };
-            let start: Vec<f64> = free.iter().map(|i| [self.law.lambda, self.law.sigma, self.law.kappa][*i]).collect();
+            let start: Vec<f64> = free
+                .iter()
+                .map(|i| [self.law.lambda, self.law.sigma, self.law.kappa][*i])
+                .collect();
             minimise(&face, &start).is_some_and(|minimum| minimum.squares <= limit)
         };
         let mut high = 1e-9;
@@ -395,13 +494,23 @@ mod tests {
     use crate::fit::data::Observation;
 
     fn observations(n: &[f64], law: Usl) -> Observations {
-        let runs = n.iter().map(|&n| Observation { n, x: law.throughput(n) });
+        let runs = n.iter().map(|&n| Observation {
+            n,
+            x: law.throughput(n),
+        });
         Observations::new(runs.collect()).expect("valid")
     }
 
     #[test]
     fn exact_data_give_their_parameters_back() {
-        for (sigma, kappa) in [(0.03, 0.0004), (0.0, 0.002), (0.2, 0.0), (0.0, 0.0), (0.5, 1e-6), (0.9, 0.3)] {
+        for (sigma, kappa) in [
+            (0.03, 0.0004),
+            (0.0, 0.002),
+            (0.2, 0.0),
+            (0.0, 0.0),
+            (0.5, 1e-6),
+            (0.9, 0.3),
+        ] {
             let law = Usl {
                 lambda: 77.0,
                 sigma,
@@ -425,15 +534,29 @@ mod tests {
 
     #[test]
     fn a_negative_kappa_is_at_its_bound_with_an_upper_bound() {
-        let pairs = [(1.0, 100.0), (2.0, 191.0), (4.0, 355.0), (8.0, 634.0), (16.0, 1060.0)];
-        let data = Observations::new(pairs.iter().map(|&(n, x)| Observation { n, x }).collect()).expect("valid");
+        let pairs = [
+            (1.0, 100.0),
+            (2.0, 191.0),
+            (4.0, 355.0),
+            (8.0, 634.0),
+            (16.0, 1060.0),
+        ];
+        let data = Observations::new(pairs.iter().map(|&(n, x)| Observation { n, x }).collect())
+            .expect("valid");
         let roots = vec![1.0; 5];
-        let unbounded = search(&data, &roots, &[LAMBDA, SIGMA, KAPPA], None, &starts(&data, None)).expect("found");
-        for (value, known) in unbounded
-            .parameters
-            .iter()
-            .zip([98.8783415465353, 0.038178453368192, -0.000334331297202806])
-        {
+        let unbounded = search(
+            &data,
+            &roots,
+            &[LAMBDA, SIGMA, KAPPA],
+            None,
+            &starts(&data, None),
+        )
+        .expect("found");
+        for (value, known) in unbounded.parameters.iter().zip([
+            98.8783415465353,
+            0.038178453368192,
+            -0.000334331297202806,
+        ]) {
             assert!((value / known - 1.0).abs() < 1e-6, "{unbounded:?}");
         }
         assert!((unbounded.squares / 2.92465316988858 - 1.0).abs() < 1e-6);

@@ -14,7 +14,12 @@ const TOLERANCE: f64 = 1e-12;
 const LINEARIZER_ROUNDS: usize = 20;
 
 /// Iterate Q_k -> X R_k with `residence(place, station, Q)`.
-fn fixed_point(stations: &[Station], think: f64, users: u32, residence: impl Fn(usize, &Station, f64) -> f64) -> Solution {
+fn fixed_point(
+    stations: &[Station],
+    think: f64,
+    users: u32,
+    residence: impl Fn(usize, &Station, f64) -> f64,
+) -> Solution {
     let n = f64::from(users);
     let count = stations.len();
     let mut solution = Solution {
@@ -48,7 +53,11 @@ fn fixed_point(stations: &[Station], think: f64, users: u32, residence: impl Fn(
 ///
 /// # Errors
 /// When a value is out of range.
-pub fn schweitzer_scaled(stations: &[Station], think: f64, users: u32) -> Result<Solution, ModelError> {
+pub fn schweitzer_scaled(
+    stations: &[Station],
+    think: f64,
+    users: u32,
+) -> Result<Solution, ModelError> {
     check(stations, think, users)?;
     Ok(fixed_point(stations, think, users, |_, station, q| {
         let present = 1.0 + q * (f64::from(users) - 1.0) / f64::from(users);
@@ -113,14 +122,26 @@ pub fn linearizer(classes: &[Class], delays: &[bool]) -> Result<ClassSolution, M
             for k in 0..stations {
                 for j in 0..count {
                     let left = full[c] - f64::from(u8::from(c == j));
-                    let share = if left > 0.0 { fewer[j][c][k] / left } else { 0.0 };
-                    corrections[c][k][j] = if left > 0.0 { share - q[c][k] / full[c] } else { 0.0 };
+                    let share = if left > 0.0 {
+                        fewer[j][c][k] / left
+                    } else {
+                        0.0
+                    };
+                    corrections[c][k][j] = if left > 0.0 {
+                        share - q[c][k] / full[c]
+                    } else {
+                        0.0
+                    };
                 }
             }
         }
         let before = x.clone();
         (x, r) = core(classes, delays, &full, &corrections, &mut q);
-        if before.iter().zip(&x).all(|(old, new)| (old - new).abs() < 1e-10 * new.abs()) {
+        if before
+            .iter()
+            .zip(&x)
+            .all(|(old, new)| (old - new).abs() < 1e-10 * new.abs())
+        {
             break;
         }
     }
@@ -157,7 +178,11 @@ fn core(
                 r[c][k] = classes[c].demands[k] * (1.0 + queue);
             }
             let cycle = classes[c].think + r[c].iter().sum::<f64>();
-            x[c] = if population[c] > 0.0 { population[c] / cycle } else { 0.0 };
+            x[c] = if population[c] > 0.0 {
+                population[c] / cycle
+            } else {
+                0.0
+            };
         }
         let mut change = 0.0_f64;
         for c in 0..count {

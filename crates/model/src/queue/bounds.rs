@@ -34,7 +34,11 @@ struct Demands {
 
 fn demands(stations: &[Station], think: f64) -> Demands {
     let waits = |station: &&Station| station.capacity != Capacity::Delay;
-    let queueing: f64 = stations.iter().filter(waits).map(|station| station.demand).sum();
+    let queueing: f64 = stations
+        .iter()
+        .filter(waits)
+        .map(|station| station.demand)
+        .sum();
     let delay: f64 = stations
         .iter()
         .filter(|station| !waits(station))

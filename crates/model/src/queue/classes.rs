@@ -44,8 +44,15 @@ pub struct ClassSolution {
 }
 
 impl ClassSolution {
-    pub(crate) fn new(method: Method, classes: &[Class], x: Vec<f64>, r: Vec<Vec<f64>>, q: Vec<Vec<f64>>) -> Self {
-        let busy = |(class, x): (&Class, &f64)| class.demands.iter().map(|demand| demand * x).collect();
+    pub(crate) fn new(
+        method: Method,
+        classes: &[Class],
+        x: Vec<f64>,
+        r: Vec<Vec<f64>>,
+        q: Vec<Vec<f64>>,
+    ) -> Self {
+        let busy =
+            |(class, x): (&Class, &f64)| class.demands.iter().map(|demand| demand * x).collect();
         let u = classes.iter().zip(&x).map(busy).collect();
         Self { method, x, r, q, u }
     }
@@ -80,7 +87,10 @@ pub(crate) fn check_classes(classes: &[Class], delays: &[bool]) -> Result<(), Mo
 }
 
 fn exact_steps(classes: &[Class], stations: usize) -> f64 {
-    let vectors: f64 = classes.iter().map(|class| f64::from(class.users) + 1.0).product();
+    let vectors: f64 = classes
+        .iter()
+        .map(|class| f64::from(class.users) + 1.0)
+        .product();
     vectors * classes.len() as f64 * stations as f64
 }
 
@@ -133,7 +143,9 @@ pub fn exact_classes(classes: &[Class], delays: &[bool]) -> Result<ClassSolution
             totals[vector * stations + k] = (0..count).map(|c| x[c] * r[c][k]).sum();
         }
     }
-    let q = (0..count).map(|c| r[c].iter().map(|r| x[c] * r).collect()).collect();
+    let q = (0..count)
+        .map(|c| r[c].iter().map(|r| x[c] * r).collect())
+        .collect();
     Ok(ClassSolution::new(Method::Exact, classes, x, r, q))
 }
 
@@ -153,8 +165,14 @@ fn step(population: &mut [u32], classes: &[Class]) {
 ///
 /// # Errors
 /// When a value is out of range, classes do not name the same stations, or a station is limited or measured.
-pub fn solve_classes(classes: &[Class], capacities: &[Capacity]) -> Result<ClassSolution, ModelError> {
-    let delays: Vec<bool> = capacities.iter().map(|capacity| *capacity == Capacity::Delay).collect();
+pub fn solve_classes(
+    classes: &[Class],
+    capacities: &[Capacity],
+) -> Result<ClassSolution, ModelError> {
+    let delays: Vec<bool> = capacities
+        .iter()
+        .map(|capacity| *capacity == Capacity::Delay)
+        .collect();
     check_classes(classes, &delays)?;
     let mut single = classes.to_vec();
     let mut extra = vec![vec![0.0; capacities.len()]; classes.len()];

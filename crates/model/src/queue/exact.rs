@@ -68,7 +68,12 @@ pub fn solve(stations: &[Station], think: f64, users: u32) -> Result<Exact, Mode
     let constants = convolution(stations, &queueing, None, scale, n);
     let inside = population_inside(&constants, scale, delay, n);
     let x = if delay > 0.0 {
-        inside.iter().enumerate().map(|(j, p)| (n - j) as f64 * p).sum::<f64>() / delay
+        inside
+            .iter()
+            .enumerate()
+            .map(|(j, p)| (n - j) as f64 * p)
+            .sum::<f64>()
+            / delay
     } else {
         constants[n - 1] / (constants[n] * scale)
     };
@@ -100,7 +105,10 @@ pub fn solve(stations: &[Station], think: f64, users: u32) -> Result<Exact, Mode
 }
 
 pub(super) fn guard(stations: &[Station], queueing: &[usize], n: usize) -> Result<(), ModelError> {
-    let dependent = queueing.iter().filter(|&&k| stations[k].capacity.constant().is_none()).count();
+    let dependent = queueing
+        .iter()
+        .filter(|&&k| stations[k].capacity.constant().is_none())
+        .count();
     let steps = (queueing.len() * (dependent + 1) * n * n) as f64;
     let too_large = |steps: f64, limit: f64| ModelError::TooLarge {
         method: "convolution",
@@ -158,7 +166,13 @@ fn factor(station: &Station, scale: f64, n: usize) -> Vec<f64> {
 }
 
 /// The product of the factors of all queueing stations but `without`, truncated at `n`.
-pub(super) fn convolution(stations: &[Station], queueing: &[usize], without: Option<usize>, scale: f64, n: usize) -> Vec<f64> {
+pub(super) fn convolution(
+    stations: &[Station],
+    queueing: &[usize],
+    without: Option<usize>,
+    scale: f64,
+    n: usize,
+) -> Vec<f64> {
     let mut g = vec![0.0; n + 1];
     g[0] = 1.0;
     for &k in queueing.iter().filter(|k| Some(**k) != without) {
@@ -172,7 +186,9 @@ pub(super) fn convolution(stations: &[Station], queueing: &[usize], without: Opt
             g = if g[1..].iter().all(|cell| *cell == 0.0) {
                 f
             } else {
-                (0..=n).map(|j| (0..=j).map(|i| f[i] * g[j - i]).sum()).collect()
+                (0..=n)
+                    .map(|j| (0..=j).map(|i| f[i] * g[j - i]).sum())
+                    .collect()
             };
         }
         renormalise(&mut g);

@@ -40,7 +40,10 @@ impl Flow {
     /// When a value is out of range, a station is a delay, or the network is too large.
     pub fn of(stations: &[Station], most: u32) -> Result<Self, ModelError> {
         check(stations, 0.0, most)?;
-        if stations.iter().any(|station| station.capacity == Capacity::Delay) {
+        if stations
+            .iter()
+            .any(|station| station.capacity == Capacity::Delay)
+        {
             return Err(ModelError::Unsupported {
                 method: "a flow-equivalent server",
                 station: "a delay",
@@ -48,23 +51,31 @@ impl Flow {
             });
         }
         let n = most as usize;
-        let queueing: Vec<usize> = (0..stations.len()).filter(|&k| stations[k].demand > 0.0).collect();
+        let queueing: Vec<usize> = (0..stations.len())
+            .filter(|&k| stations[k].demand > 0.0)
+            .collect();
         guard(stations, &queueing, n)?;
         let scale = queueing
             .iter()
             .map(|&k| stations[k].demand / stations[k].capacity.top())
             .fold(0.0, f64::max);
         let constants = convolution(stations, &queueing, None, scale, n);
-        let rates: Vec<f64> = (1..=n).map(|j| constants[j - 1] / (constants[j] * scale)).collect();
+        let rates: Vec<f64> = (1..=n)
+            .map(|j| constants[j - 1] / (constants[j] * scale))
+            .collect();
         // A slope within rounding is none.
-        let rising = rates.windows(2).all(|pair| pair[1] >= pair[0] * (1.0 - 1e-12));
+        let rising = rates
+            .windows(2)
+            .all(|pair| pair[1] >= pair[0] * (1.0 - 1e-12));
         Ok(Self { rates, rising })
     }
 
     /// With no more than `most` departures per second, > 0: what several networks share.
     #[must_use]
     pub fn limited(mut self, most: f64) -> Self {
-        self.rates.iter_mut().for_each(|rate| *rate = rate.min(most));
+        self.rates
+            .iter_mut()
+            .for_each(|rate| *rate = rate.min(most));
         self
     }
 
@@ -181,7 +192,11 @@ struct Chain {
 impl Chain {
     /// The mean of a function of the number present.
     fn over(&self, value: impl Fn(usize) -> f64) -> f64 {
-        self.shares.iter().zip(self.first..).map(|(p, j)| p * value(j)).sum()
+        self.shares
+            .iter()
+            .zip(self.first..)
+            .map(|(p, j)| p * value(j))
+            .sum()
     }
 
     fn mean(&self) -> f64 {
@@ -254,14 +269,25 @@ mod tests {
             );
         }
         let half = flow.closed(1.0, 7.5).expect("valid").x;
-        assert!(flow.closed(1.0, 7.0).expect("valid").x < half && half < flow.closed(1.0, 8.0).expect("valid").x);
-        assert!((flow.closed(1.0, 0.5).expect("valid").x * 2.0 - flow.closed(1.0, 1.0).expect("valid").x).abs() < 1e-12);
+        assert!(
+            flow.closed(1.0, 7.0).expect("valid").x < half
+                && half < flow.closed(1.0, 8.0).expect("valid").x
+        );
+        assert!(
+            (flow.closed(1.0, 0.5).expect("valid").x * 2.0
+                - flow.closed(1.0, 1.0).expect("valid").x)
+                .abs()
+                < 1e-12
+        );
     }
 
     #[test]
     fn an_open_station_with_room_is_a_queue_of_erlang() {
         let flow = Flow::of(&[Station::servers(0.1, 4)], 400).expect("valid");
-        let (found, erlang) = (flow.open(30.0, 400).expect("valid"), Multiserver::new(30.0, 0.1, 4).expect("valid"));
+        let (found, erlang) = (
+            flow.open(30.0, 400).expect("valid"),
+            Multiserver::new(30.0, 0.1, 4).expect("valid"),
+        );
         assert!(
             (found.time - erlang.response_time()).abs() < 1e-9 && found.dropped < 1e-12,
             "{found:?}"
@@ -285,22 +311,42 @@ mod tests {
             mean: found.time,
             deviation: found.deviation,
         };
-        assert!((gamma.quantile(0.95) / exact - 1.0).abs() < 0.03, "{found:?} {exact}");
+        assert!(
+            (gamma.quantile(0.95) / exact - 1.0).abs() < 0.03,
+            "{found:?} {exact}"
+        );
     }
 
     #[test]
     fn both_ways_to_sum_agree() {
-        for (users, delay, service) in [(1_usize, 1.0, 0.1), (40, 2.0, 0.1), (400, 0.5, 0.01), (30, 100.0, 0.1)] {
+        for (users, delay, service) in [
+            (1_usize, 1.0, 0.1),
+            (40, 2.0, 0.1),
+            (400, 0.5, 0.01),
+            (30, 100.0, 0.1),
+        ] {
             let ratio = |j: usize| (users - j + 1) as f64 / (delay / service);
-            let (near, whole) = (Chain::around_mode(users, ratio), Chain::in_logarithms(users, ratio));
-            assert!((near.mean() - whole.mean()).abs() < 1e-9 * (1.0 + whole.mean()), "{users}");
+            let (near, whole) = (
+                Chain::around_mode(users, ratio),
+                Chain::in_logarithms(users, ratio),
+            );
+            assert!(
+                (near.mean() - whole.mean()).abs() < 1e-9 * (1.0 + whole.mean()),
+                "{users}"
+            );
         }
         let slower = Station {
             demand: 0.1,
             capacity: Capacity::Measured(vec![1.0, 1.8, 1.2]),
         };
-        let (flow, exact) = (Flow::of(std::slice::from_ref(&slower), 30), solve(&[slower], 1.0, 30));
-        let x = flow.and_then(|flow| flow.closed(1.0, 30.0)).expect("valid").x;
+        let (flow, exact) = (
+            Flow::of(std::slice::from_ref(&slower), 30),
+            solve(&[slower], 1.0, 30),
+        );
+        let x = flow
+            .and_then(|flow| flow.closed(1.0, 30.0))
+            .expect("valid")
+            .x;
         assert!((x - exact.expect("valid").x).abs() < 1e-9);
     }
 
@@ -308,8 +354,14 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         assert!(Flow::of(&[Station::delay(1.0)], 3).is_err());
         assert!(Flow::of(&[], 3).is_err());
-        let flow = Flow::of(&[Station::queue(1.0)], 3).expect("valid").limited(0.5);
+        let flow = Flow::of(&[Station::queue(1.0)], 3)
+            .expect("valid")
+            .limited(0.5);
         assert_eq!(flow.rates(), [0.5, 0.5, 0.5]);
-        assert!(flow.closed(1.0, 0.0).is_err() && flow.closed(-1.0, 2.0).is_err() && flow.open(0.0, 3).is_err());
+        assert!(
+            flow.closed(1.0, 0.0).is_err()
+                && flow.closed(-1.0, 2.0).is_err()
+                && flow.open(0.0, 3).is_err()
+        );
     }
 }

@@ -21,7 +21,10 @@ pub use classes::{Class, ClassSolution, Method, exact_classes, solve_classes};
 pub use exact::{Exact, solve};
 pub use flow::{Flow, FlowSolution};
 pub use mva::{Solution, mva, seidmann};
-pub use open::{Multiserver, allen_cunneen, mg1_fcfs_wait, mm1_ps_deviation, mm1_quantile, open_classes, ps_response};
+pub use open::{
+    Multiserver, allen_cunneen, mg1_fcfs_wait, mm1_ps_deviation, mm1_quantile, open_classes,
+    ps_response,
+};
 pub use percentile::{ResponseTimes, repairman_quantile};
 pub use repairman::Repairman;
 pub use station::{Capacity, ModelError, Station};

@@ -59,7 +59,11 @@ impl Multiserver {
 }
 
 fn below_one(rho: f64) -> Result<f64, ModelError> {
-    if rho < 1.0 { Ok(rho) } else { Err(ModelError::Overloaded(rho)) }
+    if rho < 1.0 {
+        Ok(rho)
+    } else {
+        Err(ModelError::Overloaded(rho))
+    }
 }
 
 /// The response time of M/M/1 that a share `p` does not exceed, s: it is exponential.
@@ -103,8 +107,15 @@ pub fn mm1_ps_deviation(service: f64, rho: f64) -> Result<f64, ModelError> {
 ///
 /// # Errors
 /// When a value is out of range, or the station is overloaded.
-pub fn allen_cunneen(arrivals: f64, service: f64, servers: u32, arrival_scv: f64, service_scv: f64) -> Result<f64, ModelError> {
-    let variation = not_negative("the variation of arrivals", arrival_scv)? + not_negative("the variation of service", service_scv)?;
+pub fn allen_cunneen(
+    arrivals: f64,
+    service: f64,
+    servers: u32,
+    arrival_scv: f64,
+    service_scv: f64,
+) -> Result<f64, ModelError> {
+    let variation = not_negative("the variation of arrivals", arrival_scv)?
+        + not_negative("the variation of service", service_scv)?;
     Ok(Multiserver::new(arrivals, service, servers)?.wait * variation / 2.0)
 }
 
@@ -138,6 +149,11 @@ pub fn open_classes(rates: &[f64], demands: &[Vec<f64>]) -> Result<Vec<Vec<f64>>
     for rho in &load {
         below_one(*rho)?;
     }
-    let residence = |row: &Vec<f64>| row.iter().zip(&load).map(|(demand, rho)| demand / (1.0 - rho)).collect();
+    let residence = |row: &Vec<f64>| {
+        row.iter()
+            .zip(&load)
+            .map(|(demand, rho)| demand / (1.0 - rho))
+            .collect()
+    };
     Ok(demands.iter().map(residence).collect())
 }

@@ -47,7 +47,10 @@ impl ResponseTimes {
                     });
                 }
             };
-            let found = seen.as_ref().and_then(|exact| exact.marginal(k)).unwrap_or_else(|| vec![1.0]);
+            let found = seen
+                .as_ref()
+                .and_then(|exact| exact.marginal(k))
+                .unwrap_or_else(|| vec![1.0]);
             let (m, v) = match servers {
                 Some(servers) => station_moments(station.demand, servers, &found),
                 None => (station.demand, station.demand * station.demand),
@@ -74,7 +77,10 @@ impl ResponseTimes {
     #[must_use]
     pub fn share_within(&self, limit: f64) -> f64 {
         let variance = self.deviation * self.deviation;
-        gamma_p(self.mean * self.mean / variance, limit * self.mean / variance)
+        gamma_p(
+            self.mean * self.mean / variance,
+            limit * self.mean / variance,
+        )
     }
 }
 
@@ -111,7 +117,12 @@ pub fn repairman_quantile(service: f64, think: f64, users: u32, p: f64) -> Resul
     // P(R <= t) = sum_j p(j) P(Erlang(j+1) <= t/S); Erlang shares are incomplete gamma functions.
     let within = |t: f64| -> f64 {
         let share = |(j, p): (usize, &f64)| p * gamma_p(j as f64 + 1.0, t / service);
-        found.iter().enumerate().filter(|(_, p)| **p > 1e-18).map(share).sum()
+        found
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| **p > 1e-18)
+            .map(share)
+            .sum()
     };
     let mut high = service * f64::from(users);
     while within(high) < p {

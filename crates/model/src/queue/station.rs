@@ -27,7 +27,11 @@ impl Capacity {
             Self::Delay => j,
             Self::Servers(servers) => j.min(f64::from(*servers)),
             Self::Limited { servers, limit } => j.min(f64::from(*servers)).min(*limit),
-            Self::Measured(speeds) => speeds.get(present - 1).or(speeds.last()).copied().unwrap_or(1.0),
+            Self::Measured(speeds) => speeds
+                .get(present - 1)
+                .or(speeds.last())
+                .copied()
+                .unwrap_or(1.0),
         }
     }
 
@@ -47,8 +51,13 @@ impl Capacity {
         match self {
             Self::Delay => None,
             Self::Servers(servers) => (*servers == 1).then_some(1.0),
-            Self::Limited { servers, limit } => (*servers == 1 || *limit <= 1.0).then(|| limit.min(1.0)),
-            Self::Measured(speeds) => speeds.iter().all(|speed| *speed == speeds[0]).then(|| speeds[0]),
+            Self::Limited { servers, limit } => {
+                (*servers == 1 || *limit <= 1.0).then(|| limit.min(1.0))
+            }
+            Self::Measured(speeds) => speeds
+                .iter()
+                .all(|speed| *speed == speeds[0])
+                .then(|| speeds[0]),
         }
     }
 }
@@ -137,7 +146,9 @@ pub enum ModelError {
         instead: &'static str,
     },
     /// An open station gets more work than it can do.
-    #[error("the station is overloaded: its utilisation would be {0:.3}; an open model needs less than 1")]
+    #[error(
+        "the station is overloaded: its utilisation would be {0:.3}; an open model needs less than 1"
+    )]
     Overloaded(f64),
 }
 

@@ -63,7 +63,9 @@ impl Answer {
             Ending::Budget => "; the budget of probes is spent".to_owned(),
             Ending::NothingPasses => "; even the lowest load fails".to_owned(),
             Ending::EverythingPasses => "; even the highest load passes: search higher".to_owned(),
-            Ending::Invalid { load, reason } => format!("; stopped at {} {unit}: {reason}", text(*load)),
+            Ending::Invalid { load, reason } => {
+                format!("; stopped at {} {unit}: {reason}", text(*load))
+            }
             Ending::Interrupted => "; interrupted".to_owned(),
         };
         let Some(load) = self.load else {
@@ -74,9 +76,15 @@ impl Answer {
             };
             return format!("no load {found} the limits ({probes} probes{why})");
         };
-        let state = if self.confirmed { "confirmed" } else { "not confirmed" };
+        let state = if self.confirmed {
+            "confirmed"
+        } else {
+            "not confirmed"
+        };
         let knee = match self.interval {
-            (Some(low), Some(high)) => format!("edge between {} and {} with 95 %", text(low), text(high)),
+            (Some(low), Some(high)) => {
+                format!("edge between {} and {} with 95 %", text(low), text(high))
+            }
             (None, Some(high)) => format!("edge below {} with 95 %", text(high)),
             (Some(low), None) => format!("edge above {} with 95 %", text(low)),
             (None, None) => "edge unknown".to_owned(),
@@ -85,17 +93,25 @@ impl Answer {
             .binding
             .as_ref()
             .map_or_else(String::new, |rule| format!("; first to break: {rule}"));
-        format!("{} {unit}, {state}; {knee}{binding} ({probes} probes{why})", text(load))
+        format!(
+            "{} {unit}, {state}; {knee}{binding} ({probes} probes{why})",
+            text(load)
+        )
     }
 }
 
 /// The largest load that passed and the smallest that failed.
 pub(super) fn edges(probes: &[(Probe, Outcome)]) -> Option<(f64, f64)> {
     let loads = |wanted: bool| {
-        let judged = probes.iter().filter(move |(_, outcome)| outcome.passed() == Some(wanted));
+        let judged = probes
+            .iter()
+            .filter(move |(_, outcome)| outcome.passed() == Some(wanted));
         judged.map(|(probe, _)| probe.load)
     };
-    Some((loads(true).reduce(f64::max)?, loads(false).reduce(f64::min)?))
+    Some((
+        loads(true).reduce(f64::max)?,
+        loads(false).reduce(f64::min)?,
+    ))
 }
 
 /// A load without digits that nobody asked for.

@@ -41,13 +41,18 @@ impl Belief {
         let step = (settings.resolution / 4.0).min(0.01);
         let points = (((high - low + 2.0 * MARGIN) / step).ceil() as usize).clamp(200, MOST_POINTS);
         let step = (high - low + 2.0 * MARGIN) / points as f64;
-        let knees: Vec<f64> = (0..points).map(|i| low - MARGIN + (i as f64 + 0.5) * step).collect();
+        let knees: Vec<f64> = (0..points)
+            .map(|i| low - MARGIN + (i as f64 + 0.5) * step)
+            .collect();
         let inside = (high - low).max(step);
         let prior = |knee: f64| match (knee < low, knee > high) {
             (false, false) => (1.0 - 2.0 * OUTSIDE) * hinted(settings.hint, knee, inside),
             _ => OUTSIDE / MARGIN,
         };
-        let weights = knees.iter().map(|knee| SCALE_PRIOR.map(|share| share * prior(*knee))).collect();
+        let weights = knees
+            .iter()
+            .map(|knee| SCALE_PRIOR.map(|share| share * prior(*knee)))
+            .collect();
         let mut belief = Self { knees, weights };
         belief.normalise();
         belief
@@ -71,7 +76,10 @@ impl Belief {
 
     fn normalise(&mut self) {
         let total: f64 = self.weights.iter().flatten().sum();
-        self.weights.iter_mut().flatten().for_each(|weight| *weight /= total);
+        self.weights
+            .iter_mut()
+            .flatten()
+            .for_each(|weight| *weight /= total);
     }
 
     /// The load below which the knee lies with this probability.
@@ -89,7 +97,11 @@ impl Belief {
     /// Probability that the knee lies below this load.
     pub(super) fn below(&self, load: f64) -> f64 {
         let x = load.ln();
-        let rows = self.knees.iter().zip(&self.weights).take_while(|(knee, _)| **knee < x);
+        let rows = self
+            .knees
+            .iter()
+            .zip(&self.weights)
+            .take_while(|(knee, _)| **knee < x);
         rows.map(|(_, row)| row.iter().sum::<f64>()).sum()
     }
 
@@ -97,7 +109,11 @@ impl Belief {
     pub(super) fn chance(&self, load: f64) -> f64 {
         let x = load.ln();
         let rows = self.knees.iter().zip(&self.weights);
-        let cells = rows.flat_map(|(knee, row)| row.iter().zip(SCALES).map(move |(weight, scale)| (*knee, *weight, scale)));
+        let cells = rows.flat_map(|(knee, row)| {
+            row.iter()
+                .zip(SCALES)
+                .map(move |(weight, scale)| (*knee, *weight, scale))
+        });
         cells
             .filter(|(_, weight, _)| *weight > NEGLIGIBLE)
             .map(|(knee, weight, scale)| weight * pass(x, knee, scale))
@@ -107,7 +123,10 @@ impl Belief {
     /// From the load at which nine of ten runs pass to that at which one does, as a share of the load: exp(2 ln 9 s) - 1, for the mean of ln s.
     pub(super) fn blur(&self) -> f64 {
         let logs = self.weights.iter().flat_map(|row| row.iter().zip(SCALES));
-        let scale = logs.map(|(weight, scale)| weight * scale.ln()).sum::<f64>().exp();
+        let scale = logs
+            .map(|(weight, scale)| weight * scale.ln())
+            .sum::<f64>()
+            .exp();
         (2.0 * 9.0_f64.ln() * scale).exp_m1()
     }
 }

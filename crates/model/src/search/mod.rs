@@ -131,7 +131,11 @@ impl Search {
             Stage::Above { load } => (load, Purpose::Above),
             Stage::Done(_) => return None,
         };
-        let same = self.probes.iter().filter(|(probe, _)| probe.load == load).count();
+        let same = self
+            .probes
+            .iter()
+            .filter(|(probe, _)| probe.load == load)
+            .count();
         Some(Probe {
             load,
             purpose,
@@ -141,9 +145,16 @@ impl Search {
 
     /// Say what came of [`Self::next_probe`]; without effect when the search has ended.
     pub fn observe(&mut self, outcome: Outcome) {
-        let Some(probe) = self.next_probe() else { return };
+        let Some(probe) = self.next_probe() else {
+            return;
+        };
         let passed = outcome.passed();
-        let before = self.probes.iter().rev().take_while(|(_, last)| last.passed().is_none()).count();
+        let before = self
+            .probes
+            .iter()
+            .rev()
+            .take_while(|(_, last)| last.passed().is_none())
+            .count();
         if let Outcome::Invalid { reason } = &outcome
             && before + 1 >= MOST_INVALID
         {
@@ -175,18 +186,28 @@ impl Search {
         let (mut low, mut high) = (self.belief.quantile(TAIL), self.belief.quantile(1.0 - TAIL));
         // Where no outcome contradicts another, nothing between the last pass and the first failure is ruled out.
         if let Some((passed, failed)) = bracket(&self.probes) {
-            let failed = if self.settings.whole { failed - 1.0 } else { failed };
+            let failed = if self.settings.whole {
+                failed - 1.0
+            } else {
+                failed
+            };
             (low, high) = (low.min(passed), high.max(failed));
         }
         let Settings {
-            lowest, highest, whole, ..
+            lowest,
+            highest,
+            whole,
+            ..
         } = self.settings;
         let end = |load: f64| if whole { load.floor() } else { load }.clamp(lowest, highest);
         Answer {
             load,
             confirmed: load.is_some() && self.confirmed.is_some(),
             knee: self.belief.quantile(0.5).clamp(lowest, highest),
-            interval: ((low >= lowest).then(|| end(low)), (high <= highest).then(|| end(high))),
+            interval: (
+                (low >= lowest).then(|| end(low)),
+                (high <= highest).then(|| end(high)),
+            ),
             blur: self.belief.blur(),
             binding: binding(&self.probes, load),
             probes: self.probes,
@@ -203,12 +224,18 @@ impl Search {
 
     /// Probes that may still be made.
     fn left(&self) -> u32 {
-        self.settings.most_probes.saturating_sub(self.probes.len() as u32)
+        self.settings
+            .most_probes
+            .saturating_sub(self.probes.len() as u32)
     }
 
     /// The next load on the way to the knee.
     fn approach(&self) -> f64 {
-        if let Some((invalid, _)) = self.probes.last().filter(|(_, outcome)| outcome.passed().is_none()) {
+        if let Some((invalid, _)) = self
+            .probes
+            .last()
+            .filter(|(_, outcome)| outcome.passed().is_none())
+        {
             return invalid.load;
         }
         let first = self.probes.is_empty() && self.largest_pass.is_none();
@@ -218,7 +245,9 @@ impl Search {
             (_, false) if self.probes.len().is_multiple_of(2) => self.belief.quantile(ASIDE),
             (_, false) => self.belief.quantile(1.0 - ASIDE),
         };
-        let bound = self.largest_pass.map_or(f64::INFINITY, |largest| 2.0 * largest);
+        let bound = self
+            .largest_pass
+            .map_or(f64::INFINITY, |largest| 2.0 * largest);
         self.settings.snap(wanted.min(bound))
     }
 
@@ -229,7 +258,9 @@ impl Search {
                 passed: before,
                 failed: wrong,
                 ..
-            } => self.after_confirming(load, before + u32::from(passed), wrong + u32::from(!passed)),
+            } => {
+                self.after_confirming(load, before + u32::from(passed), wrong + u32::from(!passed))
+            }
             Stage::Above { .. } if passed => self.go_higher(),
             Stage::Above { .. } => Stage::Done(Ending::Found),
             Stage::Done(ref ending) => Stage::Done(ending.clone()),
@@ -237,7 +268,9 @@ impl Search {
     }
 
     fn after_approach(&self) -> Stage {
-        let Settings { lowest, highest, .. } = self.settings;
+        let Settings {
+            lowest, highest, ..
+        } = self.settings;
         if self.belief.below(lowest) > SURE {
             return Stage::Done(Ending::NothingPasses);
         }
@@ -281,9 +314,14 @@ impl Search {
         match failed {
             0 | 1 if passed >= wanted + failed => {
                 self.confirmed = Some(load);
-                self.larger(load).map_or_else(|| self.above(load), |larger| self.confirm(larger))
+                self.larger(load)
+                    .map_or_else(|| self.above(load), |larger| self.confirm(larger))
             }
-            0 | 1 => Stage::Confirm { load, passed, failed },
+            0 | 1 => Stage::Confirm {
+                load,
+                passed,
+                failed,
+            },
             _ if load <= self.settings.lowest => Stage::Done(Ending::NothingPasses),
             _ => {
                 self.refused = self.refused.min(load);
@@ -314,7 +352,9 @@ impl Search {
         while above < self.settings.highest && self.belief.chance(above) > BROKEN {
             above = self.settings.higher(above);
         }
-        let known = |probe: &Probe, outcome: &Outcome| probe.purpose.full() && probe.load <= above && outcome.passed() == Some(false);
+        let known = |probe: &Probe, outcome: &Outcome| {
+            probe.purpose.full() && probe.load <= above && outcome.passed() == Some(false)
+        };
         let mut higher = self.probes.iter().filter(|(probe, _)| probe.load > load);
         if higher.any(|(probe, outcome)| known(probe, outcome)) {
             return Stage::Done(Ending::Found);
@@ -362,7 +402,9 @@ fn binding(probes: &[(Probe, Outcome)], load: Option<f64>) -> Option<String> {
     let failures: Vec<(f64, &String)> = probes
         .iter()
         .filter_map(|(probe, outcome)| match outcome {
-            Outcome::Fail { rule } if load.is_none_or(|load| probe.load > load) => Some((probe.load, rule)),
+            Outcome::Fail { rule } if load.is_none_or(|load| probe.load > load) => {
+                Some((probe.load, rule))
+            }
             _ => None,
         })
         .collect();
@@ -373,7 +415,10 @@ fn binding(probes: &[(Probe, Outcome)], load: Option<f64>) -> Option<String> {
         .map(|(_, rule)| *rule)
         .collect();
     let count = |rule: &String| there.iter().filter(|other| **other == rule).count();
-    there.iter().max_by_key(|rule| count(rule)).map(|rule| (*rule).clone())
+    there
+        .iter()
+        .max_by_key(|rule| count(rule))
+        .map(|rule| (*rule).clone())
 }
 
 #[cfg(test)]

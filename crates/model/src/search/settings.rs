@@ -105,11 +105,15 @@ impl Settings {
     }
 
     pub(super) fn check(&self) -> Result<(), SettingsError> {
-        let Self { lowest, highest, .. } = *self;
+        let Self {
+            lowest, highest, ..
+        } = *self;
         if !(lowest > 0.0 && lowest <= highest && highest.is_finite()) {
             return Err(SettingsError::Range { lowest, highest });
         }
-        let hint_holds = |hint: Hint| hint.load > 0.0 && hint.load.is_finite() && (1.01..=10.0).contains(&hint.factor);
+        let hint_holds = |hint: Hint| {
+            hint.load > 0.0 && hint.load.is_finite() && (1.01..=10.0).contains(&hint.factor)
+        };
         if let Some(hint) = self.hint.filter(|hint| !hint_holds(*hint)) {
             return Err(SettingsError::Hint(hint));
         }
@@ -119,7 +123,12 @@ impl Settings {
             ("confirm", f64::from(self.confirm), 0.0, 10.0),
         ] {
             if !(from..=to).contains(&value) {
-                return Err(SettingsError::Value { key, value, from, to });
+                return Err(SettingsError::Value {
+                    key,
+                    value,
+                    from,
+                    to,
+                });
             }
         }
         if self.whole && (lowest.fract() != 0.0 || highest.fract() != 0.0) {
@@ -133,7 +142,9 @@ impl Settings {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SettingsError {
     /// The range is none.
-    #[error("the range of loads must run from above 0 to something larger, not from {lowest} to {highest}")]
+    #[error(
+        "the range of loads must run from above 0 to something larger, not from {lowest} to {highest}"
+    )]
     Range {
         /// Smallest load.
         lowest: f64,
@@ -141,7 +152,9 @@ pub enum SettingsError {
         highest: f64,
     },
     /// Whole loads with broken ends.
-    #[error("users and guests are whole numbers: the range {lowest} to {highest} must have whole ends")]
+    #[error(
+        "users and guests are whole numbers: the range {lowest} to {highest} must have whole ends"
+    )]
     Whole {
         /// Smallest load.
         lowest: f64,

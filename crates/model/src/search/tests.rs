@@ -20,7 +20,9 @@ fn judge(excess: f64) -> Outcome {
     if excess <= 1.0 {
         Outcome::Pass
     } else {
-        Outcome::Fail { rule: RULE.to_owned() }
+        Outcome::Fail {
+            rule: RULE.to_owned(),
+        }
     }
 }
 
@@ -53,7 +55,12 @@ fn table() -> Vec<f64> {
 }
 
 /// The whole row of 200 servers: how many intervals hold the knee, mean relative error of the knee, most probes, share confirmed.
-fn row(table: Option<&Vec<f64>>, noise: f64, most_probes: u32, confirm: u32) -> (u32, f64, usize, f64) {
+fn row(
+    table: Option<&Vec<f64>>,
+    noise: f64,
+    most_probes: u32,
+    confirm: u32,
+) -> (u32, f64, usize, f64) {
     let settings = Settings {
         lowest: 20.0,
         highest: 400.0,
@@ -76,7 +83,8 @@ fn row(table: Option<&Vec<f64>>, noise: f64, most_probes: u32, confirm: u32) -> 
         };
         let answer = play(settings, |probe| server.run(probe.load));
         let (low, high) = answer.interval;
-        held += u32::from(low.is_none_or(|low| low <= knee) && high.is_none_or(|high| knee <= high));
+        held +=
+            u32::from(low.is_none_or(|low| low <= knee) && high.is_none_or(|high| knee <= high));
         error += (answer.knee - knee).abs() / knee / 200.0;
         most = most.max(answer.probes.len());
         confirmed += u32::from(answer.confirmed);
@@ -88,15 +96,29 @@ fn row(table: Option<&Vec<f64>>, noise: f64, most_probes: u32, confirm: u32) -> 
 fn intervals_hold_the_knee_with_sixty_percent_of_the_probes_of_a_ladder() {
     let table = table();
     for server in [Some(&table), None] {
-        for (noise, largest_error, fewest_confirmed) in [(0.02, 0.015, 0.95), (0.05, 0.03, 0.9), (0.1, 0.05, 0.85)] {
+        for (noise, largest_error, fewest_confirmed) in
+            [(0.02, 0.015, 0.95), (0.05, 0.03, 0.9), (0.1, 0.05, 0.85)]
+        {
             // Ten loads, three repeats each.
             let (held, error, most, confirmed) = row(server, noise, 18, 3);
-            assert!(held >= 186 && most <= 18, "noise {noise}: {held} of 200 with {most} probes");
-            assert!(error <= largest_error, "noise {noise}: knee off by {error:.3} on average");
-            assert!(confirmed >= fewest_confirmed, "noise {noise}: {confirmed} confirmed");
+            assert!(
+                held >= 186 && most <= 18,
+                "noise {noise}: {held} of 200 with {most} probes"
+            );
+            assert!(
+                error <= largest_error,
+                "noise {noise}: knee off by {error:.3} on average"
+            );
+            assert!(
+                confirmed >= fewest_confirmed,
+                "noise {noise}: {confirmed} confirmed"
+            );
             // Ten loads, tried once.
             let (held, _, most, _) = row(server, noise, 6, 1);
-            assert!(held >= 186 && most <= 6, "noise {noise}: {held} of 200 with {most} probes");
+            assert!(
+                held >= 186 && most <= 6,
+                "noise {noise}: {held} of 200 with {most} probes"
+            );
         }
     }
 }
@@ -115,7 +137,8 @@ fn other_row(settings: Settings, knees: impl Fn(f64) -> f64, noise: f64) -> (u32
         };
         let answer = play(settings, |probe| server.run(probe.load));
         let (low, high) = answer.interval;
-        held += u32::from(low.is_none_or(|low| low <= knee) && high.is_none_or(|high| knee <= high));
+        held +=
+            u32::from(low.is_none_or(|low| low <= knee) && high.is_none_or(|high| knee <= high));
         error += (answer.knee - knee).abs() / knee / 200.0;
         most = most.max(answer.probes.len());
     }
@@ -129,12 +152,26 @@ fn guests_and_rates_are_found_as_users_are() {
         ..settings
     };
     for (noise, largest_error) in [(0.02, 0.03), (0.05, 0.04), (0.1, 0.06)] {
-        let guests = other_row(budget(Settings::guests(64)), |u| (1.0 + 63.0 * u).floor(), noise);
-        let rate = other_row(budget(Settings::rate()), |u| 10.0 * 1000.0_f64.powf(u), noise);
+        let guests = other_row(
+            budget(Settings::guests(64)),
+            |u| (1.0 + 63.0 * u).floor(),
+            noise,
+        );
+        let rate = other_row(
+            budget(Settings::rate()),
+            |u| 10.0 * 1000.0_f64.powf(u),
+            noise,
+        );
         for (what, (held, error, most)) in [("guests", guests), ("rate", rate)] {
             // Of ten loads with three repeats each, 60 %.
-            assert!(held >= 186 && most <= 18, "{what}, noise {noise}: {held} of 200 with {most} probes");
-            assert!(error <= largest_error, "{what}, noise {noise}: knee off by {error:.3} on average");
+            assert!(
+                held >= 186 && most <= 18,
+                "{what}, noise {noise}: {held} of 200 with {most} probes"
+            );
+            assert!(
+                error <= largest_error,
+                "{what}, noise {noise}: knee off by {error:.3} on average"
+            );
         }
     }
 }
@@ -147,15 +184,23 @@ fn without_noise_the_load_is_found_to_the_resolution() {
             highest: 400.0,
             ..Settings::users()
         };
-        let answer = play(settings, |probe| judge(table[probe.load as usize - 1] / table[knee - 1]));
+        let answer = play(settings, |probe| {
+            judge(table[probe.load as usize - 1] / table[knee - 1])
+        });
         let load = answer.load.expect("a load");
         let step = (0.02 * load).max(1.0);
         assert!(
             answer.confirmed && load <= knee as f64 && knee as f64 - load <= step,
             "{knee}: {answer:?}"
         );
-        assert!(answer.probes.len() <= 20 && answer.ending == Ending::Found, "{knee}: {answer:?}");
-        assert_eq!((answer.binding.as_deref(), answer.contradiction()), (Some(RULE), None));
+        assert!(
+            answer.probes.len() <= 20 && answer.ending == Ending::Found,
+            "{knee}: {answer:?}"
+        );
+        assert_eq!(
+            (answer.binding.as_deref(), answer.contradiction()),
+            (Some(RULE), None)
+        );
     }
 }
 
@@ -166,9 +211,15 @@ fn servers_that_always_fail_or_always_pass_come_to_an_end() {
         (failing.load, failing.ending.clone(), failing.confirmed),
         (None, Ending::NothingPasses, false)
     );
-    assert!(failing.probes.len() <= 12 && failing.interval.0.is_none(), "{failing:?}");
+    assert!(
+        failing.probes.len() <= 12 && failing.interval.0.is_none(),
+        "{failing:?}"
+    );
     let passing = play(Settings::users(), |_| Outcome::Pass);
-    assert_eq!((passing.load, passing.ending.clone()), (Some(10_000.0), Ending::EverythingPasses));
+    assert_eq!(
+        (passing.load, passing.ending.clone()),
+        (Some(10_000.0), Ending::EverythingPasses)
+    );
     assert!(
         passing.confirmed && passing.probes.len() <= 20 && passing.interval.1.is_none(),
         "{passing:?}"
@@ -179,26 +230,40 @@ fn servers_that_always_fail_or_always_pass_come_to_an_end() {
 fn a_few_guests_are_counted_exactly() {
     for most in 2..=16 {
         for knee in 1..=most {
-            let answer = play(Settings::guests(most), |probe| judge(probe.load / f64::from(knee)));
-            assert_eq!(answer.load, Some(f64::from(knee)), "{knee} of {most}: {answer:?}");
+            let answer = play(Settings::guests(most), |probe| {
+                judge(probe.load / f64::from(knee))
+            });
+            assert_eq!(
+                answer.load,
+                Some(f64::from(knee)),
+                "{knee} of {most}: {answer:?}"
+            );
             assert!(answer.confirmed && answer.probes.len() <= 16, "{answer:?}");
         }
     }
     let single = play(Settings::guests(1), |_| Outcome::Pass);
-    assert_eq!((single.load, single.ending), (Some(1.0), Ending::EverythingPasses));
+    assert_eq!(
+        (single.load, single.ending),
+        (Some(1.0), Ending::EverythingPasses)
+    );
 }
 
 #[test]
 fn hints_and_ladders_save_probes() {
     let probes = |settings: Settings, ladder: &[f64]| {
         let mut search = Search::new(settings).expect("good settings");
-        ladder.iter().for_each(|load| search.learn(*load, *load <= 420.0));
+        ladder
+            .iter()
+            .for_each(|load| search.learn(*load, *load <= 420.0));
         while let Some(probe) = search.next_probe() {
             search.observe(judge(probe.load / 420.0));
         }
         let answer = search.finish();
         assert!(
-            answer.confirmed && answer.load.is_some_and(|load| (411.0..=420.0).contains(&load)),
+            answer.confirmed
+                && answer
+                    .load
+                    .is_some_and(|load| (411.0..=420.0).contains(&load)),
             "{answer:?}"
         );
         answer.probes.len()
@@ -209,19 +274,28 @@ fn hints_and_ladders_save_probes() {
     };
     let cold = probes(Settings::users(), &[]);
     let warm = probes(hint(440.0, 1.2), &[]);
-    let ladder = probes(Settings::users(), &[100.0, 200.0, 300.0, 400.0, 500.0, 600.0]);
+    let ladder = probes(
+        Settings::users(),
+        &[100.0, 200.0, 300.0, 400.0, 500.0, 600.0],
+    );
     assert!(
         warm + 2 <= cold && ladder + 2 <= cold,
         "{cold} cold, {warm} warm, {ladder} after a ladder"
     );
-    assert!(probes(hint(40.0, 1.2), &[]) <= 20, "a wrong hint costs probes, not the answer");
+    assert!(
+        probes(hint(40.0, 1.2), &[]) <= 20,
+        "a wrong hint costs probes, not the answer"
+    );
 }
 
 #[test]
 fn overload_is_approached_in_doublings() {
     let answer = play(
         Settings {
-            hint: Some(Hint { load: 10.0, factor: 1.5 }),
+            hint: Some(Hint {
+                load: 10.0,
+                factor: 1.5,
+            }),
             ..Settings::users()
         },
         |probe| judge(probe.load / 300.0),
@@ -245,12 +319,28 @@ fn an_invalid_probe_is_repeated_twice() {
     let mut tried = 0;
     let answer = play(Settings::users(), |probe| {
         tried += 1;
-        if tried <= 2 { invalid() } else { judge(probe.load / 50.0) }
+        if tried <= 2 {
+            invalid()
+        } else {
+            judge(probe.load / 50.0)
+        }
     });
-    let first: Vec<_> = answer.probes[..3].iter().map(|(probe, _)| (probe.load, probe.attempt)).collect();
+    let first: Vec<_> = answer.probes[..3]
+        .iter()
+        .map(|(probe, _)| (probe.load, probe.attempt))
+        .collect();
     let load = first[0].0;
-    assert!(answer.confirmed && first == [(load, 0), (load, 1), (load, 2)], "{first:?}");
-    let limited = play(Settings::users(), |probe| if probe.load > 60.0 { invalid() } else { Outcome::Pass });
+    assert!(
+        answer.confirmed && first == [(load, 0), (load, 1), (load, 2)],
+        "{first:?}"
+    );
+    let limited = play(Settings::users(), |probe| {
+        if probe.load > 60.0 {
+            invalid()
+        } else {
+            Outcome::Pass
+        }
+    });
     let Ending::Invalid { load, .. } = &limited.ending else {
         panic!("{limited:?}")
     };
@@ -308,17 +398,25 @@ fn the_rule_that_binds_is_the_one_nearest_above() {
         },
     });
     assert_eq!(answer.binding.as_deref(), Some("search p95 <= 100 ms"));
-    assert!(answer.sentence("users").contains("first to break: search p95 <= 100 ms"));
+    assert!(
+        answer
+            .sentence("users")
+            .contains("first to break: search p95 <= 100 ms")
+    );
 }
 
 #[test]
 fn answers_are_sentences() {
-    let answer = |knee: f64| play(Settings::users(), |probe| judge(probe.load / knee)).sentence("users");
+    let answer =
+        |knee: f64| play(Settings::users(), |probe| judge(probe.load / knee)).sentence("users");
     let texts = [
         answer(240.0),
         answer(0.5),
         answer(1e9),
-        Search::new(Settings::rate()).expect("good settings").finish().sentence("orders/s"),
+        Search::new(Settings::rate())
+            .expect("good settings")
+            .finish()
+            .sentence("orders/s"),
         play(Settings::guests(6), |_| Outcome::Invalid {
             reason: "the clock stepped".to_owned(),
         })
@@ -338,12 +436,18 @@ fn settings_out_of_range_are_refused() {
     let good = Settings::users();
     let hint = |load, factor| Some(Hint { load, factor });
     let bad = [
-        Settings { lowest: 0.0, ..good },
+        Settings {
+            lowest: 0.0,
+            ..good
+        },
         Settings {
             highest: f64::INFINITY,
             ..good
         },
-        Settings { lowest: 1.5, ..good },
+        Settings {
+            lowest: 1.5,
+            ..good
+        },
         Settings {
             hint: hint(5.0, 1.0),
             ..good
@@ -352,9 +456,18 @@ fn settings_out_of_range_are_refused() {
             hint: hint(f64::NAN, 2.0),
             ..good
         },
-        Settings { resolution: 0.0, ..good },
-        Settings { most_probes: 1, ..good },
-        Settings { confirm: 99, ..good },
+        Settings {
+            resolution: 0.0,
+            ..good
+        },
+        Settings {
+            most_probes: 1,
+            ..good
+        },
+        Settings {
+            confirm: 99,
+            ..good
+        },
     ];
     let refusals = bad.map(|settings| Search::new(settings).expect_err("bad settings").to_string());
     insta::assert_snapshot!(refusals.join("\n"), @r"

@@ -91,12 +91,22 @@ pub struct Replications {
 ///
 /// # Errors
 /// When a value is out of range, or an open network is overloaded.
-pub fn simulate(network: &Network, seed: u64, replication: u32, warm_up: u64, transactions: u64) -> Result<Outcome, SimulationError> {
+pub fn simulate(
+    network: &Network,
+    seed: u64,
+    replication: u32,
+    warm_up: u64,
+    transactions: u64,
+) -> Result<Outcome, SimulationError> {
     check(network, transactions)?;
     let mut play = Play::new(network, seed, replication);
     play.run(warm_up)?;
     let start = play.now;
-    let areas: Vec<f64> = play.stations.iter_mut().map(|station| station.area(start)).collect();
+    let areas: Vec<f64> = play
+        .stations
+        .iter_mut()
+        .map(|station| station.area(start))
+        .collect();
     play.times = TimeHistogram::new();
     (play.completed, play.sum, play.squares) = (0, 0.0, 0.0);
     play.run(transactions)?;
@@ -155,7 +165,11 @@ pub fn replicate(
 fn interval(outcomes: &[Outcome], value: impl Fn(&Outcome) -> f64) -> (f64, Interval) {
     let count = outcomes.len() as f64;
     let mean = outcomes.iter().map(&value).sum::<f64>() / count;
-    let variance = outcomes.iter().map(|outcome| (value(outcome) - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let variance = outcomes
+        .iter()
+        .map(|outcome| (value(outcome) - mean).powi(2))
+        .sum::<f64>()
+        / (count - 1.0);
     let t = t_975(outcomes.len() as u32 - 1).unwrap_or(f64::INFINITY);
     (mean, Interval::around(mean, t * (variance / count).sqrt()))
 }
@@ -163,8 +177,15 @@ fn interval(outcomes: &[Outcome], value: impl Fn(&Outcome) -> f64) -> (f64, Inte
 fn check(network: &Network, transactions: u64) -> Result<(), SimulationError> {
     let positive = |value: f64| value.is_finite() && value > 0.0;
     let population = match network.population {
-        Population::Closed { users, think, times } => {
-            (1..=MAX_JOBS as u32).contains(&users) && think.is_finite() && think >= 0.0 && times.valid()
+        Population::Closed {
+            users,
+            think,
+            times,
+        } => {
+            (1..=MAX_JOBS as u32).contains(&users)
+                && think.is_finite()
+                && think >= 0.0
+                && times.valid()
         }
         Population::Open { rate } => positive(rate),
     };
@@ -174,7 +195,9 @@ fn check(network: &Network, transactions: u64) -> Result<(), SimulationError> {
         ));
     }
     let speeds = |capacity: &Capacity| match capacity {
-        Capacity::Measured(speeds) => !speeds.is_empty() && speeds.iter().all(|speed| positive(*speed)),
+        Capacity::Measured(speeds) => {
+            !speeds.is_empty() && speeds.iter().all(|speed| positive(*speed))
+        }
         other => other.top() > 0.0,
     };
     let valid = |station: &SimulatedStation| {
@@ -213,9 +236,17 @@ struct Play {
 
 enum Source {
     /// Exponential thinkers need no heap: any of them may end next, and the time until then has no memory.
-    Memoryless { idle: Vec<u32>, think: f64, next: f64 },
+    Memoryless {
+        idle: Vec<u32>,
+        think: f64,
+        next: f64,
+    },
     /// Thinkers with any other distribution.
-    Scheduled { ends: Heap, think: f64, times: Times },
+    Scheduled {
+        ends: Heap,
+        think: f64,
+        times: Times,
+    },
     /// Arrivals.
     Open { gap: f64, next: f64 },
 }
@@ -244,7 +275,11 @@ impl Play {
                 think,
                 next: stream.exponential() * think / f64::from(users),
             },
-            Population::Closed { users, think, times } => {
+            Population::Closed {
+                users,
+                think,
+                times,
+            } => {
                 let mut ends = Heap::with_capacity(jobs);
                 (0..users).for_each(|job| ends.push(think * times.draw(&mut stream), job));
                 Source::Scheduled { ends, think, times }
@@ -348,7 +383,9 @@ impl Play {
                 idle.push(job);
                 *next = until_next(self.now, idle.len(), *think, &mut self.stream);
             }
-            Source::Scheduled { ends, think, times } => ends.push(self.now + *think * times.draw(&mut self.stream), job),
+            Source::Scheduled { ends, think, times } => {
+                ends.push(self.now + *think * times.draw(&mut self.stream), job)
+            }
             Source::Open { .. } => self.idle.push(job),
         }
     }

@@ -42,7 +42,8 @@ impl Heap {
     pub(crate) fn push(&mut self, key: f64, job: u32) {
         debug_assert!(key >= 0.0 && key.is_sign_positive(), "{key}");
         self.sequence = self.sequence.wrapping_add(1);
-        let entry = u128::from(key.to_bits()) << 64 | u128::from(self.sequence) << 32 | u128::from(job);
+        let entry =
+            u128::from(key.to_bits()) << 64 | u128::from(self.sequence) << 32 | u128::from(job);
         let mut place = self.entries.len();
         self.entries.push(entry);
         while place > 0 {
@@ -69,7 +70,9 @@ impl Heap {
         let mut place = 0;
         loop {
             let first = CHILDREN * place + 1;
-            let Some(child) = least(entries, first) else { break };
+            let Some(child) = least(entries, first) else {
+                break;
+            };
             if entries[child] > last {
                 break;
             }
@@ -86,7 +89,11 @@ impl Heap {
 fn least(entries: &[Entry], first: usize) -> Option<usize> {
     if let Some(&[a, b, c, d]) = entries.get(first..first + CHILDREN) {
         let (left, one) = if b < a { (first + 1, b) } else { (first, a) };
-        let (right, two) = if d < c { (first + 3, d) } else { (first + 2, c) };
+        let (right, two) = if d < c {
+            (first + 3, d)
+        } else {
+            (first + 2, c)
+        };
         return Some(if two < one { right } else { left });
     }
     (first..entries.len()).reduce(|a, b| if entries[b] < entries[a] { b } else { a })
@@ -101,7 +108,9 @@ mod tests {
     fn keys_leave_in_order_and_ties_in_order_of_entry() {
         let mut stream = Stream::new(3, 0);
         let mut heap = Heap::with_capacity(8);
-        let mut keys: Vec<f64> = (0..500).map(|_| (stream.uniform() * 50.0).floor()).collect();
+        let mut keys: Vec<f64> = (0..500)
+            .map(|_| (stream.uniform() * 50.0).floor())
+            .collect();
         for (job, key) in keys.iter().enumerate() {
             heap.push(*key, job as u32);
         }
@@ -110,7 +119,10 @@ mod tests {
             assert_eq!(keys[job as usize], key);
             left.push((key, job));
         }
-        assert!(left.windows(2).all(|pair| pair[0] < pair[1]), "by key, then by entry");
+        assert!(
+            left.windows(2).all(|pair| pair[0] < pair[1]),
+            "by key, then by entry"
+        );
         keys.sort_by(f64::total_cmp);
         assert_eq!(left.iter().map(|entry| entry.0).collect::<Vec<_>>(), keys);
     }

@@ -8,7 +8,9 @@ mod histogram;
 mod service;
 mod station;
 
-pub use event_loop::{Network, Outcome, Population, Replications, SimulationError, replicate, simulate};
+pub use event_loop::{
+    Network, Outcome, Population, Replications, SimulationError, replicate, simulate,
+};
 pub use histogram::TimeHistogram;
 pub use service::Times;
 pub use station::{Discipline, SimulatedStation};

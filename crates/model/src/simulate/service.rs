@@ -22,10 +22,16 @@ impl Times {
         match self {
             Self::Constant => 1.0,
             Self::Exponential => stream.exponential(),
-            Self::Erlang(phases) => (0..phases).map(|_| stream.exponential()).sum::<f64>() / f64::from(phases),
+            Self::Erlang(phases) => {
+                (0..phases).map(|_| stream.exponential()).sum::<f64>() / f64::from(phases)
+            }
             Self::Hyperexponential(scv) => {
                 let share = f64::midpoint(1.0, ((scv - 1.0) / (scv + 1.0)).sqrt());
-                let branch = if stream.uniform() <= share { share } else { 1.0 - share };
+                let branch = if stream.uniform() <= share {
+                    share
+                } else {
+                    1.0 - share
+                };
                 stream.exponential() / (2.0 * branch)
             }
         }

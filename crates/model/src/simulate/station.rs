@@ -108,7 +108,8 @@ impl Playing {
                 *virtual_time = 0.0;
             } else {
                 let rate = capacity.speed(present) / present as f64;
-                *virtual_time = (*virtual_time + elapsed * rate).min(leaving.first().unwrap_or(f64::INFINITY));
+                *virtual_time =
+                    (*virtual_time + elapsed * rate).min(leaving.first().unwrap_or(f64::INFINITY));
             }
         }
     }
@@ -117,15 +118,26 @@ impl Playing {
     pub(crate) fn arrive(&mut self, now: f64, job: u32) {
         self.advance(now);
         match &mut self.kind {
-            Kind::FirstCome { servers, waiting, busy } => {
+            Kind::FirstCome {
+                servers,
+                waiting,
+                busy,
+            } => {
                 if busy.len() < *servers {
                     busy.push(now + self.service * self.times.draw(&mut self.stream), job);
                 } else {
                     waiting.push_back(job);
                 }
             }
-            Kind::Shared { virtual_time, leaving, .. } => {
-                leaving.push(*virtual_time + self.service * self.times.draw(&mut self.stream), job);
+            Kind::Shared {
+                virtual_time,
+                leaving,
+                ..
+            } => {
+                leaving.push(
+                    *virtual_time + self.service * self.times.draw(&mut self.stream),
+                    job,
+                );
             }
         }
     }
@@ -141,7 +153,8 @@ impl Playing {
                 leaving,
             } => leaving.first().map_or(f64::INFINITY, |first| {
                 let present = leaving.len();
-                self.since + (first - virtual_time).max(0.0) * present as f64 / capacity.speed(present)
+                self.since
+                    + (first - virtual_time).max(0.0) * present as f64 / capacity.speed(present)
             }),
         }
     }

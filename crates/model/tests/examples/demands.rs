@@ -22,13 +22,39 @@ pub(crate) fn operational() {
         servers: 1.0,
         ..cpu
     };
-    let found = [cpu.throughput(), cpu.utilisation(), cpu.demand(), disk.utilisation(), disk.demand()];
-    all_close("laws", &found, &["X", "U_cpu", "D_cpu", "U_disk", "D_disk"].map(value), CLOSED);
-    close("forced flow", value("V_disk") * cpu.throughput(), value("X_disk"), CLOSED);
-    close("S", disk.demand() / value("V_disk"), value("S_disk"), CLOSED);
+    let found = [
+        cpu.throughput(),
+        cpu.utilisation(),
+        cpu.demand(),
+        disk.utilisation(),
+        disk.demand(),
+    ];
+    all_close(
+        "laws",
+        &found,
+        &["X", "U_cpu", "D_cpu", "U_disk", "D_disk"].map(value),
+        CLOSED,
+    );
+    close(
+        "forced flow",
+        value("V_disk") * cpu.throughput(),
+        value("X_disk"),
+        CLOSED,
+    );
+    close(
+        "S",
+        disk.demand() / value("V_disk"),
+        value("S_disk"),
+        CLOSED,
+    );
     let r = interactive_response(value("N"), cpu.throughput(), value("Z"));
     close("R", r, value("R"), CLOSED);
-    close("L", little(cpu.throughput(), r), value("L_in_system"), CLOSED);
+    close(
+        "L",
+        little(cpu.throughput(), r),
+        value("L_in_system"),
+        CLOSED,
+    );
 }
 
 #[test]
@@ -50,8 +76,17 @@ pub(crate) fn markov_drupal() {
     let graph: Vec<Vec<f64>> = graph.iter().map(|row| row.to_vec()).collect();
     let shares = visit_shares(&graph).expect("connected");
     let e = example("markov_drupal");
-    all_close("pi", &shares, &names.map(|name| number(&e["pi"][name])), CLOSED);
-    assert_eq!(visit_shares(&[vec![1.0, 0.0], vec![0.0, 1.0]]), None, "it falls apart");
+    all_close(
+        "pi",
+        &shares,
+        &names.map(|name| number(&e["pi"][name])),
+        CLOSED,
+    );
+    assert_eq!(
+        visit_shares(&[vec![1.0, 0.0], vec![0.0, 1.0]]),
+        None,
+        "it falls apart"
+    );
     assert_eq!(visit_shares(&[vec![0.0]]), None, "an empty row");
 }
 
@@ -69,12 +104,30 @@ pub(crate) fn demand_ols() {
     );
     all_close("se", &found.standard_errors, &list(&e["se"]), CLOSED);
     let interval = found.intervals[0].expect("free");
-    all_close("interval", &[interval.low, interval.high], &list(&e["ci_D"]), CLOSED);
+    all_close(
+        "interval",
+        &[interval.low, interval.high],
+        &list(&e["ci_D"]),
+        CLOSED,
+    );
     // What the regression is better than: demands that take the background for work.
     let (sum_x, sum_u): (f64, f64) = (x.iter().sum(), u.iter().sum());
-    close("ratio of means", sum_u / sum_x, number(&e["D_ratio_of_means"]), CLOSED);
-    let (cross, squares) = x.iter().zip(&u).fold((0.0, 0.0), |(c, s), (x, u)| (c + x * u, s + x * x));
-    close("through the origin", cross / squares, number(&e["D_no_intercept"]), CLOSED);
+    close(
+        "ratio of means",
+        sum_u / sum_x,
+        number(&e["D_ratio_of_means"]),
+        CLOSED,
+    );
+    let (cross, squares) = x
+        .iter()
+        .zip(&u)
+        .fold((0.0, 0.0), |(c, s), (x, u)| (c + x * u, s + x * x));
+    close(
+        "through the origin",
+        cross / squares,
+        number(&e["D_no_intercept"]),
+        CLOSED,
+    );
 }
 
 #[test]
@@ -82,7 +135,12 @@ pub(crate) fn demand_two_class() {
     let e = example("demand_two_class");
     let found = demands(&rows(&e["X"]), &list(&e["U"])).expect("found");
     for key in ["ols", "nnls"] {
-        all_close(key, &[found.background, found.demands[0], found.demands[1]], &list(&e[key]), CLOSED);
+        all_close(
+            key,
+            &[found.background, found.demands[0], found.demands[1]],
+            &list(&e[key]),
+            CLOSED,
+        );
     }
     close("condition", found.condition, number(&e["cond"]), CLOSED);
 }
@@ -98,7 +156,12 @@ pub(crate) fn kalman_demand() {
     };
     for step in rows(&e["steps_x_u_gain_d_p"]) {
         let gain = filter.update(step[0], step[1]);
-        all_close("step", &[gain, filter.demand, filter.variance], &step[2..], CLOSED);
+        all_close(
+            "step",
+            &[gain, filter.demand, filter.variance],
+            &step[2..],
+            CLOSED,
+        );
     }
 }
 

@@ -1,8 +1,8 @@
 //! Fits, their intervals, tests and bootstrap.
 
 use rookery_model::fit::{
-    Bootstrap, Family, Fitted, Goodness, Model, Observation, Observations, Options, PredictionError, UslFit, Weights, fit_closed, fit_usl,
-    judge, nested_f_test,
+    Bootstrap, Family, Fitted, Goodness, Model, Observation, Observations, Options,
+    PredictionError, UslFit, Weights, fit_closed, fit_usl, judge, nested_f_test,
 };
 use serde_json::Value;
 
@@ -24,7 +24,10 @@ fn goodness(data: &Observations, model: Model) -> (Goodness, Fitted) {
         .into_iter()
         .find(|candidate| candidate.model == model)
         .expect("a candidate");
-    (candidate.goodness.expect("fitted"), candidate.fitted.expect("fitted"))
+    (
+        candidate.goodness.expect("fitted"),
+        candidate.fitted.expect("fitted"),
+    )
 }
 
 #[test]
@@ -45,13 +48,23 @@ pub(crate) fn usl_fit() {
         ITERATED,
     );
     assert_eq!(fit.df, 5);
-    all_close("se", &fit.standard_errors().expect("df"), &list(&e["se"]), ITERATED);
+    all_close(
+        "se",
+        &fit.standard_errors().expect("df"),
+        &list(&e["se"]),
+        ITERATED,
+    );
     for (place, interval) in rows(&e["ci"]).iter().enumerate() {
         let found = fit.interval(place).expect("free");
         all_close("interval", &[found.low, found.high], interval, ITERATED);
     }
     let peak = fit.law.peak().expect("a peak");
-    all_close("peak", &[peak.n, peak.x], &["n_star", "x_max"].map(|key| number(&e[key])), ITERATED);
+    all_close(
+        "peak",
+        &[peak.n, peak.x],
+        &["n_star", "x_max"].map(|key| number(&e[key])),
+        ITERATED,
+    );
 }
 
 #[test]
@@ -61,7 +74,12 @@ pub(crate) fn usl_fit_goodness_and_rivals() {
     let (measures, _) = goodness(&data, Model::Usl);
     all_close(
         "measures",
-        &[measures.rss, measures.r2, measures.mape * 100.0, measures.aicc],
+        &[
+            measures.rss,
+            measures.r2,
+            measures.mape * 100.0,
+            measures.aicc,
+        ],
         &["rss", "r2", "mape", "aicc"].map(|key| number(&e[key])),
         ITERATED,
     );
@@ -70,14 +88,21 @@ pub(crate) fn usl_fit_goodness_and_rivals() {
     }
     for (model, key) in [(Model::Amdahl, "amdahl"), (Model::Linear, "linear")] {
         let (measures, fitted) = goodness(&data, model);
-        let Fitted::Law(fit) = fitted else { panic!("a law") };
+        let Fitted::Law(fit) = fitted else {
+            panic!("a law")
+        };
         all_close(
             key,
             &[fit.law.lambda, measures.rss, measures.aicc],
             &["lam", "rss", "aicc"].map(|name| number(&e[key][name])),
             ITERATED,
         );
-        close("sigma", fit.law.sigma, e[key]["sigma"].as_f64().unwrap_or(0.0), ITERATED);
+        close(
+            "sigma",
+            fit.law.sigma,
+            e[key]["sigma"].as_f64().unwrap_or(0.0),
+            ITERATED,
+        );
     }
 }
 
@@ -85,9 +110,17 @@ pub(crate) fn usl_fit_goodness_and_rivals() {
 pub(crate) fn usl_f_test() {
     let (e, fit) = (example("usl_F_test"), example("usl_fit"));
     let data = observations(&fit);
-    let (small, big) = (goodness(&data, Model::Amdahl).0, goodness(&data, Model::Usl).0);
+    let (small, big) = (
+        goodness(&data, Model::Amdahl).0,
+        goodness(&data, Model::Usl).0,
+    );
     let test = nested_f_test((small.rss, 2), (big.rss, 3), 8).expect("df");
-    all_close("test", &[test.f, test.p], &[number(&e["F"]), number(&e["p"])], ITERATED);
+    all_close(
+        "test",
+        &[test.f, test.p],
+        &[number(&e["F"]), number(&e["p"])],
+        ITERATED,
+    );
 }
 
 #[test]
@@ -100,13 +133,33 @@ pub(crate) fn usl_nstar_delta_and_predictions() {
     }
     let (se, interval) = fit.peak_interval().expect("a peak");
     close("se", se, number(&e["se_n_star"]), ITERATED);
-    all_close("interval", &[interval.low, interval.high], &list(&e["ci"]), ITERATED);
+    all_close(
+        "interval",
+        &[interval.low, interval.high],
+        &list(&e["ci"]),
+        ITERATED,
+    );
     for n in [48.0, 64.0] {
         let e = example(&format!("usl_predict_{n}"));
         let found = fit.predict(n, &data).expect("df");
-        all_close("X", &[found.x, found.se_mean], &[number(&e["X"]), number(&e["se_mean"])], ITERATED);
-        all_close("mean", &[found.mean.low, found.mean.high], &list(&e["ci"]), ITERATED);
-        all_close("run", &[found.run.low, found.run.high], &list(&e["pi"]), ITERATED);
+        all_close(
+            "X",
+            &[found.x, found.se_mean],
+            &[number(&e["X"]), number(&e["se_mean"])],
+            ITERATED,
+        );
+        all_close(
+            "mean",
+            &[found.mean.low, found.mean.high],
+            &list(&e["ci"]),
+            ITERATED,
+        );
+        all_close(
+            "run",
+            &[found.run.low, found.run.high],
+            &list(&e["pi"]),
+            ITERATED,
+        );
     }
 }
 
@@ -124,13 +177,20 @@ pub(crate) fn usl_bootstrap() {
     for (key, interval) in pairs {
         let expected = list(&e[key]);
         let (width, known) = (interval.high - interval.low, expected[1] - expected[0]);
-        assert!((width / known - 1.0).abs() < 0.15, "{key}: {interval:?} {expected:?}");
+        assert!(
+            (width / known - 1.0).abs() < 0.15,
+            "{key}: {interval:?} {expected:?}"
+        );
         assert!(
             (interval.low - expected[0]).abs() < 0.15 * known,
             "{key}: {interval:?} {expected:?}"
         );
     }
-    assert_eq!(Some(found), Bootstrap::of(&usl(&data), &data, 4000, 1), "same seed, same draws");
+    assert_eq!(
+        Some(found),
+        Bootstrap::of(&usl(&data), &data, 4000, 1),
+        "same seed, same draws"
+    );
 }
 
 #[test]
@@ -157,7 +217,13 @@ pub(crate) fn usl_fit_bound() {
 #[test]
 pub(crate) fn usl_fit_relative() {
     let e = example("usl_fit_relative");
-    let fit = fit_usl(&observations(&example("usl_fit")), Family::Usl, Weights::Relative, None).expect("fits");
+    let fit = fit_usl(
+        &observations(&example("usl_fit")),
+        Family::Usl,
+        Weights::Relative,
+        None,
+    )
+    .expect("fits");
     all_close(
         "law",
         &[fit.law.lambda, fit.law.sigma, fit.law.kappa],
@@ -178,10 +244,19 @@ pub(crate) fn closed_bottleneck_fit() {
         &["D", "Z"].map(|key| number(&e[key])),
         1e-5,
     );
-    let predicted: Vec<f64> = list(&e["n"]).iter().map(|n| fit.model.throughput(*n)).collect();
+    let predicted: Vec<f64> = list(&e["n"])
+        .iter()
+        .map(|n| fit.model.throughput(*n))
+        .collect();
     all_close("predicted", &predicted, &list(&e["predicted"]), ITERATED);
-    close("X(128)", fit.model.throughput(128.0), number(&e["X128"]), ITERATED);
-    let errors = PredictionError::of(&list(&e["x"]).into_iter().zip(predicted).collect::<Vec<_>>()).expect("pairs");
+    close(
+        "X(128)",
+        fit.model.throughput(128.0),
+        number(&e["X128"]),
+        ITERATED,
+    );
+    let errors = PredictionError::of(&list(&e["x"]).into_iter().zip(predicted).collect::<Vec<_>>())
+        .expect("pairs");
     close("mape", errors.mape * 100.0, number(&e["mape"]), 1e-5);
     let rival = usl(&data);
     let known = &e["usl"];
@@ -191,7 +266,12 @@ pub(crate) fn closed_bottleneck_fit() {
         &["lam", "sigma", "kappa"].map(|key| number(&known[key])),
         ITERATED,
     );
-    close("usl X(128)", rival.law.throughput(128.0), number(&known["X128"]), ITERATED);
+    close(
+        "usl X(128)",
+        rival.law.throughput(128.0),
+        number(&known["X128"]),
+        ITERATED,
+    );
 }
 
 #[test]
@@ -209,7 +289,10 @@ pub(crate) fn the_published_examples_are_judged_right() {
 #[test]
 pub(crate) fn mape() {
     let e = example("mape");
-    let pairs: Vec<(f64, f64)> = list(&e["measured"]).into_iter().zip(list(&e["predicted"])).collect();
+    let pairs: Vec<(f64, f64)> = list(&e["measured"])
+        .into_iter()
+        .zip(list(&e["predicted"]))
+        .collect();
     let found = PredictionError::of(&pairs).expect("pairs");
     all_close(
         "errors",

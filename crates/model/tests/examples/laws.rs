@@ -12,8 +12,18 @@ pub(crate) fn amdahl() {
         sigma: number(&e["sigma"]),
         kappa: 0.0,
     };
-    close("speedup", law.throughput(number(&e["n"])), number(&e["speedup"]), CLOSED);
-    close("limit", law.limit().expect("a limit"), number(&e["limit"]), CLOSED);
+    close(
+        "speedup",
+        law.throughput(number(&e["n"])),
+        number(&e["speedup"]),
+        CLOSED,
+    );
+    close(
+        "limit",
+        law.limit().expect("a limit"),
+        number(&e["limit"]),
+        CLOSED,
+    );
 }
 
 #[test]
@@ -43,7 +53,12 @@ pub(crate) fn usl_eval() {
         kappa: number(&e["kappa"]),
     };
     for (n, x) in e["X"].as_object().expect("a map") {
-        close(n, law.throughput(n.parse().expect("a number")), number(x), CLOSED);
+        close(
+            n,
+            law.throughput(n.parse().expect("a number")),
+            number(x),
+            CLOSED,
+        );
     }
     let peak = law.peak().expect("a peak");
     all_close(
@@ -53,11 +68,26 @@ pub(crate) fn usl_eval() {
         CLOSED,
     );
     close("R(8)", law.response_time(8.0), number(&e["R_8"]), CLOSED);
-    all_close("N(X)", &law.users_at_throughput(8000.0), &list(&e["inv_X_8000"]), CLOSED);
+    all_close(
+        "N(X)",
+        &law.users_at_throughput(8000.0),
+        &list(&e["inv_X_8000"]),
+        CLOSED,
+    );
     let n = law.users_at_response_time(0.003).expect("reached");
     close("N(R)", n, number(&e["N_at_R_3ms"]), CLOSED);
-    close("R(N(R))", law.response_time(n), number(&e["check_R"]), CLOSED);
-    close("efficiency", law.efficiency(32.0), number(&e["efficiency_32"]), CLOSED);
+    close(
+        "R(N(R))",
+        law.response_time(n),
+        number(&e["check_R"]),
+        CLOSED,
+    );
+    close(
+        "efficiency",
+        law.efficiency(32.0),
+        number(&e["efficiency_32"]),
+        CLOSED,
+    );
 }
 
 #[test]

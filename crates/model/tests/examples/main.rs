@@ -84,15 +84,27 @@ fn no_example_is_left_out() -> Result<(), ModelError> {
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
 fn list(value: &Value) -> Vec<f64> {
-    value.as_array().expect("a list").iter().map(number).collect()
+    value
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(number)
+        .collect()
 }
 
 fn rows(value: &Value) -> Vec<Vec<f64>> {
-    value.as_array().expect("a list of lists").iter().map(list).collect()
+    value
+        .as_array()
+        .expect("a list of lists")
+        .iter()
+        .map(list)
+        .collect()
 }
 
 #[track_caller]

@@ -1,8 +1,9 @@
 //! Queueing models: exact, approximate, bounds, open, percentiles.
 
 use rookery_model::queue::{
-    Capacity, Class, ClassSolution, ModelError, Multiserver, Repairman, ResponseTimes, Station, allen_cunneen, asymptotic, balanced,
-    exact_classes, knee, linearizer, mg1_fcfs_wait, mm1_ps_deviation, mm1_quantile, mva, ps_response, repairman_quantile, schweitzer,
+    Capacity, Class, ClassSolution, ModelError, Multiserver, Repairman, ResponseTimes, Station,
+    allen_cunneen, asymptotic, balanced, exact_classes, knee, linearizer, mg1_fcfs_wait,
+    mm1_ps_deviation, mm1_quantile, mva, ps_response, repairman_quantile, schweitzer,
     schweitzer_scaled, seidmann, solve, solve_classes,
 };
 use serde_json::Value;
@@ -10,7 +11,10 @@ use serde_json::Value;
 use crate::{CLOSED, ITERATED, all_close, close, example, list, number, rows};
 
 fn queues(demands: &[f64]) -> Vec<Station> {
-    demands.iter().map(|demand| Station::queue(*demand)).collect()
+    demands
+        .iter()
+        .map(|demand| Station::queue(*demand))
+        .collect()
 }
 
 #[test]
@@ -26,8 +30,18 @@ pub(crate) fn bounds() -> Result<(), ModelError> {
             CLOSED,
         );
         let b = balanced(&stations, 4.0, n)?;
-        all_close("balanced", &[b.x_low, b.x_high, b.r_low, b.r_high], &list(&e["bjb"]), CLOSED);
-        close("exact", mva(&stations, 4.0, n)?.x, number(&e["exact"]), CLOSED);
+        all_close(
+            "balanced",
+            &[b.x_low, b.x_high, b.r_low, b.r_high],
+            &list(&e["bjb"]),
+            CLOSED,
+        );
+        close(
+            "exact",
+            mva(&stations, 4.0, n)?.x,
+            number(&e["exact"]),
+            CLOSED,
+        );
     }
     Ok(())
 }
@@ -39,9 +53,19 @@ pub(crate) fn mva_single_by_both_exact_ways() -> Result<(), ModelError> {
     for row in rows(&e["rows_N_X_R1_R2_Q1_Q2"]) {
         let (think, n) = (number(&e["Z"]), row[0] as u32);
         let m = mva(&stations, think, n)?;
-        all_close("mva", &[m.x, m.r[0], m.r[1], m.q[0], m.q[1]], &row[1..], CLOSED);
+        all_close(
+            "mva",
+            &[m.x, m.r[0], m.r[1], m.q[0], m.q[1]],
+            &row[1..],
+            CLOSED,
+        );
         let c = solve(&stations, think, n)?;
-        all_close("convolution", &[c.x, c.r[0], c.r[1], c.q[0], c.q[1]], &row[1..], CLOSED);
+        all_close(
+            "convolution",
+            &[c.x, c.r[0], c.r[1], c.q[0], c.q[1]],
+            &row[1..],
+            CLOSED,
+        );
     }
     Ok(())
 }
@@ -60,7 +84,12 @@ pub(crate) fn large_populations() -> Result<(), ModelError> {
     let stations = [Station::servers(0.004, 4), Station::queue(0.0008)];
     for row in rows(&e["rows_N_X_R"]) {
         let solution = solve(&stations, number(&e["Z"]), row[0] as u32)?;
-        all_close("flow-equivalent", &[solution.x, solution.response_time], &row[1..], CLOSED);
+        all_close(
+            "flow-equivalent",
+            &[solution.x, solution.response_time],
+            &row[1..],
+            CLOSED,
+        );
     }
     Ok(())
 }
@@ -74,9 +103,19 @@ pub(crate) fn mva_multiserver() -> Result<(), ModelError> {
     all_close("R", &solution.r, &list(&e["R"]), CLOSED);
     all_close("Q", &solution.q, &list(&e["Q"]), CLOSED);
     close("U", solution.u[0], number(&e["U_per_server"]), CLOSED);
-    all_close("p", &solution.marginal(0).expect("a queue")[..6], &list(&e["p_cpu"]), CLOSED);
+    all_close(
+        "p",
+        &solution.marginal(0).expect("a queue")[..6],
+        &list(&e["p_cpu"]),
+        CLOSED,
+    );
     for (n, x) in e["Xs"].as_object().expect("a map") {
-        close(n, solve(&stations, 1.0, n.parse().expect("users"))?.x, number(x), CLOSED);
+        close(
+            n,
+            solve(&stations, 1.0, n.parse().expect("users"))?.x,
+            number(x),
+            CLOSED,
+        );
     }
     Ok(())
 }
@@ -89,7 +128,11 @@ pub(crate) fn approximations_of_several_servers() -> Result<(), ModelError> {
     all_close(
         "seidmann",
         &[found.x, found.r[0], found.r[1]],
-        &[number(&e["X"][0]), number(&e["R_cpu"]), number(&e["R_disk"])],
+        &[
+            number(&e["X"][0]),
+            number(&e["R_cpu"]),
+            number(&e["R_disk"]),
+        ],
         ITERATED,
     );
     let e = example("schweitzer_min");
@@ -112,7 +155,17 @@ pub(crate) fn closed_eval() -> Result<(), ModelError> {
             number(&e["X"]),
             CLOSED,
         );
-        close("chain", Repairman { demand, servers, think }.throughput(n), number(&e["X"]), CLOSED);
+        close(
+            "chain",
+            Repairman {
+                demand,
+                servers,
+                think,
+            }
+            .throughput(n),
+            number(&e["X"]),
+            CLOSED,
+        );
     }
     Ok(())
 }
@@ -143,7 +196,11 @@ pub(crate) fn several_classes() -> Result<(), ModelError> {
         let e = example(&format!("{prefix}_exact"));
         let classes = classes(&e);
         same(&exact_classes(&classes, &[false, false])?, &e, CLOSED);
-        same(&solve_classes(&classes, &[Capacity::Servers(1), Capacity::Servers(1)])?, &e, CLOSED);
+        same(
+            &solve_classes(&classes, &[Capacity::Servers(1), Capacity::Servers(1)])?,
+            &e,
+            CLOSED,
+        );
         same(
             &schweitzer(&classes, &[false, false])?,
             &example(&format!("{prefix}_schweitzer")),
@@ -194,11 +251,26 @@ pub(crate) fn open_stations() -> Result<(), ModelError> {
         &["C", "W", "R", "rho", "p95_wait"].map(|key| number(&e[key])),
         CLOSED,
     );
-    close("Lq", station.wait * station.arrivals, number(&e["Lq"]), CLOSED);
-    close("L", station.response_time() * station.arrivals, number(&e["L"]), CLOSED);
+    close(
+        "Lq",
+        station.wait * station.arrivals,
+        number(&e["Lq"]),
+        CLOSED,
+    );
+    close(
+        "L",
+        station.response_time() * station.arrivals,
+        number(&e["L"]),
+        CLOSED,
+    );
     let e = example("mm1");
     let (lam, s) = (number(&e["lam"]), number(&e["S"]));
-    close("R", Multiserver::new(lam, s, 1)?.response_time(), number(&e["R"]), CLOSED);
+    close(
+        "R",
+        Multiserver::new(lam, s, 1)?.response_time(),
+        number(&e["R"]),
+        CLOSED,
+    );
     all_close(
         "quantiles",
         &[mm1_quantile(lam, s, 0.95)?, mm1_quantile(lam, s, 0.99)?],
@@ -207,10 +279,24 @@ pub(crate) fn open_stations() -> Result<(), ModelError> {
     );
     let e = example("mg1_fcfs");
     let wait = mg1_fcfs_wait(number(&e["lam"]), number(&e["ES"]), number(&e["scv"]))?;
-    all_close("mg1", &[wait, wait + number(&e["ES"])], &[number(&e["W"]), number(&e["R"])], CLOSED);
+    all_close(
+        "mg1",
+        &[wait, wait + number(&e["ES"])],
+        &[number(&e["W"]), number(&e["R"])],
+        CLOSED,
+    );
     let e = example("mm1_ps");
-    let found = [ps_response(1.0, 0.7)?, mm1_ps_deviation(1.0, 0.7)?, ps_response(2.0, 0.7)?];
-    all_close("ps", &found, &["R", "sd", "R_of_size_2"].map(|key| number(&e[key])), CLOSED);
+    let found = [
+        ps_response(1.0, 0.7)?,
+        mm1_ps_deviation(1.0, 0.7)?,
+        ps_response(2.0, 0.7)?,
+    ];
+    all_close(
+        "ps",
+        &found,
+        &["R", "sd", "R_of_size_2"].map(|key| number(&e[key])),
+        CLOSED,
+    );
     let e = example("ggc");
     let wait = |arrival, service| allen_cunneen(1.4, 1.0, 2, arrival, service);
     all_close(
@@ -237,7 +323,12 @@ pub(crate) fn percentiles() -> Result<(), ModelError> {
             times.mean * 20.0_f64.ln(),
         ];
         all_close("percentiles", &found, &row[1..], ITERATED);
-        close("share", times.share_within(times.quantile(0.95)), 0.95, CLOSED);
+        close(
+            "share",
+            times.share_within(times.quantile(0.95)),
+            0.95,
+            CLOSED,
+        );
     }
     let e = example("repairman_exact_percentile");
     let quantile = |p| repairman_quantile(number(&e["S"]), number(&e["Z"]), 30, p);
@@ -272,7 +363,12 @@ fn closed_and_open_loads_of_one_server() -> Result<(), ModelError> {
             "{users}: {found:?}"
         );
     }
-    for (rho, mean, p99) in [(0.5, 2.0, 9.21), (0.8, 5.0, 23.0), (0.9, 10.0, 46.1), (0.95, 20.0, 92.1)] {
+    for (rho, mean, p99) in [
+        (0.5, 2.0, 9.21),
+        (0.8, 5.0, 23.0),
+        (0.9, 10.0, 46.1),
+        (0.95, 20.0, 92.1),
+    ] {
         let found = Multiserver::new(rho / 0.01, 0.01, 1)?.response_time();
         let quantile = mm1_quantile(rho / 0.01, 0.01, 0.99)?;
         assert!(

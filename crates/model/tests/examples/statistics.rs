@@ -1,8 +1,9 @@
 //! Statistics of benchmarks: steady state, intervals, ratios, ranks, many comparisons. They live in the crate `stats`.
 
 use rookery_stats::{
-    BatchMeans, Bootstrap, Contrast, Design, Observation, RankBounds, Ratio, Shift, adaptive::Levels, autocorrelation, benjamini_hochberg,
-    effect, effective_count, fewest_for_upper_bound, holm, steady::Mser5, t_975,
+    BatchMeans, Bootstrap, Contrast, Design, Observation, RankBounds, Ratio, Shift,
+    adaptive::Levels, autocorrelation, benjamini_hochberg, effect, effective_count,
+    fewest_for_upper_bound, holm, steady::Mser5, t_975,
 };
 
 use crate::{CLOSED, all_close, close, example, list, number, rows};
@@ -13,11 +14,24 @@ pub(crate) fn mser5() {
     let series = list(&e["y"]);
     let found = Mser5::of(&series).expect("50 values");
     all_close("groups", &found.groups, &list(&e["batch_means"]), CLOSED);
-    all_close("statistic", &found.statistic, &list(&e["statistic"]), CLOSED);
+    all_close(
+        "statistic",
+        &found.statistic,
+        &list(&e["statistic"]),
+        CLOSED,
+    );
     assert_eq!(Some(found.cut as u64), e["d_star"].as_u64());
-    assert_eq!(Some(found.truncate() as u64), e["truncate_observations"].as_u64());
+    assert_eq!(
+        Some(found.truncate() as u64),
+        e["truncate_observations"].as_u64()
+    );
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    close("after", mean(&series[found.truncate()..]), number(&e["mean_after"]), CLOSED);
+    close(
+        "after",
+        mean(&series[found.truncate()..]),
+        number(&e["mean_after"]),
+        CLOSED,
+    );
     close("all", mean(&series), number(&e["mean_all"]), CLOSED);
 }
 
@@ -133,8 +147,14 @@ pub(crate) fn ranks() {
     let e = example("percentile_ci");
     let bounds = RankBounds::exact(e["n"].as_u64().expect("n"), number(&e["p"]));
     close("cover", bounds.coverage, number(&e["cover"]), CLOSED);
-    assert_eq!((bounds.low, bounds.high), (e["lower_rank"].as_u64(), e["upper_rank"].as_u64()));
-    assert_eq!(fewest_for_upper_bound(0.99, 0.95), e["min_n_for_p99_upper"].as_u64());
+    assert_eq!(
+        (bounds.low, bounds.high),
+        (e["lower_rank"].as_u64(), e["upper_rank"].as_u64())
+    );
+    assert_eq!(
+        fewest_for_upper_bound(0.99, 0.95),
+        e["min_n_for_p99_upper"].as_u64()
+    );
 }
 
 #[test]

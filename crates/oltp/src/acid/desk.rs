@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use rookery_workload::orderentry::{Decimal, Dialect, Isolation, sql::Statement, transaction::ErrorClass};
+use rookery_workload::orderentry::{
+    Decimal, Dialect, Isolation, sql::Statement, transaction::ErrorClass,
+};
 use tokio::time::timeout;
 
 use crate::{ClientError, Database, OltpError, Target, error::shortened, target::Protocol};
@@ -33,7 +35,9 @@ impl Desk {
         let mut desk = Self(Database::connect(target).await?);
         let dialect = desk.dialect();
         // Over ODBC nobody says how SQLite's journal is kept, and writers poll for the lock until one of them gives up.
-        let known = dialect.is_mysql_like() || dialect == Dialect::Postgresql || matches!(target.protocol, Protocol::Sqlite);
+        let known = dialect.is_mysql_like()
+            || dialect == Dialect::Postgresql
+            || matches!(target.protocol, Protocol::Sqlite);
         if !known {
             return Err(OltpError::Setting(format!(
                 "the isolation tests are written for MariaDB, MySQL, PostgreSQL and the server of SQLite, not for {target}\n  mend: leave out \
@@ -93,7 +97,11 @@ impl Desk {
 
     pub(super) async fn cents(&mut self, query: &str) -> Result<i64, OltpError> {
         let value = self.value(query).await?.unwrap_or_default();
-        let scale = if self.dialect().stores_unscaled() { 0 } else { 2 };
+        let scale = if self.dialect().stores_unscaled() {
+            0
+        } else {
+            2
+        };
         match Decimal::parse(value.as_bytes(), scale) {
             Ok(decimal) => Ok(decimal.unscaled),
             Err(_) => Err(OltpError::Answer {
@@ -114,7 +122,11 @@ impl Desk {
 
     /// What ends a SELECT whose rows will be changed. SQLite has no locks of rows: who may write has the whole database.
     fn lock(&self) -> &'static str {
-        if self.dialect() == Dialect::Sqlite { "" } else { " FOR UPDATE" }
+        if self.dialect() == Dialect::Sqlite {
+            ""
+        } else {
+            " FOR UPDATE"
+        }
     }
 
     /// Begins a transaction that only reads, in the words of terminals.
@@ -149,10 +161,13 @@ impl Desk {
 
     /// The first half of a new order: its number, which it locks.
     pub(super) async fn take_number(&mut self) -> Result<i64, OltpError> {
-        self.value("SELECT w_tax FROM warehouse WHERE w_id = 1").await?;
+        self.value("SELECT w_tax FROM warehouse WHERE w_id = 1")
+            .await?;
         let lock = self.lock();
-        self.number(&format!("SELECT d_next_o_id FROM district WHERE d_w_id = 1 AND d_id = 1{lock}"))
-            .await
+        self.number(&format!(
+            "SELECT d_next_o_id FROM district WHERE d_w_id = 1 AND d_id = 1{lock}"
+        ))
+        .await
     }
 
     /// The second half of a new order.
@@ -170,10 +185,14 @@ impl Desk {
         ))
         .await?;
         for item in 1..=LINES {
-            let price = self.value(&format!("SELECT i_price FROM item WHERE i_id = {item}")).await?;
+            let price = self
+                .value(&format!("SELECT i_price FROM item WHERE i_id = {item}"))
+                .await?;
             let price = price.unwrap_or_default();
             let key = format!("s_w_id = 1 AND s_i_id = {item}");
-            let left = self.number(&format!("SELECT s_quantity FROM stock WHERE {key}{lock}")).await?;
+            let left = self
+                .number(&format!("SELECT s_quantity FROM stock WHERE {key}{lock}"))
+                .await?;
             let left = if left > 10 { left - 1 } else { left + 90 };
             self.run(&format!(
                 "UPDATE stock SET s_quantity = {left}, s_ytd = s_ytd + 1, s_order_cnt = s_order_cnt + 1 WHERE {key}"
@@ -215,12 +234,21 @@ impl Desk {
         .await?;
         let key = format!("o_w_id = 1 AND o_d_id = 1 AND o_id = {order}");
         let lock = self.lock();
-        let customer = self.number(&format!("SELECT o_c_id FROM orders WHERE {key}{lock}")).await?;
-        self.run(&format!("UPDATE orders SET o_carrier_id = 7 WHERE {key}")).await?;
-        let key = format!("ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = {order}");
-        self.run(&format!("UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE {key}"))
+        let customer = self
+            .number(&format!("SELECT o_c_id FROM orders WHERE {key}{lock}"))
             .await?;
-        let cents = self.cents(&format!("SELECT SUM(ol_amount) FROM order_line WHERE {key}")).await?;
+        self.run(&format!("UPDATE orders SET o_carrier_id = 7 WHERE {key}"))
+            .await?;
+        let key = format!("ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = {order}");
+        self.run(&format!(
+            "UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE {key}"
+        ))
+        .await?;
+        let cents = self
+            .cents(&format!(
+                "SELECT SUM(ol_amount) FROM order_line WHERE {key}"
+            ))
+            .await?;
         self.run(&format!(
             "UPDATE customer SET c_balance = c_balance + {}, c_delivery_cnt = c_delivery_cnt + 1 \
              WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = {customer}",
@@ -237,14 +265,17 @@ impl Desk {
     /// A payment of `cents` up to its commit.
     pub(super) async fn pay(&mut self, customer: i64, cents: i64) -> Result<(), OltpError> {
         let (amount, lock) = (self.money(cents), self.lock());
-        self.run(&format!("UPDATE warehouse SET w_ytd = w_ytd + {amount} WHERE w_id = 1"))
-            .await?;
+        self.run(&format!(
+            "UPDATE warehouse SET w_ytd = w_ytd + {amount} WHERE w_id = 1"
+        ))
+        .await?;
         self.run(&format!(
             "UPDATE district SET d_ytd = d_ytd + {amount} WHERE d_w_id = 1 AND d_id = 1"
         ))
         .await?;
         let key = format!("c_w_id = 1 AND c_d_id = 1 AND c_id = {customer}");
-        self.value(&format!("SELECT c_balance FROM customer WHERE {key}{lock}")).await?;
+        self.value(&format!("SELECT c_balance FROM customer WHERE {key}{lock}"))
+            .await?;
         self.run(&format!(
             "UPDATE customer SET c_balance = c_balance - {amount}, c_ytd_payment = c_ytd_payment + {amount}, \
              c_payment_cnt = c_payment_cnt + 1 WHERE {key}"

@@ -69,7 +69,12 @@ async fn beside<T>(
     })
 }
 
-async fn status_beside_order(one: &mut Desk, two: &mut Desk, watch: Duration, end: End) -> Result<Seen, OltpError> {
+async fn status_beside_order(
+    one: &mut Desk,
+    two: &mut Desk,
+    watch: Duration,
+    end: End,
+) -> Result<Seen, OltpError> {
     let before = two.last_order(CUSTOMER).await?;
     one.begin_to_write().await?;
     let order = one.take_number().await?;
@@ -96,7 +101,12 @@ async fn status_beside_order(one: &mut Desk, two: &mut Desk, watch: Duration, en
     })
 }
 
-async fn order_beside_order(one: &mut Desk, two: &mut Desk, watch: Duration, end: End) -> Result<Seen, OltpError> {
+async fn order_beside_order(
+    one: &mut Desk,
+    two: &mut Desk,
+    watch: Duration,
+    end: End,
+) -> Result<Seen, OltpError> {
     one.begin_to_write().await?;
     let first = one.take_number().await?;
     one.write_order(first, CUSTOMER).await?;
@@ -118,12 +128,25 @@ async fn order_beside_order(one: &mut Desk, two: &mut Desk, watch: Duration, end
         }
         Err(error) => return Err(error),
     };
-    Ok(if waited && second == expected { seen } else { Seen::Wrong })
+    Ok(if waited && second == expected {
+        seen
+    } else {
+        Seen::Wrong
+    })
 }
 
-async fn payment_beside_delivery(one: &mut Desk, two: &mut Desk, watch: Duration, end: End) -> Result<Seen, OltpError> {
+async fn payment_beside_delivery(
+    one: &mut Desk,
+    two: &mut Desk,
+    watch: Duration,
+    end: End,
+) -> Result<Seen, OltpError> {
     one.begin_to_write().await?;
-    let Waiting { customer, cents, order } = one.deliver().await?;
+    let Waiting {
+        customer,
+        cents,
+        order,
+    } = one.deliver().await?;
     debug_assert!(order > 0, "a loaded district has orders that wait");
     let before = two.balance(customer).await?;
     let pay = async {
@@ -162,8 +185,10 @@ async fn price_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -> Result<
     let raise = format!("UPDATE item SET i_price = i_price + {cent} WHERE i_id = 1");
     let (held_up, changed) = beside(two.run(&raise), watch, reread).await?;
     changed?;
-    two.run(&format!("UPDATE item SET i_price = i_price - {cent} WHERE i_id = 1"))
-        .await?;
+    two.run(&format!(
+        "UPDATE item SET i_price = i_price - {cent} WHERE i_id = 1"
+    ))
+    .await?;
     let restored = two.cents(PRICE).await? == before;
     Ok(match again - first {
         0 if restored && first == before => old(held_up),
@@ -177,11 +202,16 @@ fn old(held_up: bool) -> Seen {
     if held_up { Seen::HeldUp } else { Seen::Old }
 }
 
-async fn empty_district_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -> Result<Seen, OltpError> {
+async fn empty_district_twice(
+    one: &mut Desk,
+    two: &mut Desk,
+    watch: Duration,
+) -> Result<Seen, OltpError> {
     one.begin_to_write().await?;
     // The district is empty to the delivery alone, which is never committed.
     one.oldest().await?;
-    one.run("DELETE FROM new_orders WHERE no_w_id = 1 AND no_d_id = 1").await?;
+    one.run("DELETE FROM new_orders WHERE no_w_id = 1 AND no_d_id = 1")
+        .await?;
     let first = one.oldest().await?;
     let mut again = None;
     let reread = async {
@@ -197,7 +227,11 @@ async fn empty_district_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -
     })
 }
 
-async fn last_order_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -> Result<Seen, OltpError> {
+async fn last_order_twice(
+    one: &mut Desk,
+    two: &mut Desk,
+    watch: Duration,
+) -> Result<Seen, OltpError> {
     one.begin_to_read().await?;
     let first = one.last_order(CUSTOMER).await?;
     let mut again = None;

@@ -45,12 +45,17 @@ mod tests {
         let mut histogram = rookery_stats::Latencies::new();
         (1..=100).for_each(|ms| histogram.record_us(1000 * ms));
         let latencies = Latencies::of(&histogram);
-        let near = |value: Duration, ms| value.abs_diff(Duration::from_millis(ms)) <= Duration::from_micros(ms);
+        let near = |value: Duration, ms| {
+            value.abs_diff(Duration::from_millis(ms)) <= Duration::from_micros(ms)
+        };
         assert!(
             near(latencies.p50, 50) && near(latencies.p99, 99) && near(latencies.max, 100),
             "{latencies:?}"
         );
         assert_eq!(latencies.count, 100);
-        assert_eq!(Latencies::of(&rookery_stats::Latencies::new()), Latencies::default());
+        assert_eq!(
+            Latencies::of(&rookery_stats::Latencies::new()),
+            Latencies::default()
+        );
     }
 }

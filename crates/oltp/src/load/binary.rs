@@ -20,7 +20,12 @@ const BASE: u64 = 10_000;
 const MOST_DIGITS: usize = 6;
 
 /// Appends rows to `out` until that holds `target` bytes or more, or there are none. Gives the number of rows, and whether more follow.
-pub(super) fn fill(rows: &mut PartRows, table: Table, out: &mut Vec<u8>, target: usize) -> (u64, bool) {
+pub(super) fn fill(
+    rows: &mut PartRows,
+    table: Table,
+    out: &mut Vec<u8>,
+    target: usize,
+) -> (u64, bool) {
     let mut sink = BinarySink {
         out,
         columns: table.loaded_columns(),
@@ -46,7 +51,8 @@ impl BinarySink<'_> {
     #[inline]
     fn next(&mut self) -> Option<ColumnType> {
         if self.field == 0 {
-            self.out.extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
+            self.out
+                .extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
         }
         self.field += 1;
         self.columns.get(self.field - 1).map(|column| column.kind)
@@ -82,7 +88,8 @@ impl RowSink for BinarySink<'_> {
     #[inline]
     fn text(&mut self, value: &[u8]) {
         self.next();
-        self.out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+        self.out
+            .extend_from_slice(&(value.len() as u32).to_be_bytes());
         self.out.extend_from_slice(value);
     }
 
@@ -150,7 +157,10 @@ mod tests {
         let mut out = Vec::new();
         push_numeric(Decimal { unscaled, scale }, &mut out);
         assert_eq!(out[..4], (out.len() as u32 - 4).to_be_bytes(), "its length");
-        out[4..].chunks(2).map(|pair| i16::from_be_bytes([pair[0], pair[1]])).collect()
+        out[4..]
+            .chunks(2)
+            .map(|pair| i16::from_be_bytes([pair[0], pair[1]]))
+            .collect()
     }
 
     #[test]
@@ -163,7 +173,11 @@ mod tests {
         assert_eq!(numeric(30_000_000, 2), [3, 1, 0, 2, 30, 0, 0]);
         assert_eq!(numeric(1_234, 4), [1, -1, 0, 4, 1_234]);
         assert_eq!(numeric(123_456, 0), [2, 1, 0, 0, 12, 3_456]);
-        assert_eq!(numeric(i64::MIN, 9)[..2], [6, 2], "the largest that there is");
+        assert_eq!(
+            numeric(i64::MIN, 9)[..2],
+            [6, 2],
+            "the largest that there is"
+        );
     }
 
     #[test]

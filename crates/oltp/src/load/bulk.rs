@@ -33,7 +33,11 @@ pub(super) async fn load_part(
     let rows = part.rows(population);
     let arrived = match &mut database.client {
         AnyClient::Postgres(client) => copy(client, part.table, rows, work).await?,
-        AnyClient::Sqlite(_) => return Err(OltpError::Setting("the server of SQLite loads by itself".to_owned())),
+        AnyClient::Sqlite(_) => {
+            return Err(OltpError::Setting(
+                "the server of SQLite loads by itself".to_owned(),
+            ));
+        }
         #[cfg(feature = "odbc")]
         AnyClient::Odbc(connection) => return insert(connection, population, part, work).await,
         AnyClient::Mysql(conn) => load_data(conn, target, part.table, rows, work).await?,
@@ -58,10 +62,13 @@ async fn insert(
     part: Part,
     work: &Work<'_>,
 ) -> Result<Progress, OltpError> {
-    let sent = connection.insert(population, part).await.map_err(|why| OltpError::Statement {
-        statement: format!("INSERT INTO {}", part.table.name()),
-        why,
-    })?;
+    let sent = connection
+        .insert(population, part)
+        .await
+        .map_err(|why| OltpError::Statement {
+            statement: format!("INSERT INTO {}", part.table.name()),
+            why,
+        })?;
     (work.progress)(sent);
     Ok(sent)
 }
@@ -73,7 +80,11 @@ struct Arrived {
 }
 
 fn columns(table: Table) -> String {
-    let names: Vec<&str> = table.loaded_columns().iter().map(|column| column.name).collect();
+    let names: Vec<&str> = table
+        .loaded_columns()
+        .iter()
+        .map(|column| column.name)
+        .collect();
     names.join(", ")
 }
 
@@ -82,8 +93,17 @@ fn room() -> Vec<u8> {
     Vec::with_capacity(CHUNK + 2048)
 }
 
-async fn copy(client: &Client, table: Table, mut rows: PartRows, work: &Work<'_>) -> Result<Arrived, OltpError> {
-    let statement = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", table.name(), columns(table));
+async fn copy(
+    client: &Client,
+    table: Table,
+    mut rows: PartRows,
+    work: &Work<'_>,
+) -> Result<Arrived, OltpError> {
+    let statement = format!(
+        "COPY {} ({}) FROM STDIN (FORMAT binary)",
+        table.name(),
+        columns(table)
+    );
     let refused = |why: tokio_postgres::Error| OltpError::Statement {
         statement: shortened(&statement),
         why: why.into(),
@@ -115,7 +135,11 @@ async fn copy(client: &Client, table: Table, mut rows: PartRows, work: &Work<'_>
         (work.progress)(step);
     }
     let stored = sink.finish().await.map_err(refused)?;
-    Ok(Arrived { sent, stored, warnings: 0 })
+    Ok(Arrived {
+        sent,
+        stored,
+        warnings: 0,
+    })
 }
 
 /// What the stream of a LOAD DATA tells its loader, who cannot look into it.
@@ -138,8 +162,18 @@ impl Sent {
 /// Longest time between two looks at how far a LOAD DATA is.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(100);
 
-async fn load_data(conn: &mut Conn, target: &Target, table: Table, rows: PartRows, work: &Work<'_>) -> Result<Arrived, OltpError> {
-    let statement = format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} ({})", table.name(), columns(table));
+async fn load_data(
+    conn: &mut Conn,
+    target: &Target,
+    table: Table,
+    rows: PartRows,
+    work: &Work<'_>,
+) -> Result<Arrived, OltpError> {
+    let statement = format!(
+        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} ({})",
+        table.name(),
+        columns(table)
+    );
     let sent = Arc::new(Sent::default());
     let shared = Arc::clone(&sent);
     let chunks = stream::unfold((rows, true), move |(mut rows, more)| {
@@ -149,7 +183,10 @@ async fn load_data(conn: &mut Conn, target: &Target, table: Table, rows: PartRow
                 return None;
             }
             if sent.stop.load(Ordering::Relaxed) {
-                return Some((Err(std::io::Error::other("stopped on request")), (rows, false)));
+                return Some((
+                    Err(std::io::Error::other("stopped on request")),
+                    (rows, false),
+                ));
             }
             let mut text = room();
             let (count, more) = rows.fill_text(&mut text, TextFormat::LoadData, CHUNK);

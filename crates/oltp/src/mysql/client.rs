@@ -100,7 +100,10 @@ impl MysqlClient {
         let mut described = Vec::new();
         self.read_columns(parameters, &mut described).await?;
         self.read_columns(columns, &mut described).await?;
-        self.prepared.push(Prepared { id, columns: described });
+        self.prepared.push(Prepared {
+            id,
+            columns: described,
+        });
         self.flying = false;
         Ok(self.prepared.len() - 1)
     }
@@ -112,7 +115,9 @@ impl MysqlClient {
         values: impl ExactSizeIterator<Item = Value<'a>> + Clone,
     ) -> Result<(), ClientError> {
         let Some(prepared) = self.prepared.get(statement) else {
-            return Err(ClientError::Session(format!("statement {statement} was not prepared")));
+            return Err(ClientError::Session(format!(
+                "statement {statement} was not prepared"
+            )));
         };
         let id = prepared.id;
         packet::write(&mut self.out, 0, |out| {
@@ -172,10 +177,16 @@ impl MysqlClient {
     }
 
     /// A procedure answers with an empty result behind its rows: the first result is the answer.
-    async fn read_answer(&mut self, statement: Option<usize>, answers: &mut Answers) -> Result<(), ClientError> {
+    async fn read_answer(
+        &mut self,
+        statement: Option<usize>,
+        answers: &mut Answers,
+    ) -> Result<(), ClientError> {
         let mut first = None;
         loop {
-            let done = self.read_result(statement, first.is_none().then_some(&mut *answers)).await?;
+            let done = self
+                .read_result(statement, first.is_none().then_some(&mut *answers))
+                .await?;
             let affected = *first.get_or_insert(done.affected);
             if !done.more {
                 answers.end_answer(affected);
@@ -184,14 +195,22 @@ impl MysqlClient {
         }
     }
 
-    async fn read_result(&mut self, statement: Option<usize>, answers: Option<&mut Answers>) -> Result<Done, ClientError> {
+    async fn read_result(
+        &mut self,
+        statement: Option<usize>,
+        answers: Option<&mut Answers>,
+    ) -> Result<Done, ClientError> {
         let (range, _) = packet::read(&mut self.socket, &mut self.incoming).await?;
         let packet = self.incoming.taken(range);
         match packet.first() {
             None => return Err(packet::cut()),
             Some(0x00) => return packet::done(packet),
             Some(0xff) => return Err(packet::error(packet)),
-            Some(0xfb) => return Err(ClientError::Session("the server asks for a file".to_owned())),
+            Some(0xfb) => {
+                return Err(ClientError::Session(
+                    "the server asks for a file".to_owned(),
+                ));
+            }
             Some(_) => {}
         }
         let mut reader = Reader(packet);
@@ -216,7 +235,11 @@ impl MysqlClient {
         done
     }
 
-    async fn read_rows(&mut self, columns: &[Column], mut answers: Option<&mut Answers>) -> Result<Done, ClientError> {
+    async fn read_rows(
+        &mut self,
+        columns: &[Column],
+        mut answers: Option<&mut Answers>,
+    ) -> Result<Done, ClientError> {
         loop {
             let (range, _) = packet::read(&mut self.socket, &mut self.incoming).await?;
             let packet = self.incoming.taken(range);
@@ -234,7 +257,11 @@ impl MysqlClient {
     }
 
     /// Reads `count` descriptions into `columns`, in place of what it held.
-    async fn read_columns(&mut self, count: usize, columns: &mut Vec<Column>) -> Result<(), ClientError> {
+    async fn read_columns(
+        &mut self,
+        count: usize,
+        columns: &mut Vec<Column>,
+    ) -> Result<(), ClientError> {
         columns.clear();
         for _ in 0..count {
             let (range, _) = packet::read(&mut self.socket, &mut self.incoming).await?;

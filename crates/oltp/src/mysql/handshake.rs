@@ -48,8 +48,13 @@ pub(super) async fn greet(socket: Socket, target: &Target) -> Result<Greeted, Cl
     let hello = handshake.read().await?;
     let hello: HandshakePacket<'_> = ParseBuf(&hello).parse(())?;
     let offered = hello.capabilities();
-    let is_mariadb = hello.server_version_ref().windows(7).any(|word| word == b"MariaDB");
-    let needed = CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_DEPRECATE_EOF | CapabilityFlags::CLIENT_PLUGIN_AUTH;
+    let is_mariadb = hello
+        .server_version_ref()
+        .windows(7)
+        .any(|word| word == b"MariaDB");
+    let needed = CapabilityFlags::CLIENT_PROTOCOL_41
+        | CapabilityFlags::CLIENT_DEPRECATE_EOF
+        | CapabilityFlags::CLIENT_PLUGIN_AUTH;
     if !offered.contains(needed) {
         return Err(ClientError::Session(
             "the server is too old\n  mend: use MariaDB 10.2, MySQL 5.7 or a later one".to_owned(),
@@ -61,18 +66,28 @@ pub(super) async fn greet(socket: Socket, target: &Target) -> Result<Greeted, Cl
         && hello
             .mariadb_ext_capabilities()
             .contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA);
-    handshake.nonce = [hello.scramble_1_ref(), hello.scramble_2_ref().unwrap_or_default()].concat();
+    handshake.nonce = [
+        hello.scramble_1_ref(),
+        hello.scramble_2_ref().unwrap_or_default(),
+    ]
+    .concat();
     handshake.nonce.resize(20, 0);
     let plugin = match hello.auth_plugin() {
         Some(AuthPlugin::CachingSha2Password) => AuthPlugin::CachingSha2Password,
         _ => AuthPlugin::MysqlNativePassword,
     };
-    handshake.introduce(&plugin, is_mariadb, keeps_columns, offered).await?;
+    handshake
+        .introduce(&plugin, is_mariadb, keeps_columns, offered)
+        .await?;
     handshake.prove(plugin).await?;
     Ok(Greeted {
         socket: handshake.socket,
         incoming: handshake.incoming,
-        dialect: if is_mariadb { Dialect::Mariadb } else { Dialect::Mysql },
+        dialect: if is_mariadb {
+            Dialect::Mariadb
+        } else {
+            Dialect::Mysql
+        },
         keeps_columns,
     })
 }
@@ -151,7 +166,9 @@ impl Handshake<'_> {
                 }
                 // The server knows the password from before.
                 [0x01, 0x03] if plugin == AuthPlugin::CachingSha2Password => {}
-                [0x01, 0x04] if plugin == AuthPlugin::CachingSha2Password => self.tell_password().await?,
+                [0x01, 0x04] if plugin == AuthPlugin::CachingSha2Password => {
+                    self.tell_password().await?
+                }
                 _ => break,
             }
         }
@@ -169,7 +186,9 @@ impl Handshake<'_> {
                 Ok(proof.as_deref().unwrap_or_default().to_vec())
             }
             // The socket itself says who we are.
-            AuthPlugin::Other(name) if matches!(&name[..], b"unix_socket" | b"auth_socket") => Ok(Vec::new()),
+            AuthPlugin::Other(name) if matches!(&name[..], b"unix_socket" | b"auth_socket") => {
+                Ok(Vec::new())
+            }
             other => Err(ClientError::Session(format!(
                 "the user is known by `{}`, which this client does not speak\n  mend: give the user a password by mysql_native_password or caching_sha2_password",
                 String::from_utf8_lossy(other.as_bytes())
@@ -179,7 +198,12 @@ impl Handshake<'_> {
 
     /// MySQL does not know the password yet: it gets the password itself, over TCP encrypted with its own key.
     async fn tell_password(&mut self) -> Result<(), ClientError> {
-        let mut password = self.target.password.clone().unwrap_or_default().into_bytes();
+        let mut password = self
+            .target
+            .password
+            .clone()
+            .unwrap_or_default()
+            .into_bytes();
         password.push(0);
         if !matches!(self.target.place, Place::Tcp(_)) {
             return self.write(&password).await;

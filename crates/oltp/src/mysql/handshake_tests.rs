@@ -12,13 +12,14 @@ const NONCE: &[u8; 20] = b"rookery-rookery-rook";
 
 /// SHA256(password) XOR SHA256(SHA256(SHA256(password)) nonce), for the password `secret`.
 const SHA2_PROOF: [u8; 32] = [
-    0x21, 0xc0, 0xdb, 0xe0, 0x2f, 0x99, 0x32, 0xd2, 0x64, 0xc2, 0x79, 0x3e, 0xf7, 0x0a, 0xd3, 0x29, 0xdf, 0x0b, 0x93, 0xe4, 0xa0, 0xd8,
-    0xc3, 0x3c, 0x6b, 0x77, 0x0f, 0xb7, 0x7c, 0xd9, 0x9a, 0xca,
+    0x21, 0xc0, 0xdb, 0xe0, 0x2f, 0x99, 0x32, 0xd2, 0x64, 0xc2, 0x79, 0x3e, 0xf7, 0x0a, 0xd3, 0x29,
+    0xdf, 0x0b, 0x93, 0xe4, 0xa0, 0xd8, 0xc3, 0x3c, 0x6b, 0x77, 0x0f, 0xb7, 0x7c, 0xd9, 0x9a, 0xca,
 ];
 
 /// SHA1(password) XOR SHA1(nonce SHA1(SHA1(password))), for the same.
 const NATIVE_PROOF: [u8; 20] = [
-    0x00, 0xc2, 0xf3, 0x47, 0xdf, 0x49, 0x16, 0x14, 0xe4, 0xfa, 0xbe, 0x3b, 0x71, 0x73, 0x9a, 0x65, 0xe5, 0x58, 0x1c, 0xc0,
+    0x00, 0xc2, 0xf3, 0x47, 0xdf, 0x49, 0x16, 0x14, 0xe4, 0xfa, 0xbe, 0x3b, 0x71, 0x73, 0x9a, 0x65,
+    0xe5, 0x58, 0x1c, 0xc0,
 ];
 
 /// A public key of 2048 bits, made for this test.
@@ -101,8 +102,15 @@ fn contains(packet: &[u8], part: &[u8]) -> bool {
 fn a_password_that_mysql_knows_is_proved_by_its_hash() {
     let (heard, greeted) = play(OVER_TCP, &[&hello("caching_sha2_password"), KNOWN, OK]);
     greeted.expect("let in");
-    assert!(contains(&heard[0], &[&[32], &SHA2_PROOF[..]].concat()), "{heard:?}");
-    assert!(contains(&heard[0], b"oe\0") && contains(&heard[0], b"shop\0") && contains(&heard[0], b"caching_sha2_password\0"));
+    assert!(
+        contains(&heard[0], &[&[32], &SHA2_PROOF[..]].concat()),
+        "{heard:?}"
+    );
+    assert!(
+        contains(&heard[0], b"oe\0")
+            && contains(&heard[0], b"shop\0")
+            && contains(&heard[0], b"caching_sha2_password\0")
+    );
     assert!(!contains(&heard[0], b"secret"));
 }
 
@@ -114,7 +122,11 @@ fn a_password_that_mysql_does_not_know_is_told_over_a_socket_alone() {
 
     let (heard, greeted) = play(OVER_TCP, &[&hello("caching_sha2_password"), TELL, KEY, OK]);
     greeted.expect("let in");
-    assert_eq!(heard[1], [2], "over TCP the server's key is asked for first");
+    assert_eq!(
+        heard[1],
+        [2],
+        "over TCP the server's key is asked for first"
+    );
     assert_eq!(heard[2].len(), 256, "one block of the key");
     assert!(heard.iter().all(|packet| !contains(packet, b"secret")));
 }
@@ -133,12 +145,24 @@ fn a_key_that_is_none_ends_in_an_error() {
 
 #[test]
 fn the_proof_is_changed_when_the_server_asks() {
-    let (heard, greeted) = play(OVER_TCP, &[&hello("caching_sha2_password"), &switch("mysql_native_password"), OK]);
+    let (heard, greeted) = play(
+        OVER_TCP,
+        &[
+            &hello("caching_sha2_password"),
+            &switch("mysql_native_password"),
+            OK,
+        ],
+    );
     greeted.expect("let in");
     assert_eq!(heard[1], NATIVE_PROOF);
     let (heard, greeted) = play(
         OVER_TCP,
-        &[&hello("mysql_native_password"), &switch("caching_sha2_password"), KNOWN, OK],
+        &[
+            &hello("mysql_native_password"),
+            &switch("caching_sha2_password"),
+            KNOWN,
+            OK,
+        ],
     );
     greeted.expect("let in");
     assert!(contains(&heard[0], &NATIVE_PROOF));
@@ -147,9 +171,25 @@ fn the_proof_is_changed_when_the_server_asks() {
 
 #[test]
 fn a_proof_that_is_not_spoken_is_named_with_a_mend() {
-    let (_, refused) = play(OVER_TCP, &[&hello("caching_sha2_password"), &switch("sha256_password"), OK]);
+    let (_, refused) = play(
+        OVER_TCP,
+        &[
+            &hello("caching_sha2_password"),
+            &switch("sha256_password"),
+            OK,
+        ],
+    );
     let said = refused.expect_err("not spoken").to_string();
-    assert!(said.contains("`sha256_password`") && said.contains("mend: "), "{said}");
-    let (_, refused) = play(OVER_TCP, &[&hello("caching_sha2_password"), b"\xff\x15\x04#28000Access denied"]);
+    assert!(
+        said.contains("`sha256_password`") && said.contains("mend: "),
+        "{said}"
+    );
+    let (_, refused) = play(
+        OVER_TCP,
+        &[
+            &hello("caching_sha2_password"),
+            b"\xff\x15\x04#28000Access denied",
+        ],
+    );
     assert_eq!(refused.expect_err("refused").code(), Some(("28000", 1045)));
 }

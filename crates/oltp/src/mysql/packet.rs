@@ -14,7 +14,10 @@ pub(super) const HEADER: usize = 4;
 const LONGEST: usize = 0xff_ffff;
 
 /// Reads one packet and says where it lies in `incoming`.
-pub(super) async fn read(socket: &mut Socket, incoming: &mut Incoming) -> io::Result<(Range<usize>, u8)> {
+pub(super) async fn read(
+    socket: &mut Socket,
+    incoming: &mut Incoming,
+) -> io::Result<(Range<usize>, u8)> {
     if incoming.waiting().len() < HEADER {
         incoming.fill(socket, HEADER).await?;
     }
@@ -22,7 +25,10 @@ pub(super) async fn read(socket: &mut Socket, incoming: &mut Incoming) -> io::Re
     let length = usize::from(head[0]) | usize::from(head[1]) << 8 | usize::from(head[2]) << 16;
     let number = head[3];
     if length == LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer is longer than 16 MB"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "an answer is longer than 16 MB",
+        ));
     }
     if incoming.waiting().len() < HEADER + length {
         incoming.fill(socket, HEADER + length).await?;
@@ -158,7 +164,10 @@ mod tests {
             let mut reader = Reader(&out);
             assert_eq!(reader.text().expect("whole").len(), length);
             assert!(reader.0.is_empty());
-            assert!(Reader(&out[..out.len() - 1]).text().is_err(), "{length}: a byte is missing");
+            assert!(
+                Reader(&out[..out.len() - 1]).text().is_err(),
+                "{length}: a byte is missing"
+            );
         }
     }
 
@@ -172,10 +181,19 @@ mod tests {
     #[test]
     fn the_end_of_a_statement_is_understood() {
         let ok = [0, 2, 0, 0x0a, 0, 0, 0];
-        assert_eq!(done(&ok).expect("whole"), Done { affected: 2, more: true });
+        assert_eq!(
+            done(&ok).expect("whole"),
+            Done {
+                affected: 2,
+                more: true
+            }
+        );
         assert!(done(&ok[..3]).is_err());
         let refused = error(b"\xff\xbd\x04#40001Deadlock found");
-        assert_eq!(refused.to_string(), "Deadlock found (error 1213, SQLSTATE 40001)");
+        assert_eq!(
+            refused.to_string(),
+            "Deadlock found (error 1213, SQLSTATE 40001)"
+        );
         assert_eq!(refused.code(), Some(("40001", 1213)));
         assert!(matches!(error(b"\xff"), ClientError::Session(_)));
     }

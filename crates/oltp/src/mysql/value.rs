@@ -47,7 +47,10 @@ impl Column {
 }
 
 /// Appends the parameters of a call: which are null, their types, their values.
-pub(super) fn put_parameters<'a>(out: &mut Vec<u8>, values: impl ExactSizeIterator<Item = Value<'a>> + Clone) {
+pub(super) fn put_parameters<'a>(
+    out: &mut Vec<u8>,
+    values: impl ExactSizeIterator<Item = Value<'a>> + Clone,
+) {
     if values.len() == 0 {
         return;
     }
@@ -87,7 +90,11 @@ fn put_short(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Appends a row, its first byte included, to `answers`.
-pub(super) fn push_row(packet: &[u8], columns: &[Column], answers: &mut Answers) -> Result<(), ClientError> {
+pub(super) fn push_row(
+    packet: &[u8],
+    columns: &[Column],
+    answers: &mut Answers,
+) -> Result<(), ClientError> {
     let mut reader = Reader(packet);
     reader.bytes(1)?;
     let nulls = reader.bytes((columns.len() + 2).div_ceil(8))?;
@@ -180,7 +187,10 @@ mod tests {
     }
 
     fn cells(columns: &[(u8, bool)], packet: &[u8]) -> Result<Answers, ClientError> {
-        let columns: Vec<Column> = columns.iter().map(|&(kind, unsigned)| Column { kind, unsigned }).collect();
+        let columns: Vec<Column> = columns
+            .iter()
+            .map(|&(kind, unsigned)| Column { kind, unsigned })
+            .collect();
         let mut answers = Answers::default();
         push_row(packet, &columns, &mut answers)?;
         answers.end_answer(0);
@@ -201,17 +211,33 @@ mod tests {
         packet.extend_from_slice(&[0xff, 0xfe, 0xff, 0xff, 0xff, 0xff, 0x7f]);
         packet.extend_from_slice(b"\x02ab\x07\xd0\x07\x01\x02\x03\x04\x05");
         let answers = cells(&kinds, &packet).expect("whole");
-        let row = answers.get(0).and_then(|answer| answer.row(0)).expect("a row");
+        let row = answers
+            .get(0)
+            .and_then(|answer| answer.row(0))
+            .expect("a row");
         let expected = [
             Value::Int(-1),
             Value::Int(65_534),
             Value::Int(i64::from(i32::MAX)),
             Value::Text(b"ab"),
         ];
-        assert_eq!([0, 1, 2, 4].map(|column| row.value(column)), expected.map(Some));
-        assert_eq!(row.value(3), Some(Value::Null), "the bits of nulls begin at the third");
+        assert_eq!(
+            [0, 1, 2, 4].map(|column| row.value(column)),
+            expected.map(Some)
+        );
+        assert_eq!(
+            row.value(3),
+            Some(Value::Null),
+            "the bits of nulls begin at the third"
+        );
         assert_eq!(row.value(5), Some(Value::Text(b"2000-01-02 03:04:05")));
-        assert!(cells(&kinds, &packet[..packet.len() - 1]).is_err(), "a byte is missing");
-        assert!(cells(&[(DOUBLE, false)], &[0; 10]).is_err(), "money is never a float");
+        assert!(
+            cells(&kinds, &packet[..packet.len() - 1]).is_err(),
+            "a byte is missing"
+        );
+        assert!(
+            cells(&[(DOUBLE, false)], &[0; 10]).is_err(),
+            "money is never a float"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Rows into a table by arrays of parameters, a thousand at a time.
 
 use odbc_api::{
-    BindParamDesc, ColumnarBulkInserter, Connection, buffers::BoxColumnBuffer, handles::StatementImpl, parameter::WithDataType,
-    sys::Timestamp as OdbcTimestamp,
+    BindParamDesc, ColumnarBulkInserter, Connection, buffers::BoxColumnBuffer,
+    handles::StatementImpl, parameter::WithDataType, sys::Timestamp as OdbcTimestamp,
 };
 use rookery_workload::orderentry::{
     Column, ColumnType, Decimal, Dialect, Population, Timestamp, insert_row,
@@ -16,23 +16,39 @@ use crate::{ClientError, Progress};
 const ROWS: usize = 1000;
 
 /// Inserts the rows of a part in one transaction.
-pub(super) fn insert(connection: &Connection<'_>, dialect: Dialect, population: &Population, part: Part) -> Result<Progress, ClientError> {
+pub(super) fn insert(
+    connection: &Connection<'_>,
+    dialect: Dialect,
+    population: &Population,
+    part: Part,
+) -> Result<Progress, ClientError> {
     connection.set_autocommit(false).map_err(in_words)?;
     let inserted = insert_rows(connection, dialect, population, part);
     let ended = match &inserted {
         Ok(_) => connection.commit(),
         Err(_) => connection.rollback(),
     };
-    let ended = ended.and_then(|()| connection.set_autocommit(true)).map_err(in_words);
+    let ended = ended
+        .and_then(|()| connection.set_autocommit(true))
+        .map_err(in_words);
     inserted.and_then(|progress| ended.map(|()| progress))
 }
 
-fn insert_rows(connection: &Connection<'_>, dialect: Dialect, population: &Population, part: Part) -> Result<Progress, ClientError> {
+fn insert_rows(
+    connection: &Connection<'_>,
+    dialect: Dialect,
+    population: &Population,
+    part: Part,
+) -> Result<Progress, ClientError> {
     let columns = part.table.loaded_columns();
-    let prepared = connection.prepare(&insert_row(part.table)).map_err(in_words)?;
+    let prepared = connection
+        .prepare(&insert_row(part.table))
+        .map_err(in_words)?;
     let descriptions = columns.iter().map(|column| description(dialect, column));
     let mut sink = ArraySink {
-        inserter: prepared.into_column_inserter(ROWS, descriptions).map_err(in_words)?,
+        inserter: prepared
+            .into_column_inserter(ROWS, descriptions)
+            .map_err(in_words)?,
         dialect,
         row: 0,
         column: 0,
@@ -69,8 +85,12 @@ fn description(dialect: Dialect, column: &Column) -> BindParamDesc {
         ColumnType::Small | ColumnType::Int => BindParamDesc::i32(column.nullable),
         ColumnType::Serial => BindParamDesc::i64(false),
         ColumnType::Decimal(..) if dialect.stores_unscaled() => BindParamDesc::i64(false),
-        ColumnType::Decimal(digits, scale) => BindParamDesc::decimal_as_text(digits.max(scale + 1), scale as i8),
-        ColumnType::Char(length) | ColumnType::Varchar(length) => BindParamDesc::text(length.into()),
+        ColumnType::Decimal(digits, scale) => {
+            BindParamDesc::decimal_as_text(digits.max(scale + 1), scale as i8)
+        }
+        ColumnType::Char(length) | ColumnType::Varchar(length) => {
+            BindParamDesc::text(length.into())
+        }
         ColumnType::Time if dialect == Dialect::Sqlite => BindParamDesc::text(19),
         ColumnType::Time => BindParamDesc::timestamp(column.nullable, 0),
     }
@@ -110,7 +130,8 @@ impl RowSink for ArraySink<'_> {
         };
         if let Some(array) = self.inserter.column_mut(column).as_slice::<i32>() {
             array[row] = value;
-        } else if let Some(mut array) = self.inserter.column_mut(column).as_nullable_slice::<i32>() {
+        } else if let Some(mut array) = self.inserter.column_mut(column).as_nullable_slice::<i32>()
+        {
             array.set_cell(row, Some(value));
         } else {
             self.misfit = true;
@@ -142,7 +163,11 @@ impl RowSink for ArraySink<'_> {
         let value = timestamp(value);
         if let Some(array) = self.inserter.column_mut(column).as_slice::<OdbcTimestamp>() {
             array[row] = value;
-        } else if let Some(mut array) = self.inserter.column_mut(column).as_nullable_slice::<OdbcTimestamp>() {
+        } else if let Some(mut array) = self
+            .inserter
+            .column_mut(column)
+            .as_nullable_slice::<OdbcTimestamp>()
+        {
             array.set_cell(row, Some(value));
         } else {
             self.misfit = true;
@@ -153,7 +178,11 @@ impl RowSink for ArraySink<'_> {
         let (column, row) = (self.next(2), self.row);
         if let Some(mut array) = self.inserter.column_mut(column).as_nullable_slice::<i32>() {
             array.set_cell(row, None);
-        } else if let Some(mut array) = self.inserter.column_mut(column).as_nullable_slice::<OdbcTimestamp>() {
+        } else if let Some(mut array) = self
+            .inserter
+            .column_mut(column)
+            .as_nullable_slice::<OdbcTimestamp>()
+        {
             array.set_cell(row, None);
         } else if let Some(mut array) = self.inserter.column_mut(column).as_text() {
             array.set_cell(row, None);

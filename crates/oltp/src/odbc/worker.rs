@@ -48,7 +48,11 @@ pub(super) enum Command {
 }
 
 /// Does what comes, until the session is dropped.
-pub(super) fn serve(connection: &odbc_api::Connection<'_>, dialect: Dialect, commands: &Receiver<Command>) {
+pub(super) fn serve(
+    connection: &odbc_api::Connection<'_>,
+    dialect: Dialect,
+    commands: &Receiver<Command>,
+) {
     let mut worker = Worker {
         connection,
         dialect,
@@ -66,7 +70,11 @@ pub(super) fn serve(connection: &odbc_api::Connection<'_>, dialect: Dialect, com
                 let _ = reply.send(flown.map(|()| (flight, answers)));
             }
             Command::Text { text, reply } => drop(reply.send(worker.text(&text).map_err(in_words))),
-            Command::Insert { population, part, reply } => drop(reply.send(insert(connection, dialect, &population, part))),
+            Command::Insert {
+                population,
+                part,
+                reply,
+            } => drop(reply.send(insert(connection, dialect, &population, part))),
         }
     }
     // What is open is rolled back: a connection with an open transaction cannot be closed.
@@ -91,8 +99,16 @@ impl Worker<'_> {
     fn prepare(&mut self) -> Result<(), Error> {
         for statement in Statement::used(Style::Plain, self.dialect) {
             if !statement.is_control() {
-                let prepared = self.connection.prepare(&statement.sql_with_marks(self.dialect))?;
-                self.statements.insert(statement.index(), Kept { prepared, rows: None });
+                let prepared = self
+                    .connection
+                    .prepare(&statement.sql_with_marks(self.dialect))?;
+                self.statements.insert(
+                    statement.index(),
+                    Kept {
+                        prepared,
+                        rows: None,
+                    },
+                );
             }
         }
         self.connection.set_autocommit(false)
@@ -106,9 +122,13 @@ impl Worker<'_> {
                 continue;
             }
             let Some(kept) = self.statements.get_mut(&statement.index()) else {
-                return Err(ClientError::Session(format!("{statement:?} was not prepared")));
+                return Err(ClientError::Session(format!(
+                    "{statement:?} was not prepared"
+                )));
             };
-            let parameters: Vec<Box<dyn InputParameter>> = arguments.map(|value| parameter(self.dialect, value)).collect();
+            let parameters: Vec<Box<dyn InputParameter>> = arguments
+                .map(|value| parameter(self.dialect, value))
+                .collect();
             let affected = execute(kept, self.dialect, &parameters, answers).map_err(in_words)?;
             answers.end_answer(affected);
         }
@@ -133,7 +153,11 @@ impl Worker<'_> {
         let mut rows = Vec::new();
         while let Some(batch) = block.fetch_with_truncation_check(true)? {
             for row in 0..batch.num_rows() {
-                let column = |column| batch.at(column, row).map(|text| String::from_utf8_lossy(text).into_owned());
+                let column = |column| {
+                    batch
+                        .at(column, row)
+                        .map(|text| String::from_utf8_lossy(text).into_owned())
+                };
                 rows.push((0..batch.num_cols()).map(column).collect());
             }
         }
@@ -142,7 +166,12 @@ impl Worker<'_> {
 }
 
 /// Executes a prepared statement and appends its rows. Gives the number of changed rows.
-fn execute(kept: &mut Kept<'_>, dialect: Dialect, parameters: &[Box<dyn InputParameter>], answers: &mut Answers) -> Result<u64, Error> {
+fn execute(
+    kept: &mut Kept<'_>,
+    dialect: Dialect,
+    parameters: &[Box<dyn InputParameter>],
+    answers: &mut Answers,
+) -> Result<u64, Error> {
     let executed = match parameters {
         [] => kept.prepared.execute(()),
         some => kept.prepared.execute(some),
@@ -169,11 +198,14 @@ fn fetch(
 ) -> Result<(), Error> {
     if rows.is_none() {
         let buffer = TextRowSet::for_cursor(ROWS, &mut cursor, Some(LONGEST))?;
-        let numbers = (1..=buffer.num_cols() as u16).map(|column| Ok(dialect.stores_unscaled() && is_number(&cursor.col_name(column)?)));
+        let numbers = (1..=buffer.num_cols() as u16)
+            .map(|column| Ok(dialect.stores_unscaled() && is_number(&cursor.col_name(column)?)));
         let numbers = numbers.collect::<Result<Vec<_>, Error>>()?;
         *rows = Some((buffer, numbers));
     }
-    let Some((buffer, numbers)) = rows else { return Ok(()) };
+    let Some((buffer, numbers)) = rows else {
+        return Ok(());
+    };
     let mut block = cursor.bind_buffer(buffer)?;
     while let Some(batch) = block.fetch_with_truncation_check(true)? {
         for row in 0..batch.num_rows() {
@@ -181,7 +213,10 @@ fn fetch(
                 match batch.at(column, row) {
                     None => answers.push_null(),
                     // Everything arrives as text; a number that is stored unscaled must not be taken for a decimal.
-                    Some(text) => match std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()) {
+                    Some(text) => match std::str::from_utf8(text)
+                        .ok()
+                        .and_then(|text| text.parse().ok())
+                    {
                         Some(unscaled) if number => answers.push_int(unscaled),
                         _ => answers.push_text(text),
                     },
@@ -196,8 +231,14 @@ fn fetch(
 /// Whether a column of a row holds a number: all do that are no text of a table.
 fn is_number(name: &str) -> bool {
     let columns = Table::ALL.iter().flat_map(|table| table.columns());
-    let kind = columns.into_iter().find(|column| column.name == name).map(|column| column.kind);
-    !matches!(kind, Some(ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Time))
+    let kind = columns
+        .into_iter()
+        .find(|column| column.name == name)
+        .map(|column| column.kind);
+    !matches!(
+        kind,
+        Some(ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Time)
+    )
 }
 
 /// A value with the type that it has in the table: not every database compares a number with a text.
@@ -216,16 +257,25 @@ fn parameter(dialect: Dialect, value: Value<'_>) -> Box<dyn InputParameter> {
                 scale: i16::from(decimal.scale),
             },
         )),
-        Value::Time(time) if dialect == Dialect::Sqlite => Box::new(VarCharBox::from_string(time.to_string())),
-        Value::Time(time) => Box::new(WithDataType::new(timestamp(time), DataType::Timestamp { precision: 0 })),
-        Value::Text(text) => Box::new(VarCharBox::from_string(String::from_utf8_lossy(text).into_owned())),
+        Value::Time(time) if dialect == Dialect::Sqlite => {
+            Box::new(VarCharBox::from_string(time.to_string()))
+        }
+        Value::Time(time) => Box::new(WithDataType::new(
+            timestamp(time),
+            DataType::Timestamp { precision: 0 },
+        )),
+        Value::Text(text) => Box::new(VarCharBox::from_string(
+            String::from_utf8_lossy(text).into_owned(),
+        )),
     }
 }
 
 /// The parts of a time as ODBC has them.
 pub(super) fn timestamp(time: Timestamp) -> OdbcTimestamp {
     let text = time.to_string();
-    let mut parts = text.split(['-', ' ', ':']).map(|part| part.parse::<u16>().unwrap_or(0));
+    let mut parts = text
+        .split(['-', ' ', ':'])
+        .map(|part| part.parse::<u16>().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
     OdbcTimestamp {
         year: i16::try_from(next()).unwrap_or(i16::MAX),
@@ -262,7 +312,10 @@ mod tests {
     fn times_are_taken_apart() {
         let time = timestamp(Timestamp::DEFAULT_LOAD);
         assert_eq!((time.year, time.month, time.day), (2000, 1, 1));
-        assert_eq!((time.hour, time.minute, time.second, time.fraction), (0, 0, 0, 0));
+        assert_eq!(
+            (time.hour, time.minute, time.second, time.fraction),
+            (0, 0, 0, 0)
+        );
     }
 
     #[test]

@@ -61,7 +61,11 @@ impl Drop for PostgresClient {
 
 impl PostgresClient {
     /// Connects and introduces the user of `config`, within `patience`.
-    pub(crate) async fn connect(config: &Config, place: &Place, patience: Duration) -> Result<Self, ClientError> {
+    pub(crate) async fn connect(
+        config: &Config,
+        place: &Place,
+        patience: Duration,
+    ) -> Result<Self, ClientError> {
         let connecting = async {
             let socket = Socket::connect(place, patience).await?;
             lent::introduce(config, socket).await
@@ -110,9 +114,15 @@ impl PostgresClient {
     }
 
     /// Adds a call of a prepared statement to what is sent next.
-    pub(crate) fn call<'a>(&mut self, statement: usize, values: impl ExactSizeIterator<Item = Value<'a>>) -> Result<(), ClientError> {
+    pub(crate) fn call<'a>(
+        &mut self,
+        statement: usize,
+        values: impl ExactSizeIterator<Item = Value<'a>>,
+    ) -> Result<(), ClientError> {
         let Some(prepared) = self.prepared.get(statement) else {
-            return Err(ClientError::Session(format!("statement {statement} was not prepared")));
+            return Err(ClientError::Session(format!(
+                "statement {statement} was not prepared"
+            )));
         };
         if values.len() != prepared.parameters.len() {
             let (given, wanted) = (values.len(), prepared.parameters.len());
@@ -238,7 +248,9 @@ impl PostgresClient {
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
         // The length counts itself. Nothing that terminals ask for is longer than this.
         if !(4..64 * 1024 * 1024).contains(&length) {
-            return Err(ClientError::Session(format!("the server announces a message of {length} bytes")));
+            return Err(ClientError::Session(format!(
+                "the server announces a message of {length} bytes"
+            )));
         }
         if self.incoming.waiting().len() <= length {
             self.incoming.fill(&mut self.socket, 1 + length).await?;
@@ -249,7 +261,10 @@ impl PostgresClient {
 }
 
 fn unexpected(kind: u8) -> ClientError {
-    ClientError::Session(format!("the server sends a message of kind `{}` out of turn", char::from(kind)))
+    ClientError::Session(format!(
+        "the server sends a message of kind `{}` out of turn",
+        char::from(kind)
+    ))
 }
 
 fn cut() -> ClientError {
@@ -266,7 +281,9 @@ fn front<const N: usize>(content: &mut &[u8]) -> Result<[u8; N], ClientError> {
 
 fn parameter_types(mut content: &[u8]) -> Result<Vec<Type>, ClientError> {
     let count = u16::from_be_bytes(front(&mut content)?);
-    (0..count).map(|_| Ok(known(u32::from_be_bytes(front(&mut content)?)))).collect()
+    (0..count)
+        .map(|_| Ok(known(u32::from_be_bytes(front(&mut content)?))))
+        .collect()
 }
 
 fn column_types(mut content: &[u8]) -> Result<Vec<Type>, ClientError> {
@@ -289,7 +306,11 @@ fn known(oid: u32) -> Type {
 }
 
 #[inline]
-fn push_row(mut content: &[u8], columns: &[Type], answers: &mut Answers) -> Result<(), ClientError> {
+fn push_row(
+    mut content: &[u8],
+    columns: &[Type],
+    answers: &mut Answers,
+) -> Result<(), ClientError> {
     let count = u16::from_be_bytes(front(&mut content)?);
     if usize::from(count) != columns.len() {
         return Err(cut());
@@ -349,24 +370,43 @@ mod tests {
 
     #[test]
     fn the_end_of_a_statement_tells_how_many_rows_it_changed() {
-        for (tag, rows) in [("UPDATE 3", 3), ("INSERT 0 12", 12), ("SELECT 2", 2), ("COMMIT", 0), ("", 0)] {
+        for (tag, rows) in [
+            ("UPDATE 3", 3),
+            ("INSERT 0 12", 12),
+            ("SELECT 2", 2),
+            ("COMMIT", 0),
+            ("", 0),
+        ] {
             assert_eq!(affected(format!("{tag}\0").as_bytes()), rows, "{tag}");
         }
     }
 
     #[test]
     fn an_error_has_a_state_and_words() {
-        let error = server_error(b"SERROR\0VERROR\0C40001\0Mcould not serialize access\0Fheapam.c\0\0");
-        assert_eq!(error.to_string(), "could not serialize access (SQLSTATE 40001)");
+        let error =
+            server_error(b"SERROR\0VERROR\0C40001\0Mcould not serialize access\0Fheapam.c\0\0");
+        assert_eq!(
+            error.to_string(),
+            "could not serialize access (SQLSTATE 40001)"
+        );
         assert_eq!(error.code(), Some(("40001", 0)));
     }
 
     #[test]
     fn descriptions_give_the_types() {
         let parameters = [&[0, 2][..], &23u32.to_be_bytes(), &1700u32.to_be_bytes()].concat();
-        assert_eq!(parameter_types(&parameters).expect("whole"), [Type::INT4, Type::NUMERIC]);
+        assert_eq!(
+            parameter_types(&parameters).expect("whole"),
+            [Type::INT4, Type::NUMERIC]
+        );
         assert!(parameter_types(&parameters[..9]).is_err());
-        let column = [b"w_tax\0".as_slice(), &[0; 6], &1700u32.to_be_bytes(), &[0; 8]].concat();
+        let column = [
+            b"w_tax\0".as_slice(),
+            &[0; 6],
+            &1700u32.to_be_bytes(),
+            &[0; 8],
+        ]
+        .concat();
         let columns = [&[0, 1][..], &column].concat();
         assert_eq!(column_types(&columns).expect("whole"), [Type::NUMERIC]);
         assert!(column_types(&columns[..columns.len() - 1]).is_err());
@@ -387,10 +427,22 @@ mod tests {
         let mut answers = Answers::default();
         push_row(&row, &types, &mut answers).expect("whole");
         answers.end_answer(1);
-        let read = answers.get(0).and_then(|answer| answer.row(0)).expect("a row");
+        let read = answers
+            .get(0)
+            .and_then(|answer| answer.row(0))
+            .expect("a row");
         let expected = [Value::Int(-7), Value::Null, Value::Text(b"ab")];
-        assert_eq!([0, 1, 2].map(|column| read.value(column)), expected.map(Some));
-        assert!(push_row(&row[..row.len() - 1], &types, &mut answers).is_err(), "a byte is missing");
-        assert!(push_row(&row, &types[..2], &mut answers).is_err(), "a column too many");
+        assert_eq!(
+            [0, 1, 2].map(|column| read.value(column)),
+            expected.map(Some)
+        );
+        assert!(
+            push_row(&row[..row.len() - 1], &types, &mut answers).is_err(),
+            "a byte is missing"
+        );
+        assert!(
+            push_row(&row, &types[..2], &mut answers).is_err(),
+            "a column too many"
+        );
     }
 }

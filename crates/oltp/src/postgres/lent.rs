@@ -24,7 +24,11 @@ impl Lent {
 }
 
 impl AsyncRead for Lent {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match &mut *self.socket() {
             Socket::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
             Socket::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
@@ -33,7 +37,11 @@ impl AsyncRead for Lent {
 }
 
 impl AsyncWrite for Lent {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match &mut *self.socket() {
             Socket::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
             Socket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
@@ -59,6 +67,7 @@ pub(super) async fn introduce(config: &Config, socket: Socket) -> Result<Socket,
     // The server says nothing unasked after its last word, so nothing is left behind in the client's buffers; and as the connection is never
     // polled, it says nothing either.
     drop(config.connect_raw(Lent(Arc::clone(&owner)), NoTls).await?);
-    let socket = Arc::into_inner(owner).ok_or_else(|| ClientError::Session("the connection did not come back".to_owned()))?;
+    let socket = Arc::into_inner(owner)
+        .ok_or_else(|| ClientError::Session("the connection did not come back".to_owned()))?;
     Ok(socket.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

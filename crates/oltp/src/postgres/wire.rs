@@ -34,8 +34,12 @@ impl ToSql for Parameter<'_> {
             },
             Value::Decimal(decimal) if *ty == Type::NUMERIC => put_numeric(decimal, out),
             // Without a time zone, so it is the same number for both types where the session keeps UTC, and the server converts else.
-            Value::Time(time) if matches!(*ty, Type::TIMESTAMP | Type::TIMESTAMPTZ) => out.put_i64(microseconds(time)),
-            Value::Text(text) if matches!(*ty, Type::VARCHAR | Type::TEXT | Type::BPCHAR) => out.put_slice(text),
+            Value::Time(time) if matches!(*ty, Type::TIMESTAMP | Type::TIMESTAMPTZ) => {
+                out.put_i64(microseconds(time))
+            }
+            Value::Text(text) if matches!(*ty, Type::VARCHAR | Type::TEXT | Type::BPCHAR) => {
+                out.put_slice(text)
+            }
             other => return Err(format!("{other:?} for a parameter of type {ty}").into()),
         }
         Ok(IsNull::No)
@@ -78,8 +82,17 @@ fn put_numeric(decimal: Decimal, out: &mut BytesMut) {
 }
 
 fn numeric(raw: &[u8]) -> Option<Decimal> {
-    let word = |index: usize| Some(u16::from_be_bytes(raw.get(2 * index..2 * index + 2)?.try_into().ok()?));
-    let (count, weight, sign, scale) = (usize::from(word(0)?), word(1)? as i16, word(2)?, u8::try_from(word(3)?).ok()?);
+    let word = |index: usize| {
+        Some(u16::from_be_bytes(
+            raw.get(2 * index..2 * index + 2)?.try_into().ok()?,
+        ))
+    };
+    let (count, weight, sign, scale) = (
+        usize::from(word(0)?),
+        word(1)? as i16,
+        word(2)?,
+        u8::try_from(word(3)?).ok()?,
+    );
     if sign & !NEGATIVE != 0 || scale > 9 {
         return None; // not a number, infinite, or too fine
     }
@@ -97,7 +110,11 @@ fn numeric(raw: &[u8]) -> Option<Decimal> {
     }
     let unscaled = i64::try_from(unscaled).ok()?;
     Some(Decimal {
-        unscaled: if sign == NEGATIVE { -unscaled } else { unscaled },
+        unscaled: if sign == NEGATIVE {
+            -unscaled
+        } else {
+            unscaled
+        },
         scale,
     })
 }
@@ -117,7 +134,9 @@ impl<'a> FromSql<'a> for Column<'a> {
         Ok(match *ty {
             Type::INT2 => Self::Int(i16::from_be_bytes(raw.try_into()?).into()),
             Type::INT4 => Self::Int(i32::from_be_bytes(raw.try_into()?).into()),
-            Type::INT8 | Type::TIMESTAMP | Type::TIMESTAMPTZ => Self::Int(i64::from_be_bytes(raw.try_into()?)),
+            Type::INT8 | Type::TIMESTAMP | Type::TIMESTAMPTZ => {
+                Self::Int(i64::from_be_bytes(raw.try_into()?))
+            }
             Type::NUMERIC => Self::Decimal(numeric(raw).ok_or("a numeric that is no amount")?),
             _ => Self::Text(raw),
         })
@@ -163,7 +182,20 @@ mod tests {
 
     #[test]
     fn numerics_come_back_exactly() {
-        for unscaled in [0, 1, -1, 7, 99, 100, 10_000, -1000, 499_999_999, 1_234_567, i64::MAX, -i64::MAX] {
+        for unscaled in [
+            0,
+            1,
+            -1,
+            7,
+            99,
+            100,
+            10_000,
+            -1000,
+            499_999_999,
+            1_234_567,
+            i64::MAX,
+            -i64::MAX,
+        ] {
             for scale in [0, 1, 2, 4, 9] {
                 let decimal = Decimal { unscaled, scale };
                 assert_eq!(numeric(&written(decimal)), Some(decimal));
@@ -174,12 +206,19 @@ mod tests {
     #[test]
     fn what_is_no_amount_is_refused() {
         assert_eq!(numeric(&[0, 0, 0, 0, 0xc0, 0, 0, 0]), None, "not a number");
-        assert_eq!(numeric(&[0, 1, 0, 0, 0, 0, 0, 2]), None, "a digit is missing");
+        assert_eq!(
+            numeric(&[0, 1, 0, 0, 0, 0, 0, 2]),
+            None,
+            "a digit is missing"
+        );
         assert_eq!(numeric(&[]), None);
         // 0.5 without the zeros behind it.
         assert_eq!(
             numeric(&[0, 1, 0xff, 0xff, 0, 0, 0, 1, 0x13, 0x88]),
-            Some(Decimal { unscaled: 5, scale: 1 })
+            Some(Decimal {
+                unscaled: 5,
+                scale: 1
+            })
         );
     }
 
@@ -187,14 +226,20 @@ mod tests {
     fn numbers_take_the_width_of_their_parameter() {
         let put = |value, ty: &Type| {
             let mut out = BytesMut::new();
-            Parameter(value).to_sql(ty, &mut out).map(|_| out.to_vec()).ok()
+            Parameter(value)
+                .to_sql(ty, &mut out)
+                .map(|_| out.to_vec())
+                .ok()
         };
         assert_eq!(put(Value::Int(-2), &Type::INT2), Some(vec![0xff, 0xfe]));
         assert_eq!(put(Value::Int(70_000), &Type::INT2), None);
         assert_eq!(put(Value::Int(1), &Type::INT4), Some(vec![0, 0, 0, 1]));
         assert_eq!(put(Value::Int(1), &Type::BOOL), None);
         let hour = Value::Time(Timestamp(Timestamp::DEFAULT_LOAD.0 + 1));
-        assert_eq!(put(hour, &Type::TIMESTAMP), Some(1_000_000i64.to_be_bytes().to_vec()));
+        assert_eq!(
+            put(hour, &Type::TIMESTAMP),
+            Some(1_000_000i64.to_be_bytes().to_vec())
+        );
         assert_eq!(put(Value::Text(b"ab"), &Type::TEXT), Some(b"ab".to_vec()));
     }
 }

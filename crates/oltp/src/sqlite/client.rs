@@ -12,19 +12,25 @@ use rookery_workload::orderentry::{
     transaction::{Answers, Flight},
 };
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader},
+    io::{
+        AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
+        BufReader,
+    },
     net::{TcpStream, UnixStream},
     time::timeout,
 };
 
 use super::{
     counters::CacheCounters,
-    message::{ErrorKind, Hello, LoadRequest, Reply, write_counters_request, write_flight, write_hello, write_load, write_text},
+    message::{
+        ErrorKind, Hello, LoadRequest, Reply, write_counters_request, write_flight, write_hello,
+        write_load, write_text,
+    },
     wire::{LENGTH, MAX_REPLY, frame_length},
 };
 use crate::{
-    ClientError, LoadOptions, OltpError, Progress, SessionOptions, Target, database::TextRow, mysql::CONNECT_PATIENCE,
-    short_path::short_socket, target::Place,
+    ClientError, LoadOptions, OltpError, Progress, SessionOptions, Target, database::TextRow,
+    mysql::CONNECT_PATIENCE, short_path::short_socket, target::Place,
 };
 
 /// Longest wait for the answers to a flight: many times what the server waits for locks.
@@ -50,7 +56,9 @@ pub(crate) struct Connection {
 
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -165,7 +173,9 @@ fn refused(target: &Target, why: ClientError) -> OltpError {
 }
 
 fn unexpected(reply: &Reply<'_>) -> ClientError {
-    ClientError::Session(format!("the server gave an answer to another question: {reply:?}"))
+    ClientError::Session(format!(
+        "the server gave an answer to another question: {reply:?}"
+    ))
 }
 
 /// What the server says is wrong.
@@ -207,7 +217,11 @@ impl SqliteSession {
         Ok(Self(Connection::open(target, Some(options.style)).await?))
     }
 
-    pub(crate) async fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> Result<(), ClientError> {
+    pub(crate) async fn fly(
+        &mut self,
+        flight: &Flight,
+        answers: &mut Answers,
+    ) -> Result<(), ClientError> {
         write_flight(&mut self.0.output, flight);
         match timeout(FLIGHT_PATIENCE, self.0.exchange()).await {
             Ok(Ok(Reply::Answers(reader))) => Ok(reader.into_answers(answers)?),
@@ -247,7 +261,10 @@ pub(crate) async fn load(
         }
         match connection.receive().await.map_err(failed)? {
             Reply::Progress { rows, bytes } => progress(Progress { rows, bytes }),
-            Reply::Loaded { streaming_us, indexing_us } => {
+            Reply::Loaded {
+                streaming_us,
+                indexing_us,
+            } => {
                 return Ok(LoadTimes {
                     streaming: Duration::from_micros(streaming_us),
                     indexing: Duration::from_micros(indexing_us),
@@ -267,7 +284,9 @@ async fn wait_for_word(connection: &mut Connection, stop: &AtomicBool) -> Result
                 bytes?;
                 return Ok(());
             }
-            Err(_) if waited >= QUERY_PATIENCE => return Err(ClientError::Timeout(QUERY_PATIENCE.as_secs())),
+            Err(_) if waited >= QUERY_PATIENCE => {
+                return Err(ClientError::Timeout(QUERY_PATIENCE.as_secs()));
+            }
             Err(_) => waited += LOOK,
         }
     }
@@ -276,7 +295,9 @@ async fn wait_for_word(connection: &mut Connection, stop: &AtomicBool) -> Result
 
 fn refused_load(target: &Target, why: ClientError) -> OltpError {
     let table = match &why {
-        ClientError::Sqlite(error) if error.kind == ErrorKind::Exists => Table::ALL.into_iter().find(|table| table.name() == error.text),
+        ClientError::Sqlite(error) if error.kind == ErrorKind::Exists => Table::ALL
+            .into_iter()
+            .find(|table| table.name() == error.text),
         _ => None,
     };
     match table {

@@ -21,8 +21,8 @@ use super::{
     gate::{Gate, Pass},
     line::{Arrived, Line, read_frame},
     message::{
-        AnswersWriter, ErrorKind, FlightReader, LoadRequest, Request, write_counters, write_error, write_loaded, write_progress,
-        write_welcome,
+        AnswersWriter, ErrorKind, FlightReader, LoadRequest, Request, write_counters, write_error,
+        write_loaded, write_progress, write_welcome,
     },
     sessions::Registered,
     turn::{Turn, Turns},
@@ -145,7 +145,9 @@ impl Talk<'_> {
 /// Tells a client beyond the limit so.
 pub(super) fn turn_away(mut line: Line, most: usize) {
     let mut output = Vec::new();
-    let text = format!("{most} sessions are open already; start the server with a higher limit, or use fewer terminals");
+    let text = format!(
+        "{most} sessions are open already; start the server with a higher limit, or use fewer terminals"
+    );
     write_error(&mut output, ErrorKind::Full, 0, &text);
     // It may have gone; then there is nobody to tell.
     let _ = line.write_all(&output);
@@ -202,7 +204,12 @@ fn greet(talk: &mut Talk<'_>, shared: &Shared<'_>) -> Option<()> {
 }
 
 fn enter<'a>(shared: &'a Shared<'_>) -> Result<Pass<'a>, Refusal> {
-    let busy = || Refusal::new(ErrorKind::InUse, "the database is being loaded; wait until that has ended");
+    let busy = || {
+        Refusal::new(
+            ErrorKind::InUse,
+            "the database is being loaded; wait until that has ended",
+        )
+    };
     shared.gate.enter().ok_or_else(busy)
 }
 
@@ -237,12 +244,19 @@ fn attend(talk: &mut Talk<'_>, shared: &Shared<'_>) -> Option<()> {
 
 /// A session on the database. With a style, its statements are prepared before the client is welcomed; with `heard`, the first request is
 /// there already.
-fn serve(talk: &mut Talk<'_>, shared: &Shared<'_>, _pass: Pass<'_>, style: Option<Style>, heard: bool) -> Option<()> {
+fn serve(
+    talk: &mut Talk<'_>,
+    shared: &Shared<'_>,
+    _pass: Pass<'_>,
+    style: Option<Style>,
+    heard: bool,
+) -> Option<()> {
     let connection = match open(shared.file, shared.settings) {
         Ok(connection) => connection,
         Err(error) => return talk.refuse(&Refusal::from(error).last()),
     };
-    talk.registered.interrupted_by(connection.get_interrupt_handle());
+    talk.registered
+        .interrupted_by(connection.get_interrupt_handle());
     let prepared = match prepare(&connection, style) {
         Ok(prepared) => prepared,
         Err(error) => return talk.refuse(&Refusal::from(error).last()),
@@ -277,12 +291,18 @@ fn serve(talk: &mut Talk<'_>, shared: &Shared<'_>, _pass: Pass<'_>, style: Optio
 }
 
 /// The statements of a style, by [`Statement::index`].
-fn prepare(connection: &Connection, style: Option<Style>) -> Result<Vec<Option<Prepared<'_>>>, rusqlite::Error> {
-    let Some(style) = style else { return Ok(Vec::new()) };
+fn prepare(
+    connection: &Connection,
+    style: Option<Style>,
+) -> Result<Vec<Option<Prepared<'_>>>, rusqlite::Error> {
+    let Some(style) = style else {
+        return Ok(Vec::new());
+    };
     let mut prepared: Vec<Option<Prepared<'_>>> = (0..Statement::COUNT).map(|_| None).collect();
     for statement in Statement::used(style, Dialect::Sqlite) {
         let text = statement.sql(Dialect::Sqlite);
-        prepared[statement.index()] = Some(connection.prepare_with_flags(&text, PrepFlags::SQLITE_PREPARE_PERSISTENT)?);
+        prepared[statement.index()] =
+            Some(connection.prepare_with_flags(&text, PrepFlags::SQLITE_PREPARE_PERSISTENT)?);
     }
     Ok(prepared)
 }
@@ -323,13 +343,21 @@ impl Session<'_> {
 
     fn take_turn(&mut self) -> Result<(), Refusal> {
         if self.turn.is_none() {
-            self.turn = Some(self.shared.turns.take(LOCK_PATIENCE).ok_or_else(|| Refusal {
-                code: BUSY,
-                ..Refusal::new(
-                    ErrorKind::Engine,
-                    format!("database is locked: no turn to write within {} s", LOCK_PATIENCE.as_secs()),
-                )
-            })?);
+            self.turn = Some(
+                self.shared
+                    .turns
+                    .take(LOCK_PATIENCE)
+                    .ok_or_else(|| Refusal {
+                        code: BUSY,
+                        ..Refusal::new(
+                            ErrorKind::Engine,
+                            format!(
+                                "database is locked: no turn to write within {} s",
+                                LOCK_PATIENCE.as_secs()
+                            ),
+                        )
+                    })?,
+            );
         }
         Ok(())
     }
@@ -371,7 +399,13 @@ impl Session<'_> {
         }
         let mut answers = AnswersWriter::begin(output);
         let nothing = FlightReader::new(Fields(&[0, 0]))?;
-        execute(self.connection, &mut statement, &mut { nothing }, 0, &mut answers)?;
+        execute(
+            self.connection,
+            &mut statement,
+            &mut { nothing },
+            0,
+            &mut answers,
+        )?;
         answers.finish();
         Ok(())
     }
@@ -386,7 +420,10 @@ fn execute(
     answers: &mut AnswersWriter<'_>,
 ) -> Result<(), Refusal> {
     if usize::from(values) != statement.parameter_count() {
-        let text = format!("{values} values came for a statement with {}", statement.parameter_count());
+        let text = format!(
+            "{values} values came for a statement with {}",
+            statement.parameter_count()
+        );
         return Err(Refusal::new(ErrorKind::Protocol, text).last());
     }
     for position in 1..=usize::from(values) {
@@ -424,8 +461,17 @@ fn execute(
 }
 
 /// Loads the database, and tells the client how far it is. Gives microseconds for rows, and for the rest.
-fn load_file(talk: &mut Talk<'_>, shared: &Shared<'_>, load: &LoadRequest) -> Result<(u64, u64), Refusal> {
-    let in_use = || Refusal::new(ErrorKind::InUse, "other sessions use the database; end them, then load");
+fn load_file(
+    talk: &mut Talk<'_>,
+    shared: &Shared<'_>,
+    load: &LoadRequest,
+) -> Result<(u64, u64), Refusal> {
+    let in_use = || {
+        Refusal::new(
+            ErrorKind::InUse,
+            "other sessions use the database; end them, then load",
+        )
+    };
     let _pass = shared.gate.load(SESSIONS_END_WITHIN).ok_or_else(in_use)?;
     if !load.overwrite
         && let Some(table) = first_table(shared)?
@@ -449,12 +495,17 @@ fn load_file(talk: &mut Talk<'_>, shared: &Shared<'_>, load: &LoadRequest) -> Re
             None => ControlFlow::Break(()),
         }
     };
-    let filled = fill(shared.file, &load.population, load.schema, &mut report).map_err(|error| match error {
-        FillError::Engine(error) => error.into(),
-        FillError::Storage { .. } => Refusal::new(ErrorKind::Storage, error.to_string()),
-        FillError::Stopped => Refusal::new(ErrorKind::Storage, error.to_string()).last(),
-    })?;
-    Ok((filled.streaming.as_micros() as u64, filled.indexing.as_micros() as u64))
+    let filled = fill(shared.file, &load.population, load.schema, &mut report).map_err(
+        |error| match error {
+            FillError::Engine(error) => error.into(),
+            FillError::Storage { .. } => Refusal::new(ErrorKind::Storage, error.to_string()),
+            FillError::Stopped => Refusal::new(ErrorKind::Storage, error.to_string()).last(),
+        },
+    )?;
+    Ok((
+        filled.streaming.as_micros() as u64,
+        filled.indexing.as_micros() as u64,
+    ))
 }
 
 /// The first table of the workload that is there.
@@ -463,7 +514,12 @@ fn first_table(shared: &Shared<'_>) -> Result<Option<Table>, Refusal> {
         return Ok(None);
     }
     let connection = open(shared.file, shared.settings)?;
-    let mut statement = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
-    let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(Table::ALL.into_iter().find(|table| names.iter().any(|name| name == table.name())))
+    let mut statement =
+        connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
+    let names: Vec<String> = statement
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    Ok(Table::ALL
+        .into_iter()
+        .find(|table| names.iter().any(|name| name == table.name())))
 }

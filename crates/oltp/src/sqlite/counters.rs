@@ -57,8 +57,10 @@ impl SharedCounters {
 
     /// Adds what `connection` has counted since the last time, and starts its counters anew.
     pub(super) fn take_from(&self, connection: &Connection) {
-        self.hits.fetch_add(take(connection, ffi::SQLITE_DBSTATUS_CACHE_HIT), Relaxed);
-        self.misses.fetch_add(take(connection, ffi::SQLITE_DBSTATUS_CACHE_MISS), Relaxed);
+        self.hits
+            .fetch_add(take(connection, ffi::SQLITE_DBSTATUS_CACHE_HIT), Relaxed);
+        self.misses
+            .fetch_add(take(connection, ffi::SQLITE_DBSTATUS_CACHE_MISS), Relaxed);
     }
 }
 
@@ -67,7 +69,15 @@ fn take(connection: &Connection, counter: c_int) -> u64 {
     let (mut current, mut highest): (c_int, c_int) = (0, 0);
     const RESET: c_int = 1;
     // SAFETY: the handle is open as long as the connection is borrowed, and this thread alone uses it; the call only writes to the two numbers.
-    let status = unsafe { ffi::sqlite3_db_status(connection.handle(), counter, &raw mut current, &raw mut highest, RESET) };
+    let status = unsafe {
+        ffi::sqlite3_db_status(
+            connection.handle(),
+            counter,
+            &raw mut current,
+            &raw mut highest,
+            RESET,
+        )
+    };
     // It fails for counters that do not exist alone; the number is then still 0.
     if status == ffi::SQLITE_OK {
         u64::try_from(current).unwrap_or(0)
@@ -98,7 +108,10 @@ mod tests {
         assert_eq!(read(), Ok(1));
         shared.take_from(&connection);
         let second = shared.read().since(first);
-        assert!(second.hits > 0 && second.misses == 0, "its cache holds the table: {second:?}");
+        assert!(
+            second.hits > 0 && second.misses == 0,
+            "its cache holds the table: {second:?}"
+        );
         let all = shared.read();
         shared.take_from(&connection);
         assert_eq!(shared.read(), all, "nothing was read since");

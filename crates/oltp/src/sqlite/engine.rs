@@ -49,7 +49,9 @@ pub(super) struct EngineSettings {
 /// Opens a session's connection; a missing file becomes an empty database.
 pub(super) fn open(file: &Path, settings: EngineSettings) -> Result<Connection, rusqlite::Error> {
     // Without SQLite's own mutex: a session has one thread.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(LOCK_PATIENCE)?;
     // Readers do not wait for the writer, nor it for them.
@@ -71,7 +73,9 @@ pub(super) fn open(file: &Path, settings: EngineSettings) -> Result<Connection, 
 
 /// The engine's number for an error, with its extension, and its words.
 pub(super) fn in_words(error: &rusqlite::Error) -> (i64, String) {
-    let code = error.sqlite_error().map_or(1, |error| i64::from(error.extended_code));
+    let code = error
+        .sqlite_error()
+        .map_or(1, |error| i64::from(error.extended_code));
     (code, error.to_string())
 }
 
@@ -87,14 +91,25 @@ mod tests {
             durability: Durability::Relaxed,
         };
         let connection = open(&directory.path().join("e.sqlite"), settings).expect("opened");
-        let read = |pragma: &str| connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
+        let read = |pragma: &str| {
+            connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0))
+        };
         assert_eq!(read("cache_size"), Ok(-4096));
         assert_eq!(read("synchronous"), Ok(1));
         assert_eq!(read("foreign_keys"), Ok(1));
-        let attached = connection.execute_batch("ATTACH 'other.sqlite' AS other").expect_err("refused");
+        let attached = connection
+            .execute_batch("ATTACH 'other.sqlite' AS other")
+            .expect_err("refused");
         assert!(attached.to_string().contains("attached"), "{attached}");
-        let (code, words) = in_words(&connection.execute_batch("SELECT missing").expect_err("no such column"));
-        assert!(code == 1 && words.contains("no such column"), "{code} {words}");
+        let (code, words) = in_words(
+            &connection
+                .execute_batch("SELECT missing")
+                .expect_err("no such column"),
+        );
+        assert!(
+            code == 1 && words.contains("no such column"),
+            "{code} {words}"
+        );
         assert!("half".parse::<Durability>().is_err());
     }
 }

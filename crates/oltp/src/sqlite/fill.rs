@@ -44,7 +44,12 @@ pub(super) enum FillError {
 pub(super) type Report<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
 /// Fills a file beside `file` and gives it that name in the end, in place of what was there. Nobody may use it meanwhile.
-pub(super) fn fill(file: &Path, population: &Population, schema: SchemaOptions, report: &mut Report<'_>) -> Result<Filled, FillError> {
+pub(super) fn fill(
+    file: &Path,
+    population: &Population,
+    schema: SchemaOptions,
+    report: &mut Report<'_>,
+) -> Result<Filled, FillError> {
     let growing = file.with_extension("loading");
     remove(&growing)?;
     let filled = fill_new(&growing, population, schema, report);
@@ -83,7 +88,12 @@ fn remove(path: &Path) -> Result<(), FillError> {
     }
 }
 
-fn fill_new(file: &Path, population: &Population, schema: SchemaOptions, report: &mut Report<'_>) -> Result<Filled, FillError> {
+fn fill_new(
+    file: &Path,
+    population: &Population,
+    schema: SchemaOptions,
+    report: &mut Report<'_>,
+) -> Result<Filled, FillError> {
     let connection = Connection::open(file)?;
     // What is cut off is thrown away: nothing has to be undone, and nothing to be on the disk before the end.
     connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
@@ -122,11 +132,24 @@ fn fill_new(file: &Path, population: &Population, schema: SchemaOptions, report:
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     let indexing = began.elapsed();
     connection.close().map_err(|(_, error)| error)?;
-    Ok(Filled { streaming, indexing })
+    Ok(Filled {
+        streaming,
+        indexing,
+    })
 }
 
-fn insert_part(connection: &Connection, part: Part, population: &Population, report: &mut Report<'_>) -> Result<(), FillError> {
-    let columns: Vec<&str> = part.table.loaded_columns().iter().map(|column| column.name).collect();
+fn insert_part(
+    connection: &Connection,
+    part: Part,
+    population: &Population,
+    report: &mut Report<'_>,
+) -> Result<(), FillError> {
+    let columns: Vec<&str> = part
+        .table
+        .loaded_columns()
+        .iter()
+        .map(|column| column.name)
+        .collect();
     let text = format!(
         "INSERT INTO {} ({}) VALUES ({})",
         part.table.name(),
@@ -146,7 +169,10 @@ fn insert_part(connection: &Connection, part: Part, population: &Population, rep
         if let Some(error) = sink.error.take() {
             return Err(error.into());
         }
-        let (rows, bytes) = (std::mem::take(&mut sink.rows), std::mem::take(&mut sink.bytes));
+        let (rows, bytes) = (
+            std::mem::take(&mut sink.rows),
+            std::mem::take(&mut sink.bytes),
+        );
         if report(rows, bytes).is_break() {
             return Err(FillError::Stopped);
         }
@@ -227,21 +253,37 @@ mod tests {
     fn a_file_is_filled_whole_or_not_at_all() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("f.sqlite");
-        let stopped = fill(&file, &population(), SchemaOptions::default(), &mut |_, _| ControlFlow::Break(()));
+        let stopped = fill(
+            &file,
+            &population(),
+            SchemaOptions::default(),
+            &mut |_, _| ControlFlow::Break(()),
+        );
         assert!(matches!(stopped, Err(FillError::Stopped)));
-        assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 0, "nothing is left");
+        assert_eq!(
+            fs::read_dir(directory.path()).expect("readable").count(),
+            0,
+            "nothing is left"
+        );
         let (mut rows, mut bytes) = (0, 0);
-        fill(&file, &population(), SchemaOptions::default(), &mut |step, size| {
-            rows += step;
-            bytes += size;
-            ControlFlow::Continue(())
-        })
+        fill(
+            &file,
+            &population(),
+            SchemaOptions::default(),
+            &mut |step, size| {
+                rows += step;
+                bytes += size;
+                ControlFlow::Continue(())
+            },
+        )
         .expect("filled");
         let connection = Connection::open(&file).expect("opened");
         let mut found = 0;
         for table in Table::LOADED {
             let query = format!("SELECT COUNT(*) FROM {}", table.name());
-            let count: i64 = connection.query_row(&query, [], |row| row.get(0)).expect("counted");
+            let count: i64 = connection
+                .query_row(&query, [], |row| row.get(0))
+                .expect("counted");
             let count = count.unsigned_abs();
             if table != Table::OrderLine {
                 assert_eq!(count, population().scale.rows(table), "{table:?}");
@@ -250,12 +292,17 @@ mod tests {
         }
         assert_eq!(found, rows);
         let expected = population().scale.payload_bytes();
-        assert!(bytes.abs_diff(expected) < expected / 5, "{bytes} of {expected}");
+        assert!(
+            bytes.abs_diff(expected) < expected / 5,
+            "{bytes} of {expected}"
+        );
         let balance: i64 = connection
             .query_row("SELECT MIN(c_balance) FROM customer", [], |row| row.get(0))
             .expect("read");
         assert_eq!(balance, -1000, "cents");
-        let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).expect("read");
+        let mode: String = connection
+            .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+            .expect("read");
         assert_eq!(mode, "wal");
     }
 }

@@ -27,7 +27,9 @@ pub struct Frames {
 pub fn read(mut bytes: &[u8]) -> Frames {
     let mut frames = Frames::default();
     while let Some((head, rest)) = bytes.split_first_chunk::<LENGTH>() {
-        let Ok(length) = frame_length(*head, MAX_REPLY) else { break };
+        let Ok(length) = frame_length(*head, MAX_REPLY) else {
+            break;
+        };
         let Some((frame, rest)) = rest.split_at_checked(length) else {
             break;
         };
@@ -70,7 +72,9 @@ fn reply(frame: &[u8], frames: &mut Frames) {
     match (read, text) {
         (Ok(()), Ok(_)) => {
             frames.replies += 1;
-            frames.answers += (0..).take_while(|&index| answers.get(index).is_some()).count();
+            frames.answers += (0..)
+                .take_while(|&index| answers.get(index).is_some())
+                .count();
         }
         (Err(_), Err(_)) => {}
         _ => frames.disputed += 1,

@@ -37,7 +37,10 @@ impl Gate {
             return None;
         }
         state.sessions += 1;
-        Some(Pass { gate: self, loads: false })
+        Some(Pass {
+            gate: self,
+            loads: false,
+        })
     }
 
     /// Lets a load in, if nobody uses the file. Sessions have `patience` to end: one whose client has gone is noticed a moment later.
@@ -49,7 +52,10 @@ impl Gate {
             return None;
         }
         state.loading = true;
-        Some(Pass { gate: self, loads: true })
+        Some(Pass {
+            gate: self,
+            loads: true,
+        })
     }
 }
 

@@ -94,14 +94,22 @@ pub(super) enum Arrived {
 }
 
 /// Reads the next frame into `frame`. The client may take `idle` to begin it.
-pub(super) fn read_frame(reader: &mut BufReader<Line>, frame: &mut Vec<u8>, idle: Duration) -> Arrived {
+pub(super) fn read_frame(
+    reader: &mut BufReader<Line>,
+    frame: &mut Vec<u8>,
+    idle: Duration,
+) -> Arrived {
     let began = Instant::now();
     loop {
         match reader.fill_buf() {
             Ok([]) => return Arrived::End,
             Ok(_) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) && began.elapsed() < idle => {}
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) && began.elapsed() < idle => {}
             Err(_) => return Arrived::End,
         }
     }
@@ -130,7 +138,11 @@ fn read_request(reader: &mut BufReader<Line>) {
     let mut line = Vec::new();
     for _ in 0..MAX_HEADERS {
         line.clear();
-        match reader.by_ref().take(MAX_HEADER).read_until(b'\n', &mut line) {
+        match reader
+            .by_ref()
+            .take(MAX_HEADER)
+            .read_until(b'\n', &mut line)
+        {
             Ok(2..) if line != b"\r\n" => {}
             _ => return,
         }
@@ -151,26 +163,46 @@ mod tests {
     #[test]
     fn frames_come_one_by_one() {
         let (mut client, mut reader) = pair();
-        client.write_all(&[2, 0, 0, 0, 7, 8, 0, 0, 0, 0]).expect("written");
+        client
+            .write_all(&[2, 0, 0, 0, 7, 8, 0, 0, 0, 0])
+            .expect("written");
         let mut frame = Vec::new();
-        assert_eq!(read_frame(&mut reader, &mut frame, FRAME_PATIENCE), Arrived::Frame);
+        assert_eq!(
+            read_frame(&mut reader, &mut frame, FRAME_PATIENCE),
+            Arrived::Frame
+        );
         assert_eq!(frame, [7, 8]);
-        assert_eq!(read_frame(&mut reader, &mut frame, FRAME_PATIENCE), Arrived::Frame);
+        assert_eq!(
+            read_frame(&mut reader, &mut frame, FRAME_PATIENCE),
+            Arrived::Frame
+        );
         assert!(frame.is_empty());
         client.write_all(&[9, 0]).expect("written");
         drop(client);
-        assert_eq!(read_frame(&mut reader, &mut frame, FRAME_PATIENCE), Arrived::End, "half a frame");
+        assert_eq!(
+            read_frame(&mut reader, &mut frame, FRAME_PATIENCE),
+            Arrived::End,
+            "half a frame"
+        );
     }
 
     #[test]
     fn other_protocols_are_recognised() {
         let (mut client, mut reader) = pair();
-        client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nmore").expect("written");
-        assert_eq!(read_frame(&mut reader, &mut Vec::new(), FRAME_PATIENCE), Arrived::Http);
+        client
+            .write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nmore")
+            .expect("written");
+        assert_eq!(
+            read_frame(&mut reader, &mut Vec::new(), FRAME_PATIENCE),
+            Arrived::Http
+        );
         assert_eq!(reader.buffer(), b"more", "the request alone is read");
         let (mut client, mut reader) = pair();
         client.write_all(b"POST / HTTP/1.1\r\n").expect("written");
         let arrived = read_frame(&mut reader, &mut Vec::new(), FRAME_PATIENCE);
-        assert!(matches!(arrived, Arrived::Garbage(WireError::TooLong { .. })), "{arrived:?}");
+        assert!(
+            matches!(arrived, Arrived::Garbage(WireError::TooLong { .. })),
+            "{arrived:?}"
+        );
     }
 }

@@ -69,10 +69,15 @@ fn fingerprint() -> u64 {
     static VALUE: OnceLock<u64> = OnceLock::new();
     *VALUE.get_or_init(|| {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let styles = Style::ALL.into_iter().filter(|style| style.on(Dialect::Sqlite).is_ok());
+        let styles = Style::ALL
+            .into_iter()
+            .filter(|style| style.on(Dialect::Sqlite).is_ok());
         for statement in styles.flat_map(|style| Statement::used(style, Dialect::Sqlite)) {
             let index = (statement.index() as u64).to_le_bytes();
-            for &byte in index.iter().chain(statement.sql(Dialect::Sqlite).as_bytes()) {
+            for &byte in index
+                .iter()
+                .chain(statement.sql(Dialect::Sqlite).as_bytes())
+            {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
             }
         }
@@ -128,10 +133,14 @@ fn read_hello(fields: &mut Fields<'_>) -> Result<Hello, WireError> {
     let (version, fingerprint) = (fields.u16()?, fields.u64()?);
     let style = match fields.u8()? {
         NO_STYLE => None,
-        number => Some(*Style::ALL.get(usize::from(number)).ok_or(WireError::Unknown {
-            what: "statement style",
-            number: number.into(),
-        })?),
+        number => Some(
+            *Style::ALL
+                .get(usize::from(number))
+                .ok_or(WireError::Unknown {
+                    what: "statement style",
+                    number: number.into(),
+                })?,
+        ),
     };
     Ok(Hello {
         version,
@@ -191,12 +200,23 @@ pub(super) fn write_counters_request(out: &mut Vec<u8>) {
 pub(super) fn write_load(out: &mut Vec<u8>, load: &LoadRequest) {
     begin_frame(out);
     out.push(LOAD);
-    let Population { scale, seed, loaded_at } = load.population;
+    let Population {
+        scale,
+        seed,
+        loaded_at,
+    } = load.population;
     out.extend_from_slice(&scale.warehouses().to_le_bytes());
     out.extend_from_slice(&scale.divisor().to_le_bytes());
     out.extend_from_slice(&seed.to_le_bytes());
     out.extend_from_slice(&loaded_at.0.to_le_bytes());
-    out.extend([load.schema.foreign_keys, load.schema.history_key, load.overwrite].map(u8::from));
+    out.extend(
+        [
+            load.schema.foreign_keys,
+            load.schema.history_key,
+            load.overwrite,
+        ]
+        .map(u8::from),
+    );
     end_frame(out);
 }
 
@@ -259,7 +279,14 @@ pub(super) enum ErrorKind {
 }
 
 impl ErrorKind {
-    const ALL: [Self; 6] = [Self::Engine, Self::Protocol, Self::Full, Self::InUse, Self::Exists, Self::Storage];
+    const ALL: [Self; 6] = [
+        Self::Engine,
+        Self::Protocol,
+        Self::Full,
+        Self::InUse,
+        Self::Exists,
+        Self::Storage,
+    ];
 }
 
 /// What the server says.
@@ -316,10 +343,12 @@ impl<'a> Reply<'a> {
             },
             ERROR => {
                 let number = fields.u8()?;
-                let kind = *ErrorKind::ALL.get(usize::from(number)).ok_or(WireError::Unknown {
-                    what: "error",
-                    number: number.into(),
-                })?;
+                let kind = *ErrorKind::ALL
+                    .get(usize::from(number))
+                    .ok_or(WireError::Unknown {
+                        what: "error",
+                        number: number.into(),
+                    })?;
                 Self::Error {
                     kind,
                     code: fields.i64()?,
@@ -348,7 +377,9 @@ pub(super) fn write_welcome(out: &mut Vec<u8>, version: &str) {
 fn write_numbers<const N: usize>(out: &mut Vec<u8>, kind: u8, numbers: [u64; N]) {
     begin_frame(out);
     out.push(kind);
-    numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+    numbers
+        .iter()
+        .for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
     end_frame(out);
 }
 
@@ -367,7 +398,12 @@ pub(super) fn write_loaded(out: &mut Vec<u8>, streaming_us: u64, indexing_us: u6
 pub(super) fn write_error(out: &mut Vec<u8>, kind: ErrorKind, code: i64, text: &str) {
     begin_frame(out);
     out.push(ERROR);
-    out.push(ErrorKind::ALL.iter().position(|&one| one == kind).unwrap_or(0) as u8);
+    out.push(
+        ErrorKind::ALL
+            .iter()
+            .position(|&one| one == kind)
+            .unwrap_or(0) as u8,
+    );
     out.extend_from_slice(&code.to_le_bytes());
     put_bytes(out, text.as_bytes());
     end_frame(out);
@@ -466,7 +502,8 @@ impl AnswersReader<'_> {
             let (_, rows, columns) = (fields.u64()?, fields.u32()?, fields.u16()?);
             last.clear();
             for _ in 0..bounded(rows, columns)? {
-                let row: Result<Vec<_>, _> = (0..columns).map(|_| fields.value().map(text_of)).collect();
+                let row: Result<Vec<_>, _> =
+                    (0..columns).map(|_| fields.value().map(text_of)).collect();
                 last.push(row?);
             }
         }

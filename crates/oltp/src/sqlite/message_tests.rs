@@ -25,7 +25,18 @@ fn requests_come_back() {
             panic!("a greeting");
         };
         assert!(hello.fits() && hello.style == style);
-        assert!(!Hello { version: 9, ..hello }.fits() && !Hello { fingerprint: 9, ..hello }.fits());
+        assert!(
+            !Hello {
+                version: 9,
+                ..hello
+            }
+            .fits()
+                && !Hello {
+                    fingerprint: 9,
+                    ..hello
+                }
+                .fits()
+        );
     }
     write_text(&mut out, "SELECT 1");
     assert_eq!(Request::read(content(&out)), Ok(Request::Text("SELECT 1")));
@@ -52,7 +63,10 @@ fn replies_come_back() {
     write_counters(&mut out, counters);
     assert_eq!(Reply::read(content(&out)), Ok(Reply::Counters(counters)));
     write_progress(&mut out, 1, 2);
-    assert_eq!(Reply::read(content(&out)), Ok(Reply::Progress { rows: 1, bytes: 2 }));
+    assert_eq!(
+        Reply::read(content(&out)),
+        Ok(Reply::Progress { rows: 1, bytes: 2 })
+    );
     for kind in ErrorKind::ALL {
         write_error(&mut out, kind, -5, "no");
         let error = Reply::Error {
@@ -85,7 +99,10 @@ fn answers_come_back() {
     reader.into_answers(&mut answers).expect("read");
     assert_eq!(answers.get(0).expect("the first").affected(), 3);
     let second = answers.get(1).expect("the second");
-    let values: Vec<_> = second.rows().filter_map(|row: Row<'_>| row.value(0)).collect();
+    let values: Vec<_> = second
+        .rows()
+        .filter_map(|row: Row<'_>| row.value(0))
+        .collect();
     assert_eq!(values, [Value::Int(1), Value::Int(2)]);
     let text = reader.into_text().expect("read");
     assert_eq!(text[1], [Some("2".to_owned()), Some("x".to_owned())]);
@@ -98,7 +115,9 @@ fn flight_bytes(statement: Statement, values: &[Value<'_>]) -> Vec<u8> {
     let mut bytes = 1_u16.to_le_bytes().to_vec();
     bytes.extend_from_slice(&(statement.index() as u16).to_le_bytes());
     bytes.push(values.len() as u8);
-    values.iter().for_each(|&value| put_value(&mut bytes, value));
+    values
+        .iter()
+        .for_each(|&value| put_value(&mut bytes, value));
     bytes
 }
 
@@ -134,9 +153,16 @@ fn a_line_is_read_frame_by_frame() {
     writer.finish();
     line.extend_from_slice(&out);
     let read = frames::read(&line);
-    assert_eq!((read.requests, read.values, read.replies, read.answers), (2, 2, 1, 1));
+    assert_eq!(
+        (read.requests, read.values, read.replies, read.answers),
+        (2, 2, 1, 1)
+    );
     line.pop();
-    assert_eq!(frames::read(&line).replies, 0, "a frame that is not whole is none");
+    assert_eq!(
+        frames::read(&line).replies,
+        0,
+        "a frame that is not whole is none"
+    );
 }
 
 #[test]

@@ -74,7 +74,9 @@ impl ServeConfig {
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The directory cannot be used.
-    #[error("cannot use {path}: {source}\n  mend: name a directory that exists and may be written to")]
+    #[error(
+        "cannot use {path}: {source}\n  mend: name a directory that exists and may be written to"
+    )]
     Directory {
         /// The directory, or a file in it.
         path: PathBuf,
@@ -93,7 +95,9 @@ pub enum ServeError {
         why: String,
     },
     /// The address cannot be used.
-    #[error("cannot listen on {address}: {source}\n  mend: name another address or port with --listen")]
+    #[error(
+        "cannot listen on {address}: {source}\n  mend: name another address or port with --listen"
+    )]
     Listen {
         /// The address.
         address: String,
@@ -132,7 +136,9 @@ impl Server {
         };
         if file.exists() {
             // What a killed server left in the log is put right here, before anybody waits for it.
-            let read = open(&file, settings).and_then(|connection| connection.execute_batch("SELECT COUNT(*) FROM sqlite_master"));
+            let read = open(&file, settings).and_then(|connection| {
+                connection.execute_batch("SELECT COUNT(*) FROM sqlite_master")
+            });
             read.map_err(|error| ServeError::Database {
                 path: file.clone(),
                 why: error.to_string(),
@@ -155,7 +161,9 @@ impl Server {
     /// Address and port, where it listens on any.
     #[must_use]
     pub fn local_addr(&self) -> Option<SocketAddr> {
-        self.tcp.as_ref().and_then(|listener| listener.local_addr().ok())
+        self.tcp
+            .as_ref()
+            .and_then(|listener| listener.local_addr().ok())
     }
 
     /// The socket in the data directory.
@@ -197,7 +205,11 @@ impl Server {
     ) -> Result<(), ServeError> {
         while !stop.load(Ordering::Relaxed) {
             let mut fds = vec![PollFd::new(&self.unix, PollFlags::IN)];
-            fds.extend(self.tcp.as_ref().map(|listener| PollFd::new(listener, PollFlags::IN)));
+            fds.extend(
+                self.tcp
+                    .as_ref()
+                    .map(|listener| PollFd::new(listener, PollFlags::IN)),
+            );
             match poll(&mut fds, Some(&LOOK)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => continue,
                 Ok(_) => {}
@@ -208,7 +220,11 @@ impl Server {
                 .as_ref()
                 .and_then(|listener| listener.accept().ok())
                 .map(|(stream, _)| Line::Tcp(stream));
-            let unix = self.unix.accept().ok().map(|(stream, _)| Line::Unix(stream));
+            let unix = self
+                .unix
+                .accept()
+                .ok()
+                .map(|(stream, _)| Line::Unix(stream));
             if tcp.is_none() && unix.is_none() {
                 // Neither has a client that can be had: no file is left for it, or it has gone again.
                 thread::sleep(Duration::from_millis(10));
@@ -220,7 +236,13 @@ impl Server {
         Ok(())
     }
 
-    fn admit<'s>(&self, line: Line, scope: &'s Scope<'s, '_>, shared: &'s Shared<'s>, sessions: &'s Sessions) {
+    fn admit<'s>(
+        &self,
+        line: Line,
+        scope: &'s Scope<'s, '_>,
+        shared: &'s Shared<'s>,
+        sessions: &'s Sessions,
+    ) {
         if line.prepare().is_err() {
             return;
         }
@@ -228,7 +250,11 @@ impl Server {
             turn_away(line, self.max_sessions);
             return;
         }
-        let Some(registered) = line.try_clone().ok().and_then(|line| sessions.register(line)) else {
+        let Some(registered) = line
+            .try_clone()
+            .ok()
+            .and_then(|line| sessions.register(line))
+        else {
             return;
         };
         // Without a thread for it the line closes, which is all that can be said.
@@ -241,7 +267,11 @@ impl Server {
 
 fn lock(directory: &Path) -> Result<File, ServeError> {
     let path = directory.join(LOCK_FILE);
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path);
     let file = file.map_err(|source| ServeError::Directory {
         path: path.clone(),
         source,
@@ -255,7 +285,8 @@ fn lock(directory: &Path) -> Result<File, ServeError> {
 
 fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
     // The standard library lets a server that starts again have its former address at once.
-    let listener = TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    let listener = TcpListener::bind(address)
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
     listener.map_err(|source| ServeError::Listen {
         address: address.to_string(),
         source,

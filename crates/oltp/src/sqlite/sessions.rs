@@ -59,7 +59,10 @@ impl Sessions {
         state.last += 1;
         let number = state.last;
         state.lines.insert(number, (line, None));
-        Some(Registered { sessions: self, number })
+        Some(Registered {
+            sessions: self,
+            number,
+        })
     }
 
     /// Ends all sessions: their lines at once, what they still execute after `patience`.
@@ -78,7 +81,11 @@ impl Sessions {
                     .for_each(|interrupt| interrupt.0.interrupt());
                 return;
             }
-            state = self.fewer.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .fewer
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 }
@@ -116,6 +123,9 @@ mod tests {
         drop(registered);
         assert_eq!(sessions.count(), 0);
         let (_, late) = UnixStream::pair().expect("a pair");
-        assert!(sessions.register(Line::Unix(late)).is_none(), "nobody comes in any more");
+        assert!(
+            sessions.register(Line::Unix(late)).is_none(),
+            "nobody comes in any more"
+        );
     }
 }

@@ -95,7 +95,10 @@ mod tests {
             let order: Vec<_> = (0..4).map(|_| heard.recv().expect("told")).collect();
             assert_eq!(order, [(0, true), (1, true), (2, true), (3, true)]);
         });
-        assert!(turns.take(Duration::ZERO).is_some(), "all have given it back");
+        assert!(
+            turns.take(Duration::ZERO).is_some(),
+            "all have given it back"
+        );
     }
 
     #[test]
@@ -107,6 +110,9 @@ mod tests {
             assert!(refused.join().expect("no panic"));
         });
         drop(held);
-        assert!(turns.take(Duration::ZERO).is_some(), "who left the line gets no turn");
+        assert!(
+            turns.take(Duration::ZERO).is_some(),
+            "who left the line gets no turn"
+        );
     }
 }

@@ -19,7 +19,9 @@ pub(super) const MAX_REPLY: usize = 1 << 24;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WireError {
     /// A frame beyond its limit: the other side speaks another protocol.
-    #[error("a frame of {length} bytes, the limit is {limit}: the other side speaks another protocol")]
+    #[error(
+        "a frame of {length} bytes, the limit is {limit}: the other side speaks another protocol"
+    )]
     TooLong {
         /// Its length.
         length: usize,
@@ -78,7 +80,10 @@ impl<'a> Fields<'a> {
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(WireError::Truncated)?;
+        let (taken, rest) = self
+            .0
+            .split_first_chunk::<N>()
+            .ok_or(WireError::Truncated)?;
         self.0 = rest;
         Ok(*taken)
     }
@@ -207,7 +212,10 @@ mod tests {
                 number: 7
             })
         );
-        assert_eq!(Fields(&[2, 255, 255, 255, 255]).value(), Err(WireError::Truncated));
+        assert_eq!(
+            Fields(&[2, 255, 255, 255, 255]).value(),
+            Err(WireError::Truncated)
+        );
         assert_eq!(Fields(&[1, 0, 0, 0, 0xff]).text(), Err(WireError::NotText));
         assert_eq!(Fields(b"ab").end(), Err(WireError::Surplus(2)));
         // A web browser's first bytes are no length.

@@ -8,7 +8,14 @@ use super::{Place, Protocol, Target, decoded};
 use crate::OltpError;
 
 /// Keys that name a server, in the words of the drivers.
-const SERVERS: [&str; 6] = ["server", "servername", "hostname", "host", "tcp_server", "address"];
+const SERVERS: [&str; 6] = [
+    "server",
+    "servername",
+    "hostname",
+    "host",
+    "tcp_server",
+    "address",
+];
 
 /// Keys whose values are for nobody else.
 const SECRETS: [&str; 2] = ["pwd", "password"];
@@ -22,7 +29,9 @@ pub(super) fn parse(rest: &str) -> Result<Target, String> {
     let (mut dialect, mut connection) = (None, None);
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
-            Some(("dialect", name)) => dialect = Some(name.parse::<Dialect>().map_err(|error| error.to_string())?),
+            Some(("dialect", name)) => {
+                dialect = Some(name.parse::<Dialect>().map_err(|error| error.to_string())?)
+            }
             Some(("connection", string)) => connection = Some(decoded(string)?),
             _ => {
                 return Err(format!(
@@ -32,8 +41,11 @@ pub(super) fn parse(rest: &str) -> Result<Target, String> {
             }
         }
     }
-    let dialect = dialect.ok_or("there is no dialect; write dialect=postgresql, mariadb, mysql, sqlite, db2 or generic")?;
-    let connection = connection.ok_or("there is no connection string; write connection=DRIVER%3D{NAME}%3B...")?;
+    let dialect = dialect.ok_or(
+        "there is no dialect; write dialect=postgresql, mariadb, mysql, sqlite, db2 or generic",
+    )?;
+    let connection = connection
+        .ok_or("there is no connection string; write connection=DRIVER%3D{NAME}%3B...")?;
     if pairs(&connection).next().is_none() {
         return Err("the connection string has no KEY=VALUE".to_owned());
     }
@@ -56,7 +68,9 @@ fn pairs(connection: &str) -> impl Iterator<Item = (String, &str)> {
 
 fn without_secrets(connection: &str) -> String {
     let open = pairs(connection).filter(|(key, _)| !SECRETS.contains(&key.as_str()));
-    open.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(";")
+    open.map(|(key, value)| format!("{key}={value}"))
+        .collect::<Vec<_>>()
+        .join(";")
 }
 
 /// Refuses a server that is not this machine, and a name that may be anything.
@@ -91,27 +105,47 @@ mod tests {
     use super::*;
 
     fn target(connection: &str) -> Result<Target, OltpError> {
-        format!("odbc://?dialect=postgresql&connection={}", connection.replace('%', "%25")).parse()
+        format!(
+            "odbc://?dialect=postgresql&connection={}",
+            connection.replace('%', "%25")
+        )
+        .parse()
     }
 
     #[test]
     fn passwords_stay_out_of_messages() {
-        let target = target("DRIVER={PostgreSQL ANSI};SERVER=127.0.0.1;UID=oe;PWD=sec%ret").expect("valid");
+        let target =
+            target("DRIVER={PostgreSQL ANSI};SERVER=127.0.0.1;UID=oe;PWD=sec%ret").expect("valid");
         assert_eq!(
             target.to_string(),
             "odbc://?dialect=postgresql&connection=driver={PostgreSQL ANSI};server=127.0.0.1;uid=oe"
         );
-        assert!(target.password.as_deref().is_some_and(|string| string.contains("sec%ret")));
+        assert!(
+            target
+                .password
+                .as_deref()
+                .is_some_and(|string| string.contains("sec%ret"))
+        );
         assert!(target.refuse_foreign(&[]).is_ok());
     }
 
     #[test]
     fn foreign_servers_need_a_word() {
         let foreign = target("DRIVER=x;Hostname=192.0.2.1").expect("valid");
-        assert!(matches!(foreign.refuse_foreign(&[]), Err(OltpError::Foreign { .. })));
-        assert!(foreign.refuse_foreign(&["192.0.2.1".parse().expect("an address")]).is_ok());
+        assert!(matches!(
+            foreign.refuse_foreign(&[]),
+            Err(OltpError::Foreign { .. })
+        ));
+        assert!(
+            foreign
+                .refuse_foreign(&["192.0.2.1".parse().expect("an address")])
+                .is_ok()
+        );
         for hidden in ["DSN=shop", "DRIVER=x;SERVER=db.example"] {
-            let error = target(hidden).expect("valid").refuse_foreign(&[]).expect_err(hidden);
+            let error = target(hidden)
+                .expect("valid")
+                .refuse_foreign(&[])
+                .expect_err(hidden);
             assert!(error.to_string().contains("mend:"), "{error}");
         }
         for near in [
@@ -119,7 +153,10 @@ mod tests {
             "DRIVER=x;SERVER=localhost",
             "DRIVER=SQLite3;Database=/d/o.sqlite",
         ] {
-            assert!(target(near).expect("valid").refuse_foreign(&[]).is_ok(), "{near}");
+            assert!(
+                target(near).expect("valid").refuse_foreign(&[]).is_ok(),
+                "{near}"
+            );
         }
     }
 

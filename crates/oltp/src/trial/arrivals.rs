@@ -64,11 +64,18 @@ impl Lobby {
         };
         let guests = config.guests.len();
         let hall = Hall {
-            most: load.max_in_flight / of as u32 + u32::from((thread as u32) < load.max_in_flight % of as u32),
+            most: load.max_in_flight / of as u32
+                + u32::from((thread as u32) < load.max_in_flight % of as u32),
             ..Hall::default()
         };
         Self {
-            schedule: Schedule::new(load, &config.phases, guests, Share { thread, of }, config.seed),
+            schedule: Schedule::new(
+                load,
+                &config.phases,
+                guests,
+                Share { thread, of },
+                config.seed,
+            ),
             halls: RefCell::new(vec![hall; guests]),
             called: RefCell::default(),
         }
@@ -84,7 +91,12 @@ impl Lobby {
 
     /// Whether somebody waits, or is still to come.
     pub(super) fn expects(&self) -> bool {
-        let waits = || self.halls.borrow().iter().any(|hall| !hall.waiting.is_empty());
+        let waits = || {
+            self.halls
+                .borrow()
+                .iter()
+                .any(|hall| !hall.waiting.is_empty())
+        };
         let called = || self.called.borrow().iter().any(Option::is_some);
         self.schedule.next_at().is_some() || waits() || called()
     }
@@ -136,7 +148,9 @@ impl Lobby {
         let waiting = self.halls.take().into_iter().flat_map(|hall| hall.waiting);
         (
             self.schedule.rest(),
-            waiting.chain(self.called.take().into_iter().flatten()).collect(),
+            waiting
+                .chain(self.called.take().into_iter().flatten())
+                .collect(),
         )
     }
 
@@ -144,7 +158,9 @@ impl Lobby {
     pub(super) fn close(&self, worker: &Worker) {
         let (late, waiting) = self.left_over();
         late.iter().for_each(|&arrival| drawn(worker, arrival));
-        late.into_iter().chain(waiting).for_each(|arrival| turn_away(worker, arrival));
+        late.into_iter()
+            .chain(waiting)
+            .for_each(|arrival| turn_away(worker, arrival));
     }
 }
 
@@ -165,7 +181,11 @@ fn turn_away(worker: &Worker, arrival: Arrival) {
 /// Receives arrivals until the last.
 pub(super) async fn receive(worker: Rc<Worker>) {
     let lobby = &worker.lobby;
-    while lobby.schedule.wait(worker.clock(), worker.alarms(), Lobby::ROW).await {
+    while lobby
+        .schedule
+        .wait(worker.clock(), worker.alarms(), Lobby::ROW)
+        .await
+    {
         while let Some(arrival) = lobby.schedule.due(worker.now()) {
             drawn(&worker, arrival);
             match lobby.admit(arrival) {
@@ -262,8 +282,15 @@ mod tests {
         let all: Vec<Arrival> = (0..6).map(|_| next(&lobby, 0)).collect();
         let admissions: Vec<_> = all.iter().map(|&arrival| lobby.admit(arrival)).collect();
         use Admission::{Served, TurnedAway, Waits};
-        assert_eq!(admissions, [Served(7), Waits, Waits, Waits, TurnedAway, TurnedAway]);
-        assert_eq!(lobby.admit(next(&lobby, 1)), Waits, "another guest has its own hall");
+        assert_eq!(
+            admissions,
+            [Served(7), Waits, Waits, Waits, TurnedAway, TurnedAway]
+        );
+        assert_eq!(
+            lobby.admit(next(&lobby, 1)),
+            Waits,
+            "another guest has its own hall"
+        );
         assert_eq!(lobby.called.borrow_mut()[7].take(), Some(all[0]));
         lobby.leave(0);
         assert_eq!(lobby.ask(7, 0), Some(all[1]));
@@ -279,7 +306,9 @@ mod tests {
 
     #[test]
     fn threads_share_out_who_may_be_present() {
-        let most: Vec<u32> = (0..3).map(|thread| lobby(thread, 3).halls.borrow()[1].most).collect();
+        let most: Vec<u32> = (0..3)
+            .map(|thread| lobby(thread, 3).halls.borrow()[1].most)
+            .collect();
         assert_eq!(most, [2, 1, 1]);
         assert!(!Lobby::default().expects(), "nobody comes to a closed load");
     }

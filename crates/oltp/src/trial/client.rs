@@ -46,7 +46,14 @@ pub(super) struct Client {
 
 impl Client {
     /// Client `number` of a guest.
-    pub(super) fn new(worker: &Rc<Worker>, row: usize, guest: usize, session: Option<DbSession>, number: u32, stops: Nanos) -> Self {
+    pub(super) fn new(
+        worker: &Rc<Worker>,
+        row: usize,
+        guest: usize,
+        session: Option<DbSession>,
+        number: u32,
+        stops: Nanos,
+    ) -> Self {
         let config = &worker.shared.config;
         Self {
             worker: Rc::clone(worker),
@@ -68,10 +75,19 @@ impl Client {
             if let Err(finished) = self.connect(kind).await {
                 return finished;
             }
-            let Some(session) = &mut self.session else { continue };
-            let performing = perform(session, &mut self.desk, self.style, input, &mut self.retries, async |wait| {
-                sleep(wait).await;
-            });
+            let Some(session) = &mut self.session else {
+                continue;
+            };
+            let performing = perform(
+                session,
+                &mut self.desk,
+                self.style,
+                input,
+                &mut self.retries,
+                async |wait| {
+                    sleep(wait).await;
+                },
+            );
             let performed = performing.await;
             let done = worker.now();
             let within = worker.within(self.guest, done);
@@ -97,7 +113,10 @@ impl Client {
                 }
                 Ended::Failed(cause) => {
                     tally.failed(kind, within);
-                    return failed(fault::given_up(cause), format!("given up after {} attempts", performed.attempts));
+                    return failed(
+                        fault::given_up(cause),
+                        format!("given up after {} attempts", performed.attempts),
+                    );
                 }
                 Ended::Unknown(why) => {
                     tally.lost(kind, within);
@@ -150,7 +169,9 @@ impl Client {
         }
         let worker = Rc::clone(&self.worker);
         let config = &worker.shared.config;
-        let until = config.patience.map(|patience| worker.now().saturating_add(nanos(patience)));
+        let until = config
+            .patience
+            .map(|patience| worker.now().saturating_add(nanos(patience)));
         let mut pauses = 0;
         loop {
             let now = worker.now();
@@ -169,8 +190,14 @@ impl Client {
                     return Ok(());
                 }
                 Err(error) => {
-                    worker.trouble(self.row, kind, fault::not_connected(&error), &error.to_string());
-                    if !fault::may_pass(&error) || until.is_some_and(|until| worker.now() >= until) {
+                    worker.trouble(
+                        self.row,
+                        kind,
+                        fault::not_connected(&error),
+                        &error.to_string(),
+                    );
+                    if !fault::may_pass(&error) || until.is_some_and(|until| worker.now() >= until)
+                    {
                         return Err(self.broken(kind, worker.now(), error));
                     }
                 }

@@ -63,8 +63,14 @@ impl Queue {
 /// Executes what is queued, one after the other.
 pub(super) async fn execute(mut client: Client) {
     let (worker, guest, row) = (std::rc::Rc::clone(&client.worker), client.guest, client.row);
-    let Some(queue) = worker.shared.queues.get(guest) else { return };
-    let receiver = queue.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(queue) = worker.shared.queues.get(guest) else {
+        return;
+    };
+    let receiver = queue
+        .receiver
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
     let Some(mut receiver) = receiver else { return };
     while let Some(queued) = receiver.recv().await {
         worker.set_working(row, true);
@@ -72,7 +78,9 @@ pub(super) async fn execute(mut client: Client) {
         worker.set_working(row, false);
         queue.waiting.fetch_sub(1, Relaxed);
         match finished.end {
-            Ok(_) if queued.within => worker.tally(guest).executed(finished.done.saturating_sub(queued.at)),
+            Ok(_) if queued.within => worker
+                .tally(guest)
+                .executed(finished.done.saturating_sub(queued.at)),
             Ok(_) => {}
             Err(fault) => worker.failure(guest, Kind::Delivery, fault, &finished.evidence),
         }

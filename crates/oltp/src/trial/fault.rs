@@ -38,13 +38,19 @@ pub(super) fn lost(error: &ClientError) -> Fault {
 /// A connection was not made.
 pub(super) fn not_connected(error: &OltpError) -> Fault {
     let sub_class = match error {
-        OltpError::NoServer { why, .. } if why.contains("refused") || why.contains("No such file") => "refused",
+        OltpError::NoServer { why, .. }
+            if why.contains("refused") || why.contains("No such file") =>
+        {
+            "refused"
+        }
         OltpError::NoServer { .. } => "other",
-        OltpError::Connect { why, .. } | OltpError::Statement { why, .. } => match word_of_server(why) {
-            Some(word) => word,
-            None if matches!(why, ClientError::Timeout(_)) => "timeout",
-            None => "lost-while-connecting",
-        },
+        OltpError::Connect { why, .. } | OltpError::Statement { why, .. } => {
+            match word_of_server(why) {
+                Some(word) => word,
+                None if matches!(why, ClientError::Timeout(_)) => "timeout",
+                None => "lost-while-connecting",
+            }
+        }
         _ => "denied",
     };
     Fault::new(ErrorClass::Connect, sub_class)
@@ -93,9 +99,19 @@ mod tests {
             .collect();
         assert_eq!(
             words,
-            ["deadlock", "lock-timeout", "serialization-failure", "database-busy", "lost-race"]
+            [
+                "deadlock",
+                "lock-timeout",
+                "serialization-failure",
+                "database-busy",
+                "lost-race"
+            ]
         );
-        assert!(Cause::ALL.iter().all(|&cause| given_up(cause).class == ErrorClass::Semantic));
+        assert!(
+            Cause::ALL
+                .iter()
+                .all(|&cause| given_up(cause).class == ErrorClass::Semantic)
+        );
     }
 
     #[test]
@@ -105,17 +121,27 @@ mod tests {
             (server("08S01", 1053), "server-shutdown"),
             (server("70100", 1927), "connection-killed"),
             (ClientError::Timeout(20), "recv-timeout"),
-            (ClientError::Io(std::io::ErrorKind::BrokenPipe.into()), "connection-lost"),
+            (
+                ClientError::Io(std::io::ErrorKind::BrokenPipe.into()),
+                "connection-lost",
+            ),
         ];
         for (error, word) in cases {
-            assert_eq!(sub_class(lost(&error)), (ErrorClass::Io, word.to_owned()), "{error}");
+            assert_eq!(
+                sub_class(lost(&error)),
+                (ErrorClass::Io, word.to_owned()),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn each_refusal_has_its_class() {
         let target = || "db".to_owned();
-        let connect = |why| OltpError::Connect { target: target(), why };
+        let connect = |why| OltpError::Connect {
+            target: target(),
+            why,
+        };
         let cases = [
             (connect(server("57P03", 0)), "server-starting", true),
             (connect(server("HY000", 1040)), "too-many-connections", true),
@@ -138,7 +164,11 @@ mod tests {
             ),
         ];
         for (error, word, passes) in cases {
-            assert_eq!(sub_class(not_connected(&error)), (ErrorClass::Connect, word.to_owned()), "{error}");
+            assert_eq!(
+                sub_class(not_connected(&error)),
+                (ErrorClass::Connect, word.to_owned()),
+                "{error}"
+            );
             assert_eq!(may_pass(&error), passes, "{error}");
         }
     }

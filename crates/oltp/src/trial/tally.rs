@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use rookery_driver::crew::{Nanos, Span};
-use rookery_stats::{DeferredDeliveries, LedgerCounts, OrderEntryCounters, RetryTally, TRANSACTIONS, TransactionCounters};
+use rookery_stats::{
+    DeferredDeliveries, LedgerCounts, OrderEntryCounters, RetryTally, TRANSACTIONS,
+    TransactionCounters,
+};
 use rookery_workload::orderentry::{
     Counts, DEFERRED_DELIVERY_LIMIT_MS, DeliveryMode, Kind, Ledger, PerKind,
     transaction::{Cause, Outcome},
@@ -123,7 +126,13 @@ impl Tally {
     /// The counters as they are stored.
     pub(super) fn counters(&self, window: Span, delivery: DeliveryMode) -> OrderEntryCounters {
         let length = Duration::from_nanos(window.length());
-        let per_minute = |figure: fn(&Counts, Duration) -> f64| if length.is_zero() { 0.0 } else { figure(&self.counts, length) };
+        let per_minute = |figure: fn(&Counts, Duration) -> f64| {
+            if length.is_zero() {
+                0.0
+            } else {
+                figure(&self.counts, length)
+            }
+        };
         let ledger = |ledger: Ledger| LedgerCounts {
             new_orders: ledger.new_orders.unsigned_abs(),
             payments: ledger.payments.unsigned_abs(),
@@ -180,16 +189,33 @@ mod tests {
         let mut tally = Tally::default();
         tally.done(Kind::Payment, PAYMENT, false);
         tally.done(Kind::Payment, PAYMENT, true);
-        tally.done(Kind::Delivery, Outcome::Delivery { delivered: 8, skipped: 2 }, true);
+        tally.done(
+            Kind::Delivery,
+            Outcome::Delivery {
+                delivered: 8,
+                skipped: 2,
+            },
+            true,
+        );
         tally.done(Kind::NewOrder, Outcome::RolledBack, true);
         tally.lost(Kind::Delivery, true);
         tally.lost(Kind::NewOrder, false);
         let mut sum = tally.clone();
         sum.add(&tally);
-        assert_eq!((sum.told.payments, sum.told.delivered, sum.told.new_orders), (4, 16, 0));
+        assert_eq!(
+            (sum.told.payments, sum.told.delivered, sum.told.new_orders),
+            (4, 16, 0)
+        );
         assert_eq!((sum.unknown.delivered, sum.unknown.new_orders), (20, 2));
         assert_eq!(sum.counts.completed.0, [0, 2, 0, 2, 0]);
-        assert_eq!((sum.counts.rolled_back, sum.counts.unknown, sum.counts.short_deliveries), (2, 2, 2));
+        assert_eq!(
+            (
+                sum.counts.rolled_back,
+                sum.counts.unknown,
+                sum.counts.short_deliveries
+            ),
+            (2, 2, 2)
+        );
     }
 
     #[test]
@@ -211,13 +237,26 @@ mod tests {
         let counters = tally.counters(window, DeliveryMode::Deferred);
         assert_eq!((counters.nopm, counters.tpm), (0.0, 102.0));
         let payment = &counters.transactions[1];
-        assert_eq!((payment.name.as_str(), payment.completed, payment.retries), ("payment", 50, 3));
+        assert_eq!(
+            (payment.name.as_str(), payment.completed, payment.retries),
+            ("payment", 50, 3)
+        );
         assert_eq!((counters.transactions[4].failed, counters.lost()), (1, 1));
-        let retries: Vec<_> = counters.retries.iter().map(|tally| (tally.cause.as_str(), tally.count)).collect();
+        let retries: Vec<_> = counters
+            .retries
+            .iter()
+            .map(|tally| (tally.cause.as_str(), tally.count))
+            .collect();
         assert_eq!(retries, [("deadlock", 3), ("serialization failure", 1)]);
         let deferred = counters.deferred.expect("deferred");
-        assert_eq!((deferred.queued, deferred.executed, deferred.in_time), (2, 2, 1));
+        assert_eq!(
+            (deferred.queued, deferred.executed, deferred.in_time),
+            (2, 2, 1)
+        );
         let empty = Span { start: 5, end: 5 };
-        assert_eq!(Tally::default().counters(empty, DeliveryMode::Inline).tpm, 0.0);
+        assert_eq!(
+            Tally::default().counters(empty, DeliveryMode::Inline).tpm,
+            0.0
+        );
     }
 }

@@ -55,7 +55,9 @@ impl Operator {
             let drawn = think + keying;
             if !is_first {
                 let pause = (drawn > 0).then_some(Pause { drawn, from: ended });
-                worker.recorder(self.client.guest).waited(ended, sent, pause);
+                worker
+                    .recorder(self.client.guest)
+                    .waited(ended, sent, pause);
             }
             if drawn > 0 {
                 worker.lagged(row, due, sent);
@@ -83,11 +85,21 @@ impl Client {
             (Input::Delivery(delivery), Some(queue)) => self.defer(queue, delivery.clone()),
             _ => self.transact(input).await,
         };
-        worker.end(self.row, begun, finished.done, finished.end, &finished.evidence);
+        worker.end(
+            self.row,
+            begun,
+            finished.done,
+            finished.end,
+            &finished.evidence,
+        );
         finished
     }
 
-    fn defer(&self, queue: &Queue, delivery: rookery_workload::orderentry::terminal::DeliveryInput) -> Finished {
+    fn defer(
+        &self,
+        queue: &Queue,
+        delivery: rookery_workload::orderentry::terminal::DeliveryInput,
+    ) -> Finished {
         let done = self.worker.now();
         let within = self.worker.within(self.guest, done);
         queue.push(delivery, done, within);
@@ -96,7 +108,10 @@ impl Client {
         }
         Finished {
             done,
-            end: Ok(Outcome::Delivery { delivered: 0, skipped: 0 }),
+            end: Ok(Outcome::Delivery {
+                delivered: 0,
+                skipped: 0,
+            }),
             evidence: String::new(),
             is_last: false,
         }

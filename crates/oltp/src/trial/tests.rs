@@ -57,10 +57,19 @@ fn what_cannot_be_is_refused() {
     };
     type Change = fn(&mut TrialConfig);
     let cases: [(Change, &str); 8] = [
-        (|config| config.threads = Threads::Free(0), "at least one thread"),
+        (
+            |config| config.threads = Threads::Free(0),
+            "at least one thread",
+        ),
         (|config| config.guests.clear(), "at least one thread"),
-        (|config| config.guests[0].terminals = 0, "one terminal at each guest"),
-        (|config| config.phases.steady = Duration::ZERO, "longer than 0 s"),
+        (
+            |config| config.guests[0].terminals = 0,
+            "one terminal at each guest",
+        ),
+        (
+            |config| config.phases.steady = Duration::ZERO,
+            "longer than 0 s",
+        ),
         (|config| config.pacing = Pacing::Rate(5.0), "open load"),
         (
             |config| {
@@ -79,7 +88,9 @@ fn what_cannot_be_is_refused() {
             "one transaction",
         ),
         (
-            |config| config.guests[0].target = "mysql://oe@192.0.2.1/shop".parse().expect("a target"),
+            |config| {
+                config.guests[0].target = "mysql://oe@192.0.2.1/shop".parse().expect("a target")
+            },
             "not this machine",
         ),
     ];
@@ -105,6 +116,7 @@ fn guests_do_not_work_in_step() {
 fn no_database_at_all_is_an_error() {
     let stop = AtomicBool::new(false);
     let start = || -> Instant { panic!("nobody is connected") };
-    let refused = run(&config(), &start, &stop, &|_| {}).expect_err("nothing listens on the discard port");
+    let refused =
+        run(&config(), &start, &stop, &|_| {}).expect_err("nothing listens on the discard port");
     assert!(matches!(refused, OltpError::NoServer { .. }), "{refused}");
 }

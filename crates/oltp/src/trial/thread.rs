@@ -101,7 +101,8 @@ pub(super) async fn open(config: &TrialConfig, guest: usize) -> Result<DbSession
 /// The connections of one thread: all terminals of all guests are dealt out like cards, and the workers behind them.
 fn seats(config: &TrialConfig, thread: usize, threads: usize) -> Vec<Seat> {
     let guests = || config.guests.iter().enumerate();
-    let terminals = guests().flat_map(|(guest, of)| (0..of.terminals).map(move |number| Seat { guest, number }));
+    let terminals = guests()
+        .flat_map(|(guest, of)| (0..of.terminals).map(move |number| Seat { guest, number }));
     let mut dealt: Vec<Seat> = terminals.skip(thread).step_by(threads).collect();
     if config.delivery == DeliveryMode::Deferred {
         let workers = guests().skip(thread).step_by(threads);
@@ -124,7 +125,12 @@ impl Crew<'_> {
                 if self.stop.load(Ordering::Relaxed) {
                     return Err(OltpError::Stopped);
                 }
-                let is_dead = || troubles.borrow().iter().any(|(guest, _)| *guest == seat.guest);
+                let is_dead = || {
+                    troubles
+                        .borrow()
+                        .iter()
+                        .any(|(guest, _)| *guest == seat.guest)
+                };
                 if is_dead() {
                     return Ok((seat, None));
                 }
@@ -140,7 +146,8 @@ impl Crew<'_> {
                 }
             }
         });
-        let made: Vec<Result<(Seat, Option<DbSession>), OltpError>> = stream::iter(attempts).buffered(CONNECTING).collect().await;
+        let made: Vec<Result<(Seat, Option<DbSession>), OltpError>> =
+            stream::iter(attempts).buffered(CONNECTING).collect().await;
         let seats = made.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok((seats, troubles.into_inner()))
     }
@@ -166,11 +173,18 @@ impl Work for Crew<'_> {
             AlarmClock::new().map_err(OltpError::Runtime)?
         };
         let began = Instant::now();
-        let (seats, mut troubles) = runtime.block_on(self.connect(seats(&self.shared.config, index, self.threads)))?;
-        let connected = seats.iter().filter(|(_, session)| session.is_some()).count();
+        let (seats, mut troubles) =
+            runtime.block_on(self.connect(seats(&self.shared.config, index, self.threads)))?;
+        let connected = seats
+            .iter()
+            .filter(|(_, session)| session.is_some())
+            .count();
         let report = Report {
             connected,
-            refusal: (connected == 0).then(|| troubles.pop()).flatten().map(|(_, error)| error),
+            refusal: (connected == 0)
+                .then(|| troubles.pop())
+                .flatten()
+                .map(|(_, error)| error),
         };
         let ready = Ready {
             runtime,
@@ -194,7 +208,12 @@ impl Work for Crew<'_> {
         let lobby = Lobby::new(config, index, self.threads);
         let worker = Rc::new(Worker::new(self.shared, clock, timer.timer(), lobby, took));
         for (guest, error) in troubles {
-            worker.failure(guest, Kind::NewOrder, fault::not_connected(&error), &error.to_string());
+            worker.failure(
+                guest,
+                Kind::NewOrder,
+                fault::not_connected(&error),
+                &error.to_string(),
+            );
         }
         let (harvest, tallies) = runtime.block_on(async {
             let ringing = Rc::clone(&worker);
@@ -205,7 +224,14 @@ impl Work for Crew<'_> {
             if config.load != Load::Closed {
                 tokio::task::spawn_local(arrivals::receive(Rc::clone(&worker)));
             }
-            let end = attend(&*worker, &config.phases, clock, &self.shared.control, &self.shared.boards[index]).await;
+            let end = attend(
+                &*worker,
+                &config.phases,
+                clock,
+                &self.shared.control,
+                &self.shared.boards[index],
+            )
+            .await;
             worker.finish(end)
         });
         Brought { harvest, tallies }

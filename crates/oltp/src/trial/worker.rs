@@ -13,7 +13,10 @@ use std::{
 
 use rookery_driver::{
     Load,
-    crew::{self, Alarms, Board, Clock, Fault, Harvest, Nanos, Operation, Outcome as End, Recorder, Standing, Station, Timing},
+    crew::{
+        self, Alarms, Board, Clock, Fault, Harvest, Nanos, Operation, Outcome as End, Recorder,
+        Standing, Station, Timing,
+    },
 };
 use rookery_stats::Latencies;
 use rookery_workload::orderentry::{Kind, Timestamp, transaction::Outcome};
@@ -85,11 +88,19 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(shared: &Arc<Shared>, clock: Clock, timer: Rc<OwnedFd>, lobby: Lobby, connecting: Nanos) -> Self {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        clock: Clock,
+        timer: Rc<OwnedFd>,
+        lobby: Lobby,
+        connecting: Nanos,
+    ) -> Self {
         let config = &shared.config;
         let window = crew::window(&config.phases);
         let is_open = config.load != Load::Closed;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let epoch_s = i64::try_from(since.as_secs()).unwrap_or(i64::MAX / 2);
         Self {
             shared: Arc::clone(shared),
@@ -97,7 +108,13 @@ impl Worker {
             epoch_s,
             alarms: Alarms::new(clock, timer),
             rows: RefCell::default(),
-            recorders: RefCell::new(config.guests.iter().map(|_| Recorder::new(window, is_open)).collect()),
+            recorders: RefCell::new(
+                config
+                    .guests
+                    .iter()
+                    .map(|_| Recorder::new(window, is_open))
+                    .collect(),
+            ),
             tallies: RefCell::new(config.guests.iter().map(|_| Tally::default()).collect()),
             lag: RefCell::default(),
             totals: Totals::default(),
@@ -117,7 +134,9 @@ impl Worker {
             linked,
             ..Row::default()
         });
-        self.totals.connections.set(self.totals.connections.get() + u64::from(linked));
+        self.totals
+            .connections
+            .set(self.totals.connections.get() + u64::from(linked));
         rows.len() - 1
     }
 
@@ -151,7 +170,9 @@ impl Worker {
     }
 
     pub(super) fn recorder(&self, guest: usize) -> RefMut<'_, Recorder> {
-        RefMut::map(self.recorders.borrow_mut(), |recorders| &mut recorders[guest])
+        RefMut::map(self.recorders.borrow_mut(), |recorders| {
+            &mut recorders[guest]
+        })
     }
 
     pub(super) fn tally(&self, guest: usize) -> RefMut<'_, Tally> {
@@ -179,13 +200,22 @@ impl Worker {
 
     pub(super) fn wake_by(&self, row: usize, waker: &Waker) {
         let mut row = self.row(row);
-        if !row.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+        if !row
+            .waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker))
+        {
             row.waker = Some(waker.clone());
         }
     }
 
     pub(super) fn wake(&self, row: usize) {
-        if let Some(waker) = self.rows.borrow().get(row).and_then(|row| row.waker.as_ref()) {
+        if let Some(waker) = self
+            .rows
+            .borrow()
+            .get(row)
+            .and_then(|row| row.waker.as_ref())
+        {
             waker.wake_by_ref();
         }
     }
@@ -230,12 +260,21 @@ impl Worker {
     /// A terminal that had been waiting in time began at `sent` instead of `due`.
     pub(super) fn lagged(&self, row: usize, due: Nanos, sent: Nanos) {
         if self.within(self.guest(row), sent) {
-            self.lag.borrow_mut().record_us(sent.saturating_sub(due) / 1_000);
+            self.lag
+                .borrow_mut()
+                .record_us(sent.saturating_sub(due) / 1_000);
         }
     }
 
     /// The transaction of a row ended; `fault` = it failed.
-    pub(super) fn end(&self, row: usize, begun: Begun, done: Nanos, end: Result<Outcome, Fault>, evidence: &str) {
+    pub(super) fn end(
+        &self,
+        row: usize,
+        begun: Begun,
+        done: Nanos,
+        end: Result<Outcome, Fault>,
+        evidence: &str,
+    ) {
         let guest = {
             let mut row = self.row(row);
             (row.begun, row.since, row.failing) = (None, done, end.is_err());
@@ -280,7 +319,8 @@ impl Worker {
     /// A failure that is no transaction's end.
     pub(super) fn failure(&self, guest: usize, kind: Kind, fault: Fault, evidence: &str) {
         let operation = Operation::TRANSACTIONS[kind as usize];
-        self.recorder(guest).failure(fault, self.now(), operation, evidence.as_bytes());
+        self.recorder(guest)
+            .failure(fault, self.now(), operation, evidence.as_bytes());
     }
 
     /// A row lost its connection.
@@ -295,7 +335,9 @@ impl Worker {
             row.linked = true;
             (row.guest, std::mem::replace(&mut row.ever, true))
         };
-        self.totals.connections.set(self.totals.connections.get() + 1);
+        self.totals
+            .connections
+            .set(self.totals.connections.get() + 1);
         self.tally(guest).reconnections += u64::from(again);
     }
 
@@ -313,12 +355,22 @@ impl Worker {
 
     /// What all rows were doing when the trial ended; the harvest of the thread.
     pub(super) fn finish(&self, end: crew::Attended) -> (Harvest, Vec<Tally>) {
-        let requests_in_window = self.recorders.borrow().iter().map(Recorder::requests_in_window).sum();
+        let requests_in_window = self
+            .recorders
+            .borrow()
+            .iter()
+            .map(Recorder::requests_in_window)
+            .sum();
         self.lobby.close(self);
         let mut recorders = self.recorders.take();
         let mut tallies = self.tallies.take();
         for row in self.rows.borrow_mut().iter_mut() {
-            close(row, &mut recorders[row.guest], &mut tallies[row.guest], end.now);
+            close(
+                row,
+                &mut recorders[row.guest],
+                &mut tallies[row.guest],
+                end.now,
+            );
         }
         let harvest = Harvest {
             recorders,
@@ -345,21 +397,30 @@ fn close(row: &mut Row, recorder: &mut Recorder, tally: &mut Tally, now: Nanos) 
     if row.working && row.linked {
         tally.doubtful(Kind::Delivery);
     }
-    let Some(begun) = row.begun.take() else { return };
+    let Some(begun) = row.begun.take() else {
+        return;
+    };
     // Without a connection nothing was changed; with one the server may yet commit.
     if row.linked {
         tally.doubtful(begun.kind);
     }
     recorder.unfinished(begun.operation(), begun.sent, begun.intended, now);
     if recorder.began_inside(begun.sent, begun.intended) {
-        let fault = if row.linked { Fault::UNFINISHED } else { fault::NO_CONNECTION };
+        let fault = if row.linked {
+            Fault::UNFINISHED
+        } else {
+            fault::NO_CONNECTION
+        };
         recorder.failure(fault, now, begun.operation(), b"");
     }
 }
 
 impl Station for Worker {
     fn cut(&self, at: Nanos) {
-        self.recorders.borrow_mut().iter_mut().for_each(|recorder| recorder.cut(at));
+        self.recorders
+            .borrow_mut()
+            .iter_mut()
+            .for_each(|recorder| recorder.cut(at));
         self.lobby.cut(at);
     }
 

@@ -3,7 +3,10 @@
 //! The tests need the packages mariadb-server-core and postgresql-15; without them they fail, unless `ROOKERY_SKIP_DATABASE_TESTS=1` says that
 //! this is meant.
 
-#![allow(dead_code, reason = "every test file compiles this module, and not every one uses all of it")]
+#![allow(
+    dead_code,
+    reason = "every test file compiles this module, and not every one uses all of it"
+)]
 
 pub(crate) mod workload;
 
@@ -78,12 +81,21 @@ impl Server {
             dir,
         };
         // The server's account must be able to enter the directory and to write there.
-        std::os::unix::fs::chown(server.dir.path(), Some(server.account.0.as_raw()), Some(server.account.1.as_raw()))
-            .expect("a directory of its own");
+        std::os::unix::fs::chown(
+            server.dir.path(),
+            Some(server.account.0.as_raw()),
+            Some(server.account.1.as_raw()),
+        )
+        .expect("a directory of its own");
         // A server that starts removes the temporary tables of others from a directory that it shares.
         let tmp = server.tmp();
         fs::create_dir(&tmp).expect("a directory for temporary tables");
-        std::os::unix::fs::chown(&tmp, Some(server.account.0.as_raw()), Some(server.account.1.as_raw())).expect("a directory of its own");
+        std::os::unix::fs::chown(
+            &tmp,
+            Some(server.account.0.as_raw()),
+            Some(server.account.1.as_raw()),
+        )
+        .expect("a directory of its own");
         server.initialise();
         server.run();
         let create = "CREATE DATABASE shop";
@@ -96,17 +108,24 @@ impl Server {
         let mut command = match self.kind {
             Kind::MariaDb => {
                 let mut command = self.command(&program("mariadb-install-db", &[]));
-                command.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+                command
+                    .arg("--no-defaults")
+                    .arg(format!("--datadir={}", data.display()));
                 command.arg(format!("--tmpdir={}", self.tmp().display()));
                 command.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
                 command
             }
             Kind::Postgres => {
                 let mut command = self.command(&program("initdb", POSTGRES_DIRECTORIES));
-                command
-                    .arg("-D")
-                    .arg(&data)
-                    .args(["-U", "oe", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"]);
+                command.arg("-D").arg(&data).args([
+                    "-U",
+                    "oe",
+                    "--auth=trust",
+                    "--no-sync",
+                    "-E",
+                    "UTF8",
+                    "--locale=C",
+                ]);
                 command
             }
         };
@@ -126,7 +145,10 @@ impl Server {
         let target = self.target_of(self.first_database());
         while let Err(error) = connect(&target) {
             let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
-            assert!(start.elapsed() < PATIENCE, "the server does not answer: {error}\n{log}");
+            assert!(
+                start.elapsed() < PATIENCE,
+                "the server does not answer: {error}\n{log}"
+            );
             sleep(Duration::from_millis(50));
             // PostgreSQL does not start as long as processes of a killed one live.
             if self
@@ -161,10 +183,14 @@ impl Server {
             }
             Kind::Postgres => {
                 let mut command = self.command(&program("postgres", POSTGRES_DIRECTORIES));
-                command
-                    .arg("-D")
-                    .arg(&data)
-                    .args(["-k", &dir, "-c", "listen_addresses=", "-c", "shared_buffers=32MB"]);
+                command.arg("-D").arg(&data).args([
+                    "-k",
+                    &dir,
+                    "-c",
+                    "listen_addresses=",
+                    "-c",
+                    "shared_buffers=32MB",
+                ]);
                 command
             }
         };
@@ -191,8 +217,14 @@ impl Server {
 
     /// Shuts the server down in an orderly way, its connections included, and waits for its end.
     pub(crate) fn stop(&mut self) {
-        let Some(mut process) = self.process.take() else { return };
-        let word = if self.kind == Kind::Postgres { Signal::INT } else { Signal::TERM };
+        let Some(mut process) = self.process.take() else {
+            return;
+        };
+        let word = if self.kind == Kind::Postgres {
+            Signal::INT
+        } else {
+            Signal::TERM
+        };
         if let Some(pid) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) {
             kill_process(pid, word).expect("the server is ours");
         }
@@ -221,12 +253,20 @@ impl Server {
     }
 
     fn target_of(&self, database: &str) -> Target {
-        let user = if self.kind == Kind::MariaDb { "root" } else { "oe" };
+        let user = if self.kind == Kind::MariaDb {
+            "root"
+        } else {
+            "oe"
+        };
         self.url(user, database).parse().expect("a valid target")
     }
 
     fn first_database(&self) -> &'static str {
-        if self.kind == Kind::MariaDb { "mysql" } else { "postgres" }
+        if self.kind == Kind::MariaDb {
+            "mysql"
+        } else {
+            "postgres"
+        }
     }
 
     pub(crate) fn execute(&self, target: &Target, statement: &str) {
@@ -245,7 +285,11 @@ impl Server {
     /// The password rules of the server's own file apply to new connections.
     pub(crate) fn demand_passwords(&mut self) {
         assert_eq!(self.kind, Kind::Postgres);
-        fs::write(self.data().join("pg_hba.conf"), "local all oe trust\nlocal all all scram-sha-256\n").expect("written");
+        fs::write(
+            self.data().join("pg_hba.conf"),
+            "local all oe trust\nlocal all all scram-sha-256\n",
+        )
+        .expect("written");
         self.execute(&self.target(), "SELECT pg_reload_conf()");
     }
 
@@ -260,9 +304,13 @@ impl Server {
     /// A command as the server's account, in its own directory.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(self.dir.path()).env("HOME", self.dir.path());
+        command
+            .current_dir(self.dir.path())
+            .env("HOME", self.dir.path());
         if geteuid().is_root() {
-            command.uid(self.account.0.as_raw()).gid(self.account.1.as_raw());
+            command
+                .uid(self.account.0.as_raw())
+                .gid(self.account.1.as_raw());
         }
         command
     }
@@ -297,7 +345,10 @@ fn program(name: &str, directories: &[&str]) -> PathBuf {
         .map(PathBuf::from)
         .chain(std::env::split_paths(&path))
         .chain(system);
-    let runnable = |file: &PathBuf| fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    let runnable = |file: &PathBuf| {
+        fs::metadata(file)
+            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
     all.map(|directory| directory.join(name)).find(runnable).unwrap_or_else(|| {
         panic!("there is no {name}: install mariadb-server-core and postgresql-15, or set ROOKERY_SKIP_DATABASE_TESTS=1")
     })

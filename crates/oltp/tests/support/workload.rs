@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use rookery_oltp::{DriveOptions, LoadOptions, Report, SessionOptions, Target, drive, load, verify};
+use rookery_oltp::{
+    DriveOptions, LoadOptions, Report, SessionOptions, Target, drive, load, verify,
+};
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Kind, Ledger, Moment, Population, Scale, Table,
     sql::Style,
@@ -24,9 +26,16 @@ pub(crate) fn population(warehouses: u32) -> Population {
 pub(crate) fn load_mini(target: &Target, warehouses: u32) -> String {
     let options = LoadOptions::new(population(warehouses), 3);
     let sent = Mutex::new(0);
-    let loaded = load(target, &options, &RUNNING, &|step| *sent.lock().expect("not poisoned") += step.rows).expect("loaded");
+    let loaded = load(target, &options, &RUNNING, &|step| {
+        *sent.lock().expect("not poisoned") += step.rows
+    })
+    .expect("loaded");
     assert!(loaded.broken.is_empty(), "{:?}", loaded.broken);
-    assert_eq!(loaded.rows, sent.into_inner().expect("not poisoned"), "progress tells of every row");
+    assert_eq!(
+        loaded.rows,
+        sent.into_inner().expect("not poisoned"),
+        "progress tells of every row"
+    );
     let scale = options.population.scale;
     let exact: u64 = Table::LOADED
         .iter()
@@ -65,12 +74,18 @@ pub(crate) fn options(style: Style, terminals: u32, steady: Duration) -> DriveOp
 /// Drives for a short time, and checks what must hold whatever the machine does meanwhile.
 pub(crate) fn drive_and_verify(target: &Target, style: Style) -> Report {
     let options = options(style, 6, Duration::from_millis(1500));
-    let report = drive(target, &options, &RUNNING).unwrap_or_else(|error| panic!("{style:?}: {error}"));
+    let report =
+        drive(target, &options, &RUNNING).unwrap_or_else(|error| panic!("{style:?}: {error}"));
     eprintln!(
         "{target} {style:?}: {:?}, retries {:?}, told {:?}",
         report.counts, report.retries, report.told
     );
-    assert!(report.ledger_holds(), "{style:?}: told {:?}, found {:?}", report.told, report.found);
+    assert!(
+        report.ledger_holds(),
+        "{style:?}: told {:?}, found {:?}",
+        report.told,
+        report.found
+    );
     assert_eq!(report.unknown, Ledger::default());
     assert!(
         report.told.new_orders > 0 && report.told.payments > 0,
@@ -80,9 +95,16 @@ pub(crate) fn drive_and_verify(target: &Target, style: Style) -> Report {
     assert_eq!(report.counts.failed, 0, "{style:?}");
     let new_orders = report.counts.completed[Kind::NewOrder] + report.counts.rolled_back;
     // Times are of those that began within the window, counts of those that ended there.
-    assert!(report.latencies[Kind::NewOrder].count.abs_diff(new_orders) <= 6, "{style:?}");
+    assert!(
+        report.latencies[Kind::NewOrder].count.abs_diff(new_orders) <= 6,
+        "{style:?}"
+    );
     let found = verify(target, Moment::AnyTime).expect("verified");
-    let broken: Vec<_> = found.checks.iter().filter(|check| !check.offenders.is_empty()).collect();
+    let broken: Vec<_> = found
+        .checks
+        .iter()
+        .filter(|check| !check.offenders.is_empty())
+        .collect();
     assert!(broken.is_empty(), "{style:?}: {broken:?}");
     report
 }
@@ -90,7 +112,10 @@ pub(crate) fn drive_and_verify(target: &Target, style: Style) -> Report {
 /// After the turnover of warehouse 2 was changed behind the terminals' backs, two conditions do not hold.
 pub(crate) fn the_broken_warehouse_is_found(target: &Target) {
     let found = verify(target, Moment::AnyTime).expect("verified");
-    let broken = found.checks.iter().filter(|check| !check.offenders.is_empty());
+    let broken = found
+        .checks
+        .iter()
+        .filter(|check| !check.offenders.is_empty());
     let numbers: Vec<_> = broken.map(|check| check.condition.number()).collect();
     assert_eq!(numbers, [1, 8], "the sums of a warehouse");
     assert!(!found.holds());

@@ -21,9 +21,15 @@ pub fn html(comparison: &Comparison) -> String {
     let panels = panels(comparison);
     let mut body = format!("<h1>{heading}</h1>\n{}", list("runs", &runs(comparison)));
     body += &list("answer", &answer(comparison));
-    body += &table("Not the same on both sides", &difference_table(&comparison.differences));
+    body += &table(
+        "Not the same on both sides",
+        &difference_table(&comparison.differences),
+    );
     for (index, panel) in panels.iter().enumerate() {
-        body += &format!("<h2>{}</h2>\n<div id=\"figure-{index}\"></div>\n", escaped(&panel.label));
+        body += &format!(
+            "<h2>{}</h2>\n<div id=\"figure-{index}\"></div>\n",
+            escaped(&panel.label)
+        );
     }
     for layers in crate::layers::tables(&comparison.layers) {
         body += &table(&layers.label, &layers);
@@ -45,7 +51,10 @@ pub fn html(comparison: &Comparison) -> String {
 }
 
 fn list(class: &str, lines: &[String]) -> String {
-    let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    let items: String = lines
+        .iter()
+        .map(|line| format!("<li>{}</li>\n", escaped(line)))
+        .collect();
     format!("<ul class=\"{class}\">\n{items}</ul>\n")
 }
 
@@ -54,8 +63,17 @@ fn table(title: &str, table: &Table) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    let cells = |cells: &[String], tag: &str| -> String { cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect() };
-    let rows: String = table.rows.iter().map(|row| format!("<tr>{}</tr>\n", cells(row, "td"))).collect();
+    let cells = |cells: &[String], tag: &str| -> String {
+        cells
+            .iter()
+            .map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell)))
+            .collect()
+    };
+    let rows: String = table
+        .rows
+        .iter()
+        .map(|row| format!("<tr>{}</tr>\n", cells(row, "td")))
+        .collect();
     format!(
         "<h2>{}</h2>\n<table>\n<tr>{}</tr>\n{rows}</table>\n",
         escaped(title),
@@ -65,19 +83,36 @@ fn table(title: &str, table: &Table) -> String {
 
 /// All metrics over all points; then every primary metric point by point.
 fn panels(comparison: &Comparison) -> Vec<Panel> {
-    let overall = [(Goal::Higher, "more is better"), (Goal::Lower, "less is better")].map(|(goal, name)| {
-        let own = comparison.overall.iter().filter(|finding| finding.metric.goal() == goal);
-        series(name, own.filter_map(|finding| datum(finding.metric.name(), finding)).collect())
+    let overall = [
+        (Goal::Higher, "more is better"),
+        (Goal::Lower, "less is better"),
+    ]
+    .map(|(goal, name)| {
+        let own = comparison
+            .overall
+            .iter()
+            .filter(|finding| finding.metric.goal() == goal);
+        series(
+            name,
+            own.filter_map(|finding| datum(finding.metric.name(), finding))
+                .collect(),
+        )
     });
     let mut all = vec![panel("Change over all points together", overall.into())];
     if comparison.points.len() > 1 {
         for metric in Metric::ALL.into_iter().filter(|metric| metric.is_primary()) {
             let of_point = |point: &rookery_judge::compare::PointComparison| {
-                let finding = point.findings.iter().find(|finding| finding.metric == metric)?;
+                let finding = point
+                    .findings
+                    .iter()
+                    .find(|finding| finding.metric == metric)?;
                 datum(&point.label, finding)
             };
             let data = comparison.points.iter().filter_map(of_point).collect();
-            all.push(panel(&format!("Change of {}", metric.name()), vec![series(metric.name(), data)]));
+            all.push(panel(
+                &format!("Change of {}", metric.name()),
+                vec![series(metric.name(), data)],
+            ));
         }
     }
     all.retain(|panel| !panel.rows[0].series.is_empty());
@@ -95,7 +130,10 @@ fn panel(label: &str, series: Vec<Series>) -> Panel {
         x_title: "comparison".to_owned(),
         rows: vec![Row {
             y_title: "change, %".to_owned(),
-            series: series.into_iter().filter(|series| !series.data.is_empty()).collect(),
+            series: series
+                .into_iter()
+                .filter(|series| !series.data.is_empty())
+                .collect(),
         }],
         ..Panel::default()
     }
@@ -115,7 +153,9 @@ fn datum(name: &str, finding: &Finding) -> Option<Datum> {
         return None;
     }
     Some(Datum {
-        ends: finding.interval.map(|(low, high)| (100.0 * low, 100.0 * high)),
+        ends: finding
+            .interval
+            .map(|(low, high)| (100.0 * low, 100.0 * high)),
         note: Some(verdict(finding)),
         ..Datum::named(name, 100.0 * finding.change?)
     })

@@ -25,12 +25,19 @@ fn run(id: &str, change: impl Fn(u32, &mut TrialRecord)) -> Run {
 fn slower(times: f64) -> impl Fn(u32, &mut TrialRecord) {
     move |trial, record| {
         let times = times * (1.0 + 0.01 * (f64::from(trial * 37 % 11) / 11.0 - 0.5));
-        for guest in record.measurement.iter_mut().flat_map(|measured| &mut measured.guests) {
+        for guest in record
+            .measurement
+            .iter_mut()
+            .flat_map(|measured| &mut measured.guests)
+        {
             for operation in &mut guest.operations {
                 operation.completed = (operation.completed as f64 / times) as u64;
                 let mut service = Latencies::new();
                 for k in 1..100 {
-                    let us = operation.service.percentile_us(f64::from(k)).expect("measured");
+                    let us = operation
+                        .service
+                        .percentile_us(f64::from(k))
+                        .expect("measured");
                     service.record_us((us as f64 * times) as u64);
                 }
                 operation.service = service;
@@ -40,7 +47,12 @@ fn slower(times: f64) -> impl Fn(u32, &mut TrialRecord) {
 }
 
 fn compared(base: &Run, new: &Run) -> Comparison {
-    compare(std::slice::from_ref(base), std::slice::from_ref(new), &Options::default()).expect("two runs")
+    compare(
+        std::slice::from_ref(base),
+        std::slice::from_ref(new),
+        &Options::default(),
+    )
+    .expect("two runs")
 }
 
 #[test]
@@ -57,7 +69,12 @@ fn runs_of_one_study_show_no_difference() {
     let new = run("r2", |trial, record| slower(1.0)(trial + 5, record));
     let text = compare_terminal(&compared(&base, &new));
     let sentences: Vec<&str> = text.lines().filter(|line| line.starts_with("* ")).collect();
-    assert!(sentences.iter().all(|line| line.starts_with("* No difference")), "{text}");
+    assert!(
+        sentences
+            .iter()
+            .all(|line| line.starts_with("* No difference")),
+        "{text}"
+    );
     assert!(!text.contains("Not the same on both sides"), "{text}");
 }
 
@@ -80,7 +97,11 @@ fn what_cannot_be_said_is_said() {
     );
 
     let searched = |mut run: Run| {
-        run.header.plan.points.iter_mut().for_each(|point| point.search = Some(1));
+        run.header
+            .plan
+            .points
+            .iter_mut()
+            .for_each(|point| point.search = Some(1));
         run
     };
     let count = base.header.plan.points.len();
@@ -92,7 +113,10 @@ fn what_cannot_be_said_is_said() {
     ] {
         assert!(text.contains(words), "`{words}` is missing in:\n{text}");
     }
-    assert!(!text.contains("two runs of a single point"), "nothing was compared:\n{text}");
+    assert!(
+        !text.contains("two runs of a single point"),
+        "nothing was compared:\n{text}"
+    );
 
     let lost = run("r3", |trial, record| {
         if trial % 5 == 1 {
@@ -104,7 +128,10 @@ fn what_cannot_be_said_is_said() {
         text.contains("* Worse: guests failed in every new trial of 1 x 0.25 vCPU, 50 users."),
         "{text}"
     );
-    assert!(text.contains("1 point without a good trial in every run"), "{text}");
+    assert!(
+        text.contains("1 point without a good trial in every run"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -119,13 +146,22 @@ fn the_page_holds_the_figures_and_the_numbers_and_commands_nobody() {
         "one figure overall, three by point"
     );
     assert!(!page.contains("id=\"figure-4\""));
-    assert!(!page.contains("<script>alert") && !page.contains("<img"), "text stays text");
+    assert!(
+        !page.contains("<script>alert") && !page.contains("<img"),
+        "text stays text"
+    );
     assert!(
         !page.contains("<script src") && !page.contains("<link"),
         "nothing is loaded from elsewhere"
     );
-    for line in compare_terminal(&comparison).lines().filter_map(|line| line.strip_prefix("* ")) {
-        assert!(page.contains(&line.replace('\u{fffd}', "")), "the page says the same: {line}");
+    for line in compare_terminal(&comparison)
+        .lines()
+        .filter_map(|line| line.strip_prefix("* "))
+    {
+        assert!(
+            page.contains(&line.replace('\u{fffd}', "")),
+            "the page says the same: {line}"
+        );
     }
     assert!(!compare_terminal(&comparison).contains('\u{1b}'));
 }
@@ -138,7 +174,9 @@ fn a_slower_machine_is_told_of_only_beyond_chance() {
             measured.driver.cpu_us_per_request *= times * (1.0 + scatter * f64::from(trial % 3));
         })
     };
-    let told =
-        |scatter| compare_terminal(&compared(&driver(1.0, scatter), &driver(1.06, scatter))).contains("The driver itself took +6.0 %");
+    let told = |scatter| {
+        compare_terminal(&compared(&driver(1.0, scatter), &driver(1.06, scatter)))
+            .contains("The driver itself took +6.0 %")
+    };
     assert!(told(0.005) && !told(0.2));
 }

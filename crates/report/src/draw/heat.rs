@@ -37,7 +37,13 @@ pub(super) fn plot(panel: &Panel) -> Plot {
         }
     }
     let lines: Vec<String> = series.iter().map(|series| text(&series.name)).collect();
-    let cell = |series: &Series, column: &String| series.data.iter().find(|datum| name(&datum.x) == *column).map(|datum| datum.y);
+    let cell = |series: &Series, column: &String| {
+        series
+            .data
+            .iter()
+            .find(|datum| name(&datum.x) == *column)
+            .map(|datum| datum.y)
+    };
     let values: Vec<Vec<Option<f64>>> = series
         .iter()
         .map(|series| columns.iter().map(|column| cell(series, column)).collect())
@@ -46,7 +52,9 @@ pub(super) fn plot(panel: &Panel) -> Plot {
     let scale = [0.0, 1.0].into_iter().zip(COLOURS);
     let trace = HeatMap::new(columns.clone(), lines.clone(), values)
         .color_scale(ColorScale::Vector(
-            scale.map(|(at, colour)| ColorScaleElement(at, colour.to_owned())).collect(),
+            scale
+                .map(|(at, colour)| ColorScaleElement(at, colour.to_owned()))
+                .collect(),
         ))
         .zmin(0.0)
         .zmax(panel.top.unwrap_or_else(|| values_top(&series)))
@@ -54,7 +62,11 @@ pub(super) fn plot(panel: &Panel) -> Plot {
         .hover_on_gaps(false);
     let notes = series.iter().flat_map(|series| {
         series.data.iter().map(move |datum| {
-            let broken = if datum.broken { "<br>limits broken" } else { "" };
+            let broken = if datum.broken {
+                "<br>limits broken"
+            } else {
+                ""
+            };
             Annotation::new()
                 .x(name(&datum.x))
                 .y(text(&series.name))
@@ -76,7 +88,12 @@ pub(super) fn plot(panel: &Panel) -> Plot {
                 .show_grid(false)
                 .auto_margin(true),
         )
-        .y_axis(Axis::new().type_(AxisType::Category).show_grid(false).auto_margin(true))
+        .y_axis(
+            Axis::new()
+                .type_(AxisType::Category)
+                .show_grid(false)
+                .auto_margin(true),
+        )
         .annotations(notes.collect());
     let mut plot = Plot::new();
     plot.add_trace(trace);

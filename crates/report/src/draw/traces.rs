@@ -2,14 +2,22 @@
 
 use plotly::{
     Bar, Scatter, Trace,
-    common::{DashType, ErrorData, ErrorType, Fill, Font, HoverInfo, Line, Marker, MarkerSymbol, Mode, TextAnchor, TextPosition},
+    common::{
+        DashType, ErrorData, ErrorType, Fill, Font, HoverInfo, Line, Marker, MarkerSymbol, Mode,
+        TextAnchor, TextPosition,
+    },
 };
 
 use super::{Coordinate, place, text};
 use crate::figure::{Datum, Mark, Series, Symbol};
 
 /// Dashes of lines that were not chosen.
-const DASHES: [DashType; 4] = [DashType::Dot, DashType::DashDot, DashType::LongDash, DashType::LongDashDot];
+const DASHES: [DashType; 4] = [
+    DashType::Dot,
+    DashType::DashDot,
+    DashType::LongDash,
+    DashType::LongDashDot,
+];
 
 /// The traces of a series; several where it has a band, or symbols of several kinds.
 pub(super) fn of(series: &Series, y_axis: &str, colour: &'static str) -> Vec<Box<dyn Trace>> {
@@ -28,7 +36,10 @@ fn banded(series: &Series, y_axis: &str, colour: &'static str) -> Vec<Box<dyn Tr
         .filter_map(|datum| Some((place(&datum.x), datum.ends?)))
         .collect();
     let edge = |of: fn((f64, f64)) -> f64| {
-        let (x, y) = bounds.iter().map(|(x, ends)| (x.clone(), of(*ends))).unzip();
+        let (x, y) = bounds
+            .iter()
+            .map(|(x, ends)| (x.clone(), of(*ends)))
+            .unzip();
         Scatter::new(x, y)
             .name(text(&series.name))
             .y_axis(y_axis)
@@ -41,9 +52,17 @@ fn banded(series: &Series, y_axis: &str, colour: &'static str) -> Vec<Box<dyn Tr
     if !bounds.is_empty() {
         traces.push(edge(|(low, _)| low));
         // 0x26 of 0xff: 15 % opaque.
-        traces.push(edge(|(_, high)| high).fill(Fill::ToNextY).fill_color(format!("{colour}26")));
+        traces.push(
+            edge(|(_, high)| high)
+                .fill(Fill::ToNextY)
+                .fill_color(format!("{colour}26")),
+        );
     }
-    let (x, y) = series.data.iter().map(|datum| (place(&datum.x), datum.y)).unzip();
+    let (x, y) = series
+        .data
+        .iter()
+        .map(|datum| (place(&datum.x), datum.y))
+        .unzip();
     let line = Line::new().color(colour).width(2.2);
     let line = if series.mark == Mark::Beyond {
         line.dash(DashType::Dash)
@@ -69,11 +88,19 @@ fn by_symbol(series: &Series, y_axis: &str, colour: &'static str) -> Vec<Box<dyn
     ];
     let mut traces: Vec<Box<dyn Trace>> = Vec::new();
     for (symbol, drawn) in symbols {
-        let data: Vec<Datum> = series.data.iter().filter(|datum| datum.symbol == symbol).cloned().collect();
+        let data: Vec<Datum> = series
+            .data
+            .iter()
+            .filter(|datum| datum.symbol == symbol)
+            .cloned()
+            .collect();
         if data.is_empty() {
             continue;
         }
-        let notes = data.iter().map(|datum| text(datum.note.as_deref().unwrap_or_default())).collect();
+        let notes = data
+            .iter()
+            .map(|datum| text(datum.note.as_deref().unwrap_or_default()))
+            .collect();
         let (x, y) = data.iter().map(|datum| (place(&datum.x), datum.y)).unzip();
         let mut scatter = Scatter::new(x, y)
             .name(text(&series.name))
@@ -106,7 +133,11 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
             .hover_info(HoverInfo::Skip)
             .show_legend(false),
         Mark::Bars | Mark::Columns | Mark::Stack => {
-            let notes = series.data.iter().map(|datum| datum.note.clone().unwrap_or_default()).collect();
+            let notes = series
+                .data
+                .iter()
+                .map(|datum| datum.note.clone().unwrap_or_default())
+                .collect();
             let mut bar = Bar::new(x, y)
                 .name(name)
                 .y_axis(y_axis)
@@ -126,9 +157,15 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
                 Mark::Line => (Mode::Lines, Line::new().color(colour).width(1.6)),
                 Mark::Rival(number) => (
                     Mode::Lines,
-                    Line::new().color(colour).width(1.6).dash(DASHES[number % DASHES.len()].clone()),
+                    Line::new()
+                        .color(colour)
+                        .width(1.6)
+                        .dash(DASHES[number % DASHES.len()].clone()),
                 ),
-                Mark::Reference => (Mode::Lines, Line::new().color("#8a94a0").width(1.2).dash(DashType::Dash)),
+                Mark::Reference => (
+                    Mode::Lines,
+                    Line::new().color("#8a94a0").width(1.2).dash(DashType::Dash),
+                ),
                 _ => (Mode::LinesMarkers, Line::new().color(colour).width(2.0)),
             };
             let mut scatter = Scatter::new(x, y)
@@ -149,7 +186,13 @@ fn trace(series: &Series, y_axis: &str, colour: &'static str) -> Box<dyn Trace> 
 fn marker(data: &[Datum], colour: &'static str) -> Marker {
     if data.iter().any(|datum| datum.broken) {
         // 0x66 of 0xff: 40 % opaque.
-        let of = |datum: &Datum| if datum.broken { format!("{colour}66") } else { colour.to_owned() };
+        let of = |datum: &Datum| {
+            if datum.broken {
+                format!("{colour}66")
+            } else {
+                colour.to_owned()
+            }
+        };
         Marker::new().color_array(data.iter().map(of).collect())
     } else {
         Marker::new().color(colour)
@@ -157,7 +200,13 @@ fn marker(data: &[Datum], colour: &'static str) -> Marker {
 }
 
 /// Values across, names down.
-fn forest(series: &Series, names: Vec<Coordinate>, values: Vec<f64>, name: String, colour: &'static str) -> Box<dyn Trace> {
+fn forest(
+    series: &Series,
+    names: Vec<Coordinate>,
+    values: Vec<f64>,
+    name: String,
+    colour: &'static str,
+) -> Box<dyn Trace> {
     // Both metrics of a comparison have a line of their own.
     let names: Vec<Coordinate> = names
         .into_iter()
@@ -211,7 +260,10 @@ mod tests {
             ends: Some((-5.0, 25.0)),
             ..Datum::at(1.0, 10.0)
         }];
-        let below = |least| serde_json::to_value(whiskers(&data, least)).expect("plain numbers")["arrayminus"].clone();
+        let below = |least| {
+            serde_json::to_value(whiskers(&data, least)).expect("plain numbers")["arrayminus"]
+                .clone()
+        };
         assert_eq!(below(0.0), serde_json::json!([10.0]));
         assert_eq!(below(f64::NEG_INFINITY), serde_json::json!([15.0]));
     }

@@ -44,7 +44,11 @@ const PARTS: [(&str, PartOf); 4] = [
 ];
 
 fn panel(point: &LayeredPoint) -> Option<Panel> {
-    let layers: Vec<&Layer> = point.layers.iter().filter(|layer| layer.cpu_us.is_some()).collect();
+    let layers: Vec<&Layer> = point
+        .layers
+        .iter()
+        .filter(|layer| layer.cpu_us.is_some())
+        .collect();
     if layers.len() < 2 {
         return None;
     }
@@ -87,7 +91,10 @@ fn floors(layers: &[&Layer]) -> Series {
     for layer in layers {
         if let (Some(tax), Some(cost)) = (layer.tax_us, layer.cpu_us) {
             // From the layer below up to this one, or, where it is cheaper, from this one up to that below.
-            data.push(Datum::named(&step_name(layer), (cost.value - tax.value.max(0.0)).max(0.0)));
+            data.push(Datum::named(
+                &step_name(layer),
+                (cost.value - tax.value.max(0.0)).max(0.0),
+            ));
         }
         data.push(Datum::named(&layer.name(), 0.0));
     }

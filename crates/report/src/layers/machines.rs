@@ -7,7 +7,10 @@ use crate::{figure::Table, format};
 /// One row per point on machines; `None` where no machine answered.
 pub(super) fn table(points: &[LayeredPoint]) -> Option<Table> {
     let row = |point: &LayeredPoint| {
-        let (layer, inside) = point.layers.iter().find_map(|layer| Some((layer, layer.inside?)))?;
+        let (layer, inside) = point
+            .layers
+            .iter()
+            .find_map(|layer| Some((layer, layer.inside?)))?;
         let mut cells = vec![point.label.clone(), layer.name()];
         cells.extend(self::cells(&inside));
         Some(cells)
@@ -37,7 +40,12 @@ pub(super) fn table(points: &[LayeredPoint]) -> Option<Table> {
 }
 
 fn cells(inside: &Inside) -> Vec<String> {
-    let pressure = [inside.cpu_pressure, inside.memory_pressure, inside.io_pressure].map(|share| format::or_none(share, format::percent));
+    let pressure = [
+        inside.cpu_pressure,
+        inside.memory_pressure,
+        inside.io_pressure,
+    ]
+    .map(|share| format::or_none(share, format::percent));
     vec![
         format::number(inside.inside_cores),
         format::number(inside.vcpu_cores),

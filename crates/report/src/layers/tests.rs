@@ -25,7 +25,11 @@ const KINDS: [(&str, GuestKind); 3] = [
 /// One layout on these kinds, as levels of a factor where there are several.
 fn header(kinds: &[(&str, GuestKind)]) -> RunHeader {
     let mut header = plain_header(3);
-    header.run_id = kinds.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("-");
+    header.run_id = kinds
+        .iter()
+        .map(|(name, _)| *name)
+        .collect::<Vec<_>>()
+        .join("-");
     let plan = &mut header.plan;
     let several = kinds.len() > 1;
     let levels = |name: &str| {
@@ -79,7 +83,9 @@ fn fixture(kinds: &[(&str, GuestKind)]) -> Fixture {
     for trial in &header.plan.trials {
         let point = &header.plan.points[trial.point as usize - 1];
         let kind = header.plan.study_of(point).guest.kind;
-        end(&fixture, trial.id, |record| spend(record, kind, trial.repeat));
+        end(&fixture, trial.id, |record| {
+            spend(record, kind, trial.repeat)
+        });
     }
     fixture
 }
@@ -109,7 +115,9 @@ fn spend(record: &mut TrialRecord, kind: GuestKind, repeat: u32) {
             }
         }
     }
-    let Some(measured) = &record.measurement else { return };
+    let Some(measured) = &record.measurement else {
+        return;
+    };
     if kind != GuestKind::Vm {
         return;
     }
@@ -155,7 +163,10 @@ fn read(fixture: &Fixture) -> Run {
 
 /// The words and tables of layers alone, as a terminal shows them.
 fn shown(points: &[LayeredPoint]) -> String {
-    let sentences: String = sentences(points).iter().map(|sentence| format!("* {sentence}\n")).collect();
+    let sentences: String = sentences(points)
+        .iter()
+        .map(|sentence| format!("* {sentence}\n"))
+        .collect();
     format!("{sentences}\n{}", crate::terminal::layers(points))
 }
 
@@ -182,19 +193,44 @@ fn layers_are_told_in_words_and_tables() {
 fn the_page_and_the_terminal_have_the_section_and_other_runs_have_not() {
     let several = fixture(&KINDS);
     let page = html(&several.store).expect("a page");
-    assert!(page.contains("<section id=\"layers\" class=\"figure\">") && page.contains("<a href=\"#layers\">Layers</a>"));
-    assert!(page.contains("Machines from inside and from outside") && page.contains("\"barmode\":\"stack\""));
-    assert!(page.contains("bare, container, vm, pinning"), "the method names every kind");
-    assert!(terminal(&several.store).expect("a summary").contains("Host CPU per order:"));
+    assert!(
+        page.contains("<section id=\"layers\" class=\"figure\">")
+            && page.contains("<a href=\"#layers\">Layers</a>")
+    );
+    assert!(
+        page.contains("Machines from inside and from outside")
+            && page.contains("\"barmode\":\"stack\"")
+    );
+    assert!(
+        page.contains("bare, container, vm, pinning"),
+        "the method names every kind"
+    );
+    assert!(
+        terminal(&several.store)
+            .expect("a summary")
+            .contains("Host CPU per order:")
+    );
     let single = fixture(&KINDS[2..]);
-    assert!(!html(&single.store).expect("a page").contains("id=\"layers\""));
-    assert!(!terminal(&single.store).expect("a summary").contains("Host CPU per order:"));
+    assert!(
+        !html(&single.store)
+            .expect("a page")
+            .contains("id=\"layers\"")
+    );
+    assert!(
+        !terminal(&single.store)
+            .expect("a summary")
+            .contains("Host CPU per order:")
+    );
 }
 
 #[test]
 fn machines_and_host_that_disagree_are_spoken_of() {
     let mut points = Analysis::of(&read(&fixture(&KINDS))).layers;
-    let told = |points: &[LayeredPoint]| caveats(points).into_iter().find(|caveat| caveat.contains("vCPU threads"));
+    let told = |points: &[LayeredPoint]| {
+        caveats(points)
+            .into_iter()
+            .find(|caveat| caveat.contains("vCPU threads"))
+    };
     assert_eq!(told(&points), None, "five percent are not worth a word");
     let vm = &mut points[0].layers[2];
     let inside = vm.inside.as_mut().expect("a machine");
@@ -206,9 +242,21 @@ fn machines_and_host_that_disagree_are_spoken_of() {
 
 #[test]
 fn a_ratio_that_is_not_known_has_no_digits_of_an_interval() {
-    let shown = |interval| ratio(&Ratio { value: 0.34, interval });
+    let shown = |interval| {
+        ratio(&Ratio {
+            value: 0.34,
+            interval,
+        })
+    };
     let shown = [None, Some((0.3, 0.4)), Some((0.0, 886_109.94))].map(shown);
-    assert_eq!(shown, ["0.34", "0.34 (0.30 to 0.40)", "0.34 (known to no factor of 100)"]);
+    assert_eq!(
+        shown,
+        [
+            "0.34",
+            "0.34 (0.30 to 0.40)",
+            "0.34 (known to no factor of 100)"
+        ]
+    );
 }
 
 #[test]
@@ -242,17 +290,30 @@ fn the_steps_of_the_waterfall_stand_on_what_is_below() {
     };
     for (layer, below) in [("container", "bare"), ("vm (TCG)", "container")] {
         let step = format!("{layer} adds");
-        let (foot, added) = (y("floor", &step).expect("a foot"), y("added", &step).expect("a step"));
-        assert!((foot / whole(below) - 1.0).abs() < 1e-6 && ((foot + added) / whole(layer) - 1.0).abs() < 1e-6);
+        let (foot, added) = (
+            y("floor", &step).expect("a foot"),
+            y("added", &step).expect("a step"),
+        );
+        assert!(
+            (foot / whole(below) - 1.0).abs() < 1e-6
+                && ((foot + added) / whole(layer) - 1.0).abs() < 1e-6
+        );
     }
     // Nobody sees the floors: not in the table, not in the legend.
-    assert!(panels[0].table().heads.iter().all(|head| !head.contains("floor")));
+    assert!(
+        panels[0]
+            .table()
+            .heads
+            .iter()
+            .all(|head| !head.contains("floor"))
+    );
 }
 
 #[test]
 fn a_comparison_of_two_kinds_shows_the_layers() {
     let (container, vm) = (read(&fixture(&KINDS[1..2])), read(&fixture(&KINDS[2..])));
-    let comparison = compare(std::slice::from_ref(&container), &[vm], &Options::default()).expect("two runs");
+    let comparison =
+        compare(std::slice::from_ref(&container), &[vm], &Options::default()).expect("two runs");
     assert_eq!(comparison.layers.len(), 1);
     let text = compare_terminal(&comparison);
     assert!(

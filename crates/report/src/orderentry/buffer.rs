@@ -35,25 +35,46 @@ pub(super) fn table(points: &[(&Point, Vec<Trial<'_>>)]) -> Table {
     let read = points
         .iter()
         .filter(|(_, trials)| trials.iter().any(|trial| !readings(trial).is_empty()));
-    rows_under(&HEADS, read.map(|(point, trials)| row(point, trials)).collect())
+    rows_under(
+        &HEADS,
+        read.map(|(point, trials)| row(point, trials)).collect(),
+    )
 }
 
 /// The dial: one row for each point whose pool was sized by calibration trials.
 pub(super) fn pools(run: &Run) -> Table {
-    let heads = ["point", "hit ratio asked for", "found by calibration", "pool, MiB", "rounds"];
+    let heads = [
+        "point",
+        "hit ratio asked for",
+        "found by calibration",
+        "pool, MiB",
+        "rounds",
+    ];
     let rows = run.pools.iter().map(|pool| {
-        let point = run.header.plan.points.iter().find(|point| point.id == pool.point);
-        let rounds = pool
-            .rounds
+        let point = run
+            .header
+            .plan
+            .points
             .iter()
-            .map(|round| format!("{} MiB: {}", format::number(round.bytes as f64 / MIB), format::percent(round.hit)));
+            .find(|point| point.id == pool.point);
+        let rounds = pool.rounds.iter().map(|round| {
+            format!(
+                "{} MiB: {}",
+                format::number(round.bytes as f64 / MIB),
+                format::percent(round.hit)
+            )
+        });
         vec![
             point.map_or_else(|| pool.point.to_string(), Point::label),
             format::percent(pool.target),
             format!(
                 "{}, {}",
                 format::percent(pool.hit),
-                if pool.reached { "reached" } else { "not reached" }
+                if pool.reached {
+                    "reached"
+                } else {
+                    "not reached"
+                }
             ),
             format::number(pool.bytes as f64 / MIB),
             rounds.collect::<Vec<_>>().join("; "),
@@ -64,7 +85,11 @@ pub(super) fn pools(run: &Run) -> Table {
 
 /// What the databases of a trial said.
 fn readings(trial: &Trial<'_>) -> Vec<DatabaseReadings> {
-    trial.measured.order_entry().filter_map(|counters| counters.database).collect()
+    trial
+        .measured
+        .order_entry()
+        .filter_map(|counters| counters.database)
+        .collect()
 }
 
 /// Hit ratio over all guests of a trial.
@@ -89,7 +114,9 @@ fn misses_per(trial: &Trial<'_>, count: f64) -> Option<f64> {
 }
 
 fn row(point: &Point, trials: &[Trial<'_>]) -> Vec<String> {
-    let io = |of: fn(&IoRates) -> f64| move |trial: &Trial<'_>| guest_io(&trial.record.resources, trial.measured).map(|io| of(&io));
+    let io = |of: fn(&IoRates) -> f64| {
+        move |trial: &Trial<'_>| guest_io(&trial.record.resources, trial.measured).map(|io| of(&io))
+    };
     let read_kib = |trial: &Trial<'_>| {
         let io = guest_io(&trial.record.resources, trial.measured)?;
         (io.reads_per_s > 0.0).then(|| io.read_bytes_per_s / io.reads_per_s / 1024.0)
@@ -104,8 +131,16 @@ fn row(point: &Point, trials: &[Trial<'_>]) -> Vec<String> {
         point.label(),
         mean(trials, hit_ratio, format::percent),
         target(trials),
-        mean(trials, |trial| misses_per(trial, trial.completed()), format::number),
-        mean(trials, |trial| misses_per(trial, trial.orders()), format::number),
+        mean(
+            trials,
+            |trial| misses_per(trial, trial.completed()),
+            format::number,
+        ),
+        mean(
+            trials,
+            |trial| misses_per(trial, trial.orders()),
+            format::number,
+        ),
         mean(trials, io(|io| io.reads_per_s), format::number),
         mean(trials, read_kib, format::number),
         mean(trials, pool, format::number),
@@ -116,7 +151,10 @@ fn row(point: &Point, trials: &[Trial<'_>]) -> Vec<String> {
 
 /// `80.0 %, reached`, `90.0 %, missed by 4.1 points`, `nothing`.
 fn target(trials: &[Trial<'_>]) -> String {
-    let asked = trials.iter().flat_map(readings).find_map(|one| one.hit_target);
+    let asked = trials
+        .iter()
+        .flat_map(readings)
+        .find_map(|one| one.hit_target);
     let (Some(asked), Some(measured)) = (asked, over(trials, hit_ratio)) else {
         return asked.map_or_else(|| "nothing".to_owned(), format::percent);
     };
@@ -124,7 +162,11 @@ fn target(trials: &[Trial<'_>]) -> String {
     if off <= REACHED {
         format!("{}, reached", format::percent(asked))
     } else {
-        format!("{}, missed by {:.1} points", format::percent(asked), 100.0 * off)
+        format!(
+            "{}, missed by {:.1} points",
+            format::percent(asked),
+            100.0 * off
+        )
     }
 }
 
@@ -135,14 +177,19 @@ fn bytes(trial: &Trial<'_>) -> Option<(f64, f64)> {
         .map(|one| Some((one.bytes_before?, one.bytes_after?)))
         .collect();
     let each = each.filter(|each| !each.is_empty())?;
-    Some(
-        each.iter()
-            .fold((0.0, 0.0), |sum, one| (sum.0 + one.0 as f64, sum.1 + one.1 as f64)),
-    )
+    Some(each.iter().fold((0.0, 0.0), |sum, one| {
+        (sum.0 + one.0 as f64, sum.1 + one.1 as f64)
+    }))
 }
 
 fn sizes(trials: &[Trial<'_>]) -> String {
-    let of = |pick: fn((f64, f64)) -> f64| mean(trials, |trial| bytes(trial).map(|sizes| pick(sizes) / MIB), format::number);
+    let of = |pick: fn((f64, f64)) -> f64| {
+        mean(
+            trials,
+            |trial| bytes(trial).map(|sizes| pick(sizes) / MIB),
+            format::number,
+        )
+    };
     let before = of(|(before, _)| before);
     if before == format::NONE {
         before
@@ -167,7 +214,13 @@ pub(crate) fn matrix(run: &Run, analysis: &Analysis) -> Option<Figure> {
         .filter(|summary| summary.point.guests == 1 && summary.orders_per_minute.is_some())
         .collect();
     // Users that go with the CPUs are one load.
-    let different = |of: fn(&PointSummary) -> f64| single.iter().map(|summary| of(summary).to_bits()).collect::<BTreeSet<u64>>().len();
+    let different = |of: fn(&PointSummary) -> f64| {
+        single
+            .iter()
+            .map(|summary| of(summary).to_bits())
+            .collect::<BTreeSet<u64>>()
+            .len()
+    };
     let per_vcpu = different(density) < different(|summary| summary.point.load());
     let mut groups: Vec<(String, Vec<&PointSummary>)> = Vec::new();
     for summary in single {
@@ -177,7 +230,10 @@ pub(crate) fn matrix(run: &Run, analysis: &Analysis) -> Option<Figure> {
             None => groups.push((name, vec![summary])),
         }
     }
-    let mut panels: Vec<Panel> = groups.iter().filter_map(|(name, group)| panel(name, group)).collect();
+    let mut panels: Vec<Panel> = groups
+        .iter()
+        .filter_map(|(name, group)| panel(name, group))
+        .collect();
     // One scale of colours, so that panels can be compared.
     let data = panels
         .iter()
@@ -205,7 +261,13 @@ fn density(summary: &PointSummary) -> f64 {
 /// The load, and the levels that are neither CPUs nor memory: `16 terminals, hit_target=0.8`.
 fn group_name(summary: &PointSummary, per_vcpu: bool) -> String {
     let other = |key: &str| key != "guest.memory";
-    let levels: Vec<_> = summary.point.levels.iter().filter(|level| other(&level.key)).cloned().collect();
+    let levels: Vec<_> = summary
+        .point
+        .levels
+        .iter()
+        .filter(|level| other(&level.key))
+        .cloned()
+        .collect();
     let what = if summary.point.rate_per_s.is_some() {
         "arrivals/s"
     } else {
@@ -221,7 +283,10 @@ fn group_name(summary: &PointSummary, per_vcpu: bool) -> String {
 
 fn panel(name: &str, group: &[&PointSummary]) -> Option<Panel> {
     let cpus: BTreeSet<u32> = group.iter().map(|summary| summary.point.vcpus.0).collect();
-    let memory: BTreeSet<u64> = group.iter().map(|summary| summary.point.memory_mib).collect();
+    let memory: BTreeSet<u64> = group
+        .iter()
+        .map(|summary| summary.point.memory_mib)
+        .collect();
     let cells: BTreeSet<(u32, u64)> = group
         .iter()
         .map(|summary| (summary.point.vcpus.0, summary.point.memory_mib))
@@ -236,7 +301,9 @@ fn panel(name: &str, group: &[&PointSummary]) -> Option<Panel> {
         data: cpus
             .iter()
             .filter_map(|cpus| {
-                let of_cell = |summary: &&&PointSummary| summary.point.vcpus.0 == *cpus && summary.point.memory_mib == *mib;
+                let of_cell = |summary: &&&PointSummary| {
+                    summary.point.vcpus.0 == *cpus && summary.point.memory_mib == *mib
+                };
                 let summary = group.iter().find(of_cell)?;
                 let place = Place::Name(format!("{} vCPU", summary.point.vcpus));
                 let mut datum = Datum::of(place, summary.orders_per_minute.as_ref()?);
@@ -245,7 +312,12 @@ fn panel(name: &str, group: &[&PointSummary]) -> Option<Panel> {
             })
             .collect(),
     };
-    let mut panel = one_panel("vCPUs of the guest", "orders/min", memory.iter().map(line).collect()).pop()?;
+    let mut panel = one_panel(
+        "vCPUs of the guest",
+        "orders/min",
+        memory.iter().map(line).collect(),
+    )
+    .pop()?;
     panel.label = name.to_owned();
     Some(panel)
 }

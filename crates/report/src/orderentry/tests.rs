@@ -41,8 +41,14 @@ fn ceilings() -> Vec<Ceiling> {
 }
 
 fn data(figure: &Figure) -> String {
-    let tables = figure.panels.iter().map(crate::figure::Panel::table).chain(figure.tables.clone());
-    let tables: String = tables.map(|table| format!("\n{}\n{}", table.label, shown(&table))).collect();
+    let tables = figure
+        .panels
+        .iter()
+        .map(crate::figure::Panel::table)
+        .chain(figure.tables.clone());
+    let tables: String = tables
+        .map(|table| format!("\n{}\n{}", table.label, shown(&table)))
+        .collect();
     format!("{}\n{}\n{tables}", figure.title, figure.caption)
 }
 
@@ -50,7 +56,10 @@ fn data(figure: &Figure) -> String {
 fn a_report_of_order_entry_speaks_of_new_orders() {
     let text = terminal(&fixture_run::complete().store).expect("a report");
     insta::assert_snapshot!("orderentry_terminal", text);
-    assert!(!text.contains("think time") && !text.contains("login"), "nobody shops");
+    assert!(
+        !text.contains("think time") && !text.contains("login"),
+        "nobody shops"
+    );
 }
 
 #[test]
@@ -85,12 +94,18 @@ fn types_of_transactions_have_their_own_rows() {
 #[test]
 fn cpus_against_memory_and_the_ceiling_are_figures() {
     let (run, analysis) = analysed(&fixture_run::complete());
-    insta::assert_snapshot!("orderentry_matrix", data(&super::matrix(&run, &analysis).expect("both vary")));
+    insta::assert_snapshot!(
+        "orderentry_matrix",
+        data(&super::matrix(&run, &analysis).expect("both vary"))
+    );
     insta::assert_snapshot!(
         "orderentry_ceiling",
         data(&ceiling::figure(&run, &ceilings()).expect("I/O was counted"))
     );
-    insta::assert_snapshot!("storage_sweep", data(&sweep::figure(&ceilings()).expect("measured")));
+    insta::assert_snapshot!(
+        "storage_sweep",
+        data(&sweep::figure(&ceilings()).expect("measured"))
+    );
     assert!(sweep::figure(&[]).is_none());
     let mut shared = Analysis::of(&run);
     for summary in &mut shared.points {
@@ -98,7 +113,10 @@ fn cpus_against_memory_and_the_ceiling_are_figures() {
     }
     let figure = super::matrix(&run, &shared).expect("one load for all numbers of CPUs");
     assert!(
-        figure.panels.iter().all(|panel| panel.label.starts_with("16 terminals")),
+        figure
+            .panels
+            .iter()
+            .all(|panel| panel.label.starts_with("16 terminals")),
         "{:?}",
         figure.panels
     );
@@ -109,13 +127,25 @@ fn cpus_against_memory_and_the_ceiling_are_figures() {
         .map(|summary| summary.point.memory_mib)
         .min()
         .expect("points");
-    let least = diagonal.points.iter().map(|summary| summary.point.vcpus).min().expect("points");
+    let least = diagonal
+        .points
+        .iter()
+        .map(|summary| summary.point.vcpus)
+        .min()
+        .expect("points");
     diagonal
         .points
         .retain(|summary| (summary.point.memory_mib == smallest) == (summary.point.vcpus == least));
-    assert!(super::matrix(&run, &diagonal).is_none(), "memory that goes with the CPUs");
+    assert!(
+        super::matrix(&run, &diagonal).is_none(),
+        "memory that goes with the CPUs"
+    );
     let without = ceiling::figure(&run, &[]).expect("I/O was counted");
-    assert!(without.caption.contains("No ceiling is known"), "{}", without.caption);
+    assert!(
+        without.caption.contains("No ceiling is known"),
+        "{}",
+        without.caption
+    );
 }
 
 #[test]
@@ -141,7 +171,12 @@ fn what_is_off_is_told() {
     let header = fixture_run::header(1);
     let fixture = planned(&header);
     for trial in &header.plan.trials {
-        let point = header.plan.points.iter().find(|point| point.id == trial.point).expect("planned");
+        let point = header
+            .plan
+            .points
+            .iter()
+            .find(|point| point.id == trial.point)
+            .expect("planned");
         end(&fixture, trial.id, |record| {
             fixture_run::change(record, point, trial.repeat);
             record
@@ -165,7 +200,8 @@ fn what_is_off_is_told() {
     let (run, analysis) = analysed(&fixture);
     let section = super::of(&run, &analysis);
     assert!(
-        section.figures.rows[0][7].ends_with("innodb_flush_log_at_trx_commit=2, relaxed durability"),
+        section.figures.rows[0][7]
+            .ends_with("innodb_flush_log_at_trx_commit=2, relaxed durability"),
         "{:?}",
         section.figures.rows[0]
     );
@@ -175,5 +211,8 @@ fn what_is_off_is_told() {
         section.buffer.rows[0]
     );
     let caveats = analysis.caveats.join("\n");
-    assert!(caveats.contains("deliveries skipped a district"), "{caveats}");
+    assert!(
+        caveats.contains("deliveries skipped a district"),
+        "{caveats}"
+    );
 }

@@ -11,24 +11,40 @@ use crate::{
 #[test]
 fn the_largest_load_opens_the_answer() {
     let fixture = searched::complete(LADDER, &[2]);
-    insta::assert_snapshot!("search_terminal", terminal(&fixture.store).expect("a report"));
+    insta::assert_snapshot!(
+        "search_terminal",
+        terminal(&fixture.store).expect("a report")
+    );
     let (run, analysis) = analysed(&fixture);
     assert!(
         analysis.answer[0].starts_with("One guest of 1 vCPU carries "),
         "{:?}",
         analysis.answer
     );
-    assert!(analysis.answer[0].contains("(confirmed; edge between "), "{:?}", analysis.answer);
+    assert!(
+        analysis.answer[0].contains("(confirmed; edge between "),
+        "{:?}",
+        analysis.answer
+    );
     assert!(
         analysis.answer[1].starts_with("2 guests of 0.5 vCPU carry "),
         "{:?}",
         analysis.answer
     );
-    insta::assert_snapshot!("search_capacity", data(search_figures::capacity(&run, &analysis).as_ref()));
-    insta::assert_snapshot!("search_probes", data(search_figures::probes(&run, &analysis).as_ref()));
+    insta::assert_snapshot!(
+        "search_capacity",
+        data(search_figures::capacity(&run, &analysis).as_ref())
+    );
+    insta::assert_snapshot!(
+        "search_probes",
+        data(search_figures::probes(&run, &analysis).as_ref())
+    );
     let table = search_tables::tried(&run, &analysis.searches[0]);
     let void: Vec<&Vec<String>> = table.rows.iter().filter(|row| row[3] == "void").collect();
-    assert!(matches!(void[..], [row] if row[6].starts_with("the driver used 84 %")), "{void:?}");
+    assert!(
+        matches!(void[..], [row] if row[6].starts_with("the driver used 84 %")),
+        "{void:?}"
+    );
 }
 
 #[test]
@@ -36,20 +52,34 @@ fn what_a_search_tried_is_no_point_of_the_study() {
     let fixture = searched::complete(LADDER, &[]);
     let (run, analysis) = analysed(&fixture);
     assert_eq!(analysis.points.len(), 10, "the ladder of two layouts");
-    assert!(run.header.plan.points.len() > 12, "and what was tried beside it");
+    assert!(
+        run.header.plan.points.len() > 12,
+        "and what was tried beside it"
+    );
     let places: usize = figures::consolidation(&run, &analysis).map_or(0, |figure| {
         let rows = figure.panels.iter().flat_map(|panel| &panel.rows);
-        rows.flat_map(|row| &row.series).map(|series| series.data.len()).sum()
+        rows.flat_map(|row| &row.series)
+            .map(|series| series.data.len())
+            .sum()
     });
     assert_eq!(places, 10);
     assert!(
-        !analysis.caveats.iter().any(|caveat| caveat.contains("single good trial")),
+        !analysis
+            .caveats
+            .iter()
+            .any(|caveat| caveat.contains("single good trial")),
         "{:?}",
         analysis.caveats
     );
     let page = html(&fixture.store).expect("a page");
-    let (largest, points) = (page.find("<section id=\"largest\">"), page.find("<section id=\"summary\">"));
-    assert!(largest.is_some() && largest < points, "the answer stands before the tables");
+    let (largest, points) = (
+        page.find("<section id=\"largest\">"),
+        page.find("<section id=\"summary\">"),
+    );
+    assert!(
+        largest.is_some() && largest < points,
+        "the answer stands before the tables"
+    );
 }
 
 #[test]
@@ -70,7 +100,10 @@ fn probes_are_drawn_by_outcome_with_the_edge_and_the_answer() {
         assert!(symbols.contains(&wanted), "{wanted:?}");
     }
     let drawn = crate::draw::json(panel);
-    assert!(drawn.contains("diamond-open") && drawn.contains("\"type\":\"log\""), "{drawn}");
+    assert!(
+        drawn.contains("diamond-open") && drawn.contains("\"type\":\"log\""),
+        "{drawn}"
+    );
 }
 
 #[test]
@@ -88,7 +121,11 @@ fn searches_of_variants_are_compared() {
     );
     assert!(compared.contains("of its largest load: "), "{compared}");
     let figure = search_figures::capacity(&run, &analysis).expect("two searches");
-    assert_eq!(figure.panels[0].rows[0].series.len(), 2, "a line for each variant");
+    assert_eq!(
+        figure.panels[0].rows[0].series.len(),
+        2,
+        "a line for each variant"
+    );
     insta::assert_snapshot!("search_variants_answer", analysis.answer.join("\n"));
 }
 
@@ -97,7 +134,10 @@ fn a_search_that_is_not_at_its_end_says_so() {
     let mut header = searched::header(VARIANTS);
     let mut fixture = super::planned(&header);
     let (_, before) = analysed(&fixture);
-    assert_eq!(before.answer, ["This run gives no answer: no trial ended well."]);
+    assert_eq!(
+        before.answer,
+        ["This run gives no answer: no trial ended well."]
+    );
     for _ in 0..2 {
         let trial = searched::probe(&mut fixture, &mut header, 1).expect("a probe");
         searched::end(&fixture, &header.plan, &trial, |_| {});
@@ -105,10 +145,14 @@ fn a_search_that_is_not_at_its_end_says_so() {
     let (_, analysis) = analysed(&fixture);
     let text = analysis.answer.join("\n");
     assert!(
-        text.contains("The search: it is not at its end.") || text.contains(": it is not at its end."),
+        text.contains("The search: it is not at its end.")
+            || text.contains(": it is not at its end."),
         "{text}"
     );
-    assert!(text.contains("is known to be within the limits: it has not begun."), "{text}");
+    assert!(
+        text.contains("is known to be within the limits: it has not begun."),
+        "{text}"
+    );
     html(&fixture.store).expect("a page");
 }
 
@@ -128,7 +172,12 @@ fn void_trials_running_stop_a_search_and_are_told() {
         analysis.answer
     );
     assert!(
-        analysis.trust.table().rows.iter().any(|row| row[0].starts_with("driver")),
+        analysis
+            .trust
+            .table()
+            .rows
+            .iter()
+            .any(|row| row[0].starts_with("driver")),
         "checks are told"
     );
 }
@@ -137,21 +186,32 @@ fn void_trials_running_stop_a_search_and_are_told() {
 fn a_law_is_drawn_with_its_band_and_dashed_beyond_the_loads() {
     let (run, analysis) = analysed(&searched::complete(LADDER, &[]));
     let figure = scaling_figure::figure(&run, &analysis).expect("five loads");
-    assert_eq!(figure.panels.len(), 2, "one for each layout: users alone grow");
+    assert_eq!(
+        figure.panels.len(),
+        2,
+        "one for each layout: users alone grow"
+    );
     let panel = &figure.panels[0];
     let series = &panel.rows[0].series;
-    let fit = series.iter().find(|series| series.mark == Mark::Fit).expect("a law");
-    let beyond = series.iter().find(|series| series.mark == Mark::Beyond).expect("its continuation");
+    let fit = series
+        .iter()
+        .find(|series| series.mark == Mark::Fit)
+        .expect("a law");
+    let beyond = series
+        .iter()
+        .find(|series| series.mark == Mark::Beyond)
+        .expect("its continuation");
     let number = |place: &Place| match place {
         Place::Number(number) => *number,
         Place::Name(_) => f64::NAN,
     };
     let largest = analysis.scaling[0].judgement.largest;
-    assert!(
-        fit.data
-            .iter()
-            .all(|datum| number(&datum.x) <= largest && datum.ends.is_some_and(|(low, high)| low <= datum.y && datum.y <= high))
-    );
+    assert!(fit.data.iter().all(|datum| {
+        number(&datum.x) <= largest
+            && datum
+                .ends
+                .is_some_and(|(low, high)| low <= datum.y && datum.y <= high)
+    }));
     assert!(beyond.data.iter().all(|datum| number(&datum.x) >= largest));
     assert!(
         analysis.scaling[0]
@@ -174,21 +234,33 @@ fn a_law_is_drawn_with_its_band_and_dashed_beyond_the_loads() {
 #[test]
 fn a_simulated_run_says_so_and_measures_nothing() {
     let mut header = searched::header(LADDER);
-    let studies = header.plan.variants.iter_mut().map(|variant| &mut variant.study);
+    let studies = header
+        .plan
+        .variants
+        .iter_mut()
+        .map(|variant| &mut variant.study);
     for study in studies.chain([&mut header.study]) {
         study.stack.kind = rookery_study::StackKind::Simulated;
     }
     let fixture = super::planned(&header);
     let trials = header.plan.trials.clone();
-    trials.iter().for_each(|trial| searched::end(&fixture, &header.plan, trial, |_| {}));
+    trials
+        .iter()
+        .for_each(|trial| searched::end(&fixture, &header.plan, trial, |_| {}));
     let text = terminal(&fixture.store).expect("a report");
     assert!(
         text.contains("SIMULATED: no guest ran") && text.contains("SIMULATED: closed loop"),
         "{text}"
     );
     assert!(!text.contains("measured"), "{text}");
-    let page = html(&fixture.store).expect("a page").replace(crate::draw::library().as_str(), "");
+    let page = html(&fixture.store)
+        .expect("a page")
+        .replace(crate::draw::library().as_str(), "");
     assert!(page.contains("Report of a SIMULATED run"));
     let at = page.find("measured");
-    assert!(at.is_none(), "{:?}", at.map(|at| &page[at.saturating_sub(200)..at + 40]));
+    assert!(
+        at.is_none(),
+        "{:?}",
+        at.map(|at| &page[at.saturating_sub(200)..at + 40])
+    );
 }

@@ -16,7 +16,12 @@ pub(crate) enum DataCommand {
 #[derive(Debug, Args)]
 pub(crate) struct WordArgs {
     /// File of 1000 title words, one a line
-    #[arg(long, value_name = "FILE", requires = "first_names", requires = "last_names")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "first_names",
+        requires = "last_names"
+    )]
     pub(crate) title_words: Option<PathBuf>,
     /// File of 200 first names
     #[arg(long, value_name = "FILE", requires = "title_words")]

@@ -117,7 +117,11 @@ pub(crate) struct OpenArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DriveDvdstoreArgs {
     /// System to drive; several are driven alike
-    #[arg(long, required_unless_present = "config_file", value_name = "http://HOST[:PORT][/DIRECTORY]")]
+    #[arg(
+        long,
+        required_unless_present = "config_file",
+        value_name = "http://HOST[:PORT][/DIRECTORY]"
+    )]
     pub(crate) target: Vec<String>,
     /// Yes, load may be aimed at this address although it is not on this machine
     #[arg(long, value_name = "ADDRESS")]

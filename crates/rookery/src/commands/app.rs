@@ -18,10 +18,16 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
     if let Some(size) = &args.size
         && !args.database.exists()
     {
-        let size: Size = size.parse().map_err(|error| Failure::new(Code::Usage, error))?;
-        output::remark(format!("loading a {size} database into {}", args.database.display()));
+        let size: Size = size
+            .parse()
+            .map_err(|error| Failure::new(Code::Usage, error))?;
+        output::remark(format!(
+            "loading a {size} database into {}",
+            args.database.display()
+        ));
         let words = words::lists(&args.words)?;
-        embedded::load(&args.database, size, &words, &|_| ControlFlow::Continue(())).map_err(|error| Failure::new(Code::Guest, error))?;
+        embedded::load(&args.database, size, &words, &|_| ControlFlow::Continue(()))
+            .map_err(|error| Failure::new(Code::Guest, error))?;
     }
     let config = ServeConfig {
         database: args.database.clone(),
@@ -35,7 +41,12 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
         directory: args.directory.clone(),
     };
     let failure = |error: EmbeddedError| Failure::new(Code::Guest, error);
-    let stop = StopSignal::on_termination().map_err(|error| Failure::new(Code::Internal, format!("cannot listen for signals: {error}")))?;
+    let stop = StopSignal::on_termination().map_err(|error| {
+        Failure::new(
+            Code::Internal,
+            format!("cannot listen for signals: {error}"),
+        )
+    })?;
     let server = Server::bind(&config).map_err(failure)?;
     output::remark(format!(
         "serving http://{}/{}/index.html until interrupted",

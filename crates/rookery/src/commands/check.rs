@@ -44,7 +44,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
 
 /// The study is right when all that it lacks is root.
 fn code_of(problems: &[Problem]) -> Code {
-    if problems.iter().all(|problem| problem.code.as_str() == "plan::needs-root") {
+    if problems
+        .iter()
+        .all(|problem| problem.code.as_str() == "plan::needs-root")
+    {
         Code::Host
     } else {
         Code::Study
@@ -99,7 +102,11 @@ fn parse(path: &Path, choices: Choices<'_>) -> Result<Result<Document, Problems>
             ),
         )
     })?;
-    Ok(Document::parse_bytes_with(&path.display().to_string(), &bytes, choices))
+    Ok(Document::parse_bytes_with(
+        &path.display().to_string(),
+        &bytes,
+        choices,
+    ))
 }
 
 /// A study that is right, as it was chosen, for commands that go on with it.
@@ -116,11 +123,17 @@ pub(crate) fn plan(document: &Document, runs: &Path) -> Result<Plan, Failure> {
 }
 
 /// The plan of a study, and why this host cannot run it.
-pub(crate) fn plan_anyway(document: &Document, runs: &Path) -> Result<(Plan, Option<Failure>), Failure> {
+pub(crate) fn plan_anyway(
+    document: &Document,
+    runs: &Path,
+) -> Result<(Plan, Option<Failure>), Failure> {
     let facts = rookery_lab::host_facts(runs)?;
     for variant in document.variants() {
         rookery_lab::check_profile(&variant.study)?;
     }
     let (plan, problems) = Plan::anyway(document, &facts);
-    Ok((plan, problems.map(|problems| Failure::new(code_of(problems.list()), problems))))
+    Ok((
+        plan,
+        problems.map(|problems| Failure::new(code_of(problems.list()), problems)),
+    ))
 }

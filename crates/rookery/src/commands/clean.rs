@@ -9,10 +9,13 @@ use crate::{
 };
 
 pub(crate) fn run(args: &CleanArgs) -> Result<Code, Failure> {
-    let report = rookery_guest::clean(&CleanOptions::default()).map_err(|error| Failure::new(Code::Guest, error))?;
+    let report = rookery_guest::clean(&CleanOptions::default())
+        .map_err(|error| Failure::new(Code::Guest, error))?;
     if args.json {
         let alive: Vec<String> = report.alive.iter().map(ToString::to_string).collect();
-        output::json(&serde_json::json!({ "removed": report.removed, "alive": alive, "failed": report.failed }))?;
+        output::json(
+            &serde_json::json!({ "removed": report.removed, "alive": alive, "failed": report.failed }),
+        )?;
     } else {
         for removed in &report.removed {
             output::result(format!("removed {removed}"));
@@ -27,5 +30,9 @@ pub(crate) fn run(args: &CleanArgs) -> Result<Code, Failure> {
             output::error(format!("not removed: {failed}"));
         }
     }
-    Ok(if report.failed.is_empty() { Code::Done } else { Code::Guest })
+    Ok(if report.failed.is_empty() {
+        Code::Done
+    } else {
+        Code::Guest
+    })
 }

@@ -20,8 +20,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Code, Failure> {
         directories(args, &args.new, &args.more_new)?,
     );
     refuse_twice(&base, &new)?;
-    let options = Options { ignore: args.ignore };
-    let comparison = compare(&read_all(&base)?, &read_all(&new)?, &options).map_err(|error| Failure::new(Code::Usage, error))?;
+    let options = Options {
+        ignore: args.ignore,
+    };
+    let comparison = compare(&read_all(&base)?, &read_all(&new)?, &options)
+        .map_err(|error| Failure::new(Code::Usage, error))?;
     if args.json {
         output::json(&comparison)?;
     } else {
@@ -57,10 +60,17 @@ fn directories(args: &CompareArgs, first: &str, more: &[String]) -> Result<Vec<P
 fn refuse_twice(base: &[PathBuf], new: &[PathBuf]) -> Result<(), Failure> {
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
     let all: Vec<PathBuf> = base.iter().chain(new).map(real).collect();
-    match all.iter().enumerate().find(|(at, path)| all[..*at].contains(path)) {
+    match all
+        .iter()
+        .enumerate()
+        .find(|(at, path)| all[..*at].contains(path))
+    {
         Some((_, path)) => Err(Failure::new(
             Code::Usage,
-            format!("the run {} is named twice\n  mend: name different runs", path.display()),
+            format!(
+                "the run {} is named twice\n  mend: name different runs",
+                path.display()
+            ),
         )),
         None => Ok(()),
     }
@@ -75,10 +85,15 @@ fn read_all(directories: &[PathBuf]) -> Result<Vec<Run>, Failure> {
 }
 
 fn write_html(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
-    rookery_lab::write_whole(path, rookery_report::compare_html(comparison).as_bytes()).map_err(|error| {
-        let mend = "name a file in a directory that exists and may be written";
-        Failure::new(Code::Store, format!("cannot write {}: {error}\n  mend: {mend}", path.display()))
-    })
+    rookery_lab::write_whole(path, rookery_report::compare_html(comparison).as_bytes()).map_err(
+        |error| {
+            let mend = "name a file in a directory that exists and may be written";
+            Failure::new(
+                Code::Store,
+                format!("cannot write {}: {error}\n  mend: {mend}", path.display()),
+            )
+        },
+    )
 }
 
 /// `2%`, `2 %` or `2` as a share, for the command line.

@@ -27,7 +27,10 @@ use crate::{
 const DIGESTS_UP_TO_MB: u64 = 100;
 
 pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
-    let size: Size = args.size.parse().map_err(|error| Failure::new(Code::Usage, error))?;
+    let size: Size = args
+        .size
+        .parse()
+        .map_err(|error| Failure::new(Code::Usage, error))?;
     let words = words::lists(&args.words)?;
     let stop = signals::stop_flag()?;
     let options = FileOptions {
@@ -36,7 +39,11 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
             CustomerRandom::Newlib => data::CustomerRandom::Newlib,
             CustomerRandom::Gnu => data::CustomerRandom::Gnu,
         },
-        line_end: if args.crlf { data::LineEnd::Windows } else { data::LineEnd::Unix },
+        line_end: if args.crlf {
+            data::LineEnd::Windows
+        } else {
+            data::LineEnd::Unix
+        },
         threads: args
             .threads
             .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
@@ -44,13 +51,25 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
         ..FileOptions::new(&stop)
     };
     let bar = bar(args.quiet, BYTES);
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("dvdstore-{size}")));
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("dvdstore-{size}")));
     let written = dvdstore_files::write_all(&out, size, &options, &|progress| {
         bar.set_length(progress.expected_bytes);
         bar.set_position(progress.bytes);
     });
     bar.finish_and_clear();
-    let written = written.map_err(|error| Failure::new(if signals::came(&stop) { Code::Interrupted } else { Code::Store }, error))?;
+    let written = written.map_err(|error| {
+        Failure::new(
+            if signals::came(&stop) {
+                Code::Interrupted
+            } else {
+                Code::Store
+            },
+            error,
+        )
+    })?;
     if args.digests || size.megabytes() <= DIGESTS_UP_TO_MB {
         print_digests(&out)?;
     }
@@ -73,8 +92,9 @@ fn print_digests(out: &Path) -> Result<(), Failure> {
         let mut all = Sha256::new();
         for name in &names {
             let mut one = Sha256::new();
-            read_into(&out.join(name), &mut [&mut one, &mut all])
-                .map_err(|error| Failure::new(Code::Store, format!("cannot read {name} again: {error}")))?;
+            read_into(&out.join(name), &mut [&mut one, &mut all]).map_err(|error| {
+                Failure::new(Code::Store, format!("cannot read {name} again: {error}"))
+            })?;
             output::result(format!("{}  {name}", hex(one)));
         }
         if names.len() == 12 {
@@ -100,7 +120,11 @@ fn read_into(path: &Path, digests: &mut [&mut Sha256]) -> io::Result<()> {
 }
 
 fn hex(digest: Sha256) -> String {
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// What a bar over bytes shows.

@@ -23,7 +23,8 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
     if let Some(path) = &args.study {
         return hand_out(path);
     }
-    let document = Document::parse(FILE, STUDY).map_err(|problems| Failure::new(Code::Internal, problems))?;
+    let document =
+        Document::parse(FILE, STUDY).map_err(|problems| Failure::new(Code::Internal, problems))?;
     let plan = check::plan(&document, &args.runs)?;
     let places = Places {
         runs: args.runs.clone(),
@@ -31,7 +32,9 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
         templates: Some(args.runs.clone()),
     };
     if !args.quiet && !args.json {
-        output::remark("simulated: no guest runs and nothing is measured; every number is computed from a queueing model");
+        output::remark(
+            "simulated: no guest runs and nothing is measured; every number is computed from a queueing model",
+        );
     }
     conduct(&places, args.quiet, args.json, |conductor| {
         Ok(conductor.start(Path::new(FILE), STUDY, document.study(), &plan)?)
@@ -50,10 +53,19 @@ fn hand_out(path: &Path) -> Result<Code, Failure> {
             ErrorKind::AlreadyExists => "name another file, or remove this one first",
             _ => "check that the directory exists, is yours and has room",
         };
-        Failure::new(Code::Usage, format!("cannot write the study to {file}: {error}\n  mend: {mend}"))
+        Failure::new(
+            Code::Usage,
+            format!("cannot write the study to {file}: {error}\n  mend: {mend}"),
+        )
     };
-    let mut out = OpenOptions::new().write(true).create_new(true).open(path).map_err(failure)?;
+    let mut out = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(failure)?;
     out.write_all(STUDY.as_bytes()).map_err(failure)?;
-    output::remark(format!("the study is in {file}; `rookery run {file}` computes it"));
+    output::remark(format!(
+        "the study is in {file}; `rookery run {file}` computes it"
+    ));
     Ok(Code::Done)
 }

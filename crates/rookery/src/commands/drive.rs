@@ -34,7 +34,11 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
     settings.remarks.iter().for_each(output::remark);
     let config = config(args, &settings)?;
     let stop = signals::stop_flag()?;
-    let format = if args.json { DriveFormat::Json } else { args.format };
+    let format = if args.json {
+        DriveFormat::Json
+    } else {
+        args.format
+    };
     let measurement = if format == DriveFormat::Original {
         drive_with_lines(&config, settings.detailed, &stop)?
     } else {
@@ -42,10 +46,14 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
     };
     let faults = faults::faults(&measurement);
     match format {
-        DriveFormat::Json => output::json(&text::with_percentiles(&measurement, &faults)?).map(drop)?,
+        DriveFormat::Json => {
+            output::json(&text::with_percentiles(&measurement, &faults)?).map(drop)?
+        }
         DriveFormat::Text => text::print(&measurement, &faults),
         // Scripts read standard output.
-        DriveFormat::Original => faults.iter().for_each(|fault| output::remark(format!("VOID: {fault}"))),
+        DriveFormat::Original => faults
+            .iter()
+            .for_each(|fault| output::remark(format!("VOID: {fault}"))),
     }
     if signals::came(&stop) {
         return Ok(Code::Interrupted);
@@ -60,7 +68,11 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
             ),
         ));
     }
-    Ok(if faults.is_empty() { Code::Done } else { Code::Driver })
+    Ok(if faults.is_empty() {
+        Code::Done
+    } else {
+        Code::Driver
+    })
 }
 
 /// When the users begin: late enough for all threads to be ready.
@@ -72,7 +84,11 @@ fn failure(error: DriverError) -> Failure {
     Failure::new(code_of(&error), error)
 }
 
-fn drive(args: &DriveDvdstoreArgs, config: &Config, stop: &AtomicBool) -> Result<Measurement, Failure> {
+fn drive(
+    args: &DriveDvdstoreArgs,
+    config: &Config,
+    stop: &AtomicBool,
+) -> Result<Measurement, Failure> {
     let bar = load_bar(args.quiet, config.phases.load_end());
     let measured = rookery_driver::run(config, start(), stop, &|progress| tell(&bar, &progress));
     bar.finish_and_clear();
@@ -80,9 +96,18 @@ fn drive(args: &DriveDvdstoreArgs, config: &Config, stop: &AtomicBool) -> Result
 }
 
 /// Drive, and print the original driver's lines as they become due.
-fn drive_with_lines(config: &Config, detailed: bool, stop: &AtomicBool) -> Result<Measurement, Failure> {
+fn drive_with_lines(
+    config: &Config,
+    detailed: bool,
+    stop: &AtomicBool,
+) -> Result<Measurement, Failure> {
     let phases = &config.phases;
-    let lines = Lines::new(phases.window_start(), phases.steady, config.assignments.len(), detailed);
+    let lines = Lines::new(
+        phases.window_start(),
+        phases.steady,
+        config.assignments.len(),
+        detailed,
+    );
     let state = Mutex::new((lines, Vec::<OrderTally>::new()));
     let told = |progress: Progress, tallies: &[OrderTally]| {
         let (lines, last) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,16 +117,26 @@ fn drive_with_lines(config: &Config, detailed: bool, stop: &AtomicBool) -> Resul
         }
         *last = tallies.to_vec();
     };
-    let measurement = rookery_driver::run_with_tallies(config, start(), stop, &told).map_err(failure)?;
+    let measurement =
+        rookery_driver::run_with_tallies(config, start(), stop, &told).map_err(failure)?;
     let (mut lines, tallies) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let when = jiff::Timestamp::now().strftime("%-m/%-d/%Y %-I:%M:%S %p").to_string();
-    lines.final_lines(&when, &measurement, &tallies).iter().for_each(output::result);
+    let when = jiff::Timestamp::now()
+        .strftime("%-m/%-d/%Y %-I:%M:%S %p")
+        .to_string();
+    lines
+        .final_lines(&when, &measurement, &tallies)
+        .iter()
+        .for_each(output::result);
     Ok(measurement)
 }
 
 /// Requests of the measured window that were answered well.
 fn answered(guest: &GuestMeasurement) -> u64 {
-    guest.operations.iter().map(|operation| operation.completed).sum()
+    guest
+        .operations
+        .iter()
+        .map(|operation| operation.completed)
+        .sum()
 }
 
 /// The first failure that was seen, in words.
@@ -110,10 +145,18 @@ fn first_failure(guest: &GuestMeasurement) -> String {
     tally.map_or_else(
         || "no request ended".to_owned(),
         |tally| {
-            let detail = tally.examples.first().map_or("", |example| example.detail.as_str());
-            format!("{}/{} {}", tally.class.name(), tally.sub_class, output::printable(detail))
-                .trim_end()
-                .to_owned()
+            let detail = tally
+                .examples
+                .first()
+                .map_or("", |example| example.detail.as_str());
+            format!(
+                "{}/{} {}",
+                tally.class.name(),
+                tally.sub_class,
+                output::printable(detail)
+            )
+            .trim_end()
+            .to_owned()
         },
     )
 }
@@ -121,9 +164,10 @@ fn first_failure(guest: &GuestMeasurement) -> String {
 /// What was typed is the caller's matter, the rest the driver's.
 pub(super) fn code_of(error: &DriverError) -> Code {
     match error {
-        DriverError::ForeignTarget { .. } | DriverError::Config { .. } | DriverError::Descriptors { .. } | DriverError::Pin { .. } => {
-            Code::Usage
-        }
+        DriverError::ForeignTarget { .. }
+        | DriverError::Config { .. }
+        | DriverError::Descriptors { .. }
+        | DriverError::Pin { .. } => Code::Usage,
         DriverError::Network { .. } | DriverError::Start(_) => Code::Host,
         DriverError::Panicked => Code::Internal,
     }
@@ -142,7 +186,12 @@ fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failu
     };
     let cpus = match &args.cpus {
         Some(list) => cpu_list(list)?,
-        None => rookery_lab::host_facts(Path::new("."))?.cpus.last().copied().into_iter().collect(),
+        None => rookery_lab::host_facts(Path::new("."))?
+            .cpus
+            .last()
+            .copied()
+            .into_iter()
+            .collect(),
     };
     let words = match settings.targets.first().filter(|_| args.learn_from_pages) {
         Some(target) => Cow::Owned(learn::lists(target, &settings.page_type, settings.timeout)?),

@@ -24,11 +24,19 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Code, Failure> {
             let mut value = rookery_store::export_json(&store).map_err(failure)?;
             // What is judged of it, beside what is stored.
             let run = Run::read(&store).map_err(failure)?;
-            value["layers"] = serde_json::to_value(layers::of(&[&run])).map_err(|error| Failure::new(Code::Internal, error))?;
-            let Some(out) = &args.out else { return output::json(&value) };
-            let text = serde_json::to_vec_pretty(&value).map_err(|error| Failure::new(Code::Internal, error))?;
-            rookery_lab::write_whole(out, &text)
-                .map_err(|error| Failure::new(Code::Store, format!("cannot write {}: {error}", out.display())))?;
+            value["layers"] = serde_json::to_value(layers::of(&[&run]))
+                .map_err(|error| Failure::new(Code::Internal, error))?;
+            let Some(out) = &args.out else {
+                return output::json(&value);
+            };
+            let text = serde_json::to_vec_pretty(&value)
+                .map_err(|error| Failure::new(Code::Internal, error))?;
+            rookery_lab::write_whole(out, &text).map_err(|error| {
+                Failure::new(
+                    Code::Store,
+                    format!("cannot write {}: {error}", out.display()),
+                )
+            })?;
             output::result(out.display());
             Ok(Code::Done)
         }

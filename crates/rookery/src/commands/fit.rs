@@ -7,7 +7,9 @@ mod text;
 
 use std::{fs, path::Path};
 
-use rookery_model::fit::{Bootstrap, Exclusion, Fitted, Judgement, Observations, Options, Weights, judge};
+use rookery_model::fit::{
+    Bootstrap, Exclusion, Fitted, Judgement, Observations, Options, Weights, judge,
+};
 use rookery_report::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint};
 
 use crate::{
@@ -29,7 +31,10 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
     if !args.z.is_finite() || args.z < 0.0 {
         return Err(Failure::new(
             Code::Usage,
-            format!("--z {} is no think time\n  mend: seconds, 0 or more", args.z),
+            format!(
+                "--z {} is no think time\n  mend: seconds, 0 or more",
+                args.z
+            ),
         ));
     }
     let (observations, names) = observations(args)?;
@@ -54,12 +59,20 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
         Some(Fitted::Law(fit)) => Bootstrap::of(fit, &observations, args.draws as usize, args.seed),
         _ => None,
     };
-    output::result(text::render(args, &observations, &judgement, bootstrap.as_ref()));
+    output::result(text::render(
+        args,
+        &observations,
+        &judgement,
+        bootstrap.as_ref(),
+    ));
     if let Some(path) = &args.html {
         let page = rookery_report::fit_html(&figure(args, &observations, &judgement));
         fs::write(path, page).map_err(|error| {
             let mend = "name a file in a directory that exists and may be written";
-            Failure::new(Code::Store, format!("cannot write {}: {error}\n  mend: {mend}", path.display()))
+            Failure::new(
+                Code::Store,
+                format!("cannot write {}: {error}\n  mend: {mend}", path.display()),
+            )
         })?;
         output::result(format!("\nFigure: {}", path.display()));
     }
@@ -96,7 +109,8 @@ fn observations(args: &FitArgs) -> Result<(Observations, (String, String)), Fail
             DecimalArg::Comma => decimal::Mark::Comma,
         }),
     };
-    let csv::Table { n, x, rows } = csv::read(&contents(&args.file)?, &columns).map_err(|error| refuse(format!("{shown}:{error}")))?;
+    let csv::Table { n, x, rows } = csv::read(&contents(&args.file)?, &columns)
+        .map_err(|error| refuse(format!("{shown}:{error}")))?;
     if rows.len() > MAX_RUNS {
         return Err(refuse(format!(
             "{shown} has {} runs, more than {MAX_RUNS}\n  mend: one line per run, not per request",
@@ -109,7 +123,8 @@ fn observations(args: &FitArgs) -> Result<(Observations, (String, String)), Fail
             row.line, row.run.n, args.n
         )));
     }
-    let (excluded, counted): (Vec<csv::Row>, Vec<csv::Row>) = rows.into_iter().partition(|row| row.excluded.is_some());
+    let (excluded, counted): (Vec<csv::Row>, Vec<csv::Row>) =
+        rows.into_iter().partition(|row| row.excluded.is_some());
     if counted.is_empty() {
         return Err(refuse(format!(
             "{shown}: the column `{}` leaves no run\n  mend: runs that count have nothing, 0, no, ok or done there",
@@ -120,20 +135,26 @@ fn observations(args: &FitArgs) -> Result<(Observations, (String, String)), Fail
         let (run, reason) = (row.run, row.excluded?);
         Some(Exclusion { run, reason })
     });
-    let observations =
-        Observations::new(counted.iter().map(|row| row.run).collect()).map_err(|error| refuse(format!("{shown}: {error}")))?;
+    let observations = Observations::new(counted.iter().map(|row| row.run).collect())
+        .map_err(|error| refuse(format!("{shown}: {error}")))?;
     Ok((observations.with_excluded(excluded.collect()), (n, x)))
 }
 
 fn contents(path: &Path) -> Result<String, Failure> {
-    let fail = |reason: String| Failure::new(Code::Usage, format!("cannot read {}: {reason}", path.display()));
+    let fail = |reason: String| {
+        Failure::new(
+            Code::Usage,
+            format!("cannot read {}: {reason}", path.display()),
+        )
+    };
     let mend = "\n  mend: name a text file with one line per run";
     let about = fs::metadata(path).map_err(|error| fail(format!("{error}{mend}")))?;
     if !about.is_file() || about.len() > MAX_BYTES {
         return Err(fail(format!("it is no file, or larger than 16 MiB{mend}")));
     }
     let bytes = fs::read(path).map_err(|error| fail(format!("{error}{mend}")))?;
-    decode(bytes).ok_or_else(|| fail("it is not UTF-8 text\n  mend: save it as text in UTF-8".to_owned()))
+    decode(bytes)
+        .ok_or_else(|| fail("it is not UTF-8 text\n  mend: save it as text in UTF-8".to_owned()))
 }
 
 /// UTF-8, or UTF-16 that says so, as spreadsheets write it.
@@ -143,39 +164,56 @@ fn decode(bytes: Vec<u8>) -> Option<String> {
         Some([0xfe, 0xff]) => u16::from_be_bytes,
         _ => return String::from_utf8(bytes).ok(),
     };
-    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| wide([pair[0], pair[1]])).collect();
+    let units: Vec<u16> = bytes
+        .chunks_exact(2)
+        .map(|pair| wide([pair[0], pair[1]]))
+        .collect();
     String::from_utf16(&units).ok()
 }
 
 /// Points, curves that were not refused, and the band of the chosen one.
 fn figure(args: &FitArgs, observations: &Observations, judgement: &Judgement) -> FitFigure {
     let end = judgement.largest * 1.5;
-    let mut places: Vec<f64> = (1..=CURVE_POINTS).map(|i| end * i as f64 / CURVE_POINTS as f64).collect();
+    let mut places: Vec<f64> = (1..=CURVE_POINTS)
+        .map(|i| end * i as f64 / CURVE_POINTS as f64)
+        .collect();
     // Where the answer turns from solid to dashed.
     places.push(judgement.largest);
     places.sort_by(f64::total_cmp);
     places.dedup();
-    let curves = judgement.candidates.iter().enumerate().filter_map(|(place, candidate)| {
-        let fitted = candidate.fitted.as_ref().filter(|_| !candidate.refused())?;
-        let chosen = judgement.chosen == Some(place);
-        let point = |n: &f64| CurvePoint {
-            n: *n,
-            x: fitted.throughput(*n),
-            run: band(fitted, *n, observations).filter(|_| chosen),
-        };
-        Some(FitCurve {
-            name: format!("{}{}", candidate.model.name(), if chosen { " (chosen)" } else { "" }),
-            points: places.iter().map(point).collect(),
-            chosen,
-        })
-    });
+    let curves = judgement
+        .candidates
+        .iter()
+        .enumerate()
+        .filter_map(|(place, candidate)| {
+            let fitted = candidate.fitted.as_ref().filter(|_| !candidate.refused())?;
+            let chosen = judgement.chosen == Some(place);
+            let point = |n: &f64| CurvePoint {
+                n: *n,
+                x: fitted.throughput(*n),
+                run: band(fitted, *n, observations).filter(|_| chosen),
+            };
+            Some(FitCurve {
+                name: format!(
+                    "{}{}",
+                    candidate.model.name(),
+                    if chosen { " (chosen)" } else { "" }
+                ),
+                points: places.iter().map(point).collect(),
+                chosen,
+            })
+        });
     FitFigure {
         title: format!("Throughput against {}: {}", args.n, args.file.display()),
         x_title: args.n.clone(),
         y_title: args.x.clone(),
         panels: vec![FitPanel {
             label: String::new(),
-            points: observations.runs().iter().map(|run| FitPoint { n: run.n, x: run.x }).collect(),
+            points: observations
+                .runs()
+                .iter()
+                .map(|run| FitPoint { n: run.n, x: run.x })
+                .collect(),
             curves: curves.collect(),
         }],
     }

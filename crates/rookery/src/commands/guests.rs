@@ -21,7 +21,12 @@ pub(crate) fn run(args: &GuestsArgs) -> Result<Code, Failure> {
     }
     for thing in &things {
         let life = if thing.alive { "alive" } else { "dead" };
-        output::result(format!("{:10} {life:5} {:17} {}", thing.run.as_str(), thing.what, thing.name));
+        output::result(format!(
+            "{:10} {life:5} {:17} {}",
+            thing.run.as_str(),
+            thing.what,
+            thing.name
+        ));
     }
     if things.iter().any(|thing| !thing.alive) {
         output::remark("`rookery clean` removes what dead runs left");

@@ -3,7 +3,8 @@
 use std::{fs, io::Read, path::Path, sync::atomic::AtomicBool, thread::sleep, time::Duration};
 
 use rookery_host::settings::{
-    AuditRow, Consent, Effect, Held, Keeper, Outcome, Profile, Reverted, Root, Scope, SettingsError, Tuned, audit, tuned,
+    AuditRow, Consent, Effect, Held, Keeper, Outcome, Profile, Reverted, Root, Scope,
+    SettingsError, Tuned, audit, tuned,
 };
 
 use crate::{
@@ -39,7 +40,14 @@ fn show(json: bool) -> Result<Code, Failure> {
     output::result(format!("CPUs      {} ({})", cpus.join(","), host.cpu_model));
     output::result(format!("memory    {} MiB", facts.memory_mib));
     output::result(format!("disk      {} MiB free here", facts.disk_free_mib));
-    output::result(format!("root      {}", if facts.root { "yes" } else { "no: bare guests only" }));
+    output::result(format!(
+        "root      {}",
+        if facts.root {
+            "yes"
+        } else {
+            "no: bare guests only"
+        }
+    ));
     for (name, version) in &host.versions {
         output::result(format!("{name:9} {version}"));
     }
@@ -58,11 +66,16 @@ fn run_audit(args: &HostAuditArgs) -> Result<Code, Failure> {
     } else {
         args.profile.clone()
     };
-    let profiles: Vec<Profile> = names.iter().map(|name| load(name)).collect::<Result<_, _>>()?;
+    let profiles: Vec<Profile> = names
+        .iter()
+        .map(|name| load(name))
+        .collect::<Result<_, _>>()?;
     let found = audit(&Root::machine(), &profiles);
     let layers = keeper()?.layers().map_err(failure)?;
     if args.json {
-        return output::json(&serde_json::json!({ "tuned": found.tuned, "applied": layers, "settings": found.rows }));
+        return output::json(
+            &serde_json::json!({ "tuned": found.tuned, "applied": layers, "settings": found.rows }),
+        );
     }
     for profile in &profiles {
         output::result(format!("profile {}: {}", profile.name, profile.title));
@@ -77,8 +90,13 @@ fn run_audit(args: &HostAuditArgs) -> Result<Code, Failure> {
         output::result(audit_text(row));
     }
     let advice = || found.rows.iter().flat_map(|row| &row.advice);
-    let (all, hold) = (advice().count(), advice().filter(|advice| advice.holds).count());
-    output::result(format!("\n{hold} of {all} recommendations hold on this host"));
+    let (all, hold) = (
+        advice().count(),
+        advice().filter(|advice| advice.holds).count(),
+    );
+    output::result(format!(
+        "\n{hold} of {all} recommendations hold on this host"
+    ));
     Ok(Code::Done)
 }
 
@@ -87,13 +105,21 @@ fn audit_text(row: &AuditRow) -> String {
     let name = named(row.knob, &row.device);
     let mut text = match (&row.present, &row.fixed) {
         (Some(present), None) => format!("\n{name} = {}", one_line(present)),
-        (Some(present), Some(fixed)) => format!("\n{name} = {}    cannot be changed here: {fixed}", one_line(present)),
-        (None, fixed) => format!("\n{name}    not here: {}", fixed.as_deref().unwrap_or("it cannot be read")),
+        (Some(present), Some(fixed)) => format!(
+            "\n{name} = {}    cannot be changed here: {fixed}",
+            one_line(present)
+        ),
+        (None, fixed) => format!(
+            "\n{name}    not here: {}",
+            fixed.as_deref().unwrap_or("it cannot be read")
+        ),
     };
     text += &format!("\n    {}: {}", row.path, row.what);
     match row.scope {
         Scope::Host => {}
-        Scope::Network => text += "\n    of this network namespace: container guests have their own",
+        Scope::Network => {
+            text += "\n    of this network namespace: container guests have their own"
+        }
         Scope::Ipc => text += "\n    of this IPC namespace: container guests have their own",
         Scope::Process => text += "\n    of this process",
     }
@@ -106,7 +132,10 @@ fn audit_text(row: &AuditRow) -> String {
             (_, true) => format!("as wanted ({})", advice.wanted),
             (_, false) => format!("DIFFERS, wants {}", advice.wanted),
         };
-        text += &format!("\n    {}: {wanted}: {} [{}]", advice.profile, advice.reason, advice.source);
+        text += &format!(
+            "\n    {}: {wanted}: {} [{}]",
+            advice.profile, advice.reason, advice.source
+        );
     }
     text
 }
@@ -120,12 +149,18 @@ fn apply(args: &HostApplyArgs) -> Result<Code, Failure> {
     warn(&profile, &consent);
     let stop = signals::stop_flag()?;
     if args.hold {
-        let held = keeper.hold(&profile, None, &consent, &stop).map_err(failure)?;
+        let held = keeper
+            .hold(&profile, None, &consent, &stop)
+            .map_err(failure)?;
         return hold(held, &profile, &stop, args.json);
     }
     let outcomes = keeper.apply(&profile, &consent, &stop).map_err(failure)?;
     tell_outcomes(&outcomes, args.json)?;
-    if !args.json && outcomes.iter().any(|outcome| matches!(outcome.effect, Effect::Set { .. })) {
+    if !args.json
+        && outcomes
+            .iter()
+            .any(|outcome| matches!(outcome.effect, Effect::Set { .. }))
+    {
         output::result(format!(
             "profile {} is applied; `rookery host revert` puts everything back",
             profile.name
@@ -137,7 +172,10 @@ fn apply(args: &HostApplyArgs) -> Result<Code, Failure> {
 /// Hold the settings until a signal comes.
 fn hold(held: Held, profile: &Profile, stop: &AtomicBool, json: bool) -> Result<Code, Failure> {
     tell_outcomes(held.outcomes(), json)?;
-    output::remark(format!("profile {} is held; Ctrl-C puts everything back", profile.name));
+    output::remark(format!(
+        "profile {} is held; Ctrl-C puts everything back",
+        profile.name
+    ));
     while !signals::came(stop) {
         sleep(LOOK);
     }
@@ -173,14 +211,22 @@ fn tell_outcomes(outcomes: &[Outcome], json: bool) -> Result<(), Failure> {
                 } else {
                     String::new()
                 };
-                format!("set        {name}: {} -> {}{kernel}", one_line(before), one_line(effective))
+                format!(
+                    "set        {name}: {} -> {}{kernel}",
+                    one_line(before),
+                    one_line(effective)
+                )
             }
-            Effect::Withheld { danger } => format!("withheld   {name}: {danger}; --accept-data-loss changes it"),
+            Effect::Withheld { danger } => {
+                format!("withheld   {name}: {danger}; --accept-data-loss changes it")
+            }
             Effect::Refused { reason } => format!("unchanged  {name}: {reason}"),
         });
     }
     let rest = outcomes.len() - set - as_wanted;
-    output::result(format!("{set} set, {as_wanted} as wanted already, {rest} not changed"));
+    output::result(format!(
+        "{set} set, {as_wanted} as wanted already, {rest} not changed"
+    ));
     Ok(())
 }
 
@@ -191,14 +237,22 @@ fn tell_reverted(reverted: &Reverted, json: bool) -> Result<Code, Failure> {
     for setting in &reverted.restored {
         let name = named(&setting.knob, &setting.device);
         let (from, to) = (one_line(&setting.from), one_line(&setting.to));
-        output::result(format!("restored   {name}: {from} -> {to} ({})", setting.path));
+        output::result(format!(
+            "restored   {name}: {from} -> {to} ({})",
+            setting.path
+        ));
     }
     if reverted.booted_since {
-        output::result("this host was booted since the profile was applied: the kernel has its own settings again");
+        output::result(
+            "this host was booted since the profile was applied: the kernel has its own settings again",
+        );
     } else if reverted.profiles.is_empty() {
         output::result("no profile is applied: nothing to revert");
     } else {
-        output::result(format!("profile {} is reverted", reverted.profiles.join(", ")));
+        output::result(format!(
+            "profile {} is reverted",
+            reverted.profiles.join(", ")
+        ));
     }
     Ok(Code::Done)
 }
@@ -213,7 +267,10 @@ fn warn(profile: &Profile, consent: &Consent) {
     }
     for setting in profile.settings.iter().filter(|_| consent.data_loss) {
         if let Some(danger) = setting.knob.danger {
-            output::remark(format!("WARNING, data loss: {}: {danger}", setting.knob.key));
+            output::remark(format!(
+                "WARNING, data loss: {}: {danger}",
+                setting.knob.key
+            ));
         }
     }
 }
@@ -247,7 +304,9 @@ fn load(name: &str) -> Result<Profile, Failure> {
 
 fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    fs::File::open(path)?.take(MAX_PROFILE).read_to_string(&mut text)?;
+    fs::File::open(path)?
+        .take(MAX_PROFILE)
+        .read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -17,7 +17,12 @@ use crate::exit::{Code, Failure};
 pub(crate) struct TargetArgs {
     /// Database: `mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE` or `postgresql://...`; over a socket `mysql://USER@/DATABASE?socket=/PATH` or
     /// `postgresql://USER@/DATABASE?host=/DIRECTORY`; SQLite behind `rookery app orderentry`: `sqlite+oe://127.0.0.1:5655/`. In the environment a password stays out of process lists
-    #[arg(long = "target", value_name = "URL", env = "ROOKERY_TARGET", hide_env_values = true)]
+    #[arg(
+        long = "target",
+        value_name = "URL",
+        env = "ROOKERY_TARGET",
+        hide_env_values = true
+    )]
     url: String,
     /// Allow this address although it is not this machine
     #[arg(long, value_name = "ADDRESS")]
@@ -79,7 +84,11 @@ impl<'a> CheckJson<'a> {
 fn table(checks: &[Check]) -> String {
     let mut text = String::from("   #  holds  seconds  condition\n");
     for check in checks {
-        let holds = if check.offenders.is_empty() { "yes" } else { "NO" };
+        let holds = if check.offenders.is_empty() {
+            "yes"
+        } else {
+            "NO"
+        };
         text += &format!(
             "  {:>2}  {holds:<5}  {:>7.3}  {}\n",
             check.condition.number(),

@@ -8,7 +8,10 @@ use std::path::Path;
 
 use rookery_judge::{
     Run,
-    predict::{Calibration, Forecast, Forecaster, Holdout, Host, Offer, Packing, Readings, Shape, confirming_study, pack, shape},
+    predict::{
+        Calibration, Forecast, Forecaster, Holdout, Host, Offer, Packing, Readings, Shape,
+        confirming_study, pack, shape,
+    },
 };
 use serde::Serialize;
 
@@ -36,7 +39,11 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Code, Failure> {
         write(path, figure::page(&run, &all).as_bytes(), "the figure")?;
     }
     if let Some(path) = &args.study {
-        write(path, confirmation(&run, &all, args)?.as_bytes(), "the study")?;
+        write(
+            path,
+            confirmation(&run, &all, args)?.as_bytes(),
+            "the study",
+        )?;
     }
     if args.json {
         return output::json(&Output {
@@ -55,10 +62,15 @@ fn variants(run: &Run, args: &PredictArgs) -> Result<Vec<Readings>, Failure> {
     let count = all.len();
     let wanted: Vec<Readings> = all
         .into_iter()
-        .filter(|readings| args.variant.is_none_or(|variant| readings.variant == variant))
+        .filter(|readings| {
+            args.variant
+                .is_none_or(|variant| readings.variant == variant)
+        })
         .collect();
     if wanted.is_empty() {
-        let message = format!("the run has no such variant\n  mend: --variant 1 to {count}, or leave it out for all");
+        let message = format!(
+            "the run has no such variant\n  mend: --variant 1 to {count}, or leave it out for all"
+        );
         return Err(Failure::new(Code::Usage, message));
     }
     if wanted.iter().all(|readings| readings.all.is_empty()) {
@@ -111,7 +123,11 @@ struct Output<'a> {
     variants: &'a [VariantForecast],
 }
 
-fn forecasts(run: &Run, readings: Readings, args: &PredictArgs) -> Result<VariantForecast, Failure> {
+fn forecasts(
+    run: &Run,
+    readings: Readings,
+    args: &PredictArgs,
+) -> Result<VariantForecast, Failure> {
     let mut said = VariantForecast {
         variant: readings.variant,
         levels: readings.levels.clone(),
@@ -131,7 +147,10 @@ fn forecasts(run: &Run, readings: Readings, args: &PredictArgs) -> Result<Varian
         forecaster: None,
     };
     let held_out = Holdout::of_loads(&readings, rookery_judge::predict::HELD_SHARE, 0, args.seed);
-    said.held_out_error = held_out.ok().and_then(|holdout| holdout.error()).map(|error| error.mape);
+    said.held_out_error = held_out
+        .ok()
+        .and_then(|holdout| holdout.error())
+        .map(|error| error.mape);
     let forecaster = match Forecaster::of(readings, args.draws as usize, args.seed) {
         Ok(forecaster) => forecaster.with_disk_speed(args.disk_speed.unwrap_or(1.0)),
         Err(reason) => {
@@ -162,8 +181,11 @@ fn forecasts(run: &Run, readings: Readings, args: &PredictArgs) -> Result<Varian
             match found {
                 Ok(shape) => {
                     let loads = loads(&forecaster, &shape, args);
-                    said.forecasts
-                        .extend(loads.into_iter().map(|load| forecaster.forecast(&shape, load)));
+                    said.forecasts.extend(
+                        loads
+                            .into_iter()
+                            .map(|load| forecaster.forecast(&shape, load)),
+                    );
                 }
                 Err(reason) => said.refused_layouts.push((label, reason)),
             }
@@ -174,22 +196,46 @@ fn forecasts(run: &Run, readings: Readings, args: &PredictArgs) -> Result<Varian
 }
 
 fn asked_loads(args: &PredictArgs) -> &[f64] {
-    if args.users.is_empty() { &args.rate } else { &args.users }
+    if args.users.is_empty() {
+        &args.rate
+    } else {
+        &args.users
+    }
 }
 
 /// The layouts that are asked for, or those of the run.
-fn shapes(run: &Run, forecaster: &Forecaster, host: Host, args: &PredictArgs) -> Vec<(String, Result<Shape, String>)> {
+fn shapes(
+    run: &Run,
+    forecaster: &Forecaster,
+    host: Host,
+    args: &PredictArgs,
+) -> Vec<(String, Result<Shape, String>)> {
     let variant = forecaster.readings.variant;
-    let of = |guests, vcpus: rookery_study::Vcpus| (format!("{guests} x {vcpus} vCPU"), shape(run, variant, guests, vcpus, host));
+    let of = |guests, vcpus: rookery_study::Vcpus| {
+        (
+            format!("{guests} x {vcpus} vCPU"),
+            shape(run, variant, guests, vcpus, host),
+        )
+    };
     if !args.layout.is_empty() {
-        return args.layout.iter().map(|layout| of(layout.guests, layout.vcpus)).collect();
+        return args
+            .layout
+            .iter()
+            .map(|layout| of(layout.guests, layout.vcpus))
+            .collect();
     }
     let measured = forecaster.readings.shapes();
     if host == Host::default() {
-        return measured.into_iter().map(|shape| (shape.label(), Ok(shape))).collect();
+        return measured
+            .into_iter()
+            .map(|shape| (shape.label(), Ok(shape)))
+            .collect();
     }
     let vcpus = |shape: &Shape| rookery_study::Vcpus((shape.vcpus * 1000.0).round() as u32);
-    measured.iter().map(|shape| of(shape.guests, vcpus(shape))).collect()
+    measured
+        .iter()
+        .map(|shape| of(shape.guests, vcpus(shape)))
+        .collect()
 }
 
 /// The loads that are asked for; or the measured ones of the layout and some beyond, as far as numbers may be given.
@@ -198,7 +244,11 @@ fn loads(forecaster: &Forecaster, shape: &Shape, args: &PredictArgs) -> Vec<f64>
     if !asked.is_empty() {
         return asked.to_vec();
     }
-    let mut loads: Vec<f64> = forecaster.readings.of_shape(shape).map(|reading| reading.load).collect();
+    let mut loads: Vec<f64> = forecaster
+        .readings
+        .of_shape(shape)
+        .map(|reading| reading.load)
+        .collect();
     let beyond: &[f64] = if loads.is_empty() {
         &[0.25, 0.5, 0.75, 1.0, 1.5, 2.0]
     } else {
@@ -210,7 +260,11 @@ fn loads(forecaster: &Forecaster, shape: &Shape, args: &PredictArgs) -> Vec<f64>
         .iter()
         .map(|reading| reading.load_per_core())
         .fold(0.0, f64::max);
-    let largest = loads.iter().copied().reduce(f64::max).unwrap_or(per_core * shape.capacity());
+    let largest = loads
+        .iter()
+        .copied()
+        .reduce(f64::max)
+        .unwrap_or(per_core * shape.capacity());
     // Users are whole; of arrivals there may be less than one a second.
     let whole = matches!(forecaster.readings.offer, Offer::Closed { .. });
     let loads_beyond = beyond.iter().map(|factor| factor * largest);
@@ -232,7 +286,10 @@ fn holdout(run: &Run, variants: Vec<Readings>, args: &PredictArgs) -> Result<Cod
             refused: result.as_ref().err().cloned(),
             holdout: result.ok(),
         };
-        all.push(result("loads", Holdout::of_loads(&readings, args.holdout_share, draws, seed)));
+        all.push(result(
+            "loads",
+            Holdout::of_loads(&readings, args.holdout_share, draws, seed),
+        ));
         all.push(result("guests", Holdout::of_guests(&readings, draws, seed)));
     }
     if args.json {
@@ -259,7 +316,10 @@ fn write(path: &Path, bytes: &[u8], what: &str) -> Result<(), Failure> {
         let mend = "name a file in a directory that exists and may be written";
         Failure::new(
             Code::Store,
-            format!("cannot write {what} {}: {error}\n  mend: {mend}", path.display()),
+            format!(
+                "cannot write {what} {}: {error}\n  mend: {mend}",
+                path.display()
+            ),
         )
     })
 }

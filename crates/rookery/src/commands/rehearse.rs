@@ -21,7 +21,12 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
     let conductor = Conductor {
         runs: args.places.runs.clone(),
         templates: templates(args.places.templates.as_deref())?,
-        program: env::current_exe().map_err(|error| Failure::new(Code::Internal, format!("cannot find this program itself: {error}")))?,
+        program: env::current_exe().map_err(|error| {
+            Failure::new(
+                Code::Internal,
+                format!("cannot find this program itself: {error}"),
+            )
+        })?,
         stop: &stop,
         listener: &|event| teller.tell(event),
     };
@@ -33,19 +38,27 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
         .unwrap_or_default();
     let mut first = true;
     let mut failed = None;
-    let rehearsed = conductor.rehearse(&plan, args.rounds, args.without_database, &mut |rehearsal| {
-        if args.json {
-            failed = failed.take().or_else(|| output::json(&rehearsal).err());
-            return;
-        }
-        if std::mem::take(&mut first) {
-            output::result(head(width));
-        }
-        output::result(row(&rehearsal, width));
-    });
+    let rehearsed = conductor.rehearse(
+        &plan,
+        args.rounds,
+        args.without_database,
+        &mut |rehearsal| {
+            if args.json {
+                failed = failed.take().or_else(|| output::json(&rehearsal).err());
+                return;
+            }
+            if std::mem::take(&mut first) {
+                output::result(head(width));
+            }
+            output::result(row(&rehearsal, width));
+        },
+    );
     teller.finish();
     match (rehearsed, failed) {
-        (Err(_), _) if signals::came(&stop) => Err(Failure::new(Code::Interrupted, "interrupted; the guests are removed")),
+        (Err(_), _) if signals::came(&stop) => Err(Failure::new(
+            Code::Interrupted,
+            "interrupted; the guests are removed",
+        )),
         (Err(error), _) => Err(error.into()),
         (Ok(()), Some(failure)) => Err(failure),
         (Ok(()), None) => Ok(Code::Done),
@@ -55,7 +68,13 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
 fn head(width: usize) -> String {
     format!(
         "{:width$}  {:>9}  {:>9}  {:>16}  {:>18}  {:>9}  {:>9}",
-        "point", "clone, ms", "ready, s", "CPU each, s", "memory each, MiB", "page, ms", "remove, s"
+        "point",
+        "clone, ms",
+        "ready, s",
+        "CPU each, s",
+        "memory each, MiB",
+        "page, ms",
+        "remove, s"
     )
 }
 

@@ -19,7 +19,10 @@ use crate::{
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let directory = rookery_lab::find(&args.places.runs, &args.run)?;
     let store = open(&directory)?;
-    let html = args.html.clone().unwrap_or_else(|| directory.join("report.html"));
+    let html = args
+        .html
+        .clone()
+        .unwrap_or_else(|| directory.join("report.html"));
     if !args.quiet {
         output::result(terminal(&store)?);
     }
@@ -34,7 +37,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
 
 /// Open the store of a run for reading.
 pub(crate) fn open(directory: &Path) -> Result<Store, Failure> {
-    Store::open_read_only(rookery_lab::store_in(directory)).map_err(|error| Failure::new(Code::Store, error))
+    Store::open_read_only(rookery_lab::store_in(directory))
+        .map_err(|error| Failure::new(Code::Store, error))
 }
 
 /// The summary for the terminal.
@@ -50,7 +54,10 @@ fn ceilings(directory: &Path) -> Result<Vec<Ceiling>, Failure> {
     let path = directory.join(CEILINGS);
     let fail = |what: String| {
         let mend = "measure again with `rookery host storage --run`, or remove the file";
-        Failure::new(Code::Store, format!("cannot read {}: {what}\n  mend: {mend}", path.display()))
+        Failure::new(
+            Code::Store,
+            format!("cannot read {}: {what}\n  mend: {mend}", path.display()),
+        )
     };
     let file = match File::open(&path) {
         Ok(file) => file,
@@ -66,7 +73,8 @@ fn ceilings(directory: &Path) -> Result<Vec<Ceiling>, Failure> {
 
 /// Write the HTML report of the run in `directory`.
 pub(crate) fn write_html(store: &Store, directory: &Path, path: &Path) -> Result<(), Failure> {
-    let html = rookery_report::html_with(store, &ceilings(directory)?).map_err(|error| Failure::new(Code::Store, error))?;
+    let html = rookery_report::html_with(store, &ceilings(directory)?)
+        .map_err(|error| Failure::new(Code::Store, error))?;
     rookery_lab::write_whole(path, html.as_bytes()).map_err(|error| {
         Failure::new(
             Code::Store,
@@ -87,7 +95,11 @@ mod tests {
     #[test]
     fn what_was_measured_is_what_the_report_reads() {
         let directory = tempfile::tempdir().expect("a directory");
-        assert!(ceilings(directory.path()).expect("none was measured").is_empty());
+        assert!(
+            ceilings(directory.path())
+                .expect("none was measured")
+                .is_empty()
+        );
         let measured = Measured {
             pool: "a volume".to_owned(),
             tool: "fio-3.33".to_owned(),
@@ -106,10 +118,20 @@ mod tests {
             }],
         };
         let path = directory.path().join(CEILINGS);
-        std::fs::write(&path, serde_json::to_string(&[measured]).expect("plain numbers")).expect("room");
+        std::fs::write(
+            &path,
+            serde_json::to_string(&[measured]).expect("plain numbers"),
+        )
+        .expect("room");
         let read = ceilings(directory.path()).expect("a list");
-        assert_eq!((read[0].pool.as_str(), read[0].points[0].pattern.as_str()), ("a volume", "write"));
-        assert_eq!((read[0].points[0].block_kib, read[0].points[0].iops), (16, 700.5));
+        assert_eq!(
+            (read[0].pool.as_str(), read[0].points[0].pattern.as_str()),
+            ("a volume", "write")
+        );
+        assert_eq!(
+            (read[0].points[0].block_kib, read[0].points[0].iops),
+            (16, 700.5)
+        );
         std::fs::write(&path, "[{").expect("room");
         assert!(ceilings(directory.path()).is_err());
     }

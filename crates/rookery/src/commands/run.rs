@@ -45,7 +45,12 @@ pub(crate) fn conduct(
     let conductor = Conductor {
         runs: places.runs.clone(),
         templates: templates(places.templates.as_deref())?,
-        program: env::current_exe().map_err(|error| Failure::new(Code::Internal, format!("cannot find this program itself: {error}")))?,
+        program: env::current_exe().map_err(|error| {
+            Failure::new(
+                Code::Internal,
+                format!("cannot find this program itself: {error}"),
+            )
+        })?,
         stop: &stop,
         listener: &|event| {
             if let Event::RunStarted { directory, .. } = event {
@@ -129,7 +134,8 @@ fn verdict(store: &Store) -> Result<Code, Failure> {
         return Ok(if failed { Code::Guest } else { Code::Driver });
     }
     for search in &plan.searches {
-        let found = search::found(plan, search, &run.trials).map_err(|error| Failure::new(Code::Store, error))?;
+        let found = search::found(plan, search, &run.trials)
+            .map_err(|error| Failure::new(Code::Store, error))?;
         if matches!(found.answer.ending, Ending::Invalid { .. }) {
             return Ok(Code::Driver);
         }

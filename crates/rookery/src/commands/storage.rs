@@ -40,11 +40,18 @@ pub(crate) fn run(args: &HostStorageArgs) -> Result<Code, Failure> {
         depths: args.depths.clone().into(),
     };
     let measured = match asked(args)? {
-        Asked::Directory(directory) => gauge.directory(&directory, &mut hear).map(|ceiling| vec![ceiling]),
+        Asked::Directory(directory) => gauge
+            .directory(&directory, &mut hear)
+            .map(|ceiling| vec![ceiling]),
         Asked::Plan(plan) => gauge.pools(&plan, &args.places.runs, &mut hear),
     };
     let ceilings = match measured {
-        Err(_) if signals::came(&stop) => return Err(Failure::new(Code::Interrupted, "interrupted; nothing is left of the measurement")),
+        Err(_) if signals::came(&stop) => {
+            return Err(Failure::new(
+                Code::Interrupted,
+                "interrupted; nothing is left of the measurement",
+            ));
+        }
         measured => measured?,
     };
     if let Some(run) = &args.run {
@@ -68,7 +75,9 @@ enum Asked {
 fn asked(args: &HostStorageArgs) -> Result<Asked, Failure> {
     if let Some(run) = &args.run {
         let store = report::open(&rookery_lab::find(&args.places.runs, run)?)?;
-        let header = store.header().map_err(|error| Failure::new(Code::Store, error))?;
+        let header = store
+            .header()
+            .map_err(|error| Failure::new(Code::Store, error))?;
         return Ok(Asked::Plan(Box::new(header.plan)));
     }
     if let Some(study) = &args.study {
@@ -79,18 +88,27 @@ fn asked(args: &HostStorageArgs) -> Result<Asked, Failure> {
                 guest: None,
             },
         )?;
-        return Ok(Asked::Plan(Box::new(check::plan(&document, &args.places.runs)?)));
+        return Ok(Asked::Plan(Box::new(check::plan(
+            &document,
+            &args.places.runs,
+        )?)));
     }
-    Ok(Asked::Directory(args.directory.clone().unwrap_or_else(|| PathBuf::from("."))))
+    Ok(Asked::Directory(
+        args.directory.clone().unwrap_or_else(|| PathBuf::from(".")),
+    ))
 }
 
 /// Keep what was measured beside the run's store, for its report.
 fn keep(directory: &Path, ceilings: &[Ceiling]) -> Result<(), Failure> {
     let path = directory.join(CEILINGS);
-    let text = serde_json::to_vec_pretty(ceilings).map_err(|error| Failure::new(Code::Internal, error))?;
+    let text =
+        serde_json::to_vec_pretty(ceilings).map_err(|error| Failure::new(Code::Internal, error))?;
     rookery_lab::write_whole(&path, &text).map_err(|error| {
         let mend = "check that the run's directory is yours and has room";
-        Failure::new(Code::Store, format!("cannot write {}: {error}\n  mend: {mend}", path.display()))
+        Failure::new(
+            Code::Store,
+            format!("cannot write {}: {error}\n  mend: {mend}", path.display()),
+        )
     })?;
     output::remark(format!("kept in {}", path.display()));
     Ok(())
@@ -107,10 +125,20 @@ fn table(ceiling: &Ceiling) -> String {
         "pattern", "depth", "IOPS", "MiB/s", "mean, us", "p50, us", "p95, us", "p99, us"
     );
     for point in &ceiling.points {
-        let pattern = format!("random {}s of {} KiB", point.pattern.name(), point.block_kib);
+        let pattern = format!(
+            "random {}s of {} KiB",
+            point.pattern.name(),
+            point.block_kib
+        );
         text += &format!(
             "{pattern:<22}  {:>5}  {:>9.0}  {:>8.1}  {:>9.0}  {:>9.0}  {:>9.0}  {:>9.0}\n",
-            point.depth, point.iops, point.mib_per_s, point.mean_us, point.p50_us, point.p95_us, point.p99_us
+            point.depth,
+            point.iops,
+            point.mib_per_s,
+            point.mean_us,
+            point.p50_us,
+            point.p95_us,
+            point.p99_us
         );
     }
     text
@@ -125,7 +153,8 @@ mod tests {
     #[test]
     fn a_table_reads_well() {
         let ceiling = Ceiling {
-            pool: "a volume with ext4, noatime, no barriers, data=writeback; at most 200 reads/s".to_owned(),
+            pool: "a volume with ext4, noatime, no barriers, data=writeback; at most 200 reads/s"
+                .to_owned(),
             tool: "fio-3.33".to_owned(),
             file_mib: 64,
             seconds: 2,

@@ -3,10 +3,12 @@
 use crate::exit::{Code, Failure};
 
 pub(crate) fn run() -> Result<Code, Failure> {
-    rookery_guest::vm_agent().map(|()| Code::Done).map_err(|error| {
-        Failure::new(
-            Code::Guest,
-            format!("{error}\n  mend: only the system of a virtual machine starts this"),
-        )
-    })
+    rookery_guest::vm_agent()
+        .map(|()| Code::Done)
+        .map_err(|error| {
+            Failure::new(
+                Code::Guest,
+                format!("{error}\n  mend: only the system of a virtual machine starts this"),
+            )
+        })
 }

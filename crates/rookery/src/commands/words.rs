@@ -12,24 +12,36 @@ use crate::{
 /// The lists that `args` ask for; Rookery's own without any.
 pub(crate) fn lists(args: &WordArgs) -> Result<Cow<'static, WordLists>, Failure> {
     if let Some(path) = &args.learn_words {
-        let lists = WordLists::learn(&read(path)?).map_err(|error| Failure::new(Code::Usage, format!("{}: {error}", path.display())))?;
+        let lists = WordLists::learn(&read(path)?)
+            .map_err(|error| Failure::new(Code::Usage, format!("{}: {error}", path.display())))?;
         return Ok(Cow::Owned(lists));
     }
-    let (Some(titles), Some(first), Some(last)) = (&args.title_words, &args.first_names, &args.last_names) else {
+    let (Some(titles), Some(first), Some(last)) =
+        (&args.title_words, &args.first_names, &args.last_names)
+    else {
         return Ok(Cow::Borrowed(WordLists::own()));
     };
     let text = |path: &Path| {
         String::from_utf8(read(path)?).map_err(|_| {
             Failure::new(
                 Code::Usage,
-                format!("{} is not UTF-8 text\n  mend: one upper-case word a line", path.display()),
+                format!(
+                    "{} is not UTF-8 text\n  mend: one upper-case word a line",
+                    path.display()
+                ),
             )
         })
     };
-    let lists = WordLists::parse(&text(titles)?, &text(first)?, &text(last)?).map_err(|error| Failure::new(Code::Usage, error))?;
+    let lists = WordLists::parse(&text(titles)?, &text(first)?, &text(last)?)
+        .map_err(|error| Failure::new(Code::Usage, error))?;
     Ok(Cow::Owned(lists))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|error| Failure::new(Code::Usage, format!("cannot read {}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| {
+        Failure::new(
+            Code::Usage,
+            format!("cannot read {}: {error}", path.display()),
+        )
+    })
 }

@@ -34,7 +34,9 @@ impl Place {
     pub(crate) fn rookery(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rookery"));
         command.args(args).current_dir(self.dir.path());
-        command.env("ROOKERY_RUNS", self.runs()).env("ROOKERY_TEMPLATES", templates());
+        command
+            .env("ROOKERY_RUNS", self.runs())
+            .env("ROOKERY_TEMPLATES", templates());
         command
     }
 
@@ -43,16 +45,25 @@ impl Place {
     }
 
     /// Start a study, and give what its run tells after its load has become steady.
-    pub(crate) fn under_load(&self, text_of: &str) -> (Child, impl Iterator<Item = String> + use<>) {
+    pub(crate) fn under_load(
+        &self,
+        text_of: &str,
+    ) -> (Child, impl Iterator<Item = String> + use<>) {
         let study = self.study("loaded.toml", text_of);
         let mut child = self
             .rookery(&["run", &study, "--json"])
             .stdout(Stdio::piped())
             .spawn()
             .expect("rookery starts");
-        let mut events = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        let mut events = BufReader::new(child.stdout.take().expect("piped"))
+            .lines()
+            .map_while(Result::ok);
         let began = Instant::now();
-        while !events.next().expect("the load becomes steady").contains("\"steady\"") {
+        while !events
+            .next()
+            .expect("the load becomes steady")
+            .contains("\"steady\"")
+        {
             assert!(began.elapsed() < LOAD_LIMIT, "no load came");
         }
         (child, events)
@@ -164,7 +175,9 @@ pub(crate) fn lamp_tests() -> bool {
 /// What must be the same on the host before and after: network namespaces, mounts, cgroups, links, labelled processes.
 pub(crate) fn host_state() -> BTreeSet<String> {
     let mut state = BTreeSet::new();
-    let mut add = |kind: &str, lines: String| state.extend(lines.lines().map(|line| format!("{kind} {line}")));
+    let mut add = |kind: &str, lines: String| {
+        state.extend(lines.lines().map(|line| format!("{kind} {line}")))
+    };
     add(
         "netns",
         fs::read_dir("/run/netns")
@@ -174,7 +187,10 @@ pub(crate) fn host_state() -> BTreeSet<String> {
             .map(|e| e.path().display().to_string() + "\n")
             .collect(),
     );
-    add("mount", fs::read_to_string("/proc/self/mounts").expect("mounts"));
+    add(
+        "mount",
+        fs::read_to_string("/proc/self/mounts").expect("mounts"),
+    );
     add(
         "link",
         fs::read_dir("/sys/class/net")
@@ -205,7 +221,11 @@ pub(crate) fn host_state() -> BTreeSet<String> {
             let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             add(
                 "process",
-                format!("{} {}", entry.file_name().to_string_lossy(), text(&command).replace('\0', " ")),
+                format!(
+                    "{} {}",
+                    entry.file_name().to_string_lossy(),
+                    text(&command).replace('\0', " ")
+                ),
             );
         }
     }

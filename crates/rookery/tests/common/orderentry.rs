@@ -57,7 +57,9 @@ pub(crate) fn database_tests() -> bool {
 
 /// A number of an exported run.
 pub(crate) fn number(value: &Value, key: &str) -> u64 {
-    value[key].as_u64().unwrap_or_else(|| panic!("{key}: {value}"))
+    value[key]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{key}: {value}"))
 }
 
 /// Every guest committed something, its database holds what terminals were told, and every condition holds.
@@ -66,7 +68,11 @@ pub(crate) fn assert_audits(run: &Value, guests: usize) {
     assert_eq!(audits.len(), guests, "{audits:?}");
     for audit in audits {
         assert_eq!(audit["consistent"], 1, "{audit}");
-        assert_eq!(number(audit, "orders_in_database"), number(audit, "orders_acknowledged"), "{audit}");
+        assert_eq!(
+            number(audit, "orders_in_database"),
+            number(audit, "orders_acknowledged"),
+            "{audit}"
+        );
         assert!(number(audit, "orders_acknowledged") > 0, "{audit}");
     }
 }
@@ -75,18 +81,33 @@ pub(crate) fn assert_audits(run: &Value, guests: usize) {
 pub(crate) fn runs_to_its_end(stack: &str, guest: &str, guests: u32) {
     let place = Place::new();
     let study = place.study("tiny.toml", &tiny(stack, guest, guests));
-    let output = place.rookery(&["run", &study]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["run", &study])
+        .output()
+        .expect("rookery starts");
     let told = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
     assert!(went_to_its_end(&output), "{told}");
     let run = place.export();
     assert!(measured(&run["trials"][0]), "{told}");
     assert_audits(&run, guests as usize);
-    let counters = run["guests"][0]["orderentry_json"].as_str().expect("counters of order entry");
+    let counters = run["guests"][0]["orderentry_json"]
+        .as_str()
+        .expect("counters of order entry");
     let counters: Value = serde_json::from_str(counters).expect("JSON");
-    assert!(counters["nopm"].as_f64().is_some_and(|nopm| nopm > 0.0), "{counters}");
-    assert!(number(&counters["database"], "logical_reads") > 0, "{counters}");
+    assert!(
+        counters["nopm"].as_f64().is_some_and(|nopm| nopm > 0.0),
+        "{counters}"
+    );
+    assert!(
+        number(&counters["database"], "logical_reads") > 0,
+        "{counters}"
+    );
     let settings = run["tunings"].to_string();
-    for name in ["orderentry.isolation", "orderentry.server", "orderentry.statements"] {
+    for name in [
+        "orderentry.isolation",
+        "orderentry.server",
+        "orderentry.statements",
+    ] {
         assert!(settings.contains(name), "{name}");
     }
 }
@@ -99,7 +120,9 @@ pub(crate) fn servers(run: &str, name: &str) -> Vec<u32> {
         let pid: u32 = entry.file_name().to_string_lossy().parse().ok()?;
         let environ = fs::read(entry.path().join("environ")).ok()?;
         let comm = fs::read_to_string(entry.path().join("comm")).ok()?;
-        let labelled = environ.split(|byte| *byte == 0).any(|variable| variable == label.as_bytes());
+        let labelled = environ
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == label.as_bytes());
         (labelled && comm.trim() == name).then_some(pid)
     });
     server.collect()
@@ -109,7 +132,8 @@ pub(crate) fn servers(run: &str, name: &str) -> Vec<u32> {
 fn parent(pid: u32) -> u32 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    line.and_then(|number| number.trim().parse().ok())
+        .unwrap_or(0)
 }
 
 /// Runs one bare guest whose server, of this process name, is killed under load: the trial fails, and no order that was told of is lost.
@@ -134,13 +158,27 @@ pub(crate) fn killed_in_its_trial(stack: &str, server: &str) {
         if event["event"] == "run-started" {
             run = event["run"].as_str().expect("the id of the run").to_owned();
         }
-        if event["event"] == "load" && event["elapsed_s"].as_f64().is_some_and(|elapsed| elapsed > 1.0) {
+        if event["event"] == "load"
+            && event["elapsed_s"]
+                .as_f64()
+                .is_some_and(|elapsed| elapsed > 1.0)
+        {
             // PostgreSQL's sessions are processes of the same name: the server is the one that no other has started.
             let all = servers(&run, server);
-            let victims: Vec<u32> = all.iter().copied().filter(|&pid| !all.contains(&parent(pid))).collect();
+            let victims: Vec<u32> = all
+                .iter()
+                .copied()
+                .filter(|&pid| !all.contains(&parent(pid)))
+                .collect();
             assert_eq!(victims.len(), 1, "one server of the one guest: {victims:?}");
             let pid = victims[0].to_string();
-            assert!(Command::new("kill").args(["-9", &pid]).status().expect("kill").success());
+            assert!(
+                Command::new("kill")
+                    .args(["-9", &pid])
+                    .status()
+                    .expect("kill")
+                    .success()
+            );
             killed += 1;
             break;
         }
@@ -150,13 +188,23 @@ pub(crate) fn killed_in_its_trial(stack: &str, server: &str) {
     assert_eq!(killed, 1, "there was a load to be killed in");
     let run = place.export();
     assert_eq!(run["trials"][0]["status"], "failed", "{}", run["trials"]);
-    assert!(run["reasons"].to_string().contains("died under load"), "{}", run["reasons"]);
+    assert!(
+        run["reasons"].to_string().contains("died under load"),
+        "{}",
+        run["reasons"]
+    );
     let audit = &run["audits"][0];
     assert_eq!(
         (&audit["killed"], &audit["consistent"]),
         (&Value::from(1), &Value::from(1)),
         "{audit}"
     );
-    let (told, found) = (number(audit, "orders_acknowledged"), number(audit, "orders_in_database"));
-    assert!(told > 0 && (told..=told + number(audit, "unanswered")).contains(&found), "{audit}");
+    let (told, found) = (
+        number(audit, "orders_acknowledged"),
+        number(audit, "orders_in_database"),
+    );
+    assert!(
+        told > 0 && (told..=told + number(audit, "unanswered")).contains(&found),
+        "{audit}"
+    );
 }

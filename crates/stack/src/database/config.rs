@@ -24,8 +24,13 @@ pub struct Service {
 impl Service {
     fn of(files: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         Self {
-            args: ["supervise", "{conf}/services.toml"].map(str::to_owned).to_vec(),
-            files: files.into_iter().map(|(path, text)| (path.to_owned(), text)).collect(),
+            args: ["supervise", "{conf}/services.toml"]
+                .map(str::to_owned)
+                .to_vec(),
+            files: files
+                .into_iter()
+                .map(|(path, text)| (path.to_owned(), text))
+                .collect(),
         }
     }
 }

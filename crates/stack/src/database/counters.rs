@@ -92,7 +92,8 @@ pub fn counters(server: &mut Server) -> Result<BufferCounters, DatabaseError> {
     found.extend(server.pairs(&sizes)?);
     let number = |name: &str| {
         let text = found.get(name).map_or("", String::as_str);
-        text.parse::<u64>().map_err(|_| server.answer(&query, &format!("{name} = {text}")))
+        text.parse::<u64>()
+            .map_err(|_| server.answer(&query, &format!("{name} = {text}")))
     };
     Ok(match server.engine() {
         Engine::Mariadb => BufferCounters {
@@ -143,13 +144,18 @@ fn whole_pages(bytes: u64) -> u64 {
 /// When the server refuses the size or does not get there in time.
 pub fn set_pool(server: &mut Server, bytes: u64) -> Result<PoolChange, DatabaseError> {
     match server.engine() {
-        Engine::Mariadb => resize(server, (bytes / MARIADB_STEP).max(1) * MARIADB_STEP).map(PoolChange::InForce),
+        Engine::Mariadb => {
+            resize(server, (bytes / MARIADB_STEP).max(1) * MARIADB_STEP).map(PoolChange::InForce)
+        }
         Engine::Postgresql => {
             let whole = whole_pages(bytes);
             if counters(server)?.pool_bytes == Some(whole) {
                 return Ok(PoolChange::InForce(whole));
             }
-            server.execute(&format!("ALTER SYSTEM SET shared_buffers = '{}kB'", whole / 1024))?;
+            server.execute(&format!(
+                "ALTER SYSTEM SET shared_buffers = '{}kB'",
+                whole / 1024
+            ))?;
             Ok(PoolChange::AfterRestart(whole))
         }
     }
@@ -170,10 +176,19 @@ fn resize(server: &mut Server, bytes: u64) -> Result<u64, DatabaseError> {
     loop {
         let size = "SELECT 'pool', CAST(@@innodb_buffer_pool_size AS CHAR)";
         let status = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'";
-        let now = server.pairs(size)?.pop().and_then(|(_, value)| value.parse::<u64>().ok());
-        let words = server.pairs(status)?.pop().map(|(_, value)| value).unwrap_or_default();
+        let now = server
+            .pairs(size)?
+            .pop()
+            .and_then(|(_, value)| value.parse::<u64>().ok());
+        let words = server
+            .pairs(status)?
+            .pop()
+            .map(|(_, value)| value)
+            .unwrap_or_default();
         // Older servers work on it in the background and say when they are done; newer ones have done it when the statement returns.
-        let done = words.is_empty() || words.starts_with("Completed") || words.starts_with("Size did not change");
+        let done = words.is_empty()
+            || words.starts_with("Completed")
+            || words.starts_with("Size did not change");
         match now {
             // Servers with chunks round up to whole ones.
             Some(now) if done && now >= bytes => return Ok(now),
@@ -193,7 +208,11 @@ fn resize(server: &mut Server, bytes: u64) -> Result<u64, DatabaseError> {
 
 /// How long MariaDB may take that says these words.
 fn patience(words: &str) -> Duration {
-    if words.is_empty() { RESIZE_BEGIN } else { RESIZE_PATIENCE }
+    if words.is_empty() {
+        RESIZE_BEGIN
+    } else {
+        RESIZE_PATIENCE
+    }
 }
 
 #[cfg(test)]
@@ -203,8 +222,14 @@ mod tests {
     #[test]
     fn a_server_that_starts_with_its_pool_takes_whole_pages() {
         let line = |engine, bytes| pool_line(engine, bytes).map(|(_, line)| line);
-        assert_eq!(line(Engine::Postgresql, 1_000_000).as_deref(), Some("shared_buffers = '976kB'\n"));
-        assert_eq!(line(Engine::Postgresql, 1).as_deref(), Some("shared_buffers = '128kB'\n"));
+        assert_eq!(
+            line(Engine::Postgresql, 1_000_000).as_deref(),
+            Some("shared_buffers = '976kB'\n")
+        );
+        assert_eq!(
+            line(Engine::Postgresql, 1).as_deref(),
+            Some("shared_buffers = '128kB'\n")
+        );
         assert_eq!(line(Engine::Mariadb, 1_000_000), None);
     }
 
@@ -227,9 +252,16 @@ mod tests {
             database_bytes: Some(11),
         };
         let between = after.since(&before).expect("went on");
-        assert_eq!((between.logical, between.misses, between.read_ahead), (1000, 100, Some(0)));
         assert_eq!(
-            (between.read_bytes, between.pool_bytes, between.database_bytes),
+            (between.logical, between.misses, between.read_ahead),
+            (1000, 100, Some(0))
+        );
+        assert_eq!(
+            (
+                between.read_bytes,
+                between.pool_bytes,
+                between.database_bytes
+            ),
             (None, Some(2), Some(11))
         );
         assert_eq!(between.hit_ratio(), Some(0.9));

@@ -69,7 +69,10 @@ pub fn compare(engine: Engine, readings: &Readings, tuned: &Tuned) -> Vec<Effect
     };
     for name in always {
         let key = format!("{}.{name}", engine.key());
-        if let Some(value) = readings.get(*name).filter(|_| rows.iter().all(|row| row.name != key)) {
+        if let Some(value) = readings
+            .get(*name)
+            .filter(|_| rows.iter().all(|row| row.name != key))
+        {
             rows.push(told(key, value.clone()));
         }
     }
@@ -91,7 +94,10 @@ fn binary(value: &str) -> String {
     let units = [("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB")];
     let found = units.iter().find_map(|(own, meant)| {
         let digits = value.strip_suffix(own)?;
-        digits.parse::<u64>().is_ok().then(|| format!("{digits}{meant}"))
+        digits
+            .parse::<u64>()
+            .is_ok()
+            .then(|| format!("{digits}{meant}"))
     });
     found.unwrap_or_else(|| value.to_owned())
 }
@@ -131,9 +137,13 @@ type Safe = (&'static str, fn(&str) -> bool);
 pub fn durability(engine: Engine, readings: &Readings) -> Durability {
     let safe: &[Safe] = match engine {
         Engine::Mariadb => &[
-            ("innodb_flush_log_at_trx_commit", |value| matches!(value, "1" | "3")),
+            ("innodb_flush_log_at_trx_commit", |value| {
+                matches!(value, "1" | "3")
+            }),
             ("innodb_doublewrite", is_on),
-            ("innodb_flush_method", |value| !value.eq_ignore_ascii_case("nosync")),
+            ("innodb_flush_method", |value| {
+                !value.eq_ignore_ascii_case("nosync")
+            }),
         ],
         Engine::Postgresql => &[
             ("fsync", is_on),
@@ -168,14 +178,24 @@ mod tests {
 
     #[test]
     fn relaxed_durability_is_named_with_its_reason() {
-        let full = readings(&[("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "ON")]);
+        let full = readings(&[
+            ("innodb_flush_log_at_trx_commit", "1"),
+            ("innodb_doublewrite", "ON"),
+        ]);
         assert_eq!(durability(Engine::Mariadb, &full).to_string(), "full");
-        let relaxed = readings(&[("innodb_flush_log_at_trx_commit", "2"), ("innodb_doublewrite", "OFF")]);
+        let relaxed = readings(&[
+            ("innodb_flush_log_at_trx_commit", "2"),
+            ("innodb_doublewrite", "OFF"),
+        ]);
         assert_eq!(
             durability(Engine::Mariadb, &relaxed).to_string(),
             "relaxed durability: innodb_flush_log_at_trx_commit = 2, innodb_doublewrite = OFF"
         );
-        let relaxed = readings(&[("fsync", "on"), ("synchronous_commit", "off"), ("full_page_writes", "on")]);
+        let relaxed = readings(&[
+            ("fsync", "on"),
+            ("synchronous_commit", "off"),
+            ("full_page_writes", "on"),
+        ]);
         assert_eq!(
             durability(Engine::Postgresql, &relaxed).to_string(),
             "relaxed durability: synchronous_commit = off"
@@ -191,7 +211,13 @@ mod tests {
             guests: 1.0,
         };
         let overrides = [("postgresql.work_mem".to_owned(), "4MiB".to_owned())];
-        let tuned = Tuned::of(crate::tuning::Family::Postgresql, "stock", &overrides, &guest).expect("valid");
+        let tuned = Tuned::of(
+            crate::tuning::Family::Postgresql,
+            "stock",
+            &overrides,
+            &guest,
+        )
+        .expect("valid");
         let in_force = readings(&[
             ("shared_buffers", "128MB"),
             ("work_mem", "8MB"),
@@ -199,13 +225,29 @@ mod tests {
             ("fsync", "on"),
         ]);
         let rows = compare(Engine::Postgresql, &in_force, &tuned);
-        let find = |name: &str| rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("{name}"));
+        let find = |name: &str| {
+            rows.iter()
+                .find(|row| row.name == name)
+                .unwrap_or_else(|| panic!("{name}"))
+        };
         assert!(!find("postgresql.shared_buffers").differs);
         assert!(find("postgresql.work_mem").differs);
-        assert!(find("postgresql.max_wal_size").differs, "the server does not know it");
-        assert_eq!(find("postgresql.shared_buffers").effective.as_deref(), Some("128MiB"));
-        assert_eq!(find("postgresql.shared_buffers").asked.as_deref(), Some("131072KiB"));
+        assert!(
+            find("postgresql.max_wal_size").differs,
+            "the server does not know it"
+        );
+        assert_eq!(
+            find("postgresql.shared_buffers").effective.as_deref(),
+            Some("128MiB")
+        );
+        assert_eq!(
+            find("postgresql.shared_buffers").asked.as_deref(),
+            Some("131072KiB")
+        );
         assert_eq!(find("postgresql.fsync").asked, None);
-        assert_eq!(find("postgresql.durability").effective.as_deref(), Some("full"));
+        assert_eq!(
+            find("postgresql.durability").effective.as_deref(),
+            Some("full")
+        );
     }
 }

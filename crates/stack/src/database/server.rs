@@ -55,14 +55,19 @@ impl Server {
         let link = match engine {
             Engine::Mariadb => {
                 let socket = data.join(config::MARIADB_SOCKET);
-                Link::Mariadb(Box::new(sql::Database::connect(&socket, sql::Account::Root)?))
+                Link::Mariadb(Box::new(sql::Database::connect(
+                    &socket,
+                    sql::Account::Root,
+                )?))
             }
             Engine::Postgresql => {
                 let database = match account {
                     Account::Administrator => "postgres",
                     Account::Owner => DATABASE,
                 };
-                Link::Postgresql(Box::new(Postgresql::connect(&engine.socket_target(SUPERUSER, database, data))?))
+                Link::Postgresql(Box::new(Postgresql::connect(
+                    &engine.socket_target(SUPERUSER, database, data),
+                )?))
             }
         };
         Ok(Self {
@@ -100,7 +105,9 @@ impl Server {
         let timeout = self.timeout(statement);
         match &mut self.link {
             Link::Mariadb(database) => Ok(database.execute(statement).map(drop)?),
-            Link::Postgresql(server) => server.run(timeout, async |connection| connection.execute(statement).await),
+            Link::Postgresql(server) => server.run(timeout, async |connection| {
+                connection.execute(statement).await
+            }),
         }
     }
 
@@ -114,10 +121,12 @@ impl Server {
             Link::Mariadb(database) => Ok(database.query(query)?),
             Link::Postgresql(server) => {
                 let rows = server.run(timeout, async |connection| connection.rows(query).await)?;
-                let pairs = rows.into_iter().filter_map(|row| match <[Option<String>; 2]>::try_from(row) {
-                    Ok([name, value]) => Some((name?, value.unwrap_or_default())),
-                    Err(_) => None,
-                });
+                let pairs =
+                    rows.into_iter()
+                        .filter_map(|row| match <[Option<String>; 2]>::try_from(row) {
+                            Ok([name, value]) => Some((name?, value.unwrap_or_default())),
+                            Err(_) => None,
+                        });
                 Ok(pairs.collect())
             }
         }

@@ -11,7 +11,9 @@ pub fn prepare(server: &mut Server, software: &Software) -> Result<(), DatabaseE
     let account = user_and_host(server.engine());
     match server.engine() {
         Engine::Mariadb => {
-            server.execute(&format!("CREATE DATABASE {DATABASE} CHARACTER SET latin1 COLLATE latin1_bin"))?;
+            server.execute(&format!(
+                "CREATE DATABASE {DATABASE} CHARACTER SET latin1 COLLATE latin1_bin"
+            ))?;
             server.execute(&format!("CREATE USER {account}"))?;
             server.execute(&format!("GRANT ALL ON {DATABASE}.* TO {account}"))
         }
@@ -21,7 +23,8 @@ pub fn prepare(server: &mut Server, software: &Software) -> Result<(), DatabaseE
             if !software.prewarm {
                 return Ok(());
             }
-            let mut owner = Server::connect(Engine::Postgresql, server.data(), super::Account::Owner)?;
+            let mut owner =
+                Server::connect(Engine::Postgresql, server.data(), super::Account::Owner)?;
             owner.execute("CREATE EXTENSION pg_prewarm")
         }
     }

@@ -51,7 +51,12 @@ impl Software {
                 for name in BOOTSTRAP {
                     file(Path::new(MARIADB_SHARE).join(name));
                 }
-                ("mariadb-server-core".to_owned(), server, MARIADB_SHARE.into(), false)
+                (
+                    "mariadb-server-core".to_owned(),
+                    server,
+                    MARIADB_SHARE.into(),
+                    false,
+                )
             }
             Engine::Postgresql => {
                 let version = search
@@ -60,8 +65,14 @@ impl Software {
                 let programs = Path::new(POSTGRESQL).join(&version).join("bin");
                 let server = file(programs.join("postgres"));
                 let initial = file(programs.join("initdb"));
-                let extension = format!("{POSTGRESQL_SHARE}/{version}/extension/pg_prewarm.control");
-                (format!("postgresql-{version}"), server, initial, search.has(Path::new(&extension)))
+                let extension =
+                    format!("{POSTGRESQL_SHARE}/{version}/extension/pg_prewarm.control");
+                (
+                    format!("postgresql-{version}"),
+                    server,
+                    initial,
+                    search.has(Path::new(&extension)),
+                )
             }
         };
         if !missing.is_empty() {
@@ -93,10 +104,22 @@ impl Search<'_> {
 
     /// The newest PostgreSQL that has a server; its clients alone leave a directory as well.
     fn postgresql(&self) -> Option<u32> {
-        let entries = fs::read_dir(self.path(Path::new(POSTGRESQL))).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.path(Path::new(POSTGRESQL)))
+            .into_iter()
+            .flatten()
+            .flatten();
         let versions = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let complete = |version: &u32| self.has(&Path::new(POSTGRESQL).join(version.to_string()).join("bin/postgres"));
-        versions.filter(|version| *version >= OLDEST_POSTGRESQL).filter(complete).max()
+        let complete = |version: &u32| {
+            self.has(
+                &Path::new(POSTGRESQL)
+                    .join(version.to_string())
+                    .join("bin/postgres"),
+            )
+        };
+        versions
+            .filter(|version| *version >= OLDEST_POSTGRESQL)
+            .filter(complete)
+            .max()
     }
 }
 
@@ -106,7 +129,9 @@ fn refusal(engine: Engine, root: &Path, missing: Vec<String>) -> DatabaseError {
         Engine::Postgresql => "postgresql",
     };
     let mend = if root == Path::new("/") {
-        format!("apt install --no-install-recommends {package}; or use container guests, which bring their own root")
+        format!(
+            "apt install --no-install-recommends {package}; or use container guests, which bring their own root"
+        )
     } else {
         format!("build the root with the package {package}")
     };
@@ -121,7 +146,10 @@ fn refusal(engine: Engine, root: &Path, missing: Vec<String>) -> DatabaseError {
 /// The full version: from the package database of the root, else, on this host, from the program itself.
 fn version(root: &Path, package: &str, server: &Path) -> String {
     let packages = package_versions(&root.join("var/lib/dpkg/status"));
-    if let Some((_, version)) = packages.into_iter().find(|(name, _)| is_package(name, package)) {
+    if let Some((_, version)) = packages
+        .into_iter()
+        .find(|(name, _)| is_package(name, package))
+    {
         return version;
     }
     let words = Command::new(server)
@@ -166,8 +194,14 @@ mod tests {
         let status = "Package: postgresql-15\nStatus: install ok unpacked\nVersion: 15.4-1\n";
         fs::write(root.path().join("var/lib/dpkg/status"), status).expect("written");
         let software = Software::find(Engine::Postgresql, root.path()).expect("complete");
-        assert_eq!(software.server, Path::new("/usr/lib/postgresql/15/bin/postgres"));
-        assert_eq!(software.initial, Path::new("/usr/lib/postgresql/15/bin/initdb"));
+        assert_eq!(
+            software.server,
+            Path::new("/usr/lib/postgresql/15/bin/postgres")
+        );
+        assert_eq!(
+            software.initial,
+            Path::new("/usr/lib/postgresql/15/bin/initdb")
+        );
         assert!(software.prewarm);
         assert_eq!(software.version, "15.4-1");
     }
@@ -175,12 +209,23 @@ mod tests {
     #[test]
     fn everything_that_is_missing_is_named_at_once() {
         let root = root(&["usr/share/mysql/mysql_system_tables.sql"]);
-        let text = Software::find(Engine::Mariadb, root.path()).expect_err("incomplete").to_string();
-        for word in ["/usr/sbin/mariadbd", "mysql_system_tables_data.sql", "mariadb-server-core"] {
+        let text = Software::find(Engine::Mariadb, root.path())
+            .expect_err("incomplete")
+            .to_string();
+        for word in [
+            "/usr/sbin/mariadbd",
+            "mysql_system_tables_data.sql",
+            "mariadb-server-core",
+        ] {
             assert!(text.contains(word), "{word} in {text}");
         }
         assert!(!text.contains("system_tables.sql,"), "{text}");
-        let text = Software::find(Engine::Postgresql, root.path()).expect_err("none").to_string();
-        assert!(text.contains("postgres, ") && text.contains("initdb"), "{text}");
+        let text = Software::find(Engine::Postgresql, root.path())
+            .expect_err("none")
+            .to_string();
+        assert!(
+            text.contains("postgres, ") && text.contains("initdb"),
+            "{text}"
+        );
     }
 }

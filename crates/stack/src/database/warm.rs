@@ -39,7 +39,10 @@ pub fn warm(server: &mut Server) -> Result<(), DatabaseError> {
         .is_empty();
     for (relation, kind) in server.pairs(RELATIONS)? {
         if prewarm {
-            server.pairs(&format!("SELECT 'blocks', pg_prewarm('{}')::text", relation.replace('\'', "''")))?;
+            server.pairs(&format!(
+                "SELECT 'blocks', pg_prewarm('{}')::text",
+                relation.replace('\'', "''")
+            ))?;
         } else if kind == "r" {
             server.pairs(&format!("SELECT 'rows', count(*)::text FROM {relation}"))?;
         }
@@ -118,8 +121,13 @@ mod tests {
         fs::create_dir(dir.path().join("deep")).expect("made");
         fs::write(dir.path().join("deep/file"), "content").expect("written");
         cool(dir.path()).expect("forgotten");
-        assert_eq!(fs::read_to_string(dir.path().join("deep/file")).expect("there"), "content");
-        let error = cool(&dir.path().join("none")).expect_err("there is none").to_string();
+        assert_eq!(
+            fs::read_to_string(dir.path().join("deep/file")).expect("there"),
+            "content"
+        );
+        let error = cool(&dir.path().join("none"))
+            .expect_err("there is none")
+            .to_string();
         assert!(error.contains("none"), "{error}");
     }
 }

@@ -53,7 +53,10 @@ impl PartFile {
         };
         let (file, direct) = match open(OFlags::DIRECT) {
             Ok(file) => (file, true),
-            Err(_) => (open(OFlags::empty()).map_err(|source| explain(&part, source))?, false),
+            Err(_) => (
+                open(OFlags::empty()).map_err(|source| explain(&part, source))?,
+                false,
+            ),
         };
         let mut buffer: Vec<u8> = Vec::with_capacity(ALIGN + CHUNK + SLACK);
         let start = buffer.as_ptr().align_offset(ALIGN).min(ALIGN);
@@ -101,7 +104,9 @@ impl PartFile {
 
     /// Brings the file to the disk and gives it its name; everything must have been written.
     pub(super) fn finish(mut self) -> Result<(), FilesError> {
-        self.file.sync_data().map_err(|source| explain(&self.part, source))?;
+        self.file
+            .sync_data()
+            .map_err(|source| explain(&self.part, source))?;
         fs::rename(&self.part, &self.path).map_err(|source| explain(&self.path, source))?;
         self.finished = true;
         Ok(())
@@ -114,7 +119,9 @@ impl PartFile {
                 Ok(written) => from += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Some file systems open such files and then refuse to write them, or want other alignments.
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput && self.direct => self.use_page_cache()?,
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput && self.direct => {
+                    self.use_page_cache()?
+                }
                 Err(error) => return Err(explain(&self.part, error)),
             }
         }
@@ -123,7 +130,8 @@ impl PartFile {
 
     fn use_page_cache(&mut self) -> Result<(), FilesError> {
         if self.direct {
-            let flags = fcntl_getfl(&self.file).and_then(|flags| fcntl_setfl(&self.file, flags - OFlags::DIRECT));
+            let flags = fcntl_getfl(&self.file)
+                .and_then(|flags| fcntl_setfl(&self.file, flags - OFlags::DIRECT));
             flags.map_err(|errno| explain(&self.part, errno.into()))?;
             self.direct = false;
         }

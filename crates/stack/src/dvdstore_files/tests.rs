@@ -35,17 +35,40 @@ fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn the_set_is_complete_and_does_not_depend_on_threads() {
-    let (one, many) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
-    let written = write(one.path(), &FileOptions { threads: 0, ..options() }).expect("written");
-    write(&many.path().join("new/dir"), &FileOptions { threads: 5, ..options() }).expect("written");
+    let (one, many) = (
+        tempfile::tempdir().expect("a directory"),
+        tempfile::tempdir().expect("a directory"),
+    );
+    let written = write(
+        one.path(),
+        &FileOptions {
+            threads: 0,
+            ..options()
+        },
+    )
+    .expect("written");
+    write(
+        &many.path().join("new/dir"),
+        &FileOptions {
+            threads: 5,
+            ..options()
+        },
+    )
+    .expect("written");
     let files = contents(one.path());
     assert_eq!(files, contents(&many.path().join("new/dir")));
-    let mut names: Vec<String> = FileKind::ALL.iter().flat_map(|kind| kind.file_names()).collect();
+    let mut names: Vec<String> = FileKind::ALL
+        .iter()
+        .flat_map(|kind| kind.file_names())
+        .collect();
     names.sort();
     assert_eq!(names.len(), 40);
     assert!(names.iter().eq(files.keys()));
     assert_eq!(written.files, 40);
-    assert_eq!(written.bytes, files.values().map(|bytes| bytes.len() as u64).sum::<u64>());
+    assert_eq!(
+        written.bytes,
+        files.values().map(|bytes| bytes.len() as u64).sum::<u64>()
+    );
     assert_eq!(
         written.rows,
         files
@@ -71,10 +94,12 @@ fn every_file_is_what_the_generators_give() {
     let rows = Size::Mb(1).rows();
     let end = LineEnd::Windows;
     let mut expected = Vec::new();
-    Customers::new(rows, CustomerHalf::RestOfWorld, CustomerRandom::Gnu).for_each(|row| csv::write_customer(&row, end, &mut expected));
+    Customers::new(rows, CustomerHalf::RestOfWorld, CustomerRandom::Gnu)
+        .for_each(|row| csv::write_customer(&row, end, &mut expected));
     assert_eq!(files["row_cust.csv"], expected);
     expected.clear();
-    Products::new(rows, WordLists::own()).for_each(|row| csv::write_product(&row, end, &mut expected));
+    Products::new(rows, WordLists::own())
+        .for_each(|row| csv::write_product(&row, end, &mut expected));
     assert_eq!(files["prod.csv"], expected);
     expected.clear();
     Orders::new(rows, 12).for_each(|order| csv::write_history(&order, end, &mut expected));
@@ -91,21 +116,34 @@ fn files_of_many_blocks_are_whole() {
     let dir = tempfile::tempdir().expect("a directory");
     let size = Size::Mb(30);
     let only = BTreeSet::from([FileKind::Customers]);
-    let written = write_all(dir.path(), size, &FileOptions { only, ..options() }, &|_| ()).expect("written");
+    let written = write_all(
+        dir.path(),
+        size,
+        &FileOptions { only, ..options() },
+        &|_| (),
+    )
+    .expect("written");
     let files = contents(dir.path());
     for half in CustomerHalf::ALL {
         let mut expected = Vec::new();
-        Customers::new(size.rows(), half, CustomerRandom::Newlib).for_each(|row| csv::write_customer(&row, LineEnd::Unix, &mut expected));
+        Customers::new(size.rows(), half, CustomerRandom::Newlib)
+            .for_each(|row| csv::write_customer(&row, LineEnd::Unix, &mut expected));
         assert!(expected.len() > 4 << 20, "several writes");
         assert!(files[customer_file(half)] == expected, "{half:?}");
     }
-    assert_eq!(written.bytes, files.values().map(|bytes| bytes.len() as u64).sum::<u64>());
+    assert_eq!(
+        written.bytes,
+        files.values().map(|bytes| bytes.len() as u64).sum::<u64>()
+    );
     assert_eq!(written.rows, size.rows().customers);
 }
 
 #[test]
 fn kinds_can_be_written_alone_with_the_same_bytes() {
-    let (all, some) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let (all, some) = (
+        tempfile::tempdir().expect("a directory"),
+        tempfile::tempdir().expect("a directory"),
+    );
     write(all.path(), &options()).expect("written");
     let only = BTreeSet::from([FileKind::Inventory, FileKind::OrderLines]);
     write(some.path(), &FileOptions { only, ..options() }).expect("written");
@@ -133,7 +171,9 @@ fn existing_files_are_replaced_only_on_request() {
     fs::write(dir.path().join("prod.csv"), "mine").expect("written");
     let error = write(dir.path(), &options()).expect_err("a file exists");
     assert!(
-        error.to_string().contains("prod.csv exists already; choose another directory"),
+        error
+            .to_string()
+            .contains("prod.csv exists already; choose another directory"),
         "{error}"
     );
     assert_eq!(contents(dir.path()).len(), 1, "nothing was written");
@@ -150,11 +190,15 @@ fn existing_files_are_replaced_only_on_request() {
 
 #[test]
 fn a_stop_leaves_complete_files_only() {
-    let (dir, complete) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    let (dir, complete) = (
+        tempfile::tempdir().expect("a directory"),
+        tempfile::tempdir().expect("a directory"),
+    );
     write(complete.path(), &options()).expect("written");
     let stop = AtomicBool::new(false);
     let progress = |progress: Progress| stop.store(progress.files >= 7, Ordering::Relaxed);
-    let error = write_all(dir.path(), Size::Mb(1), &FileOptions::new(&stop), &progress).expect_err("stopped");
+    let error = write_all(dir.path(), Size::Mb(1), &FileOptions::new(&stop), &progress)
+        .expect_err("stopped");
     assert!(matches!(error, FilesError::Stopped { .. }), "{error}");
     let (left, complete) = (contents(dir.path()), contents(complete.path()));
     assert!((7..40).contains(&left.len()), "{} files", left.len());
@@ -164,22 +208,37 @@ fn a_stop_leaves_complete_files_only() {
 #[test]
 fn a_full_disk_and_a_refused_file_say_what_to_do_and_leave_no_partial_file() {
     let dir = tempfile::tempdir().expect("a directory");
-    symlink("/dev/full", dir.path().join("jun_orders.csv.part")).expect("a link to the full device");
-    let error = write(dir.path(), &options()).expect_err("the device is full").to_string();
+    symlink("/dev/full", dir.path().join("jun_orders.csv.part"))
+        .expect("a link to the full device");
+    let error = write(dir.path(), &options())
+        .expect_err("the device is full")
+        .to_string();
     assert!(
-        error.starts_with("the disk is full while writing ") && error.contains("jun_orders.csv.part; make room"),
+        error.starts_with("the disk is full while writing ")
+            && error.contains("jun_orders.csv.part; make room"),
         "{error}"
     );
-    assert!(contents(dir.path()).keys().all(|name| name.ends_with(".csv")));
+    assert!(
+        contents(dir.path())
+            .keys()
+            .all(|name| name.ends_with(".csv"))
+    );
 
     let dir = tempfile::tempdir().expect("a directory");
     fs::create_dir(dir.path().join("us_cust.csv.part")).expect("a directory in the way");
-    let error = write(dir.path(), &options()).expect_err("not a file").to_string();
-    assert!(error.starts_with("cannot write ") && error.contains("us_cust.csv.part"), "{error}");
+    let error = write(dir.path(), &options())
+        .expect_err("not a file")
+        .to_string();
+    assert!(
+        error.starts_with("cannot write ") && error.contains("us_cust.csv.part"),
+        "{error}"
+    );
 
     let file = dir.path().join("file");
     fs::write(&file, "").expect("written");
-    let error = write(&file, &options()).expect_err("not a directory").to_string();
+    let error = write(&file, &options())
+        .expect_err("not a directory")
+        .to_string();
     assert!(error.starts_with("cannot make the directory "), "{error}");
 }
 
@@ -202,7 +261,8 @@ fn the_expected_size_is_a_little_too_high() {
             overwrite: true,
             ..options()
         };
-        let written = write_all(dir.path(), Size::Mb(megabytes), &options, &|_| ()).expect("written");
+        let written =
+            write_all(dir.path(), Size::Mb(megabytes), &options, &|_| ()).expect("written");
         let excess = expected_bytes(Size::Mb(megabytes), &options) as f64 / written.bytes as f64;
         assert!((1.0..1.06).contains(&excess), "{megabytes} MB: {excess}");
     }

@@ -49,7 +49,12 @@ impl Writer<'_> {
     /// The jobs, largest first so that the threads end together.
     fn jobs(&self) -> Vec<Job> {
         let wants = |kind| self.options.only.contains(&kind);
-        let monthly = [FileKind::Orders, FileKind::OrderLines, FileKind::History, FileKind::Inventory];
+        let monthly = [
+            FileKind::Orders,
+            FileKind::OrderLines,
+            FileKind::History,
+            FileKind::Inventory,
+        ];
         let mut jobs = Vec::new();
         if wants(FileKind::Customers) {
             jobs.extend(CustomerHalf::ALL.map(Job::Customers));
@@ -105,11 +110,15 @@ impl Writer<'_> {
         match job {
             Job::Customers(half) => {
                 let rows = Customers::new(self.rows, half, self.options.customers);
-                self.table(to_disk, customer_file(half), rows, |row, out| csv::write_customer(row, end, out))
+                self.table(to_disk, customer_file(half), rows, |row, out| {
+                    csv::write_customer(row, end, out)
+                })
             }
             Job::Products => {
                 let rows = Products::new(self.rows, self.options.words);
-                self.table(to_disk, "prod.csv", rows, |row, out| csv::write_product(row, end, out))
+                self.table(to_disk, "prod.csv", rows, |row, out| {
+                    csv::write_product(row, end, out)
+                })
             }
             Job::Month(month) => self.month(to_disk, month),
         }
@@ -149,7 +158,9 @@ impl Writer<'_> {
         let mut outputs = outputs
             .into_iter()
             .filter(|(kind, ..)| self.options.only.contains(kind))
-            .map(|(kind, suffix, write)| Ok((kind, self.create(&format!("{name}_{suffix}.csv"))?, write)))
+            .map(|(kind, suffix, write)| {
+                Ok((kind, self.create(&format!("{name}_{suffix}.csv"))?, write))
+            })
             .collect::<Result<Vec<_>, FilesError>>()?;
         let (mut orders, mut lines) = (0, 0);
         for order in Orders::new(self.rows, month) {
@@ -167,7 +178,17 @@ impl Writer<'_> {
             }
         }
         for (kind, file, _) in outputs {
-            send(to_disk, (file, if kind == FileKind::Orders { orders } else { lines }));
+            send(
+                to_disk,
+                (
+                    file,
+                    if kind == FileKind::Orders {
+                        orders
+                    } else {
+                        lines
+                    },
+                ),
+            );
         }
         Ok(())
     }
@@ -176,14 +197,19 @@ impl Writer<'_> {
     fn count_sales(&self, order: &Order) {
         if !self.sold.is_empty() {
             for line in order.lines() {
-                self.sold[line.product as usize - 1].fetch_add(u32::from(line.quantity), Ordering::Relaxed);
+                self.sold[line.product as usize - 1]
+                    .fetch_add(u32::from(line.quantity), Ordering::Relaxed);
             }
         }
     }
 
     /// Writes the inventory; all orders must have been counted.
     pub(super) fn inventory(&self, to_disk: &SyncSender<Made>) -> Result<(), FilesError> {
-        let sold: Vec<u32> = self.sold.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        let sold: Vec<u32> = self
+            .sold
+            .iter()
+            .map(|count| count.load(Ordering::Relaxed))
+            .collect();
         let end = self.options.line_end;
         self.table(to_disk, "inv.csv", Inventory::new(&sold), |row, out| {
             csv::write_stock(row, end, out)
@@ -213,7 +239,8 @@ impl Writer<'_> {
     }
 
     fn check_stop(&self) -> Result<(), FilesError> {
-        let stopped = self.options.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed);
+        let stopped =
+            self.options.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed);
         if stopped {
             Err(FilesError::Stopped {
                 path: PathBuf::from(self.dir),

@@ -26,7 +26,9 @@ pub fn audit(database: &Path) -> Result<OrderAudit, EmbeddedError> {
     let meta = Meta::read(&connection, database)?;
     meta.check_tables(&connection, database)?;
     // One state of the database for all counts.
-    let transaction = connection.unchecked_transaction().at(database, "reading the database")?;
+    let transaction = connection
+        .unchecked_transaction()
+        .at(database, "reading the database")?;
     count(&transaction, &meta).at(database, "counting the orders")
 }
 
@@ -79,7 +81,9 @@ fn count(connection: &Connection, meta: &Meta) -> Result<OrderAudit, rusqlite::E
 fn check_stock(connection: &Connection, meta: &Meta) -> Result<StockCheck, rusqlite::Error> {
     let rows = meta.rows();
     let mut check = StockCheck::new(rows);
-    let mut taken = connection.prepare("SELECT PROD_ID, sum(QUANTITY) FROM ORDERLINES WHERE ORDERID > ?1 GROUP BY PROD_ID")?;
+    let mut taken = connection.prepare(
+        "SELECT PROD_ID, sum(QUANTITY) FROM ORDERLINES WHERE ORDERID > ?1 GROUP BY PROD_ID",
+    )?;
     let mut taken = taken.query([rows.orders().cast_signed()])?;
     while let Some(row) = taken.next()? {
         check.take(row.get(0)?, row.get(1)?);

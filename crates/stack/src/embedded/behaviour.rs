@@ -57,6 +57,9 @@ mod tests {
         for behaviour in [Behaviour::Faithful, Behaviour::Corrected] {
             assert_eq!(behaviour.to_string().parse(), Ok(behaviour));
         }
-        assert_eq!("Faithful".parse::<Behaviour>(), Err(ParseBehaviourError("Faithful".to_owned())));
+        assert_eq!(
+            "Faithful".parse::<Behaviour>(),
+            Err(ParseBehaviourError("Faithful".to_owned()))
+        );
     }
 }

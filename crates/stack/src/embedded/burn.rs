@@ -8,7 +8,10 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 fn thread_cpu() -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
     // Neither is negative: the clock starts at zero with the thread.
-    Duration::new(u64::try_from(tv_sec).unwrap_or(0), u32::try_from(tv_nsec).unwrap_or(0))
+    Duration::new(
+        u64::try_from(tv_sec).unwrap_or(0),
+        u32::try_from(tv_nsec).unwrap_or(0),
+    )
 }
 
 /// Keep this thread's CPU busy until it has used `time` of it. By the thread's own clock: time in which other threads had the CPU does not count, so
@@ -38,7 +41,10 @@ mod tests {
         for asked in [Duration::from_micros(50), Duration::from_millis(5)] {
             let burnt = used(|| burn(asked));
             // The clock is read once more at each end.
-            assert!(burnt >= asked && burnt < asked + Duration::from_millis(2), "{burnt:?} of {asked:?}");
+            assert!(
+                burnt >= asked && burnt < asked + Duration::from_millis(2),
+                "{burnt:?} of {asked:?}"
+            );
         }
     }
 

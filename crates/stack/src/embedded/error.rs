@@ -48,7 +48,9 @@ pub enum EmbeddedError {
         source: io::Error,
     },
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}\n  mend: choose a free port of an address of this machine")]
+    #[error(
+        "cannot listen on {address}: {source}\n  mend: choose a free port of an address of this machine"
+    )]
     Listen {
         /// The address asked for.
         address: SocketAddr,

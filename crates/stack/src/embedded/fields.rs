@@ -17,7 +17,11 @@ impl<'a> Fields<'a> {
     /// The fields of the query, then those of a form's body; either may be empty.
     pub(crate) fn parse(query: &'a str, form: &'a str) -> Result<Self, TooManyFields> {
         let mut fields = Vec::with_capacity(24);
-        for pair in query.split('&').chain(form.split('&')).filter(|pair| !pair.is_empty()) {
+        for pair in query
+            .split('&')
+            .chain(form.split('&'))
+            .filter(|pair| !pair.is_empty())
+        {
             if fields.len() == MAX_FIELDS {
                 return Err(TooManyFields);
             }
@@ -29,7 +33,11 @@ impl<'a> Fields<'a> {
 
     /// The last value of `name`, as PHP has it; empty when there is none.
     pub(crate) fn text(&self, name: &str) -> &str {
-        self.0.iter().rev().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+        self.0
+            .iter()
+            .rev()
+            .find(|(key, _)| key == name)
+            .map_or("", |(_, value)| value)
     }
 
     /// The value of `name` as a whole number.
@@ -80,12 +88,17 @@ fn decode(text: &str) -> Cow<'_, str> {
         out.push(byte);
         at += length;
     }
-    Cow::Owned(String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    Cow::Owned(
+        String::from_utf8(out)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    )
 }
 
 /// Value of a hexadecimal digit.
 fn digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok())
+    char::from(byte)
+        .to_digit(16)
+        .and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]
@@ -98,8 +111,16 @@ mod tests {
 
     #[test]
     fn both_spellings_of_arrays_are_read() {
-        for query in ["item%5B%5D=7&quan%5B%5D=2&item%5B%5D=x", "item[]=7&item[]=x", "item=7&item="] {
-            assert_eq!(fields(query).numbers("item").collect::<Vec<_>>(), [Some(7), None], "{query}");
+        for query in [
+            "item%5B%5D=7&quan%5B%5D=2&item%5B%5D=x",
+            "item[]=7&item[]=x",
+            "item=7&item=",
+        ] {
+            assert_eq!(
+                fields(query).numbers("item").collect::<Vec<_>>(),
+                [Some(7), None],
+                "{query}"
+            );
         }
     }
 
@@ -107,7 +128,12 @@ mod tests {
     fn values_are_decoded_and_the_last_one_counts() {
         let fields = fields("a=1&a=x%20y+z%2B%&b=%e2%82%ac&c&=d");
         assert_eq!(
-            [fields.text("a"), fields.text("b"), fields.text("c"), fields.text("no")],
+            [
+                fields.text("a"),
+                fields.text("b"),
+                fields.text("c"),
+                fields.text("no")
+            ],
             ["x y z+%", "\u{20ac}", "", ""]
         );
         assert_eq!(Fields::parse("a=%ff", "a=%4").expect("few").text("a"), "%4");

@@ -9,7 +9,10 @@ use std::{
 
 use rookery_workload::dvdstore::{
     Rows, Size, WordLists,
-    data::{CATEGORIES, Customer, CustomerHalf, CustomerRandom, Customers, Inventory, MONTHS, ORDER_YEAR, Orders, Products},
+    data::{
+        CATEGORIES, Customer, CustomerHalf, CustomerRandom, Customers, Inventory, MONTHS,
+        ORDER_YEAR, Orders, Products,
+    },
 };
 use rusqlite::{Connection, params};
 use sha2::{Digest as _, Sha256};
@@ -65,7 +68,8 @@ pub fn load(
     }
     let part = part_path(database);
     remove_stale(&part)?;
-    let loaded = fill(&part, size, words, progress).and_then(|rows| Ok((rows, publish(&part, database)?)));
+    let loaded =
+        fill(&part, size, words, progress).and_then(|rows| Ok((rows, publish(&part, database)?)));
     match loaded {
         Ok((rows, bytes)) => Ok(LoadSummary {
             rows,
@@ -98,7 +102,12 @@ fn remove_stale(part: &Path) -> Result<(), EmbeddedError> {
 }
 
 /// Everything into the file at `part`. Returns the rows made.
-fn fill(part: &Path, size: Size, words: &WordLists, progress: &dyn Fn(LoadProgress) -> ControlFlow<()>) -> Result<u64, EmbeddedError> {
+fn fill(
+    part: &Path,
+    size: Size,
+    words: &WordLists,
+    progress: &dyn Fn(LoadProgress) -> ControlFlow<()>,
+) -> Result<u64, EmbeddedError> {
     let connection = Connection::open(part).at(part, "creating the database")?;
     settle(&connection).at(part, "setting up the database")?;
     // The block of common file systems and the unit of the page cache: a page never needs two writes or reads.
@@ -112,12 +121,16 @@ fn fill(part: &Path, size: Size, words: &WordLists, progress: &dyn Fn(LoadProgre
         ("locking_mode", "EXCLUSIVE"),
         ("foreign_keys", "OFF"),
     ] {
-        connection.pragma_update(None, setting, value).at(part, "setting up the database")?;
+        connection
+            .pragma_update(None, setting, value)
+            .at(part, "setting up the database")?;
     }
     connection
         .pragma_update(None, "cache_size", -65_536)
         .at(part, "setting up the database")?;
-    connection.execute_batch(schema::TABLES).at(part, "creating the tables")?;
+    connection
+        .execute_batch(schema::TABLES)
+        .at(part, "creating the tables")?;
 
     let rows = size.rows();
     let loader = Loader {
@@ -136,12 +149,24 @@ fn fill(part: &Path, size: Size, words: &WordLists, progress: &dyn Fn(LoadProgre
         words: words_digest(words),
         order_lines,
     };
-    meta.write(&connection).at(part, "writing what was loaded")?;
+    meta.write(&connection)
+        .at(part, "writing what was loaded")?;
     // Write-ahead logging is a property of the file: readers and the writer do not block each other.
-    connection.pragma_update(None, "locking_mode", "NORMAL").at(part, "finishing")?;
-    connection.pragma_update(None, "journal_mode", "WAL").at(part, "finishing")?;
-    connection.close().map_err(|(_, source)| source).at(part, "finishing")?;
-    Ok(CATEGORIES.len() as u64 + rows.customers + rows.orders() + 2 * order_lines + 2 * rows.products)
+    connection
+        .pragma_update(None, "locking_mode", "NORMAL")
+        .at(part, "finishing")?;
+    connection
+        .pragma_update(None, "journal_mode", "WAL")
+        .at(part, "finishing")?;
+    connection
+        .close()
+        .map_err(|(_, source)| source)
+        .at(part, "finishing")?;
+    Ok(CATEGORIES.len() as u64
+        + rows.customers
+        + rows.orders()
+        + 2 * order_lines
+        + 2 * rows.products)
 }
 
 /// Make `part` durable and give it its name. Returns its bytes.
@@ -154,10 +179,17 @@ fn publish(part: &Path, database: &Path) -> Result<u64, EmbeddedError> {
         }
     };
     let file = File::open(part).map_err(failed("opening the loaded database"))?;
-    file.sync_all().map_err(failed("writing the database to the disk"))?;
-    let bytes = file.metadata().map_err(failed("opening the loaded database"))?.len();
+    file.sync_all()
+        .map_err(failed("writing the database to the disk"))?;
+    let bytes = file
+        .metadata()
+        .map_err(failed("opening the loaded database"))?
+        .len();
     fs::rename(part, database).map_err(failed("renaming the loaded database"))?;
-    if let Some(directory) = database.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+    if let Some(directory) = database
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+    {
         File::open(directory)
             .and_then(|directory| directory.sync_all())
             .map_err(failed("writing the directory to the disk"))?;
@@ -175,7 +207,11 @@ fn words_digest(words: &WordLists) -> String {
         }
         digest.update(b"\n");
     }
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Fills the tables, each in one transaction.
@@ -189,7 +225,11 @@ type Sql<T> = Result<T, rusqlite::Error>;
 
 impl Loader<'_> {
     /// Run `work` in one transaction.
-    fn table<T>(&self, step: &'static str, work: impl FnOnce(&Connection) -> Sql<T>) -> Result<T, EmbeddedError> {
+    fn table<T>(
+        &self,
+        step: &'static str,
+        work: impl FnOnce(&Connection) -> Sql<T>,
+    ) -> Result<T, EmbeddedError> {
         let transact = || {
             let transaction = self.connection.unchecked_transaction()?;
             let result = work(&transaction)?;
@@ -267,15 +307,24 @@ impl Loader<'_> {
     /// `ORDERS`, `ORDERLINES` and `CUST_HIST` together, as one order draws them. Returns the number of lines and the units sold per product.
     fn orders(&self, rows: Rows) -> Result<(u64, Vec<u32>), EmbeddedError> {
         self.table("loading ORDERS, ORDERLINES and CUST_HIST", |connection| {
-            let mut orders = connection.prepare("INSERT INTO ORDERS VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-            let mut lines = connection.prepare("INSERT INTO ORDERLINES VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            let mut orders =
+                connection.prepare("INSERT INTO ORDERS VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            let mut lines =
+                connection.prepare("INSERT INTO ORDERLINES VALUES (?1, ?2, ?3, ?4, ?5)")?;
             let mut history = connection.prepare("INSERT INTO CUST_HIST VALUES (?1, ?2, ?3)")?;
-            let mut sold = vec![0_u32; usize::try_from(rows.products).expect("a catalogue has at most 10 230 000 products")];
+            let mut sold = vec![
+                0_u32;
+                usize::try_from(rows.products)
+                    .expect("a catalogue has at most 10 230 000 products")
+            ];
             let mut order_lines = 0;
             for order in (1..=MONTHS.len() as u8).flat_map(|month| Orders::new(rows, month)) {
-                let date = i64::from(ORDER_YEAR) * 10_000 + i64::from(order.month) * 100 + i64::from(order.day);
+                let date = i64::from(ORDER_YEAR) * 10_000
+                    + i64::from(order.month) * 100
+                    + i64::from(order.day);
                 let (id, customer) = (order.id.cast_signed(), order.customer.cast_signed());
-                let [net, tax, total] = [order.net, order.tax, order.total].map(|amount| amount.0.cast_signed());
+                let [net, tax, total] =
+                    [order.net, order.tax, order.total].map(|amount| amount.0.cast_signed());
                 orders.execute(params![id, date, customer, net, tax, total])?;
                 for (number, line) in (1_i64..).zip(order.lines()) {
                     lines.execute(params![number, id, line.product, line.quantity, date])?;
@@ -291,10 +340,14 @@ impl Loader<'_> {
 
     fn products(&self, rows: Rows, words: &WordLists) -> Result<(), EmbeddedError> {
         self.table("loading PRODUCTS", |connection| {
-            let mut insert = connection.prepare("INSERT INTO PRODUCTS VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            let mut insert =
+                connection.prepare("INSERT INTO PRODUCTS VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
             for product in Products::new(rows, words) {
                 let price = product.price.0.cast_signed();
-                let (id, common) = (product.id.cast_signed(), product.common_product.cast_signed());
+                let (id, common) = (
+                    product.id.cast_signed(),
+                    product.common_product.cast_signed(),
+                );
                 insert.execute(params![
                     id,
                     product.category,
@@ -324,9 +377,14 @@ impl Loader<'_> {
     fn indexes(&self) -> Result<(), EmbeddedError> {
         let total = schema::INDEXES.len() as u64;
         for (done, sql) in (1..).zip(schema::INDEXES) {
-            self.connection.execute_batch(sql).at(self.part, "building the indexes")?;
-            self.tell("indexes", done, total).at(self.part, "building the indexes")?;
+            self.connection
+                .execute_batch(sql)
+                .at(self.part, "building the indexes")?;
+            self.tell("indexes", done, total)
+                .at(self.part, "building the indexes")?;
         }
-        self.connection.execute_batch("ANALYZE").at(self.part, "gathering statistics")
+        self.connection
+            .execute_batch("ANALYZE")
+            .at(self.part, "gathering statistics")
     }
 }

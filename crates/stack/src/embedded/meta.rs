@@ -96,7 +96,11 @@ impl Meta {
     ///
     /// # Errors
     /// [`EmbeddedError::SizeMismatch`] with the first table that disagrees.
-    pub(crate) fn check_tables(&self, connection: &Connection, path: &Path) -> Result<(), EmbeddedError> {
+    pub(crate) fn check_tables(
+        &self,
+        connection: &Connection,
+        path: &Path,
+    ) -> Result<(), EmbeddedError> {
         let rows = self.rows();
         for (table, key, last) in [
             ("CUSTOMERS", "CUSTOMERID", rows.customers),
@@ -115,7 +119,10 @@ impl Meta {
                     .optional()
                     .at(path, "checking the loaded rows")?;
                 if found.is_none() {
-                    let what = format!("{} needs {key} 1 to {last} in {table}, {id} is missing", self.size);
+                    let what = format!(
+                        "{} needs {key} 1 to {last} in {table}, {id} is missing",
+                        self.size
+                    );
                     return Err(EmbeddedError::SizeMismatch {
                         path: path.to_owned(),
                         what,
@@ -129,7 +136,10 @@ impl Meta {
                 .query_row(&sql, [], |row| row.get::<_, i64>(0))
                 .at(path, "checking the loaded rows")?;
             if found != last.cast_signed() {
-                let what = format!("{} has {last} products, {table} ends with {found}", self.size);
+                let what = format!(
+                    "{} has {last} products, {table} ends with {found}",
+                    self.size
+                );
                 return Err(EmbeddedError::SizeMismatch {
                     path: path.to_owned(),
                     what,
@@ -150,7 +160,9 @@ impl Entries<'_> {
     fn entry<T: std::str::FromStr>(&self, name: &str) -> Result<T, EmbeddedError> {
         let text = self
             .connection
-            .query_row("SELECT VALUE FROM META WHERE NAME = ?1", [name], |row| row.get::<_, String>(0))
+            .query_row("SELECT VALUE FROM META WHERE NAME = ?1", [name], |row| {
+                row.get::<_, String>(0)
+            })
             .optional()
             .at(self.path, "reading what was loaded")?;
         text.as_deref()

@@ -63,7 +63,10 @@ mod tests {
 
     #[test]
     fn amounts_print_with_two_decimals() {
-        assert_eq!([text(0), text(5), text(1999), text(-150)], ["0.00", "0.05", "19.99", "-1.50"]);
+        assert_eq!(
+            [text(0), text(5), text(1999), text(-150)],
+            ["0.00", "0.05", "19.99", "-1.50"]
+        );
     }
 
     #[test]

@@ -106,7 +106,12 @@ pub(crate) fn place(
 }
 
 /// The order, its stock and its lines. Returns the products of which there is too little; then the caller rolls back.
-fn store(connection: &Connection, id: i64, date: i64, order: &NewOrder) -> Result<Vec<i64>, rusqlite::Error> {
+fn store(
+    connection: &Connection,
+    id: i64,
+    date: i64,
+    order: &NewOrder,
+) -> Result<Vec<i64>, rusqlite::Error> {
     let Amounts { net, tax, total } = order.amounts;
     connection
         .prepare_cached("INSERT INTO ORDERS (ORDERID, ORDERDATE, CUSTOMERID, NETAMOUNT, TAX, TOTALAMOUNT) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
@@ -137,10 +142,14 @@ fn take_stock(connection: &Connection, order: &NewOrder) -> Result<Vec<i64>, rus
             }
         }
         StockChange::Absolute(levels) => {
-            let mut update = connection.prepare_cached("UPDATE INVENTORY SET QUAN_IN_STOCK = ?1, SALES = ?2 WHERE PROD_ID = ?3")?;
+            let mut update = connection.prepare_cached(
+                "UPDATE INVENTORY SET QUAN_IN_STOCK = ?1, SALES = ?2 WHERE PROD_ID = ?3",
+            )?;
             for (line, level) in order.lines.iter().zip(levels) {
                 match level {
-                    Some(level) => drop(update.execute([level.in_stock, level.sales, line.product])?),
+                    Some(level) => {
+                        drop(update.execute([level.in_stock, level.sales, line.product])?)
+                    }
                     None => short.push(line.product),
                 }
             }
@@ -151,7 +160,9 @@ fn take_stock(connection: &Connection, order: &NewOrder) -> Result<Vec<i64>, rus
 
 /// The customer's history: one row per line.
 fn remember(connection: &Connection, id: i64, order: &NewOrder) -> Result<(), rusqlite::Error> {
-    let mut insert = connection.prepare_cached("INSERT INTO CUST_HIST (CUSTOMERID, ORDERID, PROD_ID) VALUES (?1, ?2, ?3)")?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO CUST_HIST (CUSTOMERID, ORDERID, PROD_ID) VALUES (?1, ?2, ?3)",
+    )?;
     for line in &order.lines {
         insert.execute([order.customer, id, line.product])?;
     }

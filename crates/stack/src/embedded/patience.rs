@@ -129,7 +129,11 @@ impl PatientStream {
 }
 
 impl Read for PatientStream {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         self.notes.heard();
         Poll::Ready(Ok(()))
@@ -137,12 +141,20 @@ impl Read for PatientStream {
 }
 
 impl Write for PatientStream {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.note_write(written)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffers: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, buffers);
         self.note_write(written)
     }
@@ -172,7 +184,9 @@ mod tests {
 
     /// Notes of a connection that began `ago`.
     fn begun(ago: Duration) -> Notes {
-        let began = Instant::now().checked_sub(ago).expect("the machine runs longer than this");
+        let began = Instant::now()
+            .checked_sub(ago)
+            .expect("the machine runs longer than this");
         Notes {
             began,
             idle_since: 1.into(),
@@ -185,13 +199,25 @@ mod tests {
     fn each_wait_has_its_own_limit() {
         let second = Duration::from_secs(1);
         let notes = begun(second * 2);
-        assert!(notes.exceeded(Limits { idle: second, ..NONE }));
+        assert!(notes.exceeded(Limits {
+            idle: second,
+            ..NONE
+        }));
         notes.heard();
-        assert!(!notes.exceeded(Limits { idle: second, ..NONE }), "a request is on its way");
+        assert!(
+            !notes.exceeded(Limits {
+                idle: second,
+                ..NONE
+            }),
+            "a request is on its way"
+        );
         notes.request_since.store(1, Relaxed);
         notes.heard();
         assert!(
-            notes.exceeded(Limits { request: second, ..NONE }),
+            notes.exceeded(Limits {
+                request: second,
+                ..NONE
+            }),
             "its first byte counts, not its last"
         );
         notes.request_complete();
@@ -202,6 +228,9 @@ mod tests {
         };
         assert!(!notes.exceeded(strict), "the client waits for us");
         notes.stalled_since.store(1, Relaxed);
-        assert!(notes.exceeded(Limits { stall: second, ..NONE }));
+        assert!(notes.exceeded(Limits {
+            stall: second,
+            ..NONE
+        }));
     }
 }

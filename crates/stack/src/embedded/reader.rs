@@ -30,7 +30,8 @@ WHERE IX_PROD_ACTOR MATCH ?1 ORDER BY f.rank LIMIT ?2";
 const BY_CATEGORY: &str = "SELECT PROD_ID, TITLE, ACTOR, PRICE FROM PRODUCTS WHERE CATEGORY = ?1 AND SPECIAL = 1 LIMIT ?2";
 const PRODUCT: &str = "SELECT PROD_ID, TITLE, ACTOR, PRICE FROM PRODUCTS WHERE PROD_ID = ?1";
 const STOCK: &str = "SELECT QUAN_IN_STOCK, SALES FROM INVENTORY WHERE PROD_ID = ?1";
-const CARD: &str = "SELECT CREDITCARDTYPE, CREDITCARD, CREDITCARDEXPIRATION FROM CUSTOMERS WHERE CUSTOMERID = ?1";
+const CARD: &str =
+    "SELECT CREDITCARDTYPE, CREDITCARD, CREDITCARDEXPIRATION FROM CUSTOMERS WHERE CUSTOMERID = ?1";
 
 /// A customer who logged in.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,7 +99,10 @@ impl Reader {
         self.0.prepare_cached("BEGIN")?.execute([])?;
         let result = work();
         // Nothing was written: to commit is only to let go of the snapshot, also after an error.
-        let ended = self.0.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        let ended = self
+            .0
+            .prepare_cached("COMMIT")
+            .and_then(|mut commit| commit.execute([]));
         result.and_then(|value| ended.map(|_| value))
     }
 
@@ -110,7 +114,9 @@ impl Reader {
                 .prepare_cached(LOGIN)?
                 .query_row([username, password], |row| row.get(0))
                 .optional()?;
-            let Some(customer) = found else { return Ok(None) };
+            let Some(customer) = found else {
+                return Ok(None);
+            };
             let mut statement = self.0.prepare_cached(HISTORY)?;
             let rows = statement.query_map(params![customer, HISTORY_ROWS as i64], |row| {
                 Ok(HistoryRow {
@@ -135,13 +141,21 @@ impl Reader {
     pub(crate) fn search(&self, query: Query<'_>, limit: i64) -> Result<Vec<Product>> {
         let limit = limit.clamp(0, MAX_SEARCH_ROWS);
         let by_words = |sql, text| match search::any_word(text) {
-            Some(words) => self.0.prepare_cached(sql)?.query_map(params![words, limit], product)?.collect(),
+            Some(words) => self
+                .0
+                .prepare_cached(sql)?
+                .query_map(params![words, limit], product)?
+                .collect(),
             None => Ok(Vec::new()),
         };
         match query {
             Query::Title(text) => by_words(BY_TITLE, text),
             Query::Actor(text) => by_words(BY_ACTOR, text),
-            Query::Category(number) => self.0.prepare_cached(BY_CATEGORY)?.query_map([number, limit], product)?.collect(),
+            Query::Category(number) => self
+                .0
+                .prepare_cached(BY_CATEGORY)?
+                .query_map([number, limit], product)?
+                .collect(),
         }
     }
 
@@ -149,7 +163,8 @@ impl Reader {
     pub(crate) fn products(&self, ids: impl Iterator<Item = i64>) -> Result<Vec<Option<Product>>> {
         self.snapshot(|| {
             let mut statement = self.0.prepare_cached(PRODUCT)?;
-            ids.map(|id| statement.query_row([id], product).optional()).collect()
+            ids.map(|id| statement.query_row([id], product).optional())
+                .collect()
         })
     }
 
@@ -163,7 +178,8 @@ impl Reader {
                     sales: row.get(1)?,
                 })
             };
-            ids.map(|id| statement.query_row([id], level).optional()).collect()
+            ids.map(|id| statement.query_row([id], level).optional())
+                .collect()
         })
     }
 
@@ -176,7 +192,10 @@ impl Reader {
                 expiration: row.get(2)?,
             })
         };
-        self.0.prepare_cached(CARD)?.query_row([customer], card).optional()
+        self.0
+            .prepare_cached(CARD)?
+            .query_row([customer], card)
+            .optional()
     }
 }
 
@@ -202,7 +221,9 @@ pub(crate) struct Readers {
 impl Readers {
     /// Open `count` readers at once, so that serving needs no further file.
     pub(crate) fn open(database: &Path, count: usize) -> Result<Self> {
-        let idle = (0..count).map(|_| Reader::open(database)).collect::<Result<Vec<_>>>()?;
+        let idle = (0..count)
+            .map(|_| Reader::open(database))
+            .collect::<Result<Vec<_>>>()?;
         Ok(Self {
             database: database.to_owned(),
             idle: Mutex::new(idle),
@@ -211,10 +232,17 @@ impl Readers {
 
     /// Run `work` on a reader, on this thread.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&Reader) -> Result<T>) -> Result<T> {
-        let taken = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let taken = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let reader = taken.map_or_else(|| Reader::open(&self.database), Ok)?;
         let result = work(&reader);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(reader);
         result
     }
 }

@@ -30,15 +30,24 @@ mod tests {
 
     #[test]
     fn any_word_of_three_letters_counts() {
-        assert_eq!(any_word("ACADEMY ACE"), Some("\"ACADEMY\" OR \"ACE\"".to_owned()));
+        assert_eq!(
+            any_word("ACADEMY ACE"),
+            Some("\"ACADEMY\" OR \"ACE\"".to_owned())
+        );
         assert_eq!(any_word("GO AL-SMITH"), Some("\"SMITH\"".to_owned()));
         assert_eq!(any_word(" UP a* "), None);
     }
 
     #[test]
     fn nothing_is_query_syntax() {
-        assert_eq!(any_word("foo\" OR NEAR(bar) *"), Some("\"foo\" OR \"NEAR\" OR \"bar\"".to_owned()));
+        assert_eq!(
+            any_word("foo\" OR NEAR(bar) *"),
+            Some("\"foo\" OR \"NEAR\" OR \"bar\"".to_owned())
+        );
         let many = "word ".repeat(1_000);
-        assert_eq!(any_word(&many).map(|query| query.matches("word").count()), Some(MAX_WORDS));
+        assert_eq!(
+            any_word(&many).map(|query| query.matches("word").count()),
+            Some(MAX_WORDS)
+        );
     }
 }

@@ -1,6 +1,9 @@
 //! The HTTP server: listening, connections, limits, the orderly end.
 
-use std::{convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, thread::JoinHandle, time::Duration};
+use std::{
+    convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, sync::Arc, thread::JoinHandle,
+    time::Duration,
+};
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{
@@ -99,7 +102,10 @@ impl Server {
             .thread_name("shop-worker")
             .enable_all()
             .build()
-            .map_err(|source| EmbeddedError::Thread { what: "workers", source })?;
+            .map_err(|source| EmbeddedError::Thread {
+                what: "workers",
+                source,
+            })?;
         let listener = {
             let _context = runtime.enter();
             listen(config.listen).map_err(|source| EmbeddedError::Listen {
@@ -107,12 +113,23 @@ impl Server {
                 source,
             })?
         };
-        let address = listener.local_addr().map_err(|source| EmbeddedError::Listen {
-            address: config.listen,
-            source,
-        })?;
-        let (writer, writer_thread) = Writer::start(database, config.behaviour, meta.rows().orders())?;
-        let site = Site::open(database, workers, config.behaviour, &config.directory, meta, writer)?.burning(config.extra_cpu);
+        let address = listener
+            .local_addr()
+            .map_err(|source| EmbeddedError::Listen {
+                address: config.listen,
+                source,
+            })?;
+        let (writer, writer_thread) =
+            Writer::start(database, config.behaviour, meta.rows().orders())?;
+        let site = Site::open(
+            database,
+            workers,
+            config.behaviour,
+            &config.directory,
+            meta,
+            writer,
+        )?
+        .burning(config.extra_cpu);
         Ok(Self {
             database: database.clone(),
             listener,
@@ -148,7 +165,12 @@ impl Server {
             ..
         } = self;
         // On a worker, not on this thread, so that accepting needs no hop between threads.
-        let accepting = runtime.spawn(accept(listener, Arc::clone(&connections), Arc::clone(&site), stop.clone()));
+        let accepting = runtime.spawn(accept(
+            listener,
+            Arc::clone(&connections),
+            Arc::clone(&site),
+            stop.clone(),
+        ));
         runtime.block_on(async {
             // Fails only if accepting panicked; then there is nothing more to wait for than the connections.
             let _ = accepting.await;
@@ -158,7 +180,9 @@ impl Server {
         runtime.shutdown_timeout(Duration::from_secs(1));
         // The last hand on the writer's queue: the writer finishes what is queued and ends.
         drop(site);
-        writer.join().unwrap_or(Err(EmbeddedError::WriterLost(database)))
+        writer
+            .join()
+            .unwrap_or(Err(EmbeddedError::WriterLost(database)))
     }
 }
 
@@ -200,7 +224,12 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// Accept until `stop` is raised; the listening socket closes with the return.
-async fn accept(listener: TcpListener, connections: Arc<Semaphore>, site: Arc<Site>, stop: StopSignal) {
+async fn accept(
+    listener: TcpListener,
+    connections: Arc<Semaphore>,
+    site: Arc<Site>,
+    stop: StopSignal,
+) {
     let mut stopped = pin!(stop.raised());
     loop {
         let accepted = async {
@@ -266,14 +295,20 @@ async fn converse(stream: TcpStream, site: Arc<Site>, stop: &StopSignal) {
 }
 
 /// Read the request's form, ask the site, dress the answer.
-async fn respond(site: &Site, notes: &Notes, request: hyper::Request<Incoming>) -> Response<Full<Bytes>> {
+async fn respond(
+    site: &Site,
+    notes: &Notes,
+    request: hyper::Request<Incoming>,
+) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     let form = match read_form(body).await {
         Ok(form) => form,
         Err(refusal) => {
             // The rest of the body will not be read, so the connection cannot be used again.
             let mut response = dress(refusal);
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            response
+                .headers_mut()
+                .insert(CONNECTION, HeaderValue::from_static("close"));
             return response;
         }
     };
@@ -297,7 +332,13 @@ async fn read_form(body: Incoming) -> Result<Bytes, Answer> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    let too_long = || Answer::notice(413, "The form is too long", "A form may have at most 64 KiB.");
+    let too_long = || {
+        Answer::notice(
+            413,
+            "The form is too long",
+            "A form may have at most 64 KiB.",
+        )
+    };
     if body.size_hint().lower() > MAX_FORM_BYTES as u64 {
         return Err(too_long());
     }
@@ -316,7 +357,8 @@ async fn read_form(body: Incoming) -> Result<Bytes, Answer> {
 fn dress(answer: Answer) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     // Every status is one that the site names, all valid.
-    *response.status_mut() = hyper::StatusCode::from_u16(answer.status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = hyper::StatusCode::from_u16(answer.status)
+        .unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
     let content = match answer.content {
         Content::Html => "text/html; charset=utf-8",
         Content::Json => "application/json",
@@ -337,9 +379,20 @@ mod tests {
 
     #[test]
     fn a_busy_shop_says_when_to_come_again() {
-        let header = |status, name| dress(Answer::notice(status, "", "")).headers().get(name).cloned();
-        assert_eq!(header(503, RETRY_AFTER), Some(HeaderValue::from_static("1")));
-        assert_eq!(header(405, ALLOW), Some(HeaderValue::from_static("GET, POST")));
+        let header = |status, name| {
+            dress(Answer::notice(status, "", ""))
+                .headers()
+                .get(name)
+                .cloned()
+        };
+        assert_eq!(
+            header(503, RETRY_AFTER),
+            Some(HeaderValue::from_static("1"))
+        );
+        assert_eq!(
+            header(405, ALLOW),
+            Some(HeaderValue::from_static("GET, POST"))
+        );
         assert_eq!(header(500, RETRY_AFTER), None);
     }
 }

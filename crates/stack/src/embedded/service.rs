@@ -53,7 +53,10 @@ pub fn guest_args(workers: usize, behaviour: Behaviour, extra_cpu: Duration) -> 
     .map(str::to_owned)
     .to_vec();
     if !extra_cpu.is_zero() {
-        args.extend(["--extra-cpu".to_owned(), format!("{}us", extra_cpu.as_micros())]);
+        args.extend([
+            "--extra-cpu".to_owned(),
+            format!("{}us", extra_cpu.as_micros()),
+        ]);
     }
     args
 }

@@ -102,8 +102,16 @@ impl From<Fault> for Answer {
             Fault::Write(fault) => fault,
         };
         match fault {
-            WriteFault::Busy => Self::notice(503, "The shop is too busy", "Nothing was stored. Please try again in a second."),
-            WriteFault::Failed(what) => Self::notice(500, "The shop's database failed", &format!("Nothing was stored: {what}")),
+            WriteFault::Busy => Self::notice(
+                503,
+                "The shop is too busy",
+                "Nothing was stored. Please try again in a second.",
+            ),
+            WriteFault::Failed(what) => Self::notice(
+                500,
+                "The shop's database failed",
+                &format!("Nothing was stored: {what}"),
+            ),
         }
     }
 }
@@ -129,7 +137,9 @@ impl Page {
     fn of_file(file: &str) -> Option<(Self, Suffix)> {
         let (name, suffix) = file.split_once('.')?;
         let (_, page) = Self::ALL.into_iter().find(|(known, _)| *known == name)?;
-        let suffix = Suffix::ALL.into_iter().find(|known| known.as_str() == suffix)?;
+        let suffix = Suffix::ALL
+            .into_iter()
+            .find(|known| known.as_str() == suffix)?;
         Some((page, suffix))
     }
 }
@@ -161,7 +171,8 @@ impl Site {
             "" => "/".to_owned(),
             directory => format!("/{directory}/"),
         };
-        let readers = Readers::open(database, workers).at(database, "opening the database for reading")?;
+        let readers =
+            Readers::open(database, workers).at(database, "opening the database for reading")?;
         Ok(Self {
             readers,
             writer,
@@ -206,7 +217,11 @@ impl Site {
             return method_not_allowed();
         }
         let Ok(fields) = Fields::parse(request.query, request.form) else {
-            return Answer::notice(400, "Too many fields", "A request may have at most 1000 fields.");
+            return Answer::notice(
+                400,
+                "Too many fields",
+                "A request may have at most 1000 fields.",
+            );
         };
         burn(self.extra_cpu);
         let made = match page {
@@ -239,20 +254,42 @@ impl Site {
         if username.is_empty() {
             return Ok(pages::login_form(suffix));
         }
-        let login = self.readers.with(|reader| reader.login(username, fields.text("password")))?;
-        Ok(login.map_or_else(|| pages::login_failed(suffix), |login| pages::welcome(&login, suffix)))
+        let login = self
+            .readers
+            .with(|reader| reader.login(username, fields.text("password")))?;
+        Ok(login.map_or_else(
+            || pages::login_failed(suffix),
+            |login| pages::welcome(&login, suffix),
+        ))
     }
 
     async fn new_customer(&self, fields: &Fields<'_>, suffix: Suffix) -> Result<Vec<u8>, Fault> {
-        let required = ["firstname", "lastname", "address1", "city", "country", "username", "password"];
+        let required = [
+            "firstname",
+            "lastname",
+            "address1",
+            "city",
+            "country",
+            "username",
+            "password",
+        ];
         if required.iter().any(|name| fields.text(name).is_empty()) {
             return Ok(pages::entry_form(fields, false, suffix));
         }
         let row = customer_row(fields);
         // Asking a reader first keeps the common refusal off the writer; the unique index decides.
-        let taken = self.readers.with(|reader| reader.username_taken(&row.username))?;
-        let added = if taken { None } else { self.writer.customer(row).await? };
-        Ok(added.map_or_else(|| pages::entry_form(fields, true, suffix), |id| pages::added(id, suffix)))
+        let taken = self
+            .readers
+            .with(|reader| reader.username_taken(&row.username))?;
+        let added = if taken {
+            None
+        } else {
+            self.writer.customer(row).await?
+        };
+        Ok(added.map_or_else(
+            || pages::entry_form(fields, true, suffix),
+            |id| pages::added(id, suffix),
+        ))
     }
 
     fn browse(&self, fields: &Fields<'_>, suffix: Suffix) -> Result<Vec<u8>, Fault> {
@@ -271,11 +308,22 @@ impl Site {
             "title" => Some(Query::Title(form.title)),
             "actor" => Some(Query::Actor(form.actor)),
             // An unknown type finds nothing, as category 0 does.
-            kind => Some(Query::Category(if kind == "category" { form.category.unwrap_or(0) } else { 0 })),
+            kind => Some(Query::Category(if kind == "category" {
+                form.category.unwrap_or(0)
+            } else {
+                0
+            })),
         };
-        let in_cart = || fields.numbers("item").chain(fields.numbers("selected_item")).flatten();
+        let in_cart = || {
+            fields
+                .numbers("item")
+                .chain(fields.numbers("selected_item"))
+                .flatten()
+        };
         let (results, cart) = self.readers.with(|reader| {
-            let results = query.map(|query| reader.search(query, form.limit)).transpose()?;
+            let results = query
+                .map(|query| reader.search(query, form.limit))
+                .transpose()?;
             let cart = if in_cart().next().is_some() {
                 reader.products(in_cart())?
             } else {
@@ -369,7 +417,9 @@ impl Site {
         match self.behaviour {
             Behaviour::Corrected => Ok(StockChange::Relative),
             Behaviour::Faithful => {
-                let read = self.readers.with(|reader| reader.stock(lines.iter().map(|line| line.product)))?;
+                let read = self
+                    .readers
+                    .with(|reader| reader.stock(lines.iter().map(|line| line.product)))?;
                 Ok(StockChange::from_read(lines, &read))
             }
         }
@@ -408,11 +458,19 @@ fn cut(text: &str) -> String {
 }
 
 fn not_found() -> Answer {
-    Answer::notice(404, "There is no such page", "The shop's entrance is index.html.")
+    Answer::notice(
+        404,
+        "There is no such page",
+        "The shop's entrance is index.html.",
+    )
 }
 
 fn method_not_allowed() -> Answer {
-    Answer::notice(405, "This is not done here", "Pages answer GET and POST, the health page GET.")
+    Answer::notice(
+        405,
+        "This is not done here",
+        "Pages answer GET and POST, the health page GET.",
+    )
 }
 
 #[cfg(test)]
@@ -421,7 +479,12 @@ mod tests {
 
     #[test]
     fn faults_that_pass_are_told_apart_from_those_that_stay() {
-        let sqlite = |code| Fault::Read(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None));
+        let sqlite = |code| {
+            Fault::Read(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(code),
+                None,
+            ))
+        };
         let status = |fault| Answer::from(fault).status;
         assert_eq!(status(sqlite(rusqlite::ffi::SQLITE_BUSY)), 503);
         assert_eq!(status(Fault::Write(WriteFault::Busy)), 503);
@@ -431,11 +494,18 @@ mod tests {
     #[test]
     fn long_texts_are_cut_and_missing_numbers_are_zero() {
         let name = "\u{e9}".repeat(60);
-        let query = format!("firstname={name}&zip=&country=US&ccexpmon=7&ccexpyr=2010&age=x&gender=MF");
+        let query =
+            format!("firstname={name}&zip=&country=US&ccexpmon=7&ccexpyr=2010&age=x&gender=MF");
         let row = customer_row(&Fields::parse(&query, "").expect("few fields"));
         assert_eq!(row.first_name.chars().count(), MAX_TEXT);
         assert_eq!(
-            (row.zip, row.region, row.card_expiration.as_str(), row.age, row.gender.as_str()),
+            (
+                row.zip,
+                row.region,
+                row.card_expiration.as_str(),
+                row.age,
+                row.gender.as_str()
+            ),
             (0, 1, "2010/07", None, "M")
         );
     }

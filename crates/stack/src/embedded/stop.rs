@@ -33,11 +33,13 @@ impl StopSignal {
         let stop = Self::new();
         let raised = stop.clone();
         let mut signals = Signals::new([SIGTERM, SIGINT])?;
-        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            if signals.forever().next().is_some() {
-                raised.raise();
-            }
-        })?;
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                if signals.forever().next().is_some() {
+                    raised.raise();
+                }
+            })?;
         Ok(stop)
     }
 

@@ -29,7 +29,10 @@ pub(super) fn database() -> (TempDir, PathBuf) {
     let dir = TempDir::new().expect("a temporary directory");
     let path = dir.path().join(DATABASE_FILE);
     let template = TEMPLATE.get_or_init(|| {
-        load(&path, SIZE, WordLists::own(), &|_| std::ops::ControlFlow::Continue(())).expect("a loaded database");
+        load(&path, SIZE, WordLists::own(), &|_| {
+            std::ops::ControlFlow::Continue(())
+        })
+        .expect("a loaded database");
         fs::read(&path).expect("the loaded database")
     });
     fs::write(&path, template).expect("a copy of the database");
@@ -59,9 +62,15 @@ impl Shop {
         Self::with(database, behaviour, Duration::ZERO)
     }
 
-    fn with((dir, database): (TempDir, PathBuf), behaviour: Behaviour, extra_cpu: Duration) -> Self {
-        let meta = Meta::read(&open_reader(&database).expect("readable"), &database).expect("loaded by this version");
-        let (writer, thread) = Writer::start(&database, behaviour, meta.rows().orders()).expect("a writer");
+    fn with(
+        (dir, database): (TempDir, PathBuf),
+        behaviour: Behaviour,
+        extra_cpu: Duration,
+    ) -> Self {
+        let meta = Meta::read(&open_reader(&database).expect("readable"), &database)
+            .expect("loaded by this version");
+        let (writer, thread) =
+            Writer::start(&database, behaviour, meta.rows().orders()).expect("a writer");
         let site = Site::open(&database, 1, behaviour, "ds2", meta, writer)
             .expect("a site")
             .burning(extra_cpu);
@@ -103,8 +112,14 @@ impl Shop {
     /// The page without the frame that all pages share.
     pub(super) fn inner(&self, target: &str) -> String {
         let page = self.page(target);
-        let (_, inner) = page.split_once("DVD Store</H1>\n").expect("the frame's beginning");
-        inner.rsplit_once("<HR>").expect("the frame's end").0.to_owned()
+        let (_, inner) = page
+            .split_once("DVD Store</H1>\n")
+            .expect("the frame's beginning");
+        inner
+            .rsplit_once("<HR>")
+            .expect("the frame's end")
+            .0
+            .to_owned()
     }
 
     /// Run one statement on the database beside the shop.

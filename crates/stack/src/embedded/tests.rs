@@ -6,7 +6,8 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use rookery_workload::dvdstore::{
-    LineItem, NewCustomer, NewCustomerAnswer, Opening, PageSite, PurchaseAnswer, Search, Shopper, ShopperParams, WordLists, original,
+    LineItem, NewCustomer, NewCustomerAnswer, Opening, PageSite, PurchaseAnswer, Search, Shopper,
+    ShopperParams, WordLists, original,
     pages::{read_browse, read_login, read_new_customer, read_purchase},
 };
 
@@ -37,7 +38,10 @@ fn browse(search: &Search<'_>, limit: u32) -> String {
 }
 
 fn purchase(customer: u64, items: &[(u64, u32)]) -> String {
-    let items: Vec<LineItem> = items.iter().map(|&(product, quantity)| LineItem { product, quantity }).collect();
+    let items: Vec<LineItem> = items
+        .iter()
+        .map(|&(product, quantity)| LineItem { product, quantity })
+        .collect();
     target(|out| PHP.purchase(out, customer, &items))
 }
 
@@ -54,7 +58,9 @@ fn login_pages() {
     let nobody = shop.inner("/ds2/dslogin.php");
     assert_snapshot!("login_form", nobody);
     let failed = shop.inner("/ds2/dslogin.php?username=user1&password=wrong");
-    assert!(failed.starts_with("<H2>Username/password incorrect. Please re-enter your username and password</H2>\n"));
+    assert!(failed.starts_with(
+        "<H2>Username/password incorrect. Please re-enter your username and password</H2>\n"
+    ));
     assert!(failed.ends_with(&nobody));
     assert!(
         !shop
@@ -68,14 +74,28 @@ fn login_pages() {
 #[test]
 fn browse_pages() {
     let shop = plain_shop(Behaviour::Corrected);
-    let results = |page: &str| page.split_once("VALUE=\"Search\">\n</FORM>\n").expect("a search form").1.to_owned();
-    assert_snapshot!("browse_results", results(&shop.inner(&browse(&Search::Category(3), 9))));
-    assert_snapshot!("browse_nothing", results(&shop.inner(&browse(&Search::Category(1), 9))));
+    let results = |page: &str| {
+        page.split_once("VALUE=\"Search\">\n</FORM>\n")
+            .expect("a search form")
+            .1
+            .to_owned()
+    };
+    assert_snapshot!(
+        "browse_results",
+        results(&shop.inner(&browse(&Search::Category(3), 9)))
+    );
+    assert_snapshot!(
+        "browse_nothing",
+        results(&shop.inner(&browse(&Search::Category(1), 9)))
+    );
     assert_snapshot!(
         "browse_cart",
         results(&shop.inner("/ds2/dsbrowse.jsp?customerid=7&item=1&selected_item[]=2&item=99999"))
     );
-    assert_snapshot!("not_logged_in", shop.inner("/ds2/dsbrowse.php?browsetype=title&browse_title=ABC"));
+    assert_snapshot!(
+        "not_logged_in",
+        shop.inner("/ds2/dsbrowse.php?browsetype=title&browse_title=ABC")
+    );
 }
 
 #[test]
@@ -87,12 +107,24 @@ fn purchase_pages() {
         "purchase_review",
         shop.inner("/ds2/dspurchase.php?customerid=28&item[]=1&quan[]=0&item[]=163&quan[]=9&item[]=2&quan[]=2&drop[]=1")
     );
-    assert_snapshot!("purchase_ordered", shop.inner(&purchase(28, &[(1, 1), (2, 2)])));
-    assert_snapshot!("purchase_short", shop.inner(&purchase(28, &[(1, 1), (163, 1), (298, 3)])));
+    assert_snapshot!(
+        "purchase_ordered",
+        shop.inner(&purchase(28, &[(1, 1), (2, 2)]))
+    );
+    assert_snapshot!(
+        "purchase_short",
+        shop.inner(&purchase(28, &[(1, 1), (163, 1), (298, 3)]))
+    );
     let unknown = shop.page(&purchase(999_999, &[(1, 1)]));
-    assert_eq!(read_purchase(unknown.as_bytes()), Ok(PurchaseAnswer::Conflict));
+    assert_eq!(
+        read_purchase(unknown.as_bytes()),
+        Ok(PurchaseAnswer::Conflict)
+    );
     let empty = shop.page("/ds2/dspurchase.php?customerid=28&confirmpurchase=yes");
-    assert_eq!(read_purchase(empty.as_bytes()), Ok(PurchaseAnswer::Conflict));
+    assert_eq!(
+        read_purchase(empty.as_bytes()),
+        Ok(PurchaseAnswer::Conflict)
+    );
     assert!(
         shop.page("/ds2/dspurchase.php?item[]=1&confirmpurchase=yes")
             .contains("You have not logged in")
@@ -104,11 +136,26 @@ fn a_new_customer_can_log_in_and_buy() {
     let mut shop = Shop::open(Behaviour::Corrected);
     let person = Shopper::new(1, 1, 1).person();
     let form = target(|out| PHP.new_customer(out, &person, "newuser5"));
-    assert_eq!(read_new_customer(shop.page(&form).as_bytes()), Ok(NewCustomerAnswer::Added(2_001)));
-    assert_eq!(original::read_new_customer(&shop.page(&form)), Ok(0), "the name is taken now");
-    let welcome = shop.page(&target(|out| PHP.login(out, "newuser5", NewCustomer::PASSWORD)));
-    assert_eq!(original::read_login(&welcome).expect("logged in").customer, 2_001);
-    assert_eq!(original::read_purchase(&shop.page(&purchase(2_001, &[(1, 1)]))), Ok(Some(1_201)));
+    assert_eq!(
+        read_new_customer(shop.page(&form).as_bytes()),
+        Ok(NewCustomerAnswer::Added(2_001))
+    );
+    assert_eq!(
+        original::read_new_customer(&shop.page(&form)),
+        Ok(0),
+        "the name is taken now"
+    );
+    let welcome = shop.page(&target(|out| {
+        PHP.login(out, "newuser5", NewCustomer::PASSWORD)
+    }));
+    assert_eq!(
+        original::read_login(&welcome).expect("logged in").customer,
+        2_001
+    );
+    assert_eq!(
+        original::read_purchase(&shop.page(&purchase(2_001, &[(1, 1)]))),
+        Ok(Some(1_201))
+    );
     let incomplete = shop.inner("/ds2/dsnewcustomer.aspx?firstname=A%22%3E%3Cb%3E&zip=5");
     assert!(
         incomplete.contains("NAME=\"firstname\" VALUE=\"A&quot;&gt;&lt;b&gt;\""),
@@ -133,8 +180,13 @@ fn the_original_driver_could_drive_these_pages() {
                     break customer;
                 }
             };
-            let page = shop.page(&target(|out| site.login(out, &format!("user{customer}"), "password")));
-            assert_eq!(original::read_login(&page).expect("logged in").customer, customer as i32);
+            let page = shop.page(&target(|out| {
+                site.login(out, &format!("user{customer}"), "password")
+            }));
+            assert_eq!(
+                original::read_login(&page).expect("logged in").customer,
+                customer as i32
+            );
             assert_eq!(read_login(page.as_bytes()), Ok(customer));
             let (search, limit) = shopper.search(&params, WordLists::own());
             let page = shop.page(&target(|out| site.browse(out, &search, limit, customer)));
@@ -145,7 +197,9 @@ fn the_original_driver_could_drive_these_pages() {
             shopper.basket(&params, &mut basket);
             let page = shop.page(&target(|out| site.purchase(out, customer, &basket)));
             let order = original::read_purchase(&page).expect("an order or a shortage");
-            let expected = order.map_or(PurchaseAnswer::Shortage, |id| PurchaseAnswer::Ordered(id as u64));
+            let expected = order.map_or(PurchaseAnswer::Shortage, |id| {
+                PurchaseAnswer::Ordered(id as u64)
+            });
             assert_eq!(read_purchase(page.as_bytes()), Ok(expected));
         }
     }
@@ -168,10 +222,17 @@ fn searches_find_any_word_and_rank_both_first() {
     };
     // A thousand products: every title begins with the first word.
     let first = &words.titles[0];
-    assert_eq!(title(one, two), [format!("{first} {one}"), format!("{first} {two}")]);
+    assert_eq!(
+        title(one, two),
+        [format!("{first} {one}"), format!("{first} {two}")]
+    );
     assert_eq!(title(one, "xyzzy"), [format!("{first} {one}")]);
     assert_eq!(title("of", "xyzzy"), Vec::<String>::new());
-    assert_eq!(title(first, one).first(), Some(&format!("{first} {one}")), "both words before one");
+    assert_eq!(
+        title(first, one).first(),
+        Some(&format!("{first} {one}")),
+        "both words before one"
+    );
     assert_eq!(title(first, one).len(), 100, "bounded");
 }
 
@@ -179,7 +240,10 @@ fn searches_find_any_word_and_rank_both_first() {
 fn run_short(behaviour: Behaviour) -> OrderAudit {
     let mut shop = Shop::open(behaviour);
     let order = |items: &[(u64, u32)]| read_purchase(shop.page(&purchase(28, items)).as_bytes());
-    assert_eq!(order(&[(1, 100), (1, 78), (2, 1)]), Ok(PurchaseAnswer::Ordered(1_201)));
+    assert_eq!(
+        order(&[(1, 100), (1, 78), (2, 1)]),
+        Ok(PurchaseAnswer::Ordered(1_201))
+    );
     assert_eq!(order(&[(2, 1), (1, 1)]), Ok(PurchaseAnswer::Shortage));
     assert_eq!(order(&[(3, 311), (3, 1)]), Ok(PurchaseAnswer::Shortage));
     assert_eq!(
@@ -216,7 +280,10 @@ fn faithful_pages_leave_the_history_of_a_rolled_back_order() {
         ..OrderAudit::default()
     };
     assert_eq!(audit, expected);
-    assert_eq!(audit.faults(Behaviour::Corrected), ["4 history rows belong to no order"]);
+    assert_eq!(
+        audit.faults(Behaviour::Corrected),
+        ["4 history rows belong to no order"]
+    );
     assert!(audit.consistent(Behaviour::Faithful));
 }
 
@@ -265,7 +332,13 @@ fn paths_and_methods_are_judged() {
     ] {
         assert_eq!(status(Method::Get, path), 404, "{path}");
     }
-    for path in ["/health", "/ds2/", "/ds2/index.html", "/ds2/dslogin.php", "/ds2/dsbrowse.aspx"] {
+    for path in [
+        "/health",
+        "/ds2/",
+        "/ds2/index.html",
+        "/ds2/dslogin.php",
+        "/ds2/dsbrowse.aspx",
+    ] {
         assert_eq!(status(Method::Get, path), 200, "{path}");
         assert_eq!(status(Method::Other, path), 405, "{path}");
     }
@@ -282,9 +355,15 @@ fn paths_and_methods_are_judged() {
 fn health_tells_what_is_served() {
     let shop = Shop::open(Behaviour::Faithful);
     shop.page(&purchase(28, &[(1, 1)]));
-    let health: serde_json::Value = serde_json::from_slice(&shop.answer("/health").body).expect("JSON");
+    let health: serde_json::Value =
+        serde_json::from_slice(&shop.answer("/health").body).expect("JSON");
     assert_eq!(
-        (&health["status"], &health["size"], &health["pages"], &health["orders"]),
+        (
+            &health["status"],
+            &health["size"],
+            &health["pages"],
+            &health["orders"]
+        ),
         (&"ok".into(), &"1MB".into(), &"faithful".into(), &1.into())
     );
 }
@@ -337,7 +416,10 @@ fn requests() -> impl Strategy<Value = (String, String)> {
         .prop_map(str::to_owned),
         "\\PC{0,20}",
     ];
-    let fields = prop::collection::vec((name, value).prop_map(|(name, value)| format!("{name}={value}")), 0..12);
+    let fields = prop::collection::vec(
+        (name, value).prop_map(|(name, value)| format!("{name}={value}")),
+        0..12,
+    );
     let query = prop_oneof![4 => fields.prop_map(|fields| fields.join("&")), 1 => "\\PC{0,60}"];
     (page.prop_map(|page| format!("/ds2/{page}")), query)
 }
@@ -357,8 +439,13 @@ fn no_input_makes_more_than_a_page_or_a_refusal() {
 /// Two orders of five units each whose stock was read before either was written.
 async fn overlapping_orders(writer: &super::writer::Writer, readers: &super::reader::Readers) {
     use super::order::{Line, NewOrder, OrderOutcome, StockChange};
-    let lines = vec![Line { product: 1, quantity: 5 }];
-    let read = readers.with(|reader| reader.stock([1].into_iter())).expect("a stock");
+    let lines = vec![Line {
+        product: 1,
+        quantity: 5,
+    }];
+    let read = readers
+        .with(|reader| reader.stock([1].into_iter()))
+        .expect("a stock");
     for id in [1_201, 1_202] {
         let stock = StockChange::from_read(&lines, &read);
         let order = NewOrder {
@@ -385,7 +472,14 @@ fn an_absolute_stock_change_loses_the_update_in_between() {
     drop(writer);
     thread.join().expect("no panic").expect("a folded log");
     let audit = audit(&path).expect("an audit");
-    assert_eq!((audit.orders, audit.products_with_other_stock, audit.units_off), (2, 1, 5));
+    assert_eq!(
+        (
+            audit.orders,
+            audit.products_with_other_stock,
+            audit.units_off
+        ),
+        (2, 1, 5)
+    );
 }
 
 #[test]
@@ -419,14 +513,22 @@ fn databases_that_are_not_whole_are_refused() {
     );
     change("UPDATE META SET VALUE = '2MB' WHERE NAME = 'size'");
     let error = audit(&path).expect_err("another size").to_string();
-    assert!(error.contains("2MB has 4000 customers, 2000 were loaded"), "{error}");
+    assert!(
+        error.contains("2MB has 4000 customers, 2000 were loaded"),
+        "{error}"
+    );
     change("PRAGMA user_version = 77");
     assert!(matches!(audit(&path), Err(EmbeddedError::Foreign { .. })));
     assert!(matches!(
-        load(&path, SIZE, WordLists::own(), &|_| std::ops::ControlFlow::Continue(())),
+        load(&path, SIZE, WordLists::own(), &|_| {
+            std::ops::ControlFlow::Continue(())
+        }),
         Err(EmbeddedError::Exists(_))
     ));
-    assert!(matches!(audit(&path.with_extension("none")), Err(EmbeddedError::Missing(_))));
+    assert!(matches!(
+        audit(&path.with_extension("none")),
+        Err(EmbeddedError::Missing(_))
+    ));
     std::fs::write(&path, "no database at all").expect("a text file");
     assert!(matches!(audit(&path), Err(EmbeddedError::Database { .. })));
 }
@@ -444,8 +546,18 @@ fn a_load_that_is_stopped_leaves_nothing() {
                 ControlFlow::Continue(())
             }
         };
-        let error = load(&dir.path().join("shop.sqlite"), SIZE, WordLists::own(), &stop).expect_err("stopped");
+        let error = load(
+            &dir.path().join("shop.sqlite"),
+            SIZE,
+            WordLists::own(),
+            &stop,
+        )
+        .expect_err("stopped");
         assert!(error.to_string().contains("interrupted"), "{error}");
-        assert_eq!(std::fs::read_dir(dir.path()).expect("readable").count(), 0, "after {step}");
+        assert_eq!(
+            std::fs::read_dir(dir.path()).expect("readable").count(),
+            0,
+            "after {step}"
+        );
     }
 }

@@ -126,8 +126,17 @@ impl Writer {
         let thread = Builder::new()
             .name("shop-writer".to_owned())
             .spawn(move || scribe.work(jobs))
-            .map_err(|source| EmbeddedError::Thread { what: "writer", source })?;
-        Ok((Self { jobs: sender, orders }, thread))
+            .map_err(|source| EmbeddedError::Thread {
+                what: "writer",
+                source,
+            })?;
+        Ok((
+            Self {
+                jobs: sender,
+                orders,
+            },
+            thread,
+        ))
     }
 
     /// Place an order; returns after it is committed or rolled back.
@@ -167,7 +176,9 @@ impl Writer {
 fn next_order(connection: &Connection) -> Result<i64, rusqlite::Error> {
     let last = "SELECT max(coalesce((SELECT max(ORDERID) FROM ORDERS), 0),
                            coalesce((SELECT ORDERID FROM CUST_HIST ORDER BY rowid DESC LIMIT 1), 0))";
-    connection.query_row(last, [], |row| row.get::<_, i64>(0)).map(|last| last + 1)
+    connection
+        .query_row(last, [], |row| row.get::<_, i64>(0))
+        .map(|last| last + 1)
 }
 
 /// The answer to one job, kept back until the commit.
@@ -230,7 +241,9 @@ impl Scribe {
                     Job::Customer(_, reply) => Answer::Customer(reply, Err(fault.clone())),
                 });
             }
-            self.answers.iter_mut().for_each(|answer| answer.fail(fault));
+            self.answers
+                .iter_mut()
+                .for_each(|answer| answer.fail(fault));
         }
         let ordered = self
             .answers
@@ -241,7 +254,10 @@ impl Scribe {
         self.answers.drain(..).for_each(Answer::send);
     }
 
-    fn try_commit_group(&mut self, jobs: &mut impl Iterator<Item = Job>) -> Result<(), rusqlite::Error> {
+    fn try_commit_group(
+        &mut self,
+        jobs: &mut impl Iterator<Item = Job>,
+    ) -> Result<(), rusqlite::Error> {
         self.begin()?;
         let date = date_number(SystemTime::now());
         for job in jobs {
@@ -292,7 +308,10 @@ impl Scribe {
 }
 
 /// Insert a customer; `None` when the user name is taken.
-fn insert_customer(connection: &Connection, row: &CustomerRow) -> Result<Option<i64>, rusqlite::Error> {
+fn insert_customer(
+    connection: &Connection,
+    row: &CustomerRow,
+) -> Result<Option<i64>, rusqlite::Error> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO CUSTOMERS (FIRSTNAME, LASTNAME, ADDRESS1, ADDRESS2, CITY, STATE, ZIP, COUNTRY, REGION, EMAIL, PHONE, CREDITCARDTYPE,
            CREDITCARD, CREDITCARDEXPIRATION, USERNAME, PASSWORD, AGE, INCOME, GENDER)

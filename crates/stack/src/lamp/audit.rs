@@ -14,7 +14,9 @@ pub enum AuditError {
     #[error(transparent)]
     Sql(#[from] SqlError),
     /// The tables do not hold what a database of the size was loaded with.
-    #[error("db_size does not match the loaded row counts: {0}\n  mend: load the database anew, or state the size that it was loaded with")]
+    #[error(
+        "db_size does not match the loaded row counts: {0}\n  mend: load the database anew, or state the size that it was loaded with"
+    )]
     SizeMismatch(String),
 }
 
@@ -42,10 +44,15 @@ fn check_size(database: &mut Database, size: Size, rows: Rows) -> Result<(), Aud
         ("PRODUCTS", "PROD_ID", rows.products, false),
         ("INVENTORY", "PROD_ID", rows.products, false),
     ] {
-        let there = database.number(&format!("SELECT COUNT(DISTINCT {key}) FROM DS2.{table} WHERE {key} IN (1, {last})"))?;
-        let greatest = database.number(&format!("SELECT MAX({key}) FROM DS2.{table}"))?.cast_unsigned();
+        let there = database.number(&format!(
+            "SELECT COUNT(DISTINCT {key}) FROM DS2.{table} WHERE {key} IN (1, {last})"
+        ))?;
+        let greatest = database
+            .number(&format!("SELECT MAX({key}) FROM DS2.{table}"))?
+            .cast_unsigned();
         if there.cast_unsigned() != last.min(2) || (!more && greatest != last) {
-            let what = format!("{size} has {key} 1 to {last} in {table}, which ends with {greatest}");
+            let what =
+                format!("{size} has {key} 1 to {last} in {table}, which ends with {greatest}");
             return Err(AuditError::SizeMismatch(what));
         }
     }
@@ -76,17 +83,26 @@ fn count(database: &mut Database, rows: Rows) -> Result<OrderAudit, SqlError> {
     let added = Added::read(database, last)?;
     let mut audit = added.judge();
     audit.loaded_orders = database
-        .number(&format!("SELECT COUNT(*) FROM DS2.ORDERS WHERE ORDERID <= {last}"))?
+        .number(&format!(
+            "SELECT COUNT(*) FROM DS2.ORDERS WHERE ORDERID <= {last}"
+        ))?
         .cast_unsigned();
     audit.customers = database
-        .number(&format!("SELECT COUNT(*) FROM DS2.CUSTOMERS WHERE CUSTOMERID > {}", rows.customers))?
+        .number(&format!(
+            "SELECT COUNT(*) FROM DS2.CUSTOMERS WHERE CUSTOMERID > {}",
+            rows.customers
+        ))?
         .cast_unsigned();
     let mut stock = StockCheck::new(rows);
-    let taken = format!("SELECT PROD_ID, CAST(SUM(QUANTITY) AS SIGNED) FROM DS2.ORDERLINES WHERE ORDERID > {last} GROUP BY PROD_ID");
+    let taken = format!(
+        "SELECT PROD_ID, CAST(SUM(QUANTITY) AS SIGNED) FROM DS2.ORDERLINES WHERE ORDERID > {last} GROUP BY PROD_ID"
+    );
     for (product, quantity) in database.query(&taken)? {
         stock.take(product, quantity);
     }
-    for (product, in_stock, sales) in database.query("SELECT PROD_ID, QUAN_IN_STOCK, SALES FROM DS2.INVENTORY")? {
+    for (product, in_stock, sales) in
+        database.query("SELECT PROD_ID, QUAN_IN_STOCK, SALES FROM DS2.INVENTORY")?
+    {
         stock.compare(product, in_stock, sales);
     }
     stock.note(&mut audit);
@@ -107,10 +123,16 @@ impl Added {
             "SELECT ORDERID, COUNT(*), {} FROM DS2.ORDERLINES LEFT JOIN DS2.PRODUCTS USING (PROD_ID) WHERE ORDERID > {last} GROUP BY ORDERID",
             cents("SUM(QUANTITY * IFNULL(PRICE, 0))")
         );
-        let history =
-            format!("SELECT ORDERID, CUSTOMERID, COUNT(*) FROM DS2.CUST_HIST WHERE ORDERID > {last} GROUP BY ORDERID, CUSTOMERID");
+        let history = format!(
+            "SELECT ORDERID, CUSTOMERID, COUNT(*) FROM DS2.CUST_HIST WHERE ORDERID > {last} GROUP BY ORDERID, CUSTOMERID"
+        );
         let order = |(id, customer, net, tax, total)| {
-            let order = Order { customer, net, tax, total };
+            let order = Order {
+                customer,
+                net,
+                tax,
+                total,
+            };
             (id, order)
         };
         Ok(Self {
@@ -132,13 +154,18 @@ impl Added {
             history_rows: self.history.iter().map(|(_, _, count)| count).sum(),
             ..OrderAudit::default()
         };
-        let without_order = self.lines.iter().filter(|(order, _)| !self.orders.contains_key(order));
+        let without_order = self
+            .lines
+            .iter()
+            .filter(|(order, _)| !self.orders.contains_key(order));
         audit.lines_without_order = without_order.map(|(_, (count, _))| count).sum();
         // Rows of the order's own customer only: what another one has of it is a fault of the order too.
         let mut remembered = BTreeMap::new();
         for (order, customer, count) in &self.history {
             match self.orders.get(order) {
-                Some(found) if found.customer == *customer => *remembered.entry(*order).or_insert(0) += count,
+                Some(found) if found.customer == *customer => {
+                    *remembered.entry(*order).or_insert(0) += count
+                }
                 Some(_) => {}
                 None => audit.orphan_history += count,
             }
@@ -146,10 +173,13 @@ impl Added {
         for (id, order) in &self.orders {
             let (lines, sum) = self.lines.get(id).copied().unwrap_or_default();
             let tax = (i128::from(order.net) * 825 + 5_000).div_euclid(10_000);
-            let amounts = order.net == sum && i128::from(order.tax) == tax && order.total == order.net + order.tax;
+            let amounts = order.net == sum
+                && i128::from(order.tax) == tax
+                && order.total == order.net + order.tax;
             audit.orders_without_lines += u64::from(lines == 0);
             audit.orders_with_other_amounts += u64::from(!amounts);
-            audit.orders_with_other_history += u64::from(remembered.get(id).copied().unwrap_or(0) != lines);
+            audit.orders_with_other_history +=
+                u64::from(remembered.get(id).copied().unwrap_or(0) != lines);
         }
         audit
     }
@@ -202,14 +232,31 @@ mod tests {
                 (5, order(7, 0)),
             ]
             .into(),
-            lines: [(2, (1, 999)), (3, (1, 999)), (4, (1, 999)), (5, (1, 0)), (9, (4, 1))].into(),
+            lines: [
+                (2, (1, 999)),
+                (3, (1, 999)),
+                (4, (1, 999)),
+                (5, (1, 0)),
+                (9, (4, 1)),
+            ]
+            .into(),
             history: vec![(2, 5, 1), (3, 5, 1), (4, 6, 1), (5, 7, 1), (8, 5, 3)],
         };
         let found = added.judge();
         assert_eq!(
-            (found.orders_without_lines, found.lines_without_order, found.orphan_history),
+            (
+                found.orders_without_lines,
+                found.lines_without_order,
+                found.orphan_history
+            ),
             (1, 4, 3)
         );
-        assert_eq!((found.orders_with_other_amounts, found.orders_with_other_history), (2, 1));
+        assert_eq!(
+            (
+                found.orders_with_other_amounts,
+                found.orders_with_other_history
+            ),
+            (2, 1)
+        );
     }
 }

@@ -41,7 +41,9 @@ pub(super) const MODULES: [&str; 10] = [
 ];
 
 /// How Apache serves PHP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Server {
     /// A process for each connection, PHP within it (`mpm_prefork`, `mod_php`).
@@ -97,10 +99,22 @@ pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
         .of_component(Component::Pages, options.server)
         .any(|setting| setting.name == "persistent" && is_on(&setting.value));
     let mut files = vec![
-        ("services.toml".to_owned(), services::serving(software, options)),
-        ("apache.conf".to_owned(), apache::config(software, tuned, options.server)),
-        ("php/php.ini".to_owned(), php::ini(software, tuned, options.server)),
-        ("htdocs/rookery-settings.php".to_owned(), php::SETTINGS_PAGE.to_owned()),
+        (
+            "services.toml".to_owned(),
+            services::serving(software, options),
+        ),
+        (
+            "apache.conf".to_owned(),
+            apache::config(software, tuned, options.server),
+        ),
+        (
+            "php/php.ini".to_owned(),
+            php::ini(software, tuned, options.server),
+        ),
+        (
+            "htdocs/rookery-settings.php".to_owned(),
+            php::SETTINGS_PAGE.to_owned(),
+        ),
         (
             format!("htdocs/{}", pages::SETTINGS_FILE),
             php::page_config(options.faithful, persistent),
@@ -109,16 +123,27 @@ pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
     // The health page asks the database; without one it is enough that PHP answers.
     let text = |path: &str, text: &str| {
         let alone = !options.database && path == "health.php";
-        if alone { php::HEALTH_WITHOUT_DATABASE } else { text }.to_owned()
+        if alone {
+            php::HEALTH_WITHOUT_DATABASE
+        } else {
+            text
+        }
+        .to_owned()
     };
     files.extend(pages::FILES.map(|(path, page)| (format!("htdocs/{path}"), text(path, page))));
     if options.server == Server::Event {
         files.push(("php-fpm.conf".to_owned(), php::fpm(tuned)));
     }
     if options.database {
-        files.push(("mariadb.cnf".to_owned(), mariadb::config(tuned, options.server)));
+        files.push((
+            "mariadb.cnf".to_owned(),
+            mariadb::config(tuned, options.server),
+        ));
     }
-    Service { args: args(), files }
+    Service {
+        args: args(),
+        files,
+    }
 }
 
 /// The service of the guest in which the template of a database is made: an empty database is initialised, then MariaDB runs alone.
@@ -138,7 +163,9 @@ pub fn builder(software: &Software) -> Service {
 }
 
 fn args() -> Vec<String> {
-    ["supervise", "{conf}/services.toml"].map(str::to_owned).to_vec()
+    ["supervise", "{conf}/services.toml"]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 #[cfg(test)]

@@ -49,7 +49,10 @@ pub struct ReadBack {
 impl ReadBack {
     /// Understand what a guest says: MariaDB's variables (`None` for a guest without), and the body of each of the [`PATHS`] that answered 200.
     #[must_use]
-    pub fn of(mariadb: Option<BTreeMap<String, String>>, bodies: &BTreeMap<String, String>) -> Self {
+    pub fn of(
+        mariadb: Option<BTreeMap<String, String>>,
+        bodies: &BTreeMap<String, String>,
+    ) -> Self {
         let body = |path: &str| bodies.get(path).map_or("", String::as_str);
         let apache = apache(body(CONFIG), body(LIMITS), body(STATUS));
         Self {
@@ -62,8 +65,15 @@ impl ReadBack {
     /// Every setting of the tuning as asked and as in force, then what is always worth knowing.
     #[must_use]
     pub fn compare(&self, tuned: &Tuned, server: Server) -> Vec<Effective> {
-        let components = [Component::Mariadb, Component::Apache, Component::Php, Component::Pages];
-        let asked = components.iter().flat_map(|component| tuned.of_component(*component, server));
+        let components = [
+            Component::Mariadb,
+            Component::Apache,
+            Component::Php,
+            Component::Pages,
+        ];
+        let asked = components
+            .iter()
+            .flat_map(|component| tuned.of_component(*component, server));
         let mut rows: Vec<Effective> = asked.map(|setting| self.row(setting)).collect();
         let mut add = |name: String, effective: Option<&String>| {
             if let Some(effective) = effective.filter(|_| rows.iter().all(|row| row.name != name)) {
@@ -76,16 +86,24 @@ impl ReadBack {
             }
         };
         for name in ALWAYS {
-            add(format!("mariadb.{name}"), self.mariadb.as_ref().and_then(|known| known.get(name)));
+            add(
+                format!("mariadb.{name}"),
+                self.mariadb.as_ref().and_then(|known| known.get(name)),
+            );
         }
         for name in ["MPM", "ServerVersion"] {
             add(
                 format!("apache.{name}"),
-                self.apache.as_ref().and_then(|known| known.get(&name.to_lowercase())),
+                self.apache
+                    .as_ref()
+                    .and_then(|known| known.get(&name.to_lowercase())),
             );
         }
         for name in ["version", "sapi", "opcache"] {
-            add(format!("php.{name}"), self.php.as_ref().and_then(|known| known.get(name)));
+            add(
+                format!("php.{name}"),
+                self.php.as_ref().and_then(|known| known.get(name)),
+            );
         }
         rows
     }
@@ -115,16 +133,25 @@ fn apache(config: &str, limits: &str, status: &str) -> BTreeMap<String, String> 
     let limits = without_tags(limits);
     let number_after = |label: &str| -> Option<u64> {
         let rest = limits.split_once(label)?.1.trim_start();
-        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+        rest.split(|c: char| !c.is_ascii_digit())
+            .next()?
+            .parse()
+            .ok()
     };
-    let number = |found: &BTreeMap<String, String>, name: &str| found.get(name).and_then(|value| value.parse::<u64>().ok());
+    let number = |found: &BTreeMap<String, String>, name: &str| {
+        found.get(name).and_then(|value| value.parse::<u64>().ok())
+    };
     let threaded = limits.contains("Threaded: yes");
     let workers = if threaded {
         most_workers_of_threads(|name| number(&found, name))
     } else {
         number_after("Max Daemons:")
     };
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    let field = |name: &str| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    };
     let mut correct = |name: &str, value: Option<u64>| {
         if let Some(value) = value {
             found.insert(name.to_owned(), value.to_string());
@@ -147,7 +174,11 @@ fn most_workers_of_threads(directive: impl Fn(&str) -> Option<u64>) -> Option<u6
     let asked = directive("maxrequestworkers")?;
     let threads = directive("threadsperchild").unwrap_or(25).max(1);
     let servers = directive("serverlimit").unwrap_or(16);
-    Some((asked / threads).clamp(1, servers.max(1)).saturating_mul(threads))
+    Some(
+        (asked / threads)
+            .clamp(1, servers.max(1))
+            .saturating_mul(threads),
+    )
 }
 
 /// Name and value of a line such as `<dd><tt>&nbsp;&nbsp;18:&nbsp;StartServers <i>3</i></tt></dd>`.
@@ -175,7 +206,10 @@ fn without_tags(page: &str) -> String {
         text += part.split_once('>').map_or(part, |(_, rest)| rest);
         text.push(' ');
     }
-    unescaped(&text).split_whitespace().collect::<Vec<_>>().join(" ")
+    unescaped(&text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// PHP's settings, what it says of itself, and the switches of the pages.
@@ -196,7 +230,12 @@ fn php(body: &str) -> Option<BTreeMap<String, String>> {
         }
         found.insert("pm".to_owned(), manager);
     }
-    for (name, value) in answer.get("pages").and_then(Value::as_object).into_iter().flatten() {
+    for (name, value) in answer
+        .get("pages")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
         found.insert(format!("pages.{name}"), text(value));
     }
     Some(found)

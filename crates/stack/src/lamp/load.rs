@@ -98,7 +98,8 @@ pub fn load(
     categories(database)?;
 
     let rows = size.rows();
-    let counts = Loader::new(rows, words).run(database, streams.clamp(1, Table::ALL.len()), progress)?;
+    let counts =
+        Loader::new(rows, words).run(database, streams.clamp(1, Table::ALL.len()), progress)?;
     // As each stream had: without it the server would read every row again to check what is verified below.
     database.execute("SET SESSION foreign_key_checks = 0")?;
     database.execute_script(schema::KEYS)?;
@@ -129,7 +130,9 @@ pub fn settle(database: &mut Database) -> Result<(), SqlError> {
         database.execute(statement)?;
     }
     // A clone makes its own log of the size that it is tuned to; it need not begin by copying the one that the load needed.
-    match database.execute("SET GLOBAL innodb_log_file_size = GREATEST(@@innodb_log_buffer_size, 4194304)") {
+    match database
+        .execute("SET GLOBAL innodb_log_file_size = GREATEST(@@innodb_log_buffer_size, 4194304)")
+    {
         // Before MariaDB 10.9 the log is as large as at the start.
         Err(error) if error.code() == Some(READ_ONLY_VARIABLE) => Ok(()),
         done => done.map(drop),
@@ -153,9 +156,15 @@ fn check_settings(database: &mut Database) -> Result<(), LoadError> {
 }
 
 fn categories(database: &mut Database) -> Result<(), SqlError> {
-    let values: Vec<String> = (1..).zip(CATEGORIES).map(|(id, name)| format!("({id}, '{name}')")).collect();
+    let values: Vec<String> = (1..)
+        .zip(CATEGORIES)
+        .map(|(id, name)| format!("({id}, '{name}')"))
+        .collect();
     database
-        .execute(&format!("INSERT INTO DS2.CATEGORIES VALUES {}", values.join(", ")))
+        .execute(&format!(
+            "INSERT INTO DS2.CATEGORIES VALUES {}",
+            values.join(", ")
+        ))
         .map(drop)
 }
 
@@ -194,7 +203,9 @@ impl<'a> Loader<'a> {
         streams: usize,
         progress: &dyn Fn(LoadProgress) -> ControlFlow<()>,
     ) -> Result<Vec<(Table, u64)>, LoadError> {
-        let connections = (0..streams).map(|_| database.another()).collect::<Result<Vec<_>, _>>()?;
+        let connections = (0..streams)
+            .map(|_| database.another())
+            .collect::<Result<Vec<_>, _>>()?;
         let (tell, told) = channel();
         thread::scope(|scope| {
             let threads = connections.into_iter().map(|connection| {
@@ -207,7 +218,9 @@ impl<'a> Loader<'a> {
             let mut first = Ok(());
             for thread in threads {
                 let ended = match thread {
-                    Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                    Ok(thread) => thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
                     Err(error) => Err(LoadError::Thread(error)),
                 };
                 // A stream that was stopped because another failed is not the cause.
@@ -217,14 +230,23 @@ impl<'a> Loader<'a> {
             }
             first
         })?;
-        Ok(self.done.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(self
+            .done
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Tell `progress` what the streams tell, until all have ended.
     fn report(&self, told: &Receiver<Step>, progress: &dyn Fn(LoadProgress) -> ControlFlow<()>) {
         const EVERY: u64 = 100_000;
-        let total: u64 = Table::ALL.iter().map(|table| rows::expected(*table, self.rows)).sum();
-        let indexes: u64 = Table::ALL.iter().map(|table| table.indexes().len() as u64).sum();
+        let total: u64 = Table::ALL
+            .iter()
+            .map(|table| rows::expected(*table, self.rows))
+            .sum();
+        let indexes: u64 = Table::ALL
+            .iter()
+            .map(|table| table.indexes().len() as u64)
+            .sum();
         let (mut loaded, mut told_of, mut indexed) = (0, 0, 0);
         for step in told {
             let at = match step {
@@ -278,13 +300,19 @@ impl<'a> Loader<'a> {
                 let _ = tell.send(Step::Index);
             }
             connection.execute(&format!("ANALYZE TABLE DS2.{}", table.name()))?;
-            self.done.lock().unwrap_or_else(PoisonError::into_inner).push((table, count));
+            self.done
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((table, count));
         }
         Ok(())
     }
 
     fn next(&self) -> Option<Table> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop()
     }
 
     fn go_on(&self) -> Result<(), LoadError> {
@@ -296,7 +324,13 @@ impl<'a> Loader<'a> {
     }
 
     /// Load one part of a table by one statement. Returns its rows.
-    fn part(&self, connection: &mut Database, table: Table, part: u8, tell: &Sender<Step>) -> Result<u64, LoadError> {
+    fn part(
+        &self,
+        connection: &mut Database,
+        table: Table,
+        part: u8,
+        tell: &Sender<Step>,
+    ) -> Result<u64, LoadError> {
         self.go_on()?;
         let statement = format!(
             "LOAD DATA LOCAL INFILE 'rows' INTO TABLE DS2.{} CHARACTER SET ascii FIELDS TERMINATED BY ','",
@@ -309,12 +343,17 @@ impl<'a> Loader<'a> {
         };
         let (stored, sent) = thread::scope(|scope| {
             let generator = thread::Builder::new().spawn_scoped(scope, || {
-                let sink = rows::Sink { chunks, count: &count };
+                let sink = rows::Sink {
+                    chunks,
+                    count: &count,
+                };
                 rows::generate(table, part, self.rows, self.words, &sink)
             });
             let generator = generator.map_err(LoadError::Thread)?;
             let stored = connection.load_infile(&statement, received);
-            let sent = generator.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let sent = generator
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             Ok::<_, LoadError>((stored, sent))
         })?;
         self.go_on()?;
@@ -322,7 +361,9 @@ impl<'a> Loader<'a> {
         if (stored, warnings) != (sent, 0) {
             return Err(LoadError::Rows {
                 table: table.name(),
-                what: format!("part {part} has {sent} rows, MariaDB stored {stored} with {warnings} warnings"),
+                what: format!(
+                    "part {part} has {sent} rows, MariaDB stored {stored} with {warnings} warnings"
+                ),
             });
         }
         Ok(sent)
@@ -335,10 +376,18 @@ fn verify(database: &mut Database, rows: Rows, counts: &[(Table, u64)]) -> Resul
         let name = table.name();
         let mismatch = |what: String| LoadError::Rows { table: name, what };
         for (column, last) in keys(*table, rows) {
-            let ends: Vec<(Option<i64>, Option<i64>)> = database.query(&format!("SELECT MIN({column}), MAX({column}) FROM DS2.{name}"))?;
-            let within = |id: Option<i64>| id.is_some_and(|id| (1..=last.cast_signed()).contains(&id));
-            if !ends.iter().all(|(least, greatest)| within(*least) && within(*greatest)) {
-                return Err(mismatch(format!("{column} must be within 1 to {last}, found {ends:?}")));
+            let ends: Vec<(Option<i64>, Option<i64>)> = database.query(&format!(
+                "SELECT MIN({column}), MAX({column}) FROM DS2.{name}"
+            ))?;
+            let within =
+                |id: Option<i64>| id.is_some_and(|id| (1..=last.cast_signed()).contains(&id));
+            if !ends
+                .iter()
+                .all(|(least, greatest)| within(*least) && within(*greatest))
+            {
+                return Err(mismatch(format!(
+                    "{column} must be within 1 to {last}, found {ends:?}"
+                )));
             }
         }
         if table.counts() {
@@ -346,7 +395,10 @@ fn verify(database: &mut Database, rows: Rows, counts: &[(Table, u64)]) -> Resul
                 "SELECT CAST(AUTO_INCREMENT AS SIGNED) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2' AND TABLE_NAME = '{name}'"
             ))?;
             if next.cast_unsigned() != sent + 1 {
-                return Err(mismatch(format!("the next id must be {}, it is {next}", sent + 1)));
+                return Err(mismatch(format!(
+                    "the next id must be {}, it is {next}",
+                    sent + 1
+                )));
             }
         }
     }

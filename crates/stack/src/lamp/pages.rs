@@ -7,16 +7,34 @@
 
 /// The pages' files: path below the document root, and text.
 pub const FILES: [(&str, &str); 8] = [
-    ("health.php", include_str!("../../../../stacks/lamp/pages/health.php")),
-    ("ds2/index.html", include_str!("../../../../stacks/lamp/pages/ds2/index.html")),
-    ("ds2/common.php", include_str!("../../../../stacks/lamp/pages/ds2/common.php")),
-    ("ds2/order.php", include_str!("../../../../stacks/lamp/pages/ds2/order.php")),
-    ("ds2/dslogin.php", include_str!("../../../../stacks/lamp/pages/ds2/dslogin.php")),
+    (
+        "health.php",
+        include_str!("../../../../stacks/lamp/pages/health.php"),
+    ),
+    (
+        "ds2/index.html",
+        include_str!("../../../../stacks/lamp/pages/ds2/index.html"),
+    ),
+    (
+        "ds2/common.php",
+        include_str!("../../../../stacks/lamp/pages/ds2/common.php"),
+    ),
+    (
+        "ds2/order.php",
+        include_str!("../../../../stacks/lamp/pages/ds2/order.php"),
+    ),
+    (
+        "ds2/dslogin.php",
+        include_str!("../../../../stacks/lamp/pages/ds2/dslogin.php"),
+    ),
     (
         "ds2/dsnewcustomer.php",
         include_str!("../../../../stacks/lamp/pages/ds2/dsnewcustomer.php"),
     ),
-    ("ds2/dsbrowse.php", include_str!("../../../../stacks/lamp/pages/ds2/dsbrowse.php")),
+    (
+        "ds2/dsbrowse.php",
+        include_str!("../../../../stacks/lamp/pages/ds2/dsbrowse.php"),
+    ),
     (
         "ds2/dspurchase.php",
         include_str!("../../../../stacks/lamp/pages/ds2/dspurchase.php"),
@@ -91,22 +109,34 @@ mod tests {
     #[test]
     fn pages_hold_nothing_that_a_guest_would_replace() {
         for (path, text) in FILES {
-            for word in ["data", "conf", "run", "program", "address", "port", "listen"] {
-                assert!(!text.contains(&format!("{{{word}}}")), "{path} holds {{{word}}}");
+            for word in [
+                "data", "conf", "run", "program", "address", "port", "listen",
+            ] {
+                assert!(
+                    !text.contains(&format!("{{{word}}}")),
+                    "{path} holds {{{word}}}"
+                );
             }
         }
     }
 
     #[test]
     fn every_page_that_php_includes_is_there() {
-        let paths: Vec<&str> = FILES.iter().map(|(path, _)| *path).chain([SETTINGS_FILE]).collect();
+        let paths: Vec<&str> = FILES
+            .iter()
+            .map(|(path, _)| *path)
+            .chain([SETTINGS_FILE])
+            .collect();
         for (path, text) in FILES {
             let directory = path
                 .rsplit_once('/')
                 .map_or(String::new(), |(directory, _)| format!("{directory}/"));
             for included in text.split("require __DIR__ . '/").skip(1) {
                 let name = included.split('\'').next().unwrap_or_default();
-                assert!(paths.contains(&format!("{directory}{name}").as_str()), "{path} includes {name}");
+                assert!(
+                    paths.contains(&format!("{directory}{name}").as_str()),
+                    "{path} includes {name}"
+                );
             }
         }
     }

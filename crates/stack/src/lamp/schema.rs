@@ -13,7 +13,10 @@
 ///
 /// They must be in force when the full-text indexes are made and whenever the pages search. Both are fixed at the server's start or by its
 /// configuration: write them into the file of every guest.
-pub const SETTINGS: [(&str, &str); 2] = [("innodb_ft_min_token_size", "3"), ("innodb_ft_enable_stopword", "OFF")];
+pub const SETTINGS: [(&str, &str); 2] = [
+    ("innodb_ft_min_token_size", "3"),
+    ("innodb_ft_enable_stopword", "OFF"),
+];
 
 /// Database and tables; nothing may be there yet.
 pub const TABLES: &str = include_str!("../../../../stacks/lamp/schema/tables.sql");
@@ -22,7 +25,8 @@ pub const TABLES: &str = include_str!("../../../../stacks/lamp/schema/tables.sql
 pub const KEYS: &str = include_str!("../../../../stacks/lamp/schema/keys.sql");
 
 /// The procedure `NEW_CUSTOMER`: one statement with semicolons in it.
-pub(super) const NEW_CUSTOMER: &str = include_str!("../../../../stacks/lamp/schema/new_customer.sql");
+pub(super) const NEW_CUSTOMER: &str =
+    include_str!("../../../../stacks/lamp/schema/new_customer.sql");
 
 /// The account of the pages.
 pub(super) const ACCOUNTS: &str = include_str!("../../../../stacks/lamp/schema/accounts.sql");
@@ -72,8 +76,12 @@ impl Table {
     #[must_use]
     pub fn indexes(self) -> &'static [&'static str] {
         match self {
-            Self::Customers => &["ALTER TABLE DS2.CUSTOMERS ADD UNIQUE INDEX IX_CUST_USERNAME (USERNAME)"],
-            Self::CustHist => &["ALTER TABLE DS2.CUST_HIST ADD INDEX IX_CUST_HIST_CUSTOMERID (CUSTOMERID)"],
+            Self::Customers => {
+                &["ALTER TABLE DS2.CUSTOMERS ADD UNIQUE INDEX IX_CUST_USERNAME (USERNAME)"]
+            }
+            Self::CustHist => {
+                &["ALTER TABLE DS2.CUST_HIST ADD INDEX IX_CUST_HIST_CUSTOMERID (CUSTOMERID)"]
+            }
             Self::Orders => &["ALTER TABLE DS2.ORDERS ADD INDEX IX_ORDER_CUSTID (CUSTOMERID)"],
             Self::Products => &[
                 // Full text first: it writes the table again, with a hidden number for each row.

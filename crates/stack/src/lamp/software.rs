@@ -105,7 +105,11 @@ impl Software {
     /// # Errors
     /// When something is missing: everything that is, and what installs it.
     pub fn find(root: &Path) -> Result<Self, LampError> {
-        Search { root, missing: Vec::new() }.software()
+        Search {
+            root,
+            missing: Vec::new(),
+        }
+        .software()
     }
 
     /// Whether OPcache must be loaded as an extension.
@@ -177,12 +181,17 @@ impl Search<'_> {
     /// The newest PHP of which the root has the module of Apache or the FastCGI server.
     fn php_version(&self) -> Option<PhpVersion> {
         let in_name = |name: &str| {
-            let module = name.strip_prefix("libphp").and_then(|rest| rest.strip_suffix(".so"));
+            let module = name
+                .strip_prefix("libphp")
+                .and_then(|rest| rest.strip_suffix(".so"));
             PhpVersion::parse(module.or_else(|| name.strip_prefix("php-fpm"))?)
         };
         let modules = names(&self.path(Path::new(APACHE_MODULES)));
         let servers = names(&self.path(Path::new("/usr/sbin")));
-        let found = modules.iter().chain(&servers).filter_map(|name| in_name(name));
+        let found = modules
+            .iter()
+            .chain(&servers)
+            .filter_map(|name| in_name(name));
         found.filter(|version| *version >= OLDEST_PHP).max()
     }
 
@@ -192,7 +201,9 @@ impl Search<'_> {
         let mut interfaces = names(&self.path(base));
         interfaces.retain(|name| name.len() == 8 && name.bytes().all(|byte| byte.is_ascii_digit()));
         interfaces.sort();
-        let own = php.and_then(interface).filter(|own| interfaces.iter().any(|name| name == own));
+        let own = php
+            .and_then(interface)
+            .filter(|own| interfaces.iter().any(|name| name == own));
         // A version that came after this was written has the newest interface.
         let directory = base.join(own.or(interfaces.pop().as_deref()).unwrap_or("INTERFACE"));
         let built_in = php.is_some_and(|php| php >= OPCACHE_BUILT_IN);
@@ -206,9 +217,13 @@ impl Search<'_> {
 
     fn refusal(self, php: Option<PhpVersion>) -> LampError {
         let php = php.map(|php| php.to_string()).unwrap_or_default();
-        let packages = format!("apache2-bin mariadb-server-core libapache2-mod-php{php} php{php}-fpm php{php}-mysql php{php}-opcache");
+        let packages = format!(
+            "apache2-bin mariadb-server-core libapache2-mod-php{php} php{php}-fpm php{php}-mysql php{php}-opcache"
+        );
         let mend = if self.root == Path::new("/") {
-            format!("apt install --no-install-recommends {packages}; or use container guests, which bring their own root")
+            format!(
+                "apt install --no-install-recommends {packages}; or use container guests, which bring their own root"
+            )
         } else {
             format!("build the root with these packages: {packages}")
         };
@@ -234,28 +249,54 @@ fn interface(php: PhpVersion) -> Option<&'static str> {
 /// Names in a directory; none where there is no directory.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
 }
 
 /// Full versions: from the package database of the root, else, on this host, from the programs themselves.
 fn versions(root: &Path, software: &Software) -> BTreeMap<String, String> {
     let wanted = [
-        ("mariadb", "mariadb-server-core".to_owned(), &software.mariadbd, "--version"),
+        (
+            "mariadb",
+            "mariadb-server-core".to_owned(),
+            &software.mariadbd,
+            "--version",
+        ),
         ("apache", "apache2-bin".to_owned(), &software.apache, "-v"),
-        ("php", format!("php{}-fpm", software.php), &software.php_fpm, "-v"),
+        (
+            "php",
+            format!("php{}-fpm", software.php),
+            &software.php_fpm,
+            "-v",
+        ),
     ];
     let packages = package_versions(&root.join("var/lib/dpkg/status"));
     let own_words = |program: &Path, option: &str| {
-        let output = Command::new(program).arg(option).output().ok().filter(|_| root == Path::new("/"))?;
-        Some(String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned())
+        let output = Command::new(program)
+            .arg(option)
+            .output()
+            .ok()
+            .filter(|_| root == Path::new("/"))?;
+        Some(
+            String::from_utf8_lossy(&output.stdout)
+                .lines()
+                .next()?
+                .trim()
+                .to_owned(),
+        )
     };
     let version = |package: &str, program: &Path, option: &str| {
         let known = packages.iter().find(|(name, _)| is_package(name, package));
-        known.map(|(_, version)| version.clone()).or_else(|| own_words(program, option))
+        known
+            .map(|(_, version)| version.clone())
+            .or_else(|| own_words(program, option))
     };
     wanted
         .into_iter()
-        .filter_map(|(name, package, program, option)| Some((name.to_owned(), version(&package, program, option)?)))
+        .filter_map(|(name, package, program, option)| {
+            Some((name.to_owned(), version(&package, program, option)?))
+        })
         .collect()
 }
 
@@ -272,7 +313,9 @@ pub(crate) fn is_package(name: &str, wanted: &str) -> bool {
 
 /// Installed packages and their versions from dpkg's status file; empty where there is none.
 pub(crate) fn package_versions(status: &Path) -> Vec<(String, String)> {
-    let Ok(file) = File::open(status) else { return Vec::new() };
+    let Ok(file) = File::open(status) else {
+        return Vec::new();
+    };
     let mut packages = Vec::new();
     let (mut package, mut installed) = (String::new(), false);
     for line in BufReader::new(file).lines().map_while(Result::ok) {
@@ -306,8 +349,14 @@ mod tests {
             "usr/lib/php/8.2/README".into(),
         ];
         files.extend(BOOTSTRAP.map(|name| format!("usr/share/mysql/{name}")));
-        files.extend(super::super::config::MODULES.map(|name| format!("usr/lib/apache2/modules/mod_{name}.so")));
-        for file in files.iter().filter(|file| !without.contains(&file.as_str())) {
+        files.extend(
+            super::super::config::MODULES
+                .map(|name| format!("usr/lib/apache2/modules/mod_{name}.so")),
+        );
+        for file in files
+            .iter()
+            .filter(|file| !without.contains(&file.as_str()))
+        {
             let path = root.path().join(file);
             fs::create_dir_all(path.parent().expect("has a parent")).expect("made");
             fs::write(path, "").expect("written");
@@ -343,7 +392,9 @@ mod tests {
             "usr/lib/php/20220829/mysqli.so",
             "usr/lib/apache2/modules/libphp8.2.so",
         ]);
-        let text = Software::find(root.path()).expect_err("incomplete").to_string();
+        let text = Software::find(root.path())
+            .expect_err("incomplete")
+            .to_string();
         for missing in [
             "/usr/sbin/mariadbd",
             "/usr/lib/php/20220829/mysqli.so",
@@ -358,7 +409,10 @@ mod tests {
     fn an_empty_root_and_an_old_php_are_refused() {
         let empty = tempfile::tempdir().expect("a directory");
         assert!(Software::find(empty.path()).is_err());
-        let old = root(&["usr/sbin/php-fpm8.2", "usr/lib/apache2/modules/libphp8.2.so"]);
+        let old = root(&[
+            "usr/sbin/php-fpm8.2",
+            "usr/lib/apache2/modules/libphp8.2.so",
+        ]);
         fs::write(old.path().join("usr/sbin/php-fpm7.4"), "").expect("written");
         let text = Software::find(old.path()).expect_err("PHP 7").to_string();
         assert!(text.contains("php-fpmX.Y"), "{text}");

@@ -141,19 +141,28 @@ impl Database {
             .build()
             .map_err(|error| failed(error.into()))?;
         // An address of a socket has room for 107 bytes; that of an open directory is short, however deep the directory lies.
-        let directory = File::open(socket.parent().unwrap_or(Path::new("."))).map_err(|error| failed(error.into()))?;
+        let directory = File::open(socket.parent().unwrap_or(Path::new(".")))
+            .map_err(|error| failed(error.into()))?;
         let name = socket.file_name().unwrap_or_default().to_string_lossy();
         let options = OptsBuilder::default()
-            .socket(Some(format!("/proc/self/fd/{}/{name}", directory.as_raw_fd())))
+            .socket(Some(format!(
+                "/proc/self/fd/{}/{name}",
+                directory.as_raw_fd()
+            )))
             .user(Some(user))
             .pass(password)
             .db_name(database)
             .stmt_cache_size(0);
-        let connection = runtime.block_on(async { timeout(CONNECT_PATIENCE, Conn::new(options)).await });
+        let connection =
+            runtime.block_on(async { timeout(CONNECT_PATIENCE, Conn::new(options)).await });
         let connection = match connection {
             Ok(Ok(connection)) => connection,
             Ok(Err(error)) => return Err(failed(error.into())),
-            Err(_) => return Err(failed(format!("no answer within {} s", CONNECT_PATIENCE.as_secs()).into())),
+            Err(_) => {
+                return Err(failed(
+                    format!("no answer within {} s", CONNECT_PATIENCE.as_secs()).into(),
+                ));
+            }
         };
         Ok(Self {
             runtime,
@@ -212,7 +221,9 @@ impl Database {
     /// # Errors
     /// The server's refusal, other columns than `R` has, or a timeout.
     pub fn query<R: FromRow>(&mut self, statement: &str) -> Result<Vec<R>, SqlError> {
-        let rows: Vec<Row> = self.run(statement, async |connection| connection.query(statement).await)?;
+        let rows: Vec<Row> = self.run(statement, async |connection| {
+            connection.query(statement).await
+        })?;
         let typed: Result<_, _> = rows.into_iter().map(R::from_row_opt).collect();
         typed.map_err(|_| SqlError::Columns {
             socket: self.socket.clone(),
@@ -234,7 +245,10 @@ impl Database {
     /// # Errors
     /// As [`Database::query`].
     pub fn variables(&mut self) -> Result<BTreeMap<String, String>, SqlError> {
-        Ok(self.query::<(String, String)>("SHOW GLOBAL VARIABLES")?.into_iter().collect())
+        Ok(self
+            .query::<(String, String)>("SHOW GLOBAL VARIABLES")?
+            .into_iter()
+            .collect())
     }
 
     /// The counters of the server since its start, by name.
@@ -242,7 +256,10 @@ impl Database {
     /// # Errors
     /// As [`Database::query`].
     pub fn status(&mut self) -> Result<BTreeMap<String, String>, SqlError> {
-        Ok(self.query::<(String, String)>("SHOW GLOBAL STATUS")?.into_iter().collect())
+        Ok(self
+            .query::<(String, String)>("SHOW GLOBAL STATUS")?
+            .into_iter()
+            .collect())
     }
 
     /// Run a `LOAD DATA LOCAL INFILE` whose file is what comes out of `chunks`. Returns rows stored and warnings.
@@ -261,12 +278,17 @@ impl Database {
         })
     }
 
-    fn run<T>(&mut self, statement: &str, work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>) -> Result<T, SqlError> {
+    fn run<T>(
+        &mut self,
+        statement: &str,
+        work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>,
+    ) -> Result<T, SqlError> {
         let Some(connection) = &mut self.connection else {
             return Err(SqlError::Connect {
                 socket: self.socket.clone(),
                 user: self.account.credentials().0,
-                source: "an earlier statement took too long, and this connection was given up".into(),
+                source: "an earlier statement took too long, and this connection was given up"
+                    .into(),
             });
         };
         let patience = self.patience;
@@ -324,9 +346,14 @@ fn shorten(statement: &str) -> String {
 
 /// The statements of a script.
 fn statements(script: &str) -> Vec<String> {
-    let lines: Vec<&str> = script.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
+    let lines: Vec<&str> = script
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("--"))
+        .collect();
     let text = lines.join("\n");
-    let parts = text.split(";\n").map(|part| part.trim().trim_end_matches(';').to_owned());
+    let parts = text
+        .split(";\n")
+        .map(|part| part.trim().trim_end_matches(';').to_owned());
     parts.filter(|part| !part.is_empty()).collect()
 }
 
@@ -336,8 +363,12 @@ mod tests {
 
     #[test]
     fn a_script_falls_into_its_statements() {
-        let script = "-- first; not a statement\nSELECT 1;\n\nSELECT\n  ';' AS x;\n  -- more\nSELECT 2";
-        assert_eq!(statements(script), ["SELECT 1", "SELECT\n  ';' AS x", "SELECT 2"]);
+        let script =
+            "-- first; not a statement\nSELECT 1;\n\nSELECT\n  ';' AS x;\n  -- more\nSELECT 2";
+        assert_eq!(
+            statements(script),
+            ["SELECT 1", "SELECT\n  ';' AS x", "SELECT 2"]
+        );
         assert_eq!(statements("-- nothing\n;\n"), Vec::<String>::new());
     }
 
@@ -351,10 +382,18 @@ mod tests {
     #[test]
     fn a_missing_server_is_told_with_its_socket() {
         let dir = tempfile::TempDir::new().expect("a temporary directory");
-        for socket in [dir.path().join("mysql.sock"), dir.path().join("nowhere/mysql.sock")] {
-            let error = Database::connect(&socket, Account::Root).map(drop).expect_err("nobody listens");
+        for socket in [
+            dir.path().join("mysql.sock"),
+            dir.path().join("nowhere/mysql.sock"),
+        ] {
+            let error = Database::connect(&socket, Account::Root)
+                .map(drop)
+                .expect_err("nobody listens");
             let text = error.to_string();
-            assert!(text.contains(&socket.display().to_string()) && text.contains("mend:"), "{text}");
+            assert!(
+                text.contains(&socket.display().to_string()) && text.contains("mend:"),
+                "{text}"
+            );
             assert_eq!(error.code(), None);
         }
     }

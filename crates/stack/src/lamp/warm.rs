@@ -42,7 +42,9 @@ pub(crate) fn warm_schema(database: &mut Database, schema: &str) -> Result<Warme
     };
     for (table, index, _, searched) in &indexes {
         if searched.is_empty() {
-            read(&format!("SELECT COUNT(*) FROM {schema}.{table} FORCE INDEX (`{index}`)"))?;
+            read(&format!(
+                "SELECT COUNT(*) FROM {schema}.{table} FORCE INDEX (`{index}`)"
+            ))?;
         } else {
             read(&format!(
                 "SELECT COUNT(*) FROM {schema}.{table} WHERE MATCH({searched}) AGAINST('rookerywarmsup')"
@@ -51,9 +53,13 @@ pub(crate) fn warm_schema(database: &mut Database, schema: &str) -> Result<Warme
     }
     // The rows of a table without a unique key are in no index: to count without any reads them.
     for (table,) in &tables {
-        let keyed = indexes.iter().any(|(of, _, repeats, _)| of == table && !repeats);
+        let keyed = indexes
+            .iter()
+            .any(|(of, _, repeats, _)| of == table && !repeats);
         if !keyed {
-            read(&format!("SELECT COUNT(*) FROM {schema}.{table} USE INDEX ()"))?;
+            read(&format!(
+                "SELECT COUNT(*) FROM {schema}.{table} USE INDEX ()"
+            ))?;
         }
     }
     Ok(warmed)

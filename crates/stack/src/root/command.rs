@@ -42,7 +42,14 @@ const EXCLUDED: [&str; 5] = [
 
 /// Runs a program in a process namespace of its own: when the first process in it is killed, the kernel kills all others, and it is killed
 /// with its parent. Else what mmdebstrap has started would go on writing where the next builder builds.
-const ENCLOSED: [&str; 6] = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=SIGKILL", "--"];
+const ENCLOSED: [&str; 6] = [
+    "unshare",
+    "--pid",
+    "--fork",
+    "--mount-proc",
+    "--kill-child=SIGKILL",
+    "--",
+];
 
 /// Where mmdebstrap is.
 pub(super) enum Finder {
@@ -113,14 +120,23 @@ pub(super) fn invoke(
     let program = finder.find()?;
     let arguments = arguments(root, recipe);
     let line = line(&program, &arguments);
-    let failed =
-        |status: String, words: &[String]| RootError::of_words(root, &recipe.suite, recipe.mirror.as_deref(), status, words, line.clone());
+    let failed = |status: String, words: &[String]| {
+        RootError::of_words(
+            root,
+            &recipe.suite,
+            recipe.mirror.as_deref(),
+            status,
+            words,
+            line.clone(),
+        )
+    };
     let mut words: Vec<OsString> = finder.enclosure().iter().map(OsString::from).collect();
     words.push(program.into());
     words.extend(arguments);
     // What it leaves for a moment goes with the root if it is killed.
     let scratch = root.parent().unwrap_or(root);
-    let (child, output) = spawn(&words, scratch).map_err(|error| failed(format!("`{error}`, before it began"), &[]))?;
+    let (child, output) = spawn(&words, scratch)
+        .map_err(|error| failed(format!("`{error}`, before it began"), &[]))?;
     let mut build = Build {
         child,
         begin: Instant::now(),
@@ -129,7 +145,9 @@ pub(super) fn invoke(
     };
     let (sender, lines) = channel();
     thread::spawn(move || send_lines(output, &sender));
-    let ended = build.listen(&lines, progress, stop).and_then(|()| build.wait(stop));
+    let ended = build
+        .listen(&lines, progress, stop)
+        .and_then(|()| build.wait(stop));
     match ended {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(status.to_string(), build.words.make_contiguous())),
@@ -143,28 +161,39 @@ pub(super) fn invoke(
 /// The command as one would type it.
 fn line(program: &Path, arguments: &[OsString]) -> String {
     let quote = |word: &str| {
-        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-=_./:,+".contains(c));
+        let plain = word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-=_./:,+".contains(c));
         if plain {
             word.to_owned()
         } else {
             format!("'{}'", word.replace('\'', r"'\''"))
         }
     };
-    let words = std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
-    words.map(|word| quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    let words =
+        std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
+    words
+        .map(|word| quote(&word.to_string_lossy()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// In a process group of its own: Ctrl-C reaches us alone, and we end all of it. Output and error text share a pipe and keep their order.
 fn spawn(words: &[OsString], scratch: &Path) -> io::Result<(Child, PipeReader)> {
     let (output, input) = io::pipe()?;
-    let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
+    let (program, arguments) = words
+        .split_first()
+        .ok_or_else(|| io::Error::other("the command is empty"))?;
     let mut command = Command::new(program);
     command
         .args(arguments)
         .process_group(0)
         .env("LC_ALL", "C.UTF-8")
         .env("TMPDIR", scratch);
-    command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
+    command
+        .stdin(Stdio::null())
+        .stdout(input.try_clone()?)
+        .stderr(input);
     // A builder that is killed must not leave one behind that goes on writing where the next one builds.
     let die_with_us = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
     // SAFETY: between fork and exec this makes one system call and touches no memory of ours.
@@ -182,7 +211,12 @@ struct Build {
 
 impl Build {
     /// Follow its words until it has closed its output.
-    fn listen(&mut self, lines: &Receiver<String>, progress: &dyn Fn(&RootProgress), stop: &AtomicBool) -> Result<(), RootError> {
+    fn listen(
+        &mut self,
+        lines: &Receiver<String>,
+        progress: &dyn Fn(&RootProgress),
+        stop: &AtomicBool,
+    ) -> Result<(), RootError> {
         let mut told = Instant::now();
         self.tell(progress);
         loop {
@@ -267,7 +301,9 @@ fn send_lines(output: PipeReader, sender: &Sender<String>) {
             Ok(1..) => {}
             Ok(0) | Err(_) => return,
         }
-        let text = String::from_utf8_lossy(&line).trim_end().replace(char::is_control, " ");
+        let text = String::from_utf8_lossy(&line)
+            .trim_end()
+            .replace(char::is_control, " ");
         if sender.send(text).is_err() {
             return;
         }
@@ -295,12 +331,16 @@ fn said_to_people(line: &str) -> bool {
 /// The step after a line of mmdebstrap and apt.
 fn step_after(step: RootStep, line: &str) -> RootStep {
     match step {
-        RootStep::Lists | RootStep::Packages { .. } if line.starts_with("I: extracting archives") => RootStep::Unpacking {
-            total: match step {
-                RootStep::Packages { total, .. } => total,
-                _ => 0,
-            },
-        },
+        RootStep::Lists | RootStep::Packages { .. }
+            if line.starts_with("I: extracting archives") =>
+        {
+            RootStep::Unpacking {
+                total: match step {
+                    RootStep::Packages { total, .. } => total,
+                    _ => 0,
+                },
+            }
+        }
         // "0 upgraded, 132 newly installed, 0 to remove and 0 not upgraded."
         RootStep::Lists => match line
             .split_once(" newly installed")

@@ -14,16 +14,22 @@ pub enum RootError {
     )]
     Missing,
     /// Only root may.
-    #[error("only root can build the root file systems of container guests\n  mend: run as root (sudo)")]
+    #[error(
+        "only root can build the root file systems of container guests\n  mend: run as root (sudo)"
+    )]
     NotRoot,
     /// No name of a release.
-    #[error("`{0}` is no name of a release\n  mend: name one as Debian does, for example --suite bookworm")]
+    #[error(
+        "`{0}` is no name of a release\n  mend: name one as Debian does, for example --suite bookworm"
+    )]
     Suite(String),
     /// No name of a package.
     #[error("`{0}` is no name of a package\n  mend: name packages as the distribution does")]
     Package(String),
     /// No mirror.
-    #[error("`{0}` is no mirror\n  mend: give an address (--mirror http://...), or a file of apt sources")]
+    #[error(
+        "`{0}` is no mirror\n  mend: give an address (--mirror http://...), or a file of apt sources"
+    )]
     Mirror(String),
     /// The packages could not be fetched.
     #[error(
@@ -48,7 +54,9 @@ pub enum RootError {
         words: String,
     },
     /// The release has no such package.
-    #[error("{suite} lacks a package:\n{words}\n  mend: choose a release that has all of them, for example --suite bookworm")]
+    #[error(
+        "{suite} lacks a package:\n{words}\n  mend: choose a release that has all of them, for example --suite bookworm"
+    )]
     NoPackage {
         /// Release.
         suite: String,
@@ -75,7 +83,9 @@ pub enum RootError {
         source: io::Error,
     },
     /// mmdebstrap failed otherwise.
-    #[error("mmdebstrap ended with {status}:\n{words}\n  mend: see its words above; `{command}` does it by hand")]
+    #[error(
+        "mmdebstrap ended with {status}:\n{words}\n  mend: see its words above; `{command}` does it by hand"
+    )]
     Failed {
         /// How it ended.
         status: String,
@@ -104,14 +114,27 @@ impl RootError {
     pub(super) fn of_disk(root: &Path, source: io::Error) -> Self {
         let path = root.display().to_string();
         match free_mib(root) {
-            free_mib if free_mib < FULL_MIB || source.kind() == io::ErrorKind::StorageFull => Self::DiskFull { path, free_mib },
+            free_mib if free_mib < FULL_MIB || source.kind() == io::ErrorKind::StorageFull => {
+                Self::DiskFull { path, free_mib }
+            }
             _ => Self::Disk { path, source },
         }
     }
 
     /// What mmdebstrap's end means, from its words (the last lines of what it said).
-    pub(super) fn of_words(root: &Path, suite: &str, mirror: Option<&str>, status: String, words: &[String], command: String) -> Self {
-        let says = |phrases: &[&str]| words.iter().any(|line| phrases.iter().any(|phrase| line.contains(phrase)));
+    pub(super) fn of_words(
+        root: &Path,
+        suite: &str,
+        mirror: Option<&str>,
+        status: String,
+        words: &[String],
+        command: String,
+    ) -> Self {
+        let says = |phrases: &[&str]| {
+            words
+                .iter()
+                .any(|line| phrases.iter().any(|phrase| line.contains(phrase)))
+        };
         let free_mib = free_mib(root);
         let suite = suite.to_owned();
         if says(&["No space left on device", "not enough free space"]) || free_mib < FULL_MIB {
@@ -123,7 +146,11 @@ impl RootError {
         let words = quoted(words);
         if says(&["NO_PUBKEY", "is not signed", "GPG error"]) {
             Self::Untrusted { suite, words }
-        } else if says(&["Unable to locate package", "has no installation candidate", "unmet dependencies"]) {
+        } else if says(&[
+            "Unable to locate package",
+            "has no installation candidate",
+            "unmet dependencies",
+        ]) {
             Self::NoPackage { suite, words }
         } else if says(&[
             "Failed to fetch",
@@ -137,15 +164,24 @@ impl RootError {
                 words,
             }
         } else {
-            Self::Failed { status, words, command }
+            Self::Failed {
+                status,
+                words,
+                command,
+            }
         }
     }
 }
 
 fn free_mib(root: &Path) -> u64 {
     // mmdebstrap removes the root when it fails.
-    let there = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    rustix::fs::statvfs(there).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize) >> 20)
+    let there = root
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(Path::new("/"));
+    rustix::fs::statvfs(there).map_or(u64::MAX, |disk| {
+        disk.f_bavail.saturating_mul(disk.f_frsize) >> 20
+    })
 }
 
 /// Lines of somebody else, indented.

@@ -25,7 +25,8 @@ pub(super) fn finish(root: &Path, recipe: &RootRecipe) -> io::Result<BTreeMap<St
         ("group", "root:x:0:", "www-data:x:33:"),
     ];
     for (file, first, user) in accounts {
-        let master = fs::read_to_string(root.join(format!("usr/share/base-passwd/{file}.master"))).unwrap_or_else(|_| format!("{first}\n"));
+        let master = fs::read_to_string(root.join(format!("usr/share/base-passwd/{file}.master")))
+            .unwrap_or_else(|_| format!("{first}\n"));
         write(&etc.join(file), &with_user(&master, user))?;
     }
     write(&etc.join("hosts"), "127.0.0.1 localhost\n::1 localhost\n")?;
@@ -65,8 +66,10 @@ fn versions(archives: &str) -> BTreeMap<String, String> {
                 .strip_prefix("php")
                 .and_then(|rest| rest.strip_suffix("-common"))
                 .map(|version| ("php", version));
-            let (name, version) = php.or_else(|| Some(("postgresql", other.strip_prefix("postgresql-")?)))?;
-            let digits_and_points = version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains('-');
+            let (name, version) =
+                php.or_else(|| Some(("postgresql", other.strip_prefix("postgresql-")?)))?;
+            let digits_and_points =
+                version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains('-');
             digits_and_points.then_some(name)
         }
     };
@@ -93,13 +96,21 @@ mod tests {
         ];
         assert_eq!(
             versions(archives),
-            expected.map(|(name, version)| (name.into(), version.into())).into()
+            expected
+                .map(|(name, version)| (name.into(), version.into()))
+                .into()
         );
     }
 
     #[test]
     fn the_user_is_there_once() {
-        assert_eq!(with_user("root:x:0:\n", "www-data:x:33:"), "root:x:0:\nwww-data:x:33:\n");
-        assert_eq!(with_user("www-data:*:33:\n", "www-data:x:33:"), "www-data:*:33:\n");
+        assert_eq!(
+            with_user("root:x:0:\n", "www-data:x:33:"),
+            "root:x:0:\nwww-data:x:33:\n"
+        );
+        assert_eq!(
+            with_user("www-data:*:33:\n", "www-data:x:33:"),
+            "www-data:*:33:\n"
+        );
     }
 }

@@ -29,7 +29,12 @@ impl StandIn {
             .spawn()
             .expect("sh");
         let text = format!("{head}{script}\n");
-        writer.stdin.take().expect("piped").write_all(text.as_bytes()).expect("written");
+        writer
+            .stdin
+            .take()
+            .expect("piped")
+            .write_all(text.as_bytes())
+            .expect("written");
         assert!(writer.wait().expect("ended").success());
         fs::create_dir(stand_in.root()).expect("directory");
         stand_in
@@ -43,12 +48,23 @@ impl StandIn {
         self.dir.path().join("root")
     }
 
-    fn build(&self, progress: &dyn Fn(&RootProgress), stop: &AtomicBool) -> Result<BTreeMap<String, String>, RootError> {
-        build_with(&Finder::At(self.program()), &self.root(), &recipe(), progress, stop)
+    fn build(
+        &self,
+        progress: &dyn Fn(&RootProgress),
+        stop: &AtomicBool,
+    ) -> Result<BTreeMap<String, String>, RootError> {
+        build_with(
+            &Finder::At(self.program()),
+            &self.root(),
+            &recipe(),
+            progress,
+            stop,
+        )
     }
 
     fn error(&self) -> RootError {
-        self.build(&|_| (), &AtomicBool::new(false)).expect_err("fails")
+        self.build(&|_| (), &AtomicBool::new(false))
+            .expect_err("fails")
     }
 }
 
@@ -77,7 +93,9 @@ fn steps_follow_its_words_and_the_root_is_finished() {
             steps.push(progress.step);
         }
     };
-    let versions = stand_in.build(&note, &AtomicBool::new(false)).expect("built");
+    let versions = stand_in
+        .build(&note, &AtomicBool::new(false))
+        .expect("built");
     assert_eq!(versions["apache"], "2.4.1-1");
     assert_eq!(versions["suite"], "bookworm");
     let packages = |done| RootStep::Packages { done, total: 2 };
@@ -101,7 +119,8 @@ fn steps_follow_its_words_and_the_root_is_finished() {
     assert!(!etc.join("hostname").exists() && !stand_in.root().join(".rookery-archives").exists());
     let told = fs::read_to_string(stand_in.dir.path().join("mmdebstrap.args")).expect("read");
     assert!(
-        told.contains("--include=apache2-bin,php-fpm\n") && told.ends_with("/root\nhttp://127.0.0.1:9/debian\n"),
+        told.contains("--include=apache2-bin,php-fpm\n")
+            && told.ends_with("/root\nhttp://127.0.0.1:9/debian\n"),
         "{told}"
     );
 }
@@ -109,13 +128,17 @@ fn steps_follow_its_words_and_the_root_is_finished() {
 #[test]
 fn its_words_become_an_error_with_a_mend() {
     let said = |words: &str| {
-        StandIn::new(&format!("echo 'Get:1 chatter'; echo '{words}' >&2; exit 25"))
-            .error()
-            .to_string()
+        StandIn::new(&format!(
+            "echo 'Get:1 chatter'; echo '{words}' >&2; exit 25"
+        ))
+        .error()
+        .to_string()
     };
     let text = said("E: Failed to fetch http://127.0.0.1:9/x  Connection refused");
     assert!(
-        text.contains("http://127.0.0.1:9/debian") && text.contains("--mirror") && !text.contains("chatter"),
+        text.contains("http://127.0.0.1:9/debian")
+            && text.contains("--mirror")
+            && !text.contains("chatter"),
         "{text}"
     );
     assert!(said("W: GPG error: x NO_PUBKEY 1").contains("debian-archive-keyring"));
@@ -123,7 +146,9 @@ fn its_words_become_an_error_with_a_mend() {
     assert!(said("tar: x: No space left on device").contains("the disk is full"));
     let text = said("E: something new");
     assert!(
-        text.contains("exit status: 25") && text.contains("something new") && text.contains("--include=apache2-bin,php-fpm"),
+        text.contains("exit status: 25")
+            && text.contains("something new")
+            && text.contains("--include=apache2-bin,php-fpm"),
         "{text}"
     );
 }
@@ -133,7 +158,10 @@ fn one_that_says_nothing_is_told_so() {
     let text = StandIn::new("exit 1").error().to_string();
     assert!(text.contains("it said nothing"), "{text}");
     let text = StandIn::new("exit 0").error().to_string();
-    assert!(text.contains("cannot be completed"), "no list of archives: {text}");
+    assert!(
+        text.contains("cannot be completed"),
+        "no list of archives: {text}"
+    );
 }
 
 #[test]
@@ -144,9 +172,14 @@ fn a_stop_ends_it_with_its_children() {
     let begin = Instant::now();
     let stop_when_started = |_: &RootProgress| {
         let started = fs::read_to_string(&child).is_ok_and(|text| text.ends_with('\n'));
-        stop.store(started || begin.elapsed() > Duration::from_secs(60), Ordering::Relaxed);
+        stop.store(
+            started || begin.elapsed() > Duration::from_secs(60),
+            Ordering::Relaxed,
+        );
     };
-    let error = stand_in.build(&stop_when_started, &stop).expect_err("stopped");
+    let error = stand_in
+        .build(&stop_when_started, &stop)
+        .expect_err("stopped");
     assert!(matches!(error, RootError::Stopped), "{error}");
     let pid = fs::read_to_string(&child).expect("started");
     let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
@@ -155,10 +188,15 @@ fn a_stop_ends_it_with_its_children() {
 
 #[test]
 fn names_are_checked_before_anything_runs() {
-    let with = |suite: &str, mirror: Option<&str>| recipe().with(Some(suite.into()), mirror.map(str::to_owned));
+    let with = |suite: &str, mirror: Option<&str>| {
+        recipe().with(Some(suite.into()), mirror.map(str::to_owned))
+    };
     assert!(matches!(with("--aptopt=x", None), Err(RootError::Suite(_))));
     assert!(matches!(with("a b", None), Err(RootError::Suite(_))));
-    assert!(matches!(with("trixie", Some("-x")), Err(RootError::Mirror(_))));
+    assert!(matches!(
+        with("trixie", Some("-x")),
+        Err(RootError::Mirror(_))
+    ));
     assert_eq!(
         with("trixie", None).expect("valid").mirror,
         None,
@@ -189,7 +227,13 @@ fn the_release_and_sources_of_the_host_are_understood() {
 
 #[test]
 fn the_description_names_what_decides_the_content() {
-    assert_eq!(recipe().description(), "lamp root 1, bookworm: apache2-bin php-fpm");
-    let elsewhere = RootRecipe { mirror: None, ..recipe() };
+    assert_eq!(
+        recipe().description(),
+        "lamp root 1, bookworm: apache2-bin php-fpm"
+    );
+    let elsewhere = RootRecipe {
+        mirror: None,
+        ..recipe()
+    };
     assert_eq!(elsewhere.description(), recipe().description());
 }

@@ -70,7 +70,8 @@ impl<'a> Conductor<'a> {
     pub(super) fn new(services: &'a Services) -> Result<Self, SuperviseError> {
         let system = |what| move |reason: io::Error| SuperviseError::System { what, reason };
         // Orphans come to us even where we are not process 1.
-        set_child_subreaper(Pid::from_raw(1)).map_err(|error| system("become the reaper of orphans")(error.into()))?;
+        set_child_subreaper(Pid::from_raw(1))
+            .map_err(|error| system("become the reaper of orphans")(error.into()))?;
         let signals = Signals::install().map_err(system("take over signals"))?;
         let unit = |service| Unit {
             service,
@@ -113,7 +114,11 @@ impl<'a> Conductor<'a> {
                 return Ok(());
             }
             let done = if service.oneshot { "done" } else { "ready" };
-            remark(&format!("{} {done} after {:.2} s", service.name, begin.elapsed().as_secs_f64()));
+            remark(&format!(
+                "{} {done} after {:.2} s",
+                service.name,
+                begin.elapsed().as_secs_f64()
+            ));
         }
         Ok(())
     }
@@ -121,11 +126,14 @@ impl<'a> Conductor<'a> {
     fn start(&mut self, number: usize) -> Result<(), SuperviseError> {
         let unit = &mut self.units[number];
         let mend = "look whether the program exists in the guest and may be run by its user";
-        let (process, pipe) = spawn(unit.service).map_err(|error| unit.fault(format!("cannot be started: {error}"), mend))?;
+        let (process, pipe) = spawn(unit.service)
+            .map_err(|error| unit.fault(format!("cannot be started: {error}"), mend))?;
         unit.process = Some(process);
-        let stream = Stream::new(number, &unit.service.name, pipe).map_err(|reason| SuperviseError::System {
-            what: "read the output of a service",
-            reason,
+        let stream = Stream::new(number, &unit.service.name, pipe).map_err(|reason| {
+            SuperviseError::System {
+                what: "read the output of a service",
+                reason,
+            }
         })?;
         self.streams.push(stream);
         Ok(())
@@ -140,7 +148,11 @@ impl<'a> Conductor<'a> {
                 return Ok(false);
             }
             if let Some(fault) = self.unasked_end() {
-                return if self.asked_soon() { Ok(false) } else { Err(fault) };
+                return if self.asked_soon() {
+                    Ok(false)
+                } else {
+                    Err(fault)
+                };
             }
             let unit = &self.units[number];
             if service.oneshot && unit.end.is_some() || !service.oneshot && unit.is_ready() {
@@ -148,15 +160,25 @@ impl<'a> Conductor<'a> {
             }
             let left = limit.saturating_sub(begin.elapsed());
             if left.is_zero() {
-                let what = format!("not {} within {limit:?}", if service.oneshot { "done" } else { "ready" });
+                let what = format!(
+                    "not {} within {limit:?}",
+                    if service.oneshot { "done" } else { "ready" }
+                );
                 return Err(unit.fault(
                     what,
                     "read its lines in the log above; give it more time or CPU if it was only slow",
                 ));
             }
             // What is heard or ends wakes us; what must be looked for does not.
-            let looked_for = matches!(service.ready, Some(Ready::File(_) | Ready::Socket(_) | Ready::Tcp(_)));
-            self.turn(Some(if looked_for { left.min(LOOK_PAUSE) } else { left }));
+            let looked_for = matches!(
+                service.ready,
+                Some(Ready::File(_) | Ready::Socket(_) | Ready::Tcp(_))
+            );
+            self.turn(Some(if looked_for {
+                left.min(LOOK_PAUSE)
+            } else {
+                left
+            }));
         }
     }
 
@@ -164,7 +186,11 @@ impl<'a> Conductor<'a> {
     fn stay(&mut self) -> Result<(), SuperviseError> {
         while !self.signals.stop_asked() {
             if let Some(fault) = self.unasked_end() {
-                return if self.asked_soon() { Ok(()) } else { Err(fault) };
+                return if self.asked_soon() {
+                    Ok(())
+                } else {
+                    Err(fault)
+                };
             }
             self.turn(None);
         }
@@ -175,7 +201,10 @@ impl<'a> Conductor<'a> {
     fn unasked_end(&self) -> Option<SuperviseError> {
         let fault = |unit: &Unit<'_>| match unit.end {
             Some(End::Code(0)) if unit.service.oneshot => None,
-            Some(end) => Some(unit.fault(format!("ended unasked: {end}"), "read its last lines in the log above")),
+            Some(end) => Some(unit.fault(
+                format!("ended unasked: {end}"),
+                "read its last lines in the log above",
+            )),
             None => None,
         };
         self.units.iter().find_map(fault)
@@ -206,7 +235,9 @@ impl<'a> Conductor<'a> {
         self.streams.iter_mut().for_each(Stream::finish);
         match killed {
             Ok(0) => {}
-            Ok(killed) => remark(&format!("killed {killed} processes that services left behind")),
+            Ok(killed) => remark(&format!(
+                "killed {killed} processes that services left behind"
+            )),
             Err(error) => outcome = outcome.and(Err(error)),
         }
         outcome
@@ -214,18 +245,28 @@ impl<'a> Conductor<'a> {
 
     fn stop(&mut self, number: usize) -> Result<(), SuperviseError> {
         let service = self.units[number].service;
-        let Some(process) = self.units[number].process.filter(|_| self.units[number].lives()) else {
+        let Some(process) = self.units[number]
+            .process
+            .filter(|_| self.units[number].lives())
+        else {
             return Ok(());
         };
         let begin = Instant::now();
         let _ = kill_process(process, service.stop_signal.signal());
         if self.await_end(number, service.grace()) {
-            remark(&format!("{} stopped after {:.2} s", service.name, begin.elapsed().as_secs_f64()));
+            remark(&format!(
+                "{} stopped after {:.2} s",
+                service.name,
+                begin.elapsed().as_secs_f64()
+            ));
             return Ok(());
         }
         let _ = kill_process(process, Signal::KILL);
         self.await_end(number, KILL_LIMIT);
-        let what = format!("did not end within {:?} of its stop signal and was killed", service.grace());
+        let what = format!(
+            "did not end within {:?} of its stop signal and was killed",
+            service.grace()
+        );
         Err(self.units[number].fault(
             what,
             "read its last lines in the log above; give it a longer grace if it was only slow",
@@ -247,7 +288,10 @@ impl<'a> Conductor<'a> {
 
     /// Wait up to `limit` for output or a signal, and see to both.
     fn turn(&mut self, limit: Option<Duration>) {
-        let mut fds = vec![PollFd::from_borrowed_fd(self.signals.wakes(), PollFlags::IN)];
+        let mut fds = vec![PollFd::from_borrowed_fd(
+            self.signals.wakes(),
+            PollFlags::IN,
+        )];
         fds.extend(
             self.streams
                 .iter()
@@ -263,7 +307,11 @@ impl<'a> Conductor<'a> {
         // Output first: what a service says before it ends belongs before its end.
         self.pump();
         for (process, end) in reap() {
-            if let Some(unit) = self.units.iter_mut().find(|unit| unit.process == Some(process)) {
+            if let Some(unit) = self
+                .units
+                .iter_mut()
+                .find(|unit| unit.process == Some(process))
+            {
                 unit.end = Some(end);
             }
         }

@@ -7,8 +7,9 @@
 use std::{io, os::unix::process::CommandExt, process::Command};
 
 use libc::{
-    BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, SECCOMP_RET_ALLOW,
-    SECCOMP_RET_ERRNO, SYS_setpgid, SYS_setsid, sock_filter, sock_fprog,
+    BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP,
+    SECCOMP_MODE_FILTER, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SYS_setpgid, SYS_setsid,
+    sock_filter, sock_fprog,
 };
 
 /// Let the program of `command` stay where it is started: `setsid` and `setpgid` do nothing, in it and in its children.

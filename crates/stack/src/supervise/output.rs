@@ -22,7 +22,9 @@ impl Lines {
     /// Take `bytes`; `each` gets every line that is whole now, without its end.
     fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(&str)) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let (text, whole) = part.strip_suffix(b"\n").map_or((part, false), |text| (text, true));
+            let (text, whole) = part
+                .strip_suffix(b"\n")
+                .map_or((part, false), |text| (text, true));
             let mut rest = text;
             while self.unfinished.len() + rest.len() > LONGEST_LINE {
                 let (piece, more) = rest.split_at(LONGEST_LINE - self.unfinished.len());
@@ -54,7 +56,13 @@ impl Lines {
 fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes.strip_suffix(b"\r").unwrap_or(bytes));
     text.chars()
-        .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
+        .map(|c| {
+            if c.is_control() && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
         .collect()
 }
 
@@ -87,7 +95,12 @@ impl Stream {
                 bytes.truncate(read);
                 true
             }
-            Err(error) => return matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
+            Err(error) => {
+                return matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                );
+            }
         };
         let mut log = String::new();
         let mut each = |line: &str| {
@@ -107,7 +120,8 @@ impl Stream {
     pub(super) fn finish(&mut self) {
         let name = &self.name;
         let mut log = String::new();
-        self.lines.flush(&mut |line| log += &format!("{name}: {line}\n"));
+        self.lines
+            .flush(&mut |line| log += &format!("{name}: {line}\n"));
         write_log(&log);
     }
 
@@ -151,7 +165,10 @@ mod tests {
 
     #[test]
     fn binary_and_terminal_commands_become_text() {
-        assert_eq!(lines_of(&[b"\x1b[2J\xff\x00a\tb\r\n"]), ["\u{fffd}[2J\u{fffd}\u{fffd}a\tb"]);
+        assert_eq!(
+            lines_of(&[b"\x1b[2J\xff\x00a\tb\r\n"]),
+            ["\u{fffd}[2J\u{fffd}\u{fffd}a\tb"]
+        );
     }
 
     #[test]

@@ -53,7 +53,10 @@ pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
         .env_clear()
         .envs(environment(env::vars()))
         .envs(&service.environment);
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    command
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
     if service.keep_group {
         keep_group(&mut command);
     } else if getpid().is_init() {
@@ -64,15 +67,20 @@ pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
         .map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     // The child is reaped by `reap`, with all others.
-    Ok((pid.ok_or_else(|| io::Error::other("it has no process number"))?, reader))
+    Ok((
+        pid.ok_or_else(|| io::Error::other("it has no process number"))?,
+        reader,
+    ))
 }
 
 /// What services get of the supervisor's own environment: labels, and what every program expects. Above all not the library path by which the
 /// supervisor itself was started in a foreign root.
 fn environment(own: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    let mut environment =
-        BTreeMap::from([("PATH", path), ("LANG", "C"), ("TZ", "UTC")].map(|(key, value)| (key.to_owned(), value.to_owned())));
+    let mut environment = BTreeMap::from(
+        [("PATH", path), ("LANG", "C"), ("TZ", "UTC")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned())),
+    );
     environment.extend(own.filter(|(key, _)| key.starts_with(LABELS) || key == "TZ"));
     environment
 }
@@ -113,7 +121,9 @@ pub(super) fn kill_all() -> io::Result<usize> {
             let _ = kill_process(pid, Signal::KILL);
         }
         if begin.elapsed() > KILL_LIMIT {
-            return Err(io::Error::other(format!("processes outlive SIGKILL for {KILL_LIMIT:?}")));
+            return Err(io::Error::other(format!(
+                "processes outlive SIGKILL for {KILL_LIMIT:?}"
+            )));
         }
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -125,11 +135,16 @@ fn children() -> io::Result<Vec<Pid>> {
     let own = getpid().as_raw_nonzero().get();
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw) else {
+        let Some(pid) = name
+            .to_str()
+            .and_then(|name| name.parse().ok())
+            .and_then(Pid::from_raw)
+        else {
             continue;
         };
         // A process may vanish while we look.
-        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+        let stat =
+            fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
         if parent_and_state(&stat).is_some_and(|(parent, state)| parent == own && state != 'Z') {
             children.push(pid);
         }
@@ -157,7 +172,10 @@ mod tests {
             ("PATH", "/odd"),
             ("TZ", "CET"),
         ];
-        let environment = environment(own.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())));
+        let environment = environment(
+            own.into_iter()
+                .map(|(key, value)| (key.to_owned(), value.to_owned())),
+        );
         let keys: Vec<&str> = environment.keys().map(String::as_str).collect();
         assert_eq!(keys, ["LANG", "PATH", "ROOKERY_RUN", "TZ"]);
         assert_ne!(environment["PATH"], "/odd");

@@ -57,7 +57,9 @@ fn reachable(path: &Path) -> io::Result<(Option<File>, PathBuf)> {
         return Err(io::Error::other("not the path of a socket"));
     };
     let directory = File::open(parent)?;
-    let short = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
+    let short = Path::new("/proc/self/fd")
+        .join(directory.as_raw_fd().to_string())
+        .join(name);
     Ok((Some(directory), short))
 }
 

@@ -116,12 +116,13 @@ impl TryFrom<String> for Ready {
         match text.split_once(':') {
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             Some(("socket", path)) if !path.is_empty() => Ok(Self::Socket(path.into())),
-            Some(("tcp", address)) => address
-                .parse()
-                .map(Self::Tcp)
-                .map_err(|_| format!("`{address}` is no address with a port, such as 127.0.0.1:80")),
+            Some(("tcp", address)) => address.parse().map(Self::Tcp).map_err(|_| {
+                format!("`{address}` is no address with a port, such as 127.0.0.1:80")
+            }),
             Some(("log", text)) if !text.is_empty() => Ok(Self::Log(text.to_owned())),
-            _ => Err(format!("`{text}` is none of file:PATH, socket:PATH, tcp:ADDRESS:PORT, log:TEXT")),
+            _ => Err(format!(
+                "`{text}` is none of file:PATH, socket:PATH, tcp:ADDRESS:PORT, log:TEXT"
+            )),
         }
     }
 }
@@ -177,9 +178,17 @@ impl Services {
             .and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text))
             .map_err(|error| fail(error.to_string(), "name a readable services file"))?;
         if text.len() as u64 > LONGEST_FILE {
-            return Err(fail("is longer than 1 MiB".to_owned(), "name a services file"));
+            return Err(fail(
+                "is longer than 1 MiB".to_owned(),
+                "name a services file",
+            ));
         }
-        Self::parse(&text).map_err(|what| fail(what, "see `rookery supervise --help` for the keys of a service"))
+        Self::parse(&text).map_err(|what| {
+            fail(
+                what,
+                "see `rookery supervise --help` for the keys of a service",
+            )
+        })
     }
 
     /// Parse the text of a services file.
@@ -204,17 +213,31 @@ impl Service {
         let name = &self.name;
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > 32 || !name.chars().all(plain) {
-            return Err(format!("the name {name:?} is not 1 to 32 characters of a-z, 0-9 and -"));
+            return Err(format!(
+                "the name {name:?} is not 1 to 32 characters of a-z, 0-9 and -"
+            ));
         }
         let fail = |what: &str| Err(format!("service {name}: {what}"));
         if self.command.first().is_none_or(String::is_empty) {
             return fail("`command` is empty");
         }
-        let variables = self.environment.iter().flat_map(|(key, value)| [key, value]);
-        if self.command.iter().chain(variables).any(|text| text.contains('\0')) {
+        let variables = self
+            .environment
+            .iter()
+            .flat_map(|(key, value)| [key, value]);
+        if self
+            .command
+            .iter()
+            .chain(variables)
+            .any(|text| text.contains('\0'))
+        {
             return fail("`command` and `environment` must be free of NUL");
         }
-        if self.environment.keys().any(|key| key.is_empty() || key.contains('=')) {
+        if self
+            .environment
+            .keys()
+            .any(|key| key.is_empty() || key.contains('='))
+        {
             return fail("`environment` has a name that is empty or contains `=`");
         }
         if self.oneshot && self.ready.is_some() {
@@ -223,7 +246,10 @@ impl Service {
         if !self.oneshot && self.creates.is_some() {
             return fail("`creates` is for oneshots");
         }
-        if [self.ready_within_ms, self.grace_ms].iter().any(|ms| *ms > LONGEST_WAIT_MS) {
+        if [self.ready_within_ms, self.grace_ms]
+            .iter()
+            .any(|ms| *ms > LONGEST_WAIT_MS)
+        {
             return fail("`ready_within_ms` and `grace_ms` end with 3600000, an hour");
         }
         Ok(())
@@ -268,7 +294,10 @@ mod tests {
             (60_000, 10_000, StopWith::Term)
         );
         assert_eq!(web.ready, Some(Ready::Tcp(([127, 0, 0, 1], 80).into())));
-        assert_eq!((web.ready_within_ms, web.grace_ms, web.stop_signal), (5, 7, StopWith::Quit));
+        assert_eq!(
+            (web.ready_within_ms, web.grace_ms, web.stop_signal),
+            (5, 7, StopWith::Quit)
+        );
     }
 
     #[test]
@@ -277,7 +306,16 @@ mod tests {
         assert_eq!(ready("file:/a:b"), Ok(Ready::File("/a:b".into())));
         assert_eq!(ready("socket:/s"), Ok(Ready::Socket("/s".into())));
         assert_eq!(ready("log:ready: yes"), Ok(Ready::Log("ready: yes".into())));
-        for wrong in ["", "file:", "socket:", "log:", "tcp:localhost", "tcp:127.0.0.1", "udp:1", "/path"] {
+        for wrong in [
+            "",
+            "file:",
+            "socket:",
+            "log:",
+            "tcp:localhost",
+            "tcp:127.0.0.1",
+            "udp:1",
+            "/path",
+        ] {
             assert!(ready(wrong).is_err(), "{wrong}");
         }
     }
@@ -289,8 +327,12 @@ mod tests {
         assert!(refusal("[[service]]\nname = \"S!\"\ncommand = [\"a\"]").contains("S!"));
         assert!(service("command = []").contains("`command` is empty"));
         assert!(service("command = [\"a\\u0000\"]").contains("NUL"));
-        assert!(service("command = [\"a\"]\nenvironment = { \"A=B\" = \"\" }").contains("environment"));
-        assert!(service("command = [\"a\"]\noneshot = true\nready = \"file:/x\"").contains("oneshot"));
+        assert!(
+            service("command = [\"a\"]\nenvironment = { \"A=B\" = \"\" }").contains("environment")
+        );
+        assert!(
+            service("command = [\"a\"]\noneshot = true\nready = \"file:/x\"").contains("oneshot")
+        );
         assert!(service("command = [\"a\"]\ncreates = \"/x\"").contains("creates"));
         assert!(service("command = [\"a\"]\ngrace_ms = 3600001").contains("hour"));
         assert!(service("command = [\"a\"]\nreadyy = \"file:/x\"").contains("readyy"));

@@ -17,19 +17,46 @@ pub enum Family {
 type Files = [(&'static str, &'static str); 3];
 
 const LAMP: Files = [
-    ("stock", include_str!("../../../../stacks/lamp/tunings/stock.toml")),
-    ("pureflex", include_str!("../../../../stacks/lamp/tunings/pureflex.toml")),
-    ("modern", include_str!("../../../../stacks/lamp/tunings/modern.toml")),
+    (
+        "stock",
+        include_str!("../../../../stacks/lamp/tunings/stock.toml"),
+    ),
+    (
+        "pureflex",
+        include_str!("../../../../stacks/lamp/tunings/pureflex.toml"),
+    ),
+    (
+        "modern",
+        include_str!("../../../../stacks/lamp/tunings/modern.toml"),
+    ),
 ];
 const MARIADB: Files = [
-    ("stock", include_str!("../../../../stacks/database/mariadb/stock.toml")),
-    ("rhev", include_str!("../../../../stacks/database/mariadb/rhev.toml")),
-    ("modern", include_str!("../../../../stacks/database/mariadb/modern.toml")),
+    (
+        "stock",
+        include_str!("../../../../stacks/database/mariadb/stock.toml"),
+    ),
+    (
+        "rhev",
+        include_str!("../../../../stacks/database/mariadb/rhev.toml"),
+    ),
+    (
+        "modern",
+        include_str!("../../../../stacks/database/mariadb/modern.toml"),
+    ),
 ];
 const POSTGRESQL: Files = [
-    ("stock", include_str!("../../../../stacks/database/postgresql/stock.toml")),
-    ("rhev", include_str!("../../../../stacks/database/postgresql/rhev.toml")),
-    ("modern", include_str!("../../../../stacks/database/postgresql/modern.toml")),
+    (
+        "stock",
+        include_str!("../../../../stacks/database/postgresql/stock.toml"),
+    ),
+    (
+        "rhev",
+        include_str!("../../../../stacks/database/postgresql/rhev.toml"),
+    ),
+    (
+        "modern",
+        include_str!("../../../../stacks/database/postgresql/modern.toml"),
+    ),
 ];
 
 impl Family {
@@ -53,7 +80,12 @@ impl Family {
     /// What a study may set.
     pub(super) fn components(self) -> &'static [Component] {
         match self {
-            Self::Lamp => &[Component::Mariadb, Component::Apache, Component::Php, Component::Pages],
+            Self::Lamp => &[
+                Component::Mariadb,
+                Component::Apache,
+                Component::Php,
+                Component::Pages,
+            ],
             Self::Mariadb => &[Component::Mariadb],
             Self::Postgresql => &[Component::Postgresql],
         }

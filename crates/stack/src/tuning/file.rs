@@ -3,7 +3,10 @@
 use rookery_study::{Expression, Variables};
 use serde::Deserialize;
 
-use super::{Component, Family, Gone, Server, Setting, TuningError, malformed, parse_key, value::Value, value::render};
+use super::{
+    Component, Family, Gone, Server, Setting, TuningError, malformed, parse_key, value::Value,
+    value::render,
+};
 
 /// One file.
 #[derive(Debug, Deserialize)]
@@ -50,26 +53,51 @@ impl TuningFile {
 }
 
 impl Line {
-    pub(super) fn evaluated(self, family: Family, variables: &Variables) -> Result<Entry, TuningError> {
-        let label = self.name.as_ref().or(self.former.as_ref()).cloned().unwrap_or_default();
+    pub(super) fn evaluated(
+        self,
+        family: Family,
+        variables: &Variables,
+    ) -> Result<Entry, TuningError> {
+        let label = self
+            .name
+            .as_ref()
+            .or(self.former.as_ref())
+            .cloned()
+            .unwrap_or_default();
         let key = format!("{}.{label}", self.component);
         let Some(name) = self.name else {
             return match self.former {
-                Some(former) if self.value.is_none() && self.formula.is_none() => Ok(Entry::Gone(Gone {
-                    component: self.component,
-                    former,
-                    reason: self.reason,
-                })),
-                _ => Err(malformed(&key, "needs `name`, or `former` alone", "see the other settings")),
+                Some(former) if self.value.is_none() && self.formula.is_none() => {
+                    Ok(Entry::Gone(Gone {
+                        component: self.component,
+                        former,
+                        reason: self.reason,
+                    }))
+                }
+                _ => Err(malformed(
+                    &key,
+                    "needs `name`, or `former` alone",
+                    "see the other settings",
+                )),
             };
         };
         let (component, name) = parse_key(family, &format!("{}.{name}", self.component))?;
         let value = match (&self.value, &self.formula) {
             (Some(text), None) => Value::text(text),
-            (None, Some(formula)) => Expression::parse(formula)
-                .map(Value::Formula)
-                .map_err(|error| (error.to_string(), "write a formula over vcpus, memory, users and guests".to_owned())),
-            _ => Err(("needs `value` or `formula`".to_owned(), "give one of them".to_owned())),
+            (None, Some(formula)) => {
+                Expression::parse(formula)
+                    .map(Value::Formula)
+                    .map_err(|error| {
+                        (
+                            error.to_string(),
+                            "write a formula over vcpus, memory, users and guests".to_owned(),
+                        )
+                    })
+            }
+            _ => Err((
+                "needs `value` or `formula`".to_owned(),
+                "give one of them".to_owned(),
+            )),
         };
         let value = value
             .and_then(|value| render(component, &name, &value, variables))

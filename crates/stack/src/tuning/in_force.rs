@@ -21,7 +21,9 @@ pub struct Effective {
 pub(crate) fn row(setting: &Setting, effective: Option<String>, silent: bool) -> Effective {
     Effective {
         name: setting.key(),
-        differs: effective.as_ref().map_or(!silent, |effective| !same(&setting.value, effective)),
+        differs: effective
+            .as_ref()
+            .map_or(!silent, |effective| !same(&setting.value, effective)),
         asked: Some(setting.value.clone()),
         effective,
     }
@@ -29,7 +31,9 @@ pub(crate) fn row(setting: &Setting, effective: Option<String>, silent: bool) ->
 
 /// Whether a value switches on, in any of the words that the servers know.
 pub(crate) fn is_on(value: &str) -> bool {
-    ["1", "on", "yes", "true"].iter().any(|word| value.eq_ignore_ascii_case(word))
+    ["1", "on", "yes", "true"]
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word))
 }
 
 /// Whether two ways of writing mean the same value.
@@ -64,9 +68,14 @@ fn canonical(value: &str) -> String {
     if ["", "off", "no", "false", "none"].contains(&value.as_str()) {
         return "0".to_owned();
     }
-    let begin = value.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(value.len());
+    let begin = value
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(value.len());
     let (digits, ending) = value.split_at(begin);
-    let factor = UNITS.iter().find(|(unit, _)| *unit == ending).map(|(_, factor)| *factor);
+    let factor = UNITS
+        .iter()
+        .find(|(unit, _)| *unit == ending)
+        .map(|(_, factor)| *factor);
     let factor = factor.or(ending.is_empty().then_some(1.0));
     match (digits.trim().parse::<f64>(), factor) {
         (Ok(number), Some(factor)) if number.is_finite() => (number * factor).to_string(),

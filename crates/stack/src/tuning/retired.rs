@@ -12,7 +12,12 @@ pub(super) struct Retired {
     pub(super) story: &'static str,
 }
 
-const fn renamed(component: Component, name: &'static str, successor: &'static str, story: &'static str) -> Retired {
+const fn renamed(
+    component: Component,
+    name: &'static str,
+    successor: &'static str,
+    story: &'static str,
+) -> Retired {
     Retired {
         component,
         name,
@@ -31,7 +36,12 @@ const fn removed(component: Component, name: &'static str, story: &'static str) 
 }
 
 const RETIRED: [Retired; 15] = [
-    renamed(Mariadb, "table_cache", "table_open_cache", "renamed in MySQL 5.1"),
+    renamed(
+        Mariadb,
+        "table_cache",
+        "table_open_cache",
+        "renamed in MySQL 5.1",
+    ),
     renamed(
         Mariadb,
         "innodb_file_io_threads",
@@ -63,7 +73,11 @@ const RETIRED: [Retired; 15] = [
         "innodb_file_format",
         "removed in MariaDB 10.6: every table has the newest format",
     ),
-    removed(Mariadb, "innodb_support_xa", "removed in MariaDB 10.3: always on"),
+    removed(
+        Mariadb,
+        "innodb_support_xa",
+        "removed in MariaDB 10.3: always on",
+    ),
     removed(
         Mariadb,
         "innodb_checksums",
@@ -74,10 +88,30 @@ const RETIRED: [Retired; 15] = [
         "thread_concurrency",
         "removed in MariaDB 10.5: a hint to Solaris, which did nothing on Linux",
     ),
-    renamed(Apache, "MaxClients", "MaxRequestWorkers", "renamed in Apache 2.4"),
-    renamed(Apache, "MaxRequestsPerChild", "MaxConnectionsPerChild", "renamed in Apache 2.4"),
-    renamed(Php, "apc.enabled", "opcache.enable", "APC gave way to OPcache in PHP 5.5"),
-    renamed(Php, "apc.stat", "opcache.validate_timestamps", "APC gave way to OPcache in PHP 5.5"),
+    renamed(
+        Apache,
+        "MaxClients",
+        "MaxRequestWorkers",
+        "renamed in Apache 2.4",
+    ),
+    renamed(
+        Apache,
+        "MaxRequestsPerChild",
+        "MaxConnectionsPerChild",
+        "renamed in Apache 2.4",
+    ),
+    renamed(
+        Php,
+        "apc.enabled",
+        "opcache.enable",
+        "APC gave way to OPcache in PHP 5.5",
+    ),
+    renamed(
+        Php,
+        "apc.stat",
+        "opcache.validate_timestamps",
+        "APC gave way to OPcache in PHP 5.5",
+    ),
     removed(
         Php,
         "apc.shm_size",

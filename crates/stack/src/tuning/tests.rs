@@ -32,7 +32,9 @@ fn value(tuned: &Tuned, server: Server, key: &str) -> Option<String> {
 }
 
 fn refusal(key: &str, value: &str) -> String {
-    tuned("stock", &[(key, value)]).expect_err("refused").to_string()
+    tuned("stock", &[(key, value)])
+        .expect_err("refused")
+        .to_string()
 }
 
 #[test]
@@ -53,13 +55,21 @@ fn every_tuning_has_a_value_for_every_guest_and_sets_nothing_twice() {
 
 #[test]
 fn pureflex_follows_the_formulas_of_the_paper() {
-    let of = |vcpus, memory| Tuned::of(Family::Lamp, "pureflex", &[], &guest(vcpus, memory)).expect("valid");
+    let of = |vcpus, memory| {
+        Tuned::of(Family::Lamp, "pureflex", &[], &guest(vcpus, memory)).expect("valid")
+    };
     let mib = |mib: u64| Some((mib << 20).to_string());
     let check = |vcpus, memory, pool, workers: &str| {
         let tuned = of(vcpus, memory);
-        assert_eq!(value(&tuned, Server::Prefork, "mariadb.innodb_buffer_pool_size"), mib(pool));
+        assert_eq!(
+            value(&tuned, Server::Prefork, "mariadb.innodb_buffer_pool_size"),
+            mib(pool)
+        );
         for key in ["MaxRequestWorkers", "ServerLimit", "StartServers"] {
-            assert_eq!(value(&tuned, Server::Prefork, &format!("apache.{key}")).as_deref(), Some(workers));
+            assert_eq!(
+                value(&tuned, Server::Prefork, &format!("apache.{key}")).as_deref(),
+                Some(workers)
+            );
         }
     };
     // The paper's guests: 2.5 GB has 1536 MB, the others 80 %.
@@ -69,7 +79,11 @@ fn pureflex_follows_the_formulas_of_the_paper() {
     check(16.0, 40_960.0, 32_768, "1024");
     check(0.25, 160.0, 96, "256");
     assert_eq!(
-        value(&of(2.0, 5120.0), Server::Prefork, "mariadb.innodb_log_file_size"),
+        value(
+            &of(2.0, 5120.0),
+            Server::Prefork,
+            "mariadb.innodb_log_file_size"
+        ),
         mib(204),
         "4096 / 40 * 2, whole MiB"
     );
@@ -90,9 +104,14 @@ fn modern_leaves_memory_for_everything() {
                 .and_then(|value| value.parse::<f64>().ok())
                 .expect("a number")
         };
-        let used = number("mariadb.innodb_buffer_pool_size") / MIB + 4.0 * number("apache.MaxRequestWorkers") + 48.0;
+        let used = number("mariadb.innodb_buffer_pool_size") / MIB
+            + 4.0 * number("apache.MaxRequestWorkers")
+            + 48.0;
         assert!(used <= memory * 0.85, "{used} of {memory}");
-        assert_eq!(number("mariadb.max_connections"), number("apache.MaxRequestWorkers") + 8.0);
+        assert_eq!(
+            number("mariadb.max_connections"),
+            number("apache.MaxRequestWorkers") + 8.0
+        );
     }
 }
 
@@ -113,14 +132,28 @@ fn settings_of_the_study_replace_and_add() {
         Some("8388608"),
         "whole MiB"
     );
-    assert_eq!(tuned.settings[0].key(), "mariadb.innodb_buffer_pool_size", "where the other stood");
+    assert_eq!(
+        tuned.settings[0].key(),
+        "mariadb.innodb_buffer_pool_size",
+        "where the other stood"
+    );
     for server in [Server::Prefork, Server::Event] {
-        assert_eq!(value(&tuned, server, "apache.MaxRequestWorkers").as_deref(), Some("2"));
-        assert_eq!(value(&tuned, server, "apache.KeepAlive").as_deref(), Some("ON"));
+        assert_eq!(
+            value(&tuned, server, "apache.MaxRequestWorkers").as_deref(),
+            Some("2")
+        );
+        assert_eq!(
+            value(&tuned, server, "apache.KeepAlive").as_deref(),
+            Some("ON")
+        );
     }
     let last = tuned.settings.last().expect("settings");
     assert_eq!(
-        (last.key().as_str(), last.value.as_str(), last.formula.as_deref()),
+        (
+            last.key().as_str(),
+            last.value.as_str(),
+            last.formula.as_deref()
+        ),
         ("php.memory_limit", "2", Some("1 + 1"))
     );
     let workers = tuned
@@ -132,7 +165,10 @@ fn settings_of_the_study_replace_and_add() {
 
 #[test]
 fn values_are_formulas_words_or_quoted_text() {
-    let read = |text: &str| tuned("stock", &[("mariadb.x", text)]).map(|tuned| tuned.settings.last().expect("one").value.clone());
+    let read = |text: &str| {
+        tuned("stock", &[("mariadb.x", text)])
+            .map(|tuned| tuned.settings.last().expect("one").value.clone())
+    };
     let ok = |text: &str| read(text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(ok("8MiB"), "8388608");
     assert_eq!(ok("max(1, vcpus)"), "2");
@@ -180,7 +216,12 @@ fn wrong_keys_say_what_and_how_to_mend() {
 #[test]
 fn the_plan_shows_value_formula_reason_and_what_is_gone() {
     let rows = describe(&tuned("pureflex", &[]).expect("valid"));
-    let row = |key: &str| rows.iter().find(|row| row[0].contains(key)).expect("a row").join(" | ");
+    let row = |key: &str| {
+        rows.iter()
+            .find(|row| row[0].contains(key))
+            .expect("a row")
+            .join(" | ")
+    };
     insta::assert_snapshot!(row("apache.MaxRequestWorkers [prefork]"), @"apache.MaxRequestWorkers [prefork] | 256 | = max(256, 64 * vcpus); 64 for each vCPU, not below the default of 256 (was MaxClients)");
     insta::assert_snapshot!(row("innodb_thread_concurrency"), @"mariadb.innodb_thread_concurrency = 20 | gone | removed in MariaDB 10.6: InnoDB admits every thread; it has no successor");
 }

@@ -5,7 +5,10 @@ use rookery_study::{Expression, Variables};
 use super::Component;
 
 /// Sizes that a server takes in certain steps only: it would round them itself, and what is in force would differ from what was asked.
-const STEPS: [(&str, f64); 2] = [("innodb_buffer_pool_size", 1_048_576.0), ("innodb_log_file_size", 1_048_576.0)];
+const STEPS: [(&str, f64); 2] = [
+    ("innodb_buffer_pool_size", 1_048_576.0),
+    ("innodb_log_file_size", 1_048_576.0),
+];
 /// PostgreSQL's sizes, with their steps in bytes. A number without a unit means steps to it, and bytes to us: so sizes are written in kB.
 const POSTGRESQL_SIZES: [(&str, f64); 27] = [
     ("autovacuum_work_mem", KIB),
@@ -59,7 +62,9 @@ impl Value {
     /// As a study writes it: a formula, a single word, or a text between single quotes.
     pub(super) fn of_study(text: &str) -> Result<Self, Refusal> {
         let text = text.trim();
-        let quoted = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+        let quoted = text
+            .strip_prefix('\'')
+            .and_then(|rest| rest.strip_suffix('\''));
         if let Some(quoted) = quoted {
             return Self::text(quoted);
         }
@@ -86,24 +91,41 @@ impl Value {
     /// A text that keeps its line and its place in every configuration file.
     pub(super) fn text(text: &str) -> Result<Self, Refusal> {
         if text.is_empty() || text.len() > LONGEST {
-            return Err((format!("a text has 1 to {LONGEST} characters"), "write another".to_owned()));
+            return Err((
+                format!("a text has 1 to {LONGEST} characters"),
+                "write another".to_owned(),
+            ));
         }
-        match text.chars().find(|c| c.is_control() || FORBIDDEN.contains(c)) {
-            Some(c) => Err((format!("a text may not contain {c:?}"), "leave it out".to_owned())),
+        match text
+            .chars()
+            .find(|c| c.is_control() || FORBIDDEN.contains(c))
+        {
+            Some(c) => Err((
+                format!("a text may not contain {c:?}"),
+                "leave it out".to_owned(),
+            )),
             None => Ok(Self::Text(text.to_owned())),
         }
     }
 }
 
 /// The value as the component reads it.
-pub(super) fn render(component: Component, name: &str, value: &Value, variables: &Variables) -> Result<String, Refusal> {
+pub(super) fn render(
+    component: Component,
+    name: &str,
+    value: &Value,
+    variables: &Variables,
+) -> Result<String, Refusal> {
     let formula = match value {
         Value::Text(text) => return Ok(text.clone()),
         Value::Formula(formula) => formula,
     };
-    let number = formula
-        .evaluate(variables)
-        .map_err(|error| (error.to_string(), "write a formula that has a value for this guest".to_owned()))?;
+    let number = formula.evaluate(variables).map_err(|error| {
+        (
+            error.to_string(),
+            "write a formula that has a value for this guest".to_owned(),
+        )
+    })?;
     let postgresql = POSTGRESQL_SIZES
         .iter()
         .find(|(known, _)| component == Component::Postgresql && *known == name);
@@ -115,11 +137,16 @@ pub(super) fn render(component: Component, name: &str, value: &Value, variables:
     if let Some(literal) = literal.filter(|literal| literal.fract() != 0.0) {
         return Ok(literal.to_string());
     }
-    let step = STEPS.iter().find(|(known, _)| component == Component::Mariadb && *known == name);
+    let step = STEPS
+        .iter()
+        .find(|(known, _)| component == Component::Mariadb && *known == name);
     let step = step.map_or(1.0, |(_, step)| *step);
     let whole = (number / step).floor() * step;
     if whole.abs() >= 9.0e15 {
-        return Err((format!("{number} is too large for a setting"), "write a smaller one".to_owned()));
+        return Err((
+            format!("{number} is too large for a setting"),
+            "write a smaller one".to_owned(),
+        ));
     }
     Ok(format!("{whole:.0}"))
 }

@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
-use rookery_stack::embedded::{Behaviour, DATABASE_FILE, EmbeddedError, ServeConfig, Server, StopSignal, load};
+use rookery_stack::embedded::{
+    Behaviour, DATABASE_FILE, EmbeddedError, ServeConfig, Server, StopSignal, load,
+};
 use rookery_workload::dvdstore::{LineItem, PageSite, Size, WordLists};
 use tempfile::TempDir;
 
@@ -19,7 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn database() -> (TempDir, PathBuf) {
     let dir = TempDir::new().expect("a temporary directory");
     let path = dir.path().join(DATABASE_FILE);
-    load(&path, Size::Mb(1), WordLists::own(), &|_| std::ops::ControlFlow::Continue(())).expect("a loaded database");
+    load(&path, Size::Mb(1), WordLists::own(), &|_| {
+        std::ops::ControlFlow::Continue(())
+    })
+    .expect("a loaded database");
     (dir, path)
 }
 
@@ -61,7 +66,10 @@ impl Running {
 
     pub(crate) fn stop(self) {
         self.stop.raise();
-        self.thread.join().expect("no panic").expect("an orderly end");
+        self.thread
+            .join()
+            .expect("no panic")
+            .expect("an orderly end");
     }
 }
 
@@ -107,7 +115,11 @@ impl Client {
             .and_then(|length| length.parse().ok());
         let mut body = vec![0; length.ok_or_else(|| broken("no length"))?];
         self.0.read_exact(&mut body)?;
-        Ok((status, head, String::from_utf8(body).map_err(std::io::Error::other)?))
+        Ok((
+            status,
+            head,
+            String::from_utf8(body).map_err(std::io::Error::other)?,
+        ))
     }
 
     /// Whether the server has closed the connection.
@@ -120,7 +132,10 @@ impl Client {
 /// Target of a purchase of `quantity` units of each product.
 #[allow(dead_code, reason = "as above")]
 pub(crate) fn purchase(customer: u64, products: &[u64], quantity: u32) -> String {
-    let items: Vec<LineItem> = products.iter().map(|&product| LineItem { product, quantity }).collect();
+    let items: Vec<LineItem> = products
+        .iter()
+        .map(|&product| LineItem { product, quantity })
+        .collect();
     let mut out = Vec::new();
     PageSite {
         directory: "ds2",

@@ -3,7 +3,10 @@
 //! Everything lives in a temporary directory and on a loopback address; nothing of the host's services is touched. The tests need the LAMP packages;
 //! without them they fail, unless `ROOKERY_SKIP_LAMP_TESTS=1` says that this is meant.
 
-#![allow(dead_code, reason = "every test file compiles this module, and not every one uses all of it")]
+#![allow(
+    dead_code,
+    reason = "every test file compiles this module, and not every one uses all of it"
+)]
 
 use std::{
     fs,
@@ -40,7 +43,8 @@ pub(crate) struct Process(pub(crate) Child);
 impl Drop for Process {
     fn drop(&mut self) {
         let id = self.0.id();
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        let children =
+            fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
         let children: Vec<Pid> = children
             .split_whitespace()
             .filter_map(|child| Pid::from_raw(child.parse().ok()?))
@@ -65,7 +69,8 @@ impl MariaDb {
     pub(crate) fn start(more: &[&str]) -> Self {
         let dir = TempDir::with_prefix("rk-").expect("a temporary directory");
         let options = options(dir.path(), more);
-        let software = Software::find(Path::new("/")).unwrap_or_else(|error| panic!("{error}\n  or set ROOKERY_SKIP_LAMP_TESTS=1"));
+        let software = Software::find(Path::new("/"))
+            .unwrap_or_else(|error| panic!("{error}\n  or set ROOKERY_SKIP_LAMP_TESTS=1"));
         initialise(&software, &dir.path().join("mysql")).expect("an empty database");
         let log = fs::File::create(dir.path().join("mariadb.log")).expect("a log");
         let process = Command::new(&software.mariadbd)
@@ -91,7 +96,10 @@ impl MariaDb {
                 Err(error) => error,
             };
             let log = fs::read_to_string(self.dir.path().join("mariadb.log")).unwrap_or_default();
-            assert!(start.elapsed() < PATIENCE, "MariaDB does not answer: {last}\n{log}");
+            assert!(
+                start.elapsed() < PATIENCE,
+                "MariaDB does not answer: {last}\n{log}"
+            );
             sleep(Duration::from_millis(50));
         }
     }
@@ -122,7 +130,11 @@ fn options(dir: &Path, more: &[&str]) -> Vec<String> {
     if rustix::process::geteuid().is_root() {
         options.push("--user=root".to_owned());
     }
-    options.extend(SCHEMA_SETTINGS.iter().map(|(name, value)| format!("--{name}={value}")));
+    options.extend(
+        SCHEMA_SETTINGS
+            .iter()
+            .map(|(name, value)| format!("--{name}={value}")),
+    );
     options.extend(more.iter().map(|option| (*option).to_owned()));
     options
 }

@@ -43,7 +43,10 @@ impl Shop {
     /// Load a database and serve the pages with `workers` PHP processes.
     pub(crate) fn start(faithful: bool, workers: u32) -> Self {
         let server = MariaDb::start(&["--innodb-lock-wait-timeout=20"]);
-        load(&mut server.root(), SIZE, WordLists::own(), 2, &|_| ControlFlow::Continue(())).expect("a loaded database");
+        load(&mut server.root(), SIZE, WordLists::own(), 2, &|_| {
+            ControlFlow::Continue(())
+        })
+        .expect("a loaded database");
         let root = server.dir.path().join("htdocs");
         for (path, text) in pages::FILES {
             let path = root.join(path);
@@ -60,8 +63,19 @@ impl Shop {
         let address = free_address();
         let log = fs::File::create(server.dir.path().join("access.log")).expect("a log");
         let php = Command::new("php")
-            .args(["-d", "display_errors=0", "-d", "log_errors=1", "-d", "error_reporting=-1", "-d"])
-            .arg(format!("error_log={}", server.dir.path().join("php.log").display()))
+            .args([
+                "-d",
+                "display_errors=0",
+                "-d",
+                "log_errors=1",
+                "-d",
+                "error_reporting=-1",
+                "-d",
+            ])
+            .arg(format!(
+                "error_log={}",
+                server.dir.path().join("php.log").display()
+            ))
             .arg("-S")
             .arg(address.to_string())
             .arg("-t")
@@ -107,7 +121,10 @@ impl Shop {
             "POST {target} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
             form.len()
         );
-        exchange(self.address, [head.as_bytes(), form.as_bytes()].concat().as_slice())
+        exchange(
+            self.address,
+            [head.as_bytes(), form.as_bytes()].concat().as_slice(),
+        )
     }
 
     /// The body of a page that must be answered with 200.
@@ -120,8 +137,14 @@ impl Shop {
     /// A page without the frame that all pages share.
     pub(crate) fn inner(&self, target: &str) -> String {
         let page = self.page(target);
-        let (_, inner) = page.split_once("DVD Store</H1>\n").expect("the frame's beginning");
-        inner.rsplit_once("<HR>").expect("the frame's end").0.to_owned()
+        let (_, inner) = page
+            .split_once("DVD Store</H1>\n")
+            .expect("the frame's beginning");
+        inner
+            .rsplit_once("<HR>")
+            .expect("the frame's end")
+            .0
+            .to_owned()
     }
 
     /// Fail when PHP has complained of anything.
@@ -140,14 +163,22 @@ pub(crate) fn target(write: impl Fn(&mut Vec<u8>)) -> String {
 
 /// Target of a confirmed purchase of `quantity` units of each product.
 pub(crate) fn purchase(customer: u64, products: &[u64], quantity: u32) -> String {
-    let items: Vec<LineItem> = products.iter().map(|&product| LineItem { product, quantity }).collect();
+    let items: Vec<LineItem> = products
+        .iter()
+        .map(|&product| LineItem { product, quantity })
+        .collect();
     target(|out| SITE.purchase(out, customer, &items))
 }
 
 /// Ports are of the whole machine; addresses of the loopback network are many.
 fn free_address() -> SocketAddr {
     static NEXT: AtomicU8 = AtomicU8::new(1);
-    let ip = [127, 77, (std::process::id() % 250) as u8, NEXT.fetch_add(1, Relaxed)];
+    let ip = [
+        127,
+        77,
+        (std::process::id() % 250) as u8,
+        NEXT.fetch_add(1, Relaxed),
+    ];
     TcpListener::bind(SocketAddr::from((ip, 0)))
         .and_then(|listener| listener.local_addr())
         .expect("a free port")
@@ -166,7 +197,11 @@ fn exchange(address: SocketAddr, request: &[u8]) -> Answer {
             "the connection was closed: {head}"
         );
     }
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .expect("a status");
     let mut body = Vec::new();
     reader.read_to_end(&mut body).expect("a body");
     Answer {

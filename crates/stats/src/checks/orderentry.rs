@@ -1,7 +1,10 @@
 //! Checks of order entry: what failed, what rolled back, what deliveries found, and whether the database tells the same.
 
 use super::{Remark, Z_999, mix};
-use crate::{DatabaseReadings, GuestMeasurement, Measurement, OrderEntryCounters, TRANSACTIONS, orderentry::NEW_ORDER};
+use crate::{
+    DatabaseReadings, GuestMeasurement, Measurement, OrderEntryCounters, TRANSACTIONS,
+    orderentry::NEW_ORDER,
+};
 
 /// Largest share of transactions that may fail, or end in the dark.
 const LOST_LIMIT: f64 = 0.001;
@@ -19,8 +22,16 @@ const HIT_LIMIT: f64 = 0.02;
 /// Whether transactions were started in the right shares, `targets` in the order of [`TRANSACTIONS`], over all guests.
 pub(super) fn transactions(measurement: &Measurement, targets: &[f64; 5]) -> Vec<Remark> {
     let started = TRANSACTIONS.map(|name| {
-        let operations = measurement.guests.iter().filter_map(|guest| guest.operation(name));
-        (name, operations.map(|operation| operation.started).fold(0, u64::saturating_add))
+        let operations = measurement
+            .guests
+            .iter()
+            .filter_map(|guest| guest.operation(name));
+        (
+            name,
+            operations
+                .map(|operation| operation.started)
+                .fold(0, u64::saturating_add),
+        )
     });
     let mut remarks = mix(&started, targets);
     remarks.extend(rolled_back(measurement));
@@ -32,11 +43,15 @@ fn rolled_back(measurement: &Measurement) -> Option<Remark> {
     let (mut rolled, mut all) = (0, 0);
     for counters in measurement.order_entry() {
         rolled += counters.rolled_back;
-        all += counters.rolled_back + counters.transaction(NEW_ORDER).map_or(0, |new_orders| new_orders.completed);
+        all += counters.rolled_back
+            + counters
+                .transaction(NEW_ORDER)
+                .map_or(0, |new_orders| new_orders.completed);
     }
     let (expected, share) = (ROLLED_BACK * all as f64, rolled as f64 / all as f64);
     let chance = Z_999 * (expected * (1.0 - ROLLED_BACK)).sqrt() + 1.0;
-    let off = (rolled as f64 - expected).abs() > chance && (share - ROLLED_BACK).abs() > ROLLED_BACK_LIMIT;
+    let off = (rolled as f64 - expected).abs() > chance
+        && (share - ROLLED_BACK).abs() > ROLLED_BACK_LIMIT;
     off.then(|| {
         Remark::Fault(format!(
             "{:.2} % of the New-Orders rolled back instead of 1 % (limit 0.5 points)",
@@ -51,8 +66,12 @@ pub(super) fn counters(measurement: &Measurement) -> Vec<Remark> {
     remarks.extend(short(measurement));
     remarks.extend(late(measurement));
     for guest in &measurement.guests {
-        let Some(counters) = &guest.orderentry else { continue };
-        let Some(readings) = &counters.database else { continue };
+        let Some(counters) = &guest.orderentry else {
+            continue;
+        };
+        let Some(readings) = &counters.database else {
+            continue;
+        };
         remarks.extend(orders_differ(measurement, guest, counters));
         remarks.extend(hit_missed(guest, readings));
     }
@@ -61,8 +80,16 @@ pub(super) fn counters(measurement: &Measurement) -> Vec<Remark> {
 
 /// More transactions failed, or ended in the dark, than a valid run may have.
 fn lost(measurement: &Measurement) -> Option<Remark> {
-    let sum = |of: fn(&OrderEntryCounters) -> u64| measurement.order_entry().map(of).fold(0, u64::saturating_add);
-    let (lost, attempts) = (sum(OrderEntryCounters::lost), sum(OrderEntryCounters::attempts));
+    let sum = |of: fn(&OrderEntryCounters) -> u64| {
+        measurement
+            .order_entry()
+            .map(of)
+            .fold(0, u64::saturating_add)
+    };
+    let (lost, attempts) = (
+        sum(OrderEntryCounters::lost),
+        sum(OrderEntryCounters::attempts),
+    );
     (lost as f64 > LOST_LIMIT * attempts as f64).then(|| {
         Remark::Fault(format!(
             "{lost} of {attempts} transactions failed or ended without an answer ({:.2} %, limit 0.1 %)",
@@ -76,7 +103,9 @@ fn short(measurement: &Measurement) -> Option<Remark> {
     let (mut short, mut all) = (0, 0);
     for counters in measurement.order_entry() {
         short += counters.short_deliveries;
-        all += counters.transaction("delivery").map_or(0, |deliveries| deliveries.completed);
+        all += counters
+            .transaction("delivery")
+            .map_or(0, |deliveries| deliveries.completed);
     }
     (short as f64 > SHORT_LIMIT * all as f64).then(|| {
         Remark::Warning(format!(
@@ -88,7 +117,10 @@ fn short(measurement: &Measurement) -> Option<Remark> {
 /// Deferred deliveries that were executed too late, or not at all.
 fn late(measurement: &Measurement) -> Option<Remark> {
     let (mut queued, mut in_time) = (0, 0);
-    for deferred in measurement.order_entry().filter_map(|counters| counters.deferred) {
+    for deferred in measurement
+        .order_entry()
+        .filter_map(|counters| counters.deferred)
+    {
         queued += deferred.queued;
         in_time += deferred.in_time;
     }
@@ -103,7 +135,11 @@ fn late(measurement: &Measurement) -> Option<Remark> {
 /// The database counts orders itself between two looks. What terminals were told second by second bounds what it may have found: every order of
 /// the seconds that lie between the looks, none outside of the seconds that the looks touch. Beside that each terminal may have one order at
 /// each look that is committed but not yet told.
-fn orders_differ(measurement: &Measurement, guest: &GuestMeasurement, counters: &OrderEntryCounters) -> Option<Remark> {
+fn orders_differ(
+    measurement: &Measurement,
+    guest: &GuestMeasurement,
+    counters: &OrderEntryCounters,
+) -> Option<Remark> {
     let readings = counters.database.as_ref()?;
     let (found, looks) = (readings.new_orders?, readings.looks?);
     let told = |from: f64, to: f64, within: bool| {
@@ -124,7 +160,9 @@ fn orders_differ(measurement: &Measurement, guest: &GuestMeasurement, counters: 
         users => u64::from(users),
     };
     let least = told(looks.start_s, looks.end_s - readings.look_s, true).saturating_sub(under_way);
-    let most = told(looks.start_s - readings.look_s, looks.end_s, false) + under_way + counters.unknown.new_orders;
+    let most = told(looks.start_s - readings.look_s, looks.end_s, false)
+        + under_way
+        + counters.unknown.new_orders;
     (!(least..=most).contains(&found)).then(|| {
         Remark::Fault(format!(
             "{}: terminals were told of {least} to {most} New-Orders in the {:.1} s in which the database counted {found}: others worked on it, \
@@ -150,7 +188,10 @@ fn hit_missed(guest: &GuestMeasurement, readings: &DatabaseReadings) -> Option<R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeferredDeliveries, OperationMeasurement, SecondSample, TransactionCounters, Window, faults::tests::healthy};
+    use crate::{
+        DeferredDeliveries, OperationMeasurement, SecondSample, TransactionCounters, Window,
+        faults::tests::healthy,
+    };
 
     /// 2300 transactions of the deck, 10 of 1000 New-Orders rolled back.
     fn deck() -> Measurement {
@@ -209,22 +250,43 @@ mod tests {
 
     fn told(change: impl FnOnce(&mut OrderEntryCounters)) -> String {
         let mut measurement = deck();
-        change(measurement.guests[0].orderentry.as_mut().expect("order entry"));
+        change(
+            measurement.guests[0]
+                .orderentry
+                .as_mut()
+                .expect("order entry"),
+        );
         let remarks = [transactions(&measurement, &SHARES), counters(&measurement)].concat();
-        remarks.iter().map(|remark| format!("{remark:?}\n")).collect()
+        remarks
+            .iter()
+            .map(|remark| format!("{remark:?}\n"))
+            .collect()
     }
 
     #[test]
     fn each_limit_is_kept_or_told() {
         assert_eq!(told(|_| {}), "");
-        assert_eq!(told(|counters| counters.transactions[1].failed = 2), "", "2 of 2302");
+        assert_eq!(
+            told(|counters| counters.transactions[1].failed = 2),
+            "",
+            "2 of 2302"
+        );
         assert_eq!(told(|counters| counters.rolled_back = 19), "", "chance");
-        assert_eq!(told(|counters| counters.rolled_back = 0), "", "so few may all be absent");
+        assert_eq!(
+            told(|counters| counters.rolled_back = 0),
+            "",
+            "so few may all be absent"
+        );
         let texts = [
             told(|counters| counters.transactions[1].unknown = 3),
             told(|counters| counters.rolled_back = 40),
             told(|counters| counters.short_deliveries = 2),
-            told(|counters| counters.deferred = counters.deferred.map(|deferred| DeferredDeliveries { in_time: 89, ..deferred })),
+            told(|counters| {
+                counters.deferred = counters.deferred.map(|deferred| DeferredDeliveries {
+                    in_time: 89,
+                    ..deferred
+                })
+            }),
             told(|counters| counters.database.as_mut().expect("readings").new_orders = Some(1_300)),
             told(|counters| counters.database.as_mut().expect("readings").hit_target = Some(0.9)),
         ];
@@ -242,7 +304,8 @@ mod tests {
     fn of_database(found: u64, start_s: f64, end_s: f64, look_s: f64) -> String {
         told(|counters| {
             let readings = counters.database.as_mut().expect("readings");
-            (readings.new_orders, readings.looks, readings.look_s) = (Some(found), Some(Window { start_s, end_s }), look_s);
+            (readings.new_orders, readings.looks, readings.look_s) =
+                (Some(found), Some(Window { start_s, end_s }), look_s);
         })
     }
 
@@ -253,11 +316,17 @@ mod tests {
             assert_eq!(of_database(found, 20.5, 40.5, 0.0), "", "{found}");
         }
         for found in [19 * 17 - 11, 21 * 17 + 11] {
-            assert!(of_database(found, 20.5, 40.5, 0.0).starts_with("Fault"), "{found}");
+            assert!(
+                of_database(found, 20.5, 40.5, 0.0).starts_with("Fault"),
+                "{found}"
+            );
         }
         // Looks that took long blur both ends; the load may be another one at another time.
         assert_eq!(of_database(16 * 17, 20.5, 40.5, 3.0), "");
-        assert!(of_database(20 * 17, 65.5, 85.5, 0.0).starts_with("Fault"), "the load ended at 80 s");
+        assert!(
+            of_database(20 * 17, 65.5, 85.5, 0.0).starts_with("Fault"),
+            "the load ended at 80 s"
+        );
         assert_eq!(of_database(15 * 17, 65.5, 85.5, 0.0), "");
         assert_eq!(
             told(|counters| counters.database.as_mut().expect("readings").looks = None),
@@ -271,7 +340,9 @@ mod tests {
         let mut measurement = deck();
         assert_eq!(transactions(&measurement, &SHARES), Vec::new());
         measurement.guests[0].operations[0].started = 1_400;
-        assert!(matches!(&transactions(&measurement, &SHARES)[..], [Remark::Fault(text)] if text.contains("`new-order`")));
+        assert!(
+            matches!(&transactions(&measurement, &SHARES)[..], [Remark::Fault(text)] if text.contains("`new-order`"))
+        );
     }
 
     #[test]

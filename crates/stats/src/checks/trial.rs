@@ -35,21 +35,41 @@ pub enum Matter {
 ///
 /// Of a trial that ended early only the former: its window has no end to judge.
 #[must_use]
-pub fn of_trial(measurement: &Measurement, resources: &[ResourceSample], intent: &Intent) -> Vec<(Matter, Remark)> {
+pub fn of_trial(
+    measurement: &Measurement,
+    resources: &[ResourceSample],
+    intent: &Intent,
+) -> Vec<(Matter, Remark)> {
     let about = |matter: Matter| move |remark: Remark| (matter, remark);
     let driver = faults::faults(measurement).into_iter().map(Remark::Fault);
-    let driver = driver.chain(faults::warnings(measurement).into_iter().map(Remark::Warning));
+    let driver = driver.chain(
+        faults::warnings(measurement)
+            .into_iter()
+            .map(Remark::Warning),
+    );
     let mut remarks: Vec<(Matter, Remark)> = driver.map(about(Matter::Driver)).collect();
     if measurement.aborted.is_some() {
         return remarks;
     }
     if let Some(share) = intent.new_customers {
-        remarks.extend(openings(measurement, share).into_iter().map(about(Matter::Mix)));
+        remarks.extend(
+            openings(measurement, share)
+                .into_iter()
+                .map(about(Matter::Mix)),
+        );
     }
     if let Some(shares) = &intent.transactions {
-        remarks.extend(orderentry::transactions(measurement, shares).into_iter().map(about(Matter::Mix)));
+        remarks.extend(
+            orderentry::transactions(measurement, shares)
+                .into_iter()
+                .map(about(Matter::Mix)),
+        );
     }
-    remarks.extend(orderentry::counters(measurement).into_iter().map(about(Matter::Transactions)));
+    remarks.extend(
+        orderentry::counters(measurement)
+            .into_iter()
+            .map(about(Matter::Transactions)),
+    );
     remarks.extend(growth(measurement, resources).map(about(Matter::Memory)));
     if let Some(settle_s) = intent.settle_s {
         let unstable = faults::unstable(measurement).map(Remark::Fault);
@@ -69,11 +89,19 @@ pub fn of_trial(measurement: &Measurement, resources: &[ResourceSample], intent:
 fn openings(measurement: &Measurement, new_customers: f64) -> Vec<Remark> {
     let (mut logins, mut customers) = (0, 0);
     for guest in &measurement.guests {
-        let of = |name: &str| guest.operations.iter().find(|operation| operation.name == name);
+        let of = |name: &str| {
+            guest
+                .operations
+                .iter()
+                .find(|operation| operation.name == name)
+        };
         logins += of("login").map_or(0, |login| login.started);
         // A name that is taken was answered well, and another is tried: the new customer is still one.
-        let again = |tries: &crate::OperationMeasurement| tries.completed.saturating_sub(guest.shop.n_newcust_overall);
-        customers += of("new-customer").map_or(0, |tries| tries.started.saturating_sub(again(tries)));
+        let again = |tries: &crate::OperationMeasurement| {
+            tries.completed.saturating_sub(guest.shop.n_newcust_overall)
+        };
+        customers +=
+            of("new-customer").map_or(0, |tries| tries.started.saturating_sub(again(tries)));
     }
     mix(
         &[("login", logins), ("new-customer", customers)],
@@ -82,7 +110,10 @@ fn openings(measurement: &Measurement, new_customers: f64) -> Vec<Remark> {
 }
 
 fn growth(measurement: &Measurement, resources: &[ResourceSample]) -> impl Iterator<Item = Remark> {
-    let mut subjects: Vec<&str> = resources.iter().map(|sample| sample.subject.as_str()).collect();
+    let mut subjects: Vec<&str> = resources
+        .iter()
+        .map(|sample| sample.subject.as_str())
+        .collect();
     subjects.sort_unstable();
     subjects.dedup();
     subjects
@@ -136,7 +167,10 @@ mod tests {
             new_customers: None,
             ..INTENT
         };
-        assert_eq!(of_trial(&shopping(800, 450, 450), &[], &unknown), Vec::new());
+        assert_eq!(
+            of_trial(&shopping(800, 450, 450), &[], &unknown),
+            Vec::new()
+        );
     }
 
     #[test]
@@ -177,9 +211,18 @@ mod tests {
             matters
         };
         use Matter::{Driver, Freeze, Memory, Mix, SteadyState};
-        assert_eq!(matters(&INTENT, &measurement), [Driver, Mix, Memory, SteadyState, Freeze]);
-        let changing = Intent { settle_s: None, ..INTENT };
-        assert_eq!(matters(&changing, &measurement), [Driver, Mix, Memory, Freeze]);
+        assert_eq!(
+            matters(&INTENT, &measurement),
+            [Driver, Mix, Memory, SteadyState, Freeze]
+        );
+        let changing = Intent {
+            settle_s: None,
+            ..INTENT
+        };
+        assert_eq!(
+            matters(&changing, &measurement),
+            [Driver, Mix, Memory, Freeze]
+        );
         measurement.aborted = Some("stopped".to_owned());
         assert_eq!(matters(&INTENT, &measurement), [Driver]);
     }

@@ -46,7 +46,9 @@ impl Design {
 
     /// Whether a block holds every combination.
     pub(super) fn is_whole(&self, block: &[&Observation]) -> bool {
-        self.runs.iter().all(|run| block.iter().any(|trial| trial.levels == *run))
+        self.runs
+            .iter()
+            .all(|run| block.iter().any(|trial| trial.levels == *run))
     }
 
     /// The two-factor interactions that stand in the main effect of a factor, the largest share first. Only factors of two levels
@@ -60,10 +62,19 @@ impl Design {
         };
         let others = || (0..factors).filter(|&other| other != factor);
         let mut found: Vec<Alias> = others()
-            .flat_map(|one| others().filter(move |&other| other > one).map(move |other| (one, other)))
+            .flat_map(|one| {
+                others()
+                    .filter(move |&other| other > one)
+                    .map(move |other| (one, other))
+            })
             .filter_map(|(one, other)| {
                 let (a, b) = (columns[one].as_ref()?, columns[other].as_ref()?);
-                let product: f64 = own.iter().zip(a).zip(b).map(|((own, a), b)| own * a * b).sum();
+                let product: f64 = own
+                    .iter()
+                    .zip(a)
+                    .zip(b)
+                    .map(|((own, a), b)| own * a * b)
+                    .sum();
                 let share = product / own.len() as f64;
                 (share.abs() > NO_CORRELATION).then_some(Alias {
                     factors: (one, other),
@@ -77,9 +88,17 @@ impl Design {
 
     /// A factor of two levels as -1 and 1.
     fn column(&self, factor: usize) -> Option<Vec<f64>> {
-        let own: Vec<u32> = self.runs.iter().map(|run| run.get(factor).copied()).collect::<Option<_>>()?;
+        let own: Vec<u32> = self
+            .runs
+            .iter()
+            .map(|run| run.get(factor).copied())
+            .collect::<Option<_>>()?;
         let levels: BTreeSet<u32> = own.iter().copied().collect();
         let low = *levels.first().filter(|_| levels.len() == 2)?;
-        Some(own.iter().map(|level| if *level == low { -1.0 } else { 1.0 }).collect())
+        Some(
+            own.iter()
+                .map(|level| if *level == low { -1.0 } else { 1.0 })
+                .collect(),
+        )
     }
 }

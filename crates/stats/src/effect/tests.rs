@@ -30,12 +30,23 @@ fn full(factors: u32) -> Vec<Vec<u32>> {
 }
 
 /// Studies by formula: every block has its own height, every run its own noise of `sigma`, and `log` says what levels do.
-fn study(stream: &mut Stream, runs: &[Vec<u32>], blocks: u32, sigma: f64, log: impl Fn(&[u32]) -> f64) -> Vec<Observation> {
+fn study(
+    stream: &mut Stream,
+    runs: &[Vec<u32>],
+    blocks: u32,
+    sigma: f64,
+    log: impl Fn(&[u32]) -> f64,
+) -> Vec<Observation> {
     let mut all = Vec::new();
     for block in 0..blocks {
         let height = 5.0 + 0.3 * stream.normal();
         for run in runs {
-            all.push(trial(block, 0, run, (height + log(run) + sigma * stream.normal()).exp()));
+            all.push(trial(
+                block,
+                0,
+                run,
+                (height + log(run) + sigma * stream.normal()).exp(),
+            ));
         }
     }
     all
@@ -46,14 +57,21 @@ fn the_interval_covers_the_truth_in_nineteen_of_twenty_studies() {
     let (mut stream, design) = (Stream::new(1), Design::new(full(1)));
     let truth = 1.1f64;
     let covers = |stream: &mut Stream, blocks: u32| {
-        let trials = study(stream, &full(1), blocks, 0.05, |levels| f64::from(levels[0]) * truth.ln());
-        let (low, high) = effect(&trials, &design, contrast(0)).and_then(|e| e.interval).expect("an interval");
+        let trials = study(stream, &full(1), blocks, 0.05, |levels| {
+            f64::from(levels[0]) * truth.ln()
+        });
+        let (low, high) = effect(&trials, &design, contrast(0))
+            .and_then(|e| e.interval)
+            .expect("an interval");
         (low..=high).contains(&truth)
     };
     for blocks in [2, 3, 5, 10] {
         let covered = (0..2_000).filter(|_| covers(&mut stream, blocks)).count();
         // 2000 draws at 95 %: standard deviation 9.7.
-        assert!((1_865..=1_935).contains(&covered), "{blocks} blocks: {covered} of 2000");
+        assert!(
+            (1_865..=1_935).contains(&covered),
+            "{blocks} blocks: {covered} of 2000"
+        );
     }
 }
 
@@ -63,7 +81,9 @@ fn a_placebo_is_called_an_effect_in_at_most_one_of_twenty_studies() {
     let mut alarms = 0;
     for _ in 0..1_000 {
         let trials = study(&mut stream, &full(3), 3, 0.03, |_| 0.0);
-        let p: Vec<f64> = (0..3).filter_map(|factor| effect(&trials, &design, contrast(factor))?.p).collect();
+        let p: Vec<f64> = (0..3)
+            .filter_map(|factor| effect(&trials, &design, contrast(factor))?.p)
+            .collect();
         alarms += usize::from(holm(&p).iter().any(|p| *p < 0.05));
     }
     assert!((20..=70).contains(&alarms), "{alarms} of 1000 families");
@@ -73,8 +93,11 @@ fn a_placebo_is_called_an_effect_in_at_most_one_of_twenty_studies() {
 fn a_planted_effect_is_found_beside_a_placebo() {
     let mut stream = Stream::new(3);
     let design = Design::new(full(2));
-    let trials = study(&mut stream, &full(2), 4, 0.02, |levels| 0.2 * f64::from(levels[1]));
-    let [placebo, planted] = [0, 1].map(|factor| effect(&trials, &design, contrast(factor)).expect("an effect"));
+    let trials = study(&mut stream, &full(2), 4, 0.02, |levels| {
+        0.2 * f64::from(levels[1])
+    });
+    let [placebo, planted] =
+        [0, 1].map(|factor| effect(&trials, &design, contrast(factor)).expect("an effect"));
     let p = holm(&[placebo.p.expect("p"), planted.p.expect("p")]);
     assert_eq!(planted.change(Goal::Higher, Some(p[1])), Change::Better);
     assert_eq!(planted.change(Goal::Lower, Some(p[1])), Change::Worse);
@@ -82,7 +105,11 @@ fn a_planted_effect_is_found_beside_a_placebo() {
         matches!(placebo.change(Goal::Higher, Some(p[0])), Change::NoEffectSeen { less_than } if less_than < 0.1),
         "{placebo:?}"
     );
-    assert!((planted.ratio - 0.2f64.exp()).abs() < 0.03 && planted.basis == Basis::Pairs && planted.count == 4);
+    assert!(
+        (planted.ratio - 0.2f64.exp()).abs() < 0.03
+            && planted.basis == Basis::Pairs
+            && planted.count == 4
+    );
 }
 
 #[test]
@@ -116,7 +143,11 @@ fn pairs_of_one_block_count_once() {
     let mut stream = Stream::new(5);
     let trials = study(&mut stream, &full(3), 2, 0.02, |_| 0.0);
     let effect = effect(&trials, &Design::new(full(3)), contrast(0)).expect("an effect");
-    assert_eq!((effect.count, effect.basis), (2, Basis::Pairs), "eight pairs, two blocks");
+    assert_eq!(
+        (effect.count, effect.basis),
+        (2, Basis::Pairs),
+        "eight pairs, two blocks"
+    );
 }
 
 #[test]
@@ -124,7 +155,10 @@ fn one_pair_has_an_effect_and_no_interval() {
     let trials = [trial(1, 0, &[0], 100.0), trial(1, 0, &[1], 123.0)];
     let effect = effect(&trials, &Design::new(full(1)), contrast(0)).expect("an effect");
     assert!((effect.ratio - 1.23).abs() < 1e-12);
-    assert_eq!((effect.interval, effect.p, effect.detectable()), (None, None, None));
+    assert_eq!(
+        (effect.interval, effect.p, effect.detectable()),
+        (None, None, None)
+    );
     assert_eq!(effect.change(Goal::Higher, effect.p), Change::NoInterval);
 }
 
@@ -137,7 +171,12 @@ fn broken_pairs_fall_back_to_means_within_a_stratum() {
             let level = repeat % 2;
             let wobble = if repeat < 2 { 1.0 } else { 1.02 };
             let factor = if level == 1 { 1.2 } else { 1.0 };
-            trials.push(trial(10 * stratum + repeat, stratum, &[level], height * wobble * factor));
+            trials.push(trial(
+                10 * stratum + repeat,
+                stratum,
+                &[level],
+                height * wobble * factor,
+            ));
         }
     }
     let design = Design::new(full(1));
@@ -152,9 +191,15 @@ fn broken_pairs_fall_back_to_means_within_a_stratum() {
     // Two whole pairs are enough to do without.
     trials.push(trial(0, 0, &[1], 119.0));
     trials.push(trial(11, 1, &[0], 1010.0));
-    assert_eq!(effect(&trials, &design, contrast(0)).map(|effect| effect.basis), Some(Basis::Pairs));
+    assert_eq!(
+        effect(&trials, &design, contrast(0)).map(|effect| effect.basis),
+        Some(Basis::Pairs)
+    );
     // A stratum without one of the levels says nothing.
-    let one_sided: Vec<Observation> = trials.into_iter().filter(|trial| trial.levels[0] == 0).collect();
+    let one_sided: Vec<Observation> = trials
+        .into_iter()
+        .filter(|trial| trial.levels[0] == 0)
+        .collect();
     assert_eq!(effect(&one_sided, &design, contrast(0)), None);
 }
 
@@ -171,34 +216,52 @@ fn values_without_a_logarithm_are_left_out() {
 #[test]
 fn a_screening_design_gives_main_effects_and_names_its_aliases() {
     // The half of 2^3 with C = A B.
-    let runs: Vec<Vec<u32>> = full(2).into_iter().map(|run| vec![run[0], run[1], 1 - (run[0] ^ run[1])]).collect();
+    let runs: Vec<Vec<u32>> = full(2)
+        .into_iter()
+        .map(|run| vec![run[0], run[1], 1 - (run[0] ^ run[1])])
+        .collect();
     let design = Design::new(runs.clone());
     let trials = study(&mut Stream::new(7), &runs, 5, 0.01, |levels| {
         0.1 * f64::from(levels[0]) - 0.05 * f64::from(levels[2])
     });
-    let found: Vec<Effect> = (0..3).filter_map(|factor| effect(&trials, &design, contrast(factor))).collect();
+    let found: Vec<Effect> = (0..3)
+        .filter_map(|factor| effect(&trials, &design, contrast(factor)))
+        .collect();
     assert!(
-        found.iter().all(|effect| effect.basis == Basis::Contrasts && effect.count == 5),
+        found
+            .iter()
+            .all(|effect| effect.basis == Basis::Contrasts && effect.count == 5),
         "{found:?}"
     );
     for (effect, truth) in found.iter().zip([0.1f64, 0.0, -0.05]) {
         let (low, high) = effect.interval.expect("an interval");
-        assert!((low * 0.99..=high * 1.01).contains(&truth.exp()), "{effect:?}");
+        assert!(
+            (low * 0.99..=high * 1.01).contains(&truth.exp()),
+            "{effect:?}"
+        );
     }
     let aliases = design.aliases(2);
     assert_eq!(aliases.len(), 1);
     assert_eq!((aliases[0].factors, aliases[0].share), ((0, 1), 1.0));
-    assert!(Design::new(full(3)).aliases(2).is_empty(), "a full design confuses nothing");
+    assert!(
+        Design::new(full(3)).aliases(2).is_empty(),
+        "a full design confuses nothing"
+    );
     // A block that lost a run is unbalanced and left out.
     let torn: Vec<Observation> = trials.into_iter().skip(1).collect();
-    assert_eq!(effect(&torn, &design, contrast(0)).map(|effect| effect.count), Some(4));
+    assert_eq!(
+        effect(&torn, &design, contrast(0)).map(|effect| effect.count),
+        Some(4)
+    );
 }
 
 #[test]
 fn an_interaction_is_a_ratio_of_ratios() {
-    let both = |levels: &[u32]| f64::from(levels[0] * levels[1]) * 0.15 + f64::from(levels[0]) * 0.1;
+    let both =
+        |levels: &[u32]| f64::from(levels[0] * levels[1]) * 0.15 + f64::from(levels[0]) * 0.1;
     let trials = study(&mut Stream::new(8), &full(3), 4, 0.01, both);
-    let found = |first, second| interaction(&trials, contrast(first), contrast(second)).expect("an effect");
+    let found =
+        |first, second| interaction(&trials, contrast(first), contrast(second)).expect("an effect");
     assert!(found(0, 1).excludes_one() && (found(0, 1).ratio - 0.15f64.exp()).abs() < 0.03);
     assert!(
         (found(0, 1).ratio - found(1, 0).ratio).abs() < 1e-9,
@@ -212,7 +275,13 @@ fn an_interaction_is_a_ratio_of_ratios() {
 fn holm_is_that_of_the_worked_example() {
     let adjusted = holm(&[0.030, 0.001, 0.012, 0.010, 0.200]);
     let expected = [0.06, 0.005, 0.04, 0.04, 0.2];
-    assert!(adjusted.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{adjusted:?}");
+    assert!(
+        adjusted
+            .iter()
+            .zip(expected)
+            .all(|(a, b)| (a - b).abs() < 1e-12),
+        "{adjusted:?}"
+    );
     assert_eq!(holm(&[]), Vec::<f64>::new());
     assert_eq!(holm(&[0.7, 0.8]), [1.0, 1.0]);
 }
@@ -227,10 +296,20 @@ fn words_follow_from_the_interval() {
         basis: Basis::Pairs,
         standard_error: Some(0.01),
     };
-    assert_eq!(with(1.1, 1.05, 1.15).change(Goal::Higher, Some(0.06)), Change::PerhapsChance);
-    assert_eq!(with(0.9, 0.85, 0.95).change(Goal::Lower, Some(0.01)), Change::Better);
-    assert_eq!(with(1.1, 0.6, 1.6).change(Goal::Higher, Some(0.9)), Change::Undecided);
-    let Change::NoEffectSeen { less_than } = with(1.01, 0.97, 1.06).change(Goal::Higher, Some(0.9)) else {
+    assert_eq!(
+        with(1.1, 1.05, 1.15).change(Goal::Higher, Some(0.06)),
+        Change::PerhapsChance
+    );
+    assert_eq!(
+        with(0.9, 0.85, 0.95).change(Goal::Lower, Some(0.01)),
+        Change::Better
+    );
+    assert_eq!(
+        with(1.1, 0.6, 1.6).change(Goal::Higher, Some(0.9)),
+        Change::Undecided
+    );
+    let Change::NoEffectSeen { less_than } = with(1.01, 0.97, 1.06).change(Goal::Higher, Some(0.9))
+    else {
         panic!("the interval holds 1");
     };
     assert!((less_than - 0.06).abs() < 1e-12);

@@ -30,9 +30,15 @@ pub(super) fn unserved(measurement: &Measurement) -> Option<String> {
         return None;
     }
     let main = measurement.main_operation();
-    let orders = measurement.guests.iter().filter_map(|guest| guest.operation(main));
+    let orders = measurement
+        .guests
+        .iter()
+        .filter_map(|guest| guest.operation(main));
     let (begun, ended) = orders.fold((0_u64, 0_u64), |(begun, ended), order| {
-        (begun + order.started, ended + order.completed + order.failed)
+        (
+            begun + order.started,
+            ended + order.completed + order.failed,
+        )
     });
     let short = begun.saturating_sub(ended) as f64;
     let chance = 3.0 * (begun as f64).sqrt();
@@ -45,7 +51,12 @@ pub(super) fn unserved(measurement: &Measurement) -> Option<String> {
 pub(super) fn lost(measurement: &Measurement) -> Option<String> {
     let arrivals = measurement.driver.arrivals.as_ref()?;
     let accounted = arrivals.started + arrivals.dropped;
-    (accounted != arrivals.drawn).then(|| format!("{} arrivals were drawn, but {accounted} started or dropped", arrivals.drawn))
+    (accounted != arrivals.drawn).then(|| {
+        format!(
+            "{} arrivals were drawn, but {accounted} started or dropped",
+            arrivals.drawn
+        )
+    })
 }
 
 #[cfg(test)]
@@ -86,9 +97,15 @@ mod tests {
         assert_eq!(with(6_000, 6_000, 0), Vec::<String>::new());
         assert_eq!(with(6_000, 5_994, 6), Vec::<String>::new());
         let faults = with(6_000, 5_993, 7);
-        assert!(faults.len() == 1 && faults[0].contains("7 of 6000 arrivals (0.12 %"), "{faults:?}");
+        assert!(
+            faults.len() == 1 && faults[0].contains("7 of 6000 arrivals (0.12 %"),
+            "{faults:?}"
+        );
         let faults = with(6_000, 5_999, 0);
-        assert!(faults.len() == 1 && faults[0].contains("5999 started or dropped"), "{faults:?}");
+        assert!(
+            faults.len() == 1 && faults[0].contains("5999 started or dropped"),
+            "{faults:?}"
+        );
         assert_eq!(with(0, 0, 0), Vec::<String>::new());
     }
 
@@ -100,7 +117,10 @@ mod tests {
             (order.completed, order.failed) = (ended, failed);
             crate::faults::overload(&open)
         };
-        assert_eq!((with(6_000, 0), with(5_800, 0), with(5_500, 400)), (None, None, None));
+        assert_eq!(
+            (with(6_000, 0), with(5_800, 0), with(5_500, 400)),
+            (None, None, None)
+        );
         assert!(
             with(5_600, 0)
                 .expect("a growing backlog")

@@ -41,12 +41,19 @@ fn standard_error(measurement: &Measurement) -> Option<f64> {
         Pacing::Cycle | Pacing::Arrivals => 0.0,
     };
     // Cumulants of independent times add; the third one of a uniform time is 0.
-    let (mean, variance) = (cycle_s(measurement)?, squares - service.powi(2) + think_variance);
+    let (mean, variance) = (
+        cycle_s(measurement)?,
+        squares - service.powi(2) + think_variance,
+    );
     let third = cubes - 3.0 * service * squares + 2.0 * service.powi(3);
-    let (square, cube) = (mean.powi(2) + variance, mean.powi(3) + 3.0 * mean * variance + third);
+    let (square, cube) = (
+        mean.powi(2) + variance,
+        mean.powi(3) + 3.0 * mean * variance + third,
+    );
     let recurrence = (cube / (3.0 * mean) - (square / (2.0 * mean)).powi(2)).max(0.0);
     let (users, window_s) = (users(measurement), window_s(measurement));
-    (mean > 0.0 && users > 0.0 && window_s > 0.0).then(|| (2.0 * recurrence / users).sqrt() / window_s)
+    (mean > 0.0 && users > 0.0 && window_s > 0.0)
+        .then(|| (2.0 * recurrence / users).sqrt() / window_s)
 }
 
 /// Standard error of X R / L of a healthy open trial; `None` without acts.
@@ -56,7 +63,10 @@ fn standard_error(measurement: &Measurement) -> Option<f64> {
 /// time s of an act. With a Poisson number L = X R of acts at each end the error is sqrt(2 E((R - r)^2) / L) / T.
 ///
 /// Worked example: 1000 acts/s of 10 ms without variance: L = 10, E((R - r)^2) = R^2 / 3; T = 9 s: 0.029 %.
-fn standard_error_open(measurement: &Measurement, [service, squares, cubes]: [f64; 3]) -> Option<f64> {
+fn standard_error_open(
+    measurement: &Measurement,
+    [service, squares, cubes]: [f64; 3],
+) -> Option<f64> {
     let window_s = window_s(measurement);
     let under_way = cycles(measurement) as f64 * service / window_s;
     let beyond = (service.powi(2) - squares + cubes / (3.0 * service)).max(0.0);

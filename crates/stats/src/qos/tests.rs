@@ -3,7 +3,11 @@
 use super::*;
 use crate::{DriverQuality, Mode, ORDER, ShopCounters, Window};
 
-fn operation(name: &str, latencies_ms: impl IntoIterator<Item = u64>, failed: u64) -> OperationMeasurement {
+fn operation(
+    name: &str,
+    latencies_ms: impl IntoIterator<Item = u64>,
+    failed: u64,
+) -> OperationMeasurement {
     let mut operation = OperationMeasurement::empty(name);
     for ms in latencies_ms {
         operation.service.record_us(1000 * ms);
@@ -36,7 +40,10 @@ fn measurement(pacing: Pacing, guests: Vec<GuestMeasurement>) -> Measurement {
     Measurement {
         mode: Mode::Closed,
         pacing,
-        window: Window { start_s: 0.0, end_s: 60.0 },
+        window: Window {
+            start_s: 0.0,
+            end_s: 60.0,
+        },
         guests,
         driver: DriverQuality::default(),
         aborted: None,
@@ -72,9 +79,18 @@ fn table(verdict: &Verdict) -> String {
 
 #[test]
 fn every_request_of_every_guest_is_judged_but_not_the_order() {
-    let fast = guest("g1", vec![operation("login", 1..=100, 0), operation(ORDER, 1000..=1100, 0)]);
+    let fast = guest(
+        "g1",
+        vec![
+            operation("login", 1..=100, 0),
+            operation(ORDER, 1000..=1100, 0),
+        ],
+    );
     let slow = guest("g2", vec![operation("login", 101..=200, 2)]);
-    let verdict = judge(&p95(None, 150), &measurement(Pacing::Think, vec![fast, slow]));
+    let verdict = judge(
+        &p95(None, 150),
+        &measurement(Pacing::Think, vec![fast, slow]),
+    );
     insta::assert_snapshot!(table(&verdict), @"
     failed: g2 login errors <= 1 %
     g1 login p95 <= 150 ms: Some(95039.0) of 100 = Passed
@@ -88,7 +104,12 @@ fn every_request_of_every_guest_is_judged_but_not_the_order() {
 
 #[test]
 fn cycle_pacing_is_judged_from_the_intended_start() {
-    let trial = |pacing| measurement(pacing, vec![guest("g1", vec![operation("login", 1..=100, 0)])]);
+    let trial = |pacing| {
+        measurement(
+            pacing,
+            vec![guest("g1", vec![operation("login", 1..=100, 0)])],
+        )
+    };
     assert!(judge(&p95(None, 150), &trial(Pacing::Think)).passed);
     assert!(judge(&p95(None, 150), &trial(Pacing::Cycle)).failed());
 }
@@ -99,12 +120,18 @@ fn too_few_operations_are_not_judged_and_said_so() {
     let many = operation("login", 1..=100, 0);
     let trial = measurement(Pacing::Think, vec![guest("g1", vec![many, few.clone()])]);
     let verdict = judge(&p95(None, 150), &trial);
-    assert_eq!(verdict.sentence(), "passed (1 of 5 rules not judged: too few operations)");
+    assert_eq!(
+        verdict.sentence(),
+        "passed (1 of 5 rules not judged: too few operations)"
+    );
     assert!(
         !judge(&p95(Some("new-customer"), 150), &trial).passed,
         "a named operation must be judged"
     );
-    assert!(!judge(&p95(Some("purchase"), 150), &trial).passed, "a named operation must exist");
+    assert!(
+        !judge(&p95(Some("purchase"), 150), &trial).passed,
+        "a named operation must exist"
+    );
     let only_few = measurement(Pacing::Think, vec![guest("g1", vec![few])]);
     assert_eq!(
         judge(&p95(None, 150), &only_few).sentence(),
@@ -117,11 +144,17 @@ fn a_silent_guest_does_not_pass() {
     let silent = || {
         measurement(
             Pacing::Think,
-            vec![guest("g1", vec![operation("login", 1..=100, 0)]), guest("g2", Vec::new())],
+            vec![
+                guest("g1", vec![operation("login", 1..=100, 0)]),
+                guest("g2", Vec::new()),
+            ],
         )
     };
     assert!(!judge(&p95(None, 150), &silent()).passed);
-    assert!(!judge(&Qos::default(), &silent()).passed, "without rules nothing is passed");
+    assert!(
+        !judge(&Qos::default(), &silent()).passed,
+        "without rules nothing is passed"
+    );
     assert!(!judge(&p95(None, 150), &measurement(Pacing::Think, Vec::new())).passed);
 }
 
@@ -130,8 +163,14 @@ fn unfinished_operations_are_slower_than_all_others() {
     let mut login = operation("login", 1..=90, 0);
     login.unfinished = 10;
     login.started += 10;
-    let verdict = judge(&p95(None, 1_000_000), &measurement(Pacing::Think, vec![guest("g1", vec![login])]));
-    assert_eq!((verdict.rules[0].value, verdict.rules[0].outcome), (None, RuleOutcome::Failed));
+    let verdict = judge(
+        &p95(None, 1_000_000),
+        &measurement(Pacing::Think, vec![guest("g1", vec![login])]),
+    );
+    assert_eq!(
+        (verdict.rules[0].value, verdict.rules[0].outcome),
+        (None, RuleOutcome::Failed)
+    );
     assert_eq!(verdict.binding, Some(0));
 }
 
@@ -140,9 +179,14 @@ fn a_percentile_near_its_limit_is_marginal() {
     let verdict = |limit| {
         judge(
             &p95(None, limit),
-            &measurement(Pacing::Think, vec![guest("g1", vec![operation("login", 1..=100, 0)])]),
+            &measurement(
+                Pacing::Think,
+                vec![guest("g1", vec![operation("login", 1..=100, 0)])],
+            ),
         )
     };
-    let marginal: Vec<u64> = (80..=110).filter(|limit| verdict(*limit).rules[0].marginal).collect();
+    let marginal: Vec<u64> = (80..=110)
+        .filter(|limit| verdict(*limit).rules[0].marginal)
+        .collect();
     assert_eq!((marginal.first(), marginal.last()), (Some(&92), Some(&100)));
 }

@@ -8,8 +8,9 @@ use crate::random::Stream;
 #[test]
 fn the_worked_example_comes_out() {
     let series = [
-        12, 25, 33, 41, 48, 55, 58, 63, 66, 70, 71, 69, 74, 72, 75, 73, 70, 76, 74, 71, 73, 75, 72, 74, 70, 73, 76, 72, 74, 73, 71, 75, 74,
-        72, 73, 70, 74, 76, 72, 73, 75, 71, 73, 74, 72, 76, 70, 73, 74, 72,
+        12, 25, 33, 41, 48, 55, 58, 63, 66, 70, 71, 69, 74, 72, 75, 73, 70, 76, 74, 71, 73, 75, 72,
+        74, 70, 73, 76, 72, 74, 73, 71, 75, 74, 72, 73, 70, 74, 76, 72, 73, 75, 71, 73, 74, 72, 76,
+        70, 73, 74, 72,
     ];
     let series: Vec<f64> = series.into_iter().map(f64::from).collect();
     let found = Mser5::of(&series).expect("50 values");
@@ -22,9 +23,17 @@ fn the_worked_example_comes_out() {
         0.010_370_370_370_370_2,
         0.011_52,
     ];
-    let near = |found: &[f64], known: &[f64]| found.len() == known.len() && found.iter().zip(known).all(|(a, b)| (a - b).abs() < 1e-9);
-    assert!(near(&found.groups, &groups) && near(&found.statistic, &statistic), "{found:?}");
-    assert_eq!((found.cut, found.truncate(), found.settled()), (3, 15, true));
+    let near = |found: &[f64], known: &[f64]| {
+        found.len() == known.len() && found.iter().zip(known).all(|(a, b)| (a - b).abs() < 1e-9)
+    };
+    assert!(
+        near(&found.groups, &groups) && near(&found.statistic, &statistic),
+        "{found:?}"
+    );
+    assert_eq!(
+        (found.cut, found.truncate(), found.settled()),
+        (3, 15, true)
+    );
     let rest = &series[found.truncate()..];
     assert!((rest.iter().sum::<f64>() / rest.len() as f64 - 73.028_571_428_571_4).abs() < 1e-9);
 }
@@ -32,9 +41,14 @@ fn the_worked_example_comes_out() {
 #[test]
 fn a_falling_start_is_cut_off() {
     let falling = (0..30).map(|i| 100.0 - 2.0 * f64::from(i));
-    let series: Vec<f64> = falling.chain((0..120).map(|i| 40.0 + f64::from(7 * i % 11))).collect();
+    let series: Vec<f64> = falling
+        .chain((0..120).map(|i| 40.0 + f64::from(7 * i % 11)))
+        .collect();
     let found = Mser5::of(&series).expect("150 values");
-    assert_eq!((found.groups.len(), found.cut, found.truncate()), (30, 5, 25));
+    assert_eq!(
+        (found.groups.len(), found.cut, found.truncate()),
+        (30, 5, 25)
+    );
     assert!(
         (found.statistic[5] - 0.024_100).abs() < 5e-7 && found.settled(),
         "{}",
@@ -46,8 +60,13 @@ fn a_falling_start_is_cut_off() {
 fn a_climb_never_settles() {
     let series: Vec<f64> = (0..100).map(f64::from).collect();
     let found = Mser5::of(&series).expect("100 values");
-    assert_eq!((found.groups.len(), found.cut, found.settled()), (20, 15, false));
-    assert!(judge(Quantity::Response, &series, 0).contains(&Finding::NeverSettled(Quantity::Response)));
+    assert_eq!(
+        (found.groups.len(), found.cut, found.settled()),
+        (20, 15, false)
+    );
+    assert!(
+        judge(Quantity::Response, &series, 0).contains(&Finding::NeverSettled(Quantity::Response))
+    );
 }
 
 #[test]
@@ -66,17 +85,30 @@ fn a_line_drifts_by_its_rise() {
     let series: Vec<f64> = (0..100).map(|i| 100.0 + 0.2 * f64::from(i)).collect();
     let drift = Drift::of(&series).expect("ten stretches");
     // 0.2 per second over 100 s, as a share of the mean of 109.9.
-    assert!((drift.change - 20.0 / 109.9).abs() < 1e-9 && drift.matters(), "{drift:?}");
+    assert!(
+        (drift.change - 20.0 / 109.9).abs() < 1e-9 && drift.matters(),
+        "{drift:?}"
+    );
     let falling: Vec<f64> = series.iter().rev().copied().collect();
     let drift = Drift::of(&falling).expect("ten stretches");
     assert!(drift.matters() && drift.change < 0.0);
     let slight: Vec<f64> = (0..100).map(|i| 100.0 + 0.04 * f64::from(i)).collect();
-    assert!(!Drift::of(&slight).expect("ten stretches").matters(), "4 % is none");
+    assert!(
+        !Drift::of(&slight).expect("ten stretches").matters(),
+        "4 % is none"
+    );
     assert!((halves_differ(&series).expect("a step") - 10.0 / 104.9).abs() < 1e-9);
 }
 
-fn noisy(stream: &mut Stream, level: impl Fn(usize) -> f64, length: usize, deviation: f64) -> Vec<f64> {
-    (0..length).map(|i| level(i) * (1.0 + deviation * stream.normal())).collect()
+fn noisy(
+    stream: &mut Stream,
+    level: impl Fn(usize) -> f64,
+    length: usize,
+    deviation: f64,
+) -> Vec<f64> {
+    (0..length)
+        .map(|i| level(i) * (1.0 + deviation * stream.normal()))
+        .collect()
 }
 
 #[test]
@@ -85,12 +117,24 @@ fn a_slow_start_is_found_and_a_flat_series_seldom_accused() {
     let warming = |i: usize| 100.0 * (1.0 - 0.6 * (-(i as f64) / 12.0).exp());
     let (mut found, mut accused, mut minor) = (0, 0, 0);
     for _ in 0..1_000 {
-        let slow = judge(Quantity::Throughput, &noisy(&mut stream, warming, 90, 0.03), 10);
+        let slow = judge(
+            Quantity::Throughput,
+            &noisy(&mut stream, warming, 90, 0.03),
+            10,
+        );
         found += u32::from(slow.iter().any(Finding::serious));
-        let flat = judge(Quantity::Throughput, &noisy(&mut stream, |_| 100.0, 90, 0.03), 10);
+        let flat = judge(
+            Quantity::Throughput,
+            &noisy(&mut stream, |_| 100.0, 90, 0.03),
+            10,
+        );
         accused += u32::from(flat.iter().any(Finding::serious));
         minor += u32::from(!flat.is_empty());
-        let long = judge(Quantity::Throughput, &noisy(&mut stream, warming, 200, 0.03), 60);
+        let long = judge(
+            Quantity::Throughput,
+            &noisy(&mut stream, warming, 200, 0.03),
+            60,
+        );
         accused += u32::from(long.iter().any(Finding::serious));
     }
     assert!(found >= 950, "{found} of 1000 slow starts");
@@ -112,7 +156,9 @@ fn accused(deviation: f64, likeness: f64, length: usize) -> f64 {
                 (100.0 * (1.0 + deviation * state)).max(0.0)
             })
             .collect();
-        judge(Quantity::Throughput, &series, 10).iter().any(Finding::serious)
+        judge(Quantity::Throughput, &series, 10)
+            .iter()
+            .any(Finding::serious)
     });
     serious.count() as f64 / f64::from(runs)
 }
@@ -139,8 +185,19 @@ fn noise_is_no_warm_up() {
 
 #[test]
 fn findings_say_how_to_mend_it() {
-    let step: Vec<f64> = (0..100).map(|i| if i < 30 { 50.0 } else { 100.0 + f64::from(i % 3) }).collect();
-    let sentences: Vec<String> = judge(Quantity::Throughput, &step, 10).iter().map(Finding::sentence).collect();
+    let step: Vec<f64> = (0..100)
+        .map(|i| {
+            if i < 30 {
+                50.0
+            } else {
+                100.0 + f64::from(i % 3)
+            }
+        })
+        .collect();
+    let sentences: Vec<String> = judge(Quantity::Throughput, &step, 10)
+        .iter()
+        .map(Finding::sentence)
+        .collect();
     insta::assert_snapshot!(sentences.join("\n"), @r"
     warm-up too short: throughput settled 20 s (22 %) into the window: take a longer settle phase
     throughput drifted by +59.7 % over the window (a cache that fills, a checkpoint, a leak?)

@@ -186,15 +186,23 @@ impl Expression {
     }
 
     /// As [`Expression::evaluate`], sizes in the given units.
-    pub(crate) fn evaluate_in(&self, variables: &Variables, units: &Units) -> Result<f64, EvaluationError> {
+    pub(crate) fn evaluate_in(
+        &self,
+        variables: &Variables,
+        units: &Units,
+    ) -> Result<f64, EvaluationError> {
         let expression = || self.text.clone();
         // Adding zero turns the negative zero into the plain one.
         self.root
             .value(variables, units)
             .map(|value| value + 0.0)
             .map_err(|fault| match fault {
-                Fault::DivisionByZero => EvaluationError::DivisionByZero { expression: expression() },
-                Fault::NotFinite => EvaluationError::NotFinite { expression: expression() },
+                Fault::DivisionByZero => EvaluationError::DivisionByZero {
+                    expression: expression(),
+                },
+                Fault::NotFinite => EvaluationError::NotFinite {
+                    expression: expression(),
+                },
             })
     }
 
@@ -212,7 +220,15 @@ impl Expression {
 
     /// Whether any of its numbers is a size.
     pub(crate) fn has_sizes(&self) -> bool {
-        self.root.any(&|node| matches!(node, Node::Number { unit: Unit::Size(_), .. }))
+        self.root.any(&|node| {
+            matches!(
+                node,
+                Node::Number {
+                    unit: Unit::Size(_),
+                    ..
+                }
+            )
+        })
     }
 
     /// The first unit of size that `units` does not have.
@@ -243,7 +259,10 @@ impl Node {
             Self::Variable(Variable::Users) => variables.users,
             Self::Variable(Variable::Guests) => variables.guests,
             Self::Negative(node) => -node.value(variables, units)?,
-            Self::Binary(operator, sides) => operator.apply(sides.0.value(variables, units)?, sides.1.value(variables, units)?)?,
+            Self::Binary(operator, sides) => operator.apply(
+                sides.0.value(variables, units)?,
+                sides.1.value(variables, units)?,
+            )?,
             Self::Call(function, arguments) => {
                 let values: Vec<f64> = arguments
                     .iter()
@@ -252,7 +271,11 @@ impl Node {
                 function.apply(&values)
             }
         };
-        if value.is_finite() { Ok(value) } else { Err(Fault::NotFinite) }
+        if value.is_finite() {
+            Ok(value)
+        } else {
+            Err(Fault::NotFinite)
+        }
     }
 
     /// Whether `test` holds for any step.

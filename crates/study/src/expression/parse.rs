@@ -8,7 +8,9 @@
 
 use std::ops::Range;
 
-use super::{ExpressionError, Function, MOST_EXPRESSION_BYTES, Node, Operator, Unit, Variable, units::SIZES};
+use super::{
+    ExpressionError, Function, MOST_EXPRESSION_BYTES, Node, Operator, Unit, Variable, units::SIZES,
+};
 use crate::source::quoted;
 
 /// Parentheses, functions and signs within each other.
@@ -28,17 +30,29 @@ pub(super) fn parse(text: &str) -> Result<Node, ExpressionError> {
             mend: format!("use at most {MOST_EXPRESSION_BYTES}"),
         });
     }
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        depth: 0,
+    };
     let root = parser.sum()?;
     if parser.peek().is_some() {
         let rest = parser.token();
         let message = format!("{} does not belong here", quoted(&text[rest.clone()]));
-        return Err(refusal(rest, message, "put an operator (+ - * /) before it, or remove it"));
+        return Err(refusal(
+            rest,
+            message,
+            "put an operator (+ - * /) before it, or remove it",
+        ));
     }
     Ok(root)
 }
 
-fn refusal(position: Range<usize>, message: impl Into<String>, mend: impl Into<String>) -> ExpressionError {
+fn refusal(
+    position: Range<usize>,
+    message: impl Into<String>,
+    mend: impl Into<String>,
+) -> ExpressionError {
     ExpressionError {
         position,
         message: message.into(),
@@ -85,7 +99,11 @@ impl Parser<'_> {
         let start = self.at;
         let word = self.run(|c| c.is_alphanumeric() || c == '_' || c == '.');
         self.at = start;
-        if word.is_empty() { start..start + first.len_utf8() } else { word }
+        if word.is_empty() {
+            start..start + first.len_utf8()
+        } else {
+            word
+        }
     }
 
     fn sum(&mut self) -> Result<Node, ExpressionError> {
@@ -144,7 +162,11 @@ impl Parser<'_> {
                     "{} where a number, a variable or a function should be",
                     quoted(&self.text[here.clone()])
                 );
-                return Err(refusal(here, message, "write for instance `max(256, 64 * vcpus)`"));
+                return Err(refusal(
+                    here,
+                    message,
+                    "write for instance `max(256, 64 * vcpus)`",
+                ));
             }
             None => {
                 let end = self.text.len()..self.text.len();
@@ -164,7 +186,11 @@ impl Parser<'_> {
             return Ok(());
         }
         match self.peek() {
-            None => Err(refusal(open..open + 1, "this parenthesis is not closed", "add `)`")),
+            None => Err(refusal(
+                open..open + 1,
+                "this parenthesis is not closed",
+                "add `)`",
+            )),
             Some(_) => {
                 let here = self.token();
                 let message = format!("{} where `)` should be", quoted(&self.text[here.clone()]));
@@ -227,14 +253,24 @@ impl Parser<'_> {
         if let Some((_, function)) = Function::ALL.iter().find(|(name, _)| *name == word) {
             return self.call(*function, place);
         }
-        match Variable::ALL.into_iter().find(|variable| variable.name() == word) {
+        match Variable::ALL
+            .into_iter()
+            .find(|variable| variable.name() == word)
+        {
             Some(variable) => Ok(Node::Variable(variable)),
             None => {
-                let (variables, functions) = (Variable::ALL.map(Variable::name), Function::ALL.map(|(name, _)| name));
+                let (variables, functions) = (
+                    Variable::ALL.map(Variable::name),
+                    Function::ALL.map(|(name, _)| name),
+                );
                 let known: Vec<&str> = variables.iter().chain(&functions).copied().collect();
                 let mend = match crate::grammar::nearest(word, &known) {
                     Some(near) => format!("write `{near}`"),
-                    None => format!("variables are {}; functions are {}", variables.join(", "), functions.join(", ")),
+                    None => format!(
+                        "variables are {}; functions are {}",
+                        variables.join(", "),
+                        functions.join(", ")
+                    ),
                 };
                 let message = format!("{} is neither a variable nor a function", quoted(word));
                 Err(refusal(place, message, mend))
@@ -247,7 +283,11 @@ impl Parser<'_> {
         self.peek();
         let open = self.at;
         if !self.take('(') {
-            return Err(refusal(name, format!("`{word}` is a function"), format!("write `{word}(...)`")));
+            return Err(refusal(
+                name,
+                format!("`{word}` is a function"),
+                format!("write `{word}(...)`"),
+            ));
         }
         let mut arguments = vec![self.sum()?];
         while self.take(',') {
@@ -256,12 +296,17 @@ impl Parser<'_> {
         self.close(open)?;
         if arguments.len() > 1 && !function.many() {
             let message = format!("`{word}` takes one argument, here are {}", arguments.len());
-            return Err(refusal(name, message, format!("write `{word}(...)` of one value")));
+            return Err(refusal(
+                name,
+                message,
+                format!("write `{word}(...)` of one value"),
+            ));
         }
         Ok(Node::Call(function, arguments))
     }
 }
 
 fn name_known(word: &str) -> bool {
-    Variable::ALL.iter().any(|variable| variable.name() == word) || Function::ALL.iter().any(|(name, _)| *name == word)
+    Variable::ALL.iter().any(|variable| variable.name() == word)
+        || Function::ALL.iter().any(|(name, _)| *name == word)
 }

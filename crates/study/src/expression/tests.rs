@@ -17,7 +17,9 @@ fn guest() -> Variables {
 
 fn value(text: &str) -> f64 {
     let expression = Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    expression.evaluate(&guest()).unwrap_or_else(|error| panic!("{text}: {error}"))
+    expression
+        .evaluate(&guest())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn refused(text: &str) -> (Range<usize>, String) {
@@ -58,13 +60,22 @@ fn the_rules_of_the_paper() {
 #[test]
 fn refusals_point_at_the_fault() {
     assert_eq!(refused(""), (0..0, "the expression ends too early".into()));
-    assert_eq!(refused("64 * vcpu"), (5..9, "`vcpu` is neither a variable nor a function".into()));
+    assert_eq!(
+        refused("64 * vcpu"),
+        (5..9, "`vcpu` is neither a variable nor a function".into())
+    );
     assert_eq!(refused("64 vcpus"), (3..8, "`vcpus` is not a unit".into()));
     assert_eq!(refused("8mb"), (1..3, "`mb` is not a unit".into()));
-    assert_eq!(refused("(1 + 2"), (0..1, "this parenthesis is not closed".into()));
+    assert_eq!(
+        refused("(1 + 2"),
+        (0..1, "this parenthesis is not closed".into())
+    );
     assert_eq!(refused("1 + 2)"), (5..6, "`)` does not belong here".into()));
     assert_eq!(refused("max"), (0..3, "`max` is a function".into()));
-    assert_eq!(refused("floor(1, 2)"), (0..5, "`floor` takes one argument, here are 2".into()));
+    assert_eq!(
+        refused("floor(1, 2)"),
+        (0..5, "`floor` takes one argument, here are 2".into())
+    );
     assert_eq!(refused("1.2.3"), (0..5, "`1.2.3` is not a number".into()));
     assert_eq!(refused("1e3"), (1..3, "`e3` is not a unit".into()));
     assert_eq!(refused("2 ** 3").0, 3..4);
@@ -86,7 +97,11 @@ fn length_and_depth_are_bounded() {
     let deep = |n: usize| format!("{}1{}", "(".repeat(n), ")".repeat(n));
     assert!(Expression::parse(&deep(31)).is_ok());
     assert!(refused(&deep(40)).1.contains("levels within each other"));
-    assert!(refused(&"-".repeat(200)).1.contains("levels within each other"));
+    assert!(
+        refused(&"-".repeat(200))
+            .1
+            .contains("levels within each other")
+    );
     assert!(refused(&"1+".repeat(4000)).1.contains("too long"));
     assert!(refused(&"9".repeat(40)).1.contains("is not a number"));
     assert_eq!(value(&vec!["1"; 128].join("+")), 128.0);
@@ -94,14 +109,23 @@ fn length_and_depth_are_bounded() {
 
 #[test]
 fn values_are_finite_or_refused() {
-    let fault = |text: &str| Expression::parse(text).expect("an expression").evaluate(&guest()).expect_err(text);
+    let fault = |text: &str| {
+        Expression::parse(text)
+            .expect("an expression")
+            .evaluate(&guest())
+            .expect_err(text)
+    };
     assert_eq!(
         fault("users / (guests - 4)").to_string(),
         "`users / (guests - 4)` divides by zero; write the divisor as `max(1, ...)`"
     );
     let huge = vec!["999999999TB"; 18].join("*");
     assert!(matches!(fault(&huge), EvaluationError::NotFinite { .. }));
-    assert_eq!(value("0 * -1").to_bits(), 0.0_f64.to_bits(), "no negative zero");
+    assert_eq!(
+        value("0 * -1").to_bits(),
+        0.0_f64.to_bits(),
+        "no negative zero"
+    );
 }
 
 #[test]
@@ -124,15 +148,18 @@ fn expressions_are_stored_as_text() {
     let expression = Expression::parse(" max( 1,2 ) ").expect("an expression");
     let json = serde_json::to_string(&expression).expect("JSON");
     assert_eq!(json, "\"max( 1,2 )\"");
-    assert_eq!(serde_json::from_str::<Expression>(&json).expect("again"), expression);
+    assert_eq!(
+        serde_json::from_str::<Expression>(&json).expect("again"),
+        expression
+    );
     assert!(serde_json::from_str::<Expression>("\"max(\"").is_err());
 }
 
 /// Pieces of expressions, right and wrong.
 fn piece() -> impl Strategy<Value = String> {
     let words = [
-        "vcpus", "memory", "users", "guests", "min(", "max(", "floor(", "(", ")", "+", "-", "*", "/", ",", "1", "0", "2.5", "80%", "8MB",
-        "640MiB", " ", "é", "%", ".", "_",
+        "vcpus", "memory", "users", "guests", "min(", "max(", "floor(", "(", ")", "+", "-", "*",
+        "/", ",", "1", "0", "2.5", "80%", "8MB", "640MiB", " ", "é", "%", ".", "_",
     ];
     select(words.map(str::to_owned).to_vec())
 }

@@ -22,7 +22,17 @@ pub(crate) const BYTES: Units = [
 ];
 
 /// Nominal megabytes of a DVD Store database, where 1GB is 1024MB and nothing else has a meaning.
-pub(crate) const NOMINAL_MEGABYTES: Units = [None, None, None, None, None, None, Some(1.0), Some(1024.0), None];
+pub(crate) const NOMINAL_MEGABYTES: Units = [
+    None,
+    None,
+    None,
+    None,
+    None,
+    None,
+    Some(1.0),
+    Some(1024.0),
+    None,
+];
 
 /// For quantities without sizes.
 pub(crate) const NO_UNITS: Units = [None; SIZES.len()];

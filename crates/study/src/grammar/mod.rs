@@ -18,7 +18,12 @@ pub(crate) trait Kind {
     type Value;
 
     /// Reads a value; on a problem tells the context and gives nothing.
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Self::Value>;
+    fn read(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<Self::Value>;
 
     /// The value as TOML, so that reading it again gives the same value.
     fn write(&self, value: &Self::Value) -> String;
@@ -173,6 +178,12 @@ pub(crate) fn write_line(out: &mut String, key: &str, value: &str) {
 
 /// A key as it must be written in TOML.
 pub(crate) fn written_key(key: &str) -> String {
-    let bare = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if bare { key.to_owned() } else { format!("\"{key}\"") }
+    let bare = key
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare {
+        key.to_owned()
+    } else {
+        format!("\"{key}\"")
+    }
 }

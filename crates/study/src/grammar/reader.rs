@@ -51,7 +51,13 @@ pub(crate) struct Context {
 
 impl Context {
     /// Notes a problem; returns nothing, so that a reader can end with it.
-    pub(crate) fn refuse<T>(&mut self, code: Code, span: Range<usize>, message: impl Into<String>, mend: impl Into<String>) -> Option<T> {
+    pub(crate) fn refuse<T>(
+        &mut self,
+        code: Code,
+        span: Range<usize>,
+        message: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Option<T> {
         self.findings.push(Finding {
             code,
             span,
@@ -62,12 +68,30 @@ impl Context {
     }
 
     /// A value of the wrong TOML type.
-    pub(crate) fn wrong_type<T>(&mut self, value: &Spanned<DeValue<'_>>, at: &At, kind: &(impl Kind + ?Sized)) -> Option<T> {
-        if value.get_ref().as_array().is_some_and(|list| list.is_empty()) {
+    pub(crate) fn wrong_type<T>(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        kind: &(impl Kind + ?Sized),
+    ) -> Option<T> {
+        if value
+            .get_ref()
+            .as_array()
+            .is_some_and(|list| list.is_empty())
+        {
             let message = format!("{at} is an empty list");
-            return self.refuse(Code::EmptyList, value.span(), message, at.write(&kind.example()));
+            return self.refuse(
+                Code::EmptyList,
+                value.span(),
+                message,
+                at.write(&kind.example()),
+            );
         }
-        let message = format!("{at} is {}, expected {}", article(value.get_ref()), kind.describe());
+        let message = format!(
+            "{at} is {}, expected {}",
+            article(value.get_ref()),
+            kind.describe()
+        );
         let mut mend = at.write(&kind.example());
         // `p99.9 = "4s"` means the key 9 in the table p99.
         if let DeValue::Table(table) = value.get_ref()
@@ -80,9 +104,19 @@ impl Context {
     }
 
     /// A value of the right type beyond its range.
-    pub(crate) fn out_of_range<T>(&mut self, value: &Spanned<DeValue<'_>>, at: &At, why: &str, kind: &(impl Kind + ?Sized)) -> Option<T> {
+    pub(crate) fn out_of_range<T>(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        why: &str,
+        kind: &(impl Kind + ?Sized),
+    ) -> Option<T> {
         let message = format!("{at} {why}");
-        let mend = format!("expected {}; for instance {}", kind.describe(), at.line(&kind.example()));
+        let mend = format!(
+            "expected {}; for instance {}",
+            kind.describe(),
+            at.line(&kind.example())
+        );
         self.refuse(Code::OutOfRange, value.span(), message, mend)
     }
 }
@@ -164,7 +198,12 @@ pub(crate) struct Reader<'t, 'i, 'c> {
 
 impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
     /// A reader of a table, or of nothing, when the section is absent and only its defaults speak.
-    pub(crate) fn new(table: Option<&'t DeTable<'i>>, path: &str, place: Range<usize>, context: &'c mut Context) -> Self {
+    pub(crate) fn new(
+        table: Option<&'t DeTable<'i>>,
+        path: &str,
+        place: Range<usize>,
+        context: &'c mut Context,
+    ) -> Self {
         Self {
             table,
             path: path.to_owned(),
@@ -190,7 +229,12 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
     }
 
     /// The value of a key, or its default, or nothing when it is absent or wrong.
-    pub(crate) fn take<K: Kind>(&mut self, key: &'static str, kind: &K, need: Need) -> Option<K::Value> {
+    pub(crate) fn take<K: Kind>(
+        &mut self,
+        key: &'static str,
+        kind: &K,
+        need: Need,
+    ) -> Option<K::Value> {
         let at = At {
             path: self.path_of(key),
             key,
@@ -211,7 +255,8 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                 let section = self.title();
                 let mend = format!("add {} to {section}", at.line(&kind.example()));
                 let message = format!("{at} is missing");
-                self.context.refuse(Code::MissingKey, self.place.clone(), message, mend)
+                self.context
+                    .refuse(Code::MissingKey, self.place.clone(), message, mend)
             }
         }
     }
@@ -237,8 +282,10 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                 }
                 other => {
                     let message = format!("`{path}` is {}, expected a section", article(other));
-                    let mend = format!("write `[{path}]` once, on a line of its own, and its keys below");
-                    self.context.refuse::<()>(Code::WrongType, value.span(), message, mend);
+                    let mend =
+                        format!("write `[{path}]` once, on a line of its own, and its keys below");
+                    self.context
+                        .refuse::<()>(Code::WrongType, value.span(), message, mend);
                 }
             }
         }
@@ -257,8 +304,15 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
     }
 
     /// Every table of `[[key]]`, one after the other.
-    pub(crate) fn each(&mut self, key: &'static str, most: usize, mut read: impl FnMut(Reader<'t, 'i, '_>)) {
-        let Some(value) = self.look_up(key) else { return };
+    pub(crate) fn each(
+        &mut self,
+        key: &'static str,
+        most: usize,
+        mut read: impl FnMut(Reader<'t, 'i, '_>),
+    ) {
+        let Some(value) = self.look_up(key) else {
+            return;
+        };
         let mend = format!("write `[[{key}]]` on a line of its own, and its keys below");
         let DeValue::Array(tables) = value.get_ref() else {
             let message = format!(
@@ -271,20 +325,35 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                 .unwrap_or_default();
         };
         if tables.len() > most {
-            let message = format!("there are {} sections [[{key}]], at most {most} are allowed", tables.len());
+            let message = format!(
+                "there are {} sections [[{key}]], at most {most} are allowed",
+                tables.len()
+            );
             let mend = "split the study into several files".to_owned();
-            return self.context.refuse(Code::TooMany, value.span(), message, mend).unwrap_or_default();
+            return self
+                .context
+                .refuse(Code::TooMany, value.span(), message, mend)
+                .unwrap_or_default();
         }
         for (index, table) in tables.iter().enumerate() {
             let path = format!("{}[{index}]", self.path_of(key));
             match table.get_ref() {
                 DeValue::Table(content) => {
                     self.context.spans.insert(path.clone(), table.span());
-                    read(Reader::new(Some(content), &path, table.span(), self.context));
+                    read(Reader::new(
+                        Some(content),
+                        &path,
+                        table.span(),
+                        self.context,
+                    ));
                 }
                 other => {
-                    let message = format!("an element of `{key}` is {}, expected a section", article(other));
-                    self.context.refuse::<()>(Code::WrongType, table.span(), message, mend.clone());
+                    let message = format!(
+                        "an element of `{key}` is {}, expected a section",
+                        article(other)
+                    );
+                    self.context
+                        .refuse::<()>(Code::WrongType, table.span(), message, mend.clone());
                 }
             }
         }
@@ -304,7 +373,8 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                 let place = if self.path.is_empty() { "at" } else { "in" };
                 let message = format!("unknown key {} {place} {}", quoted(name), self.title());
                 let mend = self.mend_unknown(name, value.get_ref());
-                self.context.refuse::<()>(Code::UnknownKey, key.span(), message, mend);
+                self.context
+                    .refuse::<()>(Code::UnknownKey, key.span(), message, mend);
             }
         }
     }
@@ -318,7 +388,11 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         }
         let kind = if value.is_table() { "section" } else { "key" };
         let known: Vec<String> = self.asked.iter().map(|key| written_key(key)).collect();
-        format!("remove this {kind}; {} has: {}", self.title(), known.join(", "))
+        format!(
+            "remove this {kind}; {} has: {}",
+            self.title(),
+            known.join(", ")
+        )
     }
 }
 
@@ -332,16 +406,21 @@ pub(crate) fn nearest<'k>(name: &str, keys: &[&'k str]) -> Option<&'k str> {
     }
     let plain = name.to_ascii_lowercase().replace('-', "_");
     let distance = |key: &str| strsim::damerau_levenshtein(&plain, &key.replace('-', "_"));
-    let (best, distance) = keys.iter().map(|key| (*key, distance(key))).min_by_key(|(_, distance)| *distance)?;
+    let (best, distance) = keys
+        .iter()
+        .map(|key| (*key, distance(key)))
+        .min_by_key(|(_, distance)| *distance)?;
     let tolerance = (best.len().max(plain.len()) / 3).max(1);
     (distance <= tolerance).then_some(best)
 }
 
 /// Every key of every section with its section.
 static HOMES: LazyLock<Vec<(&str, &SectionInfo)>> = LazyLock::new(|| {
-    let homes = sections::ALL
-        .iter()
-        .flat_map(|section| (section.keys)().into_iter().map(move |key| (key.name, section)));
+    let homes = sections::ALL.iter().flat_map(|section| {
+        (section.keys)()
+            .into_iter()
+            .map(move |key| (key.name, section))
+    });
     homes.collect()
 });
 
@@ -349,7 +428,9 @@ static HOMES: LazyLock<Vec<(&str, &SectionInfo)>> = LazyLock::new(|| {
 fn home_of(name: &str, path: &str) -> Option<String> {
     let plain = name.to_ascii_lowercase().replace('-', "_");
     let here = path.split(['[', '.']).next().unwrap_or_default();
-    let (_, section) = HOMES.iter().find(|(key, section)| section.name != here && *key == plain)?;
+    let (_, section) = HOMES
+        .iter()
+        .find(|(key, section)| section.name != here && *key == plain)?;
     Some(match section.many {
         true => format!("[[{}]]", section.name),
         false if section.name.is_empty() => "the top of the file".to_owned(),

@@ -1,6 +1,8 @@
 //! Which CPUs belong to the driver and which to the guests.
 
-use crate::{CpuSet, HostFacts, HostUse, grammar::Context, grammar::kinds::cpu_list, problem::Code};
+use crate::{
+    CpuSet, HostFacts, HostUse, grammar::Context, grammar::kinds::cpu_list, problem::Code,
+};
 
 /// The CPUs of both, disjoint and not empty.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +18,11 @@ pub(super) struct Division {
 /// A division of a host that cannot be divided as the study asks: everything for everybody.
 pub(super) fn unsound(host: &HostFacts) -> Division {
     // A host without usable CPUs still has the one that this runs on.
-    let all = if host.cpus.is_empty() { vec![0] } else { host.cpus.clone() };
+    let all = if host.cpus.is_empty() {
+        vec![0]
+    } else {
+        host.cpus.clone()
+    };
     Division {
         guests: all.clone(),
         driver: all,
@@ -36,13 +42,30 @@ pub(super) fn divide(asked: &HostUse, host: &HostFacts, context: &mut Context) -
             "this host has {} usable CPU: driver and guests cannot be kept apart",
             host.cpus.len()
         );
-        return context.refuse(Code::TooFewCpus, span, message, "run on a host with two or more CPUs");
+        return context.refuse(
+            Code::TooFewCpus,
+            span,
+            message,
+            "run on a host with two or more CPUs",
+        );
     }
     let known = exist(asked.guest_cpus.as_ref(), "host.guest_cpus", host, context);
-    if !(exist(asked.driver_cpus.as_ref(), "host.driver_cpus", host, context) && known) {
+    if !(exist(
+        asked.driver_cpus.as_ref(),
+        "host.driver_cpus",
+        host,
+        context,
+    ) && known)
+    {
         return None;
     }
-    let without = |taken: &CpuSet| -> CpuSet { host.cpus.iter().copied().filter(|cpu| !taken.contains(cpu)).collect() };
+    let without = |taken: &CpuSet| -> CpuSet {
+        host.cpus
+            .iter()
+            .copied()
+            .filter(|cpu| !taken.contains(cpu))
+            .collect()
+    };
     let last = |cpus: &CpuSet| -> CpuSet {
         let count = (host.cpus.len() / CPUS_PER_DRIVER_CPU).clamp(1, cpus.len().max(1));
         cpus[cpus.len().saturating_sub(count)..].to_vec()
@@ -93,7 +116,10 @@ fn exist(asked: Option<&CpuSet>, path: &str, host: &HostFacts, context: &mut Con
         return true;
     }
     let noun = if missing.len() == 1 { "CPU" } else { "CPUs" };
-    let message = format!("`{path}` names {noun} {}, which this host does not have", cpu_list(&missing));
+    let message = format!(
+        "`{path}` names {noun} {}, which this host does not have",
+        cpu_list(&missing)
+    );
     let mend = format!(
         "choose among its CPUs {}, or remove the key to have them chosen",
         cpu_list(&host.cpus)
@@ -106,7 +132,11 @@ fn exist(asked: Option<&CpuSet>, path: &str, host: &HostFacts, context: &mut Con
 mod tests {
     use super::*;
 
-    fn divided(guests: Option<&[u32]>, driver: Option<&[u32]>, cpus: u32) -> Result<(CpuSet, CpuSet), Code> {
+    fn divided(
+        guests: Option<&[u32]>,
+        driver: Option<&[u32]>,
+        cpus: u32,
+    ) -> Result<(CpuSet, CpuSet), Code> {
         let asked = HostUse {
             guest_cpus: guests.map(<[u32]>::to_vec),
             driver_cpus: driver.map(<[u32]>::to_vec),
@@ -131,7 +161,10 @@ mod tests {
     #[test]
     fn the_driver_gets_the_last_cpus() {
         assert_eq!(divided(None, None, 2), Ok((vec![0], vec![1])));
-        assert_eq!(divided(None, None, 16), Ok(((0..14).collect(), vec![14, 15])));
+        assert_eq!(
+            divided(None, None, 16),
+            Ok(((0..14).collect(), vec![14, 15]))
+        );
         assert_eq!(divided(Some(&[2, 3]), None, 4), Ok((vec![2, 3], vec![1])));
         assert_eq!(divided(None, Some(&[0]), 3), Ok((vec![1, 2], vec![0])));
     }

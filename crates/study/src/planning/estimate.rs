@@ -78,8 +78,15 @@ const COMPUTED: Duration = Duration::from_millis(50);
 
 /// The cost of trials that are computed: time alone.
 fn computed(variants: &[Variant], points: &[Point], searches: &[Search]) -> Estimate {
-    let study = |id: u32| variants.iter().find(|variant| variant.id == id).map(|variant| &variant.study);
-    let repeats = points.iter().filter_map(|point| Some(study(point.variant)?.load.repeats));
+    let study = |id: u32| {
+        variants
+            .iter()
+            .find(|variant| variant.id == id)
+            .map(|variant| &variant.study)
+    };
+    let repeats = points
+        .iter()
+        .filter_map(|point| Some(study(point.variant)?.load.repeats));
     let probes = searches
         .iter()
         .filter_map(|search| Some(study(search.variant)?.load.search.as_ref()?.probes / 2));
@@ -91,30 +98,61 @@ fn computed(variants: &[Variant], points: &[Point], searches: &[Search]) -> Esti
 }
 
 /// The cost of all trials of these points and of the searches, of which `largest` are the points at their largest loads.
-pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searches: &[Search], largest: &'p [Point]) -> Estimate {
-    if variants.iter().all(|variant| variant.study.stack.kind == StackKind::Simulated) {
+pub(super) fn estimate<'p>(
+    variants: &'p [Variant],
+    points: &'p [Point],
+    searches: &[Search],
+    largest: &'p [Point],
+) -> Estimate {
+    if variants
+        .iter()
+        .all(|variant| variant.study.stack.kind == StackKind::Simulated)
+    {
         return computed(variants, points, searches);
     }
     // The points of a plan come from its variants.
-    let study = |id: u32| variants.iter().find(|variant| variant.id == id).map(|variant| &variant.study);
+    let study = |id: u32| {
+        variants
+            .iter()
+            .find(|variant| variant.id == id)
+            .map(|variant| &variant.study)
+    };
     let with_study = |point: &'p Point| study(point.variant).map(|study| (point, study));
     let planned: Vec<(&Point, &Study)> = points.iter().filter_map(with_study).collect();
-    let all: Vec<(&Point, &Study)> = points.iter().chain(largest).filter_map(with_study).collect();
+    let all: Vec<(&Point, &Study)> = points
+        .iter()
+        .chain(largest)
+        .filter_map(with_study)
+        .collect();
     let trials: Duration = planned
         .iter()
         .map(|(point, study)| trial_time(study, point) * (study.load.repeats + calibration(study)))
         .sum();
-    let searching: Duration = searches.iter().filter_map(|search| search_time(variants, search)).sum();
+    let searching: Duration = searches
+        .iter()
+        .filter_map(|search| search_time(variants, search))
+        .sum();
     let roots: BTreeSet<(&str, u64)> = all.iter().map(|(_, study)| root(study)).collect();
     let mut databases: Vec<(&str, PointData)> = Vec::new();
-    for database in all.iter().map(|(point, study)| (root(study).0, point.database)) {
+    for database in all
+        .iter()
+        .map(|(point, study)| (root(study).0, point.database))
+    {
         if !databases.contains(&database) {
             databases.push(database);
         }
     }
     let load_s: f64 = databases.iter().map(|(_, data)| load_s(*data)).sum();
-    let build: Duration = roots.iter().filter(|(_, mib)| *mib >= DATABASE_ROOT_MIB).map(|_| LAMP_BUILD).sum();
-    let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>() + databases.iter().map(|(_, data)| on_disk_mib(*data)).sum::<u64>();
+    let build: Duration = roots
+        .iter()
+        .filter(|(_, mib)| *mib >= DATABASE_ROOT_MIB)
+        .map(|_| LAMP_BUILD)
+        .sum();
+    let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>()
+        + databases
+            .iter()
+            .map(|(_, data)| on_disk_mib(*data))
+            .sum::<u64>();
     // A volume takes all of its blocks when it is made, however much of it the clone fills.
     let clones = |(point, study): &(&Point, &Study)| {
         let clone = machines::clone_mib(point, study).unwrap_or(match point.volume_mib {
@@ -130,7 +168,9 @@ pub(super) fn estimate<'p>(variants: &'p [Variant], points: &'p [Point], searche
             .map(|(point, _)| u64::from(point.guests) * point.memory_mib)
             .max()
             .unwrap_or(0),
-        disk_mib: templates_mib + machines::images_mib(&all) + all.iter().map(clones).max().unwrap_or(0),
+        disk_mib: templates_mib
+            + machines::images_mib(&all)
+            + all.iter().map(clones).max().unwrap_or(0),
     }
 }
 
@@ -152,13 +192,19 @@ fn ceilings(variants: &[Variant]) -> Duration {
 /// The root file system that the guests of a study share: what it holds, and its size in MiB.
 pub(super) fn root(study: &Study) -> (&'static str, u64) {
     match (study.stack.kind, study.guest.kind) {
-        (StackKind::Embedded, GuestKind::Container | GuestKind::Vm) => ("embedded", CONTAINER_ROOT_MIB),
+        (StackKind::Embedded, GuestKind::Container | GuestKind::Vm) => {
+            ("embedded", CONTAINER_ROOT_MIB)
+        }
         (StackKind::Embedded, GuestKind::Bare | GuestKind::Fake) => ("embedded", 0),
         (StackKind::Lamp, GuestKind::Container | GuestKind::Vm) => ("lamp", LAMP_ROOT_MIB),
         (StackKind::Lamp, GuestKind::Bare | GuestKind::Fake) => ("lamp", 0),
-        (StackKind::Mariadb, GuestKind::Container | GuestKind::Vm) => ("mariadb", DATABASE_ROOT_MIB),
+        (StackKind::Mariadb, GuestKind::Container | GuestKind::Vm) => {
+            ("mariadb", DATABASE_ROOT_MIB)
+        }
         (StackKind::Mariadb, GuestKind::Bare | GuestKind::Fake) => ("mariadb", 0),
-        (StackKind::Postgresql, GuestKind::Container | GuestKind::Vm) => ("postgresql", DATABASE_ROOT_MIB),
+        (StackKind::Postgresql, GuestKind::Container | GuestKind::Vm) => {
+            ("postgresql", DATABASE_ROOT_MIB)
+        }
         (StackKind::Postgresql, GuestKind::Bare | GuestKind::Fake) => ("postgresql", 0),
         (StackKind::Sqlite, GuestKind::Container | GuestKind::Vm) => ("sqlite", CONTAINER_ROOT_MIB),
         (StackKind::Sqlite, GuestKind::Bare | GuestKind::Fake) => ("sqlite", 0),
@@ -195,13 +241,19 @@ fn load_s(database: PointData) -> f64 {
 
 /// A search approaches with about half of the trials that it may make, and makes what confirms.
 fn search_time(variants: &[Variant], search: &Search) -> Option<Duration> {
-    let study = &variants.iter().find(|variant| variant.id == search.variant)?.study;
+    let study = &variants
+        .iter()
+        .find(|variant| variant.id == search.variant)?
+        .study;
     let asked = study.load.search.as_ref()?;
     let full = trial_phases(study) + guests_start(study, search.guests);
-    let short = asked
-        .steady
-        .map_or(full, |steady| (full + steady).saturating_sub(study.load.steady));
-    Some(short * (asked.probes / 2).max(1).saturating_sub(asked.confirm) + full * (asked.confirm + 1))
+    let short = asked.steady.map_or(full, |steady| {
+        (full + steady).saturating_sub(study.load.steady)
+    });
+    Some(
+        short * (asked.probes / 2).max(1).saturating_sub(asked.confirm)
+            + full * (asked.confirm + 1),
+    )
 }
 
 fn trial_phases(study: &Study) -> Duration {
@@ -211,7 +263,9 @@ fn trial_phases(study: &Study) -> Duration {
 
 fn guests_start(study: &Study, guests: u32) -> Duration {
     let (start, each) = match study.stack.kind {
-        StackKind::Lamp | StackKind::Mariadb | StackKind::Postgresql => (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START),
+        StackKind::Lamp | StackKind::Mariadb | StackKind::Postgresql => {
+            (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START)
+        }
         _ => (TRIAL_OVERHEAD, guest_overhead(study.guest.kind)),
     };
     start + each * guests
@@ -219,7 +273,11 @@ fn guests_start(study: &Study, guests: u32) -> Duration {
 
 /// Trials of a point that size its buffer pool.
 fn calibration(study: &Study) -> u32 {
-    let wanted = study.workload.orderentry.as_ref().and_then(|wanted| wanted.hit_target);
+    let wanted = study
+        .workload
+        .orderentry
+        .as_ref()
+        .and_then(|wanted| wanted.hit_target);
     wanted.map_or(0, |_| CALIBRATION_ROUNDS)
 }
 
@@ -228,7 +286,14 @@ fn trial_time(study: &Study, point: &Point) -> Duration {
     let mb = f64::from(point.guests) * point.database.megabytes() as f64;
     let copy_s = match &study.workload.orderentry {
         None => mb * LOADED_MIB_PER_MB / COPY_MIB_PER_S,
-        Some(wanted) => mb / COPY_MIB_PER_S + if wanted.verify { mb / VERIFY_MIB_PER_S } else { 0.0 },
+        Some(wanted) => {
+            mb / COPY_MIB_PER_S
+                + if wanted.verify {
+                    mb / VERIFY_MIB_PER_S
+                } else {
+                    0.0
+                }
+        }
     };
     trial_phases(study) + guests_start(study, point.guests) + Duration::from_secs_f64(copy_s)
 }

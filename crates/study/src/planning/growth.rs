@@ -14,21 +14,39 @@ impl Plan {
     ///
     /// # Errors
     /// When the plan has no such search, or this host does not carry the load.
-    pub fn add_probe(&mut self, search: u32, load: f64, purpose: Purpose, attempt: u32, host: &HostFacts) -> Result<Trial, CannotPlan> {
+    pub fn add_probe(
+        &mut self,
+        search: u32,
+        load: f64,
+        purpose: Purpose,
+        attempt: u32,
+        host: &HostFacts,
+    ) -> Result<Trial, CannotPlan> {
         let cannot = |what: String| CannotPlan(what);
         let planned = self.searches.iter().find(|planned| planned.id == search);
         let planned = planned
             .ok_or_else(|| cannot(format!("there is no search {search} in the plan")))?
             .clone();
-        let variant = self.variants.iter().find(|variant| variant.id == planned.variant);
-        let variant = variant.ok_or_else(|| cannot(format!("search {search} has no variant in the plan")))?;
-        let mut point = self.probe_point(variant, &planned, load, host)?;
-        let known = self
-            .points
+        let variant = self
+            .variants
             .iter()
-            .find(|known| known.search == Some(search) && known.guests == point.guests && known.load() == point.load());
+            .find(|variant| variant.id == planned.variant);
+        let variant =
+            variant.ok_or_else(|| cannot(format!("search {search} has no variant in the plan")))?;
+        let mut point = self.probe_point(variant, &planned, load, host)?;
+        let known = self.points.iter().find(|known| {
+            known.search == Some(search)
+                && known.guests == point.guests
+                && known.load() == point.load()
+        });
         let id = known.map_or(self.points.len() as u32 + 1, |known| known.id);
-        let seed = trials::probe_seed(variant.study.seed, planned.guests, planned.vcpus, load, attempt);
+        let seed = trials::probe_seed(
+            variant.study.seed,
+            planned.guests,
+            planned.vcpus,
+            load,
+            attempt,
+        );
         let trial = Trial {
             id: self.trials.len() as u32 + 1,
             point: id,
@@ -45,7 +63,13 @@ impl Plan {
         Ok(trial)
     }
 
-    fn probe_point(&self, variant: &Variant, search: &crate::Search, load: f64, host: &HostFacts) -> Result<crate::Point, CannotPlan> {
+    fn probe_point(
+        &self,
+        variant: &Variant,
+        search: &crate::Search,
+        load: f64,
+        host: &HostFacts,
+    ) -> Result<crate::Point, CannotPlan> {
         let division = Division {
             guests: self.guest_cpus.clone(),
             driver: self.driver_cpus.clone(),
@@ -55,7 +79,11 @@ impl Plan {
         let mut context = Context::default();
         let point = searches::point(variant, search, load, &division, host, &mut context);
         point.ok_or_else(|| {
-            let reasons: Vec<String> = context.findings.into_iter().map(|finding| finding.message).collect();
+            let reasons: Vec<String> = context
+                .findings
+                .into_iter()
+                .map(|finding| finding.message)
+                .collect();
             CannotPlan(reasons.join("; "))
         })
     }
@@ -63,10 +91,16 @@ impl Plan {
     /// Append so many further repeats of the combination that holds this point of the study: all its variants, as blocks.
     pub fn add_repeats(&mut self, point: u32, count: u32) {
         let combinations = self.combinations();
-        let Some(place) = combinations.iter().position(|points| points.contains(&point)) else {
+        let Some(place) = combinations
+            .iter()
+            .position(|points| points.contains(&point))
+        else {
             return;
         };
-        let seed = self.variants.first().map_or(0, |variant| variant.study.seed);
+        let seed = self
+            .variants
+            .first()
+            .map_or(0, |variant| variant.study.seed);
         for _ in 0..count {
             let done = self
                 .trials
@@ -103,7 +137,11 @@ impl Plan {
     }
 
     fn last_block(&self) -> u32 {
-        self.trials.iter().map(|trial| trial.block).max().unwrap_or(0)
+        self.trials
+            .iter()
+            .map(|trial| trial.block)
+            .max()
+            .unwrap_or(0)
     }
 }
 
@@ -132,7 +170,8 @@ mod tests {
     }
 
     fn plan(text: &str) -> Plan {
-        let document = Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        let document =
+            Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
         Plan::of(&document, &host()).unwrap_or_else(|problems| panic!("{problems}"))
     }
 
@@ -142,7 +181,14 @@ mod tests {
         let told: Vec<_> = plan
             .searches
             .iter()
-            .map(|search| (search.label(), search.lowest, search.highest, search.ladder.len()))
+            .map(|search| {
+                (
+                    search.label(),
+                    search.lowest,
+                    search.highest,
+                    search.ladder.len(),
+                )
+            })
             .collect();
         assert_eq!(
             told,
@@ -159,15 +205,29 @@ mod tests {
     fn probes_of_one_load_are_one_point_and_variants_share_their_seeds() {
         let mut plan = plan(STUDY);
         let before = (plan.points.len(), plan.trials.len());
-        let first = plan.add_probe(3, 40.0, Purpose::Approach, 0, &host()).expect("fits");
-        let again = plan.add_probe(3, 40.0, Purpose::Confirm, 1, &host()).expect("fits");
-        let other = plan.add_probe(4, 40.0, Purpose::Approach, 0, &host()).expect("fits");
-        assert_eq!((plan.points.len(), plan.trials.len()), (before.0 + 2, before.1 + 3));
+        let first = plan
+            .add_probe(3, 40.0, Purpose::Approach, 0, &host())
+            .expect("fits");
+        let again = plan
+            .add_probe(3, 40.0, Purpose::Confirm, 1, &host())
+            .expect("fits");
+        let other = plan
+            .add_probe(4, 40.0, Purpose::Approach, 0, &host())
+            .expect("fits");
+        assert_eq!(
+            (plan.points.len(), plan.trials.len()),
+            (before.0 + 2, before.1 + 3)
+        );
         assert_eq!((first.point, first.seed), (again.point, other.seed));
         assert_ne!((first.seed, first.point), (again.seed, other.point));
         let point = plan.points.last().expect("the new point");
         assert_eq!(
-            (point.guests, point.total_users(), point.search, point.variant),
+            (
+                point.guests,
+                point.total_users(),
+                point.search,
+                point.variant
+            ),
             (2, 40, Some(4), 2)
         );
         assert!(
@@ -185,7 +245,10 @@ mod tests {
         let before = plan.trials.len();
         plan.add_repeats(3, 2);
         let added = &plan.trials[before..];
-        assert_eq!(added.iter().map(|trial| trial.repeat).collect::<Vec<_>>(), [4, 4, 5, 5]);
+        assert_eq!(
+            added.iter().map(|trial| trial.repeat).collect::<Vec<_>>(),
+            [4, 4, 5, 5]
+        );
         assert!(added.iter().all(|trial| [3, 4].contains(&trial.point)));
         for trial in added {
             let planned = longer

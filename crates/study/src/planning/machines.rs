@@ -21,7 +21,10 @@ pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
     if study.guest.kind != GuestKind::Vm {
         return;
     }
-    if let Some(point) = points.iter().find(|point| point.memory_mib < LEAST_MEMORY_MIB) {
+    if let Some(point) = points
+        .iter()
+        .find(|point| point.memory_mib < LEAST_MEMORY_MIB)
+    {
         let span = context.spans.nearest("guest.memory");
         let message = format!(
             "machines of {} MiB are too small for a kernel of their own ({})",
@@ -33,14 +36,21 @@ pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
     }
     let disk = study.guest.vm.disk.size_mib;
     let least = |point: &Point| whole_mib(point, study);
-    if let Some(point) = points.iter().max_by_key(|point| least(point)).filter(|point| least(point) > disk) {
+    if let Some(point) = points
+        .iter()
+        .max_by_key(|point| least(point))
+        .filter(|point| least(point) > disk)
+    {
         let span = context.spans.nearest("guest.vm.disk_size");
         let least = least(point);
         let message = format!(
             "machines have a disk of {disk} MiB: their root, a database of {} and the file system need about {least} MiB",
             point.database
         );
-        let mend = format!("write `disk_size = \"{}GiB\"` or more in [guest.vm]", least.div_ceil(1024));
+        let mend = format!(
+            "write `disk_size = \"{}GiB\"` or more in [guest.vm]",
+            least.div_ceil(1024)
+        );
         context.refuse::<()>(Code::Disk, span, message, mend);
     }
 }
@@ -52,19 +62,30 @@ fn whole_mib(point: &Point, study: &Study) -> u64 {
 
 /// Beside the templates of all kinds: the system, and an image of each template's disk, MiB.
 pub(super) fn images_mib(all: &[(&Point, &Study)]) -> u64 {
-    let machines = || all.iter().filter(|(_, study)| study.guest.kind == GuestKind::Vm);
+    let machines = || {
+        all.iter()
+            .filter(|(_, study)| study.guest.kind == GuestKind::Vm)
+    };
     let images: BTreeSet<(u64, u64)> = machines()
         .map(|(point, study)| (root(study).1, on_disk_mib(point.database)))
         .collect();
     let system = if images.is_empty() { 0 } else { SYSTEM_MIB };
-    system + images.iter().map(|(root, data)| root + data + FILE_SYSTEM_MIB).sum::<u64>()
+    system
+        + images
+            .iter()
+            .map(|(root, data)| root + data + FILE_SYSTEM_MIB)
+            .sum::<u64>()
 }
 
 /// The volume that one machine's disk needs, MiB: all of it may be written. Nothing for other kinds.
 pub(super) fn disk_on_volume_mib(study: &Study, volume: &VolumeUse) -> Option<u64> {
     let size = study.guest.vm.disk.size_mib;
     // What the file system around the disk's file keeps to itself.
-    let around = if volume.raw { 0 } else { size / 16 + FILE_SYSTEM_MIB };
+    let around = if volume.raw {
+        0
+    } else {
+        size / 16 + FILE_SYSTEM_MIB
+    };
     (study.guest.kind == GuestKind::Vm).then_some(size + around)
 }
 
@@ -115,7 +136,8 @@ mod tests {
     fn a_machines_disk_holds_its_database() {
         let error = plan("kind = \"vm\"\nvm = { disk_size = \"256MiB\" }").expect_err("too small");
         assert!(
-            error.contains("machines have a disk of 256 MiB") && error.contains("write `disk_size = \"1GiB\"` or more"),
+            error.contains("machines have a disk of 256 MiB")
+                && error.contains("write `disk_size = \"1GiB\"` or more"),
             "{error}"
         );
         assert!(plan("kind = \"vm\"\nvm = { disk_size = \"1GiB\" }").is_ok());

@@ -49,7 +49,8 @@ impl Plan {
         };
         let simulated = simulated::host(document, &mut context);
         let host = simulated.as_ref().unwrap_or(host);
-        let division = cpus::divide(&document.study().host, host, &mut context).unwrap_or_else(|| cpus::unsound(host));
+        let division = cpus::divide(&document.study().host, host, &mut context)
+            .unwrap_or_else(|| cpus::unsound(host));
         let (mut expanded, mut searches, mut largest) = (Vec::new(), Vec::new(), Vec::new());
         for (index, variant) in document.variants().iter().enumerate() {
             context.spans = document.spans(index).clone();
@@ -57,7 +58,10 @@ impl Plan {
             let points = points::expand(variant, &division, host, &mut context);
             machines::check(&variant.study, &points, &mut context);
             expanded.push(points);
-            let (planned, ends): (Vec<_>, Vec<_>) = searches::expand(variant, &division, host, &mut context).into_iter().unzip();
+            let (planned, ends): (Vec<_>, Vec<_>) =
+                searches::expand(variant, &division, host, &mut context)
+                    .into_iter()
+                    .unzip();
             searches.push(planned);
             largest.extend(ends.into_iter().flatten());
         }
@@ -83,26 +87,41 @@ impl Plan {
             guest_cpus: division.guests,
             estimate,
         };
-        (plan, (!findings.is_empty()).then(|| refusal(document, findings)))
+        (
+            plan,
+            (!findings.is_empty()).then(|| refusal(document, findings)),
+        )
     }
 }
 
 /// The aliases in the words of the study.
 fn alias_names(document: &Document) -> Vec<Vec<String>> {
-    let name = |factor: usize| document.factors().get(factor).map_or("", |factor| factor.short_key());
+    let name = |factor: usize| {
+        document
+            .factors()
+            .get(factor)
+            .map_or("", |factor| factor.short_key())
+    };
     let effect = |(one, other): &(usize, Option<usize>)| match other {
         Some(other) => format!("{} x {}", name(*one), name(*other)),
         None => name(*one).to_owned(),
     };
     let sets = document.aliases().sets;
-    sets.iter().map(|set| set.iter().map(effect).collect()).collect()
+    sets.iter()
+        .map(|set| set.iter().map(effect).collect())
+        .collect()
 }
 
 /// What points of different variants must share to be compared: guests, vCPUs, users, arrivals (as bits).
 type Shape = (u32, Vcpus, u32, Option<u64>);
 
 fn shape(point: &Point) -> Shape {
-    (point.guests, point.vcpus, point.total_users(), point.rate_per_s.map(f64::to_bits))
+    (
+        point.guests,
+        point.vcpus,
+        point.total_users(),
+        point.rate_per_s.map(f64::to_bits),
+    )
 }
 
 /// Brings the points of all variants together by their shape, in the order of the file, and gives them ids and baselines.
@@ -145,7 +164,12 @@ fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
     if study.storage.volume.is_some() && !host.root {
         let span = context.spans.nearest("storage.pool");
         let mend = "run as root, or write `pool = \"directory\"` in [storage]";
-        context.refuse::<()>(Code::NeedsRoot, span, "volumes need root, and this is not root", mend);
+        context.refuse::<()>(
+            Code::NeedsRoot,
+            span,
+            "volumes need root, and this is not root",
+            mend,
+        );
     }
 }
 
@@ -164,7 +188,12 @@ fn disk_finding(document: &Document, host: &HostFacts, disk_mib: u64) -> Option<
 
 /// The key that says how large databases are.
 fn database_key(study: &Study) -> &'static str {
-    match study.workload.orderentry.as_ref().map(|wanted| &wanted.size) {
+    match study
+        .workload
+        .orderentry
+        .as_ref()
+        .map(|wanted| &wanted.size)
+    {
         None => "workload.database",
         Some(DatabaseSize::Warehouses(_)) => "workload.warehouses",
         Some(DatabaseSize::Mib(_)) => "workload.db_size",
@@ -173,7 +202,12 @@ fn database_key(study: &Study) -> &'static str {
 
 /// The baseline of a point is the one guest of its variant that could use the same CPUs and serves the same users.
 fn set_baselines(combinations: &mut [Vec<Point>]) {
-    let singles: Vec<Point> = combinations.iter().flatten().filter(|point| point.guests == 1).cloned().collect();
+    let singles: Vec<Point> = combinations
+        .iter()
+        .flatten()
+        .filter(|point| point.guests == 1)
+        .cloned()
+        .collect();
     for point in combinations.iter_mut().flatten() {
         let equal = |single: &&Point| {
             // Capacities are sums of thousandths; half of one apart is equal.

@@ -1,7 +1,10 @@
 //! What the reader of a plan should know.
 
 use super::{cpus::Division, points::rounded_users, thousandths};
-use crate::{Design, Document, GuestKind, Point, Variables, Variant, expression::NOMINAL_MEGABYTES, grammar::kinds::cpu_list};
+use crate::{
+    Design, Document, GuestKind, Point, Variables, Variant, expression::NOMINAL_MEGABYTES,
+    grammar::kinds::cpu_list,
+};
 
 /// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
 pub(super) fn notes(document: &Document, points: &[Point], division: &Division) -> Vec<String> {
@@ -9,9 +12,14 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     let mut notes = Vec::new();
     if division.chosen {
         let (driver, guests) = (cpu_list(&division.driver), cpu_list(&division.guests));
-        notes.push(format!("CPUs were chosen: driver {driver}, guests {guests}"));
+        notes.push(format!(
+            "CPUs were chosen: driver {driver}, guests {guests}"
+        ));
     }
-    if variants.iter().any(|variant| variant.study.guest.kind == GuestKind::Bare) {
+    if variants
+        .iter()
+        .any(|variant| variant.study.guest.kind == GuestKind::Bare)
+    {
         notes.push("bare guests are not held to their limits of memory and pids".to_owned());
     }
     // In a screening design every variant repeats half of each comparison.
@@ -21,7 +29,10 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
         } else {
             "repeats give wide intervals"
         };
-        notes.push(format!("{} {plural}; three or more are better", study.load.repeats));
+        notes.push(format!(
+            "{} {plural}; three or more are better",
+            study.load.repeats
+        ));
     }
     if document.aliases().partly {
         notes.push(
@@ -32,7 +43,9 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     notes.extend(crowded(points));
     notes.extend(without_baseline(points));
     if study.load.half_width.is_some() {
-        notes.push("the time is that of the first repeats; more come where intervals are wide".to_owned());
+        notes.push(
+            "the time is that of the first repeats; more come where intervals are wide".to_owned(),
+        );
     }
     notes
 }
@@ -51,8 +64,15 @@ fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
             point.database, point.id
         ));
     }
-    notes.extend(variants.iter().find_map(|variant| rounded_users(&variant.study)));
-    if let Some(point) = points.iter().find(|point| point.users.first() != point.users.last()) {
+    notes.extend(
+        variants
+            .iter()
+            .find_map(|variant| rounded_users(&variant.study)),
+    );
+    if let Some(point) = points
+        .iter()
+        .find(|point| point.users.first() != point.users.last())
+    {
         notes.push(format!(
             "users do not divide evenly: the first guests have one more ({} users on {} guests, point {})",
             point.total_users(),
@@ -65,7 +85,9 @@ fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
 
 /// Megabytes of each guest's database before they became a size.
 fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
-    let variant = variants.iter().find(|variant| variant.id == point.variant)?;
+    let variant = variants
+        .iter()
+        .find(|variant| variant.id == point.variant)?;
     point.database.dvdstore()?;
     let guest = Variables {
         vcpus: point.vcpus.cpus(),
@@ -76,7 +98,12 @@ fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
         },
         guests: f64::from(point.guests),
     };
-    variant.study.workload.database.each(&guest, &NOMINAL_MEGABYTES).ok()
+    variant
+        .study
+        .workload
+        .database
+        .each(&guest, &NOMINAL_MEGABYTES)
+        .ok()
 }
 
 /// Points whose vCPUs cannot all be used, because too many of them lie on one CPU.
@@ -87,7 +114,12 @@ fn crowded(points: &[Point]) -> Option<String> {
         .filter(|point| asked(point) > point.capacity_cpus + 1e-9)
         .map(|point| point.id.to_string())
         .collect();
-    (!ids.is_empty()).then(|| format!("guests share CPUs and can use fewer than their vCPUs together: {}", listed(&ids)))
+    (!ids.is_empty()).then(|| {
+        format!(
+            "guests share CPUs and can use fewer than their vCPUs together: {}",
+            listed(&ids)
+        )
+    })
 }
 
 fn without_baseline(points: &[Point]) -> Option<String> {
@@ -142,7 +174,8 @@ mod tests {
             root: true,
             places: Vec::new(),
         };
-        let document = Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
+        let document =
+            Document::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
         let plan = Plan::of(&document, &host).unwrap_or_else(|problems| panic!("{problems}"));
         insta::assert_snapshot!(plan.notes.join("\n"), @r"
         1 repeat gives no interval; three or more are better

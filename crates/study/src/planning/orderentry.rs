@@ -26,9 +26,15 @@ pub(super) fn data(
             let exact = amount.each(guest, &NO_UNITS);
             let why = match exact {
                 Ok(exact) if exact > 0.0 && exact <= f64::from(MAX_WAREHOUSES) => {
-                    return with(study, wanted, Scale::new(whole(exact), wanted.divisor).ok()?);
+                    return with(
+                        study,
+                        wanted,
+                        Scale::new(whole(exact), wanted.divisor).ok()?,
+                    );
                 }
-                Ok(exact) => format!("{exact} warehouses, where 1 to {MAX_WAREHOUSES} are possible"),
+                Ok(exact) => {
+                    format!("{exact} warehouses, where 1 to {MAX_WAREHOUSES} are possible")
+                }
                 Err(error) => error.to_string(),
             };
             let message = format!("the database of {guests}: {why}");
@@ -53,7 +59,11 @@ pub(super) fn data(
             }
         },
     };
-    with(study, wanted, Scale::new(scale.warehouses(), wanted.divisor).ok()?)
+    with(
+        study,
+        wanted,
+        Scale::new(scale.warehouses(), wanted.divisor).ok()?,
+    )
 }
 
 fn with(study: &Study, wanted: &OrderentryUse, scale: Scale) -> Option<OrderentryData> {
@@ -72,7 +82,9 @@ fn whole(exact: f64) -> u32 {
 }
 
 fn mib(amount: &Amount, guest: &Variables) -> Result<f64, String> {
-    let each = amount.each(guest, &BYTES).map_err(|error| error.to_string())?;
+    let each = amount
+        .each(guest, &BYTES)
+        .map_err(|error| error.to_string())?;
     Ok(match amount {
         Amount::Rule(_) => each / MIB,
         Amount::Scaled(_) => each,
@@ -130,7 +142,10 @@ mod tests {
 
     fn databases(workload: &str, layout: &str) -> Vec<String> {
         let plan = planned(workload, layout).unwrap_or_else(|problems| panic!("{problems}"));
-        plan.points.iter().map(|point| point.database.to_string()).collect()
+        plan.points
+            .iter()
+            .map(|point| point.database.to_string())
+            .collect()
     }
 
     #[test]
@@ -156,12 +171,16 @@ mod tests {
     fn users_come_from_the_profile_where_the_study_has_none() {
         let users = |workload: &str| {
             let plan = planned(workload, "").unwrap_or_else(|problems| panic!("{problems}"));
-            plan.points.iter().map(crate::Point::total_users).collect::<Vec<_>>()
+            plan.points
+                .iter()
+                .map(crate::Point::total_users)
+                .collect::<Vec<_>>()
         };
         assert_eq!(users(""), [8]);
         assert_eq!(users("profile = \"mini\""), [4]);
         assert_eq!(users("profile = \"spec\"\nwarehouses = 3"), [30]);
-        let refused = planned("profile = \"spec\"\ndb_size = \"1GB\"", "").expect_err("nobody knows how many");
+        let refused = planned("profile = \"spec\"\ndb_size = \"1GB\"", "")
+            .expect_err("nobody knows how many");
         assert!(refused.contains("write `users` into [load]"), "{refused}");
     }
 }

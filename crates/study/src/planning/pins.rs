@@ -12,19 +12,32 @@ use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
 /// * `pack`: each guest takes the first CPUs that carry it within `overcommit` vCPUs each, or the emptiest where none do.
 /// * `none`: each guest has all CPUs.
 /// * all others look at where the CPUs sit: see [`placement::lay`].
-pub(super) fn lay(pin: Pin, guests: u32, vcpus: Vcpus, cpus: &CpuSet, places: &[CpuPlace], overcommit: f64) -> Vec<CpuSet> {
+pub(super) fn lay(
+    pin: Pin,
+    guests: u32,
+    vcpus: Vcpus,
+    cpus: &CpuSet,
+    places: &[CpuPlace],
+    overcommit: f64,
+) -> Vec<CpuSet> {
     let width = (vcpus.whole_cpus() as usize).min(cpus.len());
     match pin {
         Pin::None => vec![cpus.clone(); guests as usize],
-        Pin::Spread => (0..guests as usize).map(|guest| run_of(cpus, guest * width, width)).collect(),
+        Pin::Spread => (0..guests as usize)
+            .map(|guest| run_of(cpus, guest * width, width))
+            .collect(),
         Pin::Pack => pack(guests, vcpus, cpus, width, overcommit),
-        Pin::Socket | Pin::Node | Pin::Diagonal => placement::lay(pin, guests, vcpus, cpus, places, overcommit),
+        Pin::Socket | Pin::Node | Pin::Diagonal => {
+            placement::lay(pin, guests, vcpus, cpus, places, overcommit)
+        }
     }
 }
 
 /// `width` CPUs from position `start` on, round the end, ascending.
 fn run_of(cpus: &CpuSet, start: usize, width: usize) -> CpuSet {
-    let mut run: CpuSet = (0..width).map(|step| cpus[(start + step) % cpus.len()]).collect();
+    let mut run: CpuSet = (0..width)
+        .map(|step| cpus[(start + step) % cpus.len()])
+        .collect();
     run.sort_unstable();
     run
 }
@@ -38,7 +51,11 @@ fn pack(guests: u32, vcpus: Vcpus, cpus: &CpuSet, width: usize, overcommit: f64)
     let mut first = 0;
     let mut pins = Vec::with_capacity(guests as usize);
     for _ in 0..guests {
-        let fits = |start: usize| load[start..start + width].iter().all(|load| load + u64::from(share) <= most);
+        let fits = |start: usize| {
+            load[start..start + width]
+                .iter()
+                .all(|load| load + u64::from(share) <= most)
+        };
         let places = cpus.len() - width;
         let start = (first..=places).find(|start| fits(*start));
         let chosen: Vec<usize> = match start {
@@ -83,9 +100,9 @@ pub(super) fn capacity(pins: &[CpuSet], vcpus: Vcpus) -> f64 {
         }
     }
     let sizes = groups.sizes();
-    let usable = guests_of
-        .iter()
-        .map(|(group, guests)| thousandths(*guests, vcpus).min(1000 * sizes.get(group).copied().unwrap_or(0)));
+    let usable = guests_of.iter().map(|(group, guests)| {
+        thousandths(*guests, vcpus).min(1000 * sizes.get(group).copied().unwrap_or(0))
+    });
     usable.sum::<u64>() as f64 / 1000.0
 }
 
@@ -144,18 +161,34 @@ mod tests {
     use super::*;
 
     fn pins(pin: Pin, guests: u32, vcpus: u32, cpus: u32, overcommit: f64) -> Vec<CpuSet> {
-        lay(pin, guests, Vcpus(vcpus), &(0..cpus).collect(), &[], overcommit)
+        lay(
+            pin,
+            guests,
+            Vcpus(vcpus),
+            &(0..cpus).collect(),
+            &[],
+            overcommit,
+        )
     }
 
     #[test]
     fn spread_deals_in_turn() {
-        assert_eq!(pins(Pin::Spread, 3, 250, 2, 1.0), [vec![0], vec![1], vec![0]]);
-        assert_eq!(pins(Pin::Spread, 3, 2000, 3, 2.0), [vec![0, 1], vec![0, 2], vec![1, 2]]);
+        assert_eq!(
+            pins(Pin::Spread, 3, 250, 2, 1.0),
+            [vec![0], vec![1], vec![0]]
+        );
+        assert_eq!(
+            pins(Pin::Spread, 3, 2000, 3, 2.0),
+            [vec![0, 1], vec![0, 2], vec![1, 2]]
+        );
     }
 
     #[test]
     fn pack_fills_one_cpu_before_the_next() {
-        assert_eq!(pins(Pin::Pack, 5, 250, 2, 1.0), [vec![0], vec![0], vec![0], vec![0], vec![1]]);
+        assert_eq!(
+            pins(Pin::Pack, 5, 250, 2, 1.0),
+            [vec![0], vec![0], vec![0], vec![0], vec![1]]
+        );
         assert_eq!(pins(Pin::Pack, 4, 1000, 3, 4.0), vec![vec![0]; 4]);
         assert_eq!(pins(Pin::Pack, 2, 1500, 4, 1.0), [vec![0, 1], vec![2, 3]]);
         assert_eq!(
@@ -172,7 +205,8 @@ mod tests {
 
     #[test]
     fn capacity_is_bounded_by_vcpus_and_by_cpus() {
-        let capacity_of = |pin, guests, vcpus, cpus| capacity(&pins(pin, guests, vcpus, cpus, 9.0), Vcpus(vcpus));
+        let capacity_of =
+            |pin, guests, vcpus, cpus| capacity(&pins(pin, guests, vcpus, cpus, 9.0), Vcpus(vcpus));
         assert_eq!(capacity_of(Pin::Spread, 4, 250, 1), 1.0);
         assert_eq!(capacity_of(Pin::Spread, 4, 1000, 1), 1.0);
         assert_eq!(capacity_of(Pin::Spread, 2, 250, 4), 0.5);

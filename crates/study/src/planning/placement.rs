@@ -16,16 +16,38 @@ use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
 ///   `(s + g / slots) mod nodes`. When all slots are taken, or where nodes differ in size, the rest is laid as by `node`.
 ///
 /// Where no group carries a guest alone, it takes the least loaded CPUs of all.
-pub(super) fn lay(pin: Pin, guests: u32, vcpus: Vcpus, cpus: &CpuSet, places: &[CpuPlace], overcommit: f64) -> Vec<CpuSet> {
+pub(super) fn lay(
+    pin: Pin,
+    guests: u32,
+    vcpus: Vcpus,
+    cpus: &CpuSet,
+    places: &[CpuPlace],
+    overcommit: f64,
+) -> Vec<CpuSet> {
     let width = (vcpus.whole_cpus() as usize).min(cpus.len());
     let mut groups = groups(pin, cpus, places);
-    let (share, most) = (vcpus.0.div_ceil(width.max(1) as u32).into(), (overcommit * 1000.0).round() as u64);
-    let slots = groups.iter().map(|group| group.cpus.len() / width.max(1)).min().unwrap_or(0);
-    let carried = |chosen: &[Seat]| chosen.len() == width && chosen.iter().all(|seat| seat.load + share <= most);
+    let (share, most) = (
+        vcpus.0.div_ceil(width.max(1) as u32).into(),
+        (overcommit * 1000.0).round() as u64,
+    );
+    let slots = groups
+        .iter()
+        .map(|group| group.cpus.len() / width.max(1))
+        .min()
+        .unwrap_or(0);
+    let carried = |chosen: &[Seat]| {
+        chosen.len() == width && chosen.iter().all(|seat| seat.load + share <= most)
+    };
     (0..guests as usize)
         .map(|guest| {
-            let on_diagonal = (pin == Pin::Diagonal).then(|| diagonal(&groups, guest, slots, width)).flatten();
-            let first = if pin == Pin::Socket { 0 } else { guest % groups.len().max(1) };
+            let on_diagonal = (pin == Pin::Diagonal)
+                .then(|| diagonal(&groups, guest, slots, width))
+                .flatten();
+            let first = if pin == Pin::Socket {
+                0
+            } else {
+                guest % groups.len().max(1)
+            };
             let round = (first..groups.len()).chain(0..first);
             let chosen = on_diagonal
                 .filter(|chosen| carried(chosen))
@@ -35,8 +57,13 @@ pub(super) fn lay(pin: Pin, guests: u32, vcpus: Vcpus, cpus: &CpuSet, places: &[
                         .find(|chosen| carried(chosen))
                 })
                 .unwrap_or_else(|| lightest_of_all(&groups, width));
-            let mut pins: CpuSet = chosen.iter().map(|seat| groups[seat.group].cpus[seat.rank]).collect();
-            chosen.iter().for_each(|seat| groups[seat.group].add(*seat, share));
+            let mut pins: CpuSet = chosen
+                .iter()
+                .map(|seat| groups[seat.group].cpus[seat.rank])
+                .collect();
+            chosen
+                .iter()
+                .for_each(|seat| groups[seat.group].add(*seat, share));
             pins.sort_unstable();
             pins
         })
@@ -121,7 +148,11 @@ fn groups(pin: Pin, cpus: &CpuSet, places: &[CpuPlace]) -> Vec<Group> {
     let mut found: BTreeMap<u32, Vec<(usize, u32)>> = BTreeMap::new();
     for cpu in cpus {
         let place = place_of(*cpu, places);
-        let group = if pin == Pin::Socket { place.socket } else { place.node };
+        let group = if pin == Pin::Socket {
+            place.socket
+        } else {
+            place.node
+        };
         found.entry(group).or_default().push((thread(&place), *cpu));
     }
     let ordered = |mut group: Vec<(usize, u32)>| {
@@ -147,7 +178,9 @@ fn diagonal(groups: &[Group], guest: usize, slots: usize, width: usize) -> Optio
 }
 
 fn lightest_of_all(groups: &[Group], width: usize) -> Vec<Seat> {
-    let mut seats: Vec<Seat> = (0..groups.len()).flat_map(|group| groups[group].lightest(group, width)).collect();
+    let mut seats: Vec<Seat> = (0..groups.len())
+        .flat_map(|group| groups[group].lightest(group, width))
+        .collect();
     seats.sort_unstable();
     seats.truncate(width);
     seats
@@ -192,10 +225,19 @@ mod tests {
     const TABLES: &str = include_str!("../../tests/data/rhev_guest_pinning.csv");
 
     fn table(vcpus: u32) -> Vec<(CpuSet, CpuSet)> {
-        let rows = TABLES.lines().skip(1).map(|row| row.split(',').collect::<Vec<_>>());
+        let rows = TABLES
+            .lines()
+            .skip(1)
+            .map(|row| row.split(',').collect::<Vec<_>>());
         let of_size = rows.filter(|row| row[0] == vcpus.to_string());
-        let numbers = |text: &str| text.split(' ').map(|number| number.parse().expect("a number")).collect();
-        of_size.map(|row| (numbers(row[2]), numbers(row[3]))).collect()
+        let numbers = |text: &str| {
+            text.split(' ')
+                .map(|number| number.parse().expect("a number"))
+                .collect()
+        };
+        of_size
+            .map(|row| (numbers(row[2]), numbers(row[3])))
+            .collect()
     }
 
     #[test]
@@ -220,9 +262,18 @@ mod tests {
     #[test]
     fn second_threads_come_last() {
         let alone = |pins: &[u32]| pins.iter().map(|cpu| vec![*cpu]).collect::<Vec<_>>();
-        assert_eq!(laid(Pin::Socket, 8, 1000, &threads()), alone(&[0, 1, 4, 5, 2, 3, 6, 7]));
-        assert_eq!(laid(Pin::Node, 8, 1000, &threads()), alone(&[0, 2, 1, 3, 4, 6, 5, 7]));
-        assert_eq!(laid(Pin::Node, 2, 2000, &threads()), [vec![0, 1], vec![2, 3]]);
+        assert_eq!(
+            laid(Pin::Socket, 8, 1000, &threads()),
+            alone(&[0, 1, 4, 5, 2, 3, 6, 7])
+        );
+        assert_eq!(
+            laid(Pin::Node, 8, 1000, &threads()),
+            alone(&[0, 2, 1, 3, 4, 6, 5, 7])
+        );
+        assert_eq!(
+            laid(Pin::Node, 2, 2000, &threads()),
+            [vec![0, 1], vec![2, 3]]
+        );
         assert_eq!(
             laid(Pin::Diagonal, 4, 2000, &threads()),
             [vec![0, 1], vec![6, 7], vec![2, 3], vec![4, 5]]
@@ -237,17 +288,29 @@ mod tests {
         assert_eq!(nodes(Pin::Node, &pins, &places), [vec![0, 1]]);
         // Two nodes of three CPUs: the third guest of two finds one free CPU on each.
         let small: Vec<CpuPlace> = rhev(true).into_iter().take(6).collect();
-        assert_eq!(laid(Pin::Node, 3, 2000, &small), [vec![0, 2], vec![1, 3], vec![4, 5]]);
+        assert_eq!(
+            laid(Pin::Node, 3, 2000, &small),
+            [vec![0, 2], vec![1, 3], vec![4, 5]]
+        );
         // Where CPUs are shared it stays on one.
-        assert_eq!(lay(Pin::Node, 3, Vcpus(2000), &(0..6).collect(), &small, 2.0)[2], [0, 4]);
+        assert_eq!(
+            lay(Pin::Node, 3, Vcpus(2000), &(0..6).collect(), &small, 2.0)[2],
+            [0, 4]
+        );
     }
 
     #[test]
     fn parts_of_a_cpu_are_dealt_before_they_are_stacked() {
-        assert_eq!(laid(Pin::Node, 5, 500, &threads()), [vec![0], vec![2], vec![1], vec![3], vec![4]]);
+        assert_eq!(
+            laid(Pin::Node, 5, 500, &threads()),
+            [vec![0], vec![2], vec![1], vec![3], vec![4]]
+        );
         // A socket of four CPUs carries eight halves.
         let socket = laid(Pin::Socket, 9, 500, &threads());
-        assert_eq!(socket[3..], [vec![5], vec![0], vec![1], vec![4], vec![5], vec![2]]);
+        assert_eq!(
+            socket[3..],
+            [vec![5], vec![0], vec![1], vec![4], vec![5], vec![2]]
+        );
     }
 
     #[test]
@@ -255,6 +318,9 @@ mod tests {
         let pins = lay(Pin::Node, 3, Vcpus(1000), &vec![1, 4, 6], &[], 1.0);
         assert_eq!(pins, [vec![1], vec![4], vec![6]]);
         assert_eq!(nodes(Pin::Node, &pins, &[]), [vec![0], vec![0], vec![0]]);
-        assert!(nodes(Pin::Spread, &pins, &[]).is_empty(), "spread binds no memory");
+        assert!(
+            nodes(Pin::Spread, &pins, &[]).is_empty(),
+            "spread binds no memory"
+        );
     }
 }

@@ -43,8 +43,14 @@ impl Combination<'_> {
                 Per::Host => scaled.amount,
             }),
             rule @ Amount::Rule(_) => {
-                let each = rule.each(&self.variables(0.0, 0.0), &NO_UNITS).map_err(|error| error.to_string())?;
-                let each = if self.max_in_flight.is_some() { each } else { each.round() };
+                let each = rule
+                    .each(&self.variables(0.0, 0.0), &NO_UNITS)
+                    .map_err(|error| error.to_string())?;
+                let each = if self.max_in_flight.is_some() {
+                    each
+                } else {
+                    each.round()
+                };
                 Ok(each * f64::from(self.guests))
             }
         }
@@ -73,7 +79,12 @@ impl Combination<'_> {
 
 /// Expands all layouts of a variant; points have no ids yet. Every problem is told to the context; combinations that have no users,
 /// memory or database at all are left out.
-pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, context: &mut Context) -> Vec<Point> {
+pub(super) fn expand(
+    variant: &Variant,
+    division: &Division,
+    host: &HostFacts,
+    context: &mut Context,
+) -> Vec<Point> {
     let study = &variant.study;
     let mut points: Vec<Point> = Vec::new();
     // Everything else of a point follows from these.
@@ -100,7 +111,15 @@ pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, c
             }
             Entry::Vacant(place) => {
                 place.insert(points.len());
-                let mut point = point(variant, &combination, offered, memory_mib, database, division, host);
+                let mut point = point(
+                    variant,
+                    &combination,
+                    offered,
+                    memory_mib,
+                    database,
+                    division,
+                    host,
+                );
                 point.volume_mib = storage::volume_mib(study, &point, users, context);
                 points.push(point);
             }
@@ -157,7 +176,13 @@ pub(super) struct Single<'a> {
 }
 
 /// Such a point, without an id. Every problem is told to the context, at the place of the search.
-pub(super) fn single(variant: &Variant, asked: &Single<'_>, division: &Division, host: &HostFacts, context: &mut Context) -> Option<Point> {
+pub(super) fn single(
+    variant: &Variant,
+    asked: &Single<'_>,
+    division: &Division,
+    host: &HostFacts,
+    context: &mut Context,
+) -> Option<Point> {
     let study = &variant.study;
     let place = || "load.search".to_owned();
     let combination = Combination {
@@ -176,7 +201,15 @@ pub(super) fn single(variant: &Variant, asked: &Single<'_>, division: &Division,
     let users = combination.users_each(offered);
     let memory_mib = memory(&combination, users, study, host, context)?;
     let database = database(&combination, users, memory_mib, study, context)?;
-    let mut point = point(variant, &combination, offered, memory_mib, database, division, host);
+    let mut point = point(
+        variant,
+        &combination,
+        offered,
+        memory_mib,
+        database,
+        division,
+        host,
+    );
     point.volume_mib = storage::volume_mib(study, &point, combination.users_each(offered), context);
     (context.findings.len() == before).then_some(point)
 }
@@ -197,44 +230,61 @@ pub(super) fn total(guests: u32, vcpus: Vcpus, amount: &Amount, rate: bool) -> R
 }
 
 fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
-    study.layouts.iter().enumerate().flat_map(move |(index, layout)| {
-        let path = format!("layout[{index}]");
-        let amounts_path = match (&study.load.open, &layout.users) {
-            (Some(_), _) => "load.rate".to_owned(),
-            (None, Some(_)) => format!("{path}.users"),
-            (None, None) => "load.users".to_owned(),
-        };
-        let amounts = study.amounts_of(layout);
-        let mut all = Vec::with_capacity(layout.guests.len() * layout.vcpus.len() * amounts.len());
-        for (g, guests) in layout.guests.iter().enumerate() {
-            for (v, vcpus) in layout.vcpus.iter().enumerate() {
-                for (u, amount) in amounts.iter().enumerate() {
-                    all.push(Combination {
-                        layout: &layout.name,
-                        guests: *guests,
-                        vcpus: *vcpus,
-                        amount,
-                        max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
-                        guests_path: format!("{path}.guests[{g}]"),
-                        vcpus_path: format!("{path}.vcpus[{v}]"),
-                        amount_path: format!("{amounts_path}[{u}]"),
-                    });
+    study
+        .layouts
+        .iter()
+        .enumerate()
+        .flat_map(move |(index, layout)| {
+            let path = format!("layout[{index}]");
+            let amounts_path = match (&study.load.open, &layout.users) {
+                (Some(_), _) => "load.rate".to_owned(),
+                (None, Some(_)) => format!("{path}.users"),
+                (None, None) => "load.users".to_owned(),
+            };
+            let amounts = study.amounts_of(layout);
+            let mut all =
+                Vec::with_capacity(layout.guests.len() * layout.vcpus.len() * amounts.len());
+            for (g, guests) in layout.guests.iter().enumerate() {
+                for (v, vcpus) in layout.vcpus.iter().enumerate() {
+                    for (u, amount) in amounts.iter().enumerate() {
+                        all.push(Combination {
+                            layout: &layout.name,
+                            guests: *guests,
+                            vcpus: *vcpus,
+                            amount,
+                            max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
+                            guests_path: format!("{path}.guests[{g}]"),
+                            vcpus_path: format!("{path}.vcpus[{v}]"),
+                            amount_path: format!("{amounts_path}[{u}]"),
+                        });
+                    }
                 }
             }
-        }
-        all
-    })
+            all
+        })
 }
 
 /// The guest CPUs must carry the vCPUs.
-fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division, context: &mut Context) {
+fn check_cpus(
+    combination: &Combination<'_>,
+    study: &Study,
+    division: &Division,
+    context: &mut Context,
+) {
     let cpus = division.guests.len();
     let noun = if cpus == 1 { "guest CPU" } else { "guest CPUs" };
     if combination.vcpus.whole_cpus() as usize > cpus {
         let span = context.spans.nearest(&combination.vcpus_path);
-        let message = format!("a guest of {} vCPUs does not fit on {cpus} {noun}", combination.vcpus);
-        let mend = format!("use at most {cpus} vCPUs per guest, or give more CPUs to `guest_cpus` in [host]");
-        return context.refuse(Code::TooFewCpus, span, message, mend).unwrap_or_default();
+        let message = format!(
+            "a guest of {} vCPUs does not fit on {cpus} {noun}",
+            combination.vcpus
+        );
+        let mend = format!(
+            "use at most {cpus} vCPUs per guest, or give more CPUs to `guest_cpus` in [host]"
+        );
+        return context
+            .refuse(Code::TooFewCpus, span, message, mend)
+            .unwrap_or_default();
     }
     let asked = thousandths(combination.guests, combination.vcpus) as f64 / 1000.0;
     let most = cpus as f64 * study.host.overcommit;
@@ -248,8 +298,9 @@ fn check_cpus(combination: &Combination<'_>, study: &Study, division: &Division,
         combination.describe()
     );
     let enough = (asked / cpus as f64 * 1000.0).ceil() / 1000.0;
-    let mend =
-        format!("use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with `overcommit = {enough}` in [host]");
+    let mend = format!(
+        "use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with `overcommit = {enough}` in [host]"
+    );
     context.refuse::<()>(Code::TooFewCpus, span, message, mend);
 }
 
@@ -268,12 +319,20 @@ impl Offered {
 }
 
 /// Users of all guests, rounded to whole users, or their arrivals.
-fn offered(combination: &Combination<'_>, division: &Division, context: &mut Context) -> Option<Offered> {
+fn offered(
+    combination: &Combination<'_>,
+    division: &Division,
+    context: &mut Context,
+) -> Option<Offered> {
     let span = context.spans.nearest(&combination.amount_path);
     let total = match combination.total() {
         Ok(total) => total,
         Err(why) => {
-            let what = if combination.max_in_flight.is_some() { "arrivals" } else { "users" };
+            let what = if combination.max_in_flight.is_some() {
+                "arrivals"
+            } else {
+                "users"
+            };
             let message = format!("the {what} of {}: {why}", combination.describe());
             return context.refuse(Code::Users, span, message, "change the rule");
         }
@@ -281,7 +340,13 @@ fn offered(combination: &Combination<'_>, division: &Division, context: &mut Con
     match combination.max_in_flight {
         Some(most) => {
             // What floats add beyond a millionth is not another rate.
-            let rate = arrivals(combination, (total * 1e6).round() / 1e6, most, division, context)?;
+            let rate = arrivals(
+                combination,
+                (total * 1e6).round() / 1e6,
+                most,
+                division,
+                context,
+            )?;
             Some(Offered {
                 users: 0,
                 rate_per_s: Some(rate),
@@ -295,17 +360,28 @@ fn offered(combination: &Combination<'_>, division: &Division, context: &mut Con
 }
 
 /// Arrivals per second at all guests.
-fn arrivals(combination: &Combination<'_>, total: f64, max_in_flight: u32, division: &Division, context: &mut Context) -> Option<f64> {
+fn arrivals(
+    combination: &Combination<'_>,
+    total: f64,
+    max_in_flight: u32,
+    division: &Division,
+    context: &mut Context,
+) -> Option<f64> {
     if !(total > 0.0 && total <= MOST_RATE) {
         let span = context.spans.nearest(&combination.amount_path);
-        let message = format!("{} get {total} arrivals per second together", combination.describe());
+        let message = format!(
+            "{} get {total} arrivals per second together",
+            combination.describe()
+        );
         let mend = format!("write a rate above 0, of at most {MOST_RATE} in all");
         return context.refuse(Code::Users, span, message, mend);
     }
     let threads = division.driver.len();
     if (max_in_flight as usize) < threads {
         let span = context.spans.nearest("load.max_in_flight");
-        let message = format!("at most {max_in_flight} visitors may be present, fewer than the driver has CPUs ({threads})");
+        let message = format!(
+            "at most {max_in_flight} visitors may be present, fewer than the driver has CPUs ({threads})"
+        );
         let mend = format!("write at least `max_in_flight = {threads}`");
         return context.refuse(Code::Users, span, message, mend);
     }
@@ -320,7 +396,12 @@ fn users(combination: &Combination<'_>, total: f64, context: &mut Context) -> Op
             "{} have {total} users together: every guest needs at least one",
             combination.describe()
         );
-        return context.refuse(Code::Users, span, message, format!("give at least {} users", combination.guests));
+        return context.refuse(
+            Code::Users,
+            span,
+            message,
+            format!("give at least {} users", combination.guests),
+        );
     }
     if total > f64::from(MOST_USERS) {
         let message = format!(
@@ -335,11 +416,22 @@ fn users(combination: &Combination<'_>, total: f64, context: &mut Context) -> Op
 /// The first number of users that is not whole, said in words.
 pub(super) fn rounded_users(study: &Study) -> Option<String> {
     let odd = combinations(study).find_map(|combination| {
-        let total = combination.total().ok().filter(|_| combination.max_in_flight.is_none())?;
+        let total = combination
+            .total()
+            .ok()
+            .filter(|_| combination.max_in_flight.is_none())?;
         let whole = total.round();
-        ((total - whole).abs() > 1e-6).then(|| (combination.describe(), (total * 1000.0).round() / 1000.0, whole))
+        ((total - whole).abs() > 1e-6).then(|| {
+            (
+                combination.describe(),
+                (total * 1000.0).round() / 1000.0,
+                whole,
+            )
+        })
     });
-    odd.map(|(shape, total, whole)| format!("users are rounded to whole ones: {total} become {whole} ({shape})"))
+    odd.map(|(shape, total, whole)| {
+        format!("users are rounded to whole ones: {total} become {whole} ({shape})")
+    })
 }
 
 /// Shares users out evenly; the first guests get the rest.
@@ -350,11 +442,21 @@ fn deal(users: u32, guests: u32) -> Vec<u32> {
 }
 
 /// Memory of one guest, rounded up to whole MiB. What the host does not have is refused and told all the same.
-fn memory(combination: &Combination<'_>, users: f64, study: &Study, host: &HostFacts, context: &mut Context) -> Option<u64> {
+fn memory(
+    combination: &Combination<'_>,
+    users: f64,
+    study: &Study,
+    host: &HostFacts,
+    context: &mut Context,
+) -> Option<u64> {
     let for_guests = host.memory_mib.saturating_sub(study.host.reserve_mib);
     let variables = combination.variables(for_guests as f64 * MIB, users);
     let each = match &study.guest.memory {
-        Amount::Rule(_) => study.guest.memory.each(&variables, &BYTES).map(|bytes| bytes / MIB),
+        Amount::Rule(_) => study
+            .guest
+            .memory
+            .each(&variables, &BYTES)
+            .map(|bytes| bytes / MIB),
         scaled @ Amount::Scaled(_) => scaled.each(&variables, &BYTES),
     };
     let each = match each {
@@ -401,17 +503,27 @@ fn memory(combination: &Combination<'_>, users: f64, study: &Study, host: &HostF
 }
 
 /// Database of one guest: whole megabytes, at least one; beyond 1023 whole gigabytes.
-fn database(combination: &Combination<'_>, users: f64, memory_mib: u64, study: &Study, context: &mut Context) -> Option<PointData> {
+fn database(
+    combination: &Combination<'_>,
+    users: f64,
+    memory_mib: u64,
+    study: &Study,
+    context: &mut Context,
+) -> Option<PointData> {
     if let Some(wanted) = &study.workload.orderentry {
         let guest = combination.variables(memory_mib as f64 * MIB, users);
-        return orderentry::data(study, wanted, &guest, &combination.describe(), context).map(PointData::Orderentry);
+        return orderentry::data(study, wanted, &guest, &combination.describe(), context)
+            .map(PointData::Orderentry);
     }
     // In rules over databases memory is counted in their unit.
     let variables = combination.variables(memory_mib as f64, users);
     let each = match study.workload.database.each(&variables, &NOMINAL_MEGABYTES) {
         Ok(each) if each > 0.0 => each,
         other => {
-            let why = other.map_or_else(|error| error.to_string(), |each| format!("{each}MB is no size"));
+            let why = other.map_or_else(
+                |error| error.to_string(),
+                |each| format!("{each}MB is no size"),
+            );
             let message = format!("the database of {}: {why}", combination.describe());
             return context.refuse(
                 Code::Database,

@@ -26,7 +26,12 @@ struct Subject<'a> {
 }
 
 /// All searches of a variant, without ids, and the point of each at its largest load; every problem is told to the context.
-pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, context: &mut Context) -> Vec<(Search, Option<Point>)> {
+pub(super) fn expand(
+    variant: &Variant,
+    division: &Division,
+    host: &HostFacts,
+    context: &mut Context,
+) -> Vec<(Search, Option<Point>)> {
     let Some(search) = &variant.study.load.search else {
         return Vec::new();
     };
@@ -44,7 +49,16 @@ pub(super) fn expand(variant: &Variant, division: &Division, host: &HostFacts, c
             continue;
         }
         let search = one(variant, search, &subject, division, host, context);
-        let largest = |search: &Search| point(variant, search, search.highest, division, host, &mut Context::default());
+        let largest = |search: &Search| {
+            point(
+                variant,
+                search,
+                search.highest,
+                division,
+                host,
+                &mut Context::default(),
+            )
+        };
         found.extend(search.map(|search| {
             let point = largest(&search);
             (search, point)
@@ -65,8 +79,15 @@ fn subjects(variant: &Variant, over: Over) -> Vec<Subject<'_>> {
                 load,
             };
             match over {
-                Over::Users | Over::Rate => subjects.extend(layout.guests.iter().map(|guests| subject(*guests, None))),
-                Over::Guests => subjects.extend(study.amounts_of(layout).iter().map(|amount| subject(1, Some(amount)))),
+                Over::Users | Over::Rate => {
+                    subjects.extend(layout.guests.iter().map(|guests| subject(*guests, None)))
+                }
+                Over::Guests => subjects.extend(
+                    study
+                        .amounts_of(layout)
+                        .iter()
+                        .map(|amount| subject(1, Some(amount))),
+                ),
             }
         }
     }
@@ -102,7 +123,17 @@ fn one(
     }
     // The study's own problem: it names the key that must be changed.
     point(variant, &planned, lowest, division, host, context)?;
-    let fits = |load: f64| point(variant, &planned, load, division, host, &mut Context::default()).is_some();
+    let fits = |load: f64| {
+        point(
+            variant,
+            &planned,
+            load,
+            division,
+            host,
+            &mut Context::default(),
+        )
+        .is_some()
+    };
     if !fits(highest) {
         if search.to.is_some() {
             return point(variant, &planned, highest, division, host, context).and(None);
@@ -125,7 +156,9 @@ fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Op
         Over::Guests => (1.0, f64::from(MOST_GUESTS)),
     };
     let mut end = |amount: Option<&Amount>, key: &str, otherwise: f64| -> Option<f64> {
-        let Some(amount) = amount else { return Some(otherwise) };
+        let Some(amount) = amount else {
+            return Some(otherwise);
+        };
         let load = match (search.over, amount) {
             (
                 Over::Guests,
@@ -135,14 +168,21 @@ fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Op
                 }),
             ) => Ok(*amount),
             (Over::Guests, _) => Err("a number of guests stands alone".to_owned()),
-            (over, amount) => points::total(subject.guests, subject.vcpus, amount, over == Over::Rate),
+            (over, amount) => {
+                points::total(subject.guests, subject.vcpus, amount, over == Over::Rate)
+            }
         };
         let place = context.spans.nearest(&format!("load.search.{key}"));
         match load {
             Ok(load) => Some(if whole { load.round() } else { load }.max(least)),
             Err(why) => {
                 let message = format!("`load.search.{key}`: {why}");
-                context.refuse(Code::Malformed, place, message, format!("write a plain number: `{key} = 4`"))
+                context.refuse(
+                    Code::Malformed,
+                    place,
+                    message,
+                    format!("write a plain number: `{key} = 4`"),
+                )
             }
         }
     };
@@ -156,7 +196,12 @@ fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Op
             search.over.unit()
         );
         let mend = "make `to` in [load.search] larger than `from`";
-        return context.refuse(Code::Contradiction, context.spans.nearest("load.search"), message, mend);
+        return context.refuse(
+            Code::Contradiction,
+            context.spans.nearest("load.search"),
+            message,
+            mend,
+        );
     }
     Some((lowest, highest))
 }
@@ -166,7 +211,11 @@ fn largest(fits: f64, not: f64, test: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (fits, not);
     while high - low > 1.0 {
         let middle = ((low + high) / 2.0).floor();
-        if test(middle) { low = middle } else { high = middle }
+        if test(middle) {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     low
 }
@@ -207,9 +256,11 @@ pub(super) fn combine(expanded: Vec<Vec<Search>>, points: &[Point]) -> Vec<Searc
     let mut groups: Vec<Vec<Search>> = Vec::new();
     for search in expanded.into_iter().flatten() {
         let same = |group: &&mut Vec<Search>| {
-            group
-                .first()
-                .is_some_and(|first| first.guests == search.guests && first.vcpus == search.vcpus && first.load == search.load)
+            group.first().is_some_and(|first| {
+                first.guests == search.guests
+                    && first.vcpus == search.vcpus
+                    && first.load == search.load
+            })
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(search),
@@ -236,7 +287,8 @@ fn on_ladder(search: &Search, point: &Point) -> bool {
         None => point.guests == search.guests,
         Some(amount) => {
             let rate = point.rate_per_s.is_some();
-            points::total(point.guests, point.vcpus, amount, rate).is_ok_and(|total| (total - point.load()).abs() < 0.5)
+            points::total(point.guests, point.vcpus, amount, rate)
+                .is_ok_and(|total| (total - point.load()).abs() < 0.5)
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The host of a simulated study: it is computed as well, so that the study runs on every machine alike.
 
-use crate::{Document, GuestKind, HostFacts, SimulatedUse, StackKind, grammar::Context, problem::Code};
+use crate::{
+    Document, GuestKind, HostFacts, SimulatedUse, StackKind, grammar::Context, problem::Code,
+};
 
 /// Memory and disk of a simulated host, MiB: nothing is stored there.
 const PLENTY_MIB: u64 = 1 << 20;
@@ -21,7 +23,8 @@ impl SimulatedUse {
 
 /// The host that a simulated study plans for; `None` where the study runs on this one. Contradictions are refused.
 pub(super) fn host(document: &Document, context: &mut Context) -> Option<HostFacts> {
-    let simulated = |index: usize| document.variants()[index].study.stack.kind == StackKind::Simulated;
+    let simulated =
+        |index: usize| document.variants()[index].study.stack.kind == StackKind::Simulated;
     let all = 0..document.variants().len();
     let first = all.clone().find(|index| simulated(*index))?;
     if let Some(real) = all.clone().find(|index| !simulated(*index)) {
@@ -39,12 +42,27 @@ pub(super) fn host(document: &Document, context: &mut Context) -> Option<HostFac
         if study.guest.kind != GuestKind::Fake {
             let message = "`stack.kind` is \"simulated\", so that no guest runs, but `guest.kind` is not \"fake\"";
             let mend = "write `kind = \"fake\"` in [guest]";
-            context.refuse::<()>(Code::Contradiction, spans.nearest("guest.kind"), message, mend);
+            context.refuse::<()>(
+                Code::Contradiction,
+                spans.nearest("guest.kind"),
+                message,
+                mend,
+            );
         }
         if study.host.settings.is_some() {
             let message = "`host.settings` changes this host, but `stack.kind` is \"simulated\"";
-            context.refuse::<()>(Code::Contradiction, spans.nearest("host.settings"), message, "remove it");
+            context.refuse::<()>(
+                Code::Contradiction,
+                spans.nearest("host.settings"),
+                message,
+                "remove it",
+            );
         }
     }
-    document.variants()[first].study.stack.simulated.as_ref().map(SimulatedUse::host)
+    document.variants()[first]
+        .study
+        .stack
+        .simulated
+        .as_ref()
+        .map(SimulatedUse::host)
 }

@@ -4,7 +4,10 @@ use super::{
     estimate::{guest_files_mib, on_disk_mib},
     machines,
 };
-use crate::{Amount, Point, Scaled, Study, Variables, VolumeFileSystem, VolumeUse, expression::BYTES, grammar::Context, problem::Code};
+use crate::{
+    Amount, Point, Scaled, Study, Variables, VolumeFileSystem, VolumeUse, expression::BYTES,
+    grammar::Context, problem::Code,
+};
 
 const MIB: f64 = 1_048_576.0;
 
@@ -13,7 +16,9 @@ const SPARE_MIB: u64 = 256;
 
 /// The volume of each guest of a point, or its part of a shared one, MiB; 0 where there is none. One that is too small is refused.
 pub(super) fn volume_mib(study: &Study, point: &Point, users: f64, context: &mut Context) -> u64 {
-    let Some(volume) = &study.storage.volume else { return 0 };
+    let Some(volume) = &study.storage.volume else {
+        return 0;
+    };
     let machine = machines::disk_on_volume_mib(study, volume);
     let wanted = machine.unwrap_or(on_disk_mib(point.database) + guest_files_mib(study));
     let Some(size) = &volume.size else {
@@ -35,13 +40,16 @@ pub(super) fn volume_mib(study: &Study, point: &Point, users: f64, context: &mut
             Some(_) => format!("a disk of {} MiB", study.guest.vm.disk.size_mib),
             None => format!("a database of {}", point.database),
         };
-        let message = format!("a guest would have {each} MiB of volume: {what} and its file system need about {least} MiB");
+        let message = format!(
+            "a guest would have {each} MiB of volume: {what} and its file system need about {least} MiB"
+        );
         let smaller = if machine.is_some() {
             ", or make `disk_size` in [guest.vm] smaller"
         } else {
             ""
         };
-        let mend = format!("write `size = \"{least}MiB per guest\"` or more, or remove the key{smaller}");
+        let mend =
+            format!("write `size = \"{least}MiB per guest\"` or more, or remove the key{smaller}");
         context.refuse::<()>(Code::Disk, span, message, mend);
     }
     each
@@ -60,7 +68,8 @@ fn each_mib(size: &Amount, point: &Point, users: f64) -> Result<u64, String> {
         Amount::Scaled(Scaled { .. }) => size.each(&variables, &BYTES),
     };
     // What floats add beyond a millionth is not another MiB.
-    each.map(|each| (each - 1e-6).ceil() as u64).map_err(|error| error.to_string())
+    each.map(|each| (each - 1e-6).ceil() as u64)
+        .map_err(|error| error.to_string())
 }
 
 /// What the file system needs to be made at all, of each guest's part.
@@ -70,7 +79,11 @@ fn least_mib(volume: &VolumeUse, guests: u32) -> u64 {
         (false, VolumeFileSystem::Ext4) => 16_u64,
         (false, VolumeFileSystem::Xfs) => 300,
     };
-    if volume.shared { whole.div_ceil(u64::from(guests)) } else { whole }
+    if volume.shared {
+        whole.div_ceil(u64::from(guests))
+    } else {
+        whole
+    }
 }
 
 #[cfg(test)]
@@ -108,14 +121,21 @@ mod tests {
         assert_eq!(sizes(""), [286, 286]);
         assert_eq!(sizes("filesystem = \"xfs\"\n"), [300, 300]);
         assert_eq!(sizes("size = \"300MiB\"\n"), [300, 300]);
-        assert_eq!(sizes("size = \"600MiB per host\"\nper = \"host\"\n"), [600, 200]);
+        assert_eq!(
+            sizes("size = \"600MiB per host\"\nper = \"host\"\n"),
+            [600, 200]
+        );
         assert_eq!(sizes("size = \"max(100MiB, 64MiB * vcpus)\"\n"), [100, 100]);
     }
 
     #[test]
     fn a_machines_volume_holds_its_whole_disk() {
         let of_machines = |storage: &str| {
-            let plan = planned_for("kind = \"vm\", vm = { disk_size = \"1GiB\" }", storage, true)?;
+            let plan = planned_for(
+                "kind = \"vm\", vm = { disk_size = \"1GiB\" }",
+                storage,
+                true,
+            )?;
             Ok::<_, String>((plan.points[0].volume_mib, plan.estimate.disk_mib))
         };
         let (whole, on_disk) = of_machines("").expect("a plan");
@@ -123,7 +143,8 @@ mod tests {
         assert!(on_disk > 3 * whole, "{on_disk}");
         let error = of_machines("size = \"600MiB\"\n").expect_err("too small");
         assert!(
-            error.contains("a disk of 1024 MiB and its file system need about") && error.contains("`disk_size` in [guest.vm]"),
+            error.contains("a disk of 1024 MiB and its file system need about")
+                && error.contains("`disk_size` in [guest.vm]"),
             "{error}"
         );
     }
@@ -131,15 +152,23 @@ mod tests {
     #[test]
     fn a_volume_that_is_too_small_is_refused() {
         let text = planned("size = \"20MiB\"\n", true).expect_err("too small");
-        assert!(text.contains("plan::disk") && text.contains("need about 27 MiB"), "{text}");
+        assert!(
+            text.contains("plan::disk") && text.contains("need about 27 MiB"),
+            "{text}"
+        );
         assert!(text.contains("size = \"27MiB per guest\""), "{text}");
         assert!(planned("size = \"200MiB\"\nfilesystem = \"xfs\"\n", true).is_err());
     }
 
     #[test]
     fn volumes_count_on_disk_and_need_root() {
-        let plan = planned("size = \"1GiB\"\n", true).unwrap_or_else(|problems| panic!("{problems}"));
-        assert!(plan.estimate.disk_mib > 3 * 1024, "{}", plan.estimate.disk_mib);
+        let plan =
+            planned("size = \"1GiB\"\n", true).unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(
+            plan.estimate.disk_mib > 3 * 1024,
+            "{}",
+            plan.estimate.disk_mib
+        );
         let text = planned("", false).expect_err("no root");
         assert!(text.contains("volumes need root"), "{text}");
     }

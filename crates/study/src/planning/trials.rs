@@ -15,7 +15,9 @@ pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
             .collect();
         if study.load.order == Order::Random {
             shuffle.shuffle(&mut round);
-            round.iter_mut().for_each(|(_, points)| shuffle.shuffle(points));
+            round
+                .iter_mut()
+                .for_each(|(_, points)| shuffle.shuffle(points));
         }
         for (combination, points) in round {
             block += 1;
@@ -53,7 +55,13 @@ pub(super) fn trial_seed(study_seed: u64, combination: u32, repeat: u32) -> u64 
 const PROBE: u64 = 0x726f_6f6b_6572_7902;
 
 /// The seed of a probe, a fixed function of study seed, layout, load and attempt: the variants of a layout share it.
-pub(super) fn probe_seed(study_seed: u64, guests: u32, vcpus: Vcpus, load: f64, attempt: u32) -> u64 {
+pub(super) fn probe_seed(
+    study_seed: u64,
+    guests: u32,
+    vcpus: Vcpus,
+    load: f64,
+    attempt: u32,
+) -> u64 {
     let layout = u64::from(guests) << 32 | u64::from(vcpus.0);
     let load = mix(mix(study_seed ^ PROBE).wrapping_add(layout)) ^ load.to_bits();
     mix(mix(load).wrapping_add(u64::from(attempt)))
@@ -126,6 +134,9 @@ mod tests {
         }
         assert_eq!(counts.len(), 6);
         // Six standard deviations of a binomial with n = 6000, p = 1/6.
-        assert!(counts.values().all(|count| (827..=1173).contains(count)), "{counts:?}");
+        assert!(
+            counts.values().all(|count| (827..=1173).contains(count)),
+            "{counts:?}"
+        );
     }
 }

@@ -19,15 +19,22 @@ const MAX_IN_FLIGHT: u32 = 64;
 
 /// Workload, stack, guests and load must go together.
 pub(super) fn check(sections: &Sections, context: &mut Context) {
-    let Some(workload) = &sections.workload else { return };
+    let Some(workload) = &sections.workload else {
+        return;
+    };
     if let Some(qos) = &sections.qos {
         check_operations(qos, workload.kind, context);
     }
     if let Some(stack) = &sections.stack {
         check_stack(workload.kind, stack.kind, context);
     }
-    let Some(wanted) = &workload.orderentry else { return };
-    if let Some(dialect) = sections.stack.as_ref().and_then(|stack| stack.kind.dialect())
+    let Some(wanted) = &workload.orderentry else {
+        return;
+    };
+    if let Some(dialect) = sections
+        .stack
+        .as_ref()
+        .and_then(|stack| stack.kind.dialect())
         && let Err(error) = wanted.statements.on(dialect)
     {
         let span = context.spans.nearest("workload.statements");
@@ -38,7 +45,12 @@ pub(super) fn check(sections: &Sections, context: &mut Context) {
             "write `statements = \"plain\"` in [workload]",
         );
     }
-    if wanted.hit_target.is_some() && sections.stack.as_ref().is_some_and(|stack| stack.kind == StackKind::Sqlite) {
+    if wanted.hit_target.is_some()
+        && sections
+            .stack
+            .as_ref()
+            .is_some_and(|stack| stack.kind == StackKind::Sqlite)
+    {
         let span = context.spans.nearest("workload.hit_target");
         let message = "`workload.hit_target` sizes a buffer pool that all terminals share, and SQLite has none";
         context.refuse::<()>(
@@ -48,7 +60,11 @@ pub(super) fn check(sections: &Sections, context: &mut Context) {
             "write `kind = \"mariadb\"` or `kind = \"postgresql\"` in [stack]",
         );
     }
-    if sections.guest.as_ref().is_some_and(|guest| guest.kind == GuestKind::Fake) {
+    if sections
+        .guest
+        .as_ref()
+        .is_some_and(|guest| guest.kind == GuestKind::Fake)
+    {
         let span = context.spans.nearest("guest.kind");
         let message = "`guest.kind` is \"fake\", but order entry needs a database that runs";
         context.refuse::<()>(
@@ -78,7 +94,9 @@ fn check_stack(workload: WorkloadKind, stack: StackKind, context: &mut Context) 
         stack.name()
     );
     let mend = match workload {
-        WorkloadKind::Orderentry => "write `kind = \"mariadb\"`, `\"postgresql\"` or `\"sqlite\"` in [stack]",
+        WorkloadKind::Orderentry => {
+            "write `kind = \"mariadb\"`, `\"postgresql\"` or `\"sqlite\"` in [stack]"
+        }
         WorkloadKind::Dvdstore => {
             "write `kind = \"embedded\"`, `\"lamp\"` or `\"simulated\"` in [stack], or `kind = \"orderentry\"` in [workload]"
         }
@@ -92,18 +110,33 @@ fn check_load(sections: &Sections, pacing: Pacing, context: &mut Context) {
     if model == LoadModel::PartlyOpen {
         let span = context.spans.nearest("load.model");
         let message = "`load.model` is \"partly-open\", but order entry has no visits: every transaction arrives for itself";
-        context.refuse::<()>(Code::Contradiction, span, message, "write `model = \"open\"` in [load]");
+        context.refuse::<()>(
+            Code::Contradiction,
+            span,
+            message,
+            "write `model = \"open\"` in [load]",
+        );
     }
     if model == LoadModel::Open && pacing != Pacing::None && context.spans.has("workload.pacing") {
         let span = context.spans.nearest("workload.pacing");
-        let message = "`workload.pacing` has no meaning in an open load, whose transactions arrive at a rate";
-        context.refuse::<()>(Code::Contradiction, span, message, "write `pacing = \"none\"`, or remove it");
+        let message =
+            "`workload.pacing` has no meaning in an open load, whose transactions arrive at a rate";
+        context.refuse::<()>(
+            Code::Contradiction,
+            span,
+            message,
+            "write `pacing = \"none\"`, or remove it",
+        );
     }
 }
 
 /// What the profile presets in other sections, where the file says nothing.
 pub(super) fn fill_in(sections: &mut Sections, context: &mut Context) {
-    let Some(wanted) = sections.workload.as_mut().and_then(|workload| workload.orderentry.as_mut()) else {
+    let Some(wanted) = sections
+        .workload
+        .as_mut()
+        .and_then(|workload| workload.orderentry.as_mut())
+    else {
         return;
     };
     if let Some(qos) = &mut sections.qos
@@ -111,7 +144,9 @@ pub(super) fn fill_in(sections: &mut Sections, context: &mut Context) {
     {
         qos.percentiles = profile_limits(wanted.profile);
     }
-    let Some(load) = &mut sections.load else { return };
+    let Some(load) = &mut sections.load else {
+        return;
+    };
     if let Some(open) = &mut load.open {
         wanted.pacing = Pacing::None;
         if !context.spans.has("load.max_in_flight") {
@@ -119,7 +154,10 @@ pub(super) fn fill_in(sections: &mut Sections, context: &mut Context) {
         }
         return;
     }
-    let over_users = load.search.as_ref().is_some_and(|search| search.over == Over::Users);
+    let over_users = load
+        .search
+        .as_ref()
+        .is_some_and(|search| search.over == Over::Users);
     let all_say = sections.layouts.iter().all(|layout| layout.users.is_some());
     if !load.users.is_empty() || context.spans.has("load.users") || all_say || over_users {
         return;

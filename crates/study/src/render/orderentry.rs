@@ -20,21 +20,51 @@ pub(super) fn workload_of(wanted: &OrderentryUse, plan: &Plan) -> String {
         Mix::Weighted(weights) => format!("transactions by weights {weights:?}"),
     };
     let words = [
-        ("profile", Some(format!("profile {}", wanted.profile.name()))),
-        ("binding", Some(format!("{} binding", wanted.binding.name()))),
+        (
+            "profile",
+            Some(format!("profile {}", wanted.profile.name())),
+        ),
+        (
+            "binding",
+            Some(format!("{} binding", wanted.binding.name())),
+        ),
         ("mix", Some(mix)),
-        ("statements", Some(format!("{} statements", wanted.statements.name()))),
-        ("isolation", Some(format!("isolation {}", wanted.isolation.name()))),
-        ("delivery", Some(format!("{} deliveries", wanted.delivery.name()))),
+        (
+            "statements",
+            Some(format!("{} statements", wanted.statements.name())),
+        ),
+        (
+            "isolation",
+            Some(format!("isolation {}", wanted.isolation.name())),
+        ),
+        (
+            "delivery",
+            Some(format!("{} deliveries", wanted.delivery.name())),
+        ),
         (
             "hit_target",
-            wanted.hit_target.map(|target| format!("hit ratio {} held", target.ratio())),
+            wanted
+                .hit_target
+                .map(|target| format!("hit ratio {} held", target.ratio())),
         ),
-        ("foreign_keys", wanted.foreign_keys.then(|| "foreign keys".to_owned())),
-        ("history_pk", (!wanted.history_pk).then(|| "history without a key".to_owned())),
-        ("verify", (!wanted.verify).then(|| "conditions not checked".to_owned())),
+        (
+            "foreign_keys",
+            wanted.foreign_keys.then(|| "foreign keys".to_owned()),
+        ),
+        (
+            "history_pk",
+            (!wanted.history_pk).then(|| "history without a key".to_owned()),
+        ),
+        (
+            "verify",
+            (!wanted.verify).then(|| "conditions not checked".to_owned()),
+        ),
     ];
-    let factor = |key: &str| plan.factors.iter().any(|factor| factor.key == format!("workload.{key}"));
+    let factor = |key: &str| {
+        plan.factors
+            .iter()
+            .any(|factor| factor.key == format!("workload.{key}"))
+    };
     let parts: Vec<String> = words
         .into_iter()
         .filter(|(key, _)| !factor(key))

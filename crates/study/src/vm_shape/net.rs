@@ -28,7 +28,9 @@ impl GuestNet {
     /// Whether an address belongs to this network.
     #[must_use]
     pub fn holds(self, address: IpAddr) -> bool {
-        let IpAddr::V4(address) = address else { return false };
+        let IpAddr::V4(address) = address else {
+            return false;
+        };
         let hosts = u32::MAX.checked_shr(u32::from(self.prefix)).unwrap_or(0);
         u32::from(address) & !hosts == u32::from(self.first) & !hosts
     }
@@ -92,9 +94,15 @@ mod tests {
             (None, None, None),
             "broadcast, another network, no guest"
         );
-        assert!(net.holds("192.168.1.1".parse().expect("address")) && !net.holds("192.168.2.1".parse().expect("address")));
+        assert!(
+            net.holds("192.168.1.1".parse().expect("address"))
+                && !net.holds("192.168.2.1".parse().expect("address"))
+        );
         assert!(!net.holds("::1".parse().expect("address")));
-        assert_eq!(serde_json::to_string(&net).expect("json"), r#""192.168.1.250/24""#);
+        assert_eq!(
+            serde_json::to_string(&net).expect("json"),
+            r#""192.168.1.250/24""#
+        );
     }
 
     #[test]
@@ -111,7 +119,10 @@ mod tests {
             "10.0.0.1/-1",
         ] {
             assert!(text.parse::<GuestNet>().is_err(), "{text}");
-            assert!(serde_json::from_value::<GuestNet>(text.into()).is_err(), "{text}");
+            assert!(
+                serde_json::from_value::<GuestNet>(text.into()).is_err(),
+                "{text}"
+            );
         }
         let whole: GuestNet = "255.255.255.253/30".parse().expect("valid");
         assert_eq!(

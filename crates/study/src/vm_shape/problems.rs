@@ -28,7 +28,10 @@ impl VmShape {
         );
         unless(
             self.memory_mib >= LEAST_MEMORY_MIB,
-            format!("{} MiB of memory are too few: take {LEAST_MEMORY_MIB} or more", self.memory_mib),
+            format!(
+                "{} MiB of memory are too few: take {LEAST_MEMORY_MIB} or more",
+                self.memory_mib
+            ),
         );
         unless(
             self.disk.queues.is_none_or(|queues| within(queues, 64)) && within(self.nic.queues, 64),
@@ -36,10 +39,16 @@ impl VmShape {
         );
         unless(
             self.iothreads <= 16,
-            format!("{} threads for I/O are too many: take at most 16", self.iothreads),
+            format!(
+                "{} threads for I/O are too many: take at most 16",
+                self.iothreads
+            ),
         );
         if let CpuModel::Named(name) = &self.cpu {
-            unless(plain(name, 40), format!("`{}` is no name of a processor", name.escape_debug()));
+            unless(
+                plain(name, 40),
+                format!("`{}` is no name of a processor", name.escape_debug()),
+            );
         }
         unless(
             self.pins.iothreads.is_empty() || self.iothreads > 0,
@@ -48,7 +57,10 @@ impl VmShape {
         if let Some(vcpus) = self.vcpus {
             unless(
                 self.pins.vcpus.len() <= vcpus as usize,
-                format!("{} vCPUs are pinned, but there are {vcpus}", self.pins.vcpus.len()),
+                format!(
+                    "{} vCPUs are pinned, but there are {vcpus}",
+                    self.pins.vcpus.len()
+                ),
             );
         }
         problems
@@ -68,10 +80,14 @@ impl VmShape {
         );
         let bridged = matches!(nic.network, Network::HostBridge(_));
         if let Network::HostBridge(name) = &nic.network {
-            unless(plain(name, 15), format!("`{}` is no name of a bridge", name.escape_debug()));
+            unless(
+                plain(name, 15),
+                format!("`{}` is no name of a bridge", name.escape_debug()),
+            );
             unless(
                 nic.addresses.is_some(),
-                "guests on a bridge of the host need addresses: say which, as in 192.168.1.50/24".to_owned(),
+                "guests on a bridge of the host need addresses: say which, as in 192.168.1.50/24"
+                    .to_owned(),
             );
         }
         unless(
@@ -81,7 +97,8 @@ impl VmShape {
         if nic.network == Network::User {
             unless(
                 nic.mtu <= 1500 && nic.queues == 1 && nic.vhost.is_none(),
-                "a network in user mode has one queue, no vhost, and packets of at most 1500 bytes".to_owned(),
+                "a network in user mode has one queue, no vhost, and packets of at most 1500 bytes"
+                    .to_owned(),
             );
         }
         if let Some(uri) = &self.connection {
@@ -109,7 +126,10 @@ impl VmShape {
         };
         unless(
             (256..=4 << 20).contains(&self.disk.size_mib),
-            format!("a disk of {} MiB cannot be: take 256 to 4194304", self.disk.size_mib),
+            format!(
+                "a disk of {} MiB cannot be: take 256 to 4194304",
+                self.disk.size_mib
+            ),
         );
         unless(
             self.disk.io != DiskIo::Native || self.disk.cache.is_direct(),
@@ -125,11 +145,17 @@ impl VmShape {
                 let (group, pool) = name.split_once('/').unwrap_or((name, "pool"));
                 unless(
                     plain(group, 40) && plain(pool, 40),
-                    format!("`{}` is no volume group: write group, or group/pool", name.escape_debug()),
+                    format!(
+                        "`{}` is no volume group: write group, or group/pool",
+                        name.escape_debug()
+                    ),
                 );
             }
             Pool::Devices(devices) => {
-                let right = |path: &PathBuf| path.starts_with("/dev") && !path.components().any(|part| part.as_os_str() == "..");
+                let right = |path: &PathBuf| {
+                    path.starts_with("/dev")
+                        && !path.components().any(|part| part.as_os_str() == "..")
+                };
                 unless(
                     !devices.is_empty() && devices.iter().all(right),
                     "devices are named by their paths below /dev, one for each guest".to_owned(),
@@ -137,7 +163,10 @@ impl VmShape {
                 let mut sorted = devices.clone();
                 sorted.sort();
                 sorted.dedup();
-                unless(sorted.len() == devices.len(), "a device belongs to one guest alone".to_owned());
+                unless(
+                    sorted.len() == devices.len(),
+                    "a device belongs to one guest alone".to_owned(),
+                );
             }
         }
         unless(
@@ -148,14 +177,21 @@ impl VmShape {
         unless(
             self.image.is_some() == (boots != Boot::Direct),
             match self.image {
-                Some(_) => "an image boots by firmware: leave boot out, or take \"firmware\" or \"efi\"".to_owned(),
-                None => "the lab's own system boots directly: leave boot out, or name an image".to_owned(),
+                Some(_) => {
+                    "an image boots by firmware: leave boot out, or take \"firmware\" or \"efi\""
+                        .to_owned()
+                }
+                None => "the lab's own system boots directly: leave boot out, or name an image"
+                    .to_owned(),
             },
         );
         if let Some(image) = &self.image {
             unless(
                 image.is_absolute(),
-                format!("{} is not absolute: name the image by its whole path", image.display()),
+                format!(
+                    "{} is not absolute: name the image by its whole path",
+                    image.display()
+                ),
             );
         }
         problems
@@ -164,7 +200,9 @@ impl VmShape {
 
 /// Whether it is a name that needs no quotes anywhere.
 fn plain(name: &str, most: usize) -> bool {
-    let inside = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let inside = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     !name.is_empty() && name.len() <= most && inside && !name.starts_with(['-', '.'])
 }
 
@@ -173,6 +211,9 @@ fn is_local(uri: &str) -> bool {
     let Some((driver, rest)) = uri.split_once("://") else {
         return false;
     };
-    let word = |text: &str, more: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+    let word = |text: &str, more: &str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
     !driver.is_empty() && word(driver, "+") && rest.starts_with('/') && word(rest, "/-_.=?&")
 }

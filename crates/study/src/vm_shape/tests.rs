@@ -7,7 +7,10 @@ fn the_defaults_and_the_paper_are_sound() {
     assert_eq!(VmShape::default().problems(), Vec::<String>::new());
     let paper = VmShape::pureflex();
     assert_eq!(paper.problems(), Vec::<String>::new());
-    assert_eq!((paper.disk.cache.word(), paper.disk.io.word()), ("none", "native"));
+    assert_eq!(
+        (paper.disk.cache.word(), paper.disk.io.word()),
+        ("none", "native")
+    );
 }
 
 #[test]
@@ -58,7 +61,11 @@ fn networks_pools_images_and_connections_are_checked() {
             addresses: Some("10.0.0.1/24".parse().expect("valid")),
             ..NetworkShape::default()
         },
-        pool: Pool::Devices(vec!["/dev/sdb".into(), "/dev/sdb".into(), "/etc/passwd".into()]),
+        pool: Pool::Devices(vec![
+            "/dev/sdb".into(),
+            "/dev/sdb".into(),
+            "/etc/passwd".into(),
+        ]),
         image: Some("image.qcow2".into()),
         boot: Some(Boot::Direct),
         connection: Some("qemu+ssh://other/system".into()),
@@ -139,10 +146,17 @@ fn every_key_is_read_as_it_is_written() {
         "image": "/images/debian.qcow2", "boot": "efi", "connection": "qemu:///system"}"#;
     let shape: VmShape = serde_json::from_str(text).expect("read");
     assert_eq!(shape.problems(), Vec::<String>::new());
-    assert_eq!((shape.boots(), &shape.pool), (Boot::Efi, &Pool::Lvm("vg0/thin".into())));
     assert_eq!(
-        serde_json::from_str::<VmShape>(&serde_json::to_string(&shape).expect("json")).expect("read"),
+        (shape.boots(), &shape.pool),
+        (Boot::Efi, &Pool::Lvm("vg0/thin".into()))
+    );
+    assert_eq!(
+        serde_json::from_str::<VmShape>(&serde_json::to_string(&shape).expect("json"))
+            .expect("read"),
         shape
     );
-    assert_eq!(serde_json::from_str::<Pool>(r#""directory""#).expect("read"), Pool::Directory);
+    assert_eq!(
+        serde_json::from_str::<Pool>(r#""directory""#).expect("read"),
+        Pool::Directory
+    );
 }

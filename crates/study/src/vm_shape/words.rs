@@ -30,7 +30,10 @@ impl FromStr for Network {
             "user" => Ok(Self::User),
             _ => match text.strip_prefix(BRIDGE) {
                 Some(name) if !name.is_empty() => Ok(Self::HostBridge(name.to_owned())),
-                _ => Err("write `lab`, `user`, or `bridge:` and the name of a bridge of the host".to_owned()),
+                _ => Err(
+                    "write `lab`, `user`, or `bridge:` and the name of a bridge of the host"
+                        .to_owned(),
+                ),
             },
         }
     }
@@ -42,7 +45,10 @@ impl fmt::Display for Pool {
             Self::Directory => f.write_str("directory"),
             Self::Lvm(group) => write!(f, "{LVM}{group}"),
             Self::Devices(devices) => {
-                let paths: Vec<String> = devices.iter().map(|path| path.display().to_string()).collect();
+                let paths: Vec<String> = devices
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
                 write!(f, "{DEVICES}{}", paths.join(","))
             }
         }
@@ -97,7 +103,12 @@ mod tests {
         for text in ["lab", "user", "bridge:br0"] {
             assert_eq!(text.parse::<Network>().expect("read").to_string(), text);
         }
-        for text in ["directory", "lvm:data", "lvm:data/thin", "devices:/dev/sdb,/dev/sdc"] {
+        for text in [
+            "directory",
+            "lvm:data",
+            "lvm:data/thin",
+            "devices:/dev/sdb,/dev/sdc",
+        ] {
             assert_eq!(text.parse::<Pool>().expect("read").to_string(), text);
         }
         for text in ["host", "maximum", "Westmere"] {

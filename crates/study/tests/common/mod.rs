@@ -23,26 +23,45 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
     for (index, point) in plan.points.iter().enumerate() {
         assert_eq!(point.id as usize, index + 1);
         let rate = point.rate_per_s.map(f64::to_bits);
-        let shape = (point.variant, point.guests, point.vcpus, point.users.clone(), rate);
+        let shape = (
+            point.variant,
+            point.guests,
+            point.vcpus,
+            point.users.clone(),
+            rate,
+        );
         assert!(shapes.insert(shape), "two equal points");
-        assert_eq!(plan.variants[point.variant as usize - 1].levels, point.levels);
+        assert_eq!(
+            plan.variants[point.variant as usize - 1].levels,
+            point.levels
+        );
         assert_eq!(
             (point.users.len(), point.pins.len()),
             (point.guests as usize, point.guests as usize)
         );
         let (few, many) = (point.users.iter().min(), point.users.iter().max());
         match (&study.load.open, point.rate_per_s) {
-            (None, None) => assert!(few.zip(many).is_some_and(|(few, many)| *few >= 1 && many - few <= 1)),
+            (None, None) => assert!(
+                few.zip(many)
+                    .is_some_and(|(few, many)| *few >= 1 && many - few <= 1)
+            ),
             (Some(_), Some(rate)) => assert!(rate > 0.0 && many == Some(&0)),
             other => panic!("users and arrivals: {other:?}"),
         }
         for pin in &point.pins {
             assert!(pin.iter().all(|cpu| guest_cpus.contains(cpu)));
-            assert!(pin.windows(2).all(|pair| pair[0] < pair[1]), "ascending without duplicates");
+            assert!(
+                pin.windows(2).all(|pair| pair[0] < pair[1]),
+                "ascending without duplicates"
+            );
             assert!(pin.len() >= point.vcpus.whole_cpus() as usize);
         }
         let vcpus = point.vcpus.cpus() * f64::from(point.guests);
-        assert!(point.capacity_cpus > 0.0 && point.capacity_cpus <= vcpus + 1e-9 && point.capacity_cpus <= guest_cpus.len() as f64);
+        assert!(
+            point.capacity_cpus > 0.0
+                && point.capacity_cpus <= vcpus + 1e-9
+                && point.capacity_cpus <= guest_cpus.len() as f64
+        );
         if let Some(id) = point.baseline {
             let baseline = &plan.points[id as usize - 1];
             assert_eq!(
@@ -52,21 +71,29 @@ pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
             assert!((baseline.load() - point.load()).abs() < 1e-5);
             assert!((baseline.capacity_cpus - point.capacity_cpus).abs() < 0.0005);
         } else {
-            assert!(point.guests > 1, "a single guest is at least its own baseline");
+            assert!(
+                point.guests > 1,
+                "a single guest is at least its own baseline"
+            );
         }
     }
     assert_trials(study, plan);
 }
 
 fn assert_trials(study: &Study, plan: &Plan) {
-    assert_eq!(plan.trials.len(), plan.points.len() * study.load.repeats as usize);
+    assert_eq!(
+        plan.trials.len(),
+        plan.points.len() * study.load.repeats as usize
+    );
     for (index, round) in plan.trials.chunks(plan.points.len()).enumerate() {
         assert!(round.iter().all(|trial| trial.repeat as usize == index + 1));
         let points: Vec<u32> = round.iter().map(|trial| trial.point).collect();
         let all: Vec<u32> = plan.points.iter().map(|point| point.id).collect();
         match study.load.order {
             Order::Interleaved => assert_eq!(points, all),
-            Order::Random => assert_eq!(points.iter().collect::<BTreeSet<_>>(), all.iter().collect()),
+            Order::Random => {
+                assert_eq!(points.iter().collect::<BTreeSet<_>>(), all.iter().collect())
+            }
         }
     }
     assert_blocks(plan);
@@ -84,11 +111,23 @@ fn assert_blocks(plan: &Plan) {
                 .iter()
                 .all(|trial| trial.seed == block[0].seed && trial.repeat == block[0].repeat)
         );
-        let points: Vec<_> = block.iter().map(|trial| &plan.points[trial.point as usize - 1]).collect();
-        let shape = |index: usize| (points[index].guests, points[index].vcpus, points[index].total_users());
+        let points: Vec<_> = block
+            .iter()
+            .map(|trial| &plan.points[trial.point as usize - 1])
+            .collect();
+        let shape = |index: usize| {
+            (
+                points[index].guests,
+                points[index].vcpus,
+                points[index].total_users(),
+            )
+        };
         assert!((0..points.len()).all(|index| shape(index) == shape(0)));
         let variants: BTreeSet<u32> = points.iter().map(|point| point.variant).collect();
-        assert_eq!((variants.len(), points.len()), (plan.variants.len(), plan.variants.len()));
+        assert_eq!(
+            (variants.len(), points.len()),
+            (plan.variants.len(), plan.variants.len())
+        );
     }
 }
 
@@ -100,9 +139,18 @@ pub(crate) fn assert_useful(problems: &Problems) {
             (1..=problems.lines_of_file()).contains(&problem.line) && problem.column >= 1,
             "{problem:?}"
         );
-        assert!(!problem.mend.is_empty() && !problem.message.is_empty(), "{problem:?}");
+        assert!(
+            !problem.mend.is_empty() && !problem.message.is_empty(),
+            "{problem:?}"
+        );
     }
-    assert!(problems.list().windows(2).all(|pair| pair[0].line <= pair[1].line), "sorted");
+    assert!(
+        problems
+            .list()
+            .windows(2)
+            .all(|pair| pair[0].line <= pair[1].line),
+        "sorted"
+    );
     let report = problems.to_string();
     assert!(
         report.chars().all(|c| c == '\n' || !c.is_control()),

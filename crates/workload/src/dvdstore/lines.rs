@@ -19,7 +19,9 @@ impl Times {
     /// The mean in whole milliseconds, rounded down, or nothing when nothing was counted.
     #[must_use]
     pub fn mean_ms(self) -> Option<u64> {
-        self.sum_us.checked_div(self.count).map(|mean_us| mean_us / 1000)
+        self.sum_us
+            .checked_div(self.count)
+            .map(|mean_us| mean_us / 1000)
     }
 }
 
@@ -55,7 +57,8 @@ impl Totals {
     /// Orders per minute since the start of the measured part, rounded down.
     #[must_use]
     pub fn opm(&self) -> Option<u64> {
-        (self.elapsed_seconds > 0.0).then(|| (60.0 * self.orders.count as f64 / self.elapsed_seconds) as u64)
+        (self.elapsed_seconds > 0.0)
+            .then(|| (60.0 * self.orders.count as f64 / self.elapsed_seconds) as u64)
     }
 
     /// Rolled back orders in percent of all.
@@ -115,9 +118,10 @@ pub fn from_start_line(purchases: u64, rollbacks: u64) -> String {
 }
 
 fn percent(totals: &Totals) -> String {
-    totals
-        .rollback_percent()
-        .map_or_else(|| format!("{:>5}", "n/a"), |percent| format!("{percent:5.1}"))
+    totals.rollback_percent().map_or_else(
+        || format!("{:>5}", "n/a"),
+        |percent| format!("{percent:5.1}"),
+    )
 }
 
 struct Known(Option<u64>);
@@ -178,8 +182,14 @@ mod tests {
             final_line(Some("3/1/2012 1:02:03 PM"), &totals(), &calls),
             format!("Final (3/1/2012 1:02:03 PM): {rest}")
         );
-        assert_eq!(final_line(None, &totals(), &calls), format!("Final: {rest}"));
-        assert_eq!(from_start_line(1500, 40), "n_purchase_from_start= 1500 n_rollbacks_from_start= 40");
+        assert_eq!(
+            final_line(None, &totals(), &calls),
+            format!("Final: {rest}")
+        );
+        assert_eq!(
+            from_start_line(1500, 40),
+            "n_purchase_from_start= 1500 n_rollbacks_from_start= 40"
+        );
     }
 
     #[test]

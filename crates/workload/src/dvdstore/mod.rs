@@ -11,8 +11,8 @@ mod size;
 pub mod words;
 
 pub use data::{
-    CATEGORIES, Cents, Customer, CustomerHalf, CustomerRandom, Customers, Inventory, LineEnd, Order, OrderLine, Orders, Product, Products,
-    Stock,
+    CATEGORIES, Cents, Customer, CustomerHalf, CustomerRandom, Customers, Inventory, LineEnd,
+    Order, OrderLine, Orders, Product, Products, Stock,
 };
 pub use pages::{LineItem, NewCustomerAnswer, PageFault, PageSite, PurchaseAnswer, Search};
 pub use params::ShopperParams;

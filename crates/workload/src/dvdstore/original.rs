@@ -98,7 +98,10 @@ pub fn read_browse(body: &str) -> Result<Vec<OriginalResult>, OriginalFault> {
         let (title, row) = cell(row)?;
         let (actor, row) = cell(row)?;
         let (price, row) = cell(row)?;
-        let price = price.trim().parse().map_err(|_| not_a_number("a price", price))?;
+        let price = price
+            .trim()
+            .parse()
+            .map_err(|_| not_a_number("a price", price))?;
         if results.len() == MAX_ROWS {
             return Err(OriginalFault::TooManyRows);
         }
@@ -145,7 +148,9 @@ fn behind_start(body: &str, text: &str) -> bool {
 }
 
 fn from<'a>(body: &'a str, token: &'static str) -> Result<&'a str, OriginalFault> {
-    body.find(token).map(|index| &body[index..]).ok_or(OriginalFault::NotFound(token))
+    body.find(token)
+        .map(|index| &body[index..])
+        .ok_or(OriginalFault::NotFound(token))
 }
 
 fn after<'a>(body: &'a str, token: &'static str) -> Result<&'a str, OriginalFault> {
@@ -158,7 +163,9 @@ fn split<'a>(body: &'a str, token: &'static str) -> Result<(&'a str, &'a str), O
 
 /// The text behind the first `count` characters.
 fn skip(text: &str, count: usize) -> &str {
-    text.char_indices().nth(count).map_or("", |(index, _)| &text[index..])
+    text.char_indices()
+        .nth(count)
+        .map_or("", |(index, _)| &text[index..])
 }
 
 /// A 32-bit integer; blanks around it do not matter.
@@ -192,7 +199,13 @@ mod tests {
             })
         );
         let history = vec![["A B", "C D", "E F"].map(str::to_owned)];
-        assert_eq!(login(format!("{FORM}{HISTORY}")), Ok(OriginalLogin { customer: 123, history }));
+        assert_eq!(
+            login(format!("{FORM}{HISTORY}")),
+            Ok(OriginalLogin {
+                customer: 123,
+                history
+            })
+        );
         let rows = "<TR><TD>A</TD><TD>B</TD><TD>C</TD></TR>".repeat(101);
         let long = format!("{FORM}Your previous purchases:<TABLE><TR></TR>{rows}");
         assert_eq!(login(long), Err(OriginalFault::TooManyRows));
@@ -200,7 +213,10 @@ mod tests {
 
     #[test]
     fn only_double_quotes_are_quotes() {
-        let id = |value: &str| read_login(&format!("<INPUT NAME=customerid VALUE={value}>")).map(|login| login.customer);
+        let id = |value: &str| {
+            read_login(&format!("<INPUT NAME=customerid VALUE={value}>"))
+                .map(|login| login.customer)
+        };
         assert_eq!(id("\"5\""), Ok(5));
         assert_eq!(id(" 5 "), Ok(5));
         assert!(matches!(id("'5'"), Err(OriginalFault::NotANumber { .. })));
@@ -218,9 +234,15 @@ mod tests {
             Err(OriginalFault::NotFound("customerid"))
         );
         assert_eq!(read_browse(" No DVDs Found"), Ok(vec![]));
-        assert_eq!(read_browse("No DVDs Found"), Err(OriginalFault::NotFound("<TABLE")));
+        assert_eq!(
+            read_browse("No DVDs Found"),
+            Err(OriginalFault::NotFound("<TABLE"))
+        );
         assert_eq!(read_purchase(" Insufficient stock"), Ok(None));
-        assert_eq!(read_purchase("Insufficient stock"), Err(OriginalFault::NotFound("ORDER NUMBER")));
+        assert_eq!(
+            read_purchase("Insufficient stock"),
+            Err(OriginalFault::NotFound("ORDER NUMBER"))
+        );
     }
 
     #[test]
@@ -243,7 +265,10 @@ mod tests {
         let with_dollar = body.replace(" 9.99", "$9.99");
         assert!(matches!(
             read_browse(&with_dollar),
-            Err(OriginalFault::NotANumber { what: "a price", .. })
+            Err(OriginalFault::NotANumber {
+                what: "a price",
+                ..
+            })
         ));
         let full = format!("<TABLE><TR></TR>{}", row.repeat(101));
         assert_eq!(read_browse(&full), Err(OriginalFault::TooManyRows));
@@ -251,7 +276,10 @@ mod tests {
 
     #[test]
     fn order_numbers_stand_behind_two_blanks() {
-        assert_eq!(read_purchase("--- ORDER NUMBER:  12001</H2>"), Ok(Some(12_001)));
+        assert_eq!(
+            read_purchase("--- ORDER NUMBER:  12001</H2>"),
+            Ok(Some(12_001))
+        );
         assert_eq!(
             read_purchase("--- ORDER NUMBER: 12001</H2>"),
             Ok(Some(2001)),
@@ -261,6 +289,9 @@ mod tests {
             read_purchase("ORDER NUMBER:  </H2>"),
             Err(OriginalFault::NotANumber { .. })
         ));
-        assert_eq!(read_purchase("ORDER NUMBER:  12"), Err(OriginalFault::NotFound("<")));
+        assert_eq!(
+            read_purchase("ORDER NUMBER:  12"),
+            Err(OriginalFault::NotFound("<"))
+        );
     }
 }

@@ -111,7 +111,10 @@ impl NewlibRand {
 impl CRand for NewlibRand {
     #[inline]
     fn next_rand(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (self.0 >> 32) as u32 & 0x7fff_ffff
     }
 }
@@ -125,7 +128,16 @@ mod tests {
         let mut rand = GnuRand::new(1);
         let first: Vec<u32> = (0..5).map(|_| rand.next_rand()).collect();
         // `srand(1)` of GNU libc on Linux.
-        assert_eq!(first, [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915, 1_957_747_793]);
+        assert_eq!(
+            first,
+            [
+                1_804_289_383,
+                846_930_886,
+                1_681_692_777,
+                1_714_636_915,
+                1_957_747_793
+            ]
+        );
         assert_eq!(GnuRand::new(0).next_rand(), 1_804_289_383);
         assert_eq!(GnuRand::new(42).next_rand(), 71_876_166);
     }
@@ -136,7 +148,10 @@ mod tests {
         for _ in 0..10_000 {
             let value = rand.next_rand();
             let width = 40_000;
-            assert_eq!((width * u64::from(value)) >> RANGE_BITS, scale(width, value) as u64);
+            assert_eq!(
+                (width * u64::from(value)) >> RANGE_BITS,
+                scale(width, value) as u64
+            );
         }
     }
 
@@ -150,7 +165,10 @@ mod tests {
         }
         assert_eq!(Fixed(0).pick(18, 90), 18);
         assert_eq!(Fixed(0x7fff_ffff).pick(18, 90), 90);
-        assert_eq!(Fixed(0x7fff_ffff).pick(1_000_000_000, 9_999_999_999), 9_999_999_995);
+        assert_eq!(
+            Fixed(0x7fff_ffff).pick(1_000_000_000, 9_999_999_999),
+            9_999_999_995
+        );
         assert_eq!(Fixed(0x7fff_ffff).letter(), b'Z');
     }
 }

@@ -209,7 +209,9 @@ impl Shopper {
 
 /// Whole microseconds, bounded so that twice the value cannot overflow.
 fn microseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).min(u64::MAX / 2)
+    u64::try_from(duration.as_micros())
+        .unwrap_or(u64::MAX)
+        .min(u64::MAX / 2)
 }
 
 /// A product from the weighted list: every product once, then each multiple of 10 000 nine times more.
@@ -228,7 +230,9 @@ fn product_at(place: u64, products: u64) -> u64 {
 }
 
 fn one_of<'w>(rng: &mut Pcg32, words: &'w [String]) -> &'w str {
-    words.get(below(rng, words.len() as u64) as usize).map_or("", String::as_str)
+    words
+        .get(below(rng, words.len() as u64) as usize)
+        .map_or("", String::as_str)
 }
 
 fn word<const N: usize>(rng: &mut Pcg32) -> [u8; N] {

@@ -79,7 +79,9 @@ impl Rows {
 
 /// A size that is not one of `S`, `M`, `L`, `<1..1023>MB` or `<1..1023>GB`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a database size; write S, M, L, or a whole number from 1 to 1023 with MB or GB, such as 10MB")]
+#[error(
+    "`{0}` is not a database size; write S, M, L, or a whole number from 1 to 1023 with MB or GB, such as 10MB"
+)]
 pub struct ParseSizeError(pub String);
 
 impl FromStr for Size {

@@ -61,7 +61,9 @@ impl WordLists {
     #[must_use]
     pub fn own() -> &'static Self {
         static OWN: LazyLock<WordLists> = LazyLock::new(|| {
-            let own = |list, text: &str| parse_list(list, text).expect("the lists that come with the crate are valid");
+            let own = |list, text: &str| {
+                parse_list(list, text).expect("the lists that come with the crate are valid")
+            };
             WordLists {
                 titles: own(WordList::Titles, include_str!("words/title_words.txt")),
                 first_names: own(WordList::FirstNames, include_str!("words/first_names.txt")),
@@ -124,7 +126,9 @@ pub enum WordsError {
         problem: &'static str,
     },
     /// A word occurs twice.
-    #[error("{list}, line {line}: `{word}` already stands in line {first}; remove one of them, the words must be distinct")]
+    #[error(
+        "{list}, line {line}: `{word}` already stands in line {first}; remove one of them, the words must be distinct"
+    )]
     Duplicate {
         /// The list.
         list: WordList,
@@ -174,7 +178,10 @@ pub fn parse_list(list: WordList, text: &str) -> Result<Vec<String>, WordsError>
     if words.len() == list.count() {
         Ok(words)
     } else {
-        Err(WordsError::Count { list, found: words.len() })
+        Err(WordsError::Count {
+            list,
+            found: words.len(),
+        })
     }
 }
 
@@ -184,7 +191,9 @@ fn problem(word: &str) -> Option<&'static str> {
         "" => Some("is an empty line"),
         _ if word.len() > LONGEST => Some("is too long"),
         _ if word.bytes().any(|b| b.is_ascii_lowercase()) => Some("has small letters"),
-        _ if !word.bytes().all(|b| b.is_ascii_uppercase() || b == b'-') => Some("has a character that is no letter or hyphen"),
+        _ if !word.bytes().all(|b| b.is_ascii_uppercase() || b == b'-') => {
+            Some("has a character that is no letter or hyphen")
+        }
         _ if !word.bytes().any(|b| b.is_ascii_uppercase()) => Some("has no letter"),
         _ => None,
     }
@@ -222,7 +231,17 @@ mod tests {
             (13, 5),
         ];
         assert_eq!(shape(&own.titles), titles);
-        let first_names = [(2, 2), (3, 19), (4, 50), (5, 43), (6, 38), (7, 26), (8, 16), (9, 5), (11, 1)];
+        let first_names = [
+            (2, 2),
+            (3, 19),
+            (4, 50),
+            (5, 43),
+            (6, 38),
+            (7, 26),
+            (8, 16),
+            (9, 5),
+            (11, 1),
+        ];
         assert_eq!(shape(&own.first_names), first_names);
         let last_names = [
             (3, 3),
@@ -243,7 +262,11 @@ mod tests {
         }
         let hyphens = |words: &[String]| words.iter().filter(|word| word.contains('-')).count();
         assert_eq!(
-            (hyphens(&own.titles), hyphens(&own.first_names), hyphens(&own.last_names)),
+            (
+                hyphens(&own.titles),
+                hyphens(&own.first_names),
+                hyphens(&own.last_names)
+            ),
             (0, 0, 1)
         );
     }
@@ -251,7 +274,13 @@ mod tests {
     #[test]
     fn broken_lists_are_refused_with_line_and_mend() {
         let names: Vec<String> = (0..200u8)
-            .map(|n| format!("A{}{}", char::from(b'A' + n / 26), char::from(b'A' + n % 26)))
+            .map(|n| {
+                format!(
+                    "A{}{}",
+                    char::from(b'A' + n / 26),
+                    char::from(b'A' + n % 26)
+                )
+            })
             .collect();
         let text = |change: &dyn Fn(&mut Vec<String>)| {
             let mut names = names.clone();

@@ -42,7 +42,9 @@ impl Condition {
     pub fn text(self) -> &'static str {
         match self.0 {
             1 => "payments of a warehouse are those of its districts",
-            2 => "the next order number of a district follows its last order, and its last waiting order if it has any",
+            2 => {
+                "the next order number of a district follows its last order, and its last waiting order if it has any"
+            }
             3 => "waiting orders of a district have no gaps",
             4 => "a district has as many lines as its orders say",
             5 => "an order without a carrier waits, and only such an order does",
@@ -89,7 +91,10 @@ impl Condition {
             15 => vec![stock_counters(scale)],
             _ => vec![self.body()],
         };
-        bodies.into_iter().map(|body| format!("{body}{limit}")).collect()
+        bodies
+            .into_iter()
+            .map(|body| format!("{body}{limit}"))
+            .collect()
     }
 
     fn body(self) -> String {
@@ -161,7 +166,10 @@ const PAID: &str = "LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, SUM(h_amount) 
     GROUP BY h_c_w_id, h_c_d_id, h_c_id) u ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id";
 
 fn customers(joins: &[&str], broken: &str) -> String {
-    format!("SELECT c_w_id, c_d_id, c_id FROM customer {} WHERE {broken}", joins.join(" "))
+    format!(
+        "SELECT c_w_id, c_d_id, c_id FROM customer {} WHERE {broken}",
+        joins.join(" ")
+    )
 }
 
 fn delivered_orders(scale: Scale, moment: Moment) -> String {
@@ -207,7 +215,8 @@ pub struct Ledger {
 /// The query whose only row is a [`Ledger`], in the order of its fields.
 #[must_use]
 pub fn ledger_query(scale: Scale) -> String {
-    let payments = u64::from(scale.warehouses()) * scale.rows_per_warehouse(super::schema::Table::History);
+    let payments =
+        u64::from(scale.warehouses()) * scale.rows_per_warehouse(super::schema::Table::History);
     format!(
         "SELECT (SELECT SUM(d_next_o_id - {}) FROM district) AS v_orders, (SELECT COUNT(*) - {payments} FROM history) AS v_payments, \
          (SELECT SUM(c_delivery_cnt) FROM customer) AS v_delivered FROM warehouse WHERE w_id = 1",
@@ -238,12 +247,13 @@ mod tests {
             for condition in Condition::all() {
                 let key = condition.key().join(", ");
                 let queries = condition.queries(dialect, scale, Moment::AnyTime);
-                assert!(queries[0].starts_with(&format!("SELECT {key}")), "{}", queries[0]);
                 assert!(
-                    queries
-                        .iter()
-                        .all(|query| query.contains(" LIMIT 10") || query.contains(" FETCH FIRST 10 ROWS ONLY"))
+                    queries[0].starts_with(&format!("SELECT {key}")),
+                    "{}",
+                    queries[0]
                 );
+                assert!(queries.iter().all(|query| query.contains(" LIMIT 10")
+                    || query.contains(" FETCH FIRST 10 ROWS ONLY")));
                 assert!(!condition.text().is_empty());
             }
         }

@@ -64,8 +64,14 @@ mod tests {
         for seed in 0..10_000 {
             let load = load_constant(seed);
             let run = RunConstants::new(seed ^ 0x5eed, load);
-            assert!(load <= 255 && run.last_name <= 255 && run.customer <= 1023 && run.item <= 8191);
-            assert!(constants_fit(load, run.last_name), "{load} and {}", run.last_name);
+            assert!(
+                load <= 255 && run.last_name <= 255 && run.customer <= 1023 && run.item <= 8191
+            );
+            assert!(
+                constants_fit(load, run.last_name),
+                "{load} and {}",
+                run.last_name
+            );
             runs.insert(run.last_name);
         }
         assert_eq!(runs.len(), 256, "every constant is drawn");
@@ -84,7 +90,10 @@ mod tests {
     #[test]
     fn every_load_constant_has_partners() {
         for load in 0..=255 {
-            assert!((0..=255).filter(|&run| constants_fit(load, run)).count() >= 53, "{load}");
+            assert!(
+                (0..=255).filter(|&run| constants_fit(load, run)).count() >= 53,
+                "{load}"
+            );
         }
     }
 }

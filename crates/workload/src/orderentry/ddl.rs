@@ -28,7 +28,10 @@ impl Default for SchemaOptions {
 /// Primary keys are part of them where the engine keeps rows in that order; PostgreSQL and DB2 get theirs from [`after_load`].
 #[must_use]
 pub fn create_tables(dialect: Dialect, options: SchemaOptions) -> Vec<String> {
-    Table::ALL.iter().map(|&table| create_table(dialect, options, table)).collect()
+    Table::ALL
+        .iter()
+        .map(|&table| create_table(dialect, options, table))
+        .collect()
 }
 
 /// The statements that follow when all rows are in: keys, indexes, references, statistics.
@@ -49,7 +52,9 @@ pub fn after_load(dialect: Dialect, options: SchemaOptions) -> Vec<String> {
     statements.push(format!(
         "CREATE INDEX customer_name ON customer (c_w_id, c_d_id, c_last, c_first{id})"
     ));
-    statements.push("CREATE UNIQUE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)".to_owned());
+    statements.push(
+        "CREATE UNIQUE INDEX orders_customer ON orders (o_w_id, o_d_id, o_c_id, o_id)".to_owned(),
+    );
     if options.foreign_keys && dialect != Dialect::Sqlite {
         statements.extend(REFERENCES.iter().enumerate().map(|(number, reference)| {
             format!(
@@ -92,15 +97,26 @@ pub fn drop_tables(dialect: Dialect) -> Vec<String> {
         Table::Item,
         Table::Meta,
     ];
-    order.iter().map(|table| format!("DROP TABLE {guard}{}", table.name())).collect()
+    order
+        .iter()
+        .map(|table| format!("DROP TABLE {guard}{}", table.name()))
+        .collect()
 }
 
 /// The statement that inserts one row of the population with `?` for each field, for databases that have no bulk path of ours.
 #[must_use]
 pub fn insert_row(table: Table) -> String {
-    let names: Vec<&str> = table.loaded_columns().iter().map(|column| column.name).collect();
+    let names: Vec<&str> = table
+        .loaded_columns()
+        .iter()
+        .map(|column| column.name)
+        .collect();
     let marks = vec!["?"; names.len()].join(", ");
-    format!("INSERT INTO {} ({}) VALUES ({marks})", table.name(), names.join(", "))
+    format!(
+        "INSERT INTO {} ({}) VALUES ({marks})",
+        table.name(),
+        names.join(", ")
+    )
 }
 
 fn keyed_tables(options: SchemaOptions) -> impl Iterator<Item = Table> {
@@ -123,21 +139,32 @@ fn create_table(dialect: Dialect, options: SchemaOptions, table: Table) -> Strin
     } else {
         table.columns()
     };
-    let mut lines: Vec<String> = columns.iter().map(|column| column_line(dialect, column)).collect();
+    let mut lines: Vec<String> = columns
+        .iter()
+        .map(|column| column_line(dialect, column))
+        .collect();
     let serial_is_key = dialect == Dialect::Sqlite && table == Table::History;
-    if keyed_tables(options).any(|keyed| keyed == table) && !keys_come_later(dialect) && !serial_is_key {
+    if keyed_tables(options).any(|keyed| keyed == table)
+        && !keys_come_later(dialect)
+        && !serial_is_key
+    {
         lines.push(format!("PRIMARY KEY ({})", table.primary_key().join(", ")));
     }
     if dialect == Dialect::Sqlite && options.foreign_keys {
         // SQLite takes references here or never.
-        lines.extend(REFERENCES.iter().filter(|reference| reference.table == table).map(|reference| {
-            format!(
-                "FOREIGN KEY ({}) REFERENCES {} ({})",
-                reference.columns.join(", "),
-                reference.to.name(),
-                reference.to.primary_key().join(", ")
-            )
-        }));
+        lines.extend(
+            REFERENCES
+                .iter()
+                .filter(|reference| reference.table == table)
+                .map(|reference| {
+                    format!(
+                        "FOREIGN KEY ({}) REFERENCES {} ({})",
+                        reference.columns.join(", "),
+                        reference.to.name(),
+                        reference.to.primary_key().join(", ")
+                    )
+                }),
+        );
     }
     format!(
         "CREATE TABLE {} (\n  {}\n){}",
@@ -149,9 +176,18 @@ fn create_table(dialect: Dialect, options: SchemaOptions, table: Table) -> Strin
 
 fn table_end(dialect: Dialect, table: Table) -> &'static str {
     match dialect {
-        Dialect::Mariadb | Dialect::Mysql => " ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin",
+        Dialect::Mariadb | Dialect::Mysql => {
+            " ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_bin"
+        }
         // Short rows live in their key; long ones would make its tree deep.
-        Dialect::Sqlite if matches!(table, Table::District | Table::Orders | Table::NewOrders | Table::OrderLine) => " WITHOUT ROWID",
+        Dialect::Sqlite
+            if matches!(
+                table,
+                Table::District | Table::Orders | Table::NewOrders | Table::OrderLine
+            ) =>
+        {
+            " WITHOUT ROWID"
+        }
         _ => "",
     }
 }
@@ -160,7 +196,9 @@ fn column_line(dialect: Dialect, column: &Column) -> String {
     let null = if column.nullable { "" } else { " NOT NULL" };
     let name = column.name;
     match (column.kind, dialect) {
-        (ColumnType::Serial, Dialect::Mariadb | Dialect::Mysql) => format!("{name} bigint NOT NULL AUTO_INCREMENT"),
+        (ColumnType::Serial, Dialect::Mariadb | Dialect::Mysql) => {
+            format!("{name} bigint NOT NULL AUTO_INCREMENT")
+        }
         (ColumnType::Serial, Dialect::Sqlite) => format!("{name} integer PRIMARY KEY"),
         (ColumnType::Serial, _) => format!("{name} bigint GENERATED ALWAYS AS IDENTITY NOT NULL"),
         (kind, _) => format!("{name} {}{null}", type_name(dialect, kind)),
@@ -168,7 +206,11 @@ fn column_line(dialect: Dialect, column: &Column) -> String {
 }
 
 fn type_name(dialect: Dialect, kind: ColumnType) -> String {
-    let collation = if dialect == Dialect::Postgresql { " COLLATE \"C\"" } else { "" };
+    let collation = if dialect == Dialect::Postgresql {
+        " COLLATE \"C\""
+    } else {
+        ""
+    };
     match kind {
         ColumnType::Small => "smallint".to_owned(),
         ColumnType::Int => "integer".to_owned(),
@@ -209,8 +251,14 @@ mod tests {
             assert_eq!(tables.len(), 10);
             assert!(tables.iter().all(|text| text.starts_with("CREATE TABLE ")));
             let later = after_load(dialect, SchemaOptions::default());
-            assert!(later.iter().any(|text| text.contains("orders_customer")), "{dialect:?}");
-            assert!(!later.iter().any(|text| text.contains("FOREIGN KEY")), "{dialect:?}");
+            assert!(
+                later.iter().any(|text| text.contains("orders_customer")),
+                "{dialect:?}"
+            );
+            assert!(
+                !later.iter().any(|text| text.contains("FOREIGN KEY")),
+                "{dialect:?}"
+            );
         }
     }
 
@@ -221,17 +269,29 @@ mod tests {
             history_key: false,
         };
         let later = after_load(Dialect::Mariadb, options);
-        assert_eq!(later.iter().filter(|text| text.contains("FOREIGN KEY")).count(), 10);
+        assert_eq!(
+            later
+                .iter()
+                .filter(|text| text.contains("FOREIGN KEY"))
+                .count(),
+            10
+        );
         let sqlite = create_tables(Dialect::Sqlite, options).join(";");
         assert_eq!(sqlite.matches("FOREIGN KEY").count(), 10);
         assert!(!sqlite.contains("h_id"));
-        assert!(!after_load(Dialect::Postgresql, options).join(";").contains("h_id"));
+        assert!(
+            !after_load(Dialect::Postgresql, options)
+                .join(";")
+                .contains("h_id")
+        );
     }
 
     #[test]
     fn money_is_never_a_float() {
         for dialect in Dialect::ALL {
-            let text = create_tables(dialect, SchemaOptions::default()).join(";").to_lowercase();
+            let text = create_tables(dialect, SchemaOptions::default())
+                .join(";")
+                .to_lowercase();
             for word in ["float", "real", "double"] {
                 assert!(!text.contains(word), "{dialect:?}: {word}");
             }

@@ -55,14 +55,19 @@ impl Decimal {
                 b'0'..=b'9' if behind.is_none_or(|behind| behind < scale) => {
                     any = true;
                     let digit = i64::from(byte - b'0');
-                    unscaled = unscaled.checked_mul(10).and_then(|n| n.checked_add(digit)).ok_or_else(refuse)?;
+                    unscaled = unscaled
+                        .checked_mul(10)
+                        .and_then(|n| n.checked_add(digit))
+                        .ok_or_else(refuse)?;
                     behind = behind.map(|behind| behind + 1);
                 }
                 _ => return Err(refuse()),
             }
         }
         let missing = u32::from(scale.saturating_sub(behind.unwrap_or(0)));
-        let unscaled = 10i64.checked_pow(missing).and_then(|power| unscaled.checked_mul(power));
+        let unscaled = 10i64
+            .checked_pow(missing)
+            .and_then(|power| unscaled.checked_mul(power));
         match unscaled {
             Some(unscaled) if any => Ok(Self {
                 unscaled: if negative { -unscaled } else { unscaled },
@@ -107,7 +112,9 @@ pub struct Timestamp(pub i64);
 
 /// Not a date and time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not a date and time; write it as 2000-01-31 12:00:00, from the year 1970 to 9999")]
+#[error(
+    "`{0}` is not a date and time; write it as 2000-01-31 12:00:00, from the year 1970 to 9999"
+)]
 pub struct ParseTimestampError(String);
 
 impl Timestamp {
@@ -123,7 +130,11 @@ impl Timestamp {
         let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted = (5 * of_year + 2) / 153;
         let day = of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let month = if shifted < 10 {
+            shifted + 3
+        } else {
+            shifted - 9
+        };
         (year_of_era + era * 400 + i64::from(month <= 2), month, day)
     }
 }
@@ -133,7 +144,10 @@ impl fmt::Display for Timestamp {
         let (year, month, day) = self.date();
         let second = self.0.rem_euclid(86_400);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
+        )
     }
 }
 
@@ -145,8 +159,12 @@ impl FromStr for Timestamp {
         let mut numbers = [0i64; 6];
         let mut fields = text.split(['-', ' ', 'T', ':']);
         for number in &mut numbers {
-            let field = fields.next().filter(|field| field.bytes().all(|byte| byte.is_ascii_digit()));
-            *number = field.and_then(|field| field.parse().ok()).ok_or_else(refuse)?;
+            let field = fields
+                .next()
+                .filter(|field| field.bytes().all(|byte| byte.is_ascii_digit()));
+            *number = field
+                .and_then(|field| field.parse().ok())
+                .ok_or_else(refuse)?;
         }
         let [year, month, day, hour, minute, second] = numbers;
         if !(1970..=9999).contains(&year) {
@@ -157,7 +175,8 @@ impl FromStr for Timestamp {
         let year_of_era = shifted_year.rem_euclid(400);
         let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
         let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
-        let timestamp = Self((era * 146_097 + of_era - 719_468) * 86_400 + hour * 3600 + minute * 60 + second);
+        let timestamp =
+            Self((era * 146_097 + of_era - 719_468) * 86_400 + hour * 3600 + minute * 60 + second);
         // A date that does not exist, such as 30 February, comes back as another one.
         let canonical = timestamp.to_string();
         let same = canonical == text || canonical == text.replacen('T', " ", 1);
@@ -171,7 +190,11 @@ mod tests {
 
     #[test]
     fn decimals_are_read_exactly_or_not_at_all() {
-        let cents = |text: &str| Decimal::parse(text.as_bytes(), 2).map(|decimal| decimal.unscaled).ok();
+        let cents = |text: &str| {
+            Decimal::parse(text.as_bytes(), 2)
+                .map(|decimal| decimal.unscaled)
+                .ok()
+        };
         assert_eq!(cents("12.34"), Some(1234));
         assert_eq!(cents("-10"), Some(-1000));
         assert_eq!(cents("+0.5"), Some(50));
@@ -193,7 +216,13 @@ mod tests {
             (Decimal::cents(-7), "-0.07"),
             (Decimal::cents(30_000_000), "300000.00"),
             (Decimal::rate(1), "0.0001"),
-            (Decimal { unscaled: 42, scale: 0 }, "42"),
+            (
+                Decimal {
+                    unscaled: 42,
+                    scale: 0,
+                },
+                "42",
+            ),
         ] {
             assert_eq!(decimal.to_string(), text);
             assert_eq!(Decimal::parse(text.as_bytes(), decimal.scale), Ok(decimal));

@@ -71,7 +71,14 @@ pub struct Dial {
 impl Dial {
     /// A search for `target` (0 to 1) on a database of so many bytes; pools are multiples of `step` from `least` to `most`, all in bytes.
     #[must_use]
-    pub fn new(target: f64, dialect: Dialect, database: u64, least: u64, most: u64, step: u64) -> Self {
+    pub fn new(
+        target: f64,
+        dialect: Dialect,
+        database: u64,
+        least: u64,
+        most: u64,
+        step: u64,
+    ) -> Self {
         let step = step.max(1);
         let least = least.max(step).next_multiple_of(step);
         Self {
@@ -124,13 +131,17 @@ impl Dial {
     #[must_use]
     pub fn best(&self) -> Option<Tried> {
         let distance = |tried: &Tried| (tried.hit - self.target).abs();
-        self.tried.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+        self.tried
+            .iter()
+            .copied()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
     /// Whether the best size is as near as was asked for.
     #[must_use]
     pub fn reached(&self) -> bool {
-        self.best().is_some_and(|best| (best.hit - self.target).abs() <= REACHED)
+        self.best()
+            .is_some_and(|best| (best.hit - self.target).abs() <= REACHED)
     }
 
     /// The next size to try; nothing when the search is at its end.
@@ -200,15 +211,21 @@ impl Dial {
         match (low, high) {
             (End::Tried(low), End::Tried(high)) if low.bytes < high.bytes => {
                 let (from, to) = (miss(low.hit).ln(), miss(high.hit).ln());
-                let part = if from > to { (from - wanted) / (from - to) } else { 0.5 };
+                let part = if from > to {
+                    (from - wanted) / (from - to)
+                } else {
+                    0.5
+                };
                 // A secant that stays at one end learns little.
                 low.bytes as f64 + part.clamp(0.1, 0.9) * (high.bytes - low.bytes) as f64
             }
             // Only one side is known: as far as the measured curve is off here, it is there.
             (End::Tried(known), _) | (_, End::Tried(known)) => {
-                let shares = first_share(self.dialect, self.target) / first_share(self.dialect, known.hit);
+                let shares =
+                    first_share(self.dialect, self.target) / first_share(self.dialect, known.hit);
                 // Where the curve is far off, ever larger steps.
-                let step = (1.0 + 0.25 * f64::from(1u32 << (self.tried.len().clamp(1, 5) - 1))).min(4.0);
+                let step =
+                    (1.0 + 0.25 * f64::from(1u32 << (self.tried.len().clamp(1, 5) - 1))).min(4.0);
                 let far = if known.hit < self.target {
                     shares.clamp(step, 4.0)
                 } else {
@@ -245,7 +262,11 @@ fn miss(hit: f64) -> f64 {
 /// The pool as a share of the database that gives about this hit ratio, by the measured curves: straight lines in the logarithm of the misses.
 #[must_use]
 pub fn first_share(dialect: Dialect, hit: f64) -> f64 {
-    let curve = if dialect.is_mysql_like() { &INNODB } else { &POSTGRESQL };
+    let curve = if dialect.is_mysql_like() {
+        &INNODB
+    } else {
+        &POSTGRESQL
+    };
     let wanted = miss(hit).ln();
     let pairs = curve.windows(2).map(|pair| (pair[0], pair[1]));
     let (low, high) = pairs
@@ -271,7 +292,11 @@ mod tests {
             assert!((5 * MIB..=800 * MIB).contains(&bytes) && bytes % MIB == 0);
             dial.tell(bytes, truth(bytes as f64 / (400 * MIB) as f64));
         }
-        (dial.tried().len(), dial.best().expect("at least one round"), dial.reached())
+        (
+            dial.tried().len(),
+            dial.best().expect("at least one round"),
+            dial.reached(),
+        )
     }
 
     #[test]
@@ -293,8 +318,13 @@ mod tests {
     fn other_curves_are_found_in_few_rounds() {
         for target in [0.6, 0.8, 0.9, 0.95, 0.99] {
             for steep in [4.0, 10.0, 25.0] {
-                let (rounds, best, reached) = turn(target, Dialect::Mariadb, |share| 1.0 - 0.6 * (-steep * share).exp());
-                assert!(reached && rounds <= MOST_ROUNDS, "{target} {steep}: {rounds} rounds, {best:?}");
+                let (rounds, best, reached) = turn(target, Dialect::Mariadb, |share| {
+                    1.0 - 0.6 * (-steep * share).exp()
+                });
+                assert!(
+                    reached && rounds <= MOST_ROUNDS,
+                    "{target} {steep}: {rounds} rounds, {best:?}"
+                );
             }
         }
     }
@@ -307,7 +337,14 @@ mod tests {
 
     #[test]
     fn a_pool_that_no_server_works_with_is_the_new_least() {
-        let mut dial = Dial::new(0.8, Dialect::Postgresql, 400 * MIB, MIB / 8, 800 * MIB, MIB / 8);
+        let mut dial = Dial::new(
+            0.8,
+            Dialect::Postgresql,
+            400 * MIB,
+            MIB / 8,
+            800 * MIB,
+            MIB / 8,
+        );
         dial.tell(2 * MIB, 0.9);
         let small = dial.next().expect("a smaller one");
         assert!(small < 2 * MIB);
@@ -334,7 +371,10 @@ mod tests {
     #[test]
     fn what_is_known_of_the_same_data_is_begun_with() {
         let dial = |target| Dial::new(target, Dialect::Postgresql, 400 * MIB, MIB, 800 * MIB, MIB);
-        let known = |bytes, hit| Tried { bytes: bytes * MIB, hit };
+        let known = |bytes, hit| Tried {
+            bytes: bytes * MIB,
+            hit,
+        };
         let hints = || vec![known(30, 0.78), known(50, 0.92)];
         assert_eq!(dial(0.915).with_hints(hints()).next(), Some(50 * MIB));
         let between = dial(0.85).with_hints(hints()).next().expect("a first size");

@@ -34,7 +34,14 @@ pub struct ParseNameError {
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: [Self; 6] = [Self::Mariadb, Self::Mysql, Self::Postgresql, Self::Sqlite, Self::Db2, Self::Generic];
+    pub const ALL: [Self; 6] = [
+        Self::Mariadb,
+        Self::Mysql,
+        Self::Postgresql,
+        Self::Sqlite,
+        Self::Db2,
+        Self::Generic,
+    ];
 
     /// The name in studies.
     #[must_use]
@@ -132,8 +139,13 @@ impl Dialect {
         };
         match self {
             Self::Sqlite => None,
-            Self::Postgresql => Some(format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}").into()),
-            Self::Mariadb | Self::Mysql | Self::Generic => Some(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}").into()),
+            Self::Postgresql => Some(
+                format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}")
+                    .into(),
+            ),
+            Self::Mariadb | Self::Mysql | Self::Generic => {
+                Some(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}").into())
+            }
             Self::Db2 => Some(
                 match isolation {
                     Isolation::RepeatableRead => "SET CURRENT ISOLATION = RS",
@@ -164,11 +176,14 @@ impl FromStr for Dialect {
     type Err = ParseNameError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|dialect| dialect.name() == name).ok_or(ParseNameError {
-            what: "dialect",
-            name: name.to_owned(),
-            choices: "mariadb, mysql, postgresql, sqlite, db2 or generic",
-        })
+        Self::ALL
+            .into_iter()
+            .find(|dialect| dialect.name() == name)
+            .ok_or(ParseNameError {
+                what: "dialect",
+                name: name.to_owned(),
+                choices: "mariadb, mysql, postgresql, sqlite, db2 or generic",
+            })
     }
 }
 
@@ -235,7 +250,10 @@ mod tests {
     #[test]
     fn placeholders_are_numbered_for_postgresql_alone() {
         let text = || "a = ? AND b = ?, c".to_owned();
-        assert_eq!(Dialect::Postgresql.placeholders(text()), "a = $1 AND b = $2, c");
+        assert_eq!(
+            Dialect::Postgresql.placeholders(text()),
+            "a = $1 AND b = $2, c"
+        );
         assert_eq!(Dialect::Mariadb.placeholders(text()), text());
     }
 
@@ -243,8 +261,14 @@ mod tests {
     fn db2_sets_levels_by_its_own_names() {
         let set = |isolation| Dialect::Db2.set_isolation(isolation).map(Cow::into_owned);
         assert_eq!(set(Isolation::Default), None);
-        assert_eq!(set(Isolation::RepeatableRead).as_deref(), Some("SET CURRENT ISOLATION = RS"));
-        assert_eq!(set(Isolation::Serializable).as_deref(), Some("SET CURRENT ISOLATION = RR"));
+        assert_eq!(
+            set(Isolation::RepeatableRead).as_deref(),
+            Some("SET CURRENT ISOLATION = RS")
+        );
+        assert_eq!(
+            set(Isolation::Serializable).as_deref(),
+            Some("SET CURRENT ISOLATION = RR")
+        );
         assert_eq!(Dialect::Sqlite.set_isolation(Isolation::Serializable), None);
     }
 }

@@ -63,7 +63,11 @@ impl Counts {
     /// The share of `kind` in all completed transactions, 0 to 1; 0 when there were none.
     #[must_use]
     pub fn share(&self, kind: Kind) -> f64 {
-        let rolled_back = if kind == Kind::NewOrder { self.rolled_back } else { 0 };
+        let rolled_back = if kind == Kind::NewOrder {
+            self.rolled_back
+        } else {
+            0
+        };
         (self.completed[kind] + rolled_back) as f64 / self.completed().max(1) as f64
     }
 
@@ -84,7 +88,9 @@ impl Counts {
         for kind in Kind::ALL {
             let share = self.share(kind);
             // Decks that are half played when the window begins or ends blur the shares a little.
-            if self.completed() > 0 && share < MINIMUM_SHARES[kind].min(mix.share(kind)) - SHARE_BLUR {
+            if self.completed() > 0
+                && share < MINIMUM_SHARES[kind].min(mix.share(kind)) - SHARE_BLUR
+            {
                 remarks.push(Remark::Share(kind, share));
             }
         }
@@ -125,9 +131,22 @@ impl Remark {
 impl std::fmt::Display for Remark {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::TooManyFailed(share) => write!(f, "{:.2} % of transactions failed or have an unknown outcome", 100.0 * share),
-            Self::ShortDeliveries(share) => write!(f, "{:.1} % of deliveries found a district without a waiting order", 100.0 * share),
-            Self::Share(kind, share) => write!(f, "{} was only {:.1} % of all transactions", kind.name(), 100.0 * share),
+            Self::TooManyFailed(share) => write!(
+                f,
+                "{:.2} % of transactions failed or have an unknown outcome",
+                100.0 * share
+            ),
+            Self::ShortDeliveries(share) => write!(
+                f,
+                "{:.1} % of deliveries found a district without a waiting order",
+                100.0 * share
+            ),
+            Self::Share(kind, share) => write!(
+                f,
+                "{} was only {:.1} % of all transactions",
+                kind.name(),
+                100.0 * share
+            ),
         }
     }
 }
@@ -142,7 +161,10 @@ pub fn new_orders_agree(counted: u64, in_database: u64, clients: u32) -> bool {
 /// The most new orders per minute and warehouse with `terminals` per warehouse, when transactions take no time; nothing without pauses.
 #[must_use]
 pub fn ceiling_per_warehouse(mix: Mix, pacing: Pacing, terminals: f64) -> Option<f64> {
-    let cycle_s: f64 = Kind::ALL.iter().map(|&kind| mix.share(kind) * pacing.mean_pause_s(kind)).sum();
+    let cycle_s: f64 = Kind::ALL
+        .iter()
+        .map(|&kind| mix.share(kind) * pacing.mean_pause_s(kind))
+        .sum();
     (cycle_s > 0.0).then(|| 60.0 * terminals / cycle_s * mix.share(Kind::NewOrder))
 }
 
@@ -163,7 +185,9 @@ pub const SEED_LIMITS_MS: ResponseLimits = PerKind([100, 100, 100, 500, 500]);
 
 /// The transactions whose 90th percentile, in microseconds, is above its limit.
 pub fn over_limit(p90_us: PerKind<u64>, limits_ms: ResponseLimits) -> impl Iterator<Item = Kind> {
-    Kind::ALL.into_iter().filter(move |&kind| p90_us[kind] > 1000 * limits_ms[kind])
+    Kind::ALL
+        .into_iter()
+        .filter(move |&kind| p90_us[kind] > 1000 * limits_ms[kind])
 }
 
 #[cfg(test)]
@@ -173,16 +197,23 @@ mod tests {
     #[test]
     fn the_ceiling_of_a_warehouse_is_that_of_the_specification() {
         let ceiling = |mix, pacing| ceiling_per_warehouse(mix, pacing, 10.0);
-        assert!(ceiling(Mix::MINIMUMS, Pacing::Spec).is_some_and(|nopm| (nopm - 12.86).abs() < 0.005));
+        assert!(
+            ceiling(Mix::MINIMUMS, Pacing::Spec).is_some_and(|nopm| (nopm - 12.86).abs() < 0.005)
+        );
         assert!(ceiling(Mix::Deck, Pacing::Spec).is_some_and(|nopm| (nopm - 12.60).abs() < 0.006));
-        assert!(ceiling(Mix::Deck, Pacing::Scaled(0.1)).is_some_and(|nopm| (nopm - 126.0).abs() < 0.06));
+        assert!(
+            ceiling(Mix::Deck, Pacing::Scaled(0.1)).is_some_and(|nopm| (nopm - 126.0).abs() < 0.06)
+        );
         assert_eq!(ceiling(Mix::Deck, Pacing::None), None);
     }
 
     #[test]
     fn limits_are_milliseconds_and_times_microseconds() {
         let p90_us = PerKind([4_999_000, 5_000_000, 5_000_001, 80_000, 20_000_000]);
-        assert_eq!(over_limit(p90_us, SPEC_LIMITS_MS).collect::<Vec<_>>(), [Kind::OrderStatus]);
+        assert_eq!(
+            over_limit(p90_us, SPEC_LIMITS_MS).collect::<Vec<_>>(),
+            [Kind::OrderStatus]
+        );
         let p90_us = PerKind([100_001, 99_000, 0, 500_000, 501_000]);
         assert_eq!(
             over_limit(p90_us, SEED_LIMITS_MS).collect::<Vec<_>>(),
@@ -199,7 +230,10 @@ mod tests {
             ..Counts::default()
         };
         assert_eq!(counts.remarks(Mix::Deck, MAX_FAILED_SHARE), []);
-        let worse = Counts { unknown: 1, ..counts };
+        let worse = Counts {
+            unknown: 1,
+            ..counts
+        };
         assert!(worse.remarks(Mix::Deck, MAX_FAILED_SHARE)[0].is_fatal());
         let drained = Counts {
             short_deliveries: 11,

@@ -27,11 +27,15 @@ pub use ddl::{SchemaOptions, after_load, create_tables, drop_tables, insert_row}
 pub use decimal::{Decimal, ParseDecimalError, ParseTimestampError, Timestamp};
 pub use dialect::{Dialect, Isolation, ParseNameError};
 pub use figures::{
-    Counts, DEFERRED_DELIVERY_LIMIT_MS, LEAST_PER_WAREHOUSE, MAX_FAILED_SHARE, MINIMUM_SHARES, Remark, ResponseLimits, SEED_LIMITS_MS,
-    SPEC_LIMITS_MS, ceiling_per_warehouse, new_orders_agree, over_limit,
+    Counts, DEFERRED_DELIVERY_LIMIT_MS, LEAST_PER_WAREHOUSE, MAX_FAILED_SHARE, MINIMUM_SHARES,
+    Remark, ResponseLimits, SEED_LIMITS_MS, SPEC_LIMITS_MS, ceiling_per_warehouse,
+    new_orders_agree, over_limit,
 };
 pub use population::Population;
-pub use profile::{Clients, DataSize, DeliveryMode, HitTarget, ParseClientsError, ParseHitTargetError, Profile, Settings};
+pub use profile::{
+    Clients, DataSize, DeliveryMode, HitTarget, ParseClientsError, ParseHitTargetError, Profile,
+    Settings,
+};
 pub use random::{Text, last_name};
 pub use scale::{DISTRICTS, MAX_WAREHOUSES, MINI_DIVISOR, Scale, ScaleError};
 pub use schema::{Column, ColumnType, REFERENCES, Reference, Table};

@@ -33,7 +33,13 @@ pub enum Profile {
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 5] = [Self::Spec, Self::Nothink, Self::Seed001, Self::Seed003, Self::Mini];
+    pub const ALL: [Self; 5] = [
+        Self::Spec,
+        Self::Nothink,
+        Self::Seed001,
+        Self::Seed003,
+        Self::Mini,
+    ];
 
     /// The name in studies.
     #[must_use]
@@ -101,11 +107,14 @@ impl FromStr for Profile {
     type Err = ParseNameError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|profile| profile.name() == name).ok_or(ParseNameError {
-            what: "profile",
-            name: name.to_owned(),
-            choices: "spec, nothink, seed001, seed003 or mini",
-        })
+        Self::ALL
+            .into_iter()
+            .find(|profile| profile.name() == name)
+            .ok_or(ParseNameError {
+                what: "profile",
+                name: name.to_owned(),
+                choices: "spec, nothink, seed001, seed003 or mini",
+            })
     }
 }
 
@@ -144,7 +153,9 @@ pub enum Clients {
 
 /// Not a number of clients.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("clients = \"{0}\": write a whole number above 0, alone or with `per vcpu` or `per warehouse`")]
+#[error(
+    "clients = \"{0}\": write a whole number above 0, alone or with `per vcpu` or `per warehouse`"
+)]
 pub struct ParseClientsError(String);
 
 impl Clients {
@@ -165,7 +176,11 @@ impl FromStr for Clients {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let refuse = || ParseClientsError(text.to_owned());
         let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-        let number = number.parse().ok().filter(|&number| number > 0).ok_or_else(refuse)?;
+        let number = number
+            .parse()
+            .ok()
+            .filter(|&number| number > 0)
+            .ok_or_else(refuse)?;
         match unit.trim() {
             "" => Ok(Self::Count(number)),
             "per vcpu" => Ok(Self::PerVcpu(number)),
@@ -238,7 +253,10 @@ impl FromStr for HitTarget {
             Some(number) => (true, number),
             None => (false, text),
         };
-        let ratio: f64 = number.trim().parse().map_err(|_| ParseHitTargetError(text.to_owned()))?;
+        let ratio: f64 = number
+            .trim()
+            .parse()
+            .map_err(|_| ParseHitTargetError(text.to_owned()))?;
         Self::try_from(ratio)?;
         Self::try_from(if bound { (1.0 + ratio) / 2.0 } else { ratio })
     }
@@ -327,7 +345,11 @@ mod tests {
 
     #[test]
     fn a_bound_of_the_hit_ratio_is_halved() {
-        let ratio = |text: &str| text.parse::<HitTarget>().ok().map(|target| (target.ratio() * 1000.0).round());
+        let ratio = |text: &str| {
+            text.parse::<HitTarget>()
+                .ok()
+                .map(|target| (target.ratio() * 1000.0).round())
+        };
         assert_eq!(ratio("0.80"), Some(800.0));
         assert_eq!(ratio(">0.9"), Some(950.0));
         for text in ["0", "1", ">1", "80 %", "nan", ">-1"] {
@@ -348,8 +370,16 @@ mod tests {
             (Binding::Uniform, Pacing::None, Clients::PerVcpu(8))
         );
         assert_eq!(seed.scale(Dialect::Mariadb).map(Scale::warehouses), Ok(77));
-        assert_eq!(Profile::Seed003.settings().hit_target, Some(HitTarget(0.80)));
-        assert!(Profile::Mini.settings().scale(Dialect::Sqlite).is_ok_and(Scale::is_mini));
+        assert_eq!(
+            Profile::Seed003.settings().hit_target,
+            Some(HitTarget(0.80))
+        );
+        assert!(
+            Profile::Mini
+                .settings()
+                .scale(Dialect::Sqlite)
+                .is_ok_and(Scale::is_mini)
+        );
         for profile in Profile::ALL {
             assert_eq!(profile.name().parse(), Ok(profile));
             assert_eq!(profile.settings().mix, Mix::Deck);

@@ -192,7 +192,10 @@ impl<const N: usize> Text<N> {
     /// The first `N` bytes of the parts, one after another.
     #[must_use]
     pub(crate) fn of(parts: &[&[u8]]) -> Self {
-        let mut text = Self { bytes: [0; N], len: 0 };
+        let mut text = Self {
+            bytes: [0; N],
+            len: 0,
+        };
         for part in parts {
             let start = usize::from(text.len);
             let len = part.len().min(N - start);
@@ -256,7 +259,11 @@ const SYLLABLES: [&[u8]; 10] = [
 #[must_use]
 pub fn last_name(number: u32) -> Text<16> {
     let syllable = |digit: u32| SYLLABLES[(digit % 10) as usize];
-    Text::of(&[syllable(number / 100), syllable(number / 10), syllable(number)])
+    Text::of(&[
+        syllable(number / 100),
+        syllable(number / 10),
+        syllable(number),
+    ])
 }
 
 #[cfg(test)]
@@ -273,7 +280,11 @@ mod tests {
         let words = [(); 3].map(|()| split_mix(&mut state));
         assert_eq!(
             words,
-            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
         );
         let mut stream = Stream([1, 2, 3, 4]);
         let words = [(); 4].map(|()| stream.bits());
@@ -285,7 +296,9 @@ mod tests {
         assert_eq!(last_name(0).as_str(), "BARBARBAR");
         assert_eq!(last_name(371).as_str(), "PRICALLYOUGHT");
         assert_eq!(last_name(999).as_str(), "EINGEINGEING");
-        let longest = (0..1000).map(|number| last_name(number).as_bytes().len()).max();
+        let longest = (0..1000)
+            .map(|number| last_name(number).as_bytes().len())
+            .max();
         assert_eq!(longest, Some(15));
     }
 

@@ -45,7 +45,9 @@ pub enum ScaleError {
     #[error("{0} warehouses: ask for 1 to {MAX_WAREHOUSES}")]
     Warehouses(u32),
     /// Rows that cannot be divided evenly.
-    #[error("divisor {0}: use 1 for a whole database, or 2, 4, 5, 10, 20, 25, 50 or 100 for a test database")]
+    #[error(
+        "divisor {0}: use 1 for a whole database, or 2, 4, 5, 10, 20, 25, 50 or 100 for a test database"
+    )]
     Divisor(u32),
 }
 
@@ -61,7 +63,10 @@ impl Scale {
         if divisor == 0 || 100 % divisor != 0 {
             return Err(ScaleError::Divisor(divisor));
         }
-        Ok(Self { warehouses, divisor })
+        Ok(Self {
+            warehouses,
+            divisor,
+        })
     }
 
     /// A whole database whose size comes closest to `bytes` on `dialect`, by the measured bytes per warehouse.
@@ -196,14 +201,21 @@ mod tests {
     #[test]
     fn a_warehouse_has_the_rows_of_the_specification() {
         let scale = Scale::new(3, 1).expect("valid");
-        let rows: u64 = Table::LOADED.iter().map(|&table| scale.rows_per_warehouse(table)).sum();
+        let rows: u64 = Table::LOADED
+            .iter()
+            .map(|&table| scale.rows_per_warehouse(table))
+            .sum();
         assert_eq!(rows, 499_011);
         assert_eq!(scale.rows(Table::Item), 100_000);
         assert_eq!(scale.rows(Table::Stock), 300_000);
         assert_eq!(scale.rows(Table::NewOrders), 27_000);
         let one = Scale::new(1, 1).expect("valid").payload_bytes();
         let two = Scale::new(2, 1).expect("valid").payload_bytes();
-        assert!((68_400_000..68_800_000).contains(&(two - one)), "{}", two - one);
+        assert!(
+            (68_400_000..68_800_000).contains(&(two - one)),
+            "{}",
+            two - one
+        );
         assert_eq!(2 * one - two, 8_200_000);
     }
 
@@ -221,7 +233,10 @@ mod tests {
     #[test]
     fn sizes_out_of_range_are_refused() {
         assert_eq!(Scale::new(0, 1), Err(ScaleError::Warehouses(0)));
-        assert_eq!(Scale::new(1_000_001, 1), Err(ScaleError::Warehouses(1_000_001)));
+        assert_eq!(
+            Scale::new(1_000_001, 1),
+            Err(ScaleError::Warehouses(1_000_001))
+        );
         assert_eq!(Scale::new(1, 0), Err(ScaleError::Divisor(0)));
         assert_eq!(Scale::new(1, 30), Err(ScaleError::Divisor(30)));
         assert_eq!(Scale::for_bytes(0, Dialect::Sqlite).warehouses(), 1);

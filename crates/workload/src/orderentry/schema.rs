@@ -166,7 +166,11 @@ const ORDERS: &[Column] = &[
     column("o_all_local", Small),
 ];
 
-const NEW_ORDERS: &[Column] = &[column("no_w_id", Int), column("no_d_id", Small), column("no_o_id", Int)];
+const NEW_ORDERS: &[Column] = &[
+    column("no_w_id", Int),
+    column("no_d_id", Small),
+    column("no_o_id", Int),
+];
 
 const ORDER_LINE: &[Column] = &[
     column("ol_w_id", Int),
@@ -318,12 +322,32 @@ pub const REFERENCES: [Reference; 10] = {
     [
         reference(Table::District, &["d_w_id"], Table::Warehouse),
         reference(Table::Customer, &["c_w_id", "c_d_id"], Table::District),
-        reference(Table::History, &["h_c_w_id", "h_c_d_id", "h_c_id"], Table::Customer),
+        reference(
+            Table::History,
+            &["h_c_w_id", "h_c_d_id", "h_c_id"],
+            Table::Customer,
+        ),
         reference(Table::History, &["h_w_id", "h_d_id"], Table::District),
-        reference(Table::Orders, &["o_w_id", "o_d_id", "o_c_id"], Table::Customer),
-        reference(Table::NewOrders, &["no_w_id", "no_d_id", "no_o_id"], Table::Orders),
-        reference(Table::OrderLine, &["ol_w_id", "ol_d_id", "ol_o_id"], Table::Orders),
-        reference(Table::OrderLine, &["ol_supply_w_id", "ol_i_id"], Table::Stock),
+        reference(
+            Table::Orders,
+            &["o_w_id", "o_d_id", "o_c_id"],
+            Table::Customer,
+        ),
+        reference(
+            Table::NewOrders,
+            &["no_w_id", "no_d_id", "no_o_id"],
+            Table::Orders,
+        ),
+        reference(
+            Table::OrderLine,
+            &["ol_w_id", "ol_d_id", "ol_o_id"],
+            Table::Orders,
+        ),
+        reference(
+            Table::OrderLine,
+            &["ol_supply_w_id", "ol_i_id"],
+            Table::Stock,
+        ),
         reference(Table::Stock, &["s_w_id"], Table::Warehouse),
         reference(Table::Stock, &["s_i_id"], Table::Item),
     ]
@@ -335,12 +359,22 @@ mod tests {
 
     #[test]
     fn keys_and_references_name_columns_that_exist() {
-        let has = |table: Table, name: &str| table.columns().iter().any(|column| column.name == name);
+        let has =
+            |table: Table, name: &str| table.columns().iter().any(|column| column.name == name);
         for table in Table::ALL {
-            assert!(table.primary_key().iter().all(|name| has(table, name)), "{}", table.name());
+            assert!(
+                table.primary_key().iter().all(|name| has(table, name)),
+                "{}",
+                table.name()
+            );
         }
         for reference in REFERENCES {
-            assert!(reference.columns.iter().all(|name| has(reference.table, name)));
+            assert!(
+                reference
+                    .columns
+                    .iter()
+                    .all(|name| has(reference.table, name))
+            );
             assert_eq!(reference.columns.len(), reference.to.primary_key().len());
         }
     }

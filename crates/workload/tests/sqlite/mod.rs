@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, future::Future};
 
 use rookery_workload::orderentry::{
-    Condition, Decimal, Dialect, Ledger, Moment, Population, Scale, SchemaOptions, Table, Timestamp, after_load, create_tables,
-    ledger_query,
+    Condition, Decimal, Dialect, Ledger, Moment, Population, Scale, SchemaOptions, Table,
+    Timestamp, after_load, create_tables, ledger_query,
     population::{Part, RowSink, meta_rows},
     sql::{Statement, Style},
     transaction::{Answers, ErrorClass, Flight, Session, Value, classify},
@@ -56,7 +56,12 @@ impl SqliteSession {
             statement.exists([]).expect(query)
         };
         Condition::all()
-            .filter(|condition| condition.queries(Dialect::Sqlite, scale, moment).iter().any(finds))
+            .filter(|condition| {
+                condition
+                    .queries(Dialect::Sqlite, scale, moment)
+                    .iter()
+                    .any(finds)
+            })
             .map(Condition::number)
             .collect()
     }
@@ -71,21 +76,36 @@ impl SqliteSession {
                 delivered: row.get(2)?,
             })
         };
-        self.connection.query_row(&query, [], read).expect("a ledger")
+        self.connection
+            .query_row(&query, [], read)
+            .expect("a ledger")
     }
 
     /// One number.
     pub(crate) fn number(&self, query: &str) -> i64 {
-        self.connection.query_row(query, [], |row| row.get(0)).expect(query)
+        self.connection
+            .query_row(query, [], |row| row.get(0))
+            .expect(query)
     }
 
     /// Everything in the database but times and the keys of payments, as text.
     pub(crate) fn dump(&self) -> String {
         let mut dump = String::new();
         for table in Table::LOADED {
-            let names: Vec<&str> = table.loaded_columns().iter().map(|column| column.name).collect();
-            let kept: Vec<&str> = names.into_iter().filter(|name| !matches!(*name, "h_date" | "o_entry_d")).collect();
-            let query = format!("SELECT {0} FROM {1} ORDER BY {0}", kept.join(", "), table.name());
+            let names: Vec<&str> = table
+                .loaded_columns()
+                .iter()
+                .map(|column| column.name)
+                .collect();
+            let kept: Vec<&str> = names
+                .into_iter()
+                .filter(|name| !matches!(*name, "h_date" | "o_entry_d"))
+                .collect();
+            let query = format!(
+                "SELECT {0} FROM {1} ORDER BY {0}",
+                kept.join(", "),
+                table.name()
+            );
             let mut statement = self.connection.prepare(&query).expect("reads");
             let mut rows = statement.query([]).expect("reads");
             while let Some(row) = rows.next().expect("reads") {
@@ -108,7 +128,9 @@ impl SqliteSession {
             answers.end_answer(0);
             return Ok(());
         }
-        let mut prepared = self.connection.prepare_cached(&self.texts[&statement.index()])?;
+        let mut prepared = self
+            .connection
+            .prepare_cached(&self.texts[&statement.index()])?;
         let columns = prepared.column_count();
         for (index, value) in arguments.enumerate() {
             prepared.raw_bind_parameter(index + 1, value)?;
@@ -152,11 +174,15 @@ impl Session for SqliteSession {
         Dialect::Sqlite
     }
 
-    fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> impl Future<Output = Result<(), Error>> {
+    fn fly(
+        &mut self,
+        flight: &Flight,
+        answers: &mut Answers,
+    ) -> impl Future<Output = Result<(), Error>> {
         self.flights += 1;
-        let done = flight
-            .calls()
-            .try_for_each(|(statement, arguments)| self.run(statement, arguments.map(value), answers));
+        let done = flight.calls().try_for_each(|(statement, arguments)| {
+            self.run(statement, arguments.map(value), answers)
+        });
         std::future::ready(done)
     }
 
@@ -175,7 +201,9 @@ struct Inserts<'c> {
 impl Inserts<'_> {
     fn bind(&mut self, value: impl rusqlite::ToSql) {
         self.next += 1;
-        self.statement.raw_bind_parameter(self.next, value).expect("binds");
+        self.statement
+            .raw_bind_parameter(self.next, value)
+            .expect("binds");
     }
 }
 
@@ -208,14 +236,26 @@ impl RowSink for Inserts<'_> {
 }
 
 fn load(connection: &Connection, population: &Population, part: Part) {
-    let columns: Vec<&str> = part.table.loaded_columns().iter().map(|column| column.name).collect();
+    let columns: Vec<&str> = part
+        .table
+        .loaded_columns()
+        .iter()
+        .map(|column| column.name)
+        .collect();
     let markers = vec!["?"; columns.len()].join(", ");
-    let text = format!("INSERT INTO {} ({}) VALUES ({markers})", part.table.name(), columns.join(", "));
+    let text = format!(
+        "INSERT INTO {} ({}) VALUES ({markers})",
+        part.table.name(),
+        columns.join(", ")
+    );
     let mut sink = Inserts {
         statement: connection.prepare(&text).expect(&text),
         next: 0,
     };
-    assert!(!part.rows(population).fill(&mut sink), "a sink without end takes all rows");
+    assert!(
+        !part.rows(population).fill(&mut sink),
+        "a sink without end takes all rows"
+    );
 }
 
 /// The rows of `oe_meta`.

@@ -55,13 +55,16 @@ fn children_cpu() -> Duration {
         libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
         usage.assume_init()
     };
-    let time = |value: libc::timeval| Duration::from_micros(value.tv_sec as u64 * 1_000_000 + value.tv_usec as u64);
+    let time = |value: libc::timeval| {
+        Duration::from_micros(value.tv_sec as u64 * 1_000_000 + value.tv_usec as u64)
+    };
     time(usage.ru_utime) + time(usage.ru_stime)
 }
 
 /// Run the driver in a process of its own: its CPU time and what it found.
 pub(super) fn driver(load: &Load<'_>) -> Result<(Duration, Value), String> {
-    let own = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let own =
+        std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let ms = |duration: Duration| duration.as_millis().to_string();
     let weighed = weigh(
         Command::new("taskset")
@@ -75,9 +78,15 @@ pub(super) fn driver(load: &Load<'_>) -> Result<(Duration, Value), String> {
                 load.path,
                 &load.users.to_string(),
             ])
-            .args([ms(load.think), ms(load.ramp_up), ms(load.settle), ms(load.steady)]),
+            .args([
+                ms(load.think),
+                ms(load.ramp_up),
+                ms(load.settle),
+                ms(load.steady),
+            ]),
     )?;
-    let found = serde_json::from_str(&weighed.output).map_err(|error| format!("the client wrote no result: {error}"))?;
+    let found = serde_json::from_str(&weighed.output)
+        .map_err(|error| format!("the client wrote no result: {error}"))?;
     Ok((weighed.cpu, found))
 }
 
@@ -88,7 +97,11 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     };
     let times: Vec<Duration> = times
         .iter()
-        .map(|text| text.parse().map(Duration::from_millis).map_err(|_| format!("`{text}` is no time")))
+        .map(|text| {
+            text.parse()
+                .map(Duration::from_millis)
+                .map_err(|_| format!("`{text}` is no time"))
+        })
         .collect::<Result<_, _>>()?;
     let [think_time, ramp_up, settle, steady] = times[..] else {
         return Err("the client takes four times".to_owned());
@@ -96,9 +109,13 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     let config = Config {
         assignments: vec![Assignment {
             guest: "nginx".to_owned(),
-            target: address.parse().map_err(|_| format!("`{address}` is no address"))?,
+            target: address
+                .parse()
+                .map_err(|_| format!("`{address}` is no address"))?,
             users: super::parse(users)?,
-            script: Script::Page { path: (*path).to_owned() },
+            script: Script::Page {
+                path: (*path).to_owned(),
+            },
         }],
         network: None,
         cpus: vec![super::CLIENT_CPU],
@@ -120,8 +137,13 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     };
     let rss_kib = AtomicU64::new(0);
     let look = |_| rss_kib.store(resident_kib(), Relaxed);
-    let measurement =
-        drive(&config, Instant::now() + Duration::from_millis(50), &AtomicBool::new(false), &look).map_err(|error| error.to_string())?;
+    let measurement = drive(
+        &config,
+        Instant::now() + Duration::from_millis(50),
+        &AtomicBool::new(false),
+        &look,
+    )
+    .map_err(|error| error.to_string())?;
     super::say(&result(&measurement, rss_kib.load(Relaxed)).to_string())
 }
 
@@ -144,5 +166,6 @@ fn result(measurement: &Measurement, rss_kib: u64) -> Value {
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
 }

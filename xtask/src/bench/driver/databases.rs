@@ -33,17 +33,41 @@ pub(super) fn run(repeats: u32, seconds: u32) -> Result<(), String> {
     ))?;
     let mariadb = Server::start(Kind::MariaDb, Some(super::SERVER_CPU))?;
     sysbench(&mariadb, "oltp_read_write", &["prepare"])?;
-    compare(&mariadb, "oltp_point_select", Mix::PointSelect, repeats, seconds)?;
-    compare(&mariadb, "oltp_read_write", Mix::ReadWrite, repeats, seconds)?;
+    compare(
+        &mariadb,
+        "oltp_point_select",
+        Mix::PointSelect,
+        repeats,
+        seconds,
+    )?;
+    compare(
+        &mariadb,
+        "oltp_read_write",
+        Mix::ReadWrite,
+        repeats,
+        seconds,
+    )?;
     drop(mariadb);
     let postgres = Server::start(Kind::Postgres, Some(super::SERVER_CPU))?;
     pgbench(&postgres, &["-i", "-q", "-s", &PGBENCH_SCALE.to_string()])?;
-    compare(&postgres, "select only (-S)", Mix::SelectOnly, repeats, seconds)?;
+    compare(
+        &postgres,
+        "select only (-S)",
+        Mix::SelectOnly,
+        repeats,
+        seconds,
+    )?;
     compare(&postgres, "TPC-B", Mix::TpcB, repeats, seconds)
 }
 
 /// Weighs both clients `repeats` times and prints what a transaction costs.
-fn compare(server: &Server, name: &str, mix: Mix, repeats: u32, seconds: u32) -> Result<(), String> {
+fn compare(
+    server: &Server,
+    name: &str,
+    mix: Mix,
+    repeats: u32,
+    seconds: u32,
+) -> Result<(), String> {
     let mut costs = [Vec::new(), Vec::new()];
     for _ in 0..repeats {
         let mut order = [0, 1];
@@ -56,7 +80,11 @@ fn compare(server: &Server, name: &str, mix: Mix, repeats: u32, seconds: u32) ->
             costs[client].push(weighed.cpu.as_secs_f64() * 1e6 / transactions as f64);
         }
     }
-    let peer = if server.kind == Kind::MariaDb { "sysbench" } else { "pgbench" };
+    let peer = if server.kind == Kind::MariaDb {
+        "sysbench"
+    } else {
+        "pgbench"
+    };
     for (client, costs) in ["rookery", peer].iter().zip(&costs) {
         let mut sorted = costs.clone();
         sorted.sort_by(f64::total_cmp);
@@ -74,7 +102,8 @@ fn compare(server: &Server, name: &str, mix: Mix, repeats: u32, seconds: u32) ->
 }
 
 fn ours(server: &Server, mix: Mix, seconds: u32) -> Result<(Weighed, u64), String> {
-    let own = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let own =
+        std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let rows = if server.kind == Kind::MariaDb {
         SYSBENCH_ROWS
     } else {
@@ -82,8 +111,18 @@ fn ours(server: &Server, mix: Mix, seconds: u32) -> Result<(Weighed, u64), Strin
     };
     let weighed = weigh(
         on_client_cpu(&own)
-            .args(["bench", "driver", "statements", mix.name(), &server.url("bench")])
-            .args([rows.to_string(), CONNECTIONS.to_string(), seconds.to_string()]),
+            .args([
+                "bench",
+                "driver",
+                "statements",
+                mix.name(),
+                &server.url("bench"),
+            ])
+            .args([
+                rows.to_string(),
+                CONNECTIONS.to_string(),
+                seconds.to_string(),
+            ]),
     )?;
     let count = weighed.output.trim().parse();
     let count = count.map_err(|_| "the client wrote no number of transactions".to_owned())?;
@@ -93,20 +132,47 @@ fn ours(server: &Server, mix: Mix, seconds: u32) -> Result<(Weighed, u64), Strin
 fn peer(server: &Server, mix: Mix, seconds: u32) -> Result<(Weighed, u64), String> {
     let (seconds, time) = (seconds.to_string(), format!("--time={seconds}"));
     let (weighed, label) = match mix {
-        Mix::PointSelect => (sysbench(server, "oltp_point_select", &[&time, "run"])?, "transactions:"),
-        Mix::ReadWrite => (sysbench(server, "oltp_read_write", &[&time, "run"])?, "transactions:"),
+        Mix::PointSelect => (
+            sysbench(server, "oltp_point_select", &[&time, "run"])?,
+            "transactions:",
+        ),
+        Mix::ReadWrite => (
+            sysbench(server, "oltp_read_write", &[&time, "run"])?,
+            "transactions:",
+        ),
         Mix::SelectOnly | Mix::TpcB => {
             let connections = CONNECTIONS.to_string();
-            let mut options = vec!["-n", "-M", "prepared", "-j", "1", "-c", &connections, "-T", &seconds];
+            let mut options = vec![
+                "-n",
+                "-M",
+                "prepared",
+                "-j",
+                "1",
+                "-c",
+                &connections,
+                "-T",
+                &seconds,
+            ];
             if mix == Mix::SelectOnly {
                 options.push("-S");
             }
-            (pgbench(server, &options)?, "number of transactions actually processed:")
+            (
+                pgbench(server, &options)?,
+                "number of transactions actually processed:",
+            )
         }
     };
-    let line = weighed.output.lines().find_map(|line| line.trim().strip_prefix(label));
+    let line = weighed
+        .output
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(label));
     let count = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    let count = count.ok_or_else(|| format!("the peer told no number of transactions:\n{}", weighed.output))?;
+    let count = count.ok_or_else(|| {
+        format!(
+            "the peer told no number of transactions:\n{}",
+            weighed.output
+        )
+    })?;
     Ok((weighed, count))
 }
 
@@ -125,7 +191,14 @@ fn sysbench(server: &Server, script: &str, words: &[&str]) -> Result<Weighed, St
             .args([
                 format!("--mysql-port={}", server.port),
                 format!("--table-size={SYSBENCH_ROWS}"),
-                format!("--threads={}", if command == ["prepare"] { 1 } else { CONNECTIONS }),
+                format!(
+                    "--threads={}",
+                    if command == ["prepare"] {
+                        1
+                    } else {
+                        CONNECTIONS
+                    }
+                ),
             ])
             .args(options)
             .args(command),
@@ -135,7 +208,14 @@ fn sysbench(server: &Server, script: &str, words: &[&str]) -> Result<Weighed, St
 fn pgbench(server: &Server, words: &[&str]) -> Result<Weighed, String> {
     weigh(
         on_client_cpu(&program("pgbench")?)
-            .args(["-h", "127.0.0.1", "-U", "oe", "-p", &server.port.to_string()])
+            .args([
+                "-h",
+                "127.0.0.1",
+                "-U",
+                "oe",
+                "-p",
+                &server.port.to_string(),
+            ])
             .args(words)
             .arg("bench"),
     )
@@ -143,6 +223,8 @@ fn pgbench(server: &Server, words: &[&str]) -> Result<Weighed, String> {
 
 fn on_client_cpu(program: &std::path::Path) -> Command {
     let mut command = Command::new("taskset");
-    command.args(["-c", &super::CLIENT_CPU.to_string()]).arg(program);
+    command
+        .args(["-c", &super::CLIENT_CPU.to_string()])
+        .arg(program);
     command
 }

@@ -40,8 +40,16 @@ impl Nginx {
             .arg(&directory)
             .stdout(Stdio::null())
             .spawn()
-            .map_err(|error| format!("cannot start nginx ({error}); install the packages nginx-light and util-linux"))?;
-        let mut nginx = Self { child, directory, address };
+            .map_err(|error| {
+                format!(
+                    "cannot start nginx ({error}); install the packages nginx-light and util-linux"
+                )
+            })?;
+        let mut nginx = Self {
+            child,
+            directory,
+            address,
+        };
         nginx.wait()?;
         Ok(nginx)
     }

@@ -34,22 +34,34 @@ pub(super) fn run(repeats: u32, seconds: u32) -> Result<(), String> {
         super::SERVER_CPU,
         super::CLIENT_CPU
     ))?;
-    let mut random = SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64) | 1;
+    let mut random = SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(1, |time| time.as_nanos() as u64)
+        | 1;
     let mut costs = [Costs::default(), Costs::default()];
     for _ in 0..repeats {
-        let mut order = [(0, Client::Wrk), (0, Client::Driver), (1, Client::Wrk), (1, Client::Driver)];
+        let mut order = [
+            (0, Client::Wrk),
+            (0, Client::Driver),
+            (1, Client::Wrk),
+            (1, Client::Driver),
+        ];
         shuffle(&mut order, &mut random);
         for (page, client) in order {
             match client {
                 Client::Wrk => costs[page].wrk.push(wrk(&nginx, PAGES[page], seconds)?),
-                Client::Driver => costs[page].driver.push(driver(&nginx, PAGES[page], seconds)?),
+                Client::Driver => costs[page]
+                    .driver
+                    .push(driver(&nginx, PAGES[page], seconds)?),
             }
         }
     }
     for (page, costs) in PAGES.iter().zip(&mut costs) {
         let (wrk, driver) = (quartiles(&mut costs.wrk), quartiles(&mut costs.driver));
         let show = |name: &str, [low, middle, high]: [f64; 3]| {
-            format!("{page:>5} {name:<8} {middle:6.2} CPU us/request (quartiles {low:.2} to {high:.2})")
+            format!(
+                "{page:>5} {name:<8} {middle:6.2} CPU us/request (quartiles {low:.2} to {high:.2})"
+            )
         };
         say(&show("wrk", wrk))?;
         say(&show("rookery", driver))?;
@@ -71,11 +83,15 @@ fn wrk(nginx: &Nginx, page: &str, seconds: u32) -> Result<f64, String> {
                 format!("http://{}{page}", nginx.address),
             ]),
     )?;
-    let requests = weighed
-        .output
-        .lines()
-        .find_map(|line| line.split_once(" requests in ")?.0.trim().parse::<u64>().ok());
-    let requests = requests.ok_or_else(|| format!("wrk told no number of requests:\n{}", weighed.output))?;
+    let requests = weighed.output.lines().find_map(|line| {
+        line.split_once(" requests in ")?
+            .0
+            .trim()
+            .parse::<u64>()
+            .ok()
+    });
+    let requests =
+        requests.ok_or_else(|| format!("wrk told no number of requests:\n{}", weighed.output))?;
     Ok(per_request(weighed.cpu, requests))
 }
 

@@ -26,7 +26,12 @@ pub(super) enum Mix {
 }
 
 impl Mix {
-    const ALL: [Self; 4] = [Self::PointSelect, Self::ReadWrite, Self::SelectOnly, Self::TpcB];
+    const ALL: [Self; 4] = [
+        Self::PointSelect,
+        Self::ReadWrite,
+        Self::SelectOnly,
+        Self::TpcB,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -149,18 +154,21 @@ impl Terminal {
         }
         for statement in 2..=5 {
             let id = self.up_to(self.size);
-            self.execute(statement, &[Value::Int(id), Value::Int(id + RANGE - 1)]).await?;
+            self.execute(statement, &[Value::Int(id), Value::Int(id + RANGE - 1)])
+                .await?;
         }
         let id = self.up_to(self.size);
         self.execute(6, &[Value::Int(id)]).await?;
         let (text, id) = (self.digits(10), self.up_to(self.size));
-        self.execute(7, &[Value::Text(&text), Value::Int(id)]).await?;
+        self.execute(7, &[Value::Text(&text), Value::Int(id)])
+            .await?;
         self.text = text;
         let (id, key) = (self.up_to(self.size), self.up_to(self.size));
         self.execute(8, &[Value::Int(id)]).await?;
         let text = self.digits(10);
         let (c, pad) = (Value::Text(&text), Value::Text(&text[..59]));
-        self.execute(9, &[Value::Int(id), Value::Int(key), c, pad]).await?;
+        self.execute(9, &[Value::Int(id), Value::Int(key), c, pad])
+            .await?;
         self.text = text;
         self.execute(10, &[]).await
     }
@@ -185,26 +193,52 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
     let [mix, url, size, connections, seconds] = words else {
         return Err("the client is started by the benchmark".to_owned());
     };
-    let mix = Mix::ALL.into_iter().find(|known| known.name() == *mix).ok_or("no such mix")?;
+    let mix = Mix::ALL
+        .into_iter()
+        .find(|known| known.name() == *mix)
+        .ok_or("no such mix")?;
     let target: Target = url.parse().map_err(|error: OltpError| error.to_string())?;
-    let (size, connections, seconds) = (super::parse(size)?, super::parse(connections)?, super::parse(seconds)?);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let (size, connections, seconds) = (
+        super::parse(size)?,
+        super::parse(connections)?,
+        super::parse(seconds)?,
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
     let local = tokio::task::LocalSet::new();
     let count = local.block_on(
         &runtime,
-        drive(mix, &target, size.into(), connections, Duration::from_secs(seconds.into())),
+        drive(
+            mix,
+            &target,
+            size.into(),
+            connections,
+            Duration::from_secs(seconds.into()),
+        ),
     )?;
     super::say(&count.to_string())
 }
 
-async fn drive(mix: Mix, target: &Target, size: u64, connections: u32, length: Duration) -> Result<u64, String> {
+async fn drive(
+    mix: Mix,
+    target: &Target,
+    size: u64,
+    connections: u32,
+    length: Duration,
+) -> Result<u64, String> {
     let times = Rc::new(RefCell::new(Latencies::new()));
     let mut terminals = Vec::new();
     for number in 0..connections {
-        let mut statements = Statements::open(target).await.map_err(|error| error.to_string())?;
+        let mut statements = Statements::open(target)
+            .await
+            .map_err(|error| error.to_string())?;
         for text in mix.statements() {
-            statements.prepare(text).await.map_err(|error| error.to_string())?;
+            statements
+                .prepare(text)
+                .await
+                .map_err(|error| error.to_string())?;
         }
         terminals.push(Terminal {
             statements,
@@ -224,7 +258,9 @@ async fn drive(mix: Mix, target: &Target, size: u64, connections: u32, length: D
                 while began < end {
                     terminal.transact(mix).await?;
                     let ended = Instant::now();
-                    times.borrow_mut().record_us((ended - began).as_micros() as u64);
+                    times
+                        .borrow_mut()
+                        .record_us((ended - began).as_micros() as u64);
                     began = ended;
                 }
                 Ok::<_, ClientError>(())

@@ -93,7 +93,12 @@ fn ours(server: &Server, population: &Population, options: &Options) -> Result<D
         check: false,
         ..LoadOptions::new(*population, options.streams)
     };
-    let loaded = load(&server.target("bench")?, &options, &AtomicBool::new(false), &|_| {});
+    let loaded = load(
+        &server.target("bench")?,
+        &options,
+        &AtomicBool::new(false),
+        &|_| {},
+    );
     Ok(loaded.map_err(|error| error.to_string())?.streaming)
 }
 
@@ -142,7 +147,9 @@ fn from_files(server: &Server, files: &[Prepared], options: &Options) -> Result<
     let waiting = Mutex::new(files.iter());
     let began = Instant::now();
     thread::scope(|scope| {
-        let streams: Vec<_> = (0..options.streams).map(|_| scope.spawn(|| stream(server, &waiting))).collect();
+        let streams: Vec<_> = (0..options.streams)
+            .map(|_| scope.spawn(|| stream(server, &waiting)))
+            .collect();
         streams
             .into_iter()
             .try_for_each(|stream| stream.join().map_err(|_| "a stream panicked".to_owned())?)
@@ -150,9 +157,14 @@ fn from_files(server: &Server, files: &[Prepared], options: &Options) -> Result<
     Ok(began.elapsed())
 }
 
-fn stream<'a>(server: &Server, waiting: &Mutex<impl Iterator<Item = &'a Prepared>>) -> Result<(), String> {
+fn stream<'a>(
+    server: &Server,
+    waiting: &Mutex<impl Iterator<Item = &'a Prepared>>,
+) -> Result<(), String> {
     let target = server.target("bench")?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
     let done = runtime.block_on(async {
         let mut database = Database::connect(&target).await?;
@@ -162,9 +174,19 @@ fn stream<'a>(server: &Server, waiting: &Mutex<impl Iterator<Item = &'a Prepared
         };
         database.execute(settings).await?;
         loop {
-            let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(Prepared { part, path }) = next else { return Ok(()) };
-            let names: Vec<&str> = part.table.loaded_columns().iter().map(|column| column.name).collect();
+            let next = waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .next();
+            let Some(Prepared { part, path }) = next else {
+                return Ok(());
+            };
+            let names: Vec<&str> = part
+                .table
+                .loaded_columns()
+                .iter()
+                .map(|column| column.name)
+                .collect();
             let (table, names, path) = (part.table.name(), names.join(", "), path.display());
             let statement = match server.kind {
                 Kind::MariaDb => format!("LOAD DATA INFILE '{path}' INTO TABLE {table} ({names})"),

@@ -1,6 +1,9 @@
 //! Random networks, as our solvers and as Octave's take them.
 
-use rookery_model::queue::{Capacity, Class, Flow, Multiserver, Station, asymptotic, balanced, exact_classes, mva, schweitzer, solve};
+use rookery_model::queue::{
+    Capacity, Class, Flow, Multiserver, Station, asymptotic, balanced, exact_classes, mva,
+    schweitzer, solve,
+};
 
 /// Kinds of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +63,9 @@ impl Case {
             Kind::Large => random.whole(1, 4),
             _ => random.whole(1, 6),
         };
-        let capacities: Vec<Capacity> = (0..stations).map(|k| capacity(kind, k, stations, random)).collect();
+        let capacities: Vec<Capacity> = (0..stations)
+            .map(|k| capacity(kind, k, stations, random))
+            .collect();
         let (classes, users) = match kind {
             Kind::Classes => (random.whole(2, 3), 8),
             Kind::Approximate => (random.whole(2, 4), 60),
@@ -72,8 +77,15 @@ impl Case {
         };
         let class = |random: &mut Random| Class {
             users: random.whole(1, users) as u32,
-            think: if random.uniform() < 0.2 { 0.0 } else { 3.0 * random.uniform() },
-            demands: capacities.iter().map(|_| 0.002 + 0.5 * random.uniform().powi(2)).collect(),
+            think: if random.uniform() < 0.2 {
+                0.0
+            } else {
+                3.0 * random.uniform()
+            },
+            demands: capacities
+                .iter()
+                .map(|_| 0.002 + 0.5 * random.uniform().powi(2))
+                .collect(),
         };
         Self {
             kind,
@@ -94,7 +106,11 @@ impl Case {
 
     /// Arrival rate of an open station: between a tenth and nearly all of what it can do.
     fn arrivals(&self) -> f64 {
-        let Class { users, think, demands } = &self.classes[0];
+        let Class {
+            users,
+            think,
+            demands,
+        } = &self.classes[0];
         let share = 0.1 + 0.88 * (think / 3.0);
         share * self.capacities[0].top() / demands[0] * f64::from(*users)
     }
@@ -104,7 +120,11 @@ impl Case {
         let failed = |error: rookery_model::queue::ModelError| format!("{error}: {self:?}");
         let stations = self.stations();
         let Class { users, think, .. } = self.classes[0];
-        let delays: Vec<bool> = self.capacities.iter().map(|capacity| *capacity == Capacity::Delay).collect();
+        let delays: Vec<bool> = self
+            .capacities
+            .iter()
+            .map(|capacity| *capacity == Capacity::Delay)
+            .collect();
         let one = |x: f64, r: &[f64], q: &[f64]| [&[x], r, q].concat();
         match self.kind {
             Kind::Single => {
@@ -124,34 +144,57 @@ impl Case {
                 Ok(vec![found.x, found.time])
             }
             Kind::Classes | Kind::Approximate => {
-                let method = if self.kind == Kind::Classes { exact_classes } else { schweitzer };
+                let method = if self.kind == Kind::Classes {
+                    exact_classes
+                } else {
+                    schweitzer
+                };
                 let found = method(&self.classes, &delays).map_err(failed)?;
                 let flat = |rows: &[Vec<f64>]| rows.concat();
                 Ok([found.x, flat(&found.r), flat(&found.q)].concat())
             }
             Kind::Asymptotic | Kind::Balanced => {
-                let method = if self.kind == Kind::Asymptotic { asymptotic } else { balanced };
+                let method = if self.kind == Kind::Asymptotic {
+                    asymptotic
+                } else {
+                    balanced
+                };
                 let found = method(&stations, think, users).map_err(failed)?;
                 Ok(vec![found.x_low, found.x_high, found.r_low, found.r_high])
             }
             Kind::Open => {
                 let servers = self.capacities[0].top() as u32;
-                let found = Multiserver::new(self.arrivals(), self.classes[0].demands[0], servers).map_err(failed)?;
-                Ok(vec![found.rho, found.response_time(), found.wait_probability])
+                let found = Multiserver::new(self.arrivals(), self.classes[0].demands[0], servers)
+                    .map_err(failed)?;
+                Ok(vec![
+                    found.rho,
+                    found.response_time(),
+                    found.wait_probability,
+                ])
             }
         }
     }
 
     /// Octave's words for the same: one line of output.
     pub(super) fn script(&self) -> String {
-        let Class { users, think, demands } = &self.classes[0];
+        let Class {
+            users,
+            think,
+            demands,
+        } = &self.classes[0];
         let s = vector(demands);
         let ones = format!("ones(1,{})", demands.len());
         let m = vector(&self.capacities.iter().map(servers).collect::<Vec<_>>());
         match self.kind {
             Kind::Single | Kind::Servers => {
-                let again = if self.kind == Kind::Single { ", X(1), R, Q" } else { "" };
-                format!("[U R Q X] = qncsmva({users}, {s}, {ones}, {m}, {think:?}); put([X(1), R, Q{again}]);")
+                let again = if self.kind == Kind::Single {
+                    ", X(1), R, Q"
+                } else {
+                    ""
+                };
+                format!(
+                    "[U R Q X] = qncsmva({users}, {s}, {ones}, {m}, {think:?}); put([X(1), R, Q{again}]);"
+                )
             }
             Kind::LoadDependent => {
                 let rows: Vec<String> = demands
@@ -168,12 +211,30 @@ impl Case {
                 let last = demands.len() - 1;
                 let rates = inverse_rates(demands[last], &self.capacities[last], *users);
                 let (first, visits) = (vector(&demands[..last]), ones);
-                format!("[U R Q X] = qncscmva({users}, {first}, [{rates}], {visits}, {think:?}); put([X(1), sum(R)]);")
+                format!(
+                    "[U R Q X] = qncscmva({users}, {first}, [{rates}], {visits}, {think:?}); put([X(1), sum(R)]);"
+                )
             }
             Kind::Classes | Kind::Approximate => {
-                let n = vector(&self.classes.iter().map(|class| f64::from(class.users)).collect::<Vec<_>>());
-                let z = vector(&self.classes.iter().map(|class| class.think).collect::<Vec<_>>());
-                let rows: Vec<String> = self.classes.iter().map(|class| vector(&class.demands)).collect();
+                let n = vector(
+                    &self
+                        .classes
+                        .iter()
+                        .map(|class| f64::from(class.users))
+                        .collect::<Vec<_>>(),
+                );
+                let z = vector(
+                    &self
+                        .classes
+                        .iter()
+                        .map(|class| class.think)
+                        .collect::<Vec<_>>(),
+                );
+                let rows: Vec<String> = self
+                    .classes
+                    .iter()
+                    .map(|class| vector(&class.demands))
+                    .collect();
                 let rows = rows.join("; ");
                 let (function, more) = match self.kind {
                     Kind::Classes => ("qncmmva", ""),
@@ -184,8 +245,14 @@ impl Case {
                 )
             }
             Kind::Asymptotic | Kind::Balanced => {
-                let function = if self.kind == Kind::Asymptotic { "qncsaba" } else { "qncsbsb" };
-                format!("[a b c d] = {function}({users}, {s}, {ones}, {m}, {think:?}); put([a b c d]);")
+                let function = if self.kind == Kind::Asymptotic {
+                    "qncsaba"
+                } else {
+                    "qncsbsb"
+                };
+                format!(
+                    "[a b c d] = {function}({users}, {s}, {ones}, {m}, {think:?}); put([a b c d]);"
+                )
             }
             Kind::Open => {
                 let (rate, servers) = (self.arrivals(), self.capacities[0].top());
@@ -200,7 +267,9 @@ impl Case {
 
 fn capacity(kind: Kind, k: usize, stations: usize, random: &mut Random) -> Capacity {
     match kind {
-        Kind::Single | Kind::Classes | Kind::Approximate if random.uniform() < 0.2 => Capacity::Delay,
+        Kind::Single | Kind::Classes | Kind::Approximate if random.uniform() < 0.2 => {
+            Capacity::Delay
+        }
         Kind::Servers => match random.whole(0, 3) {
             0 => Capacity::Delay,
             1 => Capacity::Servers(1),
@@ -244,7 +313,9 @@ fn servers(capacity: &Capacity) -> f64 {
 }
 
 fn inverse_rates(demand: f64, capacity: &Capacity, users: u32) -> String {
-    let rates: Vec<String> = (1..=users as usize).map(|j| format!("{:?}", demand / capacity.speed(j))).collect();
+    let rates: Vec<String> = (1..=users as usize)
+        .map(|j| format!("{:?}", demand / capacity.speed(j)))
+        .collect();
     rates.join(" ")
 }
 

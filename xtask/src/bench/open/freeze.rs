@@ -28,9 +28,21 @@ pub(super) fn run(repeats: u32) -> Result<(), String> {
     ))?;
     for precision in [Precision::Exact, Precision::Batched] {
         let load = || open(RATE, 4_000, precision);
-        tell(&format!("open {RATE}/s {}", precision.name()), repeats, truth_ms(99.0), load, 0)?;
+        tell(
+            &format!("open {RATE}/s {}", precision.name()),
+            repeats,
+            truth_ms(99.0),
+            load,
+            0,
+        )?;
     }
-    tell(&format!("closed {USERS} users"), repeats, truth_ms(99.0), || Load::Closed, USERS)?;
+    tell(
+        &format!("closed {USERS} users"),
+        repeats,
+        truth_ms(99.0),
+        || Load::Closed,
+        USERS,
+    )?;
     for peer in peers::ALL {
         let mut p99 = Vec::new();
         for _ in 0..repeats {
@@ -57,22 +69,37 @@ fn server() -> Result<(StallingServer, Instant), String> {
         last: FREEZE,
         every: Duration::from_secs(3_600),
     };
-    let server =
-        StallingServer::start(SERVICE, Some(freezes), Some(SERVER_CPU)).map_err(|error| format!("cannot start a server: {error}"))?;
+    let server = StallingServer::start(SERVICE, Some(freezes), Some(SERVER_CPU))
+        .map_err(|error| format!("cannot start a server: {error}"))?;
     Ok((server, epoch))
 }
 
-fn tell(name: &str, repeats: u32, truth_ms: f64, load: impl Fn() -> Load, users: u32) -> Result<(), String> {
+fn tell(
+    name: &str,
+    repeats: u32,
+    truth_ms: f64,
+    load: impl Fn() -> Load,
+    users: u32,
+) -> Result<(), String> {
     let mut p99 = Vec::new();
     let mut last = None;
     for _ in 0..repeats {
         let (server, epoch) = server()?;
-        let measurement = measure(server.address(), load(), users, Duration::ZERO, WINDOW, epoch)?;
+        let measurement = measure(
+            server.address(),
+            load(),
+            users,
+            Duration::ZERO,
+            WINDOW,
+            epoch,
+        )?;
         p99.push(percentile_ms(&measurement, 99.0));
         last = Some(measurement);
     }
     line(name, &mut p99, truth_ms)?;
-    let Some(measurement) = last else { return Ok(()) };
+    let Some(measurement) = last else {
+        return Ok(());
+    };
     say(&format!(
         "    the last: p50 {:.1}, p90 {:.1}, max {:.0} ms; lateness p50 {} p99 {} max {} us; {} connections; void: {:?}",
         percentile_ms(&measurement, 50.0),
@@ -92,7 +119,9 @@ fn tell(name: &str, repeats: u32, truth_ms: f64, load: impl Fn() -> Load, users:
 /// A percentile of the headline response time, ms.
 fn percentile_ms(measurement: &Measurement, p: f64) -> f64 {
     let latencies = measurement.guests[0].operations[0].headline(measurement.pacing);
-    latencies.percentile_us(p).map_or(f64::NAN, |us| us as f64 / 1e3)
+    latencies
+        .percentile_us(p)
+        .map_or(f64::NAN, |us| us as f64 / 1e3)
 }
 
 fn line(name: &str, p99: &mut [f64], truth_ms: f64) -> Result<(), String> {

@@ -28,7 +28,10 @@ pub(super) fn run(repeats: u32) -> Result<(), String> {
         STEADY.as_secs(),
         SETTLE.as_secs()
     ))?;
-    let mut found = [(Precision::Exact, Found::default()), (Precision::Batched, Found::default())];
+    let mut found = [
+        (Precision::Exact, Found::default()),
+        (Precision::Batched, Found::default()),
+    ];
     for repeat in 0..repeats {
         if repeat % 2 == 1 {
             found.reverse();
@@ -61,10 +64,17 @@ pub(super) fn run(repeats: u32) -> Result<(), String> {
 }
 
 fn once(precision: Precision, found: &mut Found) -> Result<(), String> {
-    let server =
-        StallingServer::start(Duration::ZERO, None, Some(SERVER_CPU)).map_err(|error| format!("cannot start a server: {error}"))?;
+    let server = StallingServer::start(Duration::ZERO, None, Some(SERVER_CPU))
+        .map_err(|error| format!("cannot start a server: {error}"))?;
     let start = Instant::now() + Duration::from_millis(100);
-    let measurement = measure(server.address(), open(RATE, 1_000, precision), 0, SETTLE, STEADY, start)?;
+    let measurement = measure(
+        server.address(),
+        open(RATE, 1_000, precision),
+        0,
+        SETTLE,
+        STEADY,
+        start,
+    )?;
     let driver = &measurement.driver;
     found.p50.push(driver.lag_p50_us as f64);
     found.p99.push(driver.lag_p99_us as f64);
@@ -77,7 +87,9 @@ fn once(precision: Precision, found: &mut Found) -> Result<(), String> {
         .iter()
         .enumerate()
         .skip((RATE * SETTLE.as_secs_f64()) as usize)
-        .map(|(k, came)| 1e6 * (came.saturating_duration_since(start).as_secs_f64() - (k as f64 + 0.5) / RATE))
+        .map(|(k, came)| {
+            1e6 * (came.saturating_duration_since(start).as_secs_f64() - (k as f64 + 0.5) / RATE)
+        })
         .collect();
     found.seen_p50.push(spread(&mut late).0);
     Ok(())

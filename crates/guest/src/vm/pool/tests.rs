@@ -103,13 +103,19 @@ fn a_volume_that_cannot_be_filled_does_not_stay() {
         provide(&host, &Pool::Lvm("vg0".into()), directory.path()).expect_err("refused");
         let lines = host.lines(directory.path());
         assert_eq!(lines.lines().count(), commands, "{lines}");
-        assert_eq!(lines.contains("lvremove --yes vg0/rookery-ab12-g1"), fails_at == 2, "{lines}");
+        assert_eq!(
+            lines.contains("lvremove --yes vg0/rookery-ab12-g1"),
+            fails_at == 2,
+            "{lines}"
+        );
     }
 }
 
 #[test]
 fn only_volumes_with_both_tags_and_our_name_are_ours() {
-    let row = |name: &str, tags: &str| format!(r#"{{"vg_name":"vg0","lv_name":"{name}","lv_tags":"{tags}"}}"#);
+    let row = |name: &str, tags: &str| {
+        format!(r#"{{"vg_name":"vg0","lv_name":"{name}","lv_tags":"{tags}"}}"#)
+    };
     let rows = [
         row("rookery-ab12-g1", "rookery,rookery.run=ab12"),
         row("rookery-ab12-g2", "rookery"),
@@ -131,7 +137,9 @@ fn only_volumes_with_both_tags_and_our_name_are_ours() {
 #[test]
 fn what_blkid_finds_is_somebodys_unless_it_is_ours() {
     assert!(is_free("") && is_free("DEVNAME=/dev/x\nMINIMUM_IO_SIZE=512\n"));
-    assert!(is_free("DEVNAME=/dev/x\nLABEL=rookery-disk\nTYPE=ext4\nUSAGE=filesystem\n"));
+    assert!(is_free(
+        "DEVNAME=/dev/x\nLABEL=rookery-disk\nTYPE=ext4\nUSAGE=filesystem\n"
+    ));
     for found in [
         "TYPE=xfs\n",
         "PTTYPE=gpt\n",
@@ -148,8 +156,16 @@ fn a_guest_without_a_device_is_told() {
     image(directory.path(), 8);
     let host = Scribe::default();
     let error = provide(&host, &Pool::Devices(vec![]), directory.path()).expect_err("none");
-    assert!(error.to_string().contains("guest 1 has no device"), "{error}");
-    let error = provide(&host, &Pool::Devices(vec!["/dev/null".into()]), directory.path()).expect_err("none");
+    assert!(
+        error.to_string().contains("guest 1 has no device"),
+        "{error}"
+    );
+    let error = provide(
+        &host,
+        &Pool::Devices(vec!["/dev/null".into()]),
+        directory.path(),
+    )
+    .expect_err("none");
     assert!(error.to_string().contains("no block device"), "{error}");
     assert_eq!(host.lines(directory.path()), "");
 }
@@ -157,7 +173,9 @@ fn a_guest_without_a_device_is_told() {
 /// A loop device stands for one of the host's own.
 #[test]
 fn a_device_is_taken_only_when_nobody_misses_what_it_holds() {
-    if !rustix::process::geteuid().is_root() && std::env::var("ROOKERY_SKIP_ROOT_TESTS").is_ok_and(|value| value == "1") {
+    if !rustix::process::geteuid().is_root()
+        && std::env::var("ROOKERY_SKIP_ROOT_TESTS").is_ok_and(|value| value == "1")
+    {
         return;
     }
     let directory = tempfile::tempdir().expect("temporary directory");
@@ -174,8 +192,12 @@ fn a_device_is_taken_only_when_nobody_misses_what_it_holds() {
     };
     make(&["-L", DISK_LABEL], &labelled);
     let file = directory.path().join("device");
-    File::create(&file).and_then(|file| file.set_len(16 << 20)).expect("made");
-    let device = loops::attach(&RealHost, &file, false, Vec::new()).expect("a loop device").path;
+    File::create(&file)
+        .and_then(|file| file.set_len(16 << 20))
+        .expect("made");
+    let device = loops::attach(&RealHost, &file, false, Vec::new())
+        .expect("a loop device")
+        .path;
     let done = std::panic::catch_unwind(|| {
         let pool = Pool::Devices(vec![device.clone()]);
         let disk = provide(&RealHost, &pool, directory.path()).expect("it is blank");
@@ -195,13 +217,19 @@ fn a_device_is_taken_only_when_nobody_misses_what_it_holds() {
         let disk = provide(&RealHost, &pool, directory.path()).expect("it holds an image of ours");
         disk.release(&RealHost).expect("given back");
         assert!(
-            fs::read(&file).expect("read")[..HEAD].iter().all(|byte| *byte == 0),
+            fs::read(&file).expect("read")[..HEAD]
+                .iter()
+                .all(|byte| *byte == 0),
             "nothing of ours stays"
         );
         make(&["-L", "accounts"], &device);
-        let error = provide(&RealHost, &pool, directory.path()).expect_err("somebody's").to_string();
+        let error = provide(&RealHost, &pool, directory.path())
+            .expect_err("somebody's")
+            .to_string();
         assert!(
-            error.contains("LABEL=accounts") && error.contains("TYPE=ext4") && error.contains("wipefs"),
+            error.contains("LABEL=accounts")
+                && error.contains("TYPE=ext4")
+                && error.contains("wipefs"),
             "{error}"
         );
     });

@@ -53,10 +53,14 @@ fn serve(listener: TcpListener, relay: Relay, data: &Path) -> io::Result<SocketA
 
 /// Lead one connection to the socket that it asks for. What it may not have, or what is not there, closes it.
 fn connect(stream: &TcpStream, relay: &Relay, data: &Path, taken: &AtomicUsize) -> io::Result<()> {
-    let Some(_slot) = Slot::take(taken) else { return Ok(()) };
+    let Some(_slot) = Slot::take(taken) else {
+        return Ok(());
+    };
     stream.set_read_timeout(Some(BEGIN))?;
     let line = read_line(stream)?;
-    let Some(socket) = relay.asked(&line) else { return Ok(()) };
+    let Some(socket) = relay.asked(&line) else {
+        return Ok(());
+    };
     settle(stream)?;
     let path: PathBuf = data.join(socket);
     let service = UnixStream::connect(path)?;
@@ -94,10 +98,14 @@ pub(super) mod tests {
     /// All that is answered to these words.
     fn said(address: SocketAddr, words: &[u8]) -> Vec<u8> {
         let mut stream = TcpStream::connect(address).expect("connected");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("set");
         let mut answer = Vec::new();
         // A connection that is closed with words unread is reset, at any of these.
-        let said = stream.write_all(words).and_then(|()| stream.shutdown(Shutdown::Write));
+        let said = stream
+            .write_all(words)
+            .and_then(|()| stream.shutdown(Shutdown::Write));
         let _ = said.and_then(|()| stream.read_to_end(&mut answer));
         answer
     }
@@ -105,13 +113,18 @@ pub(super) mod tests {
     #[test]
     fn the_token_leads_to_the_service_and_nothing_else_does() {
         let data = tempfile::tempdir().expect("temporary directory");
-        let relay = Relay::new(&["echo.sock".to_owned(), "absent.sock".to_owned()]).expect("random");
+        let relay =
+            Relay::new(&["echo.sock".to_owned(), "absent.sock".to_owned()]).expect("random");
         let address = guest(data.path(), &relay);
         let with = |line: String| said(address, format!("{line}hello\nthere").as_bytes());
         assert_eq!(with(relay.request("echo.sock")), b"hello\nthere");
         assert_eq!(with(relay.request("absent.sock")), b"");
         assert_eq!(with("0 echo.sock\n".to_owned()), b"");
         assert_eq!(said(address, &[b'x'; 4096]), b"");
-        assert_eq!(with(relay.request("echo.sock")), b"hello\nthere", "and it goes on");
+        assert_eq!(
+            with(relay.request("echo.sock")),
+            b"hello\nthere",
+            "and it goes on"
+        );
     }
 }

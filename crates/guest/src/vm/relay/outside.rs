@@ -49,7 +49,12 @@ impl Outside {
     ///
     /// # Errors
     /// When a socket cannot be made, or the network not be entered; nothing is left then.
-    pub(in crate::vm) fn open(directory: &Path, guest: SocketAddr, network: Option<&Path>, relay: Relay) -> io::Result<Self> {
+    pub(in crate::vm) fn open(
+        directory: &Path,
+        guest: SocketAddr,
+        network: Option<&Path>,
+        relay: Relay,
+    ) -> io::Result<Self> {
         let carried = Arc::new(Carried {
             guest,
             relay,
@@ -69,9 +74,15 @@ impl Outside {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
-            let listener =
-                UnixListener::bind(&path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-            let thread = accepting(listener.try_clone()?, Arc::clone(&carried), socket.clone(), network)?;
+            let listener = UnixListener::bind(&path).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+            })?;
+            let thread = accepting(
+                listener.try_clone()?,
+                Arc::clone(&carried),
+                socket.clone(),
+                network,
+            )?;
             outside.listeners.push((listener, thread));
         }
         Ok(outside)
@@ -97,7 +108,12 @@ impl Drop for Outside {
 }
 
 /// A thread inside the network that takes the connections of one socket. It ends after all that it has taken.
-fn accepting(listener: UnixListener, carried: Arc<Carried>, socket: String, network: Option<&Path>) -> io::Result<JoinHandle<()>> {
+fn accepting(
+    listener: UnixListener,
+    carried: Arc<Carried>,
+    socket: String,
+    network: Option<&Path>,
+) -> io::Result<JoinHandle<()>> {
     let network = network.map(Path::to_owned);
     let (entered, told) = mpsc::sync_channel(1);
     let work = move || {
@@ -110,7 +126,9 @@ fn accepting(listener: UnixListener, carried: Arc<Carried>, socket: String, netw
                     let (carried, socket) = (&carried, &socket);
                     let one = move || drop(carried.connect(&unix, socket));
                     // Without a thread for it the connection is closed, and the caller sees that.
-                    let _ = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, one);
+                    let _ = thread::Builder::new()
+                        .stack_size(STACK)
+                        .spawn_scoped(scope, one);
                 }
             });
         }
@@ -128,13 +146,17 @@ impl Carried {
 
     /// Carry one connection. A guest that does not listen closes it.
     fn connect(&self, unix: &UnixStream, socket: &str) -> io::Result<()> {
-        let Some(_slot) = Slot::take(&self.taken) else { return Ok(()) };
+        let Some(_slot) = Slot::take(&self.taken) else {
+            return Ok(());
+        };
         if self.open().ended {
             return Ok(());
         }
         let tcp = TcpStream::connect_timeout(&self.guest, BEGIN)?;
         settle(&tcp)?;
-        let Some(number) = self.note(&tcp, unix)? else { return Ok(()) };
+        let Some(number) = self.note(&tcp, unix)? else {
+            return Ok(());
+        };
         if io::Write::write_all(&mut &tcp, self.relay.request(socket).as_bytes()).is_ok() {
             carry(&tcp, unix);
         }
@@ -176,7 +198,9 @@ mod tests {
 
     fn connected(path: &Path) -> UnixStream {
         let stream = UnixStream::connect(path).expect("connected");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("set");
         stream
     }
 
@@ -188,7 +212,10 @@ mod tests {
         let relay = relay();
         let address = crate::vm::relay::inside::tests::guest(&data, &relay);
         let outside = Outside::open(&own, address, None, relay).expect("open");
-        assert_eq!(own.metadata().expect("there").permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            own.metadata().expect("there").permissions().mode() & 0o777,
+            0o700
+        );
         let talk = |words: &[u8]| {
             let mut stream = connected(&own.join("echo.sock"));
             stream.write_all(words).expect("written");
@@ -200,8 +227,13 @@ mod tests {
         let large = vec![7; 3 << 20];
         assert!(talk(&large) == large, "what is large arrives whole");
         let talks: Vec<_> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..20_u8).map(|number| scope.spawn(move || talk(&[number; 1000]))).collect();
-            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+            let threads: Vec<_> = (0..20_u8)
+                .map(|number| scope.spawn(move || talk(&[number; 1000])))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("no panic"))
+                .collect()
         });
         assert!((0..20_u8).all(|number| talks[usize::from(number)] == [number; 1000]));
         let mut absent = connected(&own.join("absent.sock"));
@@ -222,7 +254,8 @@ mod tests {
         let relay = relay();
         let address = crate::vm::relay::inside::tests::guest(&data, &relay);
         let outside = Outside::open(&own, address, None, relay).expect("open");
-        let mut waiting: Vec<UnixStream> = (0..5).map(|_| connected(&own.join("echo.sock"))).collect();
+        let mut waiting: Vec<UnixStream> =
+            (0..5).map(|_| connected(&own.join("echo.sock"))).collect();
         let carried = Arc::clone(&outside.carried);
         let begin = Instant::now();
         while carried.open().streams.len() < 5 && begin.elapsed() < Duration::from_secs(20) {
@@ -245,7 +278,12 @@ mod tests {
             .and_then(|listener| listener.local_addr())
             .expect("free");
         let _outside = Outside::open(&own, free, None, relay()).expect("open");
-        assert_eq!(connected(&own.join("echo.sock")).read(&mut [0; 10]).expect("closed"), 0);
+        assert_eq!(
+            connected(&own.join("echo.sock"))
+                .read(&mut [0; 10])
+                .expect("closed"),
+            0
+        );
     }
 
     #[test]

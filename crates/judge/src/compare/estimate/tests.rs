@@ -76,7 +76,12 @@ const PLAIN: Simulated = Simulated {
 
 impl Simulated {
     fn sides(&self, stream: &mut Stream) -> Sides {
-        let speeds = speeds(stream, self.machine, self.rounds * (self.runs.0 + self.runs.1), self.swing);
+        let speeds = speeds(
+            stream,
+            self.machine,
+            self.rounds * (self.runs.0 + self.runs.1),
+            self.swing,
+        );
         let mut runs = speeds.chunks(self.rounds).enumerate().map(|(run, speeds)| {
             let change = if run < self.runs.0 { 0.0 } else { self.change };
             let mut lot = Vec::new();
@@ -90,7 +95,10 @@ impl Simulated {
             lot
         });
         let base = runs.by_ref().take(self.runs.0).collect();
-        Sides { base, new: runs.collect() }
+        Sides {
+            base,
+            new: runs.collect(),
+        }
     }
 
     /// Shares of simulated comparisons, in percent: those whose interval misses the truth; those that find a change; of these, with the wrong
@@ -100,7 +108,9 @@ impl Simulated {
         let mut stream = Stream(seed);
         let (mut missed, mut found, mut wrong) = (0, 0, 0);
         for _ in 0..COMPARISONS {
-            let estimate = change(&self.sides(&mut stream), points, 0.0).estimate.expect("repeats");
+            let estimate = change(&self.sides(&mut stream), points, 0.0)
+                .estimate
+                .expect("repeats");
             let (low, high) = estimate.interval;
             missed += u32::from(!(low..=high).contains(&self.change));
             if low > 0.0 || high < 0.0 {
@@ -126,9 +136,16 @@ fn runs_between_which_nothing_changed_seldom_differ() {
         (Machine::Flicker, 3),
         (Machine::Flicker, 5),
     ] {
-        let simulated = Simulated { machine, rounds, ..PLAIN };
+        let simulated = Simulated {
+            machine,
+            rounds,
+            ..PLAIN
+        };
         let (overall, single) = (simulated.shares(&ALL, 1).0, simulated.shares(&[0], 2).0);
-        assert!(overall <= 7.0 && single <= 7.0, "{machine:?}, {rounds} rounds: {overall} {single}");
+        assert!(
+            overall <= 7.0 && single <= 7.0,
+            "{machine:?}, {rounds} rounds: {overall} {single}"
+        );
     }
 }
 
@@ -171,7 +188,11 @@ fn intervals_hold_the_true_change_as_often_as_they_say() {
 
 #[test]
 fn a_slow_down_of_ten_percent_is_found_with_the_right_sign() {
-    for (machine, rounds, power) in [(Machine::Steady, 3, 99.0), (Machine::Flicker, 3, 75.0), (Machine::Flicker, 5, 93.0)] {
+    for (machine, rounds, power) in [
+        (Machine::Steady, 3, 99.0),
+        (Machine::Flicker, 3, 75.0),
+        (Machine::Flicker, 5, 93.0),
+    ] {
         let slower = Simulated {
             machine,
             rounds,
@@ -194,7 +215,10 @@ fn runs_that_alternate_find_what_two_runs_cannot() {
         change: -0.05,
         ..PLAIN
     };
-    let ten = Simulated { runs: (5, 5), ..two };
+    let ten = Simulated {
+        runs: (5, 5),
+        ..two
+    };
     let (of_two, of_ten) = (two.shares(&ALL, 7).1, ten.shares(&ALL, 8).1);
     assert!(of_two < 20.0 && of_ten > 70.0, "{of_two} {of_ten}");
 }
@@ -216,14 +240,20 @@ fn one_point_is_welchs_test() {
         base: vec![run([4.8, 4.6, 4.9, 4.5])],
         new: vec![run([5.1, 5.4, 5.0, 5.3])],
     };
-    let estimate = change(&sides, &[0], 0.0).estimate.expect("four repeats a side");
+    let estimate = change(&sides, &[0], 0.0)
+        .estimate
+        .expect("four repeats a side");
     assert!((estimate.change - 0.5).abs() < 1e-12);
     assert!(
         (estimate.standard_error - f64::sqrt(1.0 / 30.0 / 2.0)).abs() < 1e-12,
         "{}",
         estimate.standard_error
     );
-    assert!((estimate.df - 6.0).abs() < 1e-9, "equal variances: {}", estimate.df);
+    assert!(
+        (estimate.df - 6.0).abs() < 1e-9,
+        "equal variances: {}",
+        estimate.df
+    );
     assert!((estimate.interval.0 - (0.5 - 2.446_912 * estimate.standard_error)).abs() < 1e-6);
 }
 
@@ -243,7 +273,14 @@ fn a_single_repeat_carries_no_interval() {
 
 #[test]
 fn a_point_of_one_repeat_borrows_from_the_others() {
-    let run = |shift: f64| lot(&[(0, 1, shift), (1, 1, 2.0 + shift), (1, 2, 2.1 + shift), (1, 3, 1.9 + shift)]);
+    let run = |shift: f64| {
+        lot(&[
+            (0, 1, shift),
+            (1, 1, 2.0 + shift),
+            (1, 2, 2.1 + shift),
+            (1, 3, 1.9 + shift),
+        ])
+    };
     let sides = Sides {
         base: vec![run(0.0)],
         new: vec![run(0.5)],
@@ -256,7 +293,9 @@ fn a_point_of_one_repeat_borrows_from_the_others() {
     );
     assert!((estimate.df - 4.0).abs() < 1e-12);
     // Overall the point that was not repeated counts as one that scatters alike.
-    let overall = change(&sides, &[0, 1], 0.0).estimate.expect("repeats of one point");
+    let overall = change(&sides, &[0, 1], 0.0)
+        .estimate
+        .expect("repeats of one point");
     assert!(
         overall.standard_error >= (2.0 * 0.01 * (1.0 + 1.0 / 3.0) / 4.0f64).sqrt() - 1e-12,
         "{}",

@@ -41,7 +41,12 @@ const TELL: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// When a step fails; the guest's own words are in the error.
-pub(super) fn loaded(place: &Place<'_>, root: Option<&Template>, software: &Software, data: OrderentryData) -> Result<Template, LabError> {
+pub(super) fn loaded(
+    place: &Place<'_>,
+    root: Option<&Template>,
+    software: &Software,
+    data: OrderentryData,
+) -> Result<Template, LabError> {
     let owned = |directory: &Path| own(root, directory);
     let empty = layer(
         place,
@@ -53,7 +58,12 @@ pub(super) fn loaded(place: &Place<'_>, root: Option<&Template>, software: &Soft
         own(root, directory)?;
         fill(place, &empty, software, data, directory)
     };
-    layer(place, root, description(software, data), Fill::DataOnly(&fill))
+    layer(
+        place,
+        root,
+        description(software, data),
+        Fill::DataOnly(&fill),
+    )
 }
 
 /// Everything that decides the content.
@@ -72,20 +82,38 @@ fn description(software: &Software, data: OrderentryData) -> String {
 }
 
 /// Make the database in `directory`.
-fn fill(place: &Place<'_>, empty: &Template, software: &Software, data: OrderentryData, directory: &Path) -> Result<(), String> {
+fn fill(
+    place: &Place<'_>,
+    empty: &Template,
+    software: &Software,
+    data: OrderentryData,
+    directory: &Path,
+) -> Result<(), String> {
     let service = database::builder(software);
     let service = Service {
         args: service.args,
-        files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
+        files: service
+            .files
+            .into_iter()
+            .map(|(path, text)| GuestFile { path, text })
+            .collect(),
         user: Some(USER),
         port: software.engine.port(),
         health: health(software.engine),
         sockets: Vec::new(),
     };
-    build(place, empty, service, |guest| make(place, guest, software, data, directory))
+    build(place, empty, service, |guest| {
+        make(place, guest, software, data, directory)
+    })
 }
 
-fn make(place: &Place<'_>, guest: &mut dyn Guest, software: &Software, data: OrderentryData, directory: &Path) -> Result<(), String> {
+fn make(
+    place: &Place<'_>,
+    guest: &mut dyn Guest,
+    software: &Software,
+    data: OrderentryData,
+    directory: &Path,
+) -> Result<(), String> {
     let engine = software.engine;
     let what = format!("database of {}", PointData::Orderentry(data));
     place.building(&what, format!("starting {engine}"));
@@ -93,7 +121,8 @@ fn make(place: &Place<'_>, guest: &mut dyn Guest, software: &Software, data: Ord
     database::prepare(&mut server, software).map_err(|error| error.to_string())?;
     drop(server);
     watched_load(place, guest, engine, data, &what)?;
-    let mut server = Server::connect(engine, guest.sockets_dir(), Account::Owner).map_err(|error| error.to_string())?;
+    let mut server = Server::connect(engine, guest.sockets_dir(), Account::Owner)
+        .map_err(|error| error.to_string())?;
     database::settle(&mut server).map_err(|error| error.to_string())?;
     drop(server);
     place.building(&what, format!("stopping {engine}"));
@@ -113,14 +142,26 @@ impl Course {
     }
 
     fn still_for(&self) -> Duration {
-        self.moved.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.moved
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .elapsed()
     }
 }
 
 /// Load, and end the guest under a load that stands still or that nobody wants any more: a database that hangs answers nothing else.
-fn watched_load(place: &Place<'_>, guest: &mut dyn Guest, engine: Engine, data: OrderentryData, what: &str) -> Result<(), String> {
+fn watched_load(
+    place: &Place<'_>,
+    guest: &mut dyn Guest,
+    engine: Engine,
+    data: OrderentryData,
+    what: &str,
+) -> Result<(), String> {
     let target = engine.inside(guest.sockets_dir());
-    let mut options = LoadOptions::new(data.population(), thread::available_parallelism().map_or(1, usize::from));
+    let mut options = LoadOptions::new(
+        data.population(),
+        thread::available_parallelism().map_or(1, usize::from),
+    );
     options.schema = data.schema();
     let total = data.scale.all_rows();
     let limit = STILL_LIMIT + STILL_LIMIT_PER_WAREHOUSE * data.scale.warehouses();
@@ -132,7 +173,9 @@ fn watched_load(place: &Place<'_>, guest: &mut dyn Guest, engine: Engine, data: 
     let ended = thread::scope(|scope| {
         let loading = thread::Builder::new()
             .name("load".to_owned())
-            .spawn_scoped(scope, || load(&target, &options, &stop, &|step| course.add(step)))
+            .spawn_scoped(scope, || {
+                load(&target, &options, &stop, &|step| course.add(step))
+            })
             .map_err(|error| format!("cannot start a thread for the load: {error}"))?;
         let mut late = None;
         let mut told = Instant::now();
@@ -154,7 +197,9 @@ fn watched_load(place: &Place<'_>, guest: &mut dyn Guest, engine: Engine, data: 
             }
             thread::sleep(LOOK);
         }
-        let loaded = loading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let loaded = loading
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match late {
             Some(late) => Err(late),
             None => Ok(loaded),
@@ -180,7 +225,12 @@ fn sound(loaded: Result<Loaded, OltpError>) -> Result<(), String> {
 ///
 /// # Errors
 /// When it ends or does not answer in time.
-pub(super) fn start(place: &Place<'_>, guest: &mut dyn Guest, engine: Engine, account: Account) -> Result<Server, String> {
+pub(super) fn start(
+    place: &Place<'_>,
+    guest: &mut dyn Guest,
+    engine: Engine,
+    account: Account,
+) -> Result<Server, String> {
     builder::start(place, guest, &engine, START_LIMIT, |guest| {
         Server::connect(engine, guest.sockets_dir(), account)
     })
@@ -209,7 +259,12 @@ mod tests {
             history_pk: true,
         };
         let words = description(&software, data);
-        for word in ["2 warehouses of 1/100", "seed 7", "postgresql 15.18-0", "history key true"] {
+        for word in [
+            "2 warehouses of 1/100",
+            "seed 7",
+            "postgresql 15.18-0",
+            "history key true",
+        ] {
             assert!(words.contains(word), "{word} in {words}");
         }
         let other = OrderentryData {

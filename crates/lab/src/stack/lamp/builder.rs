@@ -27,37 +27,62 @@ const START_LIMIT: Duration = Duration::from_secs(180);
 /// When a step fails.
 pub(super) fn empty(place: &Place<'_>, root: Option<&Template>) -> Result<Template, LabError> {
     let owned = |data: &Path| own(root, data);
-    layer(place, root, format!("lamp without data {VERSION}"), Fill::DataOnly(&owned))
+    layer(
+        place,
+        root,
+        format!("lamp without data {VERSION}"),
+        Fill::DataOnly(&owned),
+    )
 }
 
 /// The template of a database of `size`, built or found. `root` is that of container guests.
 ///
 /// # Errors
 /// When a step fails; the guest's own words are in the error.
-pub(super) fn loaded(place: &Place<'_>, root: Option<&Template>, software: &Software, size: Size) -> Result<Template, LabError> {
+pub(super) fn loaded(
+    place: &Place<'_>,
+    root: Option<&Template>,
+    software: &Software,
+    size: Size,
+) -> Result<Template, LabError> {
     let empty = empty(place, root)?;
     let fill = |data: &Path| {
         own(root, data)?;
         fill(place, &empty, software, size, data)
     };
-    let versions = software.versions.iter().map(|(name, version)| format!("{name} {version}"));
+    let versions = software
+        .versions
+        .iter()
+        .map(|(name, version)| format!("{name} {version}"));
     let versions = versions.collect::<Vec<_>>().join(", ");
     let description = format!("lamp dvdstore {size}, own words, schema {VERSION}, {versions}");
     layer(place, root, description, Fill::DataOnly(&fill))
 }
 
 /// Make the database of `size` in `data`.
-fn fill(place: &Place<'_>, empty: &Template, software: &Software, size: Size, data: &Path) -> Result<(), String> {
+fn fill(
+    place: &Place<'_>,
+    empty: &Template,
+    software: &Software,
+    size: Size,
+    data: &Path,
+) -> Result<(), String> {
     let service = lamp::builder(software);
     let service = Service {
         args: service.args,
-        files: service.files.into_iter().map(|(path, text)| GuestFile { path, text }).collect(),
+        files: service
+            .files
+            .into_iter()
+            .map(|(path, text)| GuestFile { path, text })
+            .collect(),
         user: Some(USER),
         port: lamp::PORT,
         health: Health::Http(lamp::HEALTH_PATH.to_owned()),
         sockets: Vec::new(),
     };
-    build(place, empty, service, |guest| make(place, guest, size, data))
+    build(place, empty, service, |guest| {
+        make(place, guest, size, data)
+    })
 }
 
 fn make(place: &Place<'_>, guest: &mut dyn Guest, size: Size, data: &Path) -> Result<(), String> {
@@ -65,10 +90,19 @@ fn make(place: &Place<'_>, guest: &mut dyn Guest, size: Size, data: &Path) -> Re
     place.building(&what, "starting MariaDB".to_owned());
     let mut database = start(place, guest)?;
     let streams = thread::available_parallelism().map_or(1, usize::from);
-    let loaded = lamp::load(&mut database, size, WordLists::own(), streams, &|progress| {
-        place.building(&what, format!("{} {} of {}", progress.step, progress.done, progress.total));
-        place.go_on()
-    });
+    let loaded = lamp::load(
+        &mut database,
+        size,
+        WordLists::own(),
+        streams,
+        &|progress| {
+            place.building(
+                &what,
+                format!("{} {} of {}", progress.step, progress.done, progress.total),
+            );
+            place.go_on()
+        },
+    );
     loaded.map_err(|error| error.to_string())?;
     lamp::settle(&mut database).map_err(|error| error.to_string())?;
     drop(database);

@@ -16,7 +16,12 @@ fn every_connection_is_dealt_to_one_thread() {
     config.guests = vec![guest(3), guest(1), guest(4)];
     config.delivery = DeliveryMode::Deferred;
     let dealt: Vec<Vec<(usize, u32)>> = (0..2)
-        .map(|thread| seats(&config, thread, 2).iter().map(|seat| (seat.guest, seat.number)).collect())
+        .map(|thread| {
+            seats(&config, thread, 2)
+                .iter()
+                .map(|seat| (seat.guest, seat.number))
+                .collect()
+        })
         .collect();
     assert_eq!(dealt[0], [(0, 0), (0, 2), (2, 0), (2, 2), (0, 3), (2, 4)]);
     assert_eq!(dealt[1], [(0, 1), (1, 0), (2, 1), (2, 3), (1, 1)]);
@@ -28,5 +33,8 @@ fn one_database_is_enough() {
     assert!(judge(vec![report(0, Some(OltpError::Stopped)), report(1, None)]).is_ok());
     let none = OltpError::Setting("nobody".to_owned());
     let refused = judge(vec![report(0, None), report(0, Some(none))]);
-    assert!(matches!(refused, Err(OltpError::Setting(_))), "the words of the first refusal");
+    assert!(
+        matches!(refused, Err(OltpError::Setting(_))),
+        "the words of the first refusal"
+    );
 }

@@ -94,7 +94,11 @@ pub(super) fn write_all(plan: &Plan<'_>) -> Result<Written, String> {
             scope.spawn(|| writer.work(to_disk));
         }
     });
-    if let Some(failure) = writer.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(failure) = writer
+        .failure
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
         return Err(failure);
     }
     Ok(Written {
@@ -107,9 +111,13 @@ pub(super) fn write_all(plan: &Plan<'_>) -> Result<Written, String> {
 
 fn prepare(directory: &Path, overwrite: bool) -> Result<(), String> {
     let shown = directory.display();
-    fs::create_dir_all(directory)
-        .map_err(|error| format!("cannot make the directory {shown}: {error}; choose a directory that you may write to"))?;
-    let mut entries = fs::read_dir(directory).map_err(|error| format!("cannot read the directory {shown}: {error}"))?;
+    fs::create_dir_all(directory).map_err(|error| {
+        format!(
+            "cannot make the directory {shown}: {error}; choose a directory that you may write to"
+        )
+    })?;
+    let mut entries = fs::read_dir(directory)
+        .map_err(|error| format!("cannot read the directory {shown}: {error}"))?;
     if !overwrite && entries.next().is_some() {
         return Err(format!(
             "the directory {shown} is not empty; choose another one, or replace its files with --overwrite"
@@ -146,9 +154,13 @@ impl Writer<'_> {
         let failed = |error: std::io::Error| {
             let shown = path.display();
             if error.kind() == ErrorKind::StorageFull {
-                format!("the disk is full while writing {shown}; make room or choose a directory on another disk, then start again")
+                format!(
+                    "the disk is full while writing {shown}; make room or choose a directory on another disk, then start again"
+                )
             } else {
-                format!("cannot write {shown}: {error}; check the permissions and the disk, then start again")
+                format!(
+                    "cannot write {shown}: {error}; check the permissions and the disk, then start again"
+                )
             }
         };
         let mut file = File::create(part_of(path)).map_err(failed)?;
@@ -187,7 +199,9 @@ impl Writer<'_> {
     /// Forces files to the disk and gives them their names.
     fn complete(&self, waiting: Receiver<(File, PathBuf)>) {
         for (file, path) in waiting {
-            let done = file.sync_all().and_then(|()| fs::rename(part_of(&path), &path));
+            let done = file
+                .sync_all()
+                .and_then(|()| fs::rename(part_of(&path), &path));
             match done {
                 Ok(()) => {
                     self.files.fetch_add(1, Ordering::Relaxed);

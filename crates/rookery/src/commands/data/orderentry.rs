@@ -33,7 +33,10 @@ struct Report<'a> {
 pub(crate) fn run(args: &DataOrderentryArgs) -> Result<Code, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::new(Code::Usage, error.to_string());
     let scale = Scale::new(args.warehouses, args.divisor).map_err(|error| usage(&error))?;
-    let loaded_at = args.loaded_at.as_deref().map_or(Ok(Timestamp::DEFAULT_LOAD), str::parse);
+    let loaded_at = args
+        .loaded_at
+        .as_deref()
+        .map_or(Ok(Timestamp::DEFAULT_LOAD), str::parse);
     let population = Population {
         loaded_at: loaded_at.map_err(|error| usage(&error))?,
         ..Population::new(scale, args.seed)
@@ -58,9 +61,19 @@ pub(crate) fn run(args: &DataOrderentryArgs) -> Result<Code, Failure> {
         stop: &stop,
         progress: &|bytes| bar.inc(bytes),
     };
-    let written = write_all(&plan).and_then(|written| write_sql(&directory, &population, format).map(|()| written));
+    let written = write_all(&plan)
+        .and_then(|written| write_sql(&directory, &population, format).map(|()| written));
     bar.finish_and_clear();
-    let written = written.map_err(|error| Failure::new(if signals::came(&stop) { Code::Interrupted } else { Code::Store }, error))?;
+    let written = written.map_err(|error| {
+        Failure::new(
+            if signals::came(&stop) {
+                Code::Interrupted
+            } else {
+                Code::Store
+            },
+            error,
+        )
+    })?;
     if args.json {
         return output::json(&Report {
             directory: &directory,
@@ -100,7 +113,10 @@ const PARTS: [Table; 6] = [
 /// File `number` of a population, counted from 0.
 fn job(population: &Population, format: Format, number: u64) -> Job {
     let warehouses = population.scale.warehouses();
-    if let Some(&table) = usize::try_from(number).ok().and_then(|number| FIRST_PARTS.get(number)) {
+    if let Some(&table) = usize::try_from(number)
+        .ok()
+        .and_then(|number| FIRST_PARTS.get(number))
+    {
         let last = if matches!(table, Table::Warehouse | Table::District) {
             warehouses
         } else {
@@ -108,7 +124,9 @@ fn job(population: &Population, format: Format, number: u64) -> Job {
         };
         return Job {
             name: format!("{}.{}", table.name(), format.ending()),
-            parts: (last.min(1)..=last).map(|warehouse| Part { table, warehouse }).collect(),
+            parts: (last.min(1)..=last)
+                .map(|warehouse| Part { table, warehouse })
+                .collect(),
         };
     }
     let number = number - FIRST_PARTS.len() as u64;
@@ -159,12 +177,18 @@ impl Format {
 
     /// The statement that loads a file, where the format belongs to one database.
     fn load(self, table: Table, file: &str) -> Option<String> {
-        let columns: Vec<&str> = table.loaded_columns().iter().map(|column| column.name).collect();
+        let columns: Vec<&str> = table
+            .loaded_columns()
+            .iter()
+            .map(|column| column.name)
+            .collect();
         let (name, columns) = (table.name(), columns.join(", "));
         match self.0 {
             OrderentryFormat::Csv => None,
             OrderentryFormat::Copy => Some(format!("\\copy {name} ({columns}) from '{file}'")),
-            OrderentryFormat::LoadData => Some(format!("LOAD DATA LOCAL INFILE '{file}' INTO TABLE {name} ({columns});")),
+            OrderentryFormat::LoadData => Some(format!(
+                "LOAD DATA LOCAL INFILE '{file}' INTO TABLE {name} ({columns});"
+            )),
         }
     }
 }
@@ -172,7 +196,12 @@ impl Format {
 /// Writes `schema.sql`, `load.sql` where there is one, and `after-load.sql`.
 fn write_sql(directory: &Path, population: &Population, format: Format) -> Result<(), String> {
     let options = SchemaOptions::default();
-    let statements = |statements: Vec<String>| statements.iter().map(|text| format!("{text};\n")).collect::<String>();
+    let statements = |statements: Vec<String>| {
+        statements
+            .iter()
+            .map(|text| format!("{text};\n"))
+            .collect::<String>()
+    };
     let mut load = String::new();
     if format.0 == OrderentryFormat::LoadData {
         load.push_str("SET foreign_key_checks = 0;\n");
@@ -181,7 +210,9 @@ fn write_sql(directory: &Path, population: &Population, format: Format) -> Resul
     let together = FIRST_PARTS
         .into_iter()
         .map(|table| (table, format!("{}.{}", table.name(), format.ending())));
-    let apart = (1..=warehouses).flat_map(|warehouse| PARTS.map(|table| (table, format.file(table, warehouse, warehouses))));
+    let apart = (1..=warehouses).flat_map(|warehouse| {
+        PARTS.map(|table| (table, format.file(table, warehouse, warehouses)))
+    });
     for (table, file) in together.chain(apart) {
         if let Some(statement) = format.load(table, &file) {
             load.push_str(&statement);
@@ -189,15 +220,22 @@ fn write_sql(directory: &Path, population: &Population, format: Format) -> Resul
         }
     }
     let mut files = vec![
-        ("schema.sql", statements(create_tables(format.dialect(), options))),
-        ("after-load.sql", statements(after_load(format.dialect(), options))),
+        (
+            "schema.sql",
+            statements(create_tables(format.dialect(), options)),
+        ),
+        (
+            "after-load.sql",
+            statements(after_load(format.dialect(), options)),
+        ),
     ];
     if format.0 != OrderentryFormat::Csv {
         files.push(("load.sql", load));
     }
     for (name, text) in files {
-        std::fs::write(directory.join(name), text)
-            .map_err(|error| format!("cannot write {name}: {error}; check the disk, then start again"))?;
+        std::fs::write(directory.join(name), text).map_err(|error| {
+            format!("cannot write {name}: {error}; check the disk, then start again")
+        })?;
     }
     Ok(())
 }

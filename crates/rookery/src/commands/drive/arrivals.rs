@@ -49,10 +49,18 @@ fn profile(text: &str) -> Option<Profile> {
         let mut parts = swing.splitn(3, ':');
         let (mean, amplitude) = (number(parts.next()?)?, number(parts.next()?)?);
         let period = duration(parts.next()?)?;
-        return Some(Profile::Swing { mean, amplitude, period });
+        return Some(Profile::Swing {
+            mean,
+            amplitude,
+            period,
+        });
     }
     if text.contains(':') {
-        return text.split(',').map(step).collect::<Option<Vec<Step>>>().map(Profile::Steps);
+        return text
+            .split(',')
+            .map(step)
+            .collect::<Option<Vec<Step>>>()
+            .map(Profile::Steps);
     }
     match text.split_once("..") {
         Some((from, to)) => Some(Profile::Ramp {
@@ -65,7 +73,9 @@ fn profile(text: &str) -> Option<Profile> {
 
 fn step(text: &str) -> Option<Step> {
     let (length, rate) = text.split_once(':')?;
-    let (rate, linear) = rate.strip_prefix('~').map_or((rate, false), |rate| (rate, true));
+    let (rate, linear) = rate
+        .strip_prefix('~')
+        .map_or((rate, false), |rate| (rate, true));
     Some(Step {
         length: duration(length)?,
         rate: number(rate)?,
@@ -88,7 +98,13 @@ mod tests {
     #[test]
     fn every_shape_of_rate_can_be_written() {
         assert_eq!(profile("100"), Some(Profile::Constant(100.0)));
-        assert_eq!(profile("10..200"), Some(Profile::Ramp { from: 10.0, to: 200.0 }));
+        assert_eq!(
+            profile("10..200"),
+            Some(Profile::Ramp {
+                from: 10.0,
+                to: 200.0
+            })
+        );
         let step = |seconds, rate, linear| Step {
             length: Duration::from_secs(seconds),
             rate,
@@ -110,7 +126,16 @@ mod tests {
                 period: Duration::from_secs(60)
             })
         );
-        for wrong in ["", "fast", "10..", "30s", "30s:", "30:100", "swing:100:60s", "1..2..3"] {
+        for wrong in [
+            "",
+            "fast",
+            "10..",
+            "30s",
+            "30s:",
+            "30:100",
+            "swing:100:60s",
+            "1..2..3",
+        ] {
             assert_eq!(profile(wrong), None, "{wrong}");
         }
     }

@@ -70,11 +70,17 @@ pub(super) fn read(path: &Path) -> Result<Original, Failure> {
 /// Read its text; a later line of the same name wins, as with the original.
 fn parse(text: &str) -> Result<Original, String> {
     if text.len() > LARGEST {
-        return Err("it is longer than 64 KiB\n  mend: a parameter file has some twenty lines".to_owned());
+        return Err(
+            "it is longer than 64 KiB\n  mend: a parameter file has some twenty lines".to_owned(),
+        );
     }
     let mut original = Original::default();
-    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        let take = |error: (String, String)| format!("line {number}: {}\n  mend: {}", error.0, error.1);
+    for (number, line) in (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let take =
+            |error: (String, String)| format!("line {number}: {}\n  mend: {}", error.0, error.1);
         let line = line.trim();
         let Some((name, value)) = line.trim_start_matches("--").split_once('=') else {
             return Err(take((
@@ -97,7 +103,9 @@ fn set(original: &mut Original, name: &str, value: &str) -> Result<(), Wrong> {
         _ => Err(wrong("write a whole number of at least 1")),
     };
     let minutes = || match value.parse::<u32>() {
-        Ok(minutes) if minutes <= LONGEST_MINUTES => Ok(Duration::from_secs(60 * u64::from(minutes))),
+        Ok(minutes) if minutes <= LONGEST_MINUTES => {
+            Ok(Duration::from_secs(60 * u64::from(minutes)))
+        }
         _ => Err(wrong("write whole minutes")),
     };
     let number = |highest: f64, mend: &str| match value.parse::<f64>() {
@@ -124,14 +132,25 @@ fn set(original: &mut Original, name: &str, value: &str) -> Result<(), Wrong> {
         "ramp_rate" => original.ramp_rate = Some(positive()?),
         "run_time" => match minutes()? {
             Duration::ZERO => {
-                return Err(wrong("0 means a million minutes to the original: write the minutes to be measured"));
+                return Err(wrong(
+                    "0 means a million minutes to the original: write the minutes to be measured",
+                ));
             }
             steady => original.steady = Some(steady),
         },
         "warmup_time" => original.settle = Some(minutes()?),
-        "db_size" => original.size = Some(value.parse().map_err(|error| wrong(&format!("{error}")))?),
-        "think_time" => original.think_time = Some(Duration::from_secs_f64(number(86_400.0, "write seconds, such as 0.25")?)),
-        "pct_newcustomers" => original.new_customers = Some(number(100.0, "write percent, 0 to 100")? / 100.0),
+        "db_size" => {
+            original.size = Some(value.parse().map_err(|error| wrong(&format!("{error}")))?)
+        }
+        "think_time" => {
+            original.think_time = Some(Duration::from_secs_f64(number(
+                86_400.0,
+                "write seconds, such as 0.25",
+            )?))
+        }
+        "pct_newcustomers" => {
+            original.new_customers = Some(number(100.0, "write percent, 0 to 100")? / 100.0)
+        }
         "n_searches" => original.searches = Some(positive()?),
         "search_batch_size" => original.search_batch = Some(positive()?),
         "n_line_items" => original.line_items = Some(positive()?),
@@ -183,22 +202,34 @@ mod tests {
             (original.users, original.ramp_rate, original.searches),
             (Some(50), Some(10), Some(3))
         );
-        assert_eq!((original.search_batch, original.line_items), (Some(6), Some(4)));
+        assert_eq!(
+            (original.search_batch, original.line_items),
+            (Some(6), Some(4))
+        );
         assert_eq!(
             (original.steady, original.settle),
-            (Some(Duration::from_secs(600)), Some(Duration::from_secs(60)))
+            (
+                Some(Duration::from_secs(600)),
+                Some(Duration::from_secs(60))
+            )
         );
         assert_eq!(
             (original.think_time, original.new_customers),
             (Some(Duration::from_millis(250)), Some(0.05))
         );
-        assert_eq!((original.size, original.detailed), (Some(Size::Mb(10)), true));
+        assert_eq!(
+            (original.size, original.detailed),
+            (Some(Size::Mb(10)), true)
+        );
         assert_eq!(
             (original.directory.as_deref(), original.page_type.as_deref()),
             (Some("shop"), Some("jsp"))
         );
         assert_eq!(original.remarks.len(), 1);
-        assert!(original.remarks[0].contains("linux_perf_host") && !original.remarks[0].contains("secret"));
+        assert!(
+            original.remarks[0].contains("linux_perf_host")
+                && !original.remarks[0].contains("secret")
+        );
         let all: Vec<String> = NAMES.iter().map(|name| format!("{name}=")).collect();
         for line in all {
             let said = parse(&line).err().unwrap_or_default();
@@ -232,7 +263,10 @@ mod tests {
             ("config_file=other", "cannot name another"),
         ] {
             let said = parse(text).expect_err("wrong");
-            assert!(said.contains(expected) && said.contains("mend: "), "{text}: {said}");
+            assert!(
+                said.contains(expected) && said.contains("mend: "),
+                "{text}: {said}"
+            );
         }
         assert!(parse(&"n_threads=1\n".repeat(10_000)).is_err());
     }

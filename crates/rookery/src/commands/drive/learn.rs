@@ -27,7 +27,11 @@ const LARGEST_PAGE: usize = 4 << 20;
 const CUSTOMER: u64 = 1;
 
 /// The words that the pages of `target` show.
-pub(super) fn lists(target: &Target, page_type: &str, timeout: Duration) -> Result<WordLists, Failure> {
+pub(super) fn lists(
+    target: &Target,
+    page_type: &str,
+    timeout: Duration,
+) -> Result<WordLists, Failure> {
     let pages = PageSite {
         directory: &target.directory,
         page_type,
@@ -37,7 +41,9 @@ pub(super) fn lists(target: &Target, page_type: &str, timeout: Duration) -> Resu
     let mut path = Vec::new();
     while Instant::now() < deadline {
         path.clear();
-        let Some(search) = crawl.next_search() else { break };
+        let Some(search) = crawl.next_search() else {
+            break;
+        };
         pages.browse(&mut path, &search, ROWS, CUSTOMER);
         let failed = |what: String| {
             Failure::new(
@@ -49,7 +55,9 @@ pub(super) fn lists(target: &Target, page_type: &str, timeout: Duration) -> Resu
             )
         };
         let body = get(target, &path, timeout).map_err(failed)?;
-        crawl.read(&body).map_err(|fault| failed(format!("no page of results: {fault}")))?;
+        crawl
+            .read(&body)
+            .map_err(|fault| failed(format!("no page of results: {fault}")))?;
     }
     let (titles, first_names, last_names) = crawl.found();
     output::remark(format!(
@@ -72,11 +80,21 @@ pub(super) fn lists(target: &Target, page_type: &str, timeout: Duration) -> Resu
 fn get(target: &Target, path: &[u8], timeout: Duration) -> Result<Vec<u8>, String> {
     let unreachable = |error: std::io::Error| format!("the pages cannot be read: {error}");
     let mut stream = TcpStream::connect_timeout(&target.address, timeout).map_err(unreachable)?;
-    stream.set_read_timeout(Some(timeout)).map_err(unreachable)?;
-    stream.set_write_timeout(Some(timeout)).map_err(unreachable)?;
+    stream
+        .set_read_timeout(Some(timeout))
+        .map_err(unreachable)?;
+    stream
+        .set_write_timeout(Some(timeout))
+        .map_err(unreachable)?;
     let mut request = b"GET ".to_vec();
     request.extend_from_slice(path);
-    request.extend_from_slice(format!(" HTTP/1.0\r\nHost: {}\r\nConnection: close\r\n\r\n", target.address).as_bytes());
+    request.extend_from_slice(
+        format!(
+            " HTTP/1.0\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            target.address
+        )
+        .as_bytes(),
+    );
     stream.write_all(&request).map_err(unreachable)?;
     let (mut answer, mut piece) = (Vec::new(), vec![0; 64 * 1024]);
     while answer.len() < LARGEST_PAGE && !is_whole(&answer) {
@@ -90,24 +108,38 @@ fn get(target: &Target, path: &[u8], timeout: Duration) -> Result<Vec<u8>, Strin
 
 /// Where the body begins, once the head is there.
 fn head_end(answer: &[u8]) -> Option<usize> {
-    answer.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
+    answer
+        .windows(4)
+        .position(|four| four == b"\r\n\r\n")
+        .map(|at| at + 4)
 }
 
 /// Whether the answer has all the bytes that it announced; some servers keep the connection open all the same.
 fn is_whole(answer: &[u8]) -> bool {
-    let Some(begin) = head_end(answer) else { return false };
+    let Some(begin) = head_end(answer) else {
+        return false;
+    };
     let head = String::from_utf8_lossy(&answer[..begin]).to_ascii_lowercase();
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+    let length = head.lines().find_map(|line| {
+        line.strip_prefix("content-length:")?
+            .trim()
+            .parse::<usize>()
+            .ok()
+    });
     length.is_some_and(|length| answer.len() - begin >= length)
 }
 
 /// What follows the head of an answer with status 200.
 fn body(answer: &[u8]) -> Result<&[u8], String> {
-    let line = answer.split(|byte| *byte == b'\r' || *byte == b'\n').next().unwrap_or_default();
+    let line = answer
+        .split(|byte| *byte == b'\r' || *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     let mut words = line.split(|byte| *byte == b' ');
-    let (protocol, status) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (protocol, status) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
     if !protocol.starts_with(b"HTTP/1.") {
         return Err("what answers there does not speak HTTP".to_owned());
     }
@@ -128,7 +160,9 @@ mod tests {
 
     #[test]
     fn an_answer_is_whole_when_the_announced_bytes_are_there() {
-        assert!(is_whole(b"HTTP/1.1 200 OK\r\ncontent-Length: 4\r\n\r\ntext"));
+        assert!(is_whole(
+            b"HTTP/1.1 200 OK\r\ncontent-Length: 4\r\n\r\ntext"
+        ));
         for partial in [
             &b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntext"[..],
             b"HTTP/1.1 200 OK\r\n\r\ntext",
@@ -140,7 +174,10 @@ mod tests {
 
     #[test]
     fn only_a_whole_head_with_status_200_has_a_body() {
-        assert_eq!(body(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\ntext"), Ok(&b"text"[..]));
+        assert_eq!(
+            body(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\ntext"),
+            Ok(&b"text"[..])
+        );
         for (answer, expected) in [
             (&b""[..], "does not speak HTTP"),
             (b"garbage\r\n\r\n", "does not speak HTTP"),

@@ -29,7 +29,12 @@ pub(super) struct Lines {
 
 impl Lines {
     /// For a load with `warm_up` before its measured window; `detailed` = a line for each target too.
-    pub(super) fn new(warm_up: Duration, run_time: Duration, targets: usize, detailed: bool) -> Self {
+    pub(super) fn new(
+        warm_up: Duration,
+        run_time: Duration,
+        targets: usize,
+        detailed: bool,
+    ) -> Self {
         Self {
             warm_up_s: warm_up.as_secs_f64(),
             run_time_s: run_time.as_secs_f64(),
@@ -63,12 +68,20 @@ impl Lines {
         }
         self.due_s = INTERVAL_S * ((et_s / INTERVAL_S).floor() + 1.0);
         self.sample(tallies);
-        text.push(lines::interval_line(&self.totals(et_s, tallies, &self.sampled)));
+        text.push(lines::interval_line(&self.totals(
+            et_s,
+            tallies,
+            &self.sampled,
+        )));
         if self.detailed && tallies.len() > 1 {
             text.push("Individual Stats for each DB / Web Server:".to_owned());
             let each = tallies.iter().zip(&self.sampled);
             text.extend(each.map(|(tally, sampled)| {
-                lines::interval_line(&self.totals(et_s, std::slice::from_ref(tally), std::slice::from_ref(sampled)))
+                lines::interval_line(&self.totals(
+                    et_s,
+                    std::slice::from_ref(tally),
+                    std::slice::from_ref(sampled),
+                ))
             }));
         }
         text
@@ -76,7 +89,9 @@ impl Lines {
 
     /// Take the orders since the last line as the sample.
     fn sample(&mut self, tallies: &[OrderTally]) {
-        for ((tally, before), sampled) in tallies.iter().zip(&mut self.before).zip(&mut self.sampled) {
+        for ((tally, before), sampled) in
+            tallies.iter().zip(&mut self.before).zip(&mut self.sampled)
+        {
             let now = times(tally);
             *sampled = Times {
                 count: now.count.saturating_sub(before.count),
@@ -97,8 +112,16 @@ impl Lines {
     }
 
     /// The lines at the end; `when` is the date and time, `tallies` the orders at the end.
-    pub(super) fn final_lines(&mut self, when: &str, measurement: &Measurement, tallies: &[OrderTally]) -> Vec<String> {
-        let newer = tallies.iter().zip(&self.before).any(|(tally, before)| tally.orders > before.count);
+    pub(super) fn final_lines(
+        &mut self,
+        when: &str,
+        measurement: &Measurement,
+        tallies: &[OrderTally],
+    ) -> Vec<String> {
+        let newer = tallies
+            .iter()
+            .zip(&self.before)
+            .any(|(tally, before)| tally.orders > before.count);
         if newer {
             self.sample(tallies);
         }
@@ -119,7 +142,11 @@ impl Lines {
         if tallies.len() > 1 {
             let each = tallies.iter().zip(&self.sampled).zip(&all);
             text.extend(each.map(|((tally, sampled), calls)| {
-                let totals = self.totals(elapsed_s, std::slice::from_ref(tally), std::slice::from_ref(sampled));
+                let totals = self.totals(
+                    elapsed_s,
+                    std::slice::from_ref(tally),
+                    std::slice::from_ref(sampled),
+                );
                 lines::final_line(None, &totals, calls)
             }));
         }
@@ -203,20 +230,26 @@ mod tests {
     fn a_line_every_ten_seconds_and_a_reset_between() {
         let mut lines = Lines::new(second(15.0), second(25.0), 1, false);
         assert!(lines.at(second(9.0), &[tally(90, 10)]).is_empty());
-        let early =
-            "et=   10.0 n_overall=100 opm=600 rt_tot_lastn_max_msec=11 rt_tot_avg_msec=10 rt_tot_sampled=10 rollbacks: n=10 %= 10.0 ";
+        let early = "et=   10.0 n_overall=100 opm=600 rt_tot_lastn_max_msec=11 rt_tot_avg_msec=10 rt_tot_sampled=10 rollbacks: n=10 %= 10.0 ";
         assert_eq!(lines.at(second(10.0), &[tally(100, 10)]), [early]);
         assert_eq!(lines.at(second(15.0), &[tally(0, 10)]), ["Stats reset"]);
         assert!(lines.at(second(24.9), &[tally(100, 20)]).is_empty());
         let first = lines.at(second(25.0), &[tally(100, 20)]);
         assert!(
-            first[0].starts_with("et=   10.0 n_overall=100") && first[0].contains("rt_tot_sampled=20"),
+            first[0].starts_with("et=   10.0 n_overall=100")
+                && first[0].contains("rt_tot_sampled=20"),
             "{first:?}"
         );
         // 100 orders of 20 ms, then 100 that bring the mean to 30 ms: they took 40 ms each.
         let next = lines.at(second(35.0), &[tally(200, 30)]);
-        assert!(next[0].contains("rt_tot_avg_msec=30 rt_tot_sampled=40 "), "{next:?}");
-        assert!(lines.at(second(43.0), &[tally(250, 30)]).is_empty(), "the window ends at et 25");
+        assert!(
+            next[0].contains("rt_tot_avg_msec=30 rt_tot_sampled=40 "),
+            "{next:?}"
+        );
+        assert!(
+            lines.at(second(43.0), &[tally(250, 30)]).is_empty(),
+            "the window ends at et 25"
+        );
     }
 
     #[test]
@@ -228,7 +261,8 @@ mod tests {
     #[test]
     fn several_targets_have_lines_of_their_own() {
         let two = [tally(100, 10), tally(300, 30)];
-        let detailed = |on: bool| Lines::new(Duration::ZERO, second(30.0), 2, on).at(second(10.0), &two);
+        let detailed =
+            |on: bool| Lines::new(Duration::ZERO, second(30.0), 2, on).at(second(10.0), &two);
         assert_eq!(detailed(false).len(), 1);
         let text = detailed(true);
         assert_eq!(text.len(), 4);
@@ -238,7 +272,11 @@ mod tests {
             text[0]
         );
         assert_eq!(text[1], "Individual Stats for each DB / Web Server:");
-        assert!(text[2].contains("n_overall=100 opm=600 rt_tot_lastn_max_msec=11"), "{}", text[2]);
+        assert!(
+            text[2].contains("n_overall=100 opm=600 rt_tot_lastn_max_msec=11"),
+            "{}",
+            text[2]
+        );
         assert!(text[3].contains("n_overall=300 "), "{}", text[3]);
     }
 
@@ -282,19 +320,38 @@ mod tests {
         let two = [tally(100, 10), tally(300, 30)];
         let mut lines = Lines::new(second(15.0), second(20.0), 2, false);
         lines.at(second(35.0), &two);
-        let text = lines.final_lines("1/2/2026 3:04:05 PM", &measured(&[shop(100, 4.0), shop(300, 8.0)]), &two);
+        let text = lines.final_lines(
+            "1/2/2026 3:04:05 PM",
+            &measured(&[shop(100, 4.0), shop(300, 8.0)]),
+            &two,
+        );
         assert_eq!(text.len(), 4, "all, each, and from the start");
         let all = "Final (1/2/2026 3:04:05 PM): et=   20.0 n_overall=400 opm=1200 rt_tot_lastn_max=31 rt_tot_avg=25 n_login_overall=400";
         assert!(text[0].starts_with(all), "{}", text[0]);
-        assert!(text[0].contains("rt_login_avg_msec=7 rt_newcust_avg_msec=n/a"), "{}", text[0]);
+        assert!(
+            text[0].contains("rt_login_avg_msec=7 rt_newcust_avg_msec=n/a"),
+            "{}",
+            text[0]
+        );
         assert!(
             text[0].contains("rt_tot_sampled=25 n_rollbacks_overall=40 rollback_rate =  10.0%"),
             "{}",
             text[0]
         );
-        assert!(text[1].starts_with("Final: et=   20.0 n_overall=100 "), "{}", text[1]);
-        assert_eq!(text[3], "n_purchase_from_start= 410 n_rollbacks_from_start= 6");
+        assert!(
+            text[1].starts_with("Final: et=   20.0 n_overall=100 "),
+            "{}",
+            text[1]
+        );
+        assert_eq!(
+            text[3],
+            "n_purchase_from_start= 410 n_rollbacks_from_start= 6"
+        );
         let mut one = Lines::new(second(15.0), second(20.0), 1, false);
-        assert_eq!(one.final_lines("now", &measured(&[shop(100, 4.0)]), &two[..1]).len(), 2);
+        assert_eq!(
+            one.final_lines("now", &measured(&[shop(100, 4.0)]), &two[..1])
+                .len(),
+            2
+        );
     }
 }

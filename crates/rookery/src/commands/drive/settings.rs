@@ -48,7 +48,12 @@ fn usage(error: impl Display) -> Failure {
 impl Settings {
     /// Put together what was typed and what the parameter file says.
     pub(super) fn of(args: &DriveDvdstoreArgs) -> Result<Self, Failure> {
-        let file = args.config_file.as_deref().map(config_file::read).transpose()?.unwrap_or_default();
+        let file = args
+            .config_file
+            .as_deref()
+            .map(config_file::read)
+            .transpose()?
+            .unwrap_or_default();
         let targets = targets(args, &file)?;
         refuse_foreign(&targets, args)?;
         let users = at_least_one("users", args.users, file.users, 1)?;
@@ -77,11 +82,18 @@ impl Settings {
 }
 
 fn duration(option: &str, text: Option<&str>) -> Result<Option<Duration>, Failure> {
-    text.map(|text| rookery_study::parse_duration(text).map_err(|error| usage(format!("{option}: {error}"))))
-        .transpose()
+    text.map(|text| {
+        rookery_study::parse_duration(text).map_err(|error| usage(format!("{option}: {error}")))
+    })
+    .transpose()
 }
 
-fn at_least_one(option: &str, typed: Option<u32>, filed: Option<u32>, default: u32) -> Result<u32, Failure> {
+fn at_least_one(
+    option: &str,
+    typed: Option<u32>,
+    filed: Option<u32>,
+    default: u32,
+) -> Result<u32, Failure> {
     match typed.or(filed).unwrap_or(default) {
         0 => Err(usage(format!(
             "--{option} 0 does nothing\n  mend: write a whole number of at least 1"
@@ -97,7 +109,11 @@ fn shopper(args: &DriveDvdstoreArgs, file: &Original) -> Result<ShopperParams, F
             "--new-customers {new_customers} is not a share\n  mend: write a number from 0 to 1, such as 0.2"
         )));
     }
-    let size = args.size.as_deref().map(|size| size.parse().map_err(usage)).transpose()?;
+    let size = args
+        .size
+        .as_deref()
+        .map(|size| size.parse().map_err(usage))
+        .transpose()?;
     Ok(ShopperParams {
         size: size.or(file.size).unwrap_or(Size::Mb(10)),
         new_customers,
@@ -108,15 +124,26 @@ fn shopper(args: &DriveDvdstoreArgs, file: &Original) -> Result<ShopperParams, F
 }
 
 /// The original's ramp rate is of all users together.
-fn phases(args: &DriveDvdstoreArgs, file: &Original, users: u32, targets: usize) -> Result<Phases, Failure> {
+fn phases(
+    args: &DriveDvdstoreArgs,
+    file: &Original,
+    users: u32,
+    targets: usize,
+) -> Result<Phases, Failure> {
     let by_rate = file
         .ramp_rate
         .map(|rate| Duration::from_secs_f64(f64::from(users) * targets as f64 / f64::from(rate)));
     let second = Duration::from_secs;
     Ok(Phases {
-        ramp_up: duration("--ramp-up", args.ramp_up.as_deref())?.or(by_rate).unwrap_or(second(2)),
-        settle: duration("--settle", args.settle.as_deref())?.or(file.settle).unwrap_or(second(3)),
-        steady: duration("--steady", args.steady.as_deref())?.or(file.steady).unwrap_or(second(30)),
+        ramp_up: duration("--ramp-up", args.ramp_up.as_deref())?
+            .or(by_rate)
+            .unwrap_or(second(2)),
+        settle: duration("--settle", args.settle.as_deref())?
+            .or(file.settle)
+            .unwrap_or(second(3)),
+        steady: duration("--steady", args.steady.as_deref())?
+            .or(file.steady)
+            .unwrap_or(second(30)),
         ramp_down: Duration::ZERO,
         drain: duration("--drain", Some(&args.drain))?.unwrap_or_default(),
     })
@@ -125,7 +152,10 @@ fn phases(args: &DriveDvdstoreArgs, file: &Original, users: u32, targets: usize)
 fn targets(args: &DriveDvdstoreArgs, file: &Original) -> Result<Vec<Target>, Failure> {
     let directory = file.directory.as_deref().unwrap_or("ds2");
     let urls: Vec<String> = if args.target.is_empty() {
-        file.targets.iter().map(|host| format!("http://{host}")).collect()
+        file.targets
+            .iter()
+            .map(|host| format!("http://{host}"))
+            .collect()
     } else {
         args.target.clone()
     };
@@ -144,7 +174,9 @@ fn target(url: &str, directory: &str) -> Result<Target, Failure> {
             "--target {url}: {what}\n  mend: write http://HOST[:PORT][/DIRECTORY], such as http://127.0.0.1:8080/ds2"
         ))
     };
-    let rest = url.strip_prefix("http://").ok_or_else(|| wrong("only http:// is driven"))?;
+    let rest = url
+        .strip_prefix("http://")
+        .ok_or_else(|| wrong("only http:// is driven"))?;
     let (authority, path) = rest.split_once('/').unwrap_or((rest, directory));
     let directory = path.trim_matches('/');
     if directory.is_empty()
@@ -152,9 +184,15 @@ fn target(url: &str, directory: &str) -> Result<Target, Failure> {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte))
     {
-        return Err(wrong("the directory takes letters, digits, `.`, `_`, `-` and `/`"));
+        return Err(wrong(
+            "the directory takes letters, digits, `.`, `_`, `-` and `/`",
+        ));
     }
-    let with_port = if authority.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok()) {
+    let with_port = if authority
+        .rsplit(':')
+        .next()
+        .is_some_and(|port| port.parse::<u16>().is_ok())
+    {
         authority.to_owned()
     } else {
         format!("{authority}:80")
@@ -215,26 +253,57 @@ mod tests {
 
     #[test]
     fn the_command_line_wins_over_the_file_and_the_file_over_the_defaults() {
-        let file =
-            "target=127.0.0.1:81;127.0.0.1:82\nn_threads=50\nramp_rate=20\nrun_time=2\nwarmup_time=1\nvirt_dir=shop\nthink_time=0.5\n";
+        let file = "target=127.0.0.1:81;127.0.0.1:82\nn_threads=50\nramp_rate=20\nrun_time=2\nwarmup_time=1\nvirt_dir=shop\nthink_time=0.5\n";
         let both = settings(&["--users", "3", "--run-time", "7s"], Some(file)).expect("settings");
         assert_eq!(
             (both.users, both.phases.steady, both.phases.settle),
             (3, Duration::from_secs(7), Duration::from_secs(60))
         );
-        assert_eq!(both.phases.ramp_up, Duration::from_millis(300), "six users, twenty a second");
+        assert_eq!(
+            both.phases.ramp_up,
+            Duration::from_millis(300),
+            "six users, twenty a second"
+        );
         assert_eq!(both.think_time, Duration::from_millis(500));
-        let urls: Vec<(u16, &str)> = both.targets.iter().map(|t| (t.address.port(), t.directory.as_str())).collect();
+        let urls: Vec<(u16, &str)> = both
+            .targets
+            .iter()
+            .map(|t| (t.address.port(), t.directory.as_str()))
+            .collect();
         assert_eq!(urls, [(81, "shop"), (82, "shop")]);
-        let typed = settings(&["--target", "http://127.0.0.1:90/x/"], Some(file)).expect("settings");
-        assert_eq!((typed.targets.len(), typed.targets[0].directory.as_str()), (1, "x"));
-        let plain = settings(&["--target", "http://127.0.0.1", "--pacing", "cycle", "--drain", "9s"], None).expect("settings");
+        let typed =
+            settings(&["--target", "http://127.0.0.1:90/x/"], Some(file)).expect("settings");
+        assert_eq!(
+            (typed.targets.len(), typed.targets[0].directory.as_str()),
+            (1, "x")
+        );
+        let plain = settings(
+            &[
+                "--target",
+                "http://127.0.0.1",
+                "--pacing",
+                "cycle",
+                "--drain",
+                "9s",
+            ],
+            None,
+        )
+        .expect("settings");
         assert_eq!(
             (plain.users, plain.phases.ramp_up, plain.phases.drain),
             (1, Duration::from_secs(2), Duration::from_secs(9))
         );
-        assert_eq!((plain.targets[0].address.port(), plain.targets[0].directory.as_str()), (80, "ds2"));
-        assert_eq!((plain.pacing, plain.page_type.as_str()), (Pacing::Cycle, "php"));
+        assert_eq!(
+            (
+                plain.targets[0].address.port(),
+                plain.targets[0].directory.as_str()
+            ),
+            (80, "ds2")
+        );
+        assert_eq!(
+            (plain.pacing, plain.page_type.as_str()),
+            (Pacing::Cycle, "php")
+        );
     }
 
     #[test]
@@ -247,15 +316,45 @@ mod tests {
         for (typed, file, expected) in [
             (&[][..], None, "--target"),
             (&[][..], Some("n_threads=1"), "no system to drive"),
-            (&[][..], Some("target=192.0.2.1"), "--confirm-target 192.0.2.1"),
-            (&["--target", "https://127.0.0.1"][..], None, "only http://"),
-            (&["--target", "http://127.0.0.1/a b"][..], None, "the directory takes"),
-            (&["--target", "http://127.0.0.1", "--users", "0"][..], None, "at least 1"),
-            (&["--target", "http://127.0.0.1", "--new-customers", "2"][..], None, "not a share"),
-            (&["--target", "http://127.0.0.1", "--size", "x"][..], None, "x"),
-            (&["--target", "http://127.0.0.1", "--drain", "x"][..], None, "--drain"),
             (
-                &["--target", "http://127.0.0.1", "--json", "--format", "original"][..],
+                &[][..],
+                Some("target=192.0.2.1"),
+                "--confirm-target 192.0.2.1",
+            ),
+            (&["--target", "https://127.0.0.1"][..], None, "only http://"),
+            (
+                &["--target", "http://127.0.0.1/a b"][..],
+                None,
+                "the directory takes",
+            ),
+            (
+                &["--target", "http://127.0.0.1", "--users", "0"][..],
+                None,
+                "at least 1",
+            ),
+            (
+                &["--target", "http://127.0.0.1", "--new-customers", "2"][..],
+                None,
+                "not a share",
+            ),
+            (
+                &["--target", "http://127.0.0.1", "--size", "x"][..],
+                None,
+                "x",
+            ),
+            (
+                &["--target", "http://127.0.0.1", "--drain", "x"][..],
+                None,
+                "--drain",
+            ),
+            (
+                &[
+                    "--target",
+                    "http://127.0.0.1",
+                    "--json",
+                    "--format",
+                    "original",
+                ][..],
                 None,
                 "cannot be used with",
             ),

@@ -62,9 +62,20 @@ fn loop_type(mode: Mode, users: u32) -> String {
 }
 
 fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
-    output::result(format!("{} ({})", guest.guest, loop_type(measurement.mode, guest.users)));
-    let totals = original::window_totals(&guest.shop, measurement.window.end_s - measurement.window.start_s);
-    output::result(lines::final_line(None, &totals, &original::calls(&guest.shop)));
+    output::result(format!(
+        "{} ({})",
+        guest.guest,
+        loop_type(measurement.mode, guest.users)
+    ));
+    let totals = original::window_totals(
+        &guest.shop,
+        measurement.window.end_s - measurement.window.start_s,
+    );
+    output::result(lines::final_line(
+        None,
+        &totals,
+        &original::calls(&guest.shop),
+    ));
     output::result(lines::from_start_line(
         guest.shop.n_purchase_from_start,
         guest.shop.n_rollbacks_from_start,
@@ -75,7 +86,9 @@ fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
     ));
     for operation in &guest.operations {
         let latencies = operation.headline(measurement.pacing);
-        let ms = |value: Option<u64>| value.map_or("n/a".to_owned(), |us| format!("{:.2}", us as f64 / 1e3));
+        let ms = |value: Option<u64>| {
+            value.map_or("n/a".to_owned(), |us| format!("{:.2}", us as f64 / 1e3))
+        };
         let [p50, p95, p99] = percentiles(latencies);
         output::result(format!(
             "{:14} {:>9} {:>8} {:>10} {:>10} {:>10} {:>10}",
@@ -89,11 +102,15 @@ fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
         ));
     }
     for error in &guest.errors {
-        let example = error
-            .examples
-            .first()
-            .map_or_else(String::new, |example| format!(", such as: {}", output::printable(&example.detail)));
-        output::result(format!("{} x {}/{}{example}", error.count, error.class.name(), error.sub_class));
+        let example = error.examples.first().map_or_else(String::new, |example| {
+            format!(", such as: {}", output::printable(&example.detail))
+        });
+        output::result(format!(
+            "{} x {}/{}{example}",
+            error.count,
+            error.class.name(),
+            error.sub_class
+        ));
     }
 }
 
@@ -103,11 +120,18 @@ fn percentiles(latencies: &Latencies) -> [Option<u64>; 3] {
 }
 
 /// The measurement as JSON, with the percentiles that its histograms hold.
-pub(super) fn with_percentiles(measurement: &Measurement, faults: &[String]) -> Result<serde_json::Value, Failure> {
-    let mut value = serde_json::to_value(measurement).map_err(|error| Failure::new(Code::Internal, error))?;
+pub(super) fn with_percentiles(
+    measurement: &Measurement,
+    faults: &[String],
+) -> Result<serde_json::Value, Failure> {
+    let mut value =
+        serde_json::to_value(measurement).map_err(|error| Failure::new(Code::Internal, error))?;
     for (guest_index, guest) in measurement.guests.iter().enumerate() {
         for (index, operation) in guest.operations.iter().enumerate() {
-            for (name, histogram) in [("service_us", &operation.service), ("response_us", &operation.response)] {
+            for (name, histogram) in [
+                ("service_us", &operation.service),
+                ("response_us", &operation.response),
+            ] {
                 let [p50, p95, p99] = percentiles(histogram);
                 value["guests"][guest_index]["operations"][index][name] = serde_json::json!({
                     "count": histogram.count(),

@@ -52,7 +52,9 @@ struct Places {
 /// with `#` are skipped, but a line of names may start with `#`.
 pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (comments, lines): (Vec<_>, Vec<_>) = records(text)?.into_iter().partition(|(_, line)| line.starts_with('#'));
+    let (comments, lines): (Vec<_>, Vec<_>) = records(text)?
+        .into_iter()
+        .partition(|(_, line)| line.starts_with('#'));
     let &(at, first) = lines
         .first()
         .ok_or("1: the file is empty\n  mend: a first line with the names of columns, then one line per run")?;
@@ -64,14 +66,22 @@ pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, String> {
     let (head, separator, places) = heads
         .iter()
         .enumerate()
-        .find_map(|(index, head)| SEPARATORS.iter().find_map(|s| Some((index, *s, places(head, *s, columns)?))))
-        .ok_or_else(|| missing(first, columns).map_or_else(String::new, |reason| format!("{at}: {reason}")))?;
+        .find_map(|(index, head)| {
+            SEPARATORS
+                .iter()
+                .find_map(|s| Some((index, *s, places(head, *s, columns)?)))
+        })
+        .ok_or_else(|| {
+            missing(first, columns).map_or_else(String::new, |reason| format!("{at}: {reason}"))
+        })?;
     // The first line holds names, unless these stood in a comment, or columns are numbered and it holds numbers already.
     let cells = split(first, separator);
     let numbers = |place: usize| {
-        cells
-            .get(place)
-            .is_some_and(|cell| number(cell, Mark::Point).or(number(cell, Mark::Comma)).is_some())
+        cells.get(place).is_some_and(|cell| {
+            number(cell, Mark::Point)
+                .or(number(cell, Mark::Comma))
+                .is_some()
+        })
     };
     let nameless = numbers(places.n) && numbers(places.x);
     let skip = usize::from(head == 0 && !nameless);
@@ -85,19 +95,25 @@ pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, String> {
             "{at}: there are no rows below the names of the columns\n  mend: one line per run"
         ));
     }
-    let pairs = rows
-        .iter()
-        .flat_map(|(line, cells)| [places.n, places.x].map(|place| (*line, cells.get(place).map_or("", String::as_str))));
+    let pairs = rows.iter().flat_map(|(line, cells)| {
+        [places.n, places.x].map(|place| (*line, cells.get(place).map_or("", String::as_str)))
+    });
     let mark = match columns.decimal {
         Some(mark) => mark,
         None => super::decimal::tell(pairs, separator == ',')?,
     };
     let named = |place: usize| {
-        let name = split(heads[head], separator).get(place).filter(|name| !name.is_empty()).cloned();
+        let name = split(heads[head], separator)
+            .get(place)
+            .filter(|name| !name.is_empty())
+            .cloned();
         name.filter(|_| head > 0 || !nameless)
             .unwrap_or_else(|| format!("column {}", place + 1))
     };
-    let rows: Result<Vec<Row>, String> = rows.iter().map(|(line, cells)| row(*line, cells, &places, columns, mark)).collect();
+    let rows: Result<Vec<Row>, String> = rows
+        .iter()
+        .map(|(line, cells)| row(*line, cells, &places, columns, mark))
+        .collect();
     Ok(Table {
         n: named(places.n),
         x: named(places.x),
@@ -105,9 +121,20 @@ pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, String> {
     })
 }
 
-fn row(line: usize, cells: &[String], places: &Places, columns: &Columns, mark: Mark) -> Result<Row, String> {
-    let value = |place: usize, name: &str| value(cells, place, name, mark).map_err(|reason| format!("{line}: {reason}"));
-    let reason = places.exclude.and_then(|place| cells.get(place)).map(|cell| shown(cell, SHOWN));
+fn row(
+    line: usize,
+    cells: &[String],
+    places: &Places,
+    columns: &Columns,
+    mark: Mark,
+) -> Result<Row, String> {
+    let value = |place: usize, name: &str| {
+        value(cells, place, name, mark).map_err(|reason| format!("{line}: {reason}"))
+    };
+    let reason = places
+        .exclude
+        .and_then(|place| cells.get(place))
+        .map(|cell| shown(cell, SHOWN));
     let excluded = reason.filter(|cell| !COUNTS.contains(&cell.to_lowercase().as_str()));
     Ok(Row {
         line,
@@ -123,7 +150,11 @@ fn value(cells: &[String], place: usize, name: &str, mark: Mark) -> Result<f64, 
     let cell = cells
         .get(place)
         .filter(|cell| !cell.is_empty())
-        .ok_or_else(|| format!("there is no cell in column `{name}`\n  mend: give it a value, or remove the line"))?;
+        .ok_or_else(|| {
+            format!(
+                "there is no cell in column `{name}`\n  mend: give it a value, or remove the line"
+            )
+        })?;
     let shown = shown(cell, SHOWN);
     let value = number(cell, mark).ok_or_else(|| {
         format!("`{shown}` in column `{name}` is no number\n  mend: write it like 1234.5, without unit, or remove the line")
@@ -156,8 +187,13 @@ fn places(head: &str, separator: char, columns: &Columns) -> Option<Places> {
 /// By its number, by its name, or by its name in other letters where that is the only such one.
 fn place(heads: &[String], name: &str) -> Option<usize> {
     let name = name.trim();
-    let number = name.parse::<usize>().ok().filter(|number| (1..=heads.len()).contains(number));
-    let alike: Vec<usize> = (0..heads.len()).filter(|i| heads[*i].eq_ignore_ascii_case(name)).collect();
+    let number = name
+        .parse::<usize>()
+        .ok()
+        .filter(|number| (1..=heads.len()).contains(number));
+    let alike: Vec<usize> = (0..heads.len())
+        .filter(|i| heads[*i].eq_ignore_ascii_case(name))
+        .collect();
     let exact = || heads.iter().position(|head| head == name);
     number
         .map(|number| number - 1)
@@ -167,9 +203,16 @@ fn place(heads: &[String], name: &str) -> Option<usize> {
 
 /// Which column is not there, by the separator that parts most.
 fn missing(head: &str, columns: &Columns) -> Option<String> {
-    let heads = SEPARATORS.iter().map(|s| split(head, *s)).rev().max_by_key(Vec::len)?;
+    let heads = SEPARATORS
+        .iter()
+        .map(|s| split(head, *s))
+        .rev()
+        .max_by_key(Vec::len)?;
     let names = [Some(columns.n), Some(columns.x), columns.exclude];
-    let name = names.into_iter().flatten().find(|name| place(&heads, name).is_none())?;
+    let name = names
+        .into_iter()
+        .flatten()
+        .find(|name| place(&heads, name).is_none())?;
     Some(format!(
         "there is no column `{}`\n  mend: the columns are {}; a number counts them from 1",
         shown(name, SHOWN),
@@ -179,7 +222,10 @@ fn missing(head: &str, columns: &Columns) -> Option<String> {
 
 /// The first characters of a text of unknown origin, without control characters.
 fn shown(text: &str, most: usize) -> String {
-    text.chars().filter(|c| !c.is_control()).take(most).collect()
+    text.chars()
+        .filter(|c| !c.is_control())
+        .take(most)
+        .collect()
 }
 
 /// Lines with their numbers, empty ones left out; a quoted cell may hold ends of lines.
@@ -189,7 +235,8 @@ fn records(text: &str) -> Result<Vec<(usize, &str)>, String> {
         match c {
             '"' => quoted = !quoted,
             '\n' | '\r' if !quoted || place == text.len() => {
-                let record = text[start..place].trim_matches(|c: char| c == ' ' || c == '\r' || c == '\n');
+                let record =
+                    text[start..place].trim_matches(|c: char| c == ' ' || c == '\r' || c == '\n');
                 if !record.trim().is_empty() {
                     records.push((first, record));
                 }
@@ -217,7 +264,10 @@ fn records(text: &str) -> Result<Vec<(usize, &str)>, String> {
 fn split(line: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
-    let mut characters = line.trim_matches(|c| separator == ' ' && c == ' ').chars().peekable();
+    let mut characters = line
+        .trim_matches(|c| separator == ' ' && c == ' ')
+        .chars()
+        .peekable();
     while let Some(c) = characters.next() {
         match c {
             '"' if quoted && characters.peek() == Some(&'"') => {
@@ -256,7 +306,11 @@ mod tests {
 
     fn values(text: &str, columns: &Columns) -> Vec<(f64, f64)> {
         let table = read(text, columns).unwrap_or_else(|error| panic!("{text:?}: {error}"));
-        table.rows.iter().map(|row| (row.run.n, row.run.x)).collect()
+        table
+            .rows
+            .iter()
+            .map(|row| (row.run.n, row.run.x))
+            .collect()
     }
 
     #[test]
@@ -269,25 +323,52 @@ mod tests {
             "Users;note;Rate, 1/s\n1;\"two\nlines\";10,5\n2;;20,0",
             "# a comment\n# users;rate, 1/s\n1;10.5\n2;20\n",
         ] {
-            assert_eq!(values(text, &COLUMNS), [(1.0, 10.5), (2.0, 20.0)], "{text:?}");
+            assert_eq!(
+                values(text, &COLUMNS),
+                [(1.0, 10.5), (2.0, 20.0)],
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn white_space_parts_columns_that_may_be_numbered() {
-        let plain = Columns { n: "N", x: "X", ..COLUMNS };
-        assert_eq!(values("  N   X\n  1   10.5\n 2  20\n", &plain), [(1.0, 10.5), (2.0, 20.0)]);
-        assert_eq!(values("# N X\n1 10.5\n2 20\n", &plain), [(1.0, 10.5), (2.0, 20.0)]);
-        let numbered = Columns { n: "3", x: "1", ..COLUMNS };
+        let plain = Columns {
+            n: "N",
+            x: "X",
+            ..COLUMNS
+        };
+        assert_eq!(
+            values("  N   X\n  1   10.5\n 2  20\n", &plain),
+            [(1.0, 10.5), (2.0, 20.0)]
+        );
+        assert_eq!(
+            values("# N X\n1 10.5\n2 20\n", &plain),
+            [(1.0, 10.5), (2.0, 20.0)]
+        );
+        let numbered = Columns {
+            n: "3",
+            x: "1",
+            ..COLUMNS
+        };
         assert_eq!(
             values("10.5,a,1\n20,b,2\n", &numbered),
             [(1.0, 10.5), (2.0, 20.0)],
             "no names at all"
         );
-        assert_eq!(values("rate,note,n\n10.5,a,1\n20,b,2\n", &numbered), [(1.0, 10.5), (2.0, 20.0)]);
+        assert_eq!(
+            values("rate,note,n\n10.5,a,1\n20,b,2\n", &numbered),
+            [(1.0, 10.5), (2.0, 20.0)]
+        );
         let names = |text| read(text, &numbered).map(|table| (table.n, table.x));
-        assert_eq!(names("rate,note,n\n10.5,a,1\n"), Ok(("n".to_owned(), "rate".to_owned())));
-        assert_eq!(names("10.5,a,1\n"), Ok(("column 3".to_owned(), "column 1".to_owned())));
+        assert_eq!(
+            names("rate,note,n\n10.5,a,1\n"),
+            Ok(("n".to_owned(), "rate".to_owned()))
+        );
+        assert_eq!(
+            names("10.5,a,1\n"),
+            Ok(("column 3".to_owned(), "column 1".to_owned()))
+        );
     }
 
     #[test]
@@ -298,31 +379,48 @@ mod tests {
             exclude: Some("void"),
             decimal: None,
         };
-        let Table { rows, .. } = read("n,x,void\n1,10,\n2,20,driver bound\n4,30,No\n", &columns).expect("readable");
+        let Table { rows, .. } =
+            read("n,x,void\n1,10,\n2,20,driver bound\n4,30,No\n", &columns).expect("readable");
         let reasons: Vec<Option<&str>> = rows.iter().map(|row| row.excluded.as_deref()).collect();
         assert_eq!(reasons, [None, Some("driver bound"), None]);
     }
 
     #[test]
     fn errors_name_line_and_mend() {
-        let columns = Columns { n: "n", x: "x", ..COLUMNS };
+        let columns = Columns {
+            n: "n",
+            x: "x",
+            ..COLUMNS
+        };
         let cases = [
             ("", "1: the file is empty"),
-            ("n,y\n1,2\n", "1: there is no column `x`\n  mend: the columns are n, y"),
+            (
+                "n,y\n1,2\n",
+                "1: there is no column `x`\n  mend: the columns are n, y",
+            ),
             ("n,x\n", "1: there are no rows"),
             ("n,x\n1,2\n3,many\n", "3: `many` in column `x` is no number"),
             ("n,x\n1,2\n3,NA\n", "3: `NA` in column `x` is no number"),
             ("n,x\n\n1\n", "3: there is no cell in column `x`"),
             ("n,x\r\n\r\n1,\r\n", "3: there is no cell in column `x`"),
-            ("n,note,x\n1,\"a\nb\",2\n2,,z\n", "4: `z` in column `x` is no number"),
+            (
+                "n,note,x\n1,\"a\nb\",2\n2,,z\n",
+                "4: `z` in column `x` is no number",
+            ),
             ("n,x\n0,2\n", "2: 0 in column `n` is not above 0"),
             ("n,x\n1,inf\n", "2: inf in column `x` is not above 0"),
-            ("n,x\n1,2\n\"2,3\n4,5\n", "3: a quote is opened and never closed"),
+            (
+                "n,x\n1,2\n\"2,3\n4,5\n",
+                "3: a quote is opened and never closed",
+            ),
             ("n;x\n1;1,012\n2;1,934\n", "2: `1,012` may be 1012 or 1.012"),
         ];
         for (text, expected) in cases {
             let error = read(text, &columns).expect_err(text);
-            assert!(error.starts_with(expected) && error.contains("mend:"), "{error}");
+            assert!(
+                error.starts_with(expected) && error.contains("mend:"),
+                "{error}"
+            );
         }
     }
 }

@@ -31,12 +31,18 @@ pub(super) fn number(cell: &str, mark: Mark) -> Option<f64> {
     // Blanks of any kind, apostrophes and underscores group thousands and nothing else.
     let blank = |c: char| c.is_whitespace() || c == '\'' || c == '\u{2019}' || c == '_';
     let (mantissa, rest) = cell.split_at(cell.find(['e', 'E']).unwrap_or(cell.len()));
-    let (whole, fraction) = mantissa.split_once(mark.decimal()).map_or((mantissa, None), |(w, f)| (w, Some(f)));
+    let (whole, fraction) = mantissa
+        .split_once(mark.decimal())
+        .map_or((mantissa, None), |(w, f)| (w, Some(f)));
     let groups: Vec<&str> = whole.split(|c| blank(c) || c == mark.group()).collect();
     let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
     if groups.len() > 1 {
         let first = groups[0].trim_start_matches(['-', '+']);
-        let grouped = (1..=3).contains(&first.len()) && digits(first) && groups[1..].iter().all(|group| group.len() == 3 && digits(group));
+        let grouped = (1..=3).contains(&first.len())
+            && digits(first)
+            && groups[1..]
+                .iter()
+                .all(|group| group.len() == 3 && digits(group));
         if !grouped {
             return None;
         }
@@ -48,7 +54,10 @@ pub(super) fn number(cell: &str, mark: Mark) -> Option<f64> {
 /// The decimal mark that all cells agree with. `quoted` = commas part the columns, so that those in a cell are likelier groups of thousands.
 ///
 /// Cells come with their lines.
-pub(super) fn tell<'a>(cells: impl Iterator<Item = (usize, &'a str)>, quoted: bool) -> Result<Mark, String> {
+pub(super) fn tell<'a>(
+    cells: impl Iterator<Item = (usize, &'a str)>,
+    quoted: bool,
+) -> Result<Mark, String> {
     let mut told: Option<(Mark, usize, &str)> = None;
     let mut unclear = None;
     for (line, cell) in cells {
@@ -140,9 +149,15 @@ mod tests {
         assert_eq!(tell(&["1,012", "1,012.5"], false), Ok(Mark::Point));
         assert_eq!(tell(&["0,125"], false), Ok(Mark::Comma));
         assert_eq!(tell(&["1,012,000"], false), Ok(Mark::Point));
-        assert_eq!(tell(&["1.012"], false), Ok(Mark::Point), "a point alone is a point");
+        assert_eq!(
+            tell(&["1.012"], false),
+            Ok(Mark::Point),
+            "a point alone is a point"
+        );
         assert_eq!(tell(&["1,012", "5"], true), Ok(Mark::Point));
         assert!(tell(&["1,012", "5"], false).is_err_and(|error| error.contains("--decimal comma")));
-        assert!(tell(&["1,5", "2.5"], false).is_err_and(|error| error.contains("another decimal mark")));
+        assert!(
+            tell(&["1,5", "2.5"], false).is_err_and(|error| error.contains("another decimal mark"))
+        );
     }
 }

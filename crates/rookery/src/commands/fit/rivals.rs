@@ -2,7 +2,9 @@
 
 use rookery_model::{
     Usl,
-    fit::{Family, Fitted, Interval, Judgement, Model, Observations, Weights, fit_transform, fit_usl},
+    fit::{
+        Family, Fitted, Interval, Judgement, Model, Observations, Weights, fit_transform, fit_usl,
+    },
 };
 
 use super::text::{ends, line, number};
@@ -16,7 +18,11 @@ pub(super) fn render(out: &mut String, judgement: &Judgement) {
         let Some(fitted) = candidate.fitted.as_ref().filter(|_| lost) else {
             continue;
         };
-        rows.push(format!("  {:<14}{}", candidate.model.name(), parameters(fitted)));
+        rows.push(format!(
+            "  {:<14}{}",
+            candidate.model.name(),
+            parameters(fitted)
+        ));
     }
     if !rows.is_empty() {
         line(out, "\nLaws that lost, on all runs");
@@ -25,14 +31,20 @@ pub(super) fn render(out: &mut String, judgement: &Judgement) {
 }
 
 fn parameters(fitted: &Fitted) -> String {
-    let named = |name: &str, value: f64, interval: Option<Interval>| format!("{name} {}{}", number(value), ends(interval));
+    let named = |name: &str, value: f64, interval: Option<Interval>| {
+        format!("{name} {}{}", number(value), ends(interval))
+    };
     let parts: Vec<String> = match fitted {
-        Fitted::Law(fit) => [("lambda", fit.law.lambda), ("sigma", fit.law.sigma), ("kappa", fit.law.kappa)]
-            .into_iter()
-            .enumerate()
-            .take(fit.family.parameters())
-            .map(|(place, (name, value))| named(name, value, fit.interval(place)))
-            .collect(),
+        Fitted::Law(fit) => [
+            ("lambda", fit.law.lambda),
+            ("sigma", fit.law.sigma),
+            ("kappa", fit.law.kappa),
+        ]
+        .into_iter()
+        .enumerate()
+        .take(fit.family.parameters())
+        .map(|(place, (name, value))| named(name, value, fit.interval(place)))
+        .collect(),
         Fitted::Closed(fit) => vec![
             named("D", fit.model.demand, fit.demand),
             format!("m {}", fit.model.servers),
@@ -43,8 +55,16 @@ fn parameters(fitted: &Fitted) -> String {
 }
 
 /// The universal law by the methods that published fits use. Of a refused law only on demand: its parameters mean nothing.
-pub(super) fn published(out: &mut String, args: &FitArgs, observations: &Observations, judgement: &Judgement) {
-    let usl = judgement.candidates.iter().find(|candidate| candidate.model == Model::Usl);
+pub(super) fn published(
+    out: &mut String,
+    args: &FitArgs,
+    observations: &Observations,
+    judgement: &Judgement,
+) {
+    let usl = judgement
+        .candidates
+        .iter()
+        .find(|candidate| candidate.model == Model::Usl);
     let refused = usl.is_none_or(|candidate| candidate.refused());
     let first = &observations.loads()[0];
     if !args.published && (refused || first.n != 1.0) {
@@ -56,27 +76,44 @@ pub(super) fn published(out: &mut String, args: &FitArgs, observations: &Observa
         rows.push(row(
             "least squares, lambda free",
             fit.law,
-            fit.standard_errors().map(|[_, sigma, kappa]| [sigma, kappa]),
+            fit.standard_errors()
+                .map(|[_, sigma, kappa]| [sigma, kappa]),
         ));
     }
-    if let Some(fit) = at_one.and_then(|_| fit_usl(observations, Family::Usl, Weights::Equal, at_one)) {
+    if let Some(fit) =
+        at_one.and_then(|_| fit_usl(observations, Family::Usl, Weights::Equal, at_one))
+    {
         rows.push(row(
             "least squares, lambda = X(1)",
             fit.law,
-            fit.standard_errors().map(|[_, sigma, kappa]| [sigma, kappa]),
+            fit.standard_errors()
+                .map(|[_, sigma, kappa]| [sigma, kappa]),
         ));
     }
     if let Some(fit) = fit_transform(observations) {
-        rows.push(row("Gunther's transform, lambda = X(1)", fit.law, fit.standard_errors));
+        rows.push(row(
+            "Gunther's transform, lambda = X(1)",
+            fit.law,
+            fit.standard_errors,
+        ));
     }
-    line(out, "\nUSL by the methods of published fits (standard errors in brackets)");
     line(
         out,
-        &format!("  {:<36}{:>10}{:>24}{:>26}{:>9}", "method", "lambda", "sigma", "kappa", "peak"),
+        "\nUSL by the methods of published fits (standard errors in brackets)",
+    );
+    line(
+        out,
+        &format!(
+            "  {:<36}{:>10}{:>24}{:>26}{:>9}",
+            "method", "lambda", "sigma", "kappa", "peak"
+        ),
     );
     rows.iter().for_each(|row| line(out, row));
     if at_one.is_none() {
-        line(out, "  Nothing was run at load 1, so that lambda cannot be held at X(1).");
+        line(
+            out,
+            "  Nothing was run at load 1, so that lambda cannot be held at X(1).",
+        );
     }
     if refused {
         line(
@@ -89,10 +126,17 @@ pub(super) fn published(out: &mut String, args: &FitArgs, observations: &Observa
 fn row(method: &str, law: Usl, errors: Option<[f64; 2]>) -> String {
     let [sigma, kappa] = [(law.sigma, 0), (law.kappa, 1)].map(|(value, place)| {
         // A parameter at its bound has no error.
-        let error = errors.map(|errors| errors[place]).filter(|error| *error > 0.0);
+        let error = errors
+            .map(|errors| errors[place])
+            .filter(|error| *error > 0.0);
         let error = error.map_or_else(String::new, |error| format!(" ({})", number(error)));
         format!("{}{error}", number(value))
     });
-    let peak = law.peak().map_or_else(|| "none".to_owned(), |peak| number(peak.n));
-    format!("  {method:<36}{:>10}{sigma:>24}{kappa:>26}{peak:>9}", number(law.lambda))
+    let peak = law
+        .peak()
+        .map_or_else(|| "none".to_owned(), |peak| number(peak.n));
+    format!(
+        "  {method:<36}{:>10}{sigma:>24}{kappa:>26}{peak:>9}",
+        number(law.lambda)
+    )
 }

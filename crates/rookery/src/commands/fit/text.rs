@@ -2,13 +2,21 @@
 
 use std::fmt::Write;
 
-use rookery_model::fit::{Bootstrap, Candidate, ClosedFit, Fitted, Interval, Judgement, Model, Observations, Rule, Severity, UslFit};
+use rookery_model::fit::{
+    Bootstrap, Candidate, ClosedFit, Fitted, Interval, Judgement, Model, Observations, Rule,
+    Severity, UslFit,
+};
 
 use super::rivals;
 use crate::cli::FitArgs;
 
 /// Everything that is printed.
-pub(super) fn render(args: &FitArgs, observations: &Observations, judgement: &Judgement, bootstrap: Option<&Bootstrap>) -> String {
+pub(super) fn render(
+    args: &FitArgs,
+    observations: &Observations,
+    judgement: &Judgement,
+    bootstrap: Option<&Bootstrap>,
+) -> String {
     let mut out = format!(
         "{} at {}, {} from {} to {}\n",
         counted(observations.runs().len(), "run"),
@@ -52,7 +60,10 @@ fn chosen(
         Model::Usl => "X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))",
         Model::Closed => "N users, a delay Z0, one station with demand D and m servers",
     };
-    line(out, &format!("\nChosen: {}: {formula}", choice.model.name()));
+    line(
+        out,
+        &format!("\nChosen: {}: {formula}", choice.model.name()),
+    );
     match &choice.fitted {
         Some(Fitted::Law(fit)) => law(out, args, observations, choice, fit, bootstrap),
         Some(Fitted::Closed(fit)) => closed(out, fit),
@@ -85,35 +96,75 @@ fn chosen(
                 goodness.aicc
             ),
         );
-        let shown: Vec<String> = goodness.residuals.iter().take(24).map(|residual| number(*residual)).collect();
+        let shown: Vec<String> = goodness
+            .residuals
+            .iter()
+            .take(24)
+            .map(|residual| number(*residual))
+            .collect();
         let more = goodness.residuals.len().saturating_sub(shown.len());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        line(out, &format!("  residuals in order of load: {}{more}", shown.join(" ")));
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        line(
+            out,
+            &format!("  residuals in order of load: {}{more}", shown.join(" ")),
+        );
     }
 }
 
 /// Whether the curve does not meet the runs.
 fn misses(candidate: &Candidate) -> bool {
-    candidate.findings.iter().any(|finding| finding.rule == Rule::LackOfFit)
+    candidate
+        .findings
+        .iter()
+        .any(|finding| finding.rule == Rule::LackOfFit)
 }
 
-fn law(out: &mut String, args: &FitArgs, observations: &Observations, choice: &Candidate, fit: &UslFit, bootstrap: Option<&Bootstrap>) {
+fn law(
+    out: &mut String,
+    args: &FitArgs,
+    observations: &Observations,
+    choice: &Candidate,
+    fit: &UslFit,
+    bootstrap: Option<&Bootstrap>,
+) {
     let drawn = |of: fn(&Bootstrap) -> Interval| bootstrap.map(of);
     let rows = [
         ("lambda", fit.law.lambda, drawn(|b| b.lambda)),
         ("sigma", fit.law.sigma, drawn(|b| b.sigma)),
         ("kappa", fit.law.kappa, drawn(|b| b.kappa)),
     ];
-    for (place, (name, value, drawn)) in rows.into_iter().enumerate().take(fit.family.parameters()) {
+    for (place, (name, value, drawn)) in rows.into_iter().enumerate().take(fit.family.parameters())
+    {
         if fit.free[place] {
-            let drawn = drawn.map_or_else(String::new, |interval| format!("; bootstrap{}", ends(Some(interval))));
-            line(out, &format!("  {name:<8} {}{}{drawn}", number(value), ends(fit.interval(place))));
+            let drawn = drawn.map_or_else(String::new, |interval| {
+                format!("; bootstrap{}", ends(Some(interval)))
+            });
+            line(
+                out,
+                &format!(
+                    "  {name:<8} {}{}{drawn}",
+                    number(value),
+                    ends(fit.interval(place))
+                ),
+            );
         } else if place == 0 {
-            line(out, &format!("  {name:<8} {} held: the throughput of load 1", number(value)));
+            line(
+                out,
+                &format!(
+                    "  {name:<8} {} held: the throughput of load 1",
+                    number(value)
+                ),
+            );
         } else {
             let bound = fit
                 .upper_bound(place, observations)
-                .map_or_else(String::new, |bound| format!(", below {} with 95 %", number(bound)));
+                .map_or_else(String::new, |bound| {
+                    format!(", below {} with 95 %", number(bound))
+                });
             line(out, &format!("  {name:<8} at its bound 0{bound}"));
         }
     }
@@ -150,15 +201,30 @@ fn law(out: &mut String, args: &FitArgs, observations: &Observations, choice: &C
     }
 }
 
-fn peak(out: &mut String, args: &FitArgs, choice: &Candidate, fit: &UslFit, bootstrap: Option<&Bootstrap>) {
+fn peak(
+    out: &mut String,
+    args: &FitArgs,
+    choice: &Candidate,
+    fit: &UslFit,
+    bootstrap: Option<&Bootstrap>,
+) {
     let Some(peak) = fit.law.peak() else { return };
-    if choice.findings.iter().any(|finding| finding.rule == Rule::PeakFar) {
-        line(out, "  peak     too far beyond the measured loads to be named");
+    if choice
+        .findings
+        .iter()
+        .any(|finding| finding.rule == Rule::PeakFar)
+    {
+        line(
+            out,
+            "  peak     too far beyond the measured loads to be named",
+        );
         return;
     }
     let drawn = bootstrap
         .and_then(|b| b.peak)
-        .map_or_else(String::new, |interval| format!("; bootstrap{}", ends(Some(interval))));
+        .map_or_else(String::new, |interval| {
+            format!("; bootstrap{}", ends(Some(interval)))
+        });
     let interval = fit.peak_interval().map(|(_, interval)| interval);
     line(
         out,
@@ -194,7 +260,10 @@ fn peak(out: &mut String, args: &FitArgs, choice: &Candidate, fit: &UslFit, boot
 
 fn closed(out: &mut String, fit: &ClosedFit) {
     let model = &fit.model;
-    line(out, &format!("  D        {} s{}", number(model.demand), ends(fit.demand)));
+    line(
+        out,
+        &format!("  D        {} s{}", number(model.demand), ends(fit.demand)),
+    );
     line(out, &format!("  m        {}", model.servers));
     line(
         out,
@@ -204,10 +273,21 @@ fn closed(out: &mut String, fit: &ClosedFit) {
             ends(fit.delay)
         ),
     );
-    line(out, &format!("  ceiling  {}{}", number(model.ceiling()), ends(fit.ceiling)));
     line(
         out,
-        &format!("  knee     {}{}: queueing sets in here", number(model.knee()), ends(fit.knee)),
+        &format!(
+            "  ceiling  {}{}",
+            number(model.ceiling()),
+            ends(fit.ceiling)
+        ),
+    );
+    line(
+        out,
+        &format!(
+            "  knee     {}{}: queueing sets in here",
+            number(model.knee()),
+            ends(fit.knee)
+        ),
     );
 }
 
@@ -215,16 +295,27 @@ fn closed(out: &mut String, fit: &ClosedFit) {
 fn comparison(out: &mut String, judgement: &Judgement) {
     match &judgement.held_out {
         Some(held) => {
-            let loads: Vec<String> = held.loads.iter().take(12).map(|load| number(*load)).collect();
+            let loads: Vec<String> = held
+                .loads
+                .iter()
+                .take(12)
+                .map(|load| number(*load))
+                .collect();
             let noise = held.variation.map_or_else(String::new, |variation| {
                 format!("; repeats there scatter by {}", percent(variation))
             });
             line(
                 out,
-                &format!("\nPrediction of the largest loads ({}) from the others{noise}", loads.join(", ")),
+                &format!(
+                    "\nPrediction of the largest loads ({}) from the others{noise}",
+                    loads.join(", ")
+                ),
             );
         }
-        None => line(out, "\nToo few loads to hold any out: the laws are told apart by AICc alone"),
+        None => line(
+            out,
+            "\nToo few loads to hold any out: the laws are told apart by AICc alone",
+        ),
     }
     line(
         out,
@@ -248,20 +339,33 @@ fn comparison(out: &mut String, judgement: &Judgement) {
             lost(candidate, judgement)
         };
         let inside = candidate.inside.map_or_else(|| "-".to_owned(), percent);
-        let aicc = candidate
-            .goodness
-            .as_ref()
-            .map_or_else(|| "-".to_owned(), |goodness| format!("{:.1}", goodness.aicc));
-        let errors = errors(candidate.held_out.map(|error| (error.mape, error.largest, error.bias)));
+        let aicc = candidate.goodness.as_ref().map_or_else(
+            || "-".to_owned(),
+            |goodness| format!("{:.1}", goodness.aicc),
+        );
+        let errors = errors(
+            candidate
+                .held_out
+                .map(|error| (error.mape, error.largest, error.bias)),
+        );
         line(
             out,
-            &format!("  {:<14}{errors}{inside:>10}{aicc:>10}  {verdict}", candidate.model.name()),
+            &format!(
+                "  {:<14}{errors}{inside:>10}{aicc:>10}  {verdict}",
+                candidate.model.name()
+            ),
         );
     }
     if let Some(held) = &judgement.held_out {
-        for (name, error) in [("last value", held.baselines.last), ("in proportion", held.baselines.linear)] {
+        for (name, error) in [
+            ("last value", held.baselines.last),
+            ("in proportion", held.baselines.linear),
+        ] {
             let errors = errors(Some((error.mape, error.largest, error.bias)));
-            line(out, &format!("  {name:<14}{errors}{:>10}{:>10}  naive", "-", "-"));
+            line(
+                out,
+                &format!("  {name:<14}{errors}{:>10}{:>10}  naive", "-", "-"),
+            );
         }
     }
     if judgement.worse_than_naive() {
@@ -307,7 +411,11 @@ fn findings(out: &mut String, judgement: &Judgement) {
         for finding in &candidate.findings {
             // Warnings on a refused law, or on one that lost, help nobody.
             if finding.severity == Severity::Refuse || judgement.chosen == Some(place) {
-                let what = if finding.severity == Severity::Refuse { " refused" } else { "" };
+                let what = if finding.severity == Severity::Refuse {
+                    " refused"
+                } else {
+                    ""
+                };
                 rows.push(format!(
                     "  {:<4} {}{what}: {}",
                     finding.rule.id(),
@@ -323,7 +431,12 @@ fn findings(out: &mut String, judgement: &Judgement) {
     }
 }
 
-fn predictions(out: &mut String, args: &FitArgs, observations: &Observations, judgement: &Judgement) {
+fn predictions(
+    out: &mut String,
+    args: &FitArgs,
+    observations: &Observations,
+    judgement: &Judgement,
+) {
     let Some(fitted) = judgement.choice().and_then(|choice| choice.fitted.as_ref()) else {
         return;
     };
@@ -334,14 +447,25 @@ fn predictions(out: &mut String, args: &FitArgs, observations: &Observations, ju
         if let Some(finding) = judgement.refuse_prediction(*n) {
             line(
                 out,
-                &format!("  {:<4} at {}: refused, {}", finding.rule.id(), number(*n), finding.text),
+                &format!(
+                    "  {:<4} at {}: refused, {}",
+                    finding.rule.id(),
+                    number(*n),
+                    finding.text
+                ),
             );
             continue;
         }
         let run = fitted.predict(*n, observations).map(|found| found.run);
         line(
             out,
-            &format!("  at {}: {} {}{}", number(*n), number(fitted.throughput(*n)), args.x, ends(run)),
+            &format!(
+                "  at {}: {} {}{}",
+                number(*n),
+                number(fitted.throughput(*n)),
+                args.x,
+                ends(run)
+            ),
         );
     }
 }

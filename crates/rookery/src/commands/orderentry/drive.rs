@@ -106,11 +106,17 @@ fn pacing(text: &str) -> Result<Pacing, String> {
     pacing.checked().map_err(|error| error.to_string())
 }
 
-fn options(args: &DriveOrderentryArgs, settings: &Settings, target: &Target) -> Result<DriveOptions, Failure> {
+fn options(
+    args: &DriveOrderentryArgs,
+    settings: &Settings,
+    target: &Target,
+) -> Result<DriveOptions, Failure> {
     let terminals = match args.terminals {
         Some(terminals) => terminals,
         // A profile may ask for so many per warehouse, of which only the database knows the number.
-        None => settings.clients.count(1, rookery_oltp::loaded(target)?.scale.warehouses()),
+        None => settings
+            .clients
+            .count(1, rookery_oltp::loaded(target)?.scale.warehouses()),
     };
     Ok(DriveOptions {
         terminals,
@@ -137,7 +143,8 @@ pub(crate) fn run(args: &DriveOrderentryArgs) -> Result<Code, Failure> {
     let options = options(args, &settings, &target)?;
     let stop = signals::stop_flag()?;
     let bar = load_bar(args.quiet, options.ramp_up + options.steady);
-    let report = rookery_oltp::drive_and_tell(&target, &options, &stop, &|progress| tell(&bar, &progress));
+    let report =
+        rookery_oltp::drive_and_tell(&target, &options, &stop, &|progress| tell(&bar, &progress));
     bar.finish_and_clear();
     let report = report?;
     let remarks = remarks(&report, &options, &settings);
@@ -156,13 +163,21 @@ pub(crate) fn run(args: &DriveOrderentryArgs) -> Result<Code, Failure> {
     }
     if args.verify {
         let found = rookery_oltp::verify(&target, Moment::AnyTime)?;
-        let broken = found.checks.iter().filter(|check| !check.offenders.is_empty()).count();
+        let broken = found
+            .checks
+            .iter()
+            .filter(|check| !check.offenders.is_empty())
+            .count();
         if broken > 0 {
             output::remark(table(&found.checks));
             return Err(inconsistent(&target, broken));
         }
     }
-    Ok(if signals::came(&stop) { Code::Interrupted } else { Code::Done })
+    Ok(if signals::came(&stop) {
+        Code::Interrupted
+    } else {
+        Code::Done
+    })
 }
 
 fn tell(bar: &ProgressBar, progress: &Progress) {
@@ -178,9 +193,20 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
         .counts
         .remarks(options.mix, rookery_workload::orderentry::MAX_FAILED_SHARE)
         .iter()
-        .map(|remark| format!("{}{remark}", if remark.is_fatal() { "not valid: " } else { "" }))
+        .map(|remark| {
+            format!(
+                "{}{remark}",
+                if remark.is_fatal() { "not valid: " } else { "" }
+            )
+        })
         .collect();
-    if let Some(arrivals) = report.measurement.driver.arrivals.as_ref().filter(|arrivals| arrivals.dropped > 0) {
+    if let Some(arrivals) = report
+        .measurement
+        .driver
+        .arrivals
+        .as_ref()
+        .filter(|arrivals| arrivals.dropped > 0)
+    {
         remarks.push(format!(
             "{} of {} arrivals found too many others waiting and were turned away: the rate is above what the database can do",
             arrivals.dropped, arrivals.drawn
@@ -189,7 +215,12 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
     if report.population.scale.is_mini() {
         remarks.push("a test database: its figures mean nothing".to_owned());
     }
-    let p90_us = PerKind(report.latencies.0.map(|latencies| latencies.p90.as_micros() as u64));
+    let p90_us = PerKind(
+        report
+            .latencies
+            .0
+            .map(|latencies| latencies.p90.as_micros() as u64),
+    );
     remarks.extend(over_limit(p90_us, settings.qos_p90_ms).map(|kind| {
         format!(
             "the 90th percentile of {} is above its limit of {} ms",
@@ -201,7 +232,13 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
 }
 
 fn deferred(report: &Report) -> Option<DeferredDeliveries> {
-    report.measurement.guests.first()?.orderentry.as_ref()?.deferred
+    report
+        .measurement
+        .guests
+        .first()?
+        .orderentry
+        .as_ref()?
+        .deferred
 }
 
 fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
@@ -230,7 +267,11 @@ fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
             p99,
             max,
         } = report.latencies[kind];
-        text += &format!("  {:<12} {count:>10} {:>5.1} %", kind.name(), 100.0 * counts.share(kind));
+        text += &format!(
+            "  {:<12} {count:>10} {:>5.1} %",
+            kind.name(),
+            100.0 * counts.share(kind)
+        );
         for duration in [mean, p50, p90, p95, p99, max] {
             text += &format!(" {:>9.2}", ms(duration));
         }
@@ -251,7 +292,10 @@ fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
     } else {
         retries.join(", ")
     };
-    text += &format!("  retries: {retries}; connections made again: {}\n", report.reconnections);
+    text += &format!(
+        "  retries: {retries}; connections made again: {}\n",
+        report.reconnections
+    );
     if let Some(deferred) = deferred(report) {
         text += &format!(
             "  deferred deliveries: {} queued, {} executed, {} of them within 80 s\n",
@@ -261,7 +305,11 @@ fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
     let (told, found) = (report.told, report.found);
     text += &format!(
         "  ledger {}: told {} new orders, {} payments, {} deliveries; the database has {}, {}, {}\n",
-        if report.ledger_holds() { "holds" } else { "DOES NOT HOLD" },
+        if report.ledger_holds() {
+            "holds"
+        } else {
+            "DOES NOT HOLD"
+        },
         told.new_orders,
         told.payments,
         told.delivered,
@@ -351,7 +399,11 @@ impl<'a> Json<'a> {
             rolled_back: report.counts.rolled_back,
             failed: report.counts.failed,
             unknown: report.counts.unknown,
-            retries: Cause::ALL.iter().map(|cause| cause.name()).zip(report.retries).collect(),
+            retries: Cause::ALL
+                .iter()
+                .map(|cause| cause.name())
+                .zip(report.retries)
+                .collect(),
             reconnections: report.reconnections,
             deferred: deferred(report),
             arrivals: report.measurement.driver.arrivals.as_ref(),

@@ -71,7 +71,10 @@ pub(crate) fn run(args: &LoadOrderentryArgs) -> Result<Code, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::new(Code::Usage, error.to_string());
     let target = args.target.target()?;
     let scale = Scale::new(args.warehouses, args.divisor).map_err(|error| usage(&error))?;
-    let loaded_at = args.loaded_at.as_deref().map_or(Ok(Timestamp::DEFAULT_LOAD), str::parse);
+    let loaded_at = args
+        .loaded_at
+        .as_deref()
+        .map_or(Ok(Timestamp::DEFAULT_LOAD), str::parse);
     let population = Population {
         loaded_at: loaded_at.map_err(|error| usage(&error))?,
         ..Population::new(scale, args.seed)
@@ -88,12 +91,18 @@ pub(crate) fn run(args: &LoadOrderentryArgs) -> Result<Code, Failure> {
         check: !args.skip_verify,
     };
     let stop = signals::stop_flag()?;
-    let bar = bar(args.quiet || args.json, "  {bar:30} {human_pos}/{human_len} rows  {eta} left");
+    let bar = bar(
+        args.quiet || args.json,
+        "  {bar:30} {human_pos}/{human_len} rows  {eta} left",
+    );
     bar.set_length(scale.all_rows());
     let loaded = rookery_oltp::load(&target, &options, &stop, &|step| bar.inc(step.rows));
     bar.finish_and_clear();
     let loaded = loaded?;
-    let (rows_seconds, index_seconds) = (loaded.streaming.as_secs_f64(), loaded.indexing.as_secs_f64());
+    let (rows_seconds, index_seconds) = (
+        loaded.streaming.as_secs_f64(),
+        loaded.indexing.as_secs_f64(),
+    );
     if args.json {
         output::json(&Report {
             server: &loaded.version,

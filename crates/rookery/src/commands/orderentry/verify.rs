@@ -94,8 +94,15 @@ fn deviates(acid: &Acid) -> Result<(), Failure> {
 
 pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
     let target = args.target.target()?;
-    let moment = if args.after_load { Moment::AfterLoad } else { Moment::AnyTime };
-    let acid = args.acid.then(|| rookery_oltp::acid(&target, args.isolation)).transpose()?;
+    let moment = if args.after_load {
+        Moment::AfterLoad
+    } else {
+        Moment::AnyTime
+    };
+    let acid = args
+        .acid
+        .then(|| rookery_oltp::acid(&target, args.isolation))
+        .transpose()?;
     let found = rookery_oltp::verify(&target, moment)?;
     let scale = found.population.scale;
     if args.json {
@@ -129,7 +136,12 @@ pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
             found.ledger.delivered
         ));
     }
-    match found.checks.iter().filter(|check| !check.offenders.is_empty()).count() {
+    match found
+        .checks
+        .iter()
+        .filter(|check| !check.offenders.is_empty())
+        .count()
+    {
         0 => acid.as_ref().map_or(Ok(()), deviates).map(|()| Code::Done),
         broken => Err(inconsistent(&target, broken)),
     }

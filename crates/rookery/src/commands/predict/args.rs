@@ -87,7 +87,10 @@ fn layout(text: &str) -> Result<LayoutArg, String> {
 }
 
 fn load(text: &str) -> Result<f64, String> {
-    let value: f64 = text.trim().parse().map_err(|_| "it is no number".to_owned())?;
+    let value: f64 = text
+        .trim()
+        .parse()
+        .map_err(|_| "it is no number".to_owned())?;
     if value.is_finite() && value > 0.0 && value <= 1e6 {
         Ok(value)
     } else {
@@ -118,9 +121,23 @@ mod tests {
         };
         assert_eq!(layout("8 x 0.5"), of(8, 500));
         assert_eq!(layout("1x2"), of(1, 2000));
-        for wrong in ["", "8", "x 1", "0 x 1", "2 x 0", "2 x -1", "2 x NaN", "99999 x 1"] {
+        for wrong in [
+            "",
+            "8",
+            "x 1",
+            "0 x 1",
+            "2 x 0",
+            "2 x -1",
+            "2 x NaN",
+            "99999 x 1",
+        ] {
             assert!(layout(wrong).is_err(), "{wrong}");
         }
-        assert!(load("0").is_err() && load("inf").is_err() && share("1").is_err() && share("0.4") == Ok(0.4));
+        assert!(
+            load("0").is_err()
+                && load("inf").is_err()
+                && share("1").is_err()
+                && share("0.4") == Ok(0.4)
+        );
     }
 }

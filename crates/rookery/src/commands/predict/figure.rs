@@ -16,7 +16,10 @@ pub(crate) fn page(run: &Run, all: &[VariantForecast]) -> String {
     let forecasters = all.iter().filter_map(|said| said.forecaster.as_ref());
     let panels = forecasters.flat_map(|forecaster| {
         let shapes = forecaster.readings.shapes();
-        shapes.iter().map(|shape| panel(forecaster, shape)).collect::<Vec<_>>()
+        shapes
+            .iter()
+            .map(|shape| panel(forecaster, shape))
+            .collect::<Vec<_>>()
     });
     rookery_report::fit_html(&FitFigure {
         title: format!("Forecast: {}", run.header.title),
@@ -51,7 +54,12 @@ fn curve(forecaster: &Forecaster, shape: &Shape) -> Option<FitCurve> {
     let mut places: Vec<f64> = (1..=POINTS)
         .map(|i| step * i as f64)
         .map(|load| if whole { load.floor().max(1.0) } else { load })
-        .chain(forecaster.readings.of_shape(shape).map(|reading| reading.load))
+        .chain(
+            forecaster
+                .readings
+                .of_shape(shape)
+                .map(|reading| reading.load),
+        )
         .collect();
     places.sort_by(f64::total_cmp);
     places.dedup();

@@ -32,7 +32,12 @@ pub(crate) fn forecasts(run: &Run, all: &[VariantForecast], args: &PredictArgs) 
     let mut out = head(run);
     for said in all {
         if !said.levels.is_empty() {
-            let _ = writeln!(out, "\nVariant {}: {}", said.variant, printable(&said.levels));
+            let _ = writeln!(
+                out,
+                "\nVariant {}: {}",
+                said.variant,
+                printable(&said.levels)
+            );
         }
         model(&mut out, said);
         if let Some(packing) = &said.packing {
@@ -49,7 +54,11 @@ pub(crate) fn forecasts(run: &Run, all: &[VariantForecast], args: &PredictArgs) 
     }
     let _ = writeln!(out, "\n{NOT_MODELLED}");
     if let Some(path) = &args.study {
-        let _ = writeln!(out, "Study: {0}; confirm with `rookery run {0}`", path.display());
+        let _ = writeln!(
+            out,
+            "Study: {0}; confirm with `rookery run {0}`",
+            path.display()
+        );
     }
     if let Some(path) = &args.html {
         let _ = writeln!(out, "Figure: {}", path.display());
@@ -58,7 +67,11 @@ pub(crate) fn forecasts(run: &Run, all: &[VariantForecast], args: &PredictArgs) 
 }
 
 fn head(run: &Run) -> String {
-    format!("{}\nrun {}\n", printable(&run.header.title), printable(&run.header.run_id))
+    format!(
+        "{}\nrun {}\n",
+        printable(&run.header.title),
+        printable(&run.header.run_id)
+    )
 }
 
 fn model(out: &mut String, said: &VariantForecast) {
@@ -69,10 +82,18 @@ fn model(out: &mut String, said: &VariantForecast) {
         out.push_str("  no demand: no trial counted the busy cores of its guests, or they do not grow with throughput\n");
     }
     if let Some(residual) = said.residual_s {
-        let _ = writeln!(out, "  beyond the demands an order takes {} at the lowest load", time(residual));
+        let _ = writeln!(
+            out,
+            "  beyond the demands an order takes {} at the lowest load",
+            time(residual)
+        );
     }
     if let Some(hidden) = said.hidden_s {
-        let _ = writeln!(out, "  a queue without counter in each guest: {} of each order", time(hidden));
+        let _ = writeln!(
+            out,
+            "  a queue without counter in each guest: {} of each order",
+            time(hidden)
+        );
     }
     if let (Some(model), Some(reason)) = (said.model, &said.reason) {
         let _ = writeln!(out, "Model: {model}; {reason}");
@@ -85,7 +106,9 @@ fn model(out: &mut String, said: &VariantForecast) {
                 percent(error)
             );
         }
-        None => out.push_str("No error of prediction is known: too few loads to hold the upper half out\n"),
+        None => out.push_str(
+            "No error of prediction is known: too few loads to hold the upper half out\n",
+        ),
     }
     if let Some(reason) = &said.refused {
         let _ = writeln!(out, "No forecast: {reason}");
@@ -102,7 +125,11 @@ fn demands(out: &mut String, calibration: &Calibration) {
         } else {
             format!("{} guests", demand.guests)
         };
-        let few = if demand.background_cores.is_none() { ", from one load" } else { "" };
+        let few = if demand.background_cores.is_none() {
+            ", from one load"
+        } else {
+            ""
+        };
         let ends = demand.interval_s.map_or_else(
             || few.to_owned(),
             |(low, high)| format!(" ({} to {})", number(low * 1e3), number(high * 1e3)),
@@ -130,12 +157,19 @@ fn demands(out: &mut String, calibration: &Calibration) {
         }
     }
     if calibration.background_cores > 0.0 {
-        let _ = writeln!(out, "  each guest uses {} cores without load", number(calibration.background_cores));
+        let _ = writeln!(
+            out,
+            "  each guest uses {} cores without load",
+            number(calibration.background_cores)
+        );
     }
     let growth = calibration.growth;
     let per_guest = format!("{:+.1} %", 100.0 * growth.per_guest);
     let _ = match growth.numbers {
-        1 => writeln!(out, "  how it grows with guests is not known: one number of guests was measured"),
+        1 => writeln!(
+            out,
+            "  how it grows with guests is not known: one number of guests was measured"
+        ),
         2 => writeln!(
             out,
             "  it grows by {per_guest} for each further guest: a line through two numbers of guests, nothing more"
@@ -185,12 +219,20 @@ fn cells(numbers: &Numbers) -> [String; 6] {
         .collect();
     [
         ranged(numbers.orders_per_minute),
-        numbers.response_s.map_or_else(dash, |response| ranged(response.scaled(1e3))),
-        if quantiles.is_empty() { dash() } else { quantiles.join(" / ") },
+        numbers
+            .response_s
+            .map_or_else(dash, |response| ranged(response.scaled(1e3))),
+        if quantiles.is_empty() {
+            dash()
+        } else {
+            quantiles.join(" / ")
+        },
         numbers
             .utilisation
             .map_or_else(dash, |utilisation| format!("{:.0} %", 100.0 * utilisation)),
-        numbers.limit.map_or_else(dash, |limit| limit.words().to_owned()),
+        numbers
+            .limit
+            .map_or_else(dash, |limit| limit.words().to_owned()),
         numbers.kept.words().to_owned(),
     ]
 }
@@ -213,8 +255,14 @@ fn nearest<'a>(out: &mut String, forecasts: impl Iterator<Item = &'a Forecast>) 
 }
 
 fn sources(out: &mut String, forecasts: &[Forecast]) {
-    let numbers: Vec<&Numbers> = forecasts.iter().filter_map(|forecast| forecast.numbers.as_ref().ok()).collect();
-    let mut methods: Vec<&str> = numbers.iter().map(|numbers| numbers.method.name()).collect();
+    let numbers: Vec<&Numbers> = forecasts
+        .iter()
+        .filter_map(|forecast| forecast.numbers.as_ref().ok())
+        .collect();
+    let mut methods: Vec<&str> = numbers
+        .iter()
+        .map(|numbers| numbers.method.name())
+        .collect();
     methods.sort_unstable();
     methods.dedup();
     if methods.is_empty() {
@@ -232,7 +280,11 @@ fn sources(out: &mut String, forecasts: &[Forecast]) {
         if by_model.is_empty() {
             out.push_str(": the model's own were off by more than 20 %\n");
         } else {
-            let _ = writeln!(out, "; {} by the model, within 20 % at every measured load", by_model.join(" and "));
+            let _ = writeln!(
+                out,
+                "; {} by the model, within 20 % at every measured load",
+                by_model.join(" and ")
+            );
         }
     } else if !by_model.is_empty() {
         let _ = writeln!(
@@ -262,7 +314,9 @@ fn pack(out: &mut String, packing: &Packing, unit: &str, args: &PredictArgs) {
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for packed in &packing.layouts {
-        let Ok(numbers) = &packed.forecast.numbers else { continue };
+        let Ok(numbers) = &packed.forecast.numbers else {
+            continue;
+        };
         let load = match (asked, packed.at_border) {
             (true, _) => number(packed.most_load.value),
             (false, false) => ranged(packed.most_load),
@@ -276,7 +330,9 @@ fn pack(out: &mut String, packing: &Packing, unit: &str, args: &PredictArgs) {
             ranged(numbers.orders_per_minute),
             numbers.kept.words().to_owned(),
             numbers.load_of_limit.map_or_else(dash, ranged_percent),
-            numbers.limit.map_or_else(dash, |limit| limit.words().to_owned()),
+            numbers
+                .limit
+                .map_or_else(dash, |limit| limit.words().to_owned()),
             packed.forecast.place.words().to_owned(),
         ]);
     }
@@ -305,7 +361,11 @@ pub(crate) fn holdouts(run: &Run, all: &[HoldoutResult]) -> String {
         let of = if result.levels.is_empty() {
             String::new()
         } else {
-            format!(", variant {}: {}", result.variant, printable(&result.levels))
+            format!(
+                ", variant {}: {}",
+                result.variant,
+                printable(&result.levels)
+            )
         };
         let _ = writeln!(out, "\nHeld out: {what}{of}");
         match (&result.holdout, &result.refused) {
@@ -321,7 +381,10 @@ pub(crate) fn holdouts(run: &Run, all: &[HoldoutResult]) -> String {
 
 fn one_holdout(out: &mut String, holdout: &Holdout) {
     let loads = || holdout.fitted.iter().map(|(_, load)| *load);
-    let (low, high) = (loads().fold(f64::INFINITY, f64::min), loads().fold(0.0, f64::max));
+    let (low, high) = (
+        loads().fold(f64::INFINITY, f64::min),
+        loads().fold(0.0, f64::max),
+    );
     let _ = writeln!(
         out,
         "  fitted to {} layouts and loads of {} to {} {}",
@@ -330,7 +393,12 @@ fn one_holdout(out: &mut String, holdout: &Holdout) {
         number(high),
         holdout.unit
     );
-    let _ = writeln!(out, "  model: {}; {}", holdout.method.name(), holdout.reason);
+    let _ = writeln!(
+        out,
+        "  model: {}; {}",
+        holdout.method.name(),
+        holdout.reason
+    );
     let head = [
         "layout",
         holdout.unit,
@@ -348,7 +416,11 @@ fn one_holdout(out: &mut String, holdout: &Holdout) {
             number(point.measured),
             ranged(point.predicted),
             percent(point.error),
-            format!("{:.0} of {}", point.inside * point.trials as f64, point.trials),
+            format!(
+                "{:.0} of {}",
+                point.inside * point.trials as f64,
+                point.trials
+            ),
             point.response_s.map_or_else(dash, |(measured, predicted)| {
                 format!("{}, {}", number(measured * 1e3), number(predicted * 1e3))
             }),
@@ -370,7 +442,9 @@ fn one_holdout(out: &mut String, holdout: &Holdout) {
             method.name.to_owned(),
             cell(method.mape),
             cell(method.largest),
-            method.bias.map_or_else(dash, |bias| format!("{:+.1} %", 100.0 * bias)),
+            method
+                .bias
+                .map_or_else(dash, |bias| format!("{:+.1} %", 100.0 * bias)),
             remark,
         ]);
     }
@@ -398,12 +472,19 @@ fn table(out: &mut String, rows: &[Vec<String>]) {
     let heads = rows.first().map_or(0, Vec::len);
     // A reason in place of numbers runs over the columns.
     let width = |column: usize| {
-        let of = rows.iter().filter(|row| row.len() == heads).filter_map(|row| row.get(column));
+        let of = rows
+            .iter()
+            .filter(|row| row.len() == heads)
+            .filter_map(|row| row.get(column));
         of.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for row in rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
         let _ = writeln!(out, "  {}", cells.join("  ").trim_end());
     }
 }
@@ -413,7 +494,12 @@ fn dash() -> String {
 }
 
 fn ranged(range: Ranged) -> String {
-    format!("{} ({} to {})", number(range.value), number(range.low), number(range.high))
+    format!(
+        "{} ({} to {})",
+        number(range.value),
+        number(range.low),
+        number(range.high)
+    )
 }
 
 fn ranged_percent(range: Ranged) -> String {

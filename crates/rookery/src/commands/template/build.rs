@@ -12,7 +12,9 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rookery_guest::{Fill, GuestError, Recipe, Template, TemplateInfo, build_template, short_digest, templates};
+use rookery_guest::{
+    Fill, GuestError, Recipe, Template, TemplateInfo, build_template, short_digest, templates,
+};
 use rookery_stack::root::{RootError, RootKind, RootProgress, RootRecipe, RootStep, build_root};
 use serde_json::json;
 
@@ -37,11 +39,25 @@ pub(crate) fn run(args: &TemplateLampArgs) -> Result<Code, Failure> {
     teller.finish();
     let template = template?;
     let known = templates(&directory).map_err(|error| Failure::new(Code::Guest, error))?;
-    let info = known.into_iter().find(|info| info.digest == template.digest);
-    tell(args, &template, info.as_ref(), built.load(Ordering::Relaxed), began.elapsed())
+    let info = known
+        .into_iter()
+        .find(|info| info.digest == template.digest);
+    tell(
+        args,
+        &template,
+        info.as_ref(),
+        built.load(Ordering::Relaxed),
+        began.elapsed(),
+    )
 }
 
-fn build(directory: &Path, recipe: &RootRecipe, teller: &Teller, stop: &Arc<AtomicBool>, built: &AtomicBool) -> Result<Template, Failure> {
+fn build(
+    directory: &Path,
+    recipe: &RootRecipe,
+    teller: &Teller,
+    stop: &Arc<AtomicBool>,
+    built: &AtomicBool,
+) -> Result<Template, Failure> {
     // The template's error is text; the exit code needs the error itself.
     let reason = Mutex::new(None);
     let fill = |root: &Path| {
@@ -76,7 +92,9 @@ fn build(directory: &Path, recipe: &RootRecipe, teller: &Teller, stop: &Arc<Atom
     let reason = reason.into_inner().unwrap_or_else(PoisonError::into_inner);
     template.map_err(|error| match reason {
         Some(reason) => failure(&reason),
-        None if matches!(error, GuestError::Stopped { .. }) => Failure::new(Code::Interrupted, error),
+        None if matches!(error, GuestError::Stopped { .. }) => {
+            Failure::new(Code::Interrupted, error)
+        }
         None => Failure::new(Code::Guest, error),
     })
 }
@@ -114,13 +132,20 @@ fn tell(
         output::result(line);
     } else if !args.quiet {
         let digest = short_digest(&template.digest);
-        let versions: Vec<String> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+        let versions: Vec<String> = versions
+            .iter()
+            .map(|(name, version)| format!("{name} {version}"))
+            .collect();
         let what = if built {
             format!("built in {:.1} s", elapsed.as_secs_f64())
         } else {
             "is there already".to_owned()
         };
-        output::result(format!("template {digest} {what}: {} ({})", size(mib), versions.join(", ")));
+        output::result(format!(
+            "template {digest} {what}: {} ({})",
+            size(mib),
+            versions.join(", ")
+        ));
     }
     Ok(Code::Done)
 }
@@ -142,7 +167,10 @@ impl Teller {
             (false, true) => Self::Quiet,
             (false, false) if stderr().is_terminal() => {
                 let bar = ProgressBar::new_spinner();
-                bar.set_style(ProgressStyle::with_template("  {spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+                bar.set_style(
+                    ProgressStyle::with_template("  {spinner} {msg}")
+                        .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+                );
                 Self::Terminal(bar)
             }
             (false, false) => Self::Lines(Mutex::new(None)),
@@ -182,7 +210,13 @@ impl Teller {
 /// Whether a step is worth a line of its own: not every package is.
 fn another(last: RootStep, now: RootStep) -> bool {
     match (last, now) {
-        (RootStep::Packages { done: before, total }, RootStep::Packages { done, .. }) => before < total && done == total,
+        (
+            RootStep::Packages {
+                done: before,
+                total,
+            },
+            RootStep::Packages { done, .. },
+        ) => before < total && done == total,
         (last, now) => last != now,
     }
 }
@@ -197,6 +231,9 @@ mod tests {
         assert!(another(RootStep::Lists, packages(0)));
         assert!(!another(packages(0), packages(1)));
         assert!(another(packages(0), packages(3)) && !another(packages(3), packages(3)));
-        assert!(another(packages(3), RootStep::Completion) && !another(RootStep::Completion, RootStep::Completion));
+        assert!(
+            another(packages(3), RootStep::Completion)
+                && !another(RootStep::Completion, RootStep::Completion)
+        );
     }
 }

@@ -43,12 +43,18 @@ fn text(known: &[TemplateInfo], directory: &Path, now: SystemTime) -> String {
     if known.is_empty() {
         return format!("no templates in {}", directory.display());
     }
-    let mut rows = vec![["digest", "kind", "size", "took", "last used", "on", "what"].map(str::to_owned)];
+    let mut rows =
+        vec![["digest", "kind", "size", "took", "last used", "on", "what"].map(str::to_owned)];
     rows.extend(known.iter().map(|info| row(info, now)));
     let mut text = table(&rows);
     let (count, total) = (known.len(), known.iter().map(|info| info.size_mib).sum());
     let noun = if count == 1 { "template" } else { "templates" };
-    let _ = write!(text, "{count} {noun}, {} in {}", size(total), directory.display());
+    let _ = write!(
+        text,
+        "{count} {noun}, {} in {}",
+        size(total),
+        directory.display()
+    );
     text
 }
 
@@ -61,9 +67,15 @@ fn row(info: &TemplateInfo, now: SystemTime) -> [String; 7] {
     };
     let used = match &info.used_by {
         Some(_) => "now".to_owned(),
-        None => now.duration_since(info.last_used).map_or_else(|_| "now".to_owned(), age),
+        None => now
+            .duration_since(info.last_used)
+            .map_or_else(|_| "now".to_owned(), age),
     };
-    let versions: Vec<String> = info.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let versions: Vec<String> = info
+        .versions
+        .iter()
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
     let versions = if versions.is_empty() {
         String::new()
     } else {
@@ -82,7 +94,12 @@ fn row(info: &TemplateInfo, now: SystemTime) -> [String; 7] {
 
 /// Rows with their columns below each other; numbers to the right.
 fn table(rows: &[[String; 7]]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..7).map(width).collect();
     let mut text = String::new();
     for [digest, kind, size, took, used, base, what] in rows {
@@ -141,7 +158,10 @@ mod tests {
         b2b2b2b2b2b2  data  7.0 MiB   4.0 s  now         a1a1a1a1a1a1  some �[31mdata
         2 templates, 288 MiB in /cache
         ");
-        assert_eq!(text(&[], Path::new("/cache"), now), "no templates in /cache");
+        assert_eq!(
+            text(&[], Path::new("/cache"), now),
+            "no templates in /cache"
+        );
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub(crate) fn run(args: &TemplateRemoveArgs) -> Result<Code, Failure> {
         None => TemplateChoice::Digests(args.digests.clone()),
     };
     let directory = super::directory(&args.place)?;
-    let removal = remove_templates(&directory, &choice, args.with_dependents).map_err(|error| Failure::new(Code::Guest, error))?;
+    let removal = remove_templates(&directory, &choice, args.with_dependents)
+        .map_err(|error| Failure::new(Code::Guest, error))?;
     if args.json {
         let kept = removal.kept.iter();
         output::json(&json!({
@@ -29,7 +30,11 @@ pub(crate) fn run(args: &TemplateRemoveArgs) -> Result<Code, Failure> {
     } else {
         tell(&removal);
     }
-    Ok(if removal.kept.is_empty() { Code::Done } else { Code::Guest })
+    Ok(if removal.kept.is_empty() {
+        Code::Done
+    } else {
+        Code::Guest
+    })
 }
 
 fn tell(removal: &TemplateRemoval) {
@@ -43,11 +48,17 @@ fn tell(removal: &TemplateRemoval) {
     }
     for (info, reason) in &removal.kept {
         let what = output::printable(&info.description);
-        output::error(format!("not removed: {} ({what}): {reason}", short_digest(&info.digest)));
+        output::error(format!(
+            "not removed: {} ({what}): {reason}",
+            short_digest(&info.digest)
+        ));
     }
     if removal.removed.is_empty() && removal.kept.is_empty() {
         output::result("nothing to remove");
     } else if !removal.removed.is_empty() {
-        output::result(format!("{} freed", size(removal.removed.iter().map(|info| info.size_mib).sum())));
+        output::result(format!(
+            "{} freed",
+            size(removal.removed.iter().map(|info| info.size_mib).sum())
+        ));
     }
 }

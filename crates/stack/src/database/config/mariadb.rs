@@ -31,15 +31,24 @@ pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Serv
         text += "innodb_buffer_pool_chunk_size = 1048576\n";
     }
     if resizable {
-        text += &format!("loose_innodb_buffer_pool_size_max = {}\n", largest_pool(tuned));
+        text += &format!(
+            "loose_innodb_buffer_pool_size_max = {}\n",
+            largest_pool(tuned)
+        );
     }
     // A pool in huge pages keeps its size.
     let kept = |name: &str| !(resizable && name == "large_pages");
-    for setting in tuned.component(Component::Mariadb).filter(|setting| kept(&setting.name)) {
+    for setting in tuned
+        .component(Component::Mariadb)
+        .filter(|setting| kept(&setting.name))
+    {
         text += &format!("{} = {}\n", setting.name, setting.value);
     }
     Service::of([
-        ("services.toml", format!("{HEAD}{}", mariadb_service(&software.server))),
+        (
+            "services.toml",
+            format!("{HEAD}{}", mariadb_service(&software.server)),
+        ),
         ("mariadb.cnf", text),
     ])
 }
@@ -48,10 +57,20 @@ pub(super) fn builder(software: &Software) -> Service {
     Service::of([
         (
             "services.toml",
-            format!("{HEAD}{}{}", initialising("mysql"), mariadb_service(&software.server)),
+            format!(
+                "{HEAD}{}{}",
+                initialising("mysql"),
+                mariadb_service(&software.server)
+            ),
         ),
-        ("initialise.sh", bootstrap_script(&software.server, &software.initial)),
-        ("mariadb.cnf", format!("{PLACES}skip_networking\nlocal_infile = ON\n{BUILDING}")),
+        (
+            "initialise.sh",
+            bootstrap_script(&software.server, &software.initial),
+        ),
+        (
+            "mariadb.cnf",
+            format!("{PLACES}skip_networking\nlocal_infile = ON\n{BUILDING}"),
+        ),
     ])
 }
 
@@ -59,7 +78,9 @@ fn largest_pool(tuned: &Tuned) -> u64 {
     let pool = tuned
         .component(Component::Mariadb)
         .find(|setting| setting.name == "innodb_buffer_pool_size");
-    let bytes: u64 = pool.and_then(|setting| setting.value.parse().ok()).unwrap_or(0);
+    let bytes: u64 = pool
+        .and_then(|setting| setting.value.parse().ok())
+        .unwrap_or(0);
     bytes.saturating_mul(GROWTH).max(ADDRESSES)
 }
 
@@ -69,7 +90,8 @@ fn takes_chunks(version: &str) -> bool {
     let mut numbers = version
         .split(|c: char| !c.is_ascii_digit())
         .map_while(|part| part.parse::<u32>().ok());
-    let (Some(major), Some(minor), Some(patch)) = (numbers.next(), numbers.next(), numbers.next()) else {
+    let (Some(major), Some(minor), Some(patch)) = (numbers.next(), numbers.next(), numbers.next())
+    else {
         return false;
     };
     let first = FINE_STEPS
@@ -84,10 +106,23 @@ mod tests {
 
     #[test]
     fn old_servers_get_small_chunks() {
-        for old in ["1:10.11.6-0+deb12u1", "10.5.2", "1:11.4.5-1", "11.8.1", "11.0.3"] {
+        for old in [
+            "1:10.11.6-0+deb12u1",
+            "10.5.2",
+            "1:11.4.5-1",
+            "11.8.1",
+            "11.0.3",
+        ] {
             assert!(takes_chunks(old), "{old}");
         }
-        for new in ["1:10.11.19-0+deb12u1", "11.4.6", "11.8.2", "12.0.1", "", "of its own"] {
+        for new in [
+            "1:10.11.19-0+deb12u1",
+            "11.4.6",
+            "11.8.2",
+            "12.0.1",
+            "",
+            "of its own",
+        ] {
             assert!(!takes_chunks(new), "{new}");
         }
     }

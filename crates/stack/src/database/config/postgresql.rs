@@ -62,10 +62,16 @@ pub(super) fn guest(software: &Software, tuned: &Tuned) -> Service {
 }
 
 pub(super) fn builder(software: &Software) -> Service {
-    let services = format!("{HEAD}{IPC}{}{}", initialising("postgresql"), postgres(software));
+    let services = format!(
+        "{HEAD}{IPC}{}{}",
+        initialising("postgresql"),
+        postgres(software)
+    );
     let text = format!("{PLACES}{BUILDING}");
     let mut service = service(services, text, "local all all trust\n".to_owned());
-    service.files.push(("initialise.sh".to_owned(), initialise(software)));
+    service
+        .files
+        .push(("initialise.sh".to_owned(), initialise(software)));
     service
 }
 

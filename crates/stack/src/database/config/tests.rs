@@ -8,7 +8,11 @@ use crate::tuning::Family;
 /// Debian 12, as it is found.
 fn software(engine: Engine) -> Software {
     let (server, initial, version) = match engine {
-        Engine::Mariadb => ("/usr/sbin/mariadbd", "/usr/share/mysql", "1:10.11.19-0+deb12u1"),
+        Engine::Mariadb => (
+            "/usr/sbin/mariadbd",
+            "/usr/share/mysql",
+            "1:10.11.19-0+deb12u1",
+        ),
         Engine::Postgresql => (
             "/usr/lib/postgresql/15/bin/postgres",
             "/usr/lib/postgresql/15/bin/initdb",
@@ -42,7 +46,11 @@ fn file(service: &Service, path: &str) -> String {
 
 #[test]
 fn the_files_of_mariadb() {
-    let service = guest(&software(Engine::Mariadb), &tuned(Family::Mariadb, "rhev"), true);
+    let service = guest(
+        &software(Engine::Mariadb),
+        &tuned(Family::Mariadb, "rhev"),
+        true,
+    );
     insta::assert_snapshot!("mariadb", file(&service, "mariadb.cnf"));
     insta::assert_snapshot!("mariadb_services", file(&service, "services.toml"));
     let builder = builder(&software(Engine::Mariadb));
@@ -51,7 +59,11 @@ fn the_files_of_mariadb() {
 
 #[test]
 fn the_files_of_postgresql() {
-    let service = guest(&software(Engine::Postgresql), &tuned(Family::Postgresql, "rhev"), true);
+    let service = guest(
+        &software(Engine::Postgresql),
+        &tuned(Family::Postgresql, "rhev"),
+        true,
+    );
     insta::assert_snapshot!("postgresql", file(&service, "postgresql.conf"));
     insta::assert_snapshot!("postgresql_hba", file(&service, "pg_hba.conf"));
     insta::assert_snapshot!("postgresql_services", file(&service, "services.toml"));
@@ -65,7 +77,10 @@ fn every_services_file_is_one_that_the_supervisor_understands() {
     for engine in Engine::ALL {
         let software = software(engine);
         for (service, names) in [
-            (guest(&software, &tuned(engine.family(), "stock"), false), vec![engine.key()]),
+            (
+                guest(&software, &tuned(engine.family(), "stock"), false),
+                vec![engine.key()],
+            ),
             (builder(&software), vec!["initialise", engine.key()]),
         ] {
             let dir = tempfile::tempdir().expect("a directory");
@@ -74,7 +89,11 @@ fn every_services_file_is_one_that_the_supervisor_understands() {
             let services = crate::supervise::Services::read(&path).expect("understood");
             assert!(services.guest.user_namespace);
             assert_eq!(services.guest.ipc_namespace, engine == Engine::Postgresql);
-            let found: Vec<&str> = services.services.iter().map(|service| service.name.as_str()).collect();
+            let found: Vec<&str> = services
+                .services
+                .iter()
+                .map(|service| service.name.as_str())
+                .collect();
             assert_eq!(found, names);
         }
     }
@@ -84,7 +103,9 @@ fn every_services_file_is_one_that_the_supervisor_understands() {
 fn every_tuning_has_a_value_for_every_guest() {
     for engine in Engine::ALL {
         for name in engine.family().names() {
-            for (vcpus, memory, users) in [(0.05, 64.0, 1.0), (0.25, 384.0, 2.0), (8.0, 61_440.0, 64.0)] {
+            for (vcpus, memory, users) in
+                [(0.05, 64.0, 1.0), (0.25, 384.0, 2.0), (8.0, 61_440.0, 64.0)]
+            {
                 let guest = Variables {
                     vcpus,
                     memory_bytes: memory * 1_048_576.0,
@@ -94,7 +115,11 @@ fn every_tuning_has_a_value_for_every_guest() {
                 let tuned = Tuned::of(engine.family(), name, &[], &guest).expect("valid");
                 assert_eq!(tuned.name, name);
                 for setting in &tuned.settings {
-                    let same = tuned.settings.iter().filter(|other| other.name == setting.name).count();
+                    let same = tuned
+                        .settings
+                        .iter()
+                        .filter(|other| other.name == setting.name)
+                        .count();
                     assert_eq!(same, 1, "{} of {name}", setting.key());
                     assert!(setting.reason.len() > 10, "{setting:?}");
                 }
@@ -118,11 +143,26 @@ fn rhev_follows_the_paper() {
         value(Family::Mariadb, "innodb_buffer_pool_size"),
         Some((4608_u64 << 20).to_string())
     );
-    assert_eq!(value(Family::Postgresql, "shared_buffers"), Some(format!("{}kB", 4608_u64 << 10)));
-    assert_eq!(value(Family::Mariadb, "innodb_log_file_size"), Some((4096_u64 << 20).to_string()));
-    assert_eq!(value(Family::Postgresql, "max_wal_size"), Some(format!("{}kB", 16_u64 << 20)));
-    assert_eq!(value(Family::Postgresql, "wal_buffers"), Some("128000kB".to_owned()));
-    assert_eq!(value(Family::Mariadb, "max_connections"), Some("175".to_owned()));
+    assert_eq!(
+        value(Family::Postgresql, "shared_buffers"),
+        Some(format!("{}kB", 4608_u64 << 10))
+    );
+    assert_eq!(
+        value(Family::Mariadb, "innodb_log_file_size"),
+        Some((4096_u64 << 20).to_string())
+    );
+    assert_eq!(
+        value(Family::Postgresql, "max_wal_size"),
+        Some(format!("{}kB", 16_u64 << 20))
+    );
+    assert_eq!(
+        value(Family::Postgresql, "wal_buffers"),
+        Some("128000kB".to_owned())
+    );
+    assert_eq!(
+        value(Family::Mariadb, "max_connections"),
+        Some("175".to_owned())
+    );
 }
 
 #[test]
@@ -135,10 +175,20 @@ fn settings_of_other_stacks_and_sizes_without_units_are_refused() {
             users: 8.0,
             guests: 1.0,
         };
-        Tuned::of(family, "stock", &overrides, &guest).expect_err("refused").to_string()
+        Tuned::of(family, "stock", &overrides, &guest)
+            .expect_err("refused")
+            .to_string()
     };
-    assert!(refusal(Family::Mariadb, "postgresql.work_mem", "1MiB").contains("this stack has no component"));
-    assert!(refusal(Family::Postgresql, "postgresql.listen_addresses", "x").contains("Rookery sets this itself"));
-    assert!(refusal(Family::Postgresql, "postgresql.shared_buffers", "1024").contains("has no unit"));
+    assert!(
+        refusal(Family::Mariadb, "postgresql.work_mem", "1MiB")
+            .contains("this stack has no component")
+    );
+    assert!(
+        refusal(Family::Postgresql, "postgresql.listen_addresses", "x")
+            .contains("Rookery sets this itself")
+    );
+    assert!(
+        refusal(Family::Postgresql, "postgresql.shared_buffers", "1024").contains("has no unit")
+    );
     assert!(refusal(Family::Mariadb, "mariadb.port", "1").contains("Rookery sets this itself"));
 }

@@ -50,7 +50,11 @@ pub(crate) fn browse(show: &Browse<'_>, suffix: Suffix) -> Vec<u8> {
 fn search_form(page: &mut Html, show: &Browse<'_>) {
     let form = &show.form;
     page.heading("Select Type of Search").form("dsbrowse");
-    for (kind, label) in [("title", "Title"), ("actor", "Actor"), ("category", "Category")] {
+    for (kind, label) in [
+        ("title", "Title"),
+        ("actor", "Actor"),
+        ("category", "Category"),
+    ] {
         let checked = if form.kind == kind { " CHECKED>" } else { ">" };
         page.raw("<INPUT NAME=browsetype TYPE=RADIO VALUE=\"")
             .raw(kind)
@@ -77,7 +81,11 @@ fn search_form(page: &mut Html, show: &Browse<'_>) {
     for number in 1..=10 {
         page.raw("<OPTION VALUE=")
             .number(number)
-            .raw(if form.limit == number { " SELECTED>" } else { ">" })
+            .raw(if form.limit == number {
+                " SELECTED>"
+            } else {
+                ">"
+            })
             .number(number);
         page.raw("</OPTION>\n");
     }
@@ -110,7 +118,11 @@ fn cart(page: &mut Html, show: &Browse<'_>) {
         .form("dspurchase")
         .raw("<TABLE border=2>\n<TH>Item</TH><TH>Title</TH></TR>\n");
     for (number, item) in (1_i64..).zip(show.cart) {
-        page.raw("<TD>").number(number).raw("</TD>").cell(&item.title).raw("</TR>\n");
+        page.raw("<TD>")
+            .number(number)
+            .raw("</TD>")
+            .cell(&item.title)
+            .raw("</TR>\n");
     }
     page.raw("</TABLE>\n<BR>\n");
     carry(page, show);

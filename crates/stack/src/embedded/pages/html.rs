@@ -120,12 +120,18 @@ impl Html {
     /// Begin a form that asks for the page `name`.
     pub(super) fn form(&mut self, name: &str) -> &mut Self {
         let suffix = self.suffix.as_str();
-        self.raw("<FORM ACTION=\"./").raw(name).raw(".").raw(suffix).raw("\" METHOD=GET>\n")
+        self.raw("<FORM ACTION=\"./")
+            .raw(name)
+            .raw(".")
+            .raw(suffix)
+            .raw("\" METHOD=GET>\n")
     }
 
     /// Append a button that sends the form, and end the form.
     pub(super) fn submit(&mut self, label: &str) -> &mut Self {
-        self.raw("<INPUT TYPE=SUBMIT VALUE=\"").raw(label).raw("\">\n</FORM>\n")
+        self.raw("<INPUT TYPE=SUBMIT VALUE=\"")
+            .raw(label)
+            .raw("\">\n</FORM>\n")
     }
 
     /// Append a hidden field with a number, not quoted, as the original writes it.

@@ -14,7 +14,9 @@ pub(super) fn form(page: &mut Html, username: &str) {
     page.field("Username", "TEXT", "username", username)
         .field("Password", "PASSWORD", "password", "")
         .submit("Login");
-    page.raw("<P>New here?</P>\n").form("dsnewcustomer").submit("New Customer");
+    page.raw("<P>New here?</P>\n")
+        .form("dsnewcustomer")
+        .submit("New Customer");
 }
 
 /// Nobody tried to log in yet.
@@ -38,12 +40,20 @@ pub(crate) fn welcome(login: &Login, suffix: Suffix) -> Vec<u8> {
     page.heading("Welcome to the DVD Store - Click below to begin shopping");
     if !login.history.is_empty() {
         page.raw("<H3>Your previous purchases:</H3>\n<TABLE border=2>\n");
-        page.raw("<TR><TH>Title</TH><TH>Actor</TH><TH>People who liked this DVD also liked</TH></TR>\n");
+        page.raw(
+            "<TR><TH>Title</TH><TH>Actor</TH><TH>People who liked this DVD also liked</TH></TR>\n",
+        );
         for row in &login.history {
-            page.raw("<TR>").cell(&row.title).cell(&row.actor).cell(&row.related).raw("</TR>\n");
+            page.raw("<TR>")
+                .cell(&row.title)
+                .cell(&row.actor)
+                .cell(&row.related)
+                .raw("</TR>\n");
         }
         page.raw("</TABLE>\n<BR>\n");
     }
-    page.form("dsbrowse").hidden("customerid", login.customer).submit("Start Shopping");
+    page.form("dsbrowse")
+        .hidden("customerid", login.customer)
+        .submit("Start Shopping");
     page.close()
 }

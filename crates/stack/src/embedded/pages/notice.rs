@@ -16,6 +16,9 @@ pub(crate) fn not_logged_in(suffix: Suffix) -> Vec<u8> {
 /// A heading and a sentence, for statuses other than 200.
 pub(crate) fn notice(heading: &str, sentence: &str) -> Vec<u8> {
     let mut page = Html::open("DVD Store", Suffix::default());
-    page.heading(heading).raw("<P>").text(sentence).raw("</P>\n");
+    page.heading(heading)
+        .raw("<P>")
+        .text(sentence)
+        .raw("</P>\n");
     page.close()
 }

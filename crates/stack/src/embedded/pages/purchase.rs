@@ -20,7 +20,9 @@ pub(crate) struct PageLine {
 
 impl PageLine {
     fn price(&self) -> Cents {
-        self.product.as_ref().map_or(Cents(0), |product| product.price)
+        self.product
+            .as_ref()
+            .map_or(Cents(0), |product| product.price)
     }
 
     fn title(&self) -> &str {
@@ -33,11 +35,9 @@ impl PageLine {
 
     /// Net amount, tax and total of all `lines`.
     pub(crate) fn amounts(lines: &[Self]) -> Amounts {
-        Amounts::of_net(
-            lines
-                .iter()
-                .fold(Cents(0), |sum, line| sum.plus(line.price().times(line.line.quantity))),
-        )
+        Amounts::of_net(lines.iter().fold(Cents(0), |sum, line| {
+            sum.plus(line.price().times(line.line.quantity))
+        }))
     }
 }
 
@@ -53,7 +53,10 @@ pub(crate) fn review(customer: i64, lines: &[PageLine], suffix: Suffix) -> Vec<u
         page.raw("<TR><TD>")
             .number(index + 1)
             .raw("</TD><TD><INPUT NAME=quan[] TYPE=TEXT SIZE=10 VALUE=");
-        page.number(line.line.quantity).raw("></TD>").cell(line.title()).cell(line.actor());
+        page.number(line.line.quantity)
+            .raw("></TD>")
+            .cell(line.title())
+            .cell(line.actor());
         page.raw("<TD>$")
             .cents(line.price())
             .raw("</TD><TD><INPUT NAME=drop[] TYPE=CHECKBOX VALUE=")
@@ -71,7 +74,8 @@ pub(crate) fn review(customer: i64, lines: &[PageLine], suffix: Suffix) -> Vec<u
         .raw("<INPUT TYPE=HIDDEN NAME=confirmpurchase VALUE=yes>\n")
         .hidden("customerid", customer);
     for line in lines {
-        page.hidden("item[]", line.line.product).hidden("quan[]", line.line.quantity);
+        page.hidden("item[]", line.line.product)
+            .hidden("quan[]", line.line.quantity);
     }
     page.submit("Purchase");
     page.close()
@@ -79,7 +83,11 @@ pub(crate) fn review(customer: i64, lines: &[PageLine], suffix: Suffix) -> Vec<u
 
 /// Subtotal, tax and total below `columns` columns of text.
 fn sums(page: &mut Html, amounts: Amounts, columns: i64) {
-    for (label, amount) in [("Subtotal", amounts.net), ("Tax (8.25%)", amounts.tax), ("Total", amounts.total)] {
+    for (label, amount) in [
+        ("Subtotal", amounts.net),
+        ("Tax (8.25%)", amounts.tax),
+        ("Total", amounts.total),
+    ] {
         page.raw("<TR><TD COLSPAN=")
             .number(columns)
             .raw(">")
@@ -127,7 +135,9 @@ pub(crate) fn complete(lines: &[PageLine], outcome: &Outcome<'_>, suffix: Suffix
         }
         OrderOutcome::Short(products) => {
             for product in products {
-                page.raw("<P>Insufficient quantity for prod ").number(*product).raw("</P>\n");
+                page.raw("<P>Insufficient quantity for prod ")
+                    .number(*product)
+                    .raw("</P>\n");
             }
             refused(&mut page);
         }
@@ -144,8 +154,13 @@ pub(crate) fn complete(lines: &[PageLine], outcome: &Outcome<'_>, suffix: Suffix
 }
 
 fn charged(page: &mut Html, total: Cents, card: &Card) {
-    let kind = usize::try_from(card.kind - 1).ok().and_then(|index| CARD_TYPES.get(index));
-    page.raw("<H3>$").cents(total).raw(" charged to credit card ").text(&card.number);
+    let kind = usize::try_from(card.kind - 1)
+        .ok()
+        .and_then(|index| CARD_TYPES.get(index));
+    page.raw("<H3>$")
+        .cents(total)
+        .raw(" charged to credit card ")
+        .text(&card.number);
     page.raw(" (")
         .raw(kind.unwrap_or(&"unknown"))
         .raw("), expiration ")

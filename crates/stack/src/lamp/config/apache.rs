@@ -32,7 +32,9 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: Server) -> Stri
     }
     text += &documents(software);
     text += match server {
-        Server::Prefork => "PHPIniDir \"{conf}/php\"\n<FilesMatch \"\\.php$\">\n    SetHandler application/x-httpd-php\n</FilesMatch>\n",
+        Server::Prefork => {
+            "PHPIniDir \"{conf}/php\"\n<FilesMatch \"\\.php$\">\n    SetHandler application/x-httpd-php\n</FilesMatch>\n"
+        }
         Server::Event => {
             // Connections to PHP are not kept: an idle one would hold a process of the pool.
             "<FilesMatch \"\\.php$\">\n    SetHandler \"proxy:unix:{run}/php-fpm.sock|fcgi://localhost\"\n</FilesMatch>\n"
@@ -54,7 +56,10 @@ fn wants(server: Server, module: &str) -> bool {
 }
 
 fn load(software: &Software, name: &str, file: &str) -> String {
-    format!("LoadModule {name}_module \"{}\"\n", software.apache_modules.join(file).display())
+    format!(
+        "LoadModule {name}_module \"{}\"\n",
+        software.apache_modules.join(file).display()
+    )
 }
 
 fn documents(software: &Software) -> String {

@@ -73,7 +73,8 @@ const AFTER: &str = "delete from mysql.global_priv where User = 'root' and Host 
 
 /// The files of the distribution that make the system tables.
 fn bootstrap_files(share: &Path) -> [String; 2] {
-    ["mysql_system_tables.sql", "mysql_system_tables_data.sql"].map(|name| share.join(name).display().to_string())
+    ["mysql_system_tables.sql", "mysql_system_tables_data.sql"]
+        .map(|name| share.join(name).display().to_string())
 }
 
 /// The script that makes the system tables inside a guest. What is unfinished keeps another name, so that it is not taken for done.
@@ -120,24 +121,36 @@ pub fn initialise(software: &Software, datadir: &Path) -> Result<(), LampError> 
 fn bootstrap(software: &Software, datadir: &Path) -> io::Result<()> {
     let mut statements = BEFORE.to_owned();
     for file in bootstrap_files(&software.mariadb_share) {
-        statements += &fs::read_to_string(&file).map_err(|error| io::Error::other(format!("{file}: {error}")))?;
+        statements += &fs::read_to_string(&file)
+            .map_err(|error| io::Error::other(format!("{file}: {error}")))?;
     }
     statements += AFTER;
     let mut command = Command::new(&software.mariadbd);
-    command.arg("--no-defaults").arg("--datadir").arg(datadir).args(BOOTSTRAP_OPTIONS);
+    command
+        .arg("--no-defaults")
+        .arg("--datadir")
+        .arg(datadir)
+        .args(BOOTSTRAP_OPTIONS);
     // A server that starts removes the temporary tables of all others in the directory.
     command.arg("--tmpdir").arg(datadir);
     if geteuid().is_root() {
         command.arg("--user=root");
     }
-    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut server = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let fed = server
         .stdin
         .take()
         .map_or(Ok(()), |mut stdin| stdin.write_all(statements.as_bytes()));
     let output = server.wait_with_output()?;
     let words = String::from_utf8_lossy(&output.stderr);
-    let complaints: Vec<&str> = words.lines().filter(|line| line.contains("ERROR")).collect();
+    let complaints: Vec<&str> = words
+        .lines()
+        .filter(|line| line.contains("ERROR"))
+        .collect();
     if output.status.success() && complaints.is_empty() {
         return fed;
     }

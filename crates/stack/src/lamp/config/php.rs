@@ -4,10 +4,12 @@ use super::{Component, Server, Software, Tuned};
 use crate::tuning::Setting;
 
 /// What prints the settings in force, for the lab to read back.
-pub(super) const SETTINGS_PAGE: &str = include_str!("../../../../../stacks/lamp/conf/rookery-settings.php");
+pub(super) const SETTINGS_PAGE: &str =
+    include_str!("../../../../../stacks/lamp/conf/rookery-settings.php");
 
 /// The health page of guests without MariaDB.
-pub(super) const HEALTH_WITHOUT_DATABASE: &str = "<?php\nheader('Content-Type: text/plain');\necho \"ok\\n\";\n";
+pub(super) const HEALTH_WITHOUT_DATABASE: &str =
+    "<?php\nheader('Content-Type: text/plain');\necho \"ok\\n\";\n";
 
 /// The base of `php.ini`: what Debian's says where it differs from PHP's own defaults and matters to pages, and private places.
 const BASE: &str = "\
@@ -29,12 +31,18 @@ opcache.lockfile_path = \"{run}\"
 /// The text of `php.ini`. No other directory is scanned, so all extensions are named here.
 pub(super) fn ini(software: &Software, tuned: &Tuned, server: Server) -> String {
     let mut text = BASE.to_owned();
-    text += &format!("extension_dir = \"{}\"\n", software.php_extensions.display());
+    text += &format!(
+        "extension_dir = \"{}\"\n",
+        software.php_extensions.display()
+    );
     text += "extension = mysqlnd.so\nextension = mysqli.so\n";
     if software.opcache_is_extension() {
         text += "zend_extension = opcache.so\n";
     }
-    for setting in tuned.of_component(Component::Php, server).filter(|setting| !is_of_pool(setting)) {
+    for setting in tuned
+        .of_component(Component::Php, server)
+        .filter(|setting| !is_of_pool(setting))
+    {
         text += &format!("{} = \"{}\"\n", setting.name, setting.value);
     }
     text

@@ -47,7 +47,11 @@ grace_ms = 20000
 
 /// The system tables of an empty database, then MariaDB alone.
 pub(super) fn building(software: &Software) -> String {
-    format!("{HEAD}{}{}", initialising("mysql"), mariadb(&software.mariadbd))
+    format!(
+        "{HEAD}{}{}",
+        initialising("mysql"),
+        mariadb(&software.mariadbd)
+    )
 }
 
 /// Makes an empty database in this directory of the data.

@@ -69,7 +69,11 @@ fn the_builder_initialises_and_runs_mariadb_alone() {
 
 #[test]
 fn every_services_file_is_one_that_the_supervisor_understands() {
-    for (server, database) in [(Server::Prefork, true), (Server::Event, true), (Server::Event, false)] {
+    for (server, database) in [
+        (Server::Prefork, true),
+        (Server::Event, true),
+        (Server::Event, false),
+    ] {
         let options = Options {
             server,
             database,
@@ -81,7 +85,11 @@ fn every_services_file_is_one_that_the_supervisor_understands() {
         std::fs::write(&path, file(&service, "services.toml")).expect("written");
         let services = crate::supervise::Services::read(&path).expect("understood");
         assert!(services.guest.user_namespace);
-        let names: Vec<&str> = services.services.iter().map(|service| service.name.as_str()).collect();
+        let names: Vec<&str> = services
+            .services
+            .iter()
+            .map(|service| service.name.as_str())
+            .collect();
         let expected = match (server, database) {
             (Server::Prefork, _) => vec!["mariadb", "apache"],
             (Server::Event, true) => vec!["mariadb", "php-fpm", "apache"],
@@ -97,7 +105,10 @@ fn switches_reach_the_pages() {
         faithful: true,
         ..Options::default()
     };
-    let text = file(&guest(&software(), &tuned("stock"), &faithful), "htdocs/ds2/config.php");
+    let text = file(
+        &guest(&software(), &tuned("stock"), &faithful),
+        "htdocs/ds2/config.php",
+    );
     assert!(
         text.contains("'faithful' => true") && text.contains("'persistent' => false"),
         "{text}"
@@ -108,7 +119,10 @@ fn switches_reach_the_pages() {
     };
     let service = guest(&software(), &tuned("modern"), &without);
     assert!(file(&service, "htdocs/ds2/config.php").contains("'persistent' => true"));
-    assert_eq!(file(&service, "htdocs/health.php"), php::HEALTH_WITHOUT_DATABASE);
+    assert_eq!(
+        file(&service, "htdocs/health.php"),
+        php::HEALTH_WITHOUT_DATABASE
+    );
     assert!(service.files.iter().all(|(name, _)| name != "mariadb.cnf"));
 }
 
@@ -117,7 +131,8 @@ fn paths_of_files_are_relative_and_plain() {
     for server in [Server::Prefork, Server::Event] {
         for (path, _) in guest(&software(), &tuned("modern"), &with(server)).files {
             assert!(
-                path.split('/').all(|part| !part.is_empty() && part != ".." && part != "."),
+                path.split('/')
+                    .all(|part| !part.is_empty() && part != ".." && part != "."),
                 "{path}"
             );
         }

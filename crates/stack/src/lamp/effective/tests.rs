@@ -17,7 +17,8 @@ const CONFIG_PAGE: &str = r#"<dl><dt><strong>Configuration:</strong>
 "#;
 const LIMITS_PAGE: &str = "<dt><strong>Timeouts:</strong> <tt>connection: 60 &nbsp;&nbsp; keep-alive: 5</tt></dt><dt><strong>MPM Name:</strong> \
      <tt>prefork</tt></dt>\n<dt><strong>MPM Information:</strong> <tt>Max Daemons: 200 Threaded: no Forked: yes</tt></dt>";
-const STATUS_PAGE: &str = "ServerVersion: Apache/2.4.1\nServerMPM: prefork\nBusyWorkers: 1\nScoreboard: __W.......\n";
+const STATUS_PAGE: &str =
+    "ServerVersion: Apache/2.4.1\nServerMPM: prefork\nBusyWorkers: 1\nScoreboard: __W.......\n";
 const PHP_PAGE: &str = r#"{"version":"8.2.1","sapi":"apache2handler","settings":{"memory_limit":"128M","opcache.enable":"1","x":null},
      "opcache":true,"pool":null,"pages":{"persistent":true}}"#;
 
@@ -53,7 +54,9 @@ fn tuned(overrides: &[(&str, &str)]) -> Tuned {
 fn rows(read: &ReadBack, overrides: &[(&str, &str)]) -> Vec<(String, Option<String>, bool)> {
     let rows = read.compare(&tuned(overrides), Server::Prefork);
     let asked = rows.into_iter().filter(|row| row.asked.is_some());
-    asked.map(|row| (row.name, row.effective, row.differs)).collect()
+    asked
+        .map(|row| (row.name, row.effective, row.differs))
+        .collect()
 }
 
 fn row(name: &str, effective: &str, differs: bool) -> (String, Option<String>, bool) {
@@ -68,9 +71,14 @@ fn apache_tells_what_it_corrected() {
     assert_eq!(found["timeout"], "60");
     assert_eq!(found["sethandler"], "\"x\"");
     assert_eq!(found["mpm"], "prefork");
-    let threaded = LIMITS_PAGE.replace("Max Daemons: 200 Threaded: no", "Max Daemons: 1 Threaded: yes");
+    let threaded = LIMITS_PAGE.replace(
+        "Max Daemons: 200 Threaded: no",
+        "Max Daemons: 1 Threaded: yes",
+    );
     let workers = |asked: u32| {
-        let config = format!("ServerLimit <i>3</i>\nThreadsPerChild <i>2</i>\nMaxRequestWorkers <i>{asked}</i>");
+        let config = format!(
+            "ServerLimit <i>3</i>\nThreadsPerChild <i>2</i>\nMaxRequestWorkers <i>{asked}</i>"
+        );
         apache(&config, &threaded, "")["maxrequestworkers"].clone()
     };
     assert_eq!(
@@ -87,7 +95,10 @@ fn asked_and_in_force_stand_side_by_side() {
         ("innodb_buffer_pool_size", "8388608"),
         ("version", "10.11"),
     ]);
-    let mariadb = mariadb.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let mariadb = mariadb
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
     let read = ReadBack::of(Some(mariadb), &bodies());
     let asked = [
         ("mariadb.innodb_buffer_pool_size", "8MiB"),
@@ -107,7 +118,11 @@ fn asked_and_in_force_stand_side_by_side() {
     ];
     assert_eq!(rows(&read, &asked), expected);
     let all = read.compare(&tuned(&asked), Server::Prefork);
-    let unasked: Vec<&str> = all.iter().filter(|row| row.asked.is_none()).map(|row| row.name.as_str()).collect();
+    let unasked: Vec<&str> = all
+        .iter()
+        .filter(|row| row.asked.is_none())
+        .map(|row| row.name.as_str())
+        .collect();
     assert_eq!(
         unasked,
         [
@@ -128,18 +143,27 @@ fn a_guest_that_does_not_answer_is_unknown_not_different() {
         ("mariadb.x".to_owned(), None, false),
         ("apache.ListenBacklog".to_owned(), None, false),
     ];
-    assert_eq!(rows(&read, &[("mariadb.x", "1"), ("apache.ListenBacklog", "5")]), expected);
+    assert_eq!(
+        rows(&read, &[("mariadb.x", "1"), ("apache.ListenBacklog", "5")]),
+        expected
+    );
 }
 
 #[test]
 fn a_static_pool_tells_its_size_and_a_dynamic_one_is_silent() {
     let page = |manager: &str| {
         let pool = format!(r#"{{"process-manager":"{manager}","total-processes":7}}"#);
-        BTreeMap::from([(SETTINGS.to_owned(), PHP_PAGE.replace("\"pool\":null", &format!("\"pool\":{pool}")))])
+        BTreeMap::from([(
+            SETTINGS.to_owned(),
+            PHP_PAGE.replace("\"pool\":null", &format!("\"pool\":{pool}")),
+        )])
     };
     let children = |manager: &str| {
         let read = ReadBack::of(None, &page(manager));
-        let rows = read.compare(&tuned(&[("php.pm.max_start", "9"), ("php.pm.spare", "8")]), Server::Event);
+        let rows = read.compare(
+            &tuned(&[("php.pm.max_start", "9"), ("php.pm.spare", "8")]),
+            Server::Event,
+        );
         assert!(rows.iter().all(|row| !row.differs), "{rows:?}");
         read.php.and_then(|php| php.get("pm.max_children").cloned())
     };

@@ -5,7 +5,10 @@ use std::io;
 use bytes::Bytes;
 use rookery_workload::dvdstore::{
     Rows, WordLists,
-    data::{CustomerHalf, CustomerRandom, Customers, Inventory, LineEnd, Orders, Products, count_month, csv, fill},
+    data::{
+        CustomerHalf, CustomerRandom, Customers, Inventory, LineEnd, Orders, Products, count_month,
+        csv, fill,
+    },
 };
 use tokio::sync::mpsc::Sender;
 
@@ -41,7 +44,13 @@ pub(super) struct Sink<'a> {
 }
 
 /// Generate `part` of `table` into `sink`. Returns the rows generated, which are all unless the receiver has gone or the count ended the stream.
-pub(super) fn generate(table: Table, part: u8, rows: Rows, words: &WordLists, sink: &Sink<'_>) -> u64 {
+pub(super) fn generate(
+    table: Table,
+    part: u8,
+    rows: Rows,
+    words: &WordLists,
+    sink: &Sink<'_>,
+) -> u64 {
     const END: LineEnd = LineEnd::Unix;
     let orders = || Orders::new(rows, part);
     match table {
@@ -64,19 +73,36 @@ pub(super) fn generate(table: Table, part: u8, rows: Rows, words: &WordLists, si
             |row| row.lines().len() as u64,
             |row, out| csv::write_history(row, END, out),
         ),
-        Table::Products => sink.send(Products::new(rows, words), |_| 1, |row, out| csv::write_product(row, END, out)),
+        Table::Products => sink.send(
+            Products::new(rows, words),
+            |_| 1,
+            |row, out| csv::write_product(row, END, out),
+        ),
         Table::Inventory => {
-            let mut sold = vec![0; usize::try_from(rows.products).expect("a catalogue has at most 10 230 000 products")];
+            let mut sold = vec![
+                0;
+                usize::try_from(rows.products)
+                    .expect("a catalogue has at most 10 230 000 products")
+            ];
             for month in 1..=12 {
                 count_month(rows, month, &mut sold);
             }
-            sink.send(Inventory::new(&sold), |_| 1, |row, out| csv::write_stock(row, END, out))
+            sink.send(
+                Inventory::new(&sold),
+                |_| 1,
+                |row, out| csv::write_stock(row, END, out),
+            )
         }
     }
 }
 
 impl Sink<'_> {
-    fn send<T>(&self, mut rows: impl Iterator<Item = T>, lines: impl Fn(&T) -> u64, write: impl Fn(&T, &mut Vec<u8>)) -> u64 {
+    fn send<T>(
+        &self,
+        mut rows: impl Iterator<Item = T>,
+        lines: impl Fn(&T) -> u64,
+        write: impl Fn(&T, &mut Vec<u8>),
+    ) -> u64 {
         let (mut sent, mut more) = (0, true);
         while more {
             let mut chunk = Vec::with_capacity(CHUNK + 4096);
@@ -112,7 +138,9 @@ mod tests {
             chunks,
             count: &|_| Ok(()),
         };
-        let count = parts(table).map(|part| generate(table, part, rows, WordLists::own(), &sink)).sum();
+        let count = parts(table)
+            .map(|part| generate(table, part, rows, WordLists::own(), &sink))
+            .sum();
         drop(sink);
         let mut bytes = Vec::new();
         while let Some(chunk) = received.blocking_recv() {
@@ -144,9 +172,21 @@ mod tests {
             chunks,
             count: &|_| Err(io::ErrorKind::Interrupted.into()),
         };
-        assert_eq!(generate(Table::Customers, 1, Size::Mb(10).rows(), WordLists::own(), &sink), 0);
+        assert_eq!(
+            generate(
+                Table::Customers,
+                1,
+                Size::Mb(10).rows(),
+                WordLists::own(),
+                &sink
+            ),
+            0
+        );
         let first = received.blocking_recv().expect("one item");
-        assert_eq!(first.expect_err("the error").kind(), io::ErrorKind::Interrupted);
+        assert_eq!(
+            first.expect_err("the error").kind(),
+            io::ErrorKind::Interrupted
+        );
         assert!(received.try_recv().is_err());
     }
 }

@@ -47,9 +47,18 @@ impl<T: Named> Kind for Choice<T> {
             return Some(*choice);
         }
         let names = Self::names();
-        let message = format!("{at} cannot be {}, expected {}", quoted(word), self.describe());
+        let message = format!(
+            "{at} cannot be {}, expected {}",
+            quoted(word),
+            self.describe()
+        );
         let best = super::super::reader::nearest(word, &names).unwrap_or(names[0]);
-        context.refuse(Code::UnknownChoice, value.span(), message, at.write(&format!("\"{best}\"")))
+        context.refuse(
+            Code::UnknownChoice,
+            value.span(),
+            message,
+            at.write(&format!("\"{best}\"")),
+        )
     }
 
     fn write(&self, value: &T) -> String {
@@ -84,6 +93,9 @@ mod tests {
         assert_eq!(read(&kind, "'pack'"), Ok(Pin::Pack));
         let (code, message) = refusal(&kind, "'spred'");
         assert_eq!(code, Code::UnknownChoice);
-        assert!(message.starts_with("`s.key` cannot be `spred`, expected \"spread\""), "{message}");
+        assert!(
+            message.starts_with("`s.key` cannot be `spred`, expected \"spread\""),
+            "{message}"
+        );
     }
 }

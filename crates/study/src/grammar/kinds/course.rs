@@ -36,7 +36,12 @@ impl Kind for CourseText {
         let course = (text.len() <= LONGEST).then(|| course(text)).flatten();
         course.or_else(|| {
             let message = format!("{at}: {} is no course of a rate", quoted(text));
-            context.refuse(Code::Malformed, value.span(), message, at.write(&self.example()))
+            context.refuse(
+                Code::Malformed,
+                value.span(),
+                message,
+                at.write(&self.example()),
+            )
         })
     }
 
@@ -65,7 +70,9 @@ impl fmt::Display for Course {
         match self {
             Self::Level => f.write_str("level"),
             Self::Ramp { from, to } => write!(f, "{}..{}", percent(*from), percent(*to)),
-            Self::Swing { amplitude, period } => write!(f, "swing {} every {}", percent(*amplitude), plain(*period)),
+            Self::Swing { amplitude, period } => {
+                write!(f, "swing {} every {}", percent(*amplitude), plain(*period))
+            }
             Self::Steps(steps) => {
                 let step = |step: &CourseStep| {
                     let bend = if step.linear { "~" } else { "" };
@@ -104,7 +111,9 @@ fn course(text: &str) -> Option<Course> {
 fn step(text: &str) -> Option<CourseStep> {
     let (length, share_text) = text.split_once(':')?;
     let share_text = share_text.trim();
-    let (share_text, linear) = share_text.strip_prefix('~').map_or((share_text, false), |rest| (rest, true));
+    let (share_text, linear) = share_text
+        .strip_prefix('~')
+        .map_or((share_text, false), |rest| (rest, true));
     Some(CourseStep {
         length: time(length)?,
         share: share(share_text)?,
@@ -113,7 +122,9 @@ fn step(text: &str) -> Option<CourseStep> {
 }
 
 fn time(text: &str) -> Option<Duration> {
-    parse_duration(text.trim()).ok().filter(|time| !time.is_zero())
+    parse_duration(text.trim())
+        .ok()
+        .filter(|time| !time.is_zero())
 }
 
 /// A share: `150%`.
@@ -156,7 +167,11 @@ mod tests {
             "0s: 5%",
             "10s: -5%",
         ] {
-            assert_eq!(code(&CourseText, &format!("'{text}'")), Code::Malformed, "{text}");
+            assert_eq!(
+                code(&CourseText, &format!("'{text}'")),
+                Code::Malformed,
+                "{text}"
+            );
         }
         assert_eq!(code(&CourseText, "5"), Code::WrongType);
     }

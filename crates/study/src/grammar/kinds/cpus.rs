@@ -20,27 +20,65 @@ pub(crate) struct Cpus;
 const HIGHEST: u32 = 8191;
 
 impl Cpus {
-    fn add(&self, set: &mut BTreeSet<u32>, cpu: i128, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<()> {
+    fn add(
+        &self,
+        set: &mut BTreeSet<u32>,
+        cpu: i128,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<()> {
         let Some(cpu) = u32::try_from(cpu).ok().filter(|cpu| *cpu <= HIGHEST) else {
-            return context.out_of_range(value, at, &format!("names CPU {cpu}, numbers go from 0 to {HIGHEST}"), self);
+            return context.out_of_range(
+                value,
+                at,
+                &format!("names CPU {cpu}, numbers go from 0 to {HIGHEST}"),
+                self,
+            );
         };
         if !set.insert(cpu) {
             let message = format!("{at} names CPU {cpu} twice");
-            return context.refuse(Code::DuplicateValue, value.span(), message, format!("remove one {cpu}"));
+            return context.refuse(
+                Code::DuplicateValue,
+                value.span(),
+                message,
+                format!("remove one {cpu}"),
+            );
         }
         Some(())
     }
 
-    fn add_text(&self, set: &mut BTreeSet<u32>, text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<()> {
+    fn add_text(
+        &self,
+        set: &mut BTreeSet<u32>,
+        text: &str,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<()> {
         for part in text.split(',') {
             let (low, high) = part.split_once('-').unwrap_or((part, part));
-            let (Ok(low), Ok(high)) = (low.trim().parse::<u32>(), high.trim().parse::<u32>()) else {
-                let message = format!("{at}: {} is neither a CPU nor a range of CPUs", quoted(part));
-                return context.refuse(Code::Malformed, value.span(), message, at.write(&self.example()));
+            let (Ok(low), Ok(high)) = (low.trim().parse::<u32>(), high.trim().parse::<u32>())
+            else {
+                let message = format!(
+                    "{at}: {} is neither a CPU nor a range of CPUs",
+                    quoted(part)
+                );
+                return context.refuse(
+                    Code::Malformed,
+                    value.span(),
+                    message,
+                    at.write(&self.example()),
+                );
             };
             if low > high {
                 let message = format!("{at}: the range {} runs backwards", quoted(part));
-                return context.refuse(Code::Malformed, value.span(), message, at.write(&format!("\"{high}-{low}\"")));
+                return context.refuse(
+                    Code::Malformed,
+                    value.span(),
+                    message,
+                    at.write(&format!("\"{high}-{low}\"")),
+                );
             }
             if high > HIGHEST {
                 self.add(set, i128::from(high), value, at, context)?;
@@ -60,17 +98,34 @@ impl Kind for Cpus {
         let mut set = BTreeSet::new();
         match value.get_ref() {
             DeValue::String(text) => self.add_text(&mut set, text, value, at, context)?,
-            DeValue::Integer(cpu) => self.add(&mut set, integer(cpu).unwrap_or(i128::MAX), value, at, context)?,
+            DeValue::Integer(cpu) => self.add(
+                &mut set,
+                integer(cpu).unwrap_or(i128::MAX),
+                value,
+                at,
+                context,
+            )?,
             DeValue::Array(list) if list.is_empty() => {
                 let message = format!("{at} is an empty list");
-                return context.refuse(Code::EmptyList, value.span(), message, at.write(&self.example()));
+                return context.refuse(
+                    Code::EmptyList,
+                    value.span(),
+                    message,
+                    at.write(&self.example()),
+                );
             }
             DeValue::Array(list) => {
                 for cpu in list {
                     let DeValue::Integer(number) = cpu.get_ref() else {
                         return context.wrong_type(cpu, at, self);
                     };
-                    self.add(&mut set, integer(number).unwrap_or(i128::MAX), cpu, at, context)?;
+                    self.add(
+                        &mut set,
+                        integer(number).unwrap_or(i128::MAX),
+                        cpu,
+                        at,
+                        context,
+                    )?;
                 }
             }
             _ => return context.wrong_type(value, at, self),
@@ -114,9 +169,13 @@ pub(crate) fn plain(cpus: &[u32]) -> String {
             _ => parts.push((cpu, cpu)),
         }
     }
-    let written = parts
-        .iter()
-        .map(|(low, high)| if low == high { low.to_string() } else { format!("{low}-{high}") });
+    let written = parts.iter().map(|(low, high)| {
+        if low == high {
+            low.to_string()
+        } else {
+            format!("{low}-{high}")
+        }
+    });
     written.collect::<Vec<_>>().join(",")
 }
 

@@ -20,17 +20,36 @@ where
 {
     type Value = Vec<K::Value>;
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Vec<K::Value>> {
+    fn read(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<Vec<K::Value>> {
         let DeValue::Array(list) = value.get_ref() else {
             return self.kind.read(value, at, context).map(|one| vec![one]);
         };
         if list.is_empty() {
             let message = format!("{at} is an empty list");
-            return context.refuse(Code::EmptyList, value.span(), message, at.write(&self.kind.example()));
+            return context.refuse(
+                Code::EmptyList,
+                value.span(),
+                message,
+                at.write(&self.kind.example()),
+            );
         }
         if list.len() > self.most {
-            let message = format!("{at} has {} values, at most {} are allowed", list.len(), self.most);
-            return context.refuse(Code::TooMany, value.span(), message, "split the study into several files");
+            let message = format!(
+                "{at} has {} values, at most {} are allowed",
+                list.len(),
+                self.most
+            );
+            return context.refuse(
+                Code::TooMany,
+                value.span(),
+                message,
+                "split the study into several files",
+            );
         }
         let mut values: Vec<Option<K::Value>> = Vec::with_capacity(list.len());
         for (index, element) in list.iter().enumerate() {
@@ -39,7 +58,12 @@ where
             let read = self.kind.read(element, &at, context);
             if read.is_some() && values.contains(&read) {
                 let message = format!("{at} has the same value twice");
-                context.refuse::<()>(Code::DuplicateValue, element.span(), message, "remove one of them");
+                context.refuse::<()>(
+                    Code::DuplicateValue,
+                    element.span(),
+                    message,
+                    "remove one of them",
+                );
             }
             values.push(read);
         }
@@ -61,7 +85,10 @@ where
     }
 
     fn describe(&self) -> String {
-        format!("{}; or a list of these, each a point of its own", self.kind.describe())
+        format!(
+            "{}; or a list of these, each a point of its own",
+            self.kind.describe()
+        )
     }
 
     fn example(&self) -> String {

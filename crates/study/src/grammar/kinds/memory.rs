@@ -39,14 +39,27 @@ const MOST_MIB: f64 = 1_048_576.0 * 64.0;
 const LEAST_MIB: f64 = 1.0 / 1024.0;
 
 /// Reads an amount of memory in MiB.
-fn read_mib(text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context, kind: &impl Kind) -> Option<f64> {
+fn read_mib(
+    text: &str,
+    value: &Spanned<DeValue<'_>>,
+    at: &At,
+    context: &mut Context,
+    kind: &impl Kind,
+) -> Option<f64> {
     let (number, unit) = match split(text) {
         Ok(parts) => parts,
         Err(BadQuantity::Negative) => return context.out_of_range(value, at, "is negative", kind),
-        Err(BadQuantity::TooLong) => return context.out_of_range(value, at, "has too many digits", kind),
+        Err(BadQuantity::TooLong) => {
+            return context.out_of_range(value, at, "has too many digits", kind);
+        }
         Err(BadQuantity::NoNumber) => {
             let message = format!("{at}: {} is not an amount of memory", quoted(text));
-            return context.refuse(Code::Malformed, value.span(), message, at.write(&kind.example()));
+            return context.refuse(
+                Code::Malformed,
+                value.span(),
+                message,
+                at.write(&kind.example()),
+            );
         }
     };
     let Some((_, mib)) = UNITS.iter().find(|(name, _)| *name == unit) else {
@@ -54,7 +67,10 @@ fn read_mib(text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Con
             "" => format!("{at} needs a unit of memory"),
             _ => format!("{at}: {} is not a unit of memory", quoted(unit)),
         };
-        let mend = format!("write for instance {}; units are {UNITS_IN_WORDS}", at.line(&kind.example()));
+        let mend = format!(
+            "write for instance {}; units are {UNITS_IN_WORDS}",
+            at.line(&kind.example())
+        );
         return context.refuse(Code::WrongUnit, value.span(), message, mend);
     };
     let amount = number * mib;
@@ -64,12 +80,20 @@ fn read_mib(text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Con
     Some(amount)
 }
 
-fn text_of<'v>(value: &'v Spanned<DeValue<'_>>, at: &At, context: &mut Context, kind: &impl Kind) -> Option<&'v str> {
+fn text_of<'v>(
+    value: &'v Spanned<DeValue<'_>>,
+    at: &At,
+    context: &mut Context,
+    kind: &impl Kind,
+) -> Option<&'v str> {
     match value.get_ref() {
         DeValue::String(text) => Some(text),
         DeValue::Integer(_) | DeValue::Float(_) => {
             let message = format!("{at} needs a unit of memory");
-            let mend = format!("write it as text with its unit, for instance {}", at.line(&kind.example()));
+            let mend = format!(
+                "write it as text with its unit, for instance {}",
+                at.line(&kind.example())
+            );
             context.refuse(Code::WrongUnit, value.span(), message, mend)
         }
         _ => context.wrong_type(value, at, kind),
@@ -182,7 +206,10 @@ mod tests {
         assert_eq!(mib("'0.5 GiB per guest'"), Ok(512.0));
         assert_eq!(mib("'1048.576MB'"), Ok(1000.0));
         assert_eq!(mib("'2048KiB'"), Ok(2.0));
-        assert_eq!(read(&Memory, "'640MiB per vcpu'").map(|amount| scaled(&amount).per), Ok(Per::Vcpu));
+        assert_eq!(
+            read(&Memory, "'640MiB per vcpu'").map(|amount| scaled(&amount).per),
+            Ok(Per::Vcpu)
+        );
         assert_eq!(read(&WholeMemory, "'1MB'"), Ok(1));
     }
 

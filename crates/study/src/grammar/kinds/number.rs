@@ -43,7 +43,9 @@ where
         };
         match integer(written) {
             Some(number) if number < 0 => context.out_of_range(value, at, "is negative", self),
-            Some(number) if number < self.min.into() => context.out_of_range(value, at, &format!("is less than {}", self.min), self),
+            Some(number) if number < self.min.into() => {
+                context.out_of_range(value, at, &format!("is less than {}", self.min), self)
+            }
             Some(number) if number <= self.max.into() => T::try_from(number).ok(),
             _ => context.out_of_range(value, at, &format!("is more than {}", self.max), self),
         }
@@ -88,8 +90,12 @@ impl Kind for Factor {
         match float(value.get_ref()) {
             None => context.out_of_range(value, at, "is not a finite number", self),
             Some(number) if number < 0.0 => context.out_of_range(value, at, "is negative", self),
-            Some(number) if number < self.min => context.out_of_range(value, at, &format!("is less than {}", self.min), self),
-            Some(number) if number > self.max => context.out_of_range(value, at, &format!("is more than {}", self.max), self),
+            Some(number) if number < self.min => {
+                context.out_of_range(value, at, &format!("is less than {}", self.min), self)
+            }
+            Some(number) if number > self.max => {
+                context.out_of_range(value, at, &format!("is more than {}", self.max), self)
+            }
             // Adding zero turns the negative zero into the plain one.
             Some(number) => Some(number + 0.0),
         }
@@ -119,10 +125,19 @@ mod tests {
 
     #[test]
     fn whole_numbers_keep_their_range() {
-        let kind = Whole { min: 1_u32, max: 1000 };
+        let kind = Whole {
+            min: 1_u32,
+            max: 1000,
+        };
         assert_eq!(read(&kind, "1_000"), Ok(1000));
         assert_eq!(read(&kind, "0x10"), Ok(16));
-        for text in ["0", "-1", "1001", "99999999999999999999", &format!("1{}", "0".repeat(60))] {
+        for text in [
+            "0",
+            "-1",
+            "1001",
+            "99999999999999999999",
+            &format!("1{}", "0".repeat(60)),
+        ] {
             assert_eq!(code(&kind, text), Code::OutOfRange, "{text}");
         }
         for text in ["1.0", "'1'", "true", "[1]", "1979-05-27"] {

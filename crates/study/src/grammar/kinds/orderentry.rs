@@ -18,12 +18,19 @@ const MOST_WEIGHT: u32 = 1_000_000;
 impl Kind for Weights {
     type Value = [u32; 5];
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<[u32; 5]> {
+    fn read(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<[u32; 5]> {
         let DeValue::Array(list) = value.get_ref() else {
             return context.wrong_type(value, at, self);
         };
         let number = |element: &Spanned<DeValue<'_>>| match element.get_ref() {
-            DeValue::Integer(number) => integer(number).and_then(|number| u32::try_from(number).ok()),
+            DeValue::Integer(number) => {
+                integer(number).and_then(|number| u32::try_from(number).ok())
+            }
             _ => None,
         };
         let weights: Option<Vec<u32>> = list.iter().map(number).collect();
@@ -32,7 +39,12 @@ impl Kind for Weights {
             Some(weights) => Some(weights),
             None => {
                 let message = format!("{at} is not {}", self.describe());
-                context.refuse(Code::Malformed, value.span(), message, at.write(&self.example()))
+                context.refuse(
+                    Code::Malformed,
+                    value.span(),
+                    message,
+                    at.write(&self.example()),
+                )
             }
         }
     }
@@ -65,10 +77,17 @@ pub(crate) struct HitRatio;
 impl Kind for HitRatio {
     type Value = HitTarget;
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<HitTarget> {
+    fn read(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<HitTarget> {
         let ratio = match value.get_ref() {
             DeValue::String(text) => text.parse::<HitTarget>().ok(),
-            number @ (DeValue::Integer(_) | DeValue::Float(_)) => float(number).and_then(|number| HitTarget::try_from(number).ok()),
+            number @ (DeValue::Integer(_) | DeValue::Float(_)) => {
+                float(number).and_then(|number| HitTarget::try_from(number).ok())
+            }
             _ => return context.wrong_type(value, at, self),
         };
         ratio.or_else(|| context.out_of_range(value, at, "is no share above 0 and below 1", self))
@@ -101,7 +120,12 @@ mod tests {
     #[test]
     fn weights_are_five() {
         assert_eq!(read(&Weights, "[45, 43, 4, 4, 4]"), Ok([45, 43, 4, 4, 4]));
-        for text in ["[1, 2]", "[0, 0, 0, 0, 0]", "[1, 1, 1, 1, -1]", "[0.5, 1, 1, 1, 1]"] {
+        for text in [
+            "[1, 2]",
+            "[0, 0, 0, 0, 0]",
+            "[1, 1, 1, 1, -1]",
+            "[0.5, 1, 1, 1, 1]",
+        ] {
             assert_eq!(code(&Weights, text), Code::Malformed, "{text}");
         }
         assert_eq!(code(&Weights, "45"), Code::WrongType);

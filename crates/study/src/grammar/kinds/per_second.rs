@@ -15,13 +15,21 @@ pub(crate) enum PerSecond {
 }
 
 const NONE: &str = "none";
-const COUNT: Whole<u64> = Whole { min: 1, max: 100_000_000 };
+const COUNT: Whole<u64> = Whole {
+    min: 1,
+    max: 100_000_000,
+};
 const MIB: u64 = 1 << 20;
 
 impl Kind for PerSecond {
     type Value = Option<u64>;
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Option<u64>> {
+    fn read(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<Option<u64>> {
         if matches!(value.get_ref(), DeValue::String(text) if text == NONE) {
             return Some(None);
         }
@@ -48,7 +56,10 @@ impl Kind for PerSecond {
     fn describe(&self) -> String {
         match self {
             Self::Count => format!("{}, or \"{NONE}\"", COUNT.describe()),
-            Self::Bytes => format!("{} (each second; rounded up to whole MiB), or \"{NONE}\"", WholeMemory.describe()),
+            Self::Bytes => format!(
+                "{} (each second; rounded up to whole MiB), or \"{NONE}\"",
+                WholeMemory.describe()
+            ),
         }
     }
 
@@ -80,7 +91,10 @@ mod tests {
         assert_eq!(read(&PerSecond::Bytes, "'1KiB'"), Ok(Some(1 << 20)));
         for kind in [PerSecond::Count, PerSecond::Bytes] {
             assert_eq!(read(&kind, "'none'"), Ok(None));
-            assert_eq!(read(&kind, &kind.example()).map(|value| kind.write(&value)), Ok(kind.example()));
+            assert_eq!(
+                read(&kind, &kind.example()).map(|value| kind.write(&value)),
+                Ok(kind.example())
+            );
         }
         assert_eq!(code(&PerSecond::Count, "0"), Code::OutOfRange);
         assert_eq!(code(&PerSecond::Count, "'500'"), Code::WrongType);

@@ -18,14 +18,22 @@ const LONGEST: usize = 64;
 impl Kind for ProfileName {
     type Value = Option<String>;
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Option<String>> {
+    fn read(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<Option<String>> {
         let DeValue::String(name) = value.get_ref() else {
             return context.wrong_type(value, at, self);
         };
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > LONGEST || !name.chars().all(plain) {
             let message = format!("{at}: {} is not a name of a profile", quoted(name));
-            let mend = format!("`rookery host audit` lists the profiles; {}", at.write(&self.example()));
+            let mend = format!(
+                "`rookery host audit` lists the profiles; {}",
+                at.write(&self.example())
+            );
             return context.refuse(Code::Malformed, value.span(), message, mend);
         }
         Some((name != NONE).then(|| name.to_string()))

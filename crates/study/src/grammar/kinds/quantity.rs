@@ -19,7 +19,9 @@ pub(super) fn split(text: &str) -> Result<(f64, &str), BadQuantity> {
     if text.starts_with('-') {
         return Err(BadQuantity::Negative);
     }
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     if !number.starts_with(|c: char| c.is_ascii_digit()) || number.ends_with('.') {
         return Err(BadQuantity::NoNumber);
@@ -56,7 +58,8 @@ pub(super) fn per_suffix(per: Per) -> &'static str {
 
 /// The pattern of a number, and of `per`, for the schema. The parser is the judge; the schema only helps editors.
 pub(super) const NUMBER: &str = r"\s*[0-9]+(\.[0-9]+)?\s*";
-pub(super) const PER: &str = r"(\s+per\s+([vV][cC][pP][uU]|[gG][uU][eE][sS][tT]|[hH][oO][sS][tT]))?\s*";
+pub(super) const PER: &str =
+    r"(\s+per\s+([vV][cC][pP][uU]|[gG][uU][eE][sS][tT]|[hH][oO][sS][tT]))?\s*";
 
 #[cfg(test)]
 mod tests {

@@ -37,7 +37,12 @@ pub(super) fn read_rule(
                 let start = span.start + 1;
                 span = start + error.position.start..start + error.position.end;
             }
-            return context.refuse(Code::Malformed, span, format!("{at}: {}", error.message), error.mend);
+            return context.refuse(
+                Code::Malformed,
+                span,
+                format!("{at}: {}", error.message),
+                error.mend,
+            );
         }
     };
     if let Some(variable) = Variable::ALL
@@ -46,7 +51,12 @@ pub(super) fn read_rule(
     {
         let names: Vec<&str> = known.iter().map(|variable| variable.name()).collect();
         let message = format!("{at} cannot depend on `{}`", variable.name());
-        return context.refuse(Code::Malformed, value.span(), message, format!("use {} only", names.join(", ")));
+        return context.refuse(
+            Code::Malformed,
+            value.span(),
+            message,
+            format!("use {} only", names.join(", ")),
+        );
     }
     if let Some(unit) = rule.foreign_unit(units) {
         let message = format!("{at}: {unit} is no unit of it");
@@ -105,13 +115,19 @@ mod tests {
             refusal(&Count::USERS, "'50 * vcpu'").1,
             "`s.key`: `vcpu` is neither a variable nor a function"
         );
-        assert_eq!(refusal(&Count::USERS, "'2 * users'").1, "`s.key` cannot depend on `users`");
+        assert_eq!(
+            refusal(&Count::USERS, "'2 * users'").1,
+            "`s.key` cannot depend on `users`"
+        );
         assert_eq!(refusal(&Count::USERS, "'1KB * vcpus'").0, Code::WrongUnit);
         assert_eq!(
             refusal(&Memory, "'2560 * vcpus'").1,
             "`s.key` needs a unit: nothing in `2560 * vcpus` is a size"
         );
-        assert_eq!(refusal(&Database, "'1GiB * vcpus'").1, "`s.key`: GiB is no unit of it");
+        assert_eq!(
+            refusal(&Database, "'1GiB * vcpus'").1,
+            "`s.key`: GiB is no unit of it"
+        );
     }
 
     #[test]

@@ -29,10 +29,23 @@ const LEAST: f64 = 0.001;
 const PER_MEND: &str = "write `per vcpu`, `per guest` or `per host`";
 
 /// Splits a text into number, unit and what it is counted by; refuses what cannot be read.
-fn parts<'t>(text: &'t str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context, kind: &impl Kind) -> Option<(f64, &'t str, Per)> {
+fn parts<'t>(
+    text: &'t str,
+    value: &Spanned<DeValue<'_>>,
+    at: &At,
+    context: &mut Context,
+    kind: &impl Kind,
+) -> Option<(f64, &'t str, Per)> {
     let (amount, per) = match split_per(text) {
         Ok(parts) => parts,
-        Err(per) => return context.refuse(Code::WrongUnit, value.span(), format!("{at} is counted {per}"), PER_MEND),
+        Err(per) => {
+            return context.refuse(
+                Code::WrongUnit,
+                value.span(),
+                format!("{at} is counted {per}"),
+                PER_MEND,
+            );
+        }
     };
     match split(amount) {
         Ok((number, unit)) => Some((number, unit, per)),
@@ -40,7 +53,12 @@ fn parts<'t>(text: &'t str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut
         Err(BadQuantity::TooLong) => context.out_of_range(value, at, "has too many digits", kind),
         Err(BadQuantity::NoNumber) => {
             let message = format!("{at}: {} does not begin with a number", quoted(text));
-            context.refuse(Code::Malformed, value.span(), message, at.write(&kind.example()))
+            context.refuse(
+                Code::Malformed,
+                value.span(),
+                message,
+                at.write(&kind.example()),
+            )
         }
     }
 }
@@ -86,7 +104,13 @@ impl Count {
         example: "\"500 per vcpu\"",
     };
 
-    fn in_range(&self, amount: f64, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<f64> {
+    fn in_range(
+        &self,
+        amount: f64,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<f64> {
         if amount < 0.0 {
             return context.out_of_range(value, at, "is negative", self);
         }
@@ -94,7 +118,12 @@ impl Count {
             return context.out_of_range(value, at, &format!("is less than {LEAST}"), self);
         }
         if amount > self.most {
-            return context.out_of_range(value, at, &format!("is more than {} {}", self.most, self.noun), self);
+            return context.out_of_range(
+                value,
+                at,
+                &format!("is more than {} {}", self.most, self.noun),
+                self,
+            );
         }
         Some(amount)
     }
@@ -106,14 +135,31 @@ impl Kind for Count {
     fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Amount> {
         let (amount, per) = match value.get_ref() {
             DeValue::String(text) if is_rule(text) => {
-                let rule = read_rule(text, &[Variable::Vcpus, Variable::Guests], &NO_UNITS, value, at, context)?;
+                let rule = read_rule(
+                    text,
+                    &[Variable::Vcpus, Variable::Guests],
+                    &NO_UNITS,
+                    value,
+                    at,
+                    context,
+                )?;
                 return Some(Amount::Rule(rule));
             }
             DeValue::String(text) => {
                 let (amount, unit, per) = parts(text, value, at, context, self)?;
                 if !unit.is_empty() {
-                    let message = format!("{at}: {} have no unit, but {} has {}", self.noun, quoted(text), quoted(unit));
-                    return context.refuse(Code::WrongUnit, value.span(), message, at.write(&self.example()));
+                    let message = format!(
+                        "{at}: {} have no unit, but {} has {}",
+                        self.noun,
+                        quoted(text),
+                        quoted(unit)
+                    );
+                    return context.refuse(
+                        Code::WrongUnit,
+                        value.span(),
+                        message,
+                        at.write(&self.example()),
+                    );
                 }
                 (amount, per)
             }
@@ -160,7 +206,13 @@ pub(crate) struct Database;
 const NAMED: [(&str, f64); 3] = [("S", 10.0), ("M", 1024.0), ("L", 102_400.0)];
 
 impl Database {
-    fn amount(&self, text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<(f64, Per)> {
+    fn amount(
+        &self,
+        text: &str,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<(f64, Per)> {
         if let Ok((name, per)) = split_per(text)
             && let Some((_, mb)) = NAMED.iter().find(|(known, _)| *known == name.trim())
         {
@@ -175,7 +227,10 @@ impl Database {
                     "" => format!("{at} needs a unit: MB or GB"),
                     _ => format!("{at}: {} is not a unit of database sizes", quoted(unit)),
                 };
-                let mend = format!("sizes are nominal: write MB or GB, for instance {}", at.line(&self.example()));
+                let mend = format!(
+                    "sizes are nominal: write MB or GB, for instance {}",
+                    at.line(&self.example())
+                );
                 context.refuse(Code::WrongUnit, value.span(), message, mend)
             }
         }
@@ -190,7 +245,12 @@ impl Kind for Database {
             DeValue::String(text) => text,
             DeValue::Integer(_) | DeValue::Float(_) => {
                 let message = format!("{at} needs a unit: MB or GB");
-                return context.refuse(Code::WrongUnit, value.span(), message, at.write(&self.example()));
+                return context.refuse(
+                    Code::WrongUnit,
+                    value.span(),
+                    message,
+                    at.write(&self.example()),
+                );
             }
             _ => return context.wrong_type(value, at, self),
         };
@@ -240,8 +300,14 @@ mod tests {
     fn users_are_counted_by_guest_unless_said() {
         assert_eq!(read(&Count::USERS, "50"), scaled(50.0, Per::Guest));
         assert_eq!(read(&Count::USERS, "'50'"), scaled(50.0, Per::Guest));
-        assert_eq!(read(&Count::USERS, "'50 per vcpu'"), scaled(50.0, Per::Vcpu));
-        assert_eq!(read(&Count::USERS, "'80 per host'"), scaled(80.0, Per::Host));
+        assert_eq!(
+            read(&Count::USERS, "'50 per vcpu'"),
+            scaled(50.0, Per::Vcpu)
+        );
+        assert_eq!(
+            read(&Count::USERS, "'80 per host'"),
+            scaled(80.0, Per::Host)
+        );
         for (text, expected) in [
             ("0", Code::OutOfRange),
             ("-5", Code::OutOfRange),
@@ -264,7 +330,11 @@ mod tests {
             refusal(&Count::RATE, "2_000_000").1,
             "`s.key` is more than 1000000 arrivals per second"
         );
-        assert!(refusal(&Count::RATE, "'20ms'").1.contains("arrivals per second have no unit"));
+        assert!(
+            refusal(&Count::RATE, "'20ms'")
+                .1
+                .contains("arrivals per second have no unit")
+        );
     }
 
     #[test]

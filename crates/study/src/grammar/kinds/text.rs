@@ -28,7 +28,12 @@ impl Kind for Text {
             return context.out_of_range(value, at, "is blank", self);
         }
         if text.chars().count() > self.most {
-            return context.out_of_range(value, at, &format!("is longer than {} characters", self.most), self);
+            return context.out_of_range(
+                value,
+                at,
+                &format!("is longer than {} characters", self.most),
+                self,
+            );
         }
         let strange = |c: char| c.is_control() && !(self.lines && c == '\n');
         if text.contains(strange) {

@@ -32,14 +32,29 @@ pub(crate) struct Time {
 }
 
 impl Time {
-    fn read_text(&self, text: &str, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Duration> {
+    fn read_text(
+        &self,
+        text: &str,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<Duration> {
         let (number, unit) = match split(text) {
             Ok(parts) => parts,
-            Err(BadQuantity::Negative) => return context.out_of_range(value, at, "is negative", self),
-            Err(BadQuantity::TooLong) => return context.out_of_range(value, at, "has too many digits", self),
+            Err(BadQuantity::Negative) => {
+                return context.out_of_range(value, at, "is negative", self);
+            }
+            Err(BadQuantity::TooLong) => {
+                return context.out_of_range(value, at, "has too many digits", self);
+            }
             Err(BadQuantity::NoNumber) => {
                 let message = format!("{at}: {} is not a duration", quoted(text));
-                return context.refuse(Code::Malformed, value.span(), message, at.write(&self.example()));
+                return context.refuse(
+                    Code::Malformed,
+                    value.span(),
+                    message,
+                    at.write(&self.example()),
+                );
             }
         };
         let Some((_, unit_us)) = UNITS.iter().find(|(name, _)| *name == unit) else {
@@ -47,7 +62,10 @@ impl Time {
                 "" => format!("{at} needs a unit: {UNITS_IN_WORDS}"),
                 _ => format!("{at}: {} is not a unit of time", quoted(unit)),
             };
-            let mend = format!("write for instance {}; units are {UNITS_IN_WORDS}", at.line(&self.example()));
+            let mend = format!(
+                "write for instance {}; units are {UNITS_IN_WORDS}",
+                at.line(&self.example())
+            );
             return context.refuse(Code::WrongUnit, value.span(), message, mend);
         };
         let microseconds = number * *unit_us as f64;
@@ -57,10 +75,20 @@ impl Time {
         // A float conversion saturates, and everything that large is refused by the range.
         let time = Duration::from_micros(microseconds.round() as u64);
         if time < self.min {
-            return context.out_of_range(value, at, &format!("is less than {}", plain(self.min)), self);
+            return context.out_of_range(
+                value,
+                at,
+                &format!("is less than {}", plain(self.min)),
+                self,
+            );
         }
         if time > self.max {
-            return context.out_of_range(value, at, &format!("is more than {}", plain(self.max)), self);
+            return context.out_of_range(
+                value,
+                at,
+                &format!("is more than {}", plain(self.max)),
+                self,
+            );
         }
         Some(time)
     }
@@ -69,13 +97,23 @@ impl Time {
 impl Kind for Time {
     type Value = Duration;
 
-    fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<Duration> {
+    fn read(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        at: &At,
+        context: &mut Context,
+    ) -> Option<Duration> {
         match value.get_ref() {
             DeValue::String(text) => self.read_text(text, value, at, context),
-            DeValue::Integer(number) if number.as_str() == "0" => self.read_text("0s", value, at, context),
+            DeValue::Integer(number) if number.as_str() == "0" => {
+                self.read_text("0s", value, at, context)
+            }
             DeValue::Integer(_) | DeValue::Float(_) => {
                 let message = format!("{at} needs a unit: {UNITS_IN_WORDS}");
-                let mend = format!("write it as text with its unit, for instance {}", at.line(&self.example()));
+                let mend = format!(
+                    "write it as text with its unit, for instance {}",
+                    at.line(&self.example())
+                );
                 context.refuse(Code::WrongUnit, value.span(), message, mend)
             }
             _ => context.wrong_type(value, at, self),
@@ -96,7 +134,8 @@ impl Kind for Time {
 
     fn schema(&self) -> Json {
         let units: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
-        let text = json!({"type": "string", "pattern": format!("^{NUMBER}({})\\s*$", units.join("|"))});
+        let text =
+            json!({"type": "string", "pattern": format!("^{NUMBER}({})\\s*$", units.join("|"))});
         if self.min.is_zero() {
             json!({"anyOf": [text, {"const": 0}]})
         } else {
@@ -135,7 +174,10 @@ pub(crate) fn plain(time: Duration) -> String {
     if us == 0 {
         return "0s".to_owned();
     }
-    let (name, unit_us) = UNITS.iter().find(|(_, unit_us)| us.is_multiple_of(*unit_us)).unwrap_or(&UNITS[4]);
+    let (name, unit_us) = UNITS
+        .iter()
+        .find(|(_, unit_us)| us.is_multiple_of(*unit_us))
+        .unwrap_or(&UNITS[4]);
     format!("{}{name}", us / unit_us)
 }
 
@@ -148,7 +190,10 @@ mod tests {
         assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
         assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
         for wrong in ["", "5", "ms", "-1s", "2 fortnights", "48h", "0.1us"] {
-            assert!(parse_duration(wrong).is_err_and(|error| error.contains("mend")), "{wrong}");
+            assert!(
+                parse_duration(wrong).is_err_and(|error| error.contains("mend")),
+                "{wrong}"
+            );
         }
     }
 
@@ -177,9 +222,15 @@ mod tests {
 
     #[test]
     fn refusals_say_what_is_missing() {
-        assert_eq!(refusal(&KIND, "'250'").1, "`s.key` needs a unit: us, ms, s, min or h");
+        assert_eq!(
+            refusal(&KIND, "'250'").1,
+            "`s.key` needs a unit: us, ms, s, min or h"
+        );
         assert_eq!(refusal(&KIND, "250").0, Code::WrongUnit);
-        assert_eq!(refusal(&KIND, "'5m'").1, "`s.key`: `m` is not a unit of time");
+        assert_eq!(
+            refusal(&KIND, "'5m'").1,
+            "`s.key`: `m` is not a unit of time"
+        );
         assert_eq!(refusal(&KIND, "'-1s'").1, "`s.key` is negative");
         assert_eq!(code(&KIND, "'2h'"), Code::OutOfRange);
         assert_eq!(code(&KIND, "'0.0000001s'"), Code::OutOfRange);

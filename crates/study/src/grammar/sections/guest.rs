@@ -26,7 +26,11 @@ impl Named for GuestKind {
             Self::Bare,
             "a process group on a loopback address; needs no root, whole vCPUs only",
         ),
-        ("container", Self::Container, "an OCI container run by runc; needs root"),
+        (
+            "container",
+            Self::Container,
+            "an OCI container run by runc; needs root",
+        ),
         (
             "vm",
             Self::Vm,
@@ -38,7 +42,11 @@ impl Named for GuestKind {
 
 impl Named for Pin {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("spread", Self::Spread, "guests are dealt over the guest CPUs in turn"),
+        (
+            "spread",
+            Self::Spread,
+            "guests are dealt over the guest CPUs in turn",
+        ),
         ("pack", Self::Pack, "guests fill one CPU before the next"),
         ("none", Self::None, "every guest may use all guest CPUs"),
         (
@@ -126,13 +134,21 @@ mod tests {
     fn the_default_guest_needs_nothing() {
         let guest = with("").expect("valid").guest;
         assert_eq!(
-            (guest.kind, guest.pin, guest.pids, guest.ready_within.as_secs()),
+            (
+                guest.kind,
+                guest.pin,
+                guest.pids,
+                guest.ready_within.as_secs()
+            ),
             (GuestKind::Bare, Pin::Spread, 2048, 60)
         );
     }
 
     #[test]
     fn kinds_that_do_not_exist_are_refused() {
-        assert!(refusal("[guest]\nkind = \"docker\"\n").starts_with("study::unknown-choice: `guest.kind` cannot be `docker`"));
+        assert!(
+            refusal("[guest]\nkind = \"docker\"\n")
+                .starts_with("study::unknown-choice: `guest.kind` cannot be `docker`")
+        );
     }
 }

@@ -39,7 +39,9 @@ impl HostKeys {
             && let Some(cpu) = driver.iter().find(|cpu| guests.contains(cpu))
         {
             let span = context.spans.nearest("host.driver_cpus");
-            let message = format!("CPU {cpu} is given to the driver and to the guests: the driver would measure itself");
+            let message = format!(
+                "CPU {cpu} is given to the driver and to the guests: the driver would measure itself"
+            );
             let mend = format!("take {cpu} out of `driver_cpus` or out of `guest_cpus`");
             return context.refuse(Code::SharedCpu, span, message, mend);
         }
@@ -79,10 +81,18 @@ mod tests {
     fn defaults() {
         let host = with("").expect("valid").host;
         assert_eq!(
-            (host.guest_cpus, host.driver_cpus, host.overcommit, host.reserve_mib, host.settings),
+            (
+                host.guest_cpus,
+                host.driver_cpus,
+                host.overcommit,
+                host.reserve_mib,
+                host.settings
+            ),
             (None, None, 1.0, 512, None)
         );
-        let tuned = with("[host]\nsettings = \"enterprise-storage\"\n").expect("valid").host;
+        let tuned = with("[host]\nsettings = \"enterprise-storage\"\n")
+            .expect("valid")
+            .host;
         assert_eq!(tuned.settings.as_deref(), Some("enterprise-storage"));
     }
 }

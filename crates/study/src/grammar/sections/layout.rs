@@ -59,14 +59,27 @@ impl LayoutKeys {
     }
 
     /// What cannot hold between this layout, the `index`-th from zero, and the rest of the study.
-    pub(crate) fn check(&self, index: usize, before: &[Self], kind: Option<GuestKind>, context: &mut Context) {
+    pub(crate) fn check(
+        &self,
+        index: usize,
+        before: &[Self],
+        kind: Option<GuestKind>,
+        context: &mut Context,
+    ) {
         let path = format!("layout[{index}]");
         if let Some(name) = &self.name
-            && before.iter().any(|layout| layout.name.as_ref() == Some(name))
+            && before
+                .iter()
+                .any(|layout| layout.name.as_ref() == Some(name))
         {
             let message = format!("a layout named {} exists already", quoted(name));
             let span = context.spans.nearest(&format!("{path}.name"));
-            context.refuse::<()>(Code::DuplicateValue, span, message, "give each layout its own name");
+            context.refuse::<()>(
+                Code::DuplicateValue,
+                span,
+                message,
+                "give each layout its own name",
+            );
         }
         if kind != Some(GuestKind::Bare) {
             return;
@@ -74,7 +87,8 @@ impl LayoutKeys {
         for (level, vcpus) in self.vcpus.iter().flatten().enumerate() {
             if !vcpus.0.is_multiple_of(1000) {
                 let span = context.spans.nearest(&format!("{path}.vcpus[{level}]"));
-                let message = format!("bare guests cannot have {vcpus} vCPUs: nothing limits their CPU time");
+                let message =
+                    format!("bare guests cannot have {vcpus} vCPUs: nothing limits their CPU time");
                 let mend = "write `kind = \"container\"` in [guest], or whole vCPUs here";
                 context.refuse::<()>(Code::Contradiction, span, message, mend);
             }
@@ -108,6 +122,8 @@ mod tests {
 
     #[test]
     fn names_are_different() {
-        assert!(refusal("[[layout]]\nname = \"one\"\n").contains("a layout named `one` exists already"));
+        assert!(
+            refusal("[[layout]]\nname = \"one\"\n").contains("a layout named `one` exists already")
+        );
     }
 }

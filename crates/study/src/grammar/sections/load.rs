@@ -22,7 +22,11 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
 
 impl Named for LoadModel {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("closed", Self::Closed, "a fixed number of users, each waits for its answers"),
+        (
+            "closed",
+            Self::Closed,
+            "a fixed number of users, each waits for its answers",
+        ),
         (
             "open",
             Self::Open,
@@ -45,14 +49,26 @@ impl Named for Arrivals {
 
 impl Named for Precision {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("exact", Self::Exact, "each arrival is started at its own time"),
-        ("batched", Self::Batched, "those of a millisecond together, which is cheaper"),
+        (
+            "exact",
+            Self::Exact,
+            "each arrival is started at its own time",
+        ),
+        (
+            "batched",
+            Self::Batched,
+            "those of a millisecond together, which is cheaper",
+        ),
     ];
 }
 
 impl Named for Order {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("random", Self::Random, "all points in random order, then again in another, ..."),
+        (
+            "random",
+            Self::Random,
+            "all points in random order, then again in another, ...",
+        ),
         (
             "interleaved",
             Self::Interleaved,
@@ -67,7 +83,9 @@ const MAX_IN_FLIGHT: u32 = 1000;
 /// The name of a loop type.
 fn name(model: LoadModel) -> &'static str {
     let mut names = LoadModel::NAMES.iter();
-    names.find(|(_, value, _)| *value == model).map_or("", |(name, ..)| name)
+    names
+        .find(|(_, value, _)| *value == model)
+        .map_or("", |(name, ..)| name)
 }
 
 /// Fewest trials that tell the scatter of a point.
@@ -165,18 +183,34 @@ impl LoadKeys {
 
     /// Whether repeats for an interval have a first lot and a budget.
     fn check_repeats(&self, context: &mut Context) -> Option<()> {
-        let (Some(_), Some(repeats), Some(most)) = (self.half_width, self.repeats, self.max_repeats) else {
+        let (Some(_), Some(repeats), Some(most)) =
+            (self.half_width, self.repeats, self.max_repeats)
+        else {
             return Some(());
         };
         if repeats < FIRST_LOT {
-            let message = format!("`load.half_width` is judged by the scatter of the first {repeats} trials of a point, which are too few");
+            let message = format!(
+                "`load.half_width` is judged by the scatter of the first {repeats} trials of a point, which are too few"
+            );
             let mend = format!("write `repeats = {FIRST_LOT}` or more, 5 is good");
-            return context.refuse(Code::Contradiction, context.spans.nearest("load.repeats"), message, mend);
+            return context.refuse(
+                Code::Contradiction,
+                context.spans.nearest("load.repeats"),
+                message,
+                mend,
+            );
         }
         if most < repeats {
-            let message = format!("`load.max_repeats` is {most}, fewer than the {repeats} repeats that every point has");
+            let message = format!(
+                "`load.max_repeats` is {most}, fewer than the {repeats} repeats that every point has"
+            );
             let mend = format!("write `max_repeats = {}`", 2 * repeats);
-            return context.refuse(Code::Contradiction, context.spans.nearest("load.max_repeats"), message, mend);
+            return context.refuse(
+                Code::Contradiction,
+                context.spans.nearest("load.max_repeats"),
+                message,
+                mend,
+            );
         }
         Some(())
     }
@@ -190,7 +224,10 @@ impl LoadKeys {
             ("max_in_flight", self.max_in_flight.is_some()),
             ("precision", self.precision.is_some()),
         ];
-        let visit_keys = [("acts", self.acts.is_some()), ("go_on", self.go_on.is_some())];
+        let visit_keys = [
+            ("acts", self.acts.is_some()),
+            ("go_on", self.go_on.is_some()),
+        ];
         let users = [("users", self.users.is_some())];
         let (strange, mend): (Vec<_>, _) = match model {
             LoadModel::Closed => (
@@ -205,13 +242,22 @@ impl LoadKeys {
         };
         let mut sound = Some(());
         for (key, _) in strange.into_iter().filter(|(_, given)| *given) {
-            let message = format!("`load.{key}` has no meaning in a load that is {}", name(model));
-            sound = context.refuse(Code::Contradiction, context.spans.nearest(&format!("load.{key}")), message, mend);
+            let message = format!(
+                "`load.{key}` has no meaning in a load that is {}",
+                name(model)
+            );
+            sound = context.refuse(
+                Code::Contradiction,
+                context.spans.nearest(&format!("load.{key}")),
+                message,
+                mend,
+            );
         }
         let place = context.spans.nearest("load.model");
         if model != LoadModel::Closed && self.rate.is_none() && over != Some(Over::Rate) {
             let message = format!("a load that is {} needs `load.rate`", name(model));
-            let mend = "write the arrivals per second into [load], for instance `rate = \"20 per vcpu\"`";
+            let mend =
+                "write the arrivals per second into [load], for instance `rate = \"20 per vcpu\"`";
             sound = context.refuse(Code::MissingKey, place.clone(), message, mend);
         }
         if model == LoadModel::PartlyOpen && self.acts.is_some() == self.go_on.is_some() {
@@ -228,8 +274,12 @@ impl LoadKeys {
         Self {
             model: Some(load.model),
             users: (!load.users.is_empty()).then(|| load.users.clone()),
-            rate: open.map(|open| open.rate.clone()).filter(|rates| !rates.is_empty()),
-            course: open.map(|open| open.course.clone()).filter(|course| !course.is_level()),
+            rate: open
+                .map(|open| open.rate.clone())
+                .filter(|rates| !rates.is_empty()),
+            course: open
+                .map(|open| open.course.clone())
+                .filter(|course| !course.is_level()),
             arrivals: open.map(|open| open.arrivals),
             max_in_flight: open.map(|open| open.max_in_flight),
             precision: open.map(|open| open.precision),
@@ -262,26 +312,56 @@ mod tests {
     #[test]
     fn defaults() {
         let load = with("").expect("valid").load;
-        let seconds = [load.ramp_up, load.settle, load.steady, load.ramp_down, load.drain, load.timeout].map(|time| time.as_secs());
+        let seconds = [
+            load.ramp_up,
+            load.settle,
+            load.steady,
+            load.ramp_down,
+            load.drain,
+            load.timeout,
+        ]
+        .map(|time| time.as_secs());
         assert_eq!(seconds, [5, 10, 60, 0, 5, 10]);
-        assert_eq!((load.repeats, load.order, load.model), (3, Order::Random, LoadModel::Closed));
+        assert_eq!(
+            (load.repeats, load.order, load.model),
+            (3, Order::Random, LoadModel::Closed)
+        );
     }
 
     #[test]
     fn open_loads_have_a_rate() {
-        let load = with("[load]\nmodel = \"open\"\nrate = [\"20 per vcpu\", 5]\narrivals = \"uniform\"\n")
-            .expect("valid")
-            .load;
+        let load =
+            with("[load]\nmodel = \"open\"\nrate = [\"20 per vcpu\", 5]\narrivals = \"uniform\"\n")
+                .expect("valid")
+                .load;
         let open = load.open.expect("arrivals");
-        assert_eq!((load.users.len(), open.rate.len(), open.arrivals), (0, 2, Arrivals::Uniform));
+        assert_eq!(
+            (load.users.len(), open.rate.len(), open.arrivals),
+            (0, 2, Arrivals::Uniform)
+        );
         assert_eq!(
             (open.max_in_flight, open.precision, open.visit),
             (1000, Precision::Exact, Visit::Single)
         );
-        let visit = |key: &str| with(&format!("[load]\nmodel = \"partly-open\"\nrate = 3\n{key}\n")).map(|study| study.load.open);
+        let visit = |key: &str| {
+            with(&format!(
+                "[load]\nmodel = \"partly-open\"\nrate = 3\n{key}\n"
+            ))
+            .map(|study| study.load.open)
+        };
         let acts = visit("acts = 4").expect("valid").expect("arrivals").visit;
-        let go_on = visit("go_on = 0.75").expect("valid").expect("arrivals").visit;
-        assert_eq!([acts.mean_acts(), go_on.mean_acts(), Visit::Single.mean_acts()], [4.0, 4.0, 1.0]);
+        let go_on = visit("go_on = 0.75")
+            .expect("valid")
+            .expect("arrivals")
+            .visit;
+        assert_eq!(
+            [
+                acts.mean_acts(),
+                go_on.mean_acts(),
+                Visit::Single.mean_acts()
+            ],
+            [4.0, 4.0, 1.0]
+        );
     }
 
     #[test]

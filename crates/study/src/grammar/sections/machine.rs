@@ -8,7 +8,8 @@ use crate::{
     },
     problem::Code,
     vm_shape::{
-        Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network, NetworkShape, Pins, Pool, VmShape,
+        Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
+        NetworkShape, Pins, Pool, VmShape,
     },
 };
 
@@ -30,7 +31,11 @@ pub(crate) enum ShapeProfile {
 
 impl Named for ShapeProfile {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("default", Self::Default, "overlays on one image, the host's page cache"),
+        (
+            "default",
+            Self::Default,
+            "overlays on one image, the host's page cache",
+        ),
         (
             "pureflex",
             Self::Pureflex,
@@ -41,26 +46,58 @@ impl Named for ShapeProfile {
 
 impl Named for DiskClone {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("overlay", Self::Overlay, "a qcow2 file of what differs from the template"),
-        ("raw", Self::Raw, "a raw copy with holes, sharing blocks where the file system can"),
-        ("preallocated", Self::Preallocated, "a raw copy with all of its space allocated"),
+        (
+            "overlay",
+            Self::Overlay,
+            "a qcow2 file of what differs from the template",
+        ),
+        (
+            "raw",
+            Self::Raw,
+            "a raw copy with holes, sharing blocks where the file system can",
+        ),
+        (
+            "preallocated",
+            Self::Preallocated,
+            "a raw copy with all of its space allocated",
+        ),
     ];
 }
 
 impl Named for DiskCache {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("none", Self::None, "past the host's page cache"),
-        ("writeback", Self::Writeback, "in the host's page cache until the guest flushes"),
-        ("writethrough", Self::Writethrough, "every write goes to the disk"),
-        ("directsync", Self::Directsync, "as none, and every write is flushed"),
-        ("unsafe", Self::Unsafe, "flushes are ignored: a crash loses acknowledged orders"),
+        (
+            "writeback",
+            Self::Writeback,
+            "in the host's page cache until the guest flushes",
+        ),
+        (
+            "writethrough",
+            Self::Writethrough,
+            "every write goes to the disk",
+        ),
+        (
+            "directsync",
+            Self::Directsync,
+            "as none, and every write is flushed",
+        ),
+        (
+            "unsafe",
+            Self::Unsafe,
+            "flushes are ignored: a crash loses acknowledged orders",
+        ),
     ];
 }
 
 impl Named for DiskIo {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("threads", Self::Threads, "a pool of threads"),
-        ("native", Self::Native, "Linux AIO; with cache none or directsync"),
+        (
+            "native",
+            Self::Native,
+            "Linux AIO; with cache none or directsync",
+        ),
         ("io_uring", Self::IoUring, "io_uring"),
     ];
 }
@@ -68,8 +105,16 @@ impl Named for DiskIo {
 impl Named for Boot {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("direct", Self::Direct, "the kernel is given to it"),
-        ("firmware", Self::Firmware, "the firmware of a PC starts what the disk holds"),
-        ("efi", Self::Efi, "UEFI starts what the disk holds; needs OVMF"),
+        (
+            "firmware",
+            Self::Firmware,
+            "the firmware of a PC starts what the disk holds",
+        ),
+        (
+            "efi",
+            Self::Efi,
+            "UEFI starts what the disk holds; needs OVMF",
+        ),
     ];
 }
 
@@ -142,7 +187,8 @@ impl MachineKeys {
             Some(ShapeProfile::Pureflex) => VmShape::pureflex(),
             Some(ShapeProfile::Default) | None => VmShape::default(),
         };
-        let on = |switch: Option<Switch>, otherwise: bool| switch.map_or(otherwise, |switch| switch.0);
+        let on =
+            |switch: Option<Switch>, otherwise: bool| switch.map_or(otherwise, |switch| switch.0);
         let shape = VmShape {
             // The layout and [guest] say these, and the points of a plan hold them.
             vcpus: None,
@@ -186,7 +232,12 @@ impl MachineKeys {
         }
         let span = context.spans.nearest("guest.vm");
         let message = format!("`guest.vm`: {}", problems.join("; "));
-        context.refuse(Code::Contradiction, span, message, "change these keys of [guest.vm]")
+        context.refuse(
+            Code::Contradiction,
+            span,
+            message,
+            "change these keys of [guest.vm]",
+        )
     }
 
     /// Appends the section, if the shape is not the default one.
@@ -238,12 +289,24 @@ mod tests {
         let shape = &study.guest.vm;
         assert_eq!(study.guest.kind, GuestKind::Vm);
         assert_eq!(
-            (shape.disk.size_mib, shape.disk.cache, shape.disk.io, shape.memory.locked),
+            (
+                shape.disk.size_mib,
+                shape.disk.cache,
+                shape.disk.io,
+                shape.memory.locked
+            ),
             (8192, DiskCache::None, DiskIo::Native, true)
         );
         assert_eq!(shape.cpu, CpuModel::Named("Westmere".to_owned()));
-        assert_eq!(study.guest.ready_within.as_secs(), 600, "machines take longer to come up");
-        assert_eq!((shape.pins.each, shape.pins.emulator.as_slice()), (true, [0, 1].as_slice()));
+        assert_eq!(
+            study.guest.ready_within.as_secs(),
+            600,
+            "machines take longer to come up"
+        );
+        assert_eq!(
+            (shape.pins.each, shape.pins.emulator.as_slice()),
+            (true, [0, 1].as_slice())
+        );
         assert_eq!(shape.nic.network, Network::HostBridge("br0".to_owned()));
         let again = Study::parse("s.toml", &study.to_toml()).expect("what is written is read");
         assert_eq!(again, study);
@@ -262,6 +325,11 @@ mod tests {
 
     #[test]
     fn other_kinds_leave_it_aside() {
-        assert!(with("[guest]\nkind = [\"bare\", \"container\", \"vm\"]\n[guest.vm]\nclone = \"raw\"\n").is_ok());
+        assert!(
+            with(
+                "[guest]\nkind = [\"bare\", \"container\", \"vm\"]\n[guest.vm]\nclone = \"raw\"\n"
+            )
+            .is_ok()
+        );
     }
 }

@@ -67,7 +67,11 @@ pub(crate) mod testing {
             } else {
                 "[workload]\nkind = \"dvdstore\"\n"
             },
-            if more.contains("[load]") { "" } else { "[load]\nusers = 5\n" }
+            if more.contains("[load]") {
+                ""
+            } else {
+                "[load]\nusers = 5\n"
+            }
         );
         match Document::parse("s.toml", &text) {
             Ok(document) => Ok(document.study().clone()),

@@ -26,17 +26,37 @@ impl Named for Profile {
             "ten terminals per warehouse, each bound to one, with keying and think times",
         ),
         ("nothink", Self::Nothink, "eight terminals without pauses"),
-        ("seed001", Self::Seed001, "6.5 GB of data, eight terminals per vCPU without pauses"),
-        ("seed003", Self::Seed003, "no pauses, buffer hit ratio held at 80 %"),
-        ("mini", Self::Mini, "a hundredth of a database, for tests: its figures mean nothing"),
+        (
+            "seed001",
+            Self::Seed001,
+            "6.5 GB of data, eight terminals per vCPU without pauses",
+        ),
+        (
+            "seed003",
+            Self::Seed003,
+            "no pauses, buffer hit ratio held at 80 %",
+        ),
+        (
+            "mini",
+            Self::Mini,
+            "a hundredth of a database, for tests: its figures mean nothing",
+        ),
     ];
 }
 
 impl Named for Binding {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("fixed", Self::Fixed, "each terminal keeps one warehouse"),
-        ("uniform", Self::Uniform, "a new warehouse for each transaction"),
-        ("slice", Self::Slice, "each terminal goes round in its own share"),
+        (
+            "uniform",
+            Self::Uniform,
+            "a new warehouse for each transaction",
+        ),
+        (
+            "slice",
+            Self::Slice,
+            "each terminal goes round in its own share",
+        ),
     ];
 }
 
@@ -50,15 +70,27 @@ pub(crate) enum MixName {
 impl Named for MixName {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("deck", Self::Deck, "from a shuffled deck: exact shares"),
-        ("weighted", Self::Weighted, "by independent draws with `weights`"),
+        (
+            "weighted",
+            Self::Weighted,
+            "by independent draws with `weights`",
+        ),
     ];
 }
 
 impl Named for Style {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("plain", Self::Plain, "one prepared statement per round trip"),
+        (
+            "plain",
+            Self::Plain,
+            "one prepared statement per round trip",
+        ),
         ("batched", Self::Batched, "several rows per statement"),
-        ("pipelined", Self::Pipelined, "several statements per round trip"),
+        (
+            "pipelined",
+            Self::Pipelined,
+            "several statements per round trip",
+        ),
         ("procs", Self::Procs, "one call per transaction"),
     ];
 }
@@ -74,7 +106,11 @@ impl Named for Isolation {
 
 impl Named for DeliveryMode {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("inline", Self::Inline, "by the terminal, like every transaction"),
+        (
+            "inline",
+            Self::Inline,
+            "by the terminal, like every transaction",
+        ),
         ("deferred", Self::Deferred, "by a worker behind a queue"),
     ];
 }
@@ -148,7 +184,12 @@ impl OrderentryKeys {
         let divisor = self.divisor.unwrap_or(preset.divisor);
         if let Err(error) = Scale::new(1, divisor) {
             let span = context.spans.nearest("workload.divisor");
-            return context.refuse(Code::OutOfRange, span, error.to_string(), "write `divisor = 100`, or remove it");
+            return context.refuse(
+                Code::OutOfRange,
+                span,
+                error.to_string(),
+                "write `divisor = 100`, or remove it",
+            );
         }
         Some(OrderentryUse {
             profile,
@@ -188,12 +229,18 @@ impl OrderentryKeys {
             self.hit_target.is_some(),
             self.verify.is_some(),
         ];
-        let misread = |(key, read): (&&str, bool)| !read && context.spans.has(&format!("workload.{key}"));
+        let misread =
+            |(key, read): (&&str, bool)| !read && context.spans.has(&format!("workload.{key}"));
         KEYS.iter().zip(read).any(misread)
     }
 
     fn size(&self, preset: DataSize, context: &mut Context) -> Option<DatabaseSize> {
-        let each = |amount| Amount::Scaled(Scaled { amount, per: Per::Guest });
+        let each = |amount| {
+            Amount::Scaled(Scaled {
+                amount,
+                per: Per::Guest,
+            })
+        };
         match (&self.warehouses, &self.db_size, preset) {
             (Some(_), Some(_), _) => {
                 let span = context.spans.nearest("workload.db_size");
@@ -202,8 +249,12 @@ impl OrderentryKeys {
             }
             (Some(warehouses), None, _) => Some(DatabaseSize::Warehouses(warehouses.clone())),
             (None, Some(size), _) => Some(DatabaseSize::Mib(size.clone())),
-            (None, None, DataSize::Warehouses(warehouses)) => Some(DatabaseSize::Warehouses(each(f64::from(warehouses)))),
-            (None, None, DataSize::Bytes(bytes)) => Some(DatabaseSize::Mib(each(bytes as f64 / 1_048_576.0))),
+            (None, None, DataSize::Warehouses(warehouses)) => {
+                Some(DatabaseSize::Warehouses(each(f64::from(warehouses))))
+            }
+            (None, None, DataSize::Bytes(bytes)) => {
+                Some(DatabaseSize::Mib(each(bytes as f64 / 1_048_576.0)))
+            }
         }
     }
 
@@ -230,11 +281,22 @@ impl OrderentryKeys {
             (Some(Pace::Scaled), Some(scale)) => return Some(Pacing::Scaled(scale)),
             (Some(Pace::Scaled), None) => {
                 let span = context.spans.nearest("workload.pacing");
-                let message = "`workload.pacing` is \"scaled\", but `workload.pacing_scale` is missing";
-                return context.refuse(Code::MissingKey, span, message, "write for instance `pacing_scale = 0.1`");
+                let message =
+                    "`workload.pacing` is \"scaled\", but `workload.pacing_scale` is missing";
+                return context.refuse(
+                    Code::MissingKey,
+                    span,
+                    message,
+                    "write for instance `pacing_scale = 0.1`",
+                );
             }
             (Some(pace @ (Pace::Think | Pace::Cycle)), _) => {
-                return refuse_foreign(WorkloadKind::Orderentry, "pacing", &format!(" = \"{}\"", pace.name()), context);
+                return refuse_foreign(
+                    WorkloadKind::Orderentry,
+                    "pacing",
+                    &format!(" = \"{}\"", pace.name()),
+                    context,
+                );
             }
             (Some(Pace::None), _) => Pacing::None,
             (Some(Pace::Spec), _) => Pacing::Spec,
@@ -315,9 +377,17 @@ mod tests {
     #[test]
     fn profiles_preset_what_later_keys_override() {
         let spec = wanted("profile = \"spec\"");
-        assert_eq!((spec.binding, spec.pacing, spec.divisor), (Binding::Fixed, Pacing::Spec, 1));
-        let other = wanted("profile = \"spec\"\npacing = \"scaled\"\npacing_scale = 0.1\nbinding = \"slice\"");
-        assert_eq!((other.binding, other.pacing), (Binding::Slice, Pacing::Scaled(0.1)));
+        assert_eq!(
+            (spec.binding, spec.pacing, spec.divisor),
+            (Binding::Fixed, Pacing::Spec, 1)
+        );
+        let other = wanted(
+            "profile = \"spec\"\npacing = \"scaled\"\npacing_scale = 0.1\nbinding = \"slice\"",
+        );
+        assert_eq!(
+            (other.binding, other.pacing),
+            (Binding::Slice, Pacing::Scaled(0.1))
+        );
         let held = wanted("profile = \"seed003\"");
         assert_eq!(held.hit_target.map(|target| target.ratio()), Some(0.8));
         assert_eq!(wanted("profile = \"mini\"").divisor, 100);
@@ -330,10 +400,16 @@ mod tests {
         let limits = |keys: &str, more: &str| study(keys, more).expect("valid").qos.percentiles;
         assert_eq!(limits("", "").len(), 0);
         let spec = limits("profile = \"spec\"", "");
-        let told: Vec<_> = spec.iter().map(|limit| (limit.operation.as_deref(), limit.limit_us)).collect();
+        let told: Vec<_> = spec
+            .iter()
+            .map(|limit| (limit.operation.as_deref(), limit.limit_us))
+            .collect();
         assert_eq!(told[0], (Some("new-order"), 5_000_000));
         assert_eq!(told[4], (Some("stock-level"), 20_000_000));
-        assert_eq!(limits("profile = \"seed001\"", "[qos]\np95 = \"1s\"").len(), 1);
+        assert_eq!(
+            limits("profile = \"seed001\"", "[qos]\np95 = \"1s\"").len(),
+            1
+        );
     }
 
     #[test]
@@ -344,10 +420,26 @@ mod tests {
                 "",
                 "`workload.searches` belongs to the DVD Store, but `workload.kind` is \"orderentry\"",
             ),
-            ("pacing = \"cycle\"", "", "`workload.pacing` = \"cycle\" belongs to the DVD Store"),
-            ("pacing = \"scaled\"", "", "`workload.pacing_scale` is missing"),
-            ("pacing_scale = 2.0", "", "has no meaning without `pacing = \"scaled\"`"),
-            ("warehouses = 2\ndb_size = \"1GB\"", "", "both say how large the database is"),
+            (
+                "pacing = \"cycle\"",
+                "",
+                "`workload.pacing` = \"cycle\" belongs to the DVD Store",
+            ),
+            (
+                "pacing = \"scaled\"",
+                "",
+                "`workload.pacing_scale` is missing",
+            ),
+            (
+                "pacing_scale = 2.0",
+                "",
+                "has no meaning without `pacing = \"scaled\"`",
+            ),
+            (
+                "warehouses = 2\ndb_size = \"1GB\"",
+                "",
+                "both say how large the database is",
+            ),
             (
                 "weights = [1, 1, 1, 1, 1]",
                 "",
@@ -359,14 +451,26 @@ mod tests {
                 "[stack]\nkind = \"lamp\"",
                 "\"orderentry\", which the stack \"lamp\" does not carry",
             ),
-            ("", "[guest]\nkind = \"fake\"", "order entry needs a database that runs"),
-            ("", "[qos.purchase]\np95 = \"1s\"", "`qos.purchase` limits an operation that"),
+            (
+                "",
+                "[guest]\nkind = \"fake\"",
+                "order entry needs a database that runs",
+            ),
+            (
+                "",
+                "[qos.purchase]\np95 = \"1s\"",
+                "`qos.purchase` limits an operation that",
+            ),
             (
                 "statements = \"procs\"",
                 "[stack]\nkind = \"sqlite\"",
                 "sqlite has no statements = \"procs\"",
             ),
-            ("hit_target = 0.9", "[stack]\nkind = \"sqlite\"", "SQLite has none"),
+            (
+                "hit_target = 0.9",
+                "[stack]\nkind = \"sqlite\"",
+                "SQLite has none",
+            ),
             (
                 "",
                 "[stack]\nkind = \"postgresql\"\ntuning = \"pureflex\"",
@@ -387,12 +491,19 @@ mod tests {
                 "[load]\nmodel = \"partly-open\"\nrate = 3\nacts = 2",
                 "order entry has no visits",
             ),
-            ("pacing = \"spec\"", "[load]\nmodel = \"open\"\nrate = 3", "arrive at a rate"),
+            (
+                "pacing = \"spec\"",
+                "[load]\nmodel = \"open\"\nrate = 3",
+                "arrive at a rate",
+            ),
         ] {
             let refused = study(keys, more).expect_err(keys);
             assert!(refused.contains(expected), "{keys} {more}: {refused}");
         }
         let shop = refusal("[workload]\nkind = \"dvdstore\"\nwarehouses = 2\n");
-        assert!(shop.contains("`workload.warehouses` belongs to order entry"), "{shop}");
+        assert!(
+            shop.contains("`workload.warehouses` belongs to order entry"),
+            "{shop}"
+        );
     }
 }

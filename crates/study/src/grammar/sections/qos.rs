@@ -55,8 +55,13 @@ fn operations(kind: WorkloadKind) -> &'static [&'static str] {
 /// Refuse limits on operations that the workload does not have.
 pub(crate) fn check_operations(qos: &Qos, kind: WorkloadKind, context: &mut Context) {
     let known = operations(kind);
-    let named = qos.percentiles.iter().filter_map(|limit| limit.operation.as_deref());
-    let mut strange: Vec<&str> = named.filter(|operation| !known.contains(operation)).collect();
+    let named = qos
+        .percentiles
+        .iter()
+        .filter_map(|limit| limit.operation.as_deref());
+    let mut strange: Vec<&str> = named
+        .filter(|operation| !known.contains(operation))
+        .collect();
     strange.dedup();
     for operation in strange {
         let span = context.spans.nearest(&format!("qos.{operation}"));
@@ -148,7 +153,10 @@ impl LimitKeys {
     fn of(limits: &[PercentileLimit], operation: Option<&str>) -> Self {
         let of_operation = |limit: &&PercentileLimit| limit.operation.as_deref() == operation;
         let find = |percentile: f64| {
-            let limit = limits.iter().filter(of_operation).find(|limit| limit.percentile == percentile);
+            let limit = limits
+                .iter()
+                .filter(of_operation)
+                .find(|limit| limit.percentile == percentile);
             limit.map(|limit| Duration::from_micros(limit.limit_us))
         };
         Self {
@@ -183,8 +191,11 @@ impl LimitKeys {
             let ((low, low_limit), (high, high_limit)) = (pair[0], pair[1]);
             if high_limit < low_limit {
                 let span = context.spans.nearest(&format!("{path}.p{high}"));
-                let message = format!("the limit `p{high}` of `{path}` is shorter than `p{low}`, so that `p{low}` can never decide");
-                let mend = format!("make `p{high}` at least as long as `p{low}`, or remove `p{low}`");
+                let message = format!(
+                    "the limit `p{high}` of `{path}` is shorter than `p{low}`, so that `p{low}` can never decide"
+                );
+                let mend =
+                    format!("make `p{high}` at least as long as `p{low}`, or remove `p{low}`");
                 context.refuse::<()>(Code::Contradiction, span, message, mend);
             }
         }
@@ -224,7 +235,8 @@ impl QosSection {
     }
 
     pub(crate) fn of(qos: &Qos) -> Self {
-        let operations = OPERATIONS.map(|operation| (operation, LimitKeys::of(&qos.percentiles, Some(operation))));
+        let operations = OPERATIONS
+            .map(|operation| (operation, LimitKeys::of(&qos.percentiles, Some(operation))));
         Self {
             every: LimitKeys::of(&qos.percentiles, None),
             rest: RestKeys {
@@ -256,9 +268,11 @@ mod tests {
 
     #[test]
     fn limits_come_in_order_and_by_operation() {
-        let qos = with("[qos]\np99 = \"4s\"\n\"p99.9\" = \"8s\"\np95 = \"2s\"\n[qos.order]\np90 = \"3s\"\n")
-            .expect("valid")
-            .qos;
+        let qos = with(
+            "[qos]\np99 = \"4s\"\n\"p99.9\" = \"8s\"\np95 = \"2s\"\n[qos.order]\np90 = \"3s\"\n",
+        )
+        .expect("valid")
+        .qos;
         let limits: Vec<_> = qos
             .percentiles
             .iter()
@@ -282,6 +296,9 @@ mod tests {
             refusal("[qos]\np95 = \"2s\"\np99 = \"1s\"\n"),
             "study::contradiction: the limit `p99` of `qos` is shorter than `p95`, so that `p95` can never decide"
         );
-        assert!(refusal("[qos.login]\np50 = \"2s\"\n\"p99.9\" = \"1s\"\n").contains("`p99.9` of `qos.login`"));
+        assert!(
+            refusal("[qos.login]\np50 = \"2s\"\n\"p99.9\" = \"1s\"\n")
+                .contains("`p99.9` of `qos.login`")
+        );
     }
 }

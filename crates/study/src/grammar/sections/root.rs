@@ -64,11 +64,17 @@ mod tests {
     #[test]
     fn defaults() {
         let study = with("").expect("valid");
-        assert_eq!((study.title.as_str(), study.question, study.seed), ("t", None, 1));
+        assert_eq!(
+            (study.title.as_str(), study.question, study.seed),
+            ("t", None, 1)
+        );
     }
 
     #[test]
     fn seeds_are_not_negative() {
-        assert_eq!(refusal("seed = -1"), "study::out-of-range: `seed` is negative");
+        assert_eq!(
+            refusal("seed = -1"),
+            "study::out-of-range: `seed` is negative"
+        );
     }
 }

@@ -24,8 +24,16 @@ pub(super) const BELOW: Below = Below {
 
 impl Named for Over {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("users", Self::Users, "users of all guests together, in closed loads"),
-        ("rate", Self::Rate, "arrivals per second at all guests together, in open loads"),
+        (
+            "users",
+            Self::Users,
+            "users of all guests together, in closed loads",
+        ),
+        (
+            "rate",
+            Self::Rate,
+            "arrivals per second at all guests together, in open loads",
+        ),
         (
             "guests",
             Self::Guests,
@@ -68,7 +76,9 @@ impl SearchKeys {
     /// Nothing where the load contradicts it.
     pub(crate) fn build(self, load: &LoadKeys, context: &mut Context) -> Option<SearchUse> {
         let closed = load.model? == LoadModel::Closed;
-        let over = self.over.unwrap_or(if closed { Over::Users } else { Over::Rate });
+        let over = self
+            .over
+            .unwrap_or(if closed { Over::Users } else { Over::Rate });
         let search = SearchUse {
             over,
             from: self.from,
@@ -82,11 +92,21 @@ impl SearchKeys {
         match (over, closed) {
             (Over::Users, false) => {
                 let mend = "write `over = \"rate\"`, or `model = \"closed\"`";
-                context.refuse(Code::Contradiction, span, "an open load has no users to search over", mend)
+                context.refuse(
+                    Code::Contradiction,
+                    span,
+                    "an open load has no users to search over",
+                    mend,
+                )
             }
             (Over::Rate, true) => {
                 let mend = "write `over = \"users\"`, or `model = \"open\"`";
-                context.refuse(Code::Contradiction, span, "a closed load has no rate to search over", mend)
+                context.refuse(
+                    Code::Contradiction,
+                    span,
+                    "a closed load has no rate to search over",
+                    mend,
+                )
             }
             _ => Some(search),
         }
@@ -123,11 +143,24 @@ mod tests {
             .search
             .expect("a search");
         assert_eq!(
-            (search.over, search.resolution, search.probes, search.confirm),
+            (
+                search.over,
+                search.resolution,
+                search.probes,
+                search.confirm
+            ),
             (Over::Users, 0.02, 20, 3)
         );
         let open = format!("[load]\nmodel = \"open\"\n[load.search]\nto = 50\n{LIMIT}");
-        assert_eq!(with(&open).expect("valid").load.search.expect("a search").over, Over::Rate);
+        assert_eq!(
+            with(&open)
+                .expect("valid")
+                .load
+                .search
+                .expect("a search")
+                .over,
+            Over::Rate
+        );
         assert_eq!(with("").expect("valid").load.search, None);
     }
 

@@ -71,7 +71,11 @@ fn collect<'t, 'i>(table: &'t DeTable<'i>, above: &[&'t str], found: &mut Vec<Wr
         if found.len() > MOST_SETTINGS {
             return;
         }
-        let keys: Vec<&str> = above.iter().copied().chain([key.get_ref().as_ref()]).collect();
+        let keys: Vec<&str> = above
+            .iter()
+            .copied()
+            .chain([key.get_ref().as_ref()])
+            .collect();
         match value.get_ref() {
             DeValue::Table(below) if keys.len() < DEEPEST => collect(below, &keys, found),
             _ => found.push(Written {
@@ -93,12 +97,24 @@ pub(super) fn read(section: Free<'_, '_, '_>) -> Option<Settings> {
     for (index, setting) in written.iter().enumerate() {
         if index == MOST_SETTINGS {
             let message = format!("there are more than {MOST_SETTINGS} settings");
-            return context.refuse(Code::TooMany, setting.value.span(), message, "put the common ones into a tuning");
+            return context.refuse(
+                Code::TooMany,
+                setting.value.span(),
+                message,
+                "put the common ones into a tuning",
+            );
         }
-        context.spans.insert(setting.name.clone(), setting.value.span());
+        context
+            .spans
+            .insert(setting.name.clone(), setting.value.span());
         if !names.insert(setting.name.as_str()) {
             let message = format!("the setting {} is given twice", quoted(&setting.name));
-            settings = context.refuse(Code::DuplicateKey, setting.value.span(), message, "keep one of the two");
+            settings = context.refuse(
+                Code::DuplicateKey,
+                setting.value.span(),
+                message,
+                "keep one of the two",
+            );
             continue;
         }
         let value = check_name(setting, context).and_then(|()| read_value(setting, context));
@@ -121,7 +137,10 @@ fn check_name(setting: &Written<'_, '_>, context: &mut Context) -> Option<()> {
         };
         let components = COMPONENTS.join(", ");
         (
-            format!("the setting {} names no component ({components})", quoted(&setting.name)),
+            format!(
+                "the setting {} names no component ({components})",
+                quoted(&setting.name)
+            ),
             mend,
         )
     } else if name.is_empty()
@@ -157,17 +176,32 @@ fn read_value(setting: &Written<'_, '_>, context: &mut Context) -> Option<Settin
             }
         },
         _ => {
-            let mend = format!("write a boolean, a number or a text, for instance `{}`", INFO.example);
-            return context.refuse(Code::WrongType, span, format!("the setting {name} has no single value"), mend);
+            let mend = format!(
+                "write a boolean, a number or a text, for instance `{}`",
+                INFO.example
+            );
+            return context.refuse(
+                Code::WrongType,
+                span,
+                format!("the setting {name} has no single value"),
+                mend,
+            );
         }
     };
     if text.is_empty() || text.chars().count() > LONGEST_TEXT || text.contains(char::is_control) {
-        let message = format!("the value of {name} is blank, longer than {LONGEST_TEXT} characters, or has control characters");
+        let message = format!(
+            "the value of {name} is blank, longer than {LONGEST_TEXT} characters, or has control characters"
+        );
         return context.refuse(Code::Malformed, span, message, "write one short line");
     }
     match SettingValue::parse(&text) {
         Ok(value) => Some(value),
-        Err(error) => context.refuse(Code::Malformed, span, format!("{name}: {}", error.message), error.mend),
+        Err(error) => context.refuse(
+            Code::Malformed,
+            span,
+            format!("{name}: {}", error.message),
+            error.mend,
+        ),
     }
 }
 
@@ -202,34 +236,66 @@ mod tests {
              \"mariadb.innodb_flush_method\" = \"O_DIRECT\"\n",
         )
         .expect("valid");
-        let rule = |text: &str| SettingValue::Expression(Expression::parse(text).expect("an expression"));
+        let rule =
+            |text: &str| SettingValue::Expression(Expression::parse(text).expect("an expression"));
         let expected = [
             ("apache.KeepAlive", SettingValue::Boolean(true)),
             ("mariadb.innodb_buffer_pool_size", rule("80% * memory")),
-            ("mariadb.innodb_flush_method", SettingValue::Text("O_DIRECT".into())),
+            (
+                "mariadb.innodb_flush_method",
+                SettingValue::Text("O_DIRECT".into()),
+            ),
             ("php.opcache.enable", rule("1")),
         ];
-        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)).into());
+        assert_eq!(
+            found,
+            expected
+                .map(|(name, value)| (name.to_owned(), value))
+                .into()
+        );
     }
 
     #[test]
     fn refusals() {
         for (line, expected) in [
-            ("\"mysql.x\" = 1", "the setting `mysql.x` names no component"),
+            (
+                "\"mysql.x\" = 1",
+                "the setting `mysql.x` names no component",
+            ),
             ("x = 1", "the setting `x` names no component"),
-            ("\"mariadb.a b\" = 1", "`mariadb.a b` is not a name of a setting"),
-            ("\"mariadb.x\" = \"64 * vcpu\"", "`mariadb.x`: `vcpu` is neither"),
-            ("\"mariadb.x\" = \"a\\nb\"", "the value of `mariadb.x` is blank"),
+            (
+                "\"mariadb.a b\" = 1",
+                "`mariadb.a b` is not a name of a setting",
+            ),
+            (
+                "\"mariadb.x\" = \"64 * vcpu\"",
+                "`mariadb.x`: `vcpu` is neither",
+            ),
+            (
+                "\"mariadb.x\" = \"a\\nb\"",
+                "the value of `mariadb.x` is blank",
+            ),
             ("\"mariadb.x\" = inf", "`mariadb.x` is not a finite number"),
-            ("\"mariadb.x\" = 1\nmariadb.x = 2", "the setting `mariadb.x` is given twice"),
-            ("\"mariadb.x\" = 1979-05-27", "the setting `mariadb.x` has no single value"),
+            (
+                "\"mariadb.x\" = 1\nmariadb.x = 2",
+                "the setting `mariadb.x` is given twice",
+            ),
+            (
+                "\"mariadb.x\" = 1979-05-27",
+                "the setting `mariadb.x` has no single value",
+            ),
         ] {
             let refused = settings(line).expect_err(line);
             assert!(refused.contains(expected), "{line}: {refused}");
         }
-        let two = settings("\"php.a\" = inf\n\"php.b\" = 1\n\"php.c\" = nan").expect_err("two problems");
+        let two =
+            settings("\"php.a\" = inf\n\"php.b\" = 1\n\"php.c\" = nan").expect_err("two problems");
         assert_eq!(two.lines().count(), 2, "{two}");
         let many: String = (0..70).map(|n| format!("\"php.x{n}\" = 1\n")).collect();
-        assert!(settings(&many).expect_err("many").contains("more than 64 settings"));
+        assert!(
+            settings(&many)
+                .expect_err("many")
+                .contains("more than 64 settings")
+        );
     }
 }

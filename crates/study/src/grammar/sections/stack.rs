@@ -10,7 +10,9 @@ use crate::{
     },
     orderentry_use::DatabaseUse,
     problem::Code,
-    stack_use::{BufferPool, LampUse, Pages, SimulatedUse, StackKind, StackUse, TuningProfile, WebServer},
+    stack_use::{
+        BufferPool, LampUse, Pages, SimulatedUse, StackKind, StackUse, TuningProfile, WebServer,
+    },
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
@@ -28,11 +30,31 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
 
 impl Named for StackKind {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("embedded", Self::Embedded, "Rookery's own application server on SQLite"),
-        ("lamp", Self::Lamp, "Apache, PHP and MariaDB of the distribution"),
-        ("mariadb", Self::Mariadb, "MariaDB of the distribution, for order entry"),
-        ("postgresql", Self::Postgresql, "PostgreSQL of the distribution, for order entry"),
-        ("sqlite", Self::Sqlite, "SQLite behind Rookery's own small server, for order entry"),
+        (
+            "embedded",
+            Self::Embedded,
+            "Rookery's own application server on SQLite",
+        ),
+        (
+            "lamp",
+            Self::Lamp,
+            "Apache, PHP and MariaDB of the distribution",
+        ),
+        (
+            "mariadb",
+            Self::Mariadb,
+            "MariaDB of the distribution, for order entry",
+        ),
+        (
+            "postgresql",
+            Self::Postgresql,
+            "PostgreSQL of the distribution, for order entry",
+        ),
+        (
+            "sqlite",
+            Self::Sqlite,
+            "SQLite behind Rookery's own small server, for order entry",
+        ),
         (
             "simulated",
             Self::Simulated,
@@ -43,35 +65,59 @@ impl Named for StackKind {
 
 impl Named for Pages {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("faithful", Self::Faithful, "as the original, with its defects"),
+        (
+            "faithful",
+            Self::Faithful,
+            "as the original, with its defects",
+        ),
         ("corrected", Self::Corrected, "without them"),
     ];
 }
 
 impl Named for WebServer {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("prefork", Self::Prefork, "a process for each connection, with PHP inside"),
-        ("event", Self::Event, "threads for connections, PHP in php-fpm"),
+        (
+            "prefork",
+            Self::Prefork,
+            "a process for each connection, with PHP inside",
+        ),
+        (
+            "event",
+            Self::Event,
+            "threads for connections, PHP in php-fpm",
+        ),
     ];
 }
 
 impl Named for TuningProfile {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("stock", Self::Stock, "what the distribution ships"),
-        ("pureflex", Self::Pureflex, "lamp only: the formulas of the PureFlex study"),
+        (
+            "pureflex",
+            Self::Pureflex,
+            "lamp only: the formulas of the PureFlex study",
+        ),
         (
             "rhev",
             Self::Rhev,
             "mariadb and postgresql only: the database settings of the RHEV study",
         ),
-        ("modern", Self::Modern, "what a good administrator does today"),
+        (
+            "modern",
+            Self::Modern,
+            "what a good administrator does today",
+        ),
     ];
 }
 
 impl Named for BufferPool {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("cold", Self::Cold, "as after the start of the server"),
-        ("warm", Self::Warm, "all tables and indexes are read once before the load"),
+        (
+            "warm",
+            Self::Warm,
+            "all tables and indexes are read once before the load",
+        ),
     ];
 }
 
@@ -145,11 +191,13 @@ impl StackSection {
             });
         }
         if kind == StackKind::Embedded {
-            return (!refused("extra_cpu", self.keys.extra_cpu.is_some(), context)).then(|| StackUse {
-                kind,
-                pages,
-                extra_cpu: self.keys.extra_cpu.unwrap_or_default(),
-                ..StackUse::default()
+            return (!refused("extra_cpu", self.keys.extra_cpu.is_some(), context)).then(|| {
+                StackUse {
+                    kind,
+                    pages,
+                    extra_cpu: self.keys.extra_cpu.unwrap_or_default(),
+                    ..StackUse::default()
+                }
             });
         }
         let StackKeys {
@@ -163,10 +211,16 @@ impl StackSection {
             ("tuning", tuning.is_some()),
             ("buffer_pool", buffer_pool.is_some()),
         ];
-        if given.into_iter().any(|(key, read)| refused(key, read, context)) {
+        if given
+            .into_iter()
+            .any(|(key, read)| refused(key, read, context))
+        {
             return None;
         }
-        let (tuning, buffer_pool) = (tuning.unwrap_or(TuningProfile::Stock), buffer_pool.unwrap_or(BufferPool::Warm));
+        let (tuning, buffer_pool) = (
+            tuning.unwrap_or(TuningProfile::Stock),
+            buffer_pool.unwrap_or(BufferPool::Warm),
+        );
         check_tuning(kind, tuning, context)?;
         let settings = self.settings?;
         check_components(kind, &settings, context)?;
@@ -182,7 +236,10 @@ impl StackSection {
                 buffer_pool,
                 settings,
             };
-            StackUse { lamp: Some(lamp), ..used }
+            StackUse {
+                lamp: Some(lamp),
+                ..used
+            }
         } else {
             let database = DatabaseUse {
                 tuning,
@@ -205,8 +262,12 @@ impl StackSection {
                 kind: Some(stack.kind),
                 pages: stack.kind.dialect().is_none().then_some(stack.pages),
                 server: lamp.map(|lamp| lamp.server),
-                tuning: lamp.map(|lamp| lamp.tuning).or(database.map(|database| database.tuning)),
-                buffer_pool: lamp.map(|lamp| lamp.buffer_pool).or(database.map(|database| database.buffer_pool)),
+                tuning: lamp
+                    .map(|lamp| lamp.tuning)
+                    .or(database.map(|database| database.tuning)),
+                buffer_pool: lamp
+                    .map(|lamp| lamp.buffer_pool)
+                    .or(database.map(|database| database.buffer_pool)),
                 extra_cpu: (!stack.extra_cpu.is_zero()).then_some(stack.extra_cpu),
                 cpu_demand: simulated.map(|system| system.cpu_demand),
                 disk_demand: simulated.map(|system| system.disk_demand),
@@ -226,7 +287,10 @@ impl StackSection {
     /// Appends the section and the settings.
     pub(crate) fn write(&self, out: &mut String) {
         self.keys.write(out);
-        let settings = self.settings.as_ref().filter(|settings| !settings.is_empty());
+        let settings = self
+            .settings
+            .as_ref()
+            .filter(|settings| !settings.is_empty());
         if let Some(settings) = settings {
             out.push_str(&format!("\n[{}.{}]\n", SECTION.name, settings::NAME));
             settings::write(settings, out);
@@ -248,7 +312,11 @@ const OWN_KEYS: [(&[StackKind], &str, &[&str]); 5] = [
         &["pages"],
     ),
     (&[StackKind::Embedded], "the embedded stack", &["extra_cpu"]),
-    (&[StackKind::Simulated], "the simulated stack", &SIMULATED_KEYS),
+    (
+        &[StackKind::Simulated],
+        "the simulated stack",
+        &SIMULATED_KEYS,
+    ),
 ];
 
 /// A tuning that the stack does not have.
@@ -261,13 +329,22 @@ fn check_tuning(kind: StackKind, tuning: TuningProfile, context: &mut Context) -
         return Some(());
     }
     let span = context.spans.nearest("stack.tuning");
-    let message = format!("the stack \"{}\" has no tuning \"{}\"", kind.name(), foreign.name());
+    let message = format!(
+        "the stack \"{}\" has no tuning \"{}\"",
+        kind.name(),
+        foreign.name()
+    );
     let names: Vec<String> = TuningProfile::NAMES
         .iter()
         .filter(|(_, tuning, _)| *tuning != foreign)
         .map(|(name, ..)| format!("\"{name}\""))
         .collect();
-    context.refuse(Code::Contradiction, span, message, format!("write one of {}", names.join(", ")))
+    context.refuse(
+        Code::Contradiction,
+        span,
+        message,
+        format!("write one of {}", names.join(", ")),
+    )
 }
 
 /// Components whose settings a stack has.
@@ -282,15 +359,25 @@ fn components(kind: StackKind) -> &'static [&'static str] {
 /// Settings of what the stack does not run.
 fn check_components(kind: StackKind, settings: &Settings, context: &mut Context) -> Option<()> {
     let known = components(kind);
-    let foreign = |name: &&String| name.split_once('.').is_some_and(|(component, _)| !known.contains(&component));
+    let foreign = |name: &&String| {
+        name.split_once('.')
+            .is_some_and(|(component, _)| !known.contains(&component))
+    };
     let Some(name) = settings.keys().find(foreign) else {
         return Some(());
     };
     let span = context.spans.nearest(&format!("stack.settings.{name}"));
-    let message = format!("the setting `{name}` is not one of the stack \"{}\"", kind.name());
+    let message = format!(
+        "the setting `{name}` is not one of the stack \"{}\"",
+        kind.name()
+    );
     let mend = format!(
         "its settings begin with {}",
-        known.iter().map(|one| format!("`{one}.`")).collect::<Vec<_>>().join(", ")
+        known
+            .iter()
+            .map(|one| format!("`{one}.`"))
+            .collect::<Vec<_>>()
+            .join(", ")
     );
     context.refuse(Code::Contradiction, span, message, mend)
 }
@@ -313,13 +400,23 @@ fn refused(key: &str, read: bool, context: &Context) -> bool {
 
 /// Refuse the keys of other kinds of stack than `kind`.
 fn refuse_foreign_keys(kind: StackKind, context: &mut Context) {
-    let foreign = OWN_KEYS.iter().filter(|(owners, ..)| !owners.contains(&kind));
-    for (owners, named, key) in foreign.flat_map(|(owners, named, keys)| keys.iter().map(move |key| (owners, named, key))) {
+    let foreign = OWN_KEYS
+        .iter()
+        .filter(|(owners, ..)| !owners.contains(&kind));
+    for (owners, named, key) in
+        foreign.flat_map(|(owners, named, keys)| keys.iter().map(move |key| (owners, named, key)))
+    {
         let path = format!("{}.{key}", SECTION.name);
         if context.spans.has(&path) {
             let span = context.spans.nearest(&path);
-            let message = format!("`{path}` belongs to {named}, but `stack.kind` is \"{}\"", kind.name());
-            let kinds: Vec<String> = owners.iter().map(|owner| format!("`kind = \"{}\"`", owner.name())).collect();
+            let message = format!(
+                "`{path}` belongs to {named}, but `stack.kind` is \"{}\"",
+                kind.name()
+            );
+            let kinds: Vec<String> = owners
+                .iter()
+                .map(|owner| format!("`kind = \"{}\"`", owner.name()))
+                .collect();
             let mend = format!("write {} in [stack], or remove it", kinds.join(" or "));
             context.refuse::<()>(Code::Contradiction, span, message, mend);
         }
@@ -338,7 +435,11 @@ fn simulated(keys: &StackKeys, context: &mut Context) -> Option<SimulatedUse> {
         keys.freeze_every.is_some(),
         keys.host_cpus.is_some(),
     ];
-    if SIMULATED_KEYS.iter().zip(given).any(|(key, read)| refused(key, read, context)) {
+    if SIMULATED_KEYS
+        .iter()
+        .zip(given)
+        .any(|(key, read)| refused(key, read, context))
+    {
         return None;
     }
     let system = SimulatedUse {
@@ -353,8 +454,14 @@ fn simulated(keys: &StackKeys, context: &mut Context) -> Option<SimulatedUse> {
     };
     if system.freeze >= system.freeze_every {
         let span = context.spans.nearest("stack.freeze");
-        let message = "`stack.freeze` is not shorter than `stack.freeze_every`: the system would never run";
-        return context.refuse(Code::Contradiction, span, message, "make `freeze` shorter, or freeze less often");
+        let message =
+            "`stack.freeze` is not shorter than `stack.freeze_every`: the system would never run";
+        return context.refuse(
+            Code::Contradiction,
+            span,
+            message,
+            "make `freeze` shorter, or freeze less often",
+        );
     }
     Some(system)
 }
@@ -367,22 +474,44 @@ mod tests {
     fn pages_are_corrected_unless_said() {
         let stack = with("").expect("valid").stack;
         assert_eq!((stack.pages, stack.lamp), (Pages::Corrected, None));
-        assert_eq!(with("[stack]\npages = \"faithful\"\n").expect("valid").stack.pages, Pages::Faithful);
+        assert_eq!(
+            with("[stack]\npages = \"faithful\"\n")
+                .expect("valid")
+                .stack
+                .pages,
+            Pages::Faithful
+        );
     }
 
     #[test]
     fn lamp_is_untuned_and_warm_unless_said() {
-        let lamp = with("[stack]\nkind = \"lamp\"\n").expect("valid").stack.lamp.expect("lamp");
+        let lamp = with("[stack]\nkind = \"lamp\"\n")
+            .expect("valid")
+            .stack
+            .lamp
+            .expect("lamp");
         assert_eq!(
-            (lamp.server, lamp.tuning, lamp.buffer_pool, lamp.settings.len()),
-            (WebServer::Prefork, TuningProfile::Stock, BufferPool::Warm, 0)
+            (
+                lamp.server,
+                lamp.tuning,
+                lamp.buffer_pool,
+                lamp.settings.len()
+            ),
+            (
+                WebServer::Prefork,
+                TuningProfile::Stock,
+                BufferPool::Warm,
+                0
+            )
         );
     }
 
     #[test]
     fn keys_of_lamp_have_no_meaning_for_the_embedded_stack() {
         assert_eq!(
-            refusal("[stack]\ntuning = \"stock\"\n[stack.settings]\n\"php.memory_limit\" = \"64M\"\n"),
+            refusal(
+                "[stack]\ntuning = \"stock\"\n[stack.settings]\n\"php.memory_limit\" = \"64M\"\n"
+            ),
             "study::contradiction: `stack.tuning` belongs to the LAMP stack and the databases, but `stack.kind` is \"embedded\"\n\
              study::contradiction: `stack.settings` belongs to the LAMP stack and the databases, but `stack.kind` is \"embedded\""
         );
@@ -390,7 +519,9 @@ mod tests {
 
     #[test]
     fn a_planted_slow_down_has_no_meaning_for_lamp() {
-        let stack = with("[stack]\nextra_cpu = \"200us\"\n").expect("valid").stack;
+        let stack = with("[stack]\nextra_cpu = \"200us\"\n")
+            .expect("valid")
+            .stack;
         assert_eq!(stack.extra_cpu, Duration::from_micros(200));
         assert_eq!(with("").expect("valid").stack.extra_cpu, Duration::ZERO);
         assert_eq!(

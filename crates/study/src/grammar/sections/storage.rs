@@ -8,7 +8,10 @@ use crate::{
         kinds::{Choice, Memory, Named, PerSecond, Time},
     },
     problem::Code,
-    storage_use::{AccessTimes, BlockSize, IoUse, JournalMode, StorageUse, VolumeCache, VolumeFileSystem, VolumeUse},
+    storage_use::{
+        AccessTimes, BlockSize, IoUse, JournalMode, StorageUse, VolumeCache, VolumeFileSystem,
+        VolumeUse,
+    },
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
@@ -64,7 +67,11 @@ impl Named for PoolPer {
 impl Named for VolumeFileSystem {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("ext4", Self::Ext4, "16 MiB or more"),
-        ("xfs", Self::Xfs, "300 MiB or more; its barriers cannot be turned off"),
+        (
+            "xfs",
+            Self::Xfs,
+            "300 MiB or more; its barriers cannot be turned off",
+        ),
     ];
 }
 
@@ -78,7 +85,11 @@ impl Named for BlockSize {
 
 impl Named for AccessTimes {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("relatime", Self::Relatime, "changed once a day, and after changes"),
+        (
+            "relatime",
+            Self::Relatime,
+            "changed once a day, and after changes",
+        ),
         ("noatime", Self::Noatime, "never changed by reading"),
         ("strictatime", Self::Strictatime, "changed by every read"),
     ];
@@ -86,7 +97,11 @@ impl Named for AccessTimes {
 
 impl Named for JournalMode {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("ordered", Self::Ordered, "data are written before the metadata that tell of them"),
+        (
+            "ordered",
+            Self::Ordered,
+            "data are written before the metadata that tell of them",
+        ),
         ("writeback", Self::Writeback, "data may be written later"),
         ("journal", Self::Journal, "all data too"),
     ];
@@ -94,13 +109,18 @@ impl Named for JournalMode {
 
 impl Named for VolumeCache {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("none", Self::None, "direct I/O on the file behind the device"),
+        (
+            "none",
+            Self::None,
+            "direct I/O on the file behind the device",
+        ),
         ("host", Self::Host, "through the page cache of the host"),
     ];
 }
 
 impl Named for Switch {
-    const NAMES: &'static [(&'static str, Self, &'static str)] = &[("on", Self(true), "yes"), ("off", Self(false), "no")];
+    const NAMES: &'static [(&'static str, Self, &'static str)] =
+        &[("on", Self(true), "yes"), ("off", Self(false), "no")];
 }
 
 /// A day; longer is never.
@@ -158,7 +178,15 @@ const VOLUME_KEYS: [&str; 10] = [
     "cache",
 ];
 /// What only volumes with a file system have.
-const FILE_SYSTEM_KEYS: [&str; 7] = ["filesystem", "block_size", "atime", "barriers", "journal", "discard", "commit"];
+const FILE_SYSTEM_KEYS: [&str; 7] = [
+    "filesystem",
+    "block_size",
+    "atime",
+    "barriers",
+    "journal",
+    "discard",
+    "commit",
+];
 /// What XFS does not have.
 const EXT4_KEYS: [&str; 2] = ["journal", "commit"];
 
@@ -194,7 +222,11 @@ impl StorageKeys {
             }
             Pool::Volume => Some(self.volume(false, context)?),
         };
-        Some(StorageUse { volume, limits, ceiling })
+        Some(StorageUse {
+            volume,
+            limits,
+            ceiling,
+        })
     }
 
     fn volume(self, raw: bool, context: &mut Context) -> Option<VolumeUse> {
@@ -218,7 +250,12 @@ impl StorageKeys {
         let filesystem = self.filesystem.unwrap_or(VolumeFileSystem::Ext4);
         if filesystem == VolumeFileSystem::Xfs {
             let mend = "write `filesystem = \"ext4\"`, or remove it";
-            refuse_all(&EXT4_KEYS, "belongs to ext4, but `storage.filesystem` is \"xfs\"", mend, context)?;
+            refuse_all(
+                &EXT4_KEYS,
+                "belongs to ext4, but `storage.filesystem` is \"xfs\"",
+                mend,
+                context,
+            )?;
             if self.barriers == Some(Switch(false)) {
                 let span = context.spans.nearest("storage.barriers");
                 let message = "xfs always has write barriers: Linux 4.19 took the option away";
@@ -227,8 +264,14 @@ impl StorageKeys {
         }
         if let Some(odd) = self.commit.filter(|commit| commit.subsec_nanos() > 0) {
             let span = context.spans.nearest("storage.commit");
-            let message = format!("`storage.commit` is {odd:?}, and file systems count whole seconds");
-            return context.refuse(Code::OutOfRange, span, message, "write for instance `commit = \"5s\"`");
+            let message =
+                format!("`storage.commit` is {odd:?}, and file systems count whole seconds");
+            return context.refuse(
+                Code::OutOfRange,
+                span,
+                message,
+                "write for instance `commit = \"5s\"`",
+            );
         }
         Some(VolumeUse {
             raw,
@@ -255,7 +298,13 @@ impl StorageKeys {
                 Some(_) => Pool::Volume,
             }),
             ceiling: Some(Switch(storage.ceiling)),
-            per: volume.map(|volume| if volume.shared { PoolPer::Host } else { PoolPer::Guest }),
+            per: volume.map(|volume| {
+                if volume.shared {
+                    PoolPer::Host
+                } else {
+                    PoolPer::Guest
+                }
+            }),
             size: volume.and_then(|volume| volume.size.clone()),
             filesystem: filed.map(|volume| volume.filesystem),
             block_size: filed.map(|volume| volume.block_size),
@@ -279,7 +328,11 @@ fn path_of(key: &str) -> String {
 
 /// Refuses each of these keys that is in the file; nothing where there is one.
 fn refuse_all(keys: &[&str], why: &str, mend: &str, context: &mut Context) -> Option<()> {
-    let there: Vec<String> = keys.iter().map(|key| path_of(key)).filter(|path| context.spans.has(path)).collect();
+    let there: Vec<String> = keys
+        .iter()
+        .map(|key| path_of(key))
+        .filter(|path| context.spans.has(path))
+        .collect();
     for path in &there {
         let span = context.spans.nearest(path);
         context.refuse::<()>(Code::Contradiction, span, format!("`{path}` {why}"), mend);
@@ -326,7 +379,10 @@ mod tests {
             (limits.read_iops, limits.read_bps, limits.write_iops),
             (Some(500), Some(20 << 20), None)
         );
-        assert_eq!(crate::Study::parse("again", &study.to_toml()).expect("valid"), study);
+        assert_eq!(
+            crate::Study::parse("again", &study.to_toml()).expect("valid"),
+            study
+        );
     }
 
     #[test]
@@ -341,20 +397,30 @@ mod tests {
     #[test]
     fn xfs_has_neither_journal_modes_nor_a_life_without_barriers() {
         assert_eq!(
-            refusal("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\njournal = \"writeback\"\n"),
+            refusal(
+                "[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\njournal = \"writeback\"\n"
+            ),
             "study::contradiction: `storage.journal` belongs to ext4, but `storage.filesystem` is \"xfs\""
         );
         assert_eq!(
             refusal("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"off\"\n"),
             "study::contradiction: xfs always has write barriers: Linux 4.19 took the option away"
         );
-        assert!(with("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"on\"\n").is_ok());
+        assert!(
+            with("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"on\"\n").is_ok()
+        );
     }
 
     #[test]
     fn a_wrong_value_has_one_problem() {
-        assert!(refusal("[storage]\npool = \"volume\"\natime = \"never\"\n").starts_with("study::unknown-choice: `storage.atime`"));
-        assert!(refusal("[storage]\npool = \"volume\"\ncommit = \"1500ms\"\n").starts_with("study::out-of-range: `storage.commit`"));
+        assert!(
+            refusal("[storage]\npool = \"volume\"\natime = \"never\"\n")
+                .starts_with("study::unknown-choice: `storage.atime`")
+        );
+        assert!(
+            refusal("[storage]\npool = \"volume\"\ncommit = \"1500ms\"\n")
+                .starts_with("study::out-of-range: `storage.commit`")
+        );
     }
 
     #[test]
@@ -362,7 +428,10 @@ mod tests {
         assert!(!with("").expect("valid").storage.ceiling);
         let study = with("[storage]\nceiling = \"on\"\n").expect("valid");
         assert!(study.storage.ceiling);
-        assert_eq!(crate::Study::parse("again", &study.to_toml()).expect("valid"), study);
+        assert_eq!(
+            crate::Study::parse("again", &study.to_toml()).expect("valid"),
+            study
+        );
         assert!(refusal("[storage]\nceiling = true\n").contains("`storage.ceiling`"));
     }
 
@@ -389,11 +458,19 @@ mod tests {
     #[test]
     fn machines_have_their_disks_on_volumes() {
         for pool in ["volume", "raw"] {
-            let study = with(&format!("[guest]\nkind = \"vm\"\n[storage]\npool = \"{pool}\"\n")).expect("valid");
-            assert_eq!(study.storage.volume.map(|volume| volume.raw), Some(pool == "raw"));
+            let study = with(&format!(
+                "[guest]\nkind = \"vm\"\n[storage]\npool = \"{pool}\"\n"
+            ))
+            .expect("valid");
+            assert_eq!(
+                study.storage.volume.map(|volume| volume.raw),
+                Some(pool == "raw")
+            );
         }
         assert_eq!(
-            refusal("[guest]\nkind = \"vm\"\nvm = { pool = \"lvm:vg0\", clone = \"raw\" }\n[storage]\npool = \"volume\"\n"),
+            refusal(
+                "[guest]\nkind = \"vm\"\nvm = { pool = \"lvm:vg0\", clone = \"raw\" }\n[storage]\npool = \"volume\"\n"
+            ),
             "study::contradiction: the disks of machines cannot lie both on volumes and in the pool of [guest.vm]"
         );
         assert_eq!(

@@ -37,7 +37,11 @@ impl Named for WorkloadKind {
 
 impl Named for Pacing {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
-        ("think", Self::Think, "the next order starts a think time after the end of the last"),
+        (
+            "think",
+            Self::Think,
+            "the next order starts a think time after the end of the last",
+        ),
         (
             "cycle",
             Self::Cycle,
@@ -69,8 +73,16 @@ impl Named for Pace {
             "DVD Store: orders start a cycle time apart, or at once when the last took longer",
         ),
         ("none", Self::None, "order entry: no pauses"),
-        ("spec", Self::Spec, "order entry: keying and think times around every transaction"),
-        ("scaled", Self::Scaled, "order entry: the same times `pacing_scale`"),
+        (
+            "spec",
+            Self::Spec,
+            "order entry: keying and think times around every transaction",
+        ),
+        (
+            "scaled",
+            Self::Scaled,
+            "order entry: the same times `pacing_scale`",
+        ),
     ];
 }
 
@@ -98,7 +110,14 @@ keys! {
 }
 
 /// Keys that only the DVD Store has.
-const DVDSTORE_KEYS: [&str; 6] = ["database", "think_time", "new_customers", "searches", "search_batch", "line_items"];
+const DVDSTORE_KEYS: [&str; 6] = [
+    "database",
+    "think_time",
+    "new_customers",
+    "searches",
+    "search_batch",
+    "line_items",
+];
 
 fn all_keys() -> Vec<KeyInfo> {
     let mut keys = WorkloadKeys::keys();
@@ -201,7 +220,12 @@ impl WorkloadSection {
 }
 
 /// Refuse a key of the other workload.
-pub(super) fn refuse_foreign<T>(kind: WorkloadKind, key: &str, value: &str, context: &mut Context) -> Option<T> {
+pub(super) fn refuse_foreign<T>(
+    kind: WorkloadKind,
+    key: &str,
+    value: &str,
+    context: &mut Context,
+) -> Option<T> {
     let (owner, other) = match kind {
         WorkloadKind::Dvdstore => ("order entry", WorkloadKind::Orderentry),
         WorkloadKind::Orderentry => ("the DVD Store", WorkloadKind::Dvdstore),
@@ -211,7 +235,10 @@ pub(super) fn refuse_foreign<T>(kind: WorkloadKind, key: &str, value: &str, cont
         "`workload.{key}`{value} belongs to {owner}, but `workload.kind` is \"{}\"",
         kind.name()
     );
-    let mend = format!("write `kind = \"{}\"` in [workload], or remove it", other.name());
+    let mend = format!(
+        "write `kind = \"{}\"` in [workload], or remove it",
+        other.name()
+    );
     context.refuse(Code::Contradiction, span, message, mend)
 }
 
@@ -239,6 +266,9 @@ mod tests {
             refused,
             "study::contradiction: `workload.pacing` is \"cycle\", but the cycle time is zero"
         );
-        assert!(with("[workload]\nkind = \"dvdstore\"\npacing = \"cycle\"\nthink_time = \"1s\"\n").is_ok());
+        assert!(
+            with("[workload]\nkind = \"dvdstore\"\npacing = \"cycle\"\nthink_time = \"1s\"\n")
+                .is_ok()
+        );
     }
 }

@@ -22,7 +22,12 @@ impl LineEnd {
 }
 
 /// Appends whole rows to `out` until it holds `target` bytes or more, or the rows end. Says whether more rows follow.
-pub fn fill<T>(rows: &mut impl Iterator<Item = T>, target: usize, out: &mut Vec<u8>, mut write: impl FnMut(&T, &mut Vec<u8>)) -> bool {
+pub fn fill<T>(
+    rows: &mut impl Iterator<Item = T>,
+    target: usize,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&T, &mut Vec<u8>),
+) -> bool {
     while out.len() < target {
         match rows.next() {
             Some(row) => write(&row, out),
@@ -179,7 +184,10 @@ struct Line {
 impl Line {
     #[inline]
     fn new() -> Self {
-        Self { bytes: [0; 256], len: 0 }
+        Self {
+            bytes: [0; 256],
+            len: 0,
+        }
     }
 
     #[inline]
@@ -268,7 +276,8 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_the_standard_library_writes_them() {
-        let edges = (0..20).flat_map(|power| [10u64.pow(power) - 1, 10u64.pow(power), 10u64.pow(power) + 1]);
+        let edges = (0..20)
+            .flat_map(|power| [10u64.pow(power) - 1, 10u64.pow(power), 10u64.pow(power) + 1]);
         for number in edges.chain([u64::MAX]) {
             let mut out = b"x".to_vec();
             push_number(number, &mut out);

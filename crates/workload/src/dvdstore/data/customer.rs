@@ -152,7 +152,12 @@ impl Customers {
             CustomerRandom::Newlib => Source::Newlib(NewlibRand::new(next as u32)),
             CustomerRandom::Gnu => Source::Gnu(GnuRand::new(next as u32)),
         };
-        Self { source, half, next, last }
+        Self {
+            source,
+            half,
+            next,
+            last,
+        }
     }
 }
 

@@ -53,7 +53,11 @@ impl Iterator for Inventory<'_> {
         let stock = self.rand.pick(0, 500) as u32;
         Some(Stock {
             product,
-            in_stock: if product.is_multiple_of(10_000) { 10 * stock } else { stock },
+            in_stock: if product.is_multiple_of(10_000) {
+                10 * stock
+            } else {
+                stock
+            },
             sold,
         })
     }

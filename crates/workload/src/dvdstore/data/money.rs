@@ -10,7 +10,10 @@ impl Cents {
     /// `amount` must be finite, not negative and below 2^53.
     #[must_use]
     pub fn from_f64(amount: f64) -> Self {
-        debug_assert!((0.0..9_007_199_254_740_992.0).contains(&amount), "amount out of range: {amount}");
+        debug_assert!(
+            (0.0..9_007_199_254_740_992.0).contains(&amount),
+            "amount out of range: {amount}"
+        );
         let bits = amount.to_bits();
         let exponent = ((bits >> 52) & 0x7ff) as i32 - 1075;
         // 53 bits of mantissa times 100 stay below 2^60.
@@ -61,9 +64,16 @@ mod tests {
     fn ties_round_to_even_on_the_exact_value() {
         assert_eq!(Cents::from_f64(0.125), Cents(12));
         assert_eq!(Cents::from_f64(0.375), Cents(38));
-        assert_eq!(Cents::from_f64(2.675), Cents(267), "the double is below the tie");
+        assert_eq!(
+            Cents::from_f64(2.675),
+            Cents(267),
+            "the double is below the tie"
+        );
         assert_eq!(Cents::from_f64(0.0), Cents(0));
         assert_eq!(Cents::from_f64(1e-9), Cents(0));
-        assert_eq!(Cents::from_f64(4_503_599_627_370_496.0), Cents(450_359_962_737_049_600));
+        assert_eq!(
+            Cents::from_f64(4_503_599_627_370_496.0),
+            Cents(450_359_962_737_049_600)
+        );
     }
 }

@@ -7,7 +7,9 @@ use crate::dvdstore::{
 };
 
 /// The months as the load files name them.
-pub const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+pub const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
 
 /// Days of `month` (`1..=12`) in the year of the orders; February has 28.
 ///

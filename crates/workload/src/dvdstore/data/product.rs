@@ -79,12 +79,19 @@ impl<'w> Iterator for Products<'w> {
         let first_name = rand.pick(0, 199) as usize;
         let price = Cents(99 + 100 * rand.pick(9, 29));
         // A large catalogue has about 100 specials, not 1 %.
-        let one_in = if self.products <= 100_000 { 100 } else { 10_000 };
+        let one_in = if self.products <= 100_000 {
+            100
+        } else {
+            10_000
+        };
         Some(Product {
             id,
             category,
             title_words: [&titles[index / 1000 % 1000], &titles[index % 1000]],
-            actor_names: [&self.words.first_names[first_name], &self.words.last_names[last_name]],
+            actor_names: [
+                &self.words.first_names[first_name],
+                &self.words.last_names[last_name],
+            ],
             price,
             special: rand.pick(1, one_in) == one_in,
             common_product: rand.pick(1, self.products),
@@ -131,12 +138,28 @@ mod tests {
             let index = id as usize - 1;
             assert_eq!(
                 product.title_words,
-                [words.titles[index / 1000].as_str(), words.titles[index % 1000].as_str()]
+                [
+                    words.titles[index / 1000].as_str(),
+                    words.titles[index % 1000].as_str()
+                ]
             );
-            assert!(words.first_names.iter().any(|name| name == product.actor_names[0]));
-            assert!(words.last_names.iter().any(|name| name == product.actor_names[1]));
+            assert!(
+                words
+                    .first_names
+                    .iter()
+                    .any(|name| name == product.actor_names[0])
+            );
+            assert!(
+                words
+                    .last_names
+                    .iter()
+                    .any(|name| name == product.actor_names[1])
+            );
             assert!((999..=2999).contains(&product.price.0) && product.price.0 % 100 == 99);
-            assert!((1..=16).contains(&product.category) && (1..=20_000).contains(&product.common_product));
+            assert!(
+                (1..=16).contains(&product.category)
+                    && (1..=20_000).contains(&product.common_product)
+            );
         }
     }
 
@@ -154,6 +177,9 @@ mod tests {
         let mut out = Vec::new();
         super::super::csv::write_product(&product, super::super::LineEnd::Unix, &mut out);
         assert_eq!(out, b"7,3,RED SEA,ANN LEE, 9.99,1,12\n");
-        assert_eq!((product.title(), product.actor()), ("RED SEA".to_owned(), "ANN LEE".to_owned()));
+        assert_eq!(
+            (product.title(), product.actor()),
+            ("RED SEA".to_owned(), "ANN LEE".to_owned())
+        );
     }
 }

@@ -71,13 +71,15 @@ pub fn read_new_customer(body: &[u8]) -> Result<NewCustomerAnswer, PageFault> {
     if NAME_TAKEN.find(body).is_some() {
         return Ok(NewCustomerAnswer::NameTaken);
     }
-    read_customer(body).map(NewCustomerAnswer::Added).map_err(|fault| {
-        if find(body, b"Please Complete All Required Fields").is_some() {
-            PageFault::Rejected("a required field of the new customer was empty")
-        } else {
-            fault
-        }
-    })
+    read_customer(body)
+        .map(NewCustomerAnswer::Added)
+        .map_err(|fault| {
+            if find(body, b"Please Complete All Required Fields").is_some() {
+                PageFault::Rejected("a required field of the new customer was empty")
+            } else {
+                fault
+            }
+        })
 }
 
 /// Reads how many products a search found, at most 100; every row is checked.
@@ -92,7 +94,10 @@ pub fn read_browse(body: &[u8]) -> Result<u32, PageFault> {
 ///
 /// # Errors
 /// As [`read_browse`].
-pub fn read_products(body: &[u8], mut tell: impl FnMut(u64, &[u8], &[u8])) -> Result<u32, PageFault> {
+pub fn read_products(
+    body: &[u8],
+    mut tell: impl FnMut(u64, &[u8], &[u8]),
+) -> Result<u32, PageFault> {
     if NOTHING_FOUND.find(body).is_some() {
         return Ok(0);
     }
@@ -119,9 +124,19 @@ pub fn read_products(body: &[u8], mut tell: impl FnMut(u64, &[u8], &[u8])) -> Re
 
 /// One row of results: the product id in a checkbox, then title, actor and price in cells.
 fn read_row<'a>(table: &mut Scan<'a>) -> Result<(u64, &'a [u8], &'a [u8]), PageFault> {
-    let id = if table.after(b"VALUE=") { table.until(b'>') } else { None };
-    let id = id.and_then(number).ok_or(PageFault::Missing("the product id of a row"))?;
-    let mut text = |what| cell(table).filter(|text| !text.is_empty()).ok_or(PageFault::Missing(what));
+    let id = if table.after(b"VALUE=") {
+        table.until(b'>')
+    } else {
+        None
+    };
+    let id = id
+        .and_then(number)
+        .ok_or(PageFault::Missing("the product id of a row"))?;
+    let mut text = |what| {
+        cell(table)
+            .filter(|text| !text.is_empty())
+            .ok_or(PageFault::Missing(what))
+    };
     let (title, actor) = (text("the title of a row")?, text("the actor of a row")?);
     cell(table)
         .filter(|text| is_price(text))
@@ -174,9 +189,10 @@ fn number(text: &[u8]) -> Option<u64> {
     if bare.is_empty() || bare.len() > 18 {
         return None;
     }
-    let digits = bare
-        .iter()
-        .try_fold(0, |sum, &byte| byte.is_ascii_digit().then(|| 10 * sum + u64::from(byte - b'0')));
+    let digits = bare.iter().try_fold(0, |sum, &byte| {
+        byte.is_ascii_digit()
+            .then(|| 10 * sum + u64::from(byte - b'0'))
+    });
     digits.filter(|&id| id > 0)
 }
 
@@ -185,11 +201,19 @@ fn is_price(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"$").unwrap_or(text);
     let points = text.iter().filter(|&byte| b".,".contains(byte)).count();
-    points <= 1 && text.len() > points && text.iter().all(|byte| byte.is_ascii_digit() || b".,".contains(byte))
+    points <= 1
+        && text.len() > points
+        && text
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || b".,".contains(byte))
 }
 
 fn cell<'a>(table: &mut Scan<'a>) -> Option<&'a [u8]> {
-    if table.after(b"<TD>") { table.until(b'<') } else { None }
+    if table.after(b"<TD>") {
+        table.until(b'<')
+    } else {
+        None
+    }
 }
 
 /// Position of a short token that is near or whose first byte is rare: cheaper than to prepare a search.

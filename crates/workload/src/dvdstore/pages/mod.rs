@@ -7,7 +7,10 @@
 mod answer;
 mod request;
 
-pub use answer::{NewCustomerAnswer, PageFault, PurchaseAnswer, read_browse, read_login, read_new_customer, read_products, read_purchase};
+pub use answer::{
+    NewCustomerAnswer, PageFault, PurchaseAnswer, read_browse, read_login, read_new_customer,
+    read_products, read_purchase,
+};
 pub use request::PageSite;
 
 /// What a shopper looks for.

@@ -63,16 +63,28 @@ impl PageSite<'_> {
         self.page(out, "dsbrowse");
         match *search {
             Search::Category(category) => {
-                number(out, "?browsetype=category&browse_category=", u64::from(category));
+                number(
+                    out,
+                    "?browsetype=category&browse_category=",
+                    u64::from(category),
+                );
                 out.extend_from_slice(b"&browse_actor=&browse_title=");
             }
             Search::Actor { first, last } => {
-                text(out, "?browsetype=actor&browse_category=&browse_actor=", first);
+                text(
+                    out,
+                    "?browsetype=actor&browse_category=&browse_actor=",
+                    first,
+                );
                 text(out, "%20", last);
                 out.extend_from_slice(b"&browse_title=");
             }
             Search::Title { first, second } => {
-                text(out, "?browsetype=title&browse_category=&browse_actor=&browse_title=", first);
+                text(
+                    out,
+                    "?browsetype=title&browse_category=&browse_actor=&browse_title=",
+                    first,
+                );
                 text(out, "%20", second);
             }
         }
@@ -100,7 +112,11 @@ impl PageSite<'_> {
         let directory = self.directory.trim_matches('/');
         if !directory.is_empty() {
             for byte in directory.bytes() {
-                if byte == b'/' { out.push(byte) } else { encode(out, byte) }
+                if byte == b'/' {
+                    out.push(byte)
+                } else {
+                    encode(out, byte)
+                }
             }
             out.push(b'/');
         }
@@ -189,7 +205,10 @@ mod tests {
     #[test]
     fn brackets_are_sent_to_php_only() {
         let items = [
-            LineItem { product: 39, quantity: 2 },
+            LineItem {
+                product: 39,
+                quantity: 2,
+            },
             LineItem {
                 product: 10_000,
                 quantity: 1,
@@ -204,7 +223,9 @@ mod tests {
                 directory: "ds2",
                 page_type,
             };
-            let expected = format!("/ds2/dspurchase.{page_type}?confirmpurchase=yes&customerid=7&item=39&quan=2&item=10000&quan=1");
+            let expected = format!(
+                "/ds2/dspurchase.{page_type}?confirmpurchase=yes&customerid=7&item=39&quan=2&item=10000&quan=1"
+            );
             assert_eq!(target(|out| site.purchase(out, 7, &items)), expected);
         }
     }
@@ -235,7 +256,10 @@ mod tests {
              &username=newuser5&password=password&age=18&income=20000&gender=F"
         );
         (person.state, person.zip, person.country) = ("", None, "South Africa");
-        assert!(target(|out| PHP.new_customer(out, &person, "u")).contains("&state=&zip=&country=South%20Africa&email="));
+        assert!(
+            target(|out| PHP.new_customer(out, &person, "u"))
+                .contains("&state=&zip=&country=South%20Africa&email=")
+        );
     }
 
     #[test]

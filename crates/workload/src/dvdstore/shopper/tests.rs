@@ -45,7 +45,11 @@ fn the_means_are_those_of_the_parameters() {
         0.2,
         0.16,
     );
-    check_mean((0..DRAWS).map(|_| f64::from(shopper.search_count(&p))), 3.0, uniform_variance(5.0));
+    check_mean(
+        (0..DRAWS).map(|_| f64::from(shopper.search_count(&p))),
+        3.0,
+        uniform_variance(5.0),
+    );
     check_mean(
         (0..DRAWS).map(|_| f64::from(shopper.search(&p, WordLists::own()).1)),
         5.0,
@@ -56,11 +60,23 @@ fn the_means_are_those_of_the_parameters() {
         shopper.basket(&p, &mut basket);
         basket.len() as f64
     };
-    check_mean((0..DRAWS).map(|_| size_of_basket()), 5.0, uniform_variance(9.0));
+    check_mean(
+        (0..DRAWS).map(|_| size_of_basket()),
+        5.0,
+        uniform_variance(9.0),
+    );
     let mean = Duration::from_millis(250);
     let variance = 500_000.0f64.powi(2) / 12.0;
-    check_mean((0..DRAWS).map(|_| shopper.think_us(mean) as f64), 250_000.0, variance);
-    check_mean((0..DRAWS).map(|_| shopper.initial_delay_us(2 * mean) as f64), 250_000.0, variance);
+    check_mean(
+        (0..DRAWS).map(|_| shopper.think_us(mean) as f64),
+        250_000.0,
+        variance,
+    );
+    check_mean(
+        (0..DRAWS).map(|_| shopper.initial_delay_us(2 * mean) as f64),
+        250_000.0,
+        variance,
+    );
 }
 
 #[test]
@@ -69,9 +85,21 @@ fn the_three_kinds_of_search_are_equally_frequent_and_draw_every_word() {
     let words = WordLists::own();
     let mut shopper = Shopper::new(2, 0, 0);
     let searches: Vec<Search<'_>> = (0..DRAWS).map(|_| shopper.search(&p, words).0).collect();
-    let share = |of: fn(&Search<'_>) -> bool| searches.iter().map(move |search| f64::from(u8::from(of(search))));
-    check_mean(share(|search| matches!(search, Search::Category(_))), 1.0 / 3.0, 2.0 / 9.0);
-    check_mean(share(|search| matches!(search, Search::Actor { .. })), 1.0 / 3.0, 2.0 / 9.0);
+    let share = |of: fn(&Search<'_>) -> bool| {
+        searches
+            .iter()
+            .map(move |search| f64::from(u8::from(of(search))))
+    };
+    check_mean(
+        share(|search| matches!(search, Search::Category(_))),
+        1.0 / 3.0,
+        2.0 / 9.0,
+    );
+    check_mean(
+        share(|search| matches!(search, Search::Actor { .. })),
+        1.0 / 3.0,
+        2.0 / 9.0,
+    );
     let mut seen = HashSet::new();
     let mut categories = HashSet::new();
     for search in &searches {
@@ -90,18 +118,28 @@ fn every_ten_thousandth_product_is_drawn_ten_times_as_often() {
     let mut rng = Pcg32::new(3, 3);
     let products = 20_500;
     let total = 20_500.0 + 18.0;
-    let draws: Vec<u64> = (0..400_000).map(|_| weighted_product(&mut rng, products)).collect();
+    let draws: Vec<u64> = (0..400_000)
+        .map(|_| weighted_product(&mut rng, products))
+        .collect();
     assert!(draws.iter().all(|product| (1..=products).contains(product)));
     for hot in [10_000, 20_000] {
         let chance = 10.0 / total;
         check_mean(
-            draws.iter().map(|&product| f64::from(u8::from(product == hot))),
+            draws
+                .iter()
+                .map(|&product| f64::from(u8::from(product == hot))),
             chance,
             chance * (1.0 - chance),
         );
     }
     let chance = 1.0 / total;
-    check_mean(draws.iter().map(|&product| f64::from(u8::from(product == 20_500))), chance, chance);
+    check_mean(
+        draws
+            .iter()
+            .map(|&product| f64::from(u8::from(product == 20_500))),
+        chance,
+        chance,
+    );
 }
 
 #[test]
@@ -125,16 +163,34 @@ fn the_weighted_list_has_the_places_of_the_original_array() {
 fn new_customers_are_of_both_halves_of_the_world() {
     let mut shopper = Shopper::new(4, 0, 0);
     let people: Vec<NewCustomer> = (0..10_000).map(|_| shopper.person()).collect();
-    check_mean(people.iter().map(|person| f64::from(u8::from(person.country == "US"))), 0.5, 0.25);
-    check_mean(people.iter().map(|person| f64::from(person.age)), 58.5, uniform_variance(82.0));
+    check_mean(
+        people
+            .iter()
+            .map(|person| f64::from(u8::from(person.country == "US"))),
+        0.5,
+        0.25,
+    );
+    check_mean(
+        people.iter().map(|person| f64::from(person.age)),
+        58.5,
+        uniform_variance(82.0),
+    );
     let states: HashSet<&str> = people.iter().map(|person| person.state).collect();
     assert!(states.len() == 51 && !states.contains("WY") && states.contains(""));
     for person in people {
         assert_eq!(person.country == "US", person.zip.is_some());
         assert!(person.zip.is_none_or(|zip| zip <= 99_999));
         assert!((100..=999).contains(&person.phone_area) && person.phone_number <= 9_999_999);
-        assert!(person.card_halves.iter().all(|half| (10_000_000..=99_999_999).contains(half)));
-        assert!((2008..=2012).contains(&person.expiration_year) && (1..=12).contains(&person.expiration_month));
+        assert!(
+            person
+                .card_halves
+                .iter()
+                .all(|half| (10_000_000..=99_999_999).contains(half))
+        );
+        assert!(
+            (2008..=2012).contains(&person.expiration_year)
+                && (1..=12).contains(&person.expiration_month)
+        );
         assert!((1..=5).contains(&person.card_type) && person.income.is_multiple_of(20_000));
         assert!(
             person
@@ -151,7 +207,9 @@ fn orders(shopper: &mut Shopper, p: &ShopperParams) -> Vec<String> {
     (0..20)
         .map(|_| {
             let opening = shopper.opening(p);
-            let searches: Vec<_> = (0..shopper.search_count(p)).map(|_| shopper.search(p, WordLists::own())).collect();
+            let searches: Vec<_> = (0..shopper.search_count(p))
+                .map(|_| shopper.search(p, WordLists::own()))
+                .collect();
             shopper.basket(p, &mut basket);
             format!("{opening:?} {searches:?} {basket:?}")
         })
@@ -167,7 +225,13 @@ fn edges_of_the_parameters_are_safe() {
         line_items: 1,
         ..params(Size::Mb(1))
     };
-    let mut basket = vec![LineItem { product: 1, quantity: 1 }; 9];
+    let mut basket = vec![
+        LineItem {
+            product: 1,
+            quantity: 1
+        };
+        9
+    ];
     assert_eq!(shopper.search_count(&p), 1);
     assert!(shopper.search(&p, WordLists::own()).1 >= 1);
     shopper.basket(&p, &mut basket);

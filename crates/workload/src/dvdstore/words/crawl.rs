@@ -83,7 +83,11 @@ impl Crawl {
         if self.complete() || self.left == 0 {
             return None;
         }
-        self.present = Some(self.leads.pop_front().or_else(|| self.title_leads.pop_front())?);
+        self.present = Some(
+            self.leads
+                .pop_front()
+                .or_else(|| self.title_leads.pop_front())?,
+        );
         self.left -= 1;
         self.requests += 1;
         self.present.as_ref().map(|lead| match lead {
@@ -99,10 +103,13 @@ impl Crawl {
     /// When it is no page of results. Titles and names that are not two words of capital letters are passed over.
     pub fn read(&mut self, body: &[u8]) -> Result<u32, PageFault> {
         let mut products = Vec::new();
-        let rows = read_products(body, |_, title, actor| products.push((two_words(title), two_words(actor))))?;
+        let rows = read_products(body, |_, title, actor| {
+            products.push((two_words(title), two_words(actor)))
+        })?;
         for (title, actor) in products {
             if let Some((first, second)) = title {
-                let news = [&first, &second].map(|word| add(WordList::Titles, &mut self.titles, word));
+                let news =
+                    [&first, &second].map(|word| add(WordList::Titles, &mut self.titles, word));
                 if news.contains(&true) {
                     self.title_leads.push_back(Lead::Title(first, second));
                 }
@@ -123,7 +130,11 @@ impl Crawl {
     /// Distinct title words, first names and last names found so far.
     #[must_use]
     pub fn found(&self) -> (usize, usize, usize) {
-        (self.titles.len(), self.first_names.len(), self.last_names.len())
+        (
+            self.titles.len(),
+            self.first_names.len(),
+            self.last_names.len(),
+        )
     }
 
     /// Searches asked for so far.
@@ -133,7 +144,12 @@ impl Crawl {
     }
 
     fn complete(&self) -> bool {
-        self.found() == (WordList::Titles.count(), WordList::FirstNames.count(), WordList::LastNames.count())
+        self.found()
+            == (
+                WordList::Titles.count(),
+                WordList::FirstNames.count(),
+                WordList::LastNames.count(),
+            )
     }
 
     /// The words, sorted.
@@ -166,7 +182,8 @@ fn add(list: WordList, words: &mut BTreeSet<String>, word: &str) -> bool {
 
 fn two_words(text: &[u8]) -> Option<(String, String)> {
     let (first, second) = std::str::from_utf8(text).ok()?.trim().split_once(' ')?;
-    (problem(first).is_none() && problem(second).is_none()).then(|| (first.to_owned(), second.to_owned()))
+    (problem(first).is_none() && problem(second).is_none())
+        .then(|| (first.to_owned(), second.to_owned()))
 }
 
 #[cfg(test)]
@@ -179,15 +196,23 @@ mod tests {
 
     /// Answers as a store does: at most 100 products; categories show their special offers, the others match either word.
     fn answer(products: &[Product<'_>], search: &Search<'_>) -> String {
-        let has = |words: &[&str; 2], one: &str, other: &str| words.iter().any(|word| *word == one || *word == other);
+        let has = |words: &[&str; 2], one: &str, other: &str| {
+            words.iter().any(|word| *word == one || *word == other)
+        };
         let matches = |product: &&Product<'_>| match search {
             Search::Category(category) => product.category == *category && product.special,
             Search::Actor { first, last } => has(&product.actor_names, first, last),
             Search::Title { first, second } => has(&product.title_words, first, second),
         };
         let rows = products.iter().filter(matches).take(100).map(|product| {
-            let (id, title, actor) = (product.id, product.title_words.join(" "), product.actor_names.join(" "));
-            format!("<TR><TD><INPUT VALUE={id}></TD><TD>{title}</TD><TD>{actor}</TD><TD>9.99</TD></TR>")
+            let (id, title, actor) = (
+                product.id,
+                product.title_words.join(" "),
+                product.actor_names.join(" "),
+            );
+            format!(
+                "<TR><TD><INPUT VALUE={id}></TD><TD>{title}</TD><TD>{actor}</TD><TD>9.99</TD></TR>"
+            )
         });
         let rows: String = rows.collect();
         if rows.is_empty() {
@@ -198,7 +223,8 @@ mod tests {
     }
 
     fn crawled(megabytes: u32, most: u32) -> Crawl {
-        let products: Vec<Product<'_>> = Products::new(Size::Mb(megabytes).rows(), WordLists::own()).collect();
+        let products: Vec<Product<'_>> =
+            Products::new(Size::Mb(megabytes).rows(), WordLists::own()).collect();
         let mut crawl = Crawl::new(most);
         while let Some(page) = crawl.next_search().map(|search| answer(&products, &search)) {
             crawl.read(page.as_bytes()).expect("a page of results");
@@ -223,16 +249,27 @@ mod tests {
         assert_eq!(crawl.requests(), 5);
         let (titles, first, last) = crawl.found();
         assert!((20..100).contains(&titles) && first > 10 && last > 10);
-        let error = crawled(10, 1).finish().expect_err("one category is not enough").to_string();
-        assert!(error.starts_with("1 searches showed") && error.contains("are needed"), "{error}");
+        let error = crawled(10, 1)
+            .finish()
+            .expect_err("one category is not enough")
+            .to_string();
+        assert!(
+            error.starts_with("1 searches showed") && error.contains("are needed"),
+            "{error}"
+        );
     }
 
     #[test]
     fn what_is_no_word_is_passed_over() {
-        let row = |title: &str, actor: &str| format!("<TR><TD VALUE=1></TD><TD>{title}</TD><TD>{actor}</TD><TD>9.99</TD></TR>");
+        let row = |title: &str, actor: &str| {
+            format!("<TR><TD VALUE=1></TD><TD>{title}</TD><TD>{actor}</TD><TD>9.99</TD></TR>")
+        };
         let rows = row("&lt;b", "Ann Lee") + &row("A B C", "JO X") + &row("\u{1b}[31m Y", "ANN");
         let mut crawl = Crawl::new(9);
-        assert_eq!(crawl.read(format!("<TABLE><TR></TR>{rows}</TABLE>").as_bytes()), Ok(3));
+        assert_eq!(
+            crawl.read(format!("<TABLE><TR></TR>{rows}</TABLE>").as_bytes()),
+            Ok(3)
+        );
         assert_eq!(crawl.found(), (0, 1, 1), "JO X alone");
         assert!(crawl.read(b"<html>something else</html>").is_err());
     }

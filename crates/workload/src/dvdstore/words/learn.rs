@@ -75,10 +75,12 @@ impl Learner {
         let line = self.rows;
         let row = |problem| LearnError::Row { line, problem };
         let index = id.checked_sub(1).ok_or_else(|| row("the id is 0"))? as usize;
-        let (first, second) = two_words(title).ok_or_else(|| row("the title is not two words of capital letters"))?;
+        let (first, second) =
+            two_words(title).ok_or_else(|| row("the title is not two words of capital letters"))?;
         self.title_word(id, index / 1000 % 1000, first)?;
         self.title_word(id, index % 1000, second)?;
-        let (first, last) = two_words(actor).ok_or_else(|| row("the actor is not two words of capital letters"))?;
+        let (first, last) =
+            two_words(actor).ok_or_else(|| row("the actor is not two words of capital letters"))?;
         name(WordList::FirstNames, &mut self.first_names, first)?;
         name(WordList::LastNames, &mut self.last_names, last)
     }
@@ -112,7 +114,10 @@ impl Learner {
             }
         };
         Ok(WordLists {
-            titles: complete(WordList::Titles, self.titles.into_iter().flatten().collect())?,
+            titles: complete(
+                WordList::Titles,
+                self.titles.into_iter().flatten().collect(),
+            )?,
             first_names: complete(WordList::FirstNames, self.first_names.into_iter().collect())?,
             last_names: complete(WordList::LastNames, self.last_names.into_iter().collect())?,
         })
@@ -130,13 +135,17 @@ fn name(list: WordList, names: &mut BTreeSet<String>, name: &str) -> Result<(), 
 }
 
 fn two_words(text: &str) -> Option<(&str, &str)> {
-    text.split_once(' ').filter(|(a, b)| problem(a).is_none() && problem(b).is_none())
+    text.split_once(' ')
+        .filter(|(a, b)| problem(a).is_none() && problem(b).is_none())
 }
 
 /// Learns from the bytes of a `prod.csv`.
 pub(super) fn learn(prod_csv: &[u8]) -> Result<WordLists, LearnError> {
     let mut learner = Learner::default();
-    let lines = prod_csv.strip_suffix(b"\n").unwrap_or(prod_csv).split(|&byte| byte == b'\n');
+    let lines = prod_csv
+        .strip_suffix(b"\n")
+        .unwrap_or(prod_csv)
+        .split(|&byte| byte == b'\n');
     for (bytes, line) in lines.zip(1..) {
         let row = |problem| LearnError::Row { line, problem };
         let text = std::str::from_utf8(bytes).map_err(|_| row("the row is not text"))?;
@@ -172,19 +181,37 @@ mod tests {
     #[test]
     fn a_catalogue_gives_back_its_lists_in_order() {
         let own = WordLists::own();
-        assert_eq!(WordLists::learn(&catalogue(10, own, LineEnd::Unix)).as_ref(), Ok(own));
-        assert_eq!(WordLists::learn(&catalogue(10, own, LineEnd::Windows)).as_ref(), Ok(own));
+        assert_eq!(
+            WordLists::learn(&catalogue(10, own, LineEnd::Unix)).as_ref(),
+            Ok(own)
+        );
+        assert_eq!(
+            WordLists::learn(&catalogue(10, own, LineEnd::Windows)).as_ref(),
+            Ok(own)
+        );
         // Title words in another order are learnt in that order; names come back sorted.
         let mut reversed = own.clone();
         reversed.titles.reverse();
-        assert_eq!(WordLists::learn(&catalogue(20, &reversed, LineEnd::Unix)), Ok(reversed));
+        assert_eq!(
+            WordLists::learn(&catalogue(20, &reversed, LineEnd::Unix)),
+            Ok(reversed)
+        );
     }
 
     #[test]
     fn what_is_no_catalogue_is_refused_with_the_reason() {
-        let message = |csv: &[u8]| WordLists::learn(csv).expect_err("not a catalogue").to_string();
+        let message = |csv: &[u8]| {
+            WordLists::learn(csv)
+                .expect_err("not a catalogue")
+                .to_string()
+        };
         let small = catalogue(1, WordLists::own(), LineEnd::Unix);
-        let few: Vec<u8> = small.split_inclusive(|&b| b == b'\n').take(500).flatten().copied().collect();
+        let few: Vec<u8> = small
+            .split_inclusive(|&b| b == b'\n')
+            .take(500)
+            .flatten()
+            .copied()
+            .collect();
         assert_eq!(
             message(&few),
             "the catalogue is too small: it shows 500 of 1000 title words; learn from one of 10 000 products or more, or supply the lists as files"
@@ -194,7 +221,10 @@ mod tests {
         assert!(message(b"0,2,AB CD,EF GH\n").contains("the id is 0"));
         assert!(message(b"1,2,AB,EF GH\n").contains("the title is not two words"));
         assert!(message(b"1,2,A A,C d\n").contains("the actor is not two words"));
-        assert!(message(b"1,2,A A,C D\n2,2,X B,C D\n").contains("product 2: the title word `X` should be `A`"));
+        assert!(
+            message(b"1,2,A A,C D\n2,2,X B,C D\n")
+                .contains("product 2: the title word `X` should be `A`")
+        );
         assert!(message(b"1,2,A A,C D\n\xff\n").contains("line 2: the row is not text"));
     }
 }

@@ -49,13 +49,17 @@ pub enum MetaError {
         value: String,
     },
     /// Another version of this workload loaded it.
-    #[error("the database has schema version {found}, this program needs {SCHEMA_VERSION}; load it again")]
+    #[error(
+        "the database has schema version {found}, this program needs {SCHEMA_VERSION}; load it again"
+    )]
     Version {
         /// What stands there.
         found: u32,
     },
     /// The run asks for another size.
-    #[error("the run asks for {asked} {what}, the database was loaded with {found}; change the study, or load the database again")]
+    #[error(
+        "the run asks for {asked} {what}, the database was loaded with {found}; change the study, or load the database again"
+    )]
     Differs {
         /// What differs.
         what: &'static str,
@@ -76,7 +80,11 @@ pub enum MetaError {
 ///
 /// # Errors
 /// When a row is missing or not valid, or the database is not what the run asks for.
-pub fn check_meta(rows: &BTreeMap<String, String>, asked: Option<Scale>, options: SchemaOptions) -> Result<Population, MetaError> {
+pub fn check_meta(
+    rows: &BTreeMap<String, String>,
+    asked: Option<Scale>,
+    options: SchemaOptions,
+) -> Result<Population, MetaError> {
     let version = number(rows, VERSION)?;
     if version != u64::from(SCHEMA_VERSION) {
         return Err(MetaError::Version {
@@ -87,7 +95,10 @@ pub fn check_meta(rows: &BTreeMap<String, String>, asked: Option<Scale>, options
     let population = Population {
         scale: Scale::new(small(WAREHOUSES)?, small(DIVISOR)?)?,
         seed: number(rows, SEED)?,
-        loaded_at: rows.get(LOADED_AT).ok_or(MetaError::Missing(LOADED_AT))?.parse::<Timestamp>()?,
+        loaded_at: rows
+            .get(LOADED_AT)
+            .ok_or(MetaError::Missing(LOADED_AT))?
+            .parse::<Timestamp>()?,
     };
     if u64::from(population.load_constant()) != number(rows, LOAD_CONSTANT)? {
         return Err(MetaError::Invalid {
@@ -96,8 +107,16 @@ pub fn check_meta(rows: &BTreeMap<String, String>, asked: Option<Scale>, options
         });
     }
     if let Some(asked) = asked {
-        differ("warehouses", asked.warehouses(), population.scale.warehouses())?;
-        differ("as the divisor of a test database", asked.divisor(), population.scale.divisor())?;
+        differ(
+            "warehouses",
+            asked.warehouses(),
+            population.scale.warehouses(),
+        )?;
+        differ(
+            "as the divisor of a test database",
+            asked.divisor(),
+            population.scale.divisor(),
+        )?;
     }
     for (key, what, asked) in [
         ("foreign_keys", "foreign keys", options.foreign_keys),
@@ -112,10 +131,17 @@ pub fn check_meta(rows: &BTreeMap<String, String>, asked: Option<Scale>, options
 
 fn number(rows: &BTreeMap<String, String>, key: &'static str) -> Result<u64, MetaError> {
     let value = rows.get(key).ok_or(MetaError::Missing(key))?;
-    value.parse().map_err(|_| MetaError::Invalid { key, value: value.clone() })
+    value.parse().map_err(|_| MetaError::Invalid {
+        key,
+        value: value.clone(),
+    })
 }
 
-fn differ<T: PartialEq + ToString>(what: &'static str, asked: T, found: T) -> Result<(), MetaError> {
+fn differ<T: PartialEq + ToString>(
+    what: &'static str,
+    asked: T,
+    found: T,
+) -> Result<(), MetaError> {
     if asked == found {
         return Ok(());
     }
@@ -132,7 +158,9 @@ mod tests {
 
     fn rows() -> (Population, BTreeMap<String, String>) {
         let population = Population::new(Scale::new(3, 100).expect("valid"), u64::MAX);
-        let rows = meta_rows(&population).into_iter().map(|(key, value)| (key.to_owned(), value));
+        let rows = meta_rows(&population)
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value));
         (population, rows.collect())
     }
 
@@ -140,8 +168,14 @@ mod tests {
     fn what_was_loaded_is_read_back() {
         let (population, rows) = rows();
         let asked = Some(population.scale);
-        assert_eq!(check_meta(&rows, asked, SchemaOptions::default()), Ok(population));
-        assert_eq!(check_meta(&rows, None, SchemaOptions::default()), Ok(population));
+        assert_eq!(
+            check_meta(&rows, asked, SchemaOptions::default()),
+            Ok(population)
+        );
+        assert_eq!(
+            check_meta(&rows, None, SchemaOptions::default()),
+            Ok(population)
+        );
     }
 
     #[test]
@@ -155,7 +189,10 @@ mod tests {
                 .to_string()
         };
         assert!(check(VERSION, "2").contains("schema version 2"));
-        assert!(check(WAREHOUSES, "4").contains("asks for 3 warehouses, the database was loaded with 4"));
+        assert!(
+            check(WAREHOUSES, "4")
+                .contains("asks for 3 warehouses, the database was loaded with 4")
+        );
         assert!(check(WAREHOUSES, "many").contains("not valid"));
         assert!(check(DIVISOR, "7").contains("divisor 7"));
         assert!(check(LOAD_CONSTANT, "256").contains(LOAD_CONSTANT));
@@ -163,6 +200,9 @@ mod tests {
         assert!(check(LOADED_AT, "today").contains("today"));
         let mut without = rows.clone();
         without.remove(SEED);
-        assert_eq!(check_meta(&without, None, SchemaOptions::default()), Err(MetaError::Missing(SEED)));
+        assert_eq!(
+            check_meta(&without, None, SchemaOptions::default()),
+            Err(MetaError::Missing(SEED))
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! One table of one warehouse: the unit of a loader's work.
 
 use super::{
-    Customers, Districts, Histories, Items, NewOrders, OrderLines, Orders, Population, RowSink, Stocks, TextFormat, TextSink, Warehouse,
+    Customers, Districts, Histories, Items, NewOrders, OrderLines, Orders, Population, RowSink,
+    Stocks, TextFormat, TextSink, Warehouse,
 };
 use crate::orderentry::schema::Table;
 
@@ -49,7 +50,9 @@ impl Part {
         let warehouse = self.warehouse;
         PartRows(match self.table {
             Table::Item => Rows::Items(population.items()),
-            Table::Warehouse => Rows::Warehouse(Some(Box::new(population.warehouse(warehouse))).into_iter()),
+            Table::Warehouse => {
+                Rows::Warehouse(Some(Box::new(population.warehouse(warehouse))).into_iter())
+            }
             Table::District => Rows::Districts(population.districts(warehouse)),
             Table::Customer => Rows::Customers(population.customers(warehouse)),
             Table::History => Rows::Histories(population.histories(warehouse)),
@@ -83,7 +86,12 @@ enum Rows {
 impl PartRows {
     /// Appends rows as text of `format` to `out` until that holds `target` bytes or more, or there are none. Gives the number of rows, and
     /// whether more follow.
-    pub fn fill_text(&mut self, out: &mut Vec<u8>, format: TextFormat, target: usize) -> (u64, bool) {
+    pub fn fill_text(
+        &mut self,
+        out: &mut Vec<u8>,
+        format: TextFormat,
+        target: usize,
+    ) -> (u64, bool) {
         let mut sink = TextSink::new(out, format, target);
         let more = self.fill(&mut sink);
         (sink.rows(), more)
@@ -110,7 +118,11 @@ impl PartRows {
 }
 
 #[inline]
-fn each<T, S: RowSink>(rows: &mut impl Iterator<Item = T>, sink: &mut S, mut write: impl FnMut(&T, &mut S)) -> bool {
+fn each<T, S: RowSink>(
+    rows: &mut impl Iterator<Item = T>,
+    sink: &mut S,
+    mut write: impl FnMut(&T, &mut S),
+) -> bool {
     loop {
         let Some(row) = rows.next() else {
             return false;

@@ -181,7 +181,11 @@ mod tests {
     fn written(format: TextFormat) -> String {
         let mut out = Vec::new();
         let mut sink = TextSink::new(&mut out, format, 1000);
-        for time in [Timestamp::DEFAULT_LOAD, Timestamp::DEFAULT_LOAD, Timestamp(0)] {
+        for time in [
+            Timestamp::DEFAULT_LOAD,
+            Timestamp::DEFAULT_LOAD,
+            Timestamp(0),
+        ] {
             sink.int(-7);
             sink.text(b"a b");
             sink.decimal(Decimal::cents(-1005));
@@ -199,6 +203,9 @@ mod tests {
         let last = "-7\ta b\t-10.05\t1970-01-01 00:00:00\t\\N\n";
         assert_eq!(written(TextFormat::Copy), format!("{row}{row}{last}"));
         assert_eq!(written(TextFormat::LoadData), format!("{row}{row}{last}"));
-        assert_eq!(written(TextFormat::Csv).lines().next(), Some("-7,a b,-10.05,2000-01-01 00:00:00,"));
+        assert_eq!(
+            written(TextFormat::Csv).lines().next(),
+            Some("-7,a b,-10.05,2000-01-01 00:00:00,")
+        );
     }
 }

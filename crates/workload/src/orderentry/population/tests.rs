@@ -88,20 +88,34 @@ fn the_bytes_of_a_seed_stay_what_they_are() {
     for part in Part::all(&population) {
         digest.update(text(part, &population, usize::MAX).0);
     }
-    let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest: String = digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     insta::assert_snapshot!(digest, @"c06207d806b7cc8bae5adb102367bcac323687eac6dac36e49676c5409844a23");
 }
 
 #[test]
 fn items_are_in_their_ranges() {
     let items: Vec<_> = whole().items().collect();
-    assert!(items.iter().all(|item| (100..=10_000).contains(&item.price_cents)));
+    assert!(
+        items
+            .iter()
+            .all(|item| (100..=10_000).contains(&item.price_cents))
+    );
     assert!(items.iter().all(|item| (1..=10_000).contains(&item.image)));
-    let original = items.iter().filter(|item| item.data.as_str().contains("ORIGINAL")).count();
+    let original = items
+        .iter()
+        .filter(|item| item.data.as_str().contains("ORIGINAL"))
+        .count();
     assert_eq!(original, 10_000);
     let lengths = items.iter().map(|item| item.data.as_bytes().len());
     assert_eq!((lengths.clone().min(), lengths.max()), (Some(26), Some(50)));
-    let offsets: std::collections::BTreeSet<_> = items.iter().filter_map(|item| item.data.as_str().find("ORIGINAL")).collect();
+    let offsets: std::collections::BTreeSet<_> = items
+        .iter()
+        .filter_map(|item| item.data.as_str().find("ORIGINAL"))
+        .collect();
     assert_eq!(offsets.len(), 43, "offsets 0 to 42");
 }
 
@@ -113,7 +127,13 @@ fn stock_is_in_its_ranges() {
     for stock in population.stocks(1) {
         quantities[stock.quantity as usize] += 1;
         original += u32::from(stock.data.as_str().contains("ORIGINAL"));
-        assert!(stock.districts.iter().flatten().all(|byte| byte.is_ascii_graphic()));
+        assert!(
+            stock
+                .districts
+                .iter()
+                .flatten()
+                .all(|byte| byte.is_ascii_graphic())
+        );
     }
     assert_eq!(original, 10_000);
     assert!(quantities[..10].iter().all(|&count| count == 0));
@@ -124,21 +144,41 @@ fn stock_is_in_its_ranges() {
 fn customers_have_the_names_of_the_rule() {
     let population = whole();
     let customers: Vec<_> = population.customers(1).collect();
-    assert_eq!(customers.iter().filter(|customer| customer.bad_credit).count(), 3000);
+    assert_eq!(
+        customers
+            .iter()
+            .filter(|customer| customer.bad_credit)
+            .count(),
+        3000
+    );
     for district in customers.chunks(3000) {
         for (number, customer) in district[..1000].iter().enumerate() {
             assert_eq!(customer.last, last_name(number as u32));
         }
-        let many = district[1000..].iter().filter(|customer| customer.last == last_name(0)).count();
-        assert!(many < 20, "names beyond the first thousand are drawn: {many}");
+        let many = district[1000..]
+            .iter()
+            .filter(|customer| customer.last == last_name(0))
+            .count();
+        assert!(
+            many < 20,
+            "names beyond the first thousand are drawn: {many}"
+        );
     }
     assert!(
         customers
             .iter()
             .all(|customer| (300..=500).contains(&customer.data.as_bytes().len()))
     );
-    assert!(customers.iter().all(|customer| (0..=5000).contains(&customer.discount)));
-    assert!(customers.iter().all(|customer| customer.address.zip.ends_with(b"11111")));
+    assert!(
+        customers
+            .iter()
+            .all(|customer| (0..=5000).contains(&customer.discount))
+    );
+    assert!(
+        customers
+            .iter()
+            .all(|customer| customer.address.zip.ends_with(b"11111"))
+    );
 }
 
 #[test]
@@ -151,14 +191,18 @@ fn each_customer_of_a_district_has_one_order() {
         permutations.insert(customers[..10].to_vec());
         customers.sort_unstable();
         assert!(customers.into_iter().eq(1..=3000));
-        assert!(
-            district[..2100]
-                .iter()
-                .all(|order| order.carrier.is_some_and(|carrier| (1..=10).contains(&carrier)))
-        );
+        assert!(district[..2100].iter().all(|order| {
+            order
+                .carrier
+                .is_some_and(|carrier| (1..=10).contains(&carrier))
+        }));
         assert!(district[2100..].iter().all(|order| order.carrier.is_none()));
     }
-    assert_eq!(permutations.len(), 10, "every district has its own permutation");
+    assert_eq!(
+        permutations.len(),
+        10,
+        "every district has its own permutation"
+    );
 }
 
 #[test]
@@ -168,7 +212,10 @@ fn lines_belong_to_their_orders() {
     for order in population.orders(1) {
         for number in 1..=order.lines {
             let line = lines.next().expect("as many lines as the order says");
-            assert_eq!((line.district, line.order, line.number), (order.district, order.id, number));
+            assert_eq!(
+                (line.district, line.order, line.number),
+                (order.district, order.id, number)
+            );
             assert_eq!(line.delivered.is_some(), order.carrier.is_some());
             assert_eq!(line.amount_cents == 0, order.carrier.is_some());
             assert!(line.amount_cents <= 999_999);

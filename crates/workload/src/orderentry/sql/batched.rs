@@ -6,7 +6,10 @@ use crate::orderentry::dialect::Dialect;
 pub(super) fn text(verb: Verb, rows: usize, dialect: Dialect) -> String {
     let any_key = |columns: [&str; 3]| keys(&columns, rows);
     match verb {
-        Verb::ItemsRead => format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})", list("?", rows)),
+        Verb::ItemsRead => format!(
+            "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})",
+            list("?", rows)
+        ),
         Verb::StocksForUpdate => format!(
             "SELECT s_w_id, s_i_id, s_quantity, s_data, {} FROM stock WHERE {} ORDER BY s_w_id, s_i_id{}",
             district_text(dialect),
@@ -22,8 +25,14 @@ pub(super) fn text(verb: Verb, rows: usize, dialect: Dialect) -> String {
             rows,
         ),
         Verb::InsertLines => insert_lines(rows),
-        Verb::DeleteNewOrders => format!("DELETE FROM new_orders WHERE {}", any_key(["no_w_id", "no_d_id", "no_o_id"])),
-        Verb::OrdersDeliver => format!("UPDATE orders SET o_carrier_id = ? WHERE {}", any_key(["o_w_id", "o_d_id", "o_id"])),
+        Verb::DeleteNewOrders => format!(
+            "DELETE FROM new_orders WHERE {}",
+            any_key(["no_w_id", "no_d_id", "no_o_id"])
+        ),
+        Verb::OrdersDeliver => format!(
+            "UPDATE orders SET o_carrier_id = ? WHERE {}",
+            any_key(["o_w_id", "o_d_id", "o_id"])
+        ),
         Verb::OrdersLinesDeliver => format!(
             "UPDATE order_line SET ol_delivery_d = ? WHERE {}",
             any_key(["ol_w_id", "ol_d_id", "ol_o_id"])
@@ -46,7 +55,10 @@ fn list(element: &str, count: usize) -> String {
 
 /// Any of so many keys. Written out, because not every optimiser makes a range of a list of rows, and a locking scan would lock them all.
 fn keys(columns: &[&str], count: usize) -> String {
-    let one: Vec<String> = columns.iter().map(|column| format!("{column} = ?")).collect();
+    let one: Vec<String> = columns
+        .iter()
+        .map(|column| format!("{column} = ?"))
+        .collect();
     vec![format!("({})", one.join(" AND ")); count].join(" OR ")
 }
 
@@ -96,17 +108,40 @@ pub(super) fn orders_total(rows: usize) -> String {
 
 /// Changes several rows, each by values of its own: parameters are keys and values, row after row. `key` pairs the name of a value with
 /// its column; values that are called `a` are amounts.
-fn update_rows(dialect: Dialect, table: &str, key: &[(&str, &str)], values: &[&str], set: &str, rows: usize) -> String {
-    let names: Vec<&str> = key.iter().map(|(name, _)| *name).chain(values.iter().copied()).collect();
-    let parameter = |name: &str| if name == "a" { amount(dialect) } else { integer(dialect) };
+fn update_rows(
+    dialect: Dialect,
+    table: &str,
+    key: &[(&str, &str)],
+    values: &[&str],
+    set: &str,
+    rows: usize,
+) -> String {
+    let names: Vec<&str> = key
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(values.iter().copied())
+        .collect();
+    let parameter = |name: &str| {
+        if name == "a" {
+            amount(dialect)
+        } else {
+            integer(dialect)
+        }
+    };
     let row: Vec<&str> = names.iter().map(|name| parameter(name)).collect();
-    let matches: Vec<String> = key.iter().map(|(name, column)| format!("{column} = v.{name}")).collect();
+    let matches: Vec<String> = key
+        .iter()
+        .map(|(name, column)| format!("{column} = v.{name}"))
+        .collect();
     let matches = matches.join(" AND ");
     let values = list(&format!("({})", row.join(", ")), rows);
     let columns = names.join(", ");
     match dialect {
         Dialect::Mariadb | Dialect::Mysql => {
-            let first: Vec<String> = names.iter().map(|name| format!("{} AS {name}", parameter(name))).collect();
+            let first: Vec<String> = names
+                .iter()
+                .map(|name| format!("{} AS {name}", parameter(name)))
+                .collect();
             let rest = format!(" UNION ALL SELECT {}", row.join(", ")).repeat(rows - 1);
             format!(
                 "UPDATE {table} JOIN (SELECT {}{rest}) AS v ON {matches} SET {set}",
@@ -114,13 +149,19 @@ fn update_rows(dialect: Dialect, table: &str, key: &[(&str, &str)], values: &[&s
             )
         }
         Dialect::Sqlite => {
-            format!("WITH v ({columns}) AS (VALUES {values}) UPDATE {table} SET {set} FROM v WHERE {matches}")
+            format!(
+                "WITH v ({columns}) AS (VALUES {values}) UPDATE {table} SET {set} FROM v WHERE {matches}"
+            )
         }
         Dialect::Db2 => {
-            format!("MERGE INTO {table} USING (VALUES {values}) AS v ({columns}) ON {matches} WHEN MATCHED THEN UPDATE SET {set}")
+            format!(
+                "MERGE INTO {table} USING (VALUES {values}) AS v ({columns}) ON {matches} WHEN MATCHED THEN UPDATE SET {set}"
+            )
         }
         Dialect::Postgresql | Dialect::Generic => {
-            format!("UPDATE {table} SET {set} FROM (VALUES {values}) AS v ({columns}) WHERE {matches}")
+            format!(
+                "UPDATE {table} SET {set} FROM (VALUES {values}) AS v ({columns}) WHERE {matches}"
+            )
         }
     }
 }

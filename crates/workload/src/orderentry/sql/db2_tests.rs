@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::orderentry::{Condition, Isolation, Moment, Scale, SchemaOptions, Table, after_load, create_tables, drop_tables, insert_row};
+use crate::orderentry::{
+    Condition, Isolation, Moment, Scale, SchemaOptions, Table, after_load, create_tables,
+    drop_tables, insert_row,
+};
 
 /// A transaction and what it may execute.
 type Script = (&'static str, &'static [Verb]);
@@ -42,7 +45,12 @@ const PLAIN: [Script; 5] = [
     ),
     (
         "order status",
-        &[Verb::StatusById, Verb::StatusByName, Verb::LastOrder, Verb::OrderLines],
+        &[
+            Verb::StatusById,
+            Verb::StatusByName,
+            Verb::LastOrder,
+            Verb::OrderLines,
+        ],
     ),
     (
         "delivery",
@@ -93,7 +101,10 @@ fn verbs(style: Style) -> BTreeSet<Verb> {
 }
 
 fn of(scripts: &[Script]) -> BTreeSet<Verb> {
-    scripts.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect()
+    scripts
+        .iter()
+        .flat_map(|(_, verbs)| verbs.iter().copied())
+        .collect()
 }
 
 /// The texts of scripts under their names; `rows` where a statement takes several.
@@ -115,7 +126,10 @@ const ALL: SchemaOptions = SchemaOptions {
 
 #[test]
 fn its_schema() {
-    let (tables, later) = (create_tables(Dialect::Db2, ALL), after_load(Dialect::Db2, ALL));
+    let (tables, later) = (
+        create_tables(Dialect::Db2, ALL),
+        after_load(Dialect::Db2, ALL),
+    );
     let text = [
         tables.join(";\n"),
         "-- after the load".to_owned(),
@@ -133,7 +147,11 @@ fn its_loads() {
 
 #[test]
 fn its_transactions_statement_by_statement() {
-    assert_eq!(of(&PLAIN), verbs(Style::Plain), "all that is prepared, and nothing else");
+    assert_eq!(
+        of(&PLAIN),
+        verbs(Style::Plain),
+        "all that is prepared, and nothing else"
+    );
     insta::assert_snapshot!(texts(&PLAIN, 1));
 }
 
@@ -150,19 +168,28 @@ fn its_transactions_by_many_rows() {
 
 #[test]
 fn its_pipelined_style_has_two_texts_of_its_own() {
-    let own: Vec<Verb> = (&verbs(Style::Pipelined) - &verbs(Style::Plain)).into_iter().collect();
+    let own: Vec<Verb> = (&verbs(Style::Pipelined) - &verbs(Style::Plain))
+        .into_iter()
+        .collect();
     assert_eq!(own, [Verb::CustomerPayPrepend, Verb::OrderTotal]);
-    let texts: Vec<String> = own.into_iter().map(|verb| Statement::one(verb).sql(Dialect::Db2)).collect();
+    let texts: Vec<String> = own
+        .into_iter()
+        .map(|verb| Statement::one(verb).sql(Dialect::Db2))
+        .collect();
     insta::assert_snapshot!(texts.join("\n"));
 }
 
 #[test]
 fn its_sessions() {
-    let mut texts: Vec<String> = [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable]
-        .into_iter()
-        .filter_map(|level| Dialect::Db2.set_isolation(level))
-        .map(|text| text.into_owned())
-        .collect();
+    let mut texts: Vec<String> = [
+        Isolation::ReadCommitted,
+        Isolation::RepeatableRead,
+        Isolation::Serializable,
+    ]
+    .into_iter()
+    .filter_map(|level| Dialect::Db2.set_isolation(level))
+    .map(|text| text.into_owned())
+    .collect();
     texts.extend(Dialect::Db2.read_isolation().map(str::to_owned));
     insta::assert_snapshot!(texts.join("\n"));
 }
@@ -180,9 +207,14 @@ fn db2_is_told_nothing_that_it_does_not_know() {
         foreign_keys: true,
         history_key: true,
     };
-    let schema = [create_tables(Dialect::Db2, options), after_load(Dialect::Db2, options)].concat();
+    let schema = [
+        create_tables(Dialect::Db2, options),
+        after_load(Dialect::Db2, options),
+    ]
+    .concat();
     let scale = Scale::new(1, 1).expect("valid");
-    let queries = Condition::all().flat_map(|condition| condition.queries(Dialect::Db2, scale, Moment::AnyTime));
+    let queries = Condition::all()
+        .flat_map(|condition| condition.queries(Dialect::Db2, scale, Moment::AnyTime));
     for text in plain.into_iter().chain(schema).chain(queries) {
         for word in [
             "LIMIT",

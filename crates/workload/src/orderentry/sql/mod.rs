@@ -155,10 +155,14 @@ impl Statement {
             | Verb::OrdersDeliver
             | Verb::OrdersLinesDeliver
             | Verb::OrdersTotal
-            | Verb::CustomersDeliver => batched::text(self.verb, usize::from(self.variant), dialect),
-            Verb::CallNewOrder | Verb::CallPayment | Verb::CallOrderStatus | Verb::CallDelivery | Verb::CallStockLevel => {
-                procedures::call(self.verb, dialect)
+            | Verb::CustomersDeliver => {
+                batched::text(self.verb, usize::from(self.variant), dialect)
             }
+            Verb::CallNewOrder
+            | Verb::CallPayment
+            | Verb::CallOrderStatus
+            | Verb::CallDelivery
+            | Verb::CallStockLevel => procedures::call(self.verb, dialect),
             _ => plain::text(self.verb, self.variant, dialect),
         }
     }

@@ -13,7 +13,9 @@ const LINE_KEY: &str = "ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
 
 pub(super) fn text(verb: Verb, variant: u8, dialect: Dialect) -> String {
     match verb {
-        Verb::BeginWrite | Verb::BeginRead | Verb::Commit | Verb::Rollback => control(verb, dialect).to_owned(),
+        Verb::BeginWrite | Verb::BeginRead | Verb::Commit | Verb::Rollback => {
+            control(verb, dialect).to_owned()
+        }
         Verb::WarehouseTax
         | Verb::DistrictForUpdate
         | Verb::DistrictAdvance
@@ -56,27 +58,44 @@ fn new_order(verb: Verb, district: u8, dialect: Dialect) -> String {
     let (lock, now) = (dialect.lock(), dialect.now());
     match verb {
         Verb::WarehouseTax => "SELECT w_tax FROM warehouse WHERE w_id = ?".to_owned(),
-        Verb::DistrictForUpdate => format!("SELECT d_tax, d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?{lock}"),
-        Verb::DistrictAdvance => "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ?".to_owned(),
-        Verb::DistrictTake if dialect == Dialect::Db2 => "SELECT d_tax, d_next_o_id FROM OLD TABLE \
+        Verb::DistrictForUpdate => {
+            format!("SELECT d_tax, d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?{lock}")
+        }
+        Verb::DistrictAdvance => {
+            "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ?"
+                .to_owned()
+        }
+        Verb::DistrictTake if dialect == Dialect::Db2 => {
+            "SELECT d_tax, d_next_o_id FROM OLD TABLE \
             (UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ?)"
-            .to_owned(),
-        Verb::DistrictTake => "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ? \
+                .to_owned()
+        }
+        Verb::DistrictTake => {
+            "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = ? AND d_id = ? \
             RETURNING d_tax, d_next_o_id - 1"
-            .to_owned(),
-        Verb::CustomerDiscount => format!("SELECT c_discount, c_last, c_credit FROM customer WHERE {CUSTOMER_KEY}"),
+                .to_owned()
+        }
+        Verb::CustomerDiscount => {
+            format!("SELECT c_discount, c_last, c_credit FROM customer WHERE {CUSTOMER_KEY}")
+        }
         Verb::InsertOrder => format!(
             "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local) \
              VALUES (?, ?, ?, ?, {now}, NULL, ?, ?)"
         ),
-        Verb::InsertNewOrder => "INSERT INTO new_orders (no_w_id, no_d_id, no_o_id) VALUES (?, ?, ?)".to_owned(),
+        Verb::InsertNewOrder => {
+            "INSERT INTO new_orders (no_w_id, no_d_id, no_o_id) VALUES (?, ?, ?)".to_owned()
+        }
         Verb::ItemRead => "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?".to_owned(),
         Verb::StockForUpdate => {
-            format!("SELECT s_quantity, s_data, s_dist_{district:02} FROM stock WHERE s_w_id = ? AND s_i_id = ?{lock}")
+            format!(
+                "SELECT s_quantity, s_data, s_dist_{district:02} FROM stock WHERE s_w_id = ? AND s_i_id = ?{lock}"
+            )
         }
-        Verb::StockUpdate => "UPDATE stock SET s_quantity = ?, s_ytd = s_ytd + ?, s_order_cnt = s_order_cnt + ?, \
+        Verb::StockUpdate => {
+            "UPDATE stock SET s_quantity = ?, s_ytd = s_ytd + ?, s_order_cnt = s_order_cnt + ?, \
             s_remote_cnt = s_remote_cnt + ? WHERE s_w_id = ? AND s_i_id = ?"
-            .to_owned(),
+                .to_owned()
+        }
         _ => super::batched::insert_lines(1),
     }
 }
@@ -94,8 +113,7 @@ fn payment(verb: Verb, dialect: Dialect) -> String {
     let (lock, now) = (dialect.lock(), dialect.now());
     let pay_warehouse = "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?";
     let pay_district = "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?";
-    let pay_customer =
-        "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = c_payment_cnt + 1";
+    let pay_customer = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = c_payment_cnt + 1";
     match verb {
         Verb::WarehousePay => pay_warehouse.to_owned(),
         Verb::WarehouseRead => format!("SELECT {WAREHOUSE_COLUMNS} FROM warehouse WHERE w_id = ?"),
@@ -131,20 +149,30 @@ fn payment(verb: Verb, dialect: Dialect) -> String {
 
 fn others(verb: Verb, dialect: Dialect) -> String {
     let (lock, first) = (dialect.lock(), dialect.limit(1));
-    let dirty = if dialect == Dialect::Db2 { " WITH UR" } else { "" };
+    let dirty = if dialect == Dialect::Db2 {
+        " WITH UR"
+    } else {
+        ""
+    };
     match verb {
         Verb::StatusById => format!("SELECT {STATUS_COLUMNS} FROM customer WHERE {CUSTOMER_KEY}"),
         Verb::StatusByName => {
-            format!("SELECT {STATUS_COLUMNS} FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first, c_id")
+            format!(
+                "SELECT {STATUS_COLUMNS} FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first, c_id"
+            )
         }
         Verb::LastOrder => format!(
             "SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC{first}"
         ),
         Verb::OrderLines => {
-            format!("SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line WHERE {LINE_KEY}")
+            format!(
+                "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line WHERE {LINE_KEY}"
+            )
         }
         Verb::OldestNewOrder => {
-            format!("SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id{first}{lock}")
+            format!(
+                "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id{first}{lock}"
+            )
         }
         Verb::DeleteNewOrder => format!("DELETE FROM new_orders WHERE {NEW_ORDER_KEY}"),
         // A locking read sees what was committed after the transaction's snapshot too, such as the order just found.
@@ -154,9 +182,13 @@ fn others(verb: Verb, dialect: Dialect) -> String {
         Verb::LinesSum => format!("SELECT SUM(ol_amount) FROM order_line WHERE {LINE_KEY}"),
         Verb::OrderTotal => super::batched::orders_total(1),
         Verb::CustomerDeliver => {
-            format!("UPDATE customer SET c_balance = c_balance + ?, c_delivery_cnt = c_delivery_cnt + 1 WHERE {CUSTOMER_KEY}")
+            format!(
+                "UPDATE customer SET c_balance = c_balance + ?, c_delivery_cnt = c_delivery_cnt + 1 WHERE {CUSTOMER_KEY}"
+            )
         }
-        Verb::NextOrder => format!("SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?{dirty}"),
+        Verb::NextOrder => {
+            format!("SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?{dirty}")
+        }
         _ => format!(
             "SELECT COUNT(DISTINCT s_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
              WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id >= ? AND ol_o_id < ? AND s_quantity < ?{dirty}"

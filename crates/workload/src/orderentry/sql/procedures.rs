@@ -26,7 +26,10 @@ pub fn create_procedures(dialect: Dialect) -> Vec<String> {
     let texts: Vec<String> = (1..=10)
         .map(|district| format!("WHEN {district} THEN s_dist_{district:02}"))
         .collect();
-    let text = text.replace("{district_text}", &format!("CASE p_d {} END", texts.join(" ")));
+    let text = text.replace(
+        "{district_text}",
+        &format!("CASE p_d {} END", texts.join(" ")),
+    );
     // Each begins on a line of its own.
     let mut statements = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with("--")) {
@@ -38,16 +41,31 @@ pub fn create_procedures(dialect: Dialect) -> Vec<String> {
             statement.push('\n');
         }
     }
-    statements.into_iter().map(|statement| statement.trim_end().to_owned()).collect()
+    statements
+        .into_iter()
+        .map(|statement| statement.trim_end().to_owned())
+        .collect()
 }
 
 /// The statements that remove the procedures where they exist.
 #[must_use]
 pub fn drop_procedures(dialect: Dialect) -> Vec<String> {
-    let names = ["oe_new_order", "oe_payment", "oe_order_status", "oe_delivery", "oe_stock_level"];
+    let names = [
+        "oe_new_order",
+        "oe_payment",
+        "oe_order_status",
+        "oe_delivery",
+        "oe_stock_level",
+    ];
     match dialect {
-        Dialect::Mariadb | Dialect::Mysql => names.iter().map(|name| format!("DROP PROCEDURE IF EXISTS {name}")).collect(),
-        Dialect::Postgresql => names.iter().map(|name| format!("DROP ROUTINE IF EXISTS {name}")).collect(),
+        Dialect::Mariadb | Dialect::Mysql => names
+            .iter()
+            .map(|name| format!("DROP PROCEDURE IF EXISTS {name}"))
+            .collect(),
+        Dialect::Postgresql => names
+            .iter()
+            .map(|name| format!("DROP ROUTINE IF EXISTS {name}"))
+            .collect(),
         Dialect::Sqlite | Dialect::Db2 | Dialect::Generic => Vec::new(),
     }
 }

@@ -67,7 +67,14 @@ impl Style {
             Dialect::Sqlite | Dialect::Db2 => self != Self::Procs,
             Dialect::Generic => self == Self::Plain,
         };
-        if has { Ok(self) } else { Err(StyleError { style: self, dialect }) }
+        if has {
+            Ok(self)
+        } else {
+            Err(StyleError {
+                style: self,
+                dialect,
+            })
+        }
     }
 }
 
@@ -75,15 +82,23 @@ impl FromStr for Style {
     type Err = ParseNameError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|style| style.name() == name).ok_or(ParseNameError {
-            what: "statement style",
-            name: name.to_owned(),
-            choices: "plain, batched, pipelined or procs",
-        })
+        Self::ALL
+            .into_iter()
+            .find(|style| style.name() == name)
+            .ok_or(ParseNameError {
+                what: "statement style",
+                name: name.to_owned(),
+                choices: "plain, batched, pipelined or procs",
+            })
     }
 }
 
-const CONTROL: &[Verb] = &[Verb::BeginWrite, Verb::BeginRead, Verb::Commit, Verb::Rollback];
+const CONTROL: &[Verb] = &[
+    Verb::BeginWrite,
+    Verb::BeginRead,
+    Verb::Commit,
+    Verb::Rollback,
+];
 
 /// What plain, batched and pipelined transactions share.
 const COMMON: &[Verb] = &[
@@ -134,7 +149,12 @@ pub(super) fn used(style: Style, dialect: Dialect) -> Vec<Statement> {
     match style {
         Style::Plain => {
             verbs.extend([COMMON, ONE_BY_ONE].concat());
-            verbs.extend([Verb::CustomerData, Verb::CustomerPayData, Verb::OrderForUpdate, Verb::LinesSum]);
+            verbs.extend([
+                Verb::CustomerData,
+                Verb::CustomerPayData,
+                Verb::OrderForUpdate,
+                Verb::LinesSum,
+            ]);
             rows.push((Verb::StockForUpdate, DISTRICTS as usize));
         }
         Style::Pipelined => {
@@ -146,7 +166,11 @@ pub(super) fn used(style: Style, dialect: Dialect) -> Vec<Statement> {
             verbs.extend(COMMON);
             verbs.extend([Verb::CustomerData, Verb::CustomerPayData]);
             verbs.extend(if dialect.update_returns() {
-                vec![Verb::DistrictTake, Verb::WarehousePayRead, Verb::DistrictPayRead]
+                vec![
+                    Verb::DistrictTake,
+                    Verb::WarehousePayRead,
+                    Verb::DistrictPayRead,
+                ]
             } else {
                 vec![
                     Verb::DistrictForUpdate,
@@ -157,7 +181,15 @@ pub(super) fn used(style: Style, dialect: Dialect) -> Vec<Statement> {
                     Verb::DistrictRead,
                 ]
             });
-            rows.extend([Verb::ItemsRead, Verb::StocksForUpdate, Verb::StocksUpdate, Verb::InsertLines].map(|verb| (verb, MAX_LINES)));
+            rows.extend(
+                [
+                    Verb::ItemsRead,
+                    Verb::StocksForUpdate,
+                    Verb::StocksUpdate,
+                    Verb::InsertLines,
+                ]
+                .map(|verb| (verb, MAX_LINES)),
+            );
             rows.extend(
                 [
                     Verb::DeleteNewOrders,
@@ -174,5 +206,9 @@ pub(super) fn used(style: Style, dialect: Dialect) -> Vec<Statement> {
     let variants = rows
         .into_iter()
         .flat_map(|(verb, most)| (1..=most).map(move |variant| Statement::of(verb, variant)));
-    verbs.into_iter().map(Statement::one).chain(variants).collect()
+    verbs
+        .into_iter()
+        .map(Statement::one)
+        .chain(variants)
+        .collect()
 }

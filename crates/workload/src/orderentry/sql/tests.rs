@@ -7,15 +7,27 @@ use super::*;
 #[test]
 fn indexes_are_small_and_their_own() {
     for dialect in Dialect::ALL {
-        for style in Style::ALL.into_iter().filter(|style| style.on(dialect).is_ok()) {
+        for style in Style::ALL
+            .into_iter()
+            .filter(|style| style.on(dialect).is_ok())
+        {
             let statements = Statement::used(style, dialect);
-            let indexes: BTreeSet<_> = statements.iter().map(|statement| statement.index()).collect();
+            let indexes: BTreeSet<_> = statements
+                .iter()
+                .map(|statement| statement.index())
+                .collect();
             assert_eq!(indexes.len(), statements.len(), "{dialect:?} {style:?}");
             assert!(indexes.iter().all(|&index| index < Statement::COUNT));
-            let texts: BTreeSet<_> = statements.iter().map(|statement| statement.sql(dialect)).collect();
+            let texts: BTreeSet<_> = statements
+                .iter()
+                .map(|statement| statement.sql(dialect))
+                .collect();
             let begins = usize::from(dialect != Dialect::Sqlite);
             let same = texts.len() + begins;
-            assert!(same >= statements.len() - 1, "{dialect:?} {style:?}: texts are different");
+            assert!(
+                same >= statements.len() - 1,
+                "{dialect:?} {style:?}: texts are different"
+            );
         }
     }
 }
@@ -29,7 +41,9 @@ fn plain_needs_about_forty_statements() {
 #[test]
 fn styles_are_refused_where_they_do_not_exist() {
     assert!(Style::Procs.on(Dialect::Postgresql).is_ok());
-    let error = Style::Procs.on(Dialect::Sqlite).expect_err("SQLite has no procedures");
+    let error = Style::Procs
+        .on(Dialect::Sqlite)
+        .expect_err("SQLite has no procedures");
     assert_eq!(
         error.to_string(),
         "sqlite has no statements = \"procs\"; use plain, batched or pipelined"
@@ -42,11 +56,18 @@ fn styles_are_refused_where_they_do_not_exist() {
 #[test]
 fn nothing_is_left_to_fill_in() {
     for dialect in Dialect::ALL {
-        for style in Style::ALL.into_iter().filter(|style| style.on(dialect).is_ok()) {
+        for style in Style::ALL
+            .into_iter()
+            .filter(|style| style.on(dialect).is_ok())
+        {
             for statement in Statement::used(style, dialect) {
                 let text = statement.sql(dialect);
                 assert!(!text.contains('{') && !text.contains("  "), "{text}");
-                assert_eq!(text.contains('?'), dialect != Dialect::Postgresql && text.contains('?'), "{text}");
+                assert_eq!(
+                    text.contains('?'),
+                    dialect != Dialect::Postgresql && text.contains('?'),
+                    "{text}"
+                );
             }
         }
         let procedures = create_procedures(dialect);

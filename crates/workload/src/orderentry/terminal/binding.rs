@@ -59,9 +59,18 @@ impl Warehouses {
         match self {
             Self::One(warehouse) => *warehouse,
             Self::Any(warehouses) => inputs.between(1, *warehouses),
-            Self::Round { first, next, step, last } => {
+            Self::Round {
+                first,
+                next,
+                step,
+                last,
+            } => {
                 let warehouse = *next;
-                *next = if warehouse + *step > *last { *first } else { warehouse + *step };
+                *next = if warehouse + *step > *last {
+                    *first
+                } else {
+                    warehouse + *step
+                };
                 warehouse
             }
         }

@@ -78,8 +78,17 @@ impl NewOrderInput {
     /// # Panics
     /// When there are more than 15 lines, or none.
     #[must_use]
-    pub fn new(warehouse: u32, district: u32, customer: u32, given: &[NewOrderLine], unused_item: bool) -> Self {
-        assert!((1..=MAX_LINES).contains(&given.len()), "an order has 1 to 15 lines");
+    pub fn new(
+        warehouse: u32,
+        district: u32,
+        customer: u32,
+        given: &[NewOrderLine],
+        unused_item: bool,
+    ) -> Self {
+        assert!(
+            (1..=MAX_LINES).contains(&given.len()),
+            "an order has 1 to 15 lines"
+        );
         let mut lines = [NewOrderLine::default(); MAX_LINES];
         lines[..given.len()].copy_from_slice(given);
         let valid = given.len() - usize::from(unused_item);
@@ -115,7 +124,9 @@ impl NewOrderInput {
     /// Whether no line comes from another warehouse.
     #[must_use]
     pub fn all_local(&self) -> bool {
-        self.lines().iter().all(|line| line.supply == self.warehouse)
+        self.lines()
+            .iter()
+            .all(|line| line.supply == self.warehouse)
     }
 }
 
@@ -188,7 +199,11 @@ pub struct InputSource {
 
 impl InputSource {
     pub(super) fn new(scale: Scale, constants: RunConstants, stream: Stream) -> Self {
-        Self { scale, constants, stream }
+        Self {
+            scale,
+            constants,
+            stream,
+        }
     }
 
     pub(super) fn between(&mut self, low: u32, high: u32) -> u32 {
@@ -196,7 +211,13 @@ impl InputSource {
     }
 
     /// The input of a transaction of `kind` for `warehouse`; `fixed_district` is that of stock levels where a terminal keeps one.
-    pub(super) fn draw(&mut self, kind: Kind, warehouse: u32, fixed_district: Option<u32>, now: Timestamp) -> Input {
+    pub(super) fn draw(
+        &mut self,
+        kind: Kind,
+        warehouse: u32,
+        fixed_district: Option<u32>,
+        now: Timestamp,
+    ) -> Input {
         match kind {
             Kind::NewOrder => Input::NewOrder(self.new_order(warehouse)),
             Kind::Payment => Input::Payment(self.payment(warehouse)),
@@ -226,12 +247,22 @@ impl InputSource {
         let items = self.scale.items();
         let mut lines = [NewOrderLine::default(); MAX_LINES];
         for (index, line) in lines[..count].iter_mut().enumerate() {
-            let item = self.stream.non_uniform(A_ITEM, 1, items, self.constants.item);
+            let item = self
+                .stream
+                .non_uniform(A_ITEM, 1, items, self.constants.item);
             let remote = self.stream.percent(1);
             *line = NewOrderLine {
                 number: index as u32 + 1,
-                item: if unused_item && index + 1 == count { items + 1 } else { item },
-                supply: if remote { self.other_warehouse(warehouse) } else { warehouse },
+                item: if unused_item && index + 1 == count {
+                    items + 1
+                } else {
+                    item
+                },
+                supply: if remote {
+                    self.other_warehouse(warehouse)
+                } else {
+                    warehouse
+                },
                 quantity: self.stream.between(1, 10),
             };
         }
@@ -271,15 +302,22 @@ impl InputSource {
     }
 
     fn customer_id(&mut self) -> u32 {
-        self.stream
-            .non_uniform(A_CUSTOMER, 1, self.scale.customers(), self.constants.customer)
+        self.stream.non_uniform(
+            A_CUSTOMER,
+            1,
+            self.scale.customers(),
+            self.constants.customer,
+        )
     }
 
     fn customer(&mut self) -> CustomerChoice {
         if self.stream.percent(60) {
-            let number = self
-                .stream
-                .non_uniform(A_LAST_NAME, 0, self.scale.last_names(), self.constants.last_name);
+            let number = self.stream.non_uniform(
+                A_LAST_NAME,
+                0,
+                self.scale.last_names(),
+                self.constants.last_name,
+            );
             CustomerChoice::Name(last_name(number))
         } else {
             CustomerChoice::Id(self.customer_id())

@@ -25,7 +25,13 @@ pub enum Kind {
 
 impl Kind {
     /// All five, in the order of weights.
-    pub const ALL: [Self; 5] = [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
+    pub const ALL: [Self; 5] = [
+        Self::NewOrder,
+        Self::Payment,
+        Self::OrderStatus,
+        Self::Delivery,
+        Self::StockLevel,
+    ];
 
     /// The name in reports.
     #[must_use]
@@ -123,7 +129,9 @@ pub struct Cards {
 impl Cards {
     pub(super) fn new(mix: Mix, stream: Stream) -> Self {
         let mut deck = [Kind::NewOrder; 23];
-        let cards = Kind::ALL.iter().flat_map(|&kind| std::iter::repeat_n(kind, DECK[kind] as usize));
+        let cards = Kind::ALL
+            .iter()
+            .flat_map(|&kind| std::iter::repeat_n(kind, DECK[kind] as usize));
         for (place, kind) in deck.iter_mut().zip(cards) {
             *place = kind;
         }
@@ -147,7 +155,9 @@ impl Cards {
                 self.deck[self.next - 1]
             }
             Mix::Weighted(weights) => {
-                let mut drawn = self.stream.below(weights.iter().map(|&weight| u64::from(weight)).sum());
+                let mut drawn = self
+                    .stream
+                    .below(weights.iter().map(|&weight| u64::from(weight)).sum());
                 for (kind, weight) in Kind::ALL.into_iter().zip(weights) {
                     if drawn < u64::from(weight) {
                         return kind;

@@ -10,8 +10,8 @@ mod pacing;
 
 pub use binding::{Binding, Warehouses};
 pub use input::{
-    CustomerChoice, DeliveryInput, Input, InputSource, MAX_LINES, NewOrderInput, NewOrderLine, OrderStatusInput, PaymentInput,
-    StockLevelInput,
+    CustomerChoice, DeliveryInput, Input, InputSource, MAX_LINES, NewOrderInput, NewOrderLine,
+    OrderStatusInput, PaymentInput, StockLevelInput,
 };
 pub use mix::{Cards, DECK, Kind, Mix, MixError, PerKind};
 pub use pacing::{Arrivals, Pacing, PacingError, Pauses};

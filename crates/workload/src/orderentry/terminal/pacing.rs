@@ -87,7 +87,8 @@ impl Pacing {
             return Pauses::default();
         }
         let think = (-stream.unit().ln()).min(THINK_CUT) * THINK_S[kind];
-        let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds * factor).unwrap_or_default();
+        let seconds =
+            |seconds: f64| Duration::try_from_secs_f64(seconds * factor).unwrap_or_default();
         Pauses {
             keying: seconds(KEYING_S[kind]),
             think: seconds(think),
@@ -118,6 +119,8 @@ impl Iterator for Arrivals {
 
     /// The time from one arrival to the next. Response times count from the arrival, not from when a terminal was free.
     fn next(&mut self) -> Option<Duration> {
-        Some(Duration::try_from_secs_f64(-self.stream.unit().ln() * self.mean_s).unwrap_or_default())
+        Some(
+            Duration::try_from_secs_f64(-self.stream.unit().ln() * self.mean_s).unwrap_or_default(),
+        )
     }
 }

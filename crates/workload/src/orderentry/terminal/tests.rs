@@ -21,7 +21,11 @@ fn plan(warehouses: u32, divisor: u32) -> TerminalPlan {
 
 fn source(warehouses: u32) -> InputSource {
     let plan = plan(warehouses, 1);
-    InputSource::new(plan.scale, plan.constants, Stream::new(1, Purpose::Input, 0))
+    InputSource::new(
+        plan.scale,
+        plan.constants,
+        Stream::new(1, Purpose::Input, 0),
+    )
 }
 
 fn share(count: u32, of: u32) -> f64 {
@@ -29,7 +33,10 @@ fn share(count: u32, of: u32) -> f64 {
 }
 
 fn near(value: f64, expected: f64, margin: f64) {
-    assert!((value - expected).abs() <= margin, "{value} is not {expected} within {margin}");
+    assert!(
+        (value - expected).abs() <= margin,
+        "{value} is not {expected} within {margin}"
+    );
 }
 
 #[test]
@@ -59,11 +66,18 @@ fn weights_are_shares() {
         counts[cards.draw()] += 1;
     }
     for kind in Kind::ALL {
-        near(share(counts[kind], DRAWS), 100.0 * Mix::MINIMUMS.share(kind), 0.7);
+        near(
+            share(counts[kind], DRAWS),
+            100.0 * Mix::MINIMUMS.share(kind),
+            0.7,
+        );
     }
     assert_eq!(Mix::weighted([0; 5]), Err(MixError([0; 5])));
     assert!(Mix::weighted([u32::MAX; 5]).is_err());
-    let mut only = Cards::new(Mix::weighted([0, 0, 0, 7, 0]).expect("valid"), Stream::new(1, Purpose::Deck, 0));
+    let mut only = Cards::new(
+        Mix::weighted([0, 0, 0, 7, 0]).expect("valid"),
+        Stream::new(1, Purpose::Deck, 0),
+    );
     assert!((0..100).all(|_| only.draw() == Kind::Delivery));
 }
 
@@ -85,11 +99,23 @@ fn new_orders_have_their_shares() {
                 .iter()
                 .all(|line| (1..=10).contains(&line.supply) && (1..=10).contains(&line.quantity))
         );
-        assert!(order.valid_lines().iter().all(|line| (1..=100_000).contains(&line.item)));
-        assert!(order.valid_lines().is_sorted_by_key(|line| (line.supply, line.item, line.number)));
+        assert!(
+            order
+                .valid_lines()
+                .iter()
+                .all(|line| (1..=100_000).contains(&line.item))
+        );
+        assert!(
+            order
+                .valid_lines()
+                .is_sorted_by_key(|line| (line.supply, line.item, line.number))
+        );
         if order.unused_item {
             let last = order.lines().last().expect("lines");
-            assert_eq!((last.item, last.number), (100_001, order.lines().len() as u32));
+            assert_eq!(
+                (last.item, last.number),
+                (100_001, order.lines().len() as u32)
+            );
         }
         let numbers: BTreeSet<_> = order.lines().iter().map(|line| line.number).collect();
         assert!(numbers.into_iter().eq(1..=order.lines().len() as u32));
@@ -120,7 +146,11 @@ fn payments_have_their_shares() {
     near(share(remote, DRAWS), 15.0, 1.0);
     near(share(by_name, DRAWS), 60.0, 1.0);
     near(share(odd_cents, DRAWS), 99.0, 0.5);
-    assert!(suppliers.into_iter().eq((1..=10).filter(|&warehouse| warehouse != 3)));
+    assert!(
+        suppliers
+            .into_iter()
+            .eq((1..=10).filter(|&warehouse| warehouse != 3))
+    );
 }
 
 #[test]
@@ -141,15 +171,26 @@ fn a_mini_database_is_asked_for_what_it_has() {
         match terminal.next_input(Timestamp(0)) {
             Input::NewOrder(order) => {
                 assert!((1..=30).contains(&order.customer));
-                assert!(order.valid_lines().iter().all(|line| (1..=1000).contains(&line.item)));
-                assert!(!order.unused_item || order.lines().last().is_some_and(|line| line.item == 1001));
+                assert!(
+                    order
+                        .valid_lines()
+                        .iter()
+                        .all(|line| (1..=1000).contains(&line.item))
+                );
+                assert!(
+                    !order.unused_item
+                        || order.lines().last().is_some_and(|line| line.item == 1001)
+                );
             }
-            Input::Payment(PaymentInput { customer, .. }) | Input::OrderStatus(OrderStatusInput { customer, .. }) => match customer {
+            Input::Payment(PaymentInput { customer, .. })
+            | Input::OrderStatus(OrderStatusInput { customer, .. }) => match customer {
                 CustomerChoice::Id(id) => assert!((1..=30).contains(&id)),
                 CustomerChoice::Name(name) => assert!(names.contains(&name)),
             },
             Input::Delivery(delivery) => assert!((1..=10).contains(&delivery.carrier)),
-            Input::StockLevel(level) => assert!((10..=20).contains(&level.threshold) && (1..=10).contains(&level.district)),
+            Input::StockLevel(level) => {
+                assert!((10..=20).contains(&level.threshold) && (1..=10).contains(&level.district))
+            }
         }
     }
 }
@@ -165,7 +206,9 @@ fn terminals_keep_to_their_warehouses() {
     assert_eq!(visited(Binding::Slice, 10, 1, 4), [2, 6, 10, 2, 6, 10]);
     assert_eq!(visited(Binding::Slice, 10, 3, 4), [4, 8, 4, 8, 4, 8]);
     assert_eq!(visited(Binding::Slice, 4, 6, 8), [3; 6]);
-    let all: BTreeSet<_> = (0..100).flat_map(|_| visited(Binding::Uniform, 10, 0, 1)).collect();
+    let all: BTreeSet<_> = (0..100)
+        .flat_map(|_| visited(Binding::Uniform, 10, 0, 1))
+        .collect();
     assert!(all.into_iter().eq(1..=10));
 }
 
@@ -183,7 +226,10 @@ fn a_fixed_terminal_asks_for_one_district() {
             let Input::StockLevel(level) = terminal.next_input(Timestamp(0)) else {
                 panic!("only stock levels are drawn");
             };
-            assert_eq!((level.warehouse, level.district), (number % 2 + 1, number / 2 % 10 + 1));
+            assert_eq!(
+                (level.warehouse, level.district),
+                (number % 2 + 1, number / 2 % 10 + 1)
+            );
         }
     }
 }
@@ -206,17 +252,42 @@ fn pauses_are_those_of_the_specification() {
         let sum: Duration = (0..20_000).map(|_| pacing.pauses(kind, stream).think).sum();
         sum.as_secs_f64() / 20_000.0
     };
-    near(mean_think(Pacing::Spec, Kind::NewOrder, &mut stream), 12.0, 0.35);
-    near(mean_think(Pacing::Spec, Kind::Delivery, &mut stream), 5.0, 0.15);
-    near(mean_think(Pacing::Scaled(0.1), Kind::OrderStatus, &mut stream), 1.0, 0.03);
-    assert_eq!(Pacing::Spec.pauses(Kind::NewOrder, &mut stream).keying, Duration::from_secs(18));
+    near(
+        mean_think(Pacing::Spec, Kind::NewOrder, &mut stream),
+        12.0,
+        0.35,
+    );
+    near(
+        mean_think(Pacing::Spec, Kind::Delivery, &mut stream),
+        5.0,
+        0.15,
+    );
+    near(
+        mean_think(Pacing::Scaled(0.1), Kind::OrderStatus, &mut stream),
+        1.0,
+        0.03,
+    );
     assert_eq!(
-        Pacing::Scaled(0.1).pauses(Kind::Payment, &mut stream).keying,
+        Pacing::Spec.pauses(Kind::NewOrder, &mut stream).keying,
+        Duration::from_secs(18)
+    );
+    assert_eq!(
+        Pacing::Scaled(0.1)
+            .pauses(Kind::Payment, &mut stream)
+            .keying,
         Duration::from_millis(300)
     );
-    assert_eq!(Pacing::None.pauses(Kind::Payment, &mut stream), Pauses::default());
-    assert_eq!(Pacing::Rate(5.0).pauses(Kind::Payment, &mut stream), Pauses::default());
-    let longest = (0..200_000).map(|_| Pacing::Spec.pauses(Kind::StockLevel, &mut stream).think).max();
+    assert_eq!(
+        Pacing::None.pauses(Kind::Payment, &mut stream),
+        Pauses::default()
+    );
+    assert_eq!(
+        Pacing::Rate(5.0).pauses(Kind::Payment, &mut stream),
+        Pauses::default()
+    );
+    let longest = (0..200_000)
+        .map(|_| Pacing::Spec.pauses(Kind::StockLevel, &mut stream).think)
+        .max();
     assert!(longest <= Some(Duration::from_secs(50)));
     assert!(longest > Some(Duration::from_secs(45)));
     assert!(Pacing::Scaled(0.0).checked().is_err());

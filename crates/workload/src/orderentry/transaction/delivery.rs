@@ -31,7 +31,9 @@ struct Due {
 }
 
 fn call_oldest(desk: &mut Desk, input: &DeliveryInput, district: u32) {
-    desk.call(Statement::one(Verb::OldestNewOrder)).int(input.warehouse).int(district);
+    desk.call(Statement::one(Verb::OldestNewOrder))
+        .int(input.warehouse)
+        .int(district);
 }
 
 fn call_key(desk: &mut Desk, verb: Verb, input: &DeliveryInput, due: &Due) {
@@ -40,7 +42,9 @@ fn call_key(desk: &mut Desk, verb: Verb, input: &DeliveryInput, due: &Due) {
 }
 
 fn call_deliver_order(desk: &mut Desk, input: &DeliveryInput, due: &Due) {
-    let call = desk.call(Statement::one(Verb::OrderDeliver)).int(input.carrier);
+    let call = desk
+        .call(Statement::one(Verb::OrderDeliver))
+        .int(input.carrier);
     call.int(input.warehouse).int(due.district).int(due.order);
 }
 
@@ -50,8 +54,12 @@ fn call_deliver_lines(desk: &mut Desk, input: &DeliveryInput, due: &Due) {
 }
 
 fn call_credit(desk: &mut Desk, input: &DeliveryInput, due: &Due) {
-    let call = desk.call(Statement::one(Verb::CustomerDeliver)).cents(due.cents);
-    call.int(input.warehouse).int(due.district).int(due.customer);
+    let call = desk
+        .call(Statement::one(Verb::CustomerDeliver))
+        .cents(due.cents);
+    call.int(input.warehouse)
+        .int(due.district)
+        .int(due.customer);
 }
 
 /// A row that was locked is gone only when another delivery took it.
@@ -78,7 +86,11 @@ fn outcome(delivered: usize) -> Outcome {
     }
 }
 
-async fn plain<S: Session>(session: &mut S, desk: &mut Desk, input: &DeliveryInput) -> Result<Outcome, Failure<S::Error>> {
+async fn plain<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &DeliveryInput,
+) -> Result<Outcome, Failure<S::Error>> {
     desk.control(session, Statement::BEGIN_WRITE).await?;
     let mut delivered = 0;
     for district in 1..=DISTRICTS {
@@ -117,7 +129,11 @@ async fn plain<S: Session>(session: &mut S, desk: &mut Desk, input: &DeliveryInp
 }
 
 /// Ten locking reads, then one statement per table for all orders.
-async fn batched<S: Session>(session: &mut S, desk: &mut Desk, input: &DeliveryInput) -> Result<Outcome, Failure<S::Error>> {
+async fn batched<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &DeliveryInput,
+) -> Result<Outcome, Failure<S::Error>> {
     desk.control(session, Statement::BEGIN_WRITE).await?;
     let mut due = Vec::with_capacity(DISTRICTS as usize);
     for district in 1..=DISTRICTS {
@@ -153,7 +169,10 @@ async fn batched<S: Session>(session: &mut S, desk: &mut Desk, input: &DeliveryI
         }
         let call = desk.call(Statement::of(Verb::CustomersDeliver, count));
         for due in &due {
-            call.int(input.warehouse).int(due.district).int(due.customer).cents(due.cents);
+            call.int(input.warehouse)
+                .int(due.district)
+                .int(due.customer)
+                .cents(due.cents);
         }
         desk.fly(session).await?;
         desk.changed(0, count as u64)?;
@@ -162,7 +181,13 @@ async fn batched<S: Session>(session: &mut S, desk: &mut Desk, input: &DeliveryI
     Ok(outcome(count))
 }
 
-fn call_keys(desk: &mut Desk, verb: Verb, input: &DeliveryInput, due: &[Due], before: impl FnOnce(&mut super::Flight)) {
+fn call_keys(
+    desk: &mut Desk,
+    verb: Verb,
+    input: &DeliveryInput,
+    due: &[Due],
+    before: impl FnOnce(&mut super::Flight),
+) {
     let call = desk.call(Statement::of(verb, due.len()));
     before(call);
     for due in due {
@@ -183,7 +208,11 @@ fn read_total<'a>(due: &mut Due, rows: impl Iterator<Item = super::Row<'a>>) -> 
 }
 
 /// Three flights: ten locking reads, four statements for each order, ten customers.
-async fn pipelined<S: Session>(session: &mut S, desk: &mut Desk, input: &DeliveryInput) -> Result<Outcome, Failure<S::Error>> {
+async fn pipelined<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &DeliveryInput,
+) -> Result<Outcome, Failure<S::Error>> {
     desk.call(Statement::BEGIN_WRITE);
     for district in 1..=DISTRICTS {
         call_oldest(desk, input, district);
@@ -220,12 +249,18 @@ async fn pipelined<S: Session>(session: &mut S, desk: &mut Desk, input: &Deliver
         call_credit(desk, input, due);
     }
     let count = due.len();
-    desk.fly_and_commit(session, |desk| Ok((0..count).try_for_each(|call| desk.changed(call, 1))?))
-        .await?;
+    desk.fly_and_commit(session, |desk| {
+        Ok((0..count).try_for_each(|call| desk.changed(call, 1))?)
+    })
+    .await?;
     Ok(outcome(count))
 }
 
-async fn procedure<S: Session>(session: &mut S, desk: &mut Desk, input: &DeliveryInput) -> Result<Outcome, Failure<S::Error>> {
+async fn procedure<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &DeliveryInput,
+) -> Result<Outcome, Failure<S::Error>> {
     let call = desk.call(Statement::one(Verb::CallDelivery));
     call.int(input.warehouse).int(input.carrier).time(input.at);
     desk.fly_committing(session).await?;

@@ -12,7 +12,9 @@ pub enum Bug {
     #[error("{0:?} found no row: the database is not the one that was loaded")]
     MissingRow(Statement),
     /// A statement changed more or fewer rows than it must.
-    #[error("{statement:?} changed {changed} rows instead of {expected}: the database is not consistent")]
+    #[error(
+        "{statement:?} changed {changed} rows instead of {expected}: the database is not consistent"
+    )]
     Changed {
         /// The statement.
         statement: Statement,
@@ -33,7 +35,9 @@ pub enum Bug {
     #[error("call {0} of a flight has no answer: the client's session is at fault")]
     NoAnswer(usize),
     /// The unused item exists, or a used one does not.
-    #[error("{found} of {expected} items of an order exist: the database is not the one that was loaded")]
+    #[error(
+        "{found} of {expected} items of an order exist: the database is not the one that was loaded"
+    )]
     Items {
         /// Items that exist.
         found: usize,
@@ -96,12 +100,22 @@ impl Desk {
     }
 
     /// Sends the flight and waits for its answers.
-    pub(super) async fn fly<S: Session>(&mut self, session: &mut S) -> Result<(), Failure<S::Error>> {
-        let committing = self.flight.calls().any(|(statement, _)| statement == Statement::COMMIT);
+    pub(super) async fn fly<S: Session>(
+        &mut self,
+        session: &mut S,
+    ) -> Result<(), Failure<S::Error>> {
+        let committing = self
+            .flight
+            .calls()
+            .any(|(statement, _)| statement == Statement::COMMIT);
         self.send(session, committing).await
     }
 
-    async fn send<S: Session>(&mut self, session: &mut S, committing: bool) -> Result<(), Failure<S::Error>> {
+    async fn send<S: Session>(
+        &mut self,
+        session: &mut S,
+        committing: bool,
+    ) -> Result<(), Failure<S::Error>> {
         self.answers.clear();
         self.flown = true;
         let sent = session.fly(&self.flight, &mut self.answers).await;
@@ -109,13 +123,20 @@ impl Desk {
     }
 
     /// Sends one call that needs no parameters.
-    pub(super) async fn control<S: Session>(&mut self, session: &mut S, statement: Statement) -> Result<(), Failure<S::Error>> {
+    pub(super) async fn control<S: Session>(
+        &mut self,
+        session: &mut S,
+        statement: Statement,
+    ) -> Result<(), Failure<S::Error>> {
         self.call(statement);
         self.fly(session).await
     }
 
     /// Sends a flight that commits by itself, as a procedure does.
-    pub(super) async fn fly_committing<S: Session>(&mut self, session: &mut S) -> Result<(), Failure<S::Error>> {
+    pub(super) async fn fly_committing<S: Session>(
+        &mut self,
+        session: &mut S,
+    ) -> Result<(), Failure<S::Error>> {
         self.send(session, true).await
     }
 
@@ -154,7 +175,8 @@ impl Desk {
 
     /// The first row of an answer that must have one.
     pub(super) fn row(&self, call: usize) -> Result<Row<'_>, Bug> {
-        self.first(call)?.ok_or_else(|| Bug::MissingRow(self.statement(call)))
+        self.first(call)?
+            .ok_or_else(|| Bug::MissingRow(self.statement(call)))
     }
 
     /// Checks that a call changed exactly `expected` rows.

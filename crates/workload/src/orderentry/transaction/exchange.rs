@@ -21,7 +21,11 @@ pub trait Session {
     ///
     /// A client that can sends all calls before it reads the first answer. After an error the rest need not be executed and the answers
     /// mean nothing.
-    fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> impl Future<Output = Result<(), Self::Error>>;
+    fn fly(
+        &mut self,
+        flight: &Flight,
+        answers: &mut Answers,
+    ) -> impl Future<Output = Result<(), Self::Error>>;
 
     /// What kind of error it is; see [`classify`](super::classify).
     fn classify(&self, error: &Self::Error) -> ErrorClass;
@@ -157,14 +161,19 @@ impl Flight {
 
     /// The calls in order.
     pub fn calls(&self) -> impl ExactSizeIterator<Item = (Statement, Arguments<'_>)> {
-        self.calls.iter().enumerate().map(|(index, &(statement, end))| {
-            let start = index.checked_sub(1).map_or(0, |before| self.calls[before].1);
-            let arguments = Arguments {
-                cells: &self.cells,
-                range: start..end,
-            };
-            (statement, arguments)
-        })
+        self.calls
+            .iter()
+            .enumerate()
+            .map(|(index, &(statement, end))| {
+                let start = index
+                    .checked_sub(1)
+                    .map_or(0, |before| self.calls[before].1);
+                let arguments = Arguments {
+                    cells: &self.cells,
+                    range: start..end,
+                };
+                (statement, arguments)
+            })
     }
 
     pub(super) fn statement(&self, call: usize) -> Option<Statement> {
@@ -250,7 +259,9 @@ impl Answers {
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Answer<'_>> {
         let &(affected, end) = self.answers.get(index)?;
-        let start = index.checked_sub(1).map_or(0, |before| self.answers[before].1);
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| self.answers[before].1);
         Some(Answer {
             answers: self,
             rows: start..end,
@@ -290,7 +301,9 @@ impl<'a> Answer<'a> {
     #[must_use]
     pub fn row(&self, index: usize) -> Option<Row<'a>> {
         let row = self.rows.clone().nth(index)?;
-        let start = row.checked_sub(1).map_or(0, |before| self.answers.rows[before]);
+        let start = row
+            .checked_sub(1)
+            .map_or(0, |before| self.answers.rows[before]);
         Some(Row {
             cells: &self.answers.cells,
             range: start..self.answers.rows[row],
@@ -315,7 +328,10 @@ impl<'a> Row<'a> {
     /// Column `index`, if the row has it.
     #[must_use]
     pub fn value(&self, index: usize) -> Option<Value<'a>> {
-        self.range.clone().nth(index).and_then(|cell| self.cells.value(cell))
+        self.range
+            .clone()
+            .nth(index)
+            .and_then(|cell| self.cells.value(cell))
     }
 
     fn bad(index: usize, wanted: &'static str) -> Bug {
@@ -362,7 +378,9 @@ impl<'a> Row<'a> {
                     _ => Err(bad()),
                 }
             }
-            Some(Value::Text(text)) => Decimal::parse(text, scale).map(|decimal| decimal.unscaled).map_err(|_| bad()),
+            Some(Value::Text(text)) => Decimal::parse(text, scale)
+                .map(|decimal| decimal.unscaled)
+                .map_err(|_| bad()),
             _ => Err(bad()),
         }
     }

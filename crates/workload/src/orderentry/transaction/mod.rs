@@ -80,7 +80,12 @@ pub enum Outcome {
 ///
 /// # Errors
 /// The client's error, a rival that was faster, or an answer that no correct database gives.
-pub async fn execute<S: Session>(session: &mut S, desk: &mut Desk, style: Style, input: &Input) -> Result<Outcome, Failure<S::Error>> {
+pub async fn execute<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    style: Style,
+    input: &Input,
+) -> Result<Outcome, Failure<S::Error>> {
     desk.reset(session);
     match input {
         Input::NewOrder(input) => new_order::run(session, desk, style, input).await,

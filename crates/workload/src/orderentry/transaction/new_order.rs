@@ -111,11 +111,22 @@ impl StockChanges {
     }
 
     /// Takes over what was read of change `index`; the columns from `column` on are quantity, data and the district's text.
-    fn read(&mut self, index: usize, row: &Row<'_>, column: usize, input: &NewOrderInput) -> Result<(), Bug> {
+    fn read(
+        &mut self,
+        index: usize,
+        row: &Row<'_>,
+        column: usize,
+        input: &NewOrderInput,
+    ) -> Result<(), Bug> {
         let change = &mut self.0[index];
         let (supply, item) = (change.supply, change.item);
-        let lines = input.valid_lines().iter().filter(|line| (line.supply, line.item) == (supply, item));
-        change.left = lines.fold(row.int(column)?, |stock, line| left_in_stock(stock, line.quantity));
+        let lines = input
+            .valid_lines()
+            .iter()
+            .filter(|line| (line.supply, line.item) == (supply, item));
+        change.left = lines.fold(row.int(column)?, |stock, line| {
+            left_in_stock(stock, line.quantity)
+        });
         change.marked = marked(row.text(column + 1)?);
         change.text = Text::of(&[row.text(column + 2)?]);
         Ok(())
@@ -129,22 +140,31 @@ impl StockChanges {
 }
 
 fn call_warehouse(desk: &mut Desk, input: &NewOrderInput) {
-    desk.call(Statement::one(Verb::WarehouseTax)).int(input.warehouse);
+    desk.call(Statement::one(Verb::WarehouseTax))
+        .int(input.warehouse);
 }
 
 fn call_district(desk: &mut Desk, verb: Verb, input: &NewOrderInput) {
-    desk.call(Statement::one(verb)).int(input.warehouse).int(input.district);
+    desk.call(Statement::one(verb))
+        .int(input.warehouse)
+        .int(input.district);
 }
 
 fn call_customer(desk: &mut Desk, input: &NewOrderInput) {
     let call = desk.call(Statement::one(Verb::CustomerDiscount));
-    call.int(input.warehouse).int(input.district).int(input.customer);
+    call.int(input.warehouse)
+        .int(input.district)
+        .int(input.customer);
 }
 
 fn call_insert_order(desk: &mut Desk, input: &NewOrderInput, order: u32) {
     let call = desk.call(Statement::one(Verb::InsertOrder));
-    call.int(input.warehouse).int(input.district).int(order).int(input.customer);
-    call.int(input.lines().len() as u32).int(u32::from(input.all_local()));
+    call.int(input.warehouse)
+        .int(input.district)
+        .int(order)
+        .int(input.customer);
+    call.int(input.lines().len() as u32)
+        .int(u32::from(input.all_local()));
 }
 
 fn call_insert_new_order(desk: &mut Desk, input: &NewOrderInput, order: u32) {
@@ -158,15 +178,32 @@ fn call_stock_read(desk: &mut Desk, input: &NewOrderInput, supply: u32, item: u3
 }
 
 fn call_stock_update(desk: &mut Desk, input: &NewOrderInput, change: &StockChange) {
-    let remote = if change.supply == input.warehouse { 0 } else { change.orders };
+    let remote = if change.supply == input.warehouse {
+        0
+    } else {
+        change.orders
+    };
     let call = desk.call(Statement::one(Verb::StockUpdate));
-    call.int(change.left).int(change.units).int(change.orders).int(remote);
+    call.int(change.left)
+        .int(change.units)
+        .int(change.orders)
+        .int(remote);
     call.int(change.supply).int(change.item);
 }
 
 /// The parameters of an inserted line.
-fn line_arguments(call: &mut Flight, input: &NewOrderInput, order: u32, line: &NewOrderLine, amount_cents: i64, text: &[u8]) {
-    call.int(input.warehouse).int(input.district).int(order).int(line.number);
+fn line_arguments(
+    call: &mut Flight,
+    input: &NewOrderInput,
+    order: u32,
+    line: &NewOrderLine,
+    amount_cents: i64,
+    text: &[u8],
+) {
+    call.int(input.warehouse)
+        .int(input.district)
+        .int(order)
+        .int(line.number);
     call.int(line.item).int(line.supply).int(line.quantity);
     call.cents(amount_cents).text(text);
 }
@@ -198,12 +235,25 @@ fn item_facts(id: u32, row: &Row<'_>, column: usize) -> Result<ItemFacts, Bug> {
 }
 
 /// The three reads and three writes that begin an order, one after another.
-async fn begin<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrderInput, take: bool) -> Result<Head, Failure<S::Error>> {
+async fn begin<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &NewOrderInput,
+    take: bool,
+) -> Result<Head, Failure<S::Error>> {
     desk.control(session, Statement::BEGIN_WRITE).await?;
     call_warehouse(desk, input);
     desk.fly(session).await?;
     let warehouse_tax = desk.row(0)?.rate(0)?;
-    call_district(desk, if take { Verb::DistrictTake } else { Verb::DistrictForUpdate }, input);
+    call_district(
+        desk,
+        if take {
+            Verb::DistrictTake
+        } else {
+            Verb::DistrictForUpdate
+        },
+        input,
+    );
     desk.fly(session).await?;
     let (district_tax, order) = (desk.row(0)?.rate(0)?, desk.row(0)?.id(1)?);
     if !take {
@@ -241,7 +291,11 @@ async fn end<S: Session>(
     Ok(head.outcome(input, sum))
 }
 
-async fn plain<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrderInput) -> Result<Outcome, Failure<S::Error>> {
+async fn plain<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &NewOrderInput,
+) -> Result<Outcome, Failure<S::Error>> {
     let head = begin(session, desk, input, false).await?;
     let mut sum = Sum::default();
     for line in input.valid_lines() {
@@ -265,7 +319,14 @@ async fn plain<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrderInp
         desk.changed(0, 1)?;
         let amount_cents = sum.add(line, item, change.marked);
         let call = desk.call(Statement::one(Verb::InsertLine));
-        line_arguments(call, input, head.order, line, amount_cents, change.text.as_bytes());
+        line_arguments(
+            call,
+            input,
+            head.order,
+            line,
+            amount_cents,
+            change.text.as_bytes(),
+        );
         desk.fly(session).await?;
     }
     if let Some(unused) = input.unused_line() {
@@ -281,10 +342,17 @@ fn no_item(desk: &Desk, call: usize) -> Result<(), Bug> {
     if desk.answer(call)?.is_empty() {
         return Ok(());
     }
-    Err(Bug::Items { found: 1, expected: 0 })
+    Err(Bug::Items {
+        found: 1,
+        expected: 0,
+    })
 }
 
-async fn batched<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrderInput) -> Result<Outcome, Failure<S::Error>> {
+async fn batched<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &NewOrderInput,
+) -> Result<Outcome, Failure<S::Error>> {
     let take = session.dialect().update_returns();
     let head = begin(session, desk, input, take).await?;
     let items = read_items(session, desk, input).await?;
@@ -292,7 +360,9 @@ async fn batched<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrderI
     let rows = changes.0.len();
     let mut sum = Sum::default();
     if rows > 0 {
-        let call = desk.call(Statement::of(Verb::StocksForUpdate, rows)).int(input.district);
+        let call = desk
+            .call(Statement::of(Verb::StocksForUpdate, rows))
+            .int(input.district);
         for change in &changes.0 {
             call.int(change.supply).int(change.item);
         }
@@ -306,7 +376,11 @@ async fn batched<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrderI
         }
         let call = desk.call(Statement::of(Verb::StocksUpdate, rows));
         for change in &changes.0 {
-            let remote = if change.supply == input.warehouse { 0 } else { change.orders };
+            let remote = if change.supply == input.warehouse {
+                0
+            } else {
+                change.orders
+            };
             call.int(change.supply).int(change.item).int(change.left);
             call.int(change.units).int(change.orders).int(remote);
         }
@@ -368,13 +442,24 @@ fn insert_lines(
             return Err(Bug::MissingRow(Statement::one(Verb::ItemsRead)));
         };
         let amount_cents = sum.add(line, *item, change.marked);
-        line_arguments(call, input, order, line, amount_cents, change.text.as_bytes());
+        line_arguments(
+            call,
+            input,
+            order,
+            line,
+            amount_cents,
+            change.text.as_bytes(),
+        );
     }
     Ok(())
 }
 
 /// Two flights: everything that is read or locked, then everything that is written.
-async fn pipelined<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrderInput) -> Result<Outcome, Failure<S::Error>> {
+async fn pipelined<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &NewOrderInput,
+) -> Result<Outcome, Failure<S::Error>> {
     desk.call(Statement::BEGIN_WRITE);
     call_warehouse(desk, input);
     call_district(desk, Verb::DistrictForUpdate, input);
@@ -415,10 +500,19 @@ async fn pipelined<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrde
     }
     let mut sum = Sum::default();
     for (line, item) in input.valid_lines().iter().zip(items) {
-        let change = changes.find(line).ok_or(Bug::MissingRow(Statement::one(Verb::StockForUpdate)))?;
+        let change = changes
+            .find(line)
+            .ok_or(Bug::MissingRow(Statement::one(Verb::StockForUpdate)))?;
         let amount_cents = sum.add(line, item, change.marked);
         let call = desk.call(Statement::one(Verb::InsertLine));
-        line_arguments(call, input, head.order, line, amount_cents, change.text.as_bytes());
+        line_arguments(
+            call,
+            input,
+            head.order,
+            line,
+            amount_cents,
+            change.text.as_bytes(),
+        );
     }
     let check = |desk: &Desk| -> Result<(), Failure<S::Error>> {
         desk.changed(0, 1)?;
@@ -435,11 +529,19 @@ async fn pipelined<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrde
     Ok(head.outcome(input, sum))
 }
 
-async fn procedure<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrderInput) -> Result<Outcome, Failure<S::Error>> {
+async fn procedure<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &NewOrderInput,
+) -> Result<Outcome, Failure<S::Error>> {
     let mut lines = [b'0'; MAX_LINES * LINE_WIDTH];
     let mut start = 0;
     for line in input.lines() {
-        for (width, mut number) in LINE_FIELDS.into_iter().zip([line.number, line.supply, line.item, line.quantity]) {
+        for (width, mut number) in
+            LINE_FIELDS
+                .into_iter()
+                .zip([line.number, line.supply, line.item, line.quantity])
+        {
             for digit in lines[start..start + width].iter_mut().rev() {
                 *digit = b'0' + (number % 10) as u8;
                 number /= 10;
@@ -448,7 +550,9 @@ async fn procedure<S: Session>(session: &mut S, desk: &mut Desk, input: &NewOrde
         }
     }
     let call = desk.call(Statement::one(Verb::CallNewOrder));
-    call.int(input.warehouse).int(input.district).int(input.customer);
+    call.int(input.warehouse)
+        .int(input.district)
+        .int(input.customer);
     call.int(input.lines().len() as u32)
         .int(u32::from(input.unused_item))
         .text(&lines[..start]);
@@ -510,7 +614,12 @@ mod tests {
             1,
             1,
             1,
-            &[line(1, 7, 1, 10), line(2, 7, 2, 1), line(3, 7, 1, 5), line(4, 3, 1, 2)],
+            &[
+                line(1, 7, 1, 10),
+                line(2, 7, 2, 1),
+                line(3, 7, 1, 5),
+                line(4, 3, 1, 2),
+            ],
             false,
         );
         let changes = StockChanges::of(&input);

@@ -27,7 +27,10 @@ fn call_customer(desk: &mut Desk, input: &OrderStatusInput) {
         CustomerChoice::Id(_) => Verb::StatusById,
         CustomerChoice::Name(_) => Verb::StatusByName,
     };
-    let call = desk.call(Statement::one(verb)).int(input.warehouse).int(input.district);
+    let call = desk
+        .call(Statement::one(verb))
+        .int(input.warehouse)
+        .int(input.district);
     match &input.customer {
         CustomerChoice::Id(id) => call.int(*id),
         CustomerChoice::Name(name) => call.text(name.as_bytes()),
@@ -72,10 +75,17 @@ async fn in_steps<S: Session>(
     Ok(Outcome::OrderStatus { order, lines })
 }
 
-async fn procedure<S: Session>(session: &mut S, desk: &mut Desk, input: &OrderStatusInput) -> Result<Outcome, Failure<S::Error>> {
+async fn procedure<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &OrderStatusInput,
+) -> Result<Outcome, Failure<S::Error>> {
     let (id, name) = id_and_name(&input.customer);
     let call = desk.call(Statement::one(Verb::CallOrderStatus));
-    call.int(input.warehouse).int(input.district).int(id).text(name);
+    call.int(input.warehouse)
+        .int(input.district)
+        .int(id)
+        .text(name);
     desk.fly_committing(session).await?;
     let order = desk.row(0)?.id(0)?;
     Ok(Outcome::OrderStatus {

@@ -29,7 +29,9 @@ pub(super) async fn run<S: Session>(
 }
 
 fn call_warehouse(desk: &mut Desk, verb: Verb, input: &PaymentInput) {
-    desk.call(Statement::one(verb)).cents(input.amount_cents).int(input.warehouse);
+    desk.call(Statement::one(verb))
+        .cents(input.amount_cents)
+        .int(input.warehouse);
 }
 
 fn call_district(desk: &mut Desk, verb: Verb, input: &PaymentInput) {
@@ -46,21 +48,30 @@ fn call_names(desk: &mut Desk, input: &PaymentInput, name: &Text<16>) {
 
 fn call_customer(desk: &mut Desk, verb: Verb, input: &PaymentInput, customer: u32) {
     let call = desk.call(Statement::one(verb));
-    call.int(input.customer_warehouse).int(input.customer_district).int(customer);
+    call.int(input.customer_warehouse)
+        .int(input.customer_district)
+        .int(customer);
 }
 
 /// Changes the customer; `data` is his new data, or what goes before it.
 fn call_pay(desk: &mut Desk, verb: Verb, input: &PaymentInput, customer: u32, data: Option<&[u8]>) {
-    let call = desk.call(Statement::one(verb)).cents(input.amount_cents).cents(input.amount_cents);
+    let call = desk
+        .call(Statement::one(verb))
+        .cents(input.amount_cents)
+        .cents(input.amount_cents);
     if let Some(data) = data {
         call.text(data);
     }
-    call.int(input.customer_warehouse).int(input.customer_district).int(customer);
+    call.int(input.customer_warehouse)
+        .int(input.customer_district)
+        .int(customer);
 }
 
 fn call_history(desk: &mut Desk, input: &PaymentInput, customer: u32, data: &Text<24>) {
     let call = desk.call(Statement::one(Verb::InsertHistory));
-    call.int(customer).int(input.customer_district).int(input.customer_warehouse);
+    call.int(customer)
+        .int(input.customer_district)
+        .int(input.customer_warehouse);
     call.int(input.district).int(input.warehouse);
     call.cents(input.amount_cents).text(data.as_bytes());
 }
@@ -74,7 +85,9 @@ fn history_data(warehouse: &[u8], district: &[u8]) -> Text<24> {
 pub(super) fn middle(desk: &Desk, call: usize) -> Result<Row<'_>, Bug> {
     let answer = desk.answer(call)?;
     let middle = answer.len().div_ceil(2).saturating_sub(1);
-    answer.row(middle).ok_or(Bug::MissingRow(Statement::one(Verb::CustomersByName)))
+    answer
+        .row(middle)
+        .ok_or(Bug::MissingRow(Statement::one(Verb::CustomersByName)))
 }
 
 /// What a payment writes before the data of a customer of bad credit.
@@ -114,7 +127,13 @@ async fn in_steps<S: Session>(
         call_customer(desk, Verb::CustomerData, input, customer);
         desk.fly(session).await?;
         let data: Text<DATA> = Text::of(&[note(input, customer).as_bytes(), desk.row(0)?.text(0)?]);
-        call_pay(desk, Verb::CustomerPayData, input, customer, Some(data.as_bytes()));
+        call_pay(
+            desk,
+            Verb::CustomerPayData,
+            input,
+            customer,
+            Some(data.as_bytes()),
+        );
     } else {
         call_pay(desk, Verb::CustomerPay, input, customer, None);
     }
@@ -149,7 +168,8 @@ async fn pay_places<S: Session>(
     call_warehouse(desk, Verb::WarehousePay, input);
     desk.fly(session).await?;
     desk.changed(0, 1)?;
-    desk.call(Statement::one(Verb::WarehouseRead)).int(input.warehouse);
+    desk.call(Statement::one(Verb::WarehouseRead))
+        .int(input.warehouse);
     desk.fly(session).await?;
     let warehouse = Text::of(&[desk.row(0)?.text(0)?]);
     call_district(desk, Verb::DistrictPay, input);
@@ -163,11 +183,16 @@ async fn pay_places<S: Session>(
 }
 
 /// Two flights, three for a customer by name: what leads to the customer, his row, the rest.
-async fn pipelined<S: Session>(session: &mut S, desk: &mut Desk, input: &PaymentInput) -> Result<Outcome, Failure<S::Error>> {
+async fn pipelined<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &PaymentInput,
+) -> Result<Outcome, Failure<S::Error>> {
     desk.call(Statement::BEGIN_WRITE);
     call_warehouse(desk, Verb::WarehousePay, input);
     call_district(desk, Verb::DistrictPay, input);
-    desk.call(Statement::one(Verb::WarehouseRead)).int(input.warehouse);
+    desk.call(Statement::one(Verb::WarehouseRead))
+        .int(input.warehouse);
     desk.call(Statement::one(Verb::DistrictRead))
         .int(input.warehouse)
         .int(input.district);
@@ -192,12 +217,19 @@ async fn pipelined<S: Session>(session: &mut S, desk: &mut Desk, input: &Payment
     let (bad_credit, balance_cents) = (row.text(0)? == b"BC", row.cents(1)?);
     if bad_credit {
         let note = note(input, customer);
-        call_pay(desk, Verb::CustomerPayPrepend, input, customer, Some(note.as_bytes()));
+        call_pay(
+            desk,
+            Verb::CustomerPayPrepend,
+            input,
+            customer,
+            Some(note.as_bytes()),
+        );
     } else {
         call_pay(desk, Verb::CustomerPay, input, customer, None);
     }
     call_history(desk, input, customer, &data);
-    desk.fly_and_commit(session, |desk| Ok(desk.changed(0, 1)?)).await?;
+    desk.fly_and_commit(session, |desk| Ok(desk.changed(0, 1)?))
+        .await?;
     Ok(outcome(input, customer, balance_cents))
 }
 
@@ -211,13 +243,18 @@ fn outcome(input: &PaymentInput, customer: u32, old_balance_cents: i64) -> Outco
     }
 }
 
-async fn procedure<S: Session>(session: &mut S, desk: &mut Desk, input: &PaymentInput) -> Result<Outcome, Failure<S::Error>> {
+async fn procedure<S: Session>(
+    session: &mut S,
+    desk: &mut Desk,
+    input: &PaymentInput,
+) -> Result<Outcome, Failure<S::Error>> {
     let (id, name) = id_and_name(&input.customer);
     let call = desk
         .call(Statement::one(Verb::CallPayment))
         .int(input.warehouse)
         .int(input.district);
-    call.int(input.customer_warehouse).int(input.customer_district);
+    call.int(input.customer_warehouse)
+        .int(input.customer_district);
     call.int(id).text(name).cents(input.amount_cents);
     desk.fly_committing(session).await?;
     let row = desk.row(0)?;

@@ -122,7 +122,10 @@ fn rollback_failed<E>(failure: Failure<E>) -> Ended<E> {
 /// When the future waits: the session was not a blocking one.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    match future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
         Poll::Ready(output) => output,
         Poll::Pending => panic!("a blocking session never waits for another task"),
     }

@@ -27,7 +27,13 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 5] = [Self::Deadlock, Self::LockTimeout, Self::Serialization, Self::Busy, Self::LostRace];
+    pub const ALL: [Self; 5] = [
+        Self::Deadlock,
+        Self::LockTimeout,
+        Self::Serialization,
+        Self::Busy,
+        Self::LostRace,
+    ];
 
     /// The name in reports.
     #[must_use]
@@ -64,7 +70,9 @@ pub fn classify(dialect: Dialect, sqlstate: &str, native: i64) -> ErrorClass {
         (Dialect::Mariadb | Dialect::Mysql, 1205) => Some(Retry(Cause::LockTimeout)),
         (Dialect::Mariadb | Dialect::Mysql, 1020) => Some(Retry(Cause::Serialization)),
         // Gone away, lost in a query, shutdown in progress, killed, closed for inactivity.
-        (Dialect::Mariadb | Dialect::Mysql, 2006 | 2013 | 1053 | 1927 | 4031) => Some(ConnectionLost),
+        (Dialect::Mariadb | Dialect::Mysql, 2006 | 2013 | 1053 | 1927 | 4031) => {
+            Some(ConnectionLost)
+        }
         // The low byte of an extended code: BUSY with BUSY_RECOVERY, BUSY_SNAPSHOT, and LOCKED.
         (Dialect::Sqlite, native) if matches!(native & 0xff, 5 | 6) => Some(Retry(Cause::Busy)),
         (Dialect::Db2, -911) => Some(Retry(Cause::Deadlock)),
@@ -160,7 +168,11 @@ mod tests {
             (Dialect::Generic, "42000", 0, Bug),
         ];
         for (dialect, state, native, class) in cases {
-            assert_eq!(classify(dialect, state, native), class, "{dialect:?} {state} {native}");
+            assert_eq!(
+                classify(dialect, state, native),
+                class,
+                "{dialect:?} {state} {native}"
+            );
         }
     }
 
@@ -177,7 +189,10 @@ mod tests {
                 .collect();
             let longest = waits.iter().max().copied().expect("waits");
             assert!(longest <= Duration::from_millis(bound_ms));
-            assert!(longest > Duration::from_millis(bound_ms) * 9 / 10, "{attempts}: {longest:?}");
+            assert!(
+                longest > Duration::from_millis(bound_ms) * 9 / 10,
+                "{attempts}: {longest:?}"
+            );
         }
         assert_eq!(retries.judge(11), Verdict::GiveUp);
         assert_eq!(Retries::new(0, 1, 0).judge(1), Verdict::GiveUp);

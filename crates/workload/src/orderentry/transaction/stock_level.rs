@@ -17,19 +17,28 @@ pub(super) async fn run<S: Session>(
 ) -> Result<Outcome, Failure<S::Error>> {
     if style == Style::Procs {
         let call = desk.call(Statement::one(Verb::CallStockLevel));
-        call.int(input.warehouse).int(input.district).int(input.threshold);
+        call.int(input.warehouse)
+            .int(input.district)
+            .int(input.threshold);
         desk.fly_committing(session).await?;
-        return Ok(Outcome::StockLevel { low: desk.row(0)?.id(0)? });
+        return Ok(Outcome::StockLevel {
+            low: desk.row(0)?.id(0)?,
+        });
     }
     let together = style == Style::Pipelined;
     desk.call(Statement::BEGIN_READ);
     if !together {
         desk.fly(session).await?;
     }
-    desk.call(Statement::one(Verb::NextOrder)).int(input.warehouse).int(input.district);
+    desk.call(Statement::one(Verb::NextOrder))
+        .int(input.warehouse)
+        .int(input.district);
     desk.fly(session).await?;
     let next = desk.row(usize::from(together))?.int(0)?;
-    let call = desk.call(Statement::one(Verb::LowStock)).int(input.warehouse).int(input.district);
+    let call = desk
+        .call(Statement::one(Verb::LowStock))
+        .int(input.warehouse)
+        .int(input.district);
     call.int(next - LAST_ORDERS).int(next).int(input.threshold);
     if together {
         desk.call(Statement::COMMIT);

@@ -30,7 +30,11 @@ impl Script {
     }
 
     fn count(&self, statement: Statement) -> usize {
-        self.flights.iter().flatten().filter(|&&sent| sent == statement).count()
+        self.flights
+            .iter()
+            .flatten()
+            .filter(|&&sent| sent == statement)
+            .count()
     }
 }
 
@@ -41,8 +45,13 @@ impl Session for Script {
         self.dialect
     }
 
-    fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> impl Future<Output = Result<(), ErrorClass>> {
-        self.flights.push(flight.calls().map(|(statement, _)| statement).collect());
+    fn fly(
+        &mut self,
+        flight: &Flight,
+        answers: &mut Answers,
+    ) -> impl Future<Output = Result<(), ErrorClass>> {
+        self.flights
+            .push(flight.calls().map(|(statement, _)| statement).collect());
         for _ in flight.calls() {
             // District, customer and sum of every order alike, so that each question finds its answer.
             for number in [1, 1, 1] {
@@ -82,12 +91,22 @@ fn delivery() -> Input {
     })
 }
 
-fn run(script: &mut Script, style: Style, input: &Input, max_retries: u32) -> (Performed<ErrorClass>, Vec<Duration>) {
+fn run(
+    script: &mut Script,
+    style: Style,
+    input: &Input,
+    max_retries: u32,
+) -> (Performed<ErrorClass>, Vec<Duration>) {
     let mut waits = Vec::new();
     let mut retries = Retries::new(max_retries, 1, 0);
-    let performed = block_on(perform(script, &mut Desk::new(), style, input, &mut retries, async |wait| {
-        waits.push(wait)
-    }));
+    let performed = block_on(perform(
+        script,
+        &mut Desk::new(),
+        style,
+        input,
+        &mut retries,
+        async |wait| waits.push(wait),
+    ));
     (performed, waits)
 }
 
@@ -97,7 +116,10 @@ fn a_deadlock_is_rolled_back_and_tried_again() {
     // BEGIN, next order: fails; ROLLBACK; BEGIN: fails; ROLLBACK; then all four.
     let mut script = Script::new(Dialect::Mariadb, &[(2, deadlock), (4, deadlock)]);
     let (performed, waits) = run(&mut script, Style::Plain, &stock_level(), 10);
-    assert!(matches!(performed.ended, Ended::Done(Outcome::StockLevel { low: 1 })));
+    assert!(matches!(
+        performed.ended,
+        Ended::Done(Outcome::StockLevel { low: 1 })
+    ));
     assert_eq!(performed.attempts, 3);
     assert_eq!(performed.retries, [2, 0, 0, 0, 0]);
     assert_eq!(script.count(Statement::ROLLBACK), 2);
@@ -112,7 +134,10 @@ fn retries_end() {
     let mut script = Script::new(Dialect::Sqlite, &failures);
     let (performed, _) = run(&mut script, Style::Plain, &stock_level(), 3);
     assert!(matches!(performed.ended, Ended::Failed(Cause::Busy)));
-    assert_eq!((performed.attempts, performed.retries), (4, [0, 0, 0, 3, 0]));
+    assert_eq!(
+        (performed.attempts, performed.retries),
+        (4, [0, 0, 0, 3, 0])
+    );
     assert_eq!(script.count(Statement::ROLLBACK), 4);
 }
 
@@ -120,9 +145,14 @@ fn retries_end() {
 fn a_connection_lost_during_commit_leaves_the_outcome_unknown() {
     let lost = ErrorClass::ConnectionLost;
     let ended = |flight, style| {
-        run(&mut Script::new(Dialect::Postgresql, &[(flight, lost)]), style, &stock_level(), 10)
-            .0
-            .ended
+        run(
+            &mut Script::new(Dialect::Postgresql, &[(flight, lost)]),
+            style,
+            &stock_level(),
+            10,
+        )
+        .0
+        .ended
     };
     assert!(matches!(ended(1, Style::Plain), Ended::Disconnected(_)));
     assert!(matches!(ended(3, Style::Plain), Ended::Disconnected(_)));
@@ -130,7 +160,10 @@ fn a_connection_lost_during_commit_leaves_the_outcome_unknown() {
     assert!(matches!(ended(2, Style::Pipelined), Ended::Unknown(_)));
     assert!(matches!(ended(1, Style::Procs), Ended::Unknown(_)));
     // Lost while it rolls back: nothing was changed.
-    let script = &mut Script::new(Dialect::Mariadb, &[(2, ErrorClass::Retry(Cause::Deadlock)), (3, lost)]);
+    let script = &mut Script::new(
+        Dialect::Mariadb,
+        &[(2, ErrorClass::Retry(Cause::Deadlock)), (3, lost)],
+    );
     assert!(matches!(
         run(script, Style::Plain, &stock_level(), 10).0.ended,
         Ended::Disconnected(_)
@@ -142,7 +175,10 @@ fn what_must_not_happen_is_not_tried_again() {
     let mut script = Script::new(Dialect::Mariadb, &[(3, ErrorClass::Bug)]);
     let (performed, _) = run(&mut script, Style::Plain, &stock_level(), 10);
     assert!(matches!(performed.ended, Ended::Refused(_)));
-    assert_eq!((performed.attempts, script.count(Statement::ROLLBACK)), (1, 1));
+    assert_eq!(
+        (performed.attempts, script.count(Statement::ROLLBACK)),
+        (1, 1)
+    );
     let mut script = Script::new(Dialect::Mariadb, &[]);
     script.affected = 2;
     let (performed, _) = run(&mut script, Style::Plain, &delivery(), 10);
@@ -166,7 +202,10 @@ fn a_lost_race_is_tried_again() {
             "{style:?}: {:?}",
             performed.ended
         );
-        assert_eq!((performed.attempts, performed.retries), (3, [0, 0, 0, 0, 2]));
+        assert_eq!(
+            (performed.attempts, performed.retries),
+            (3, [0, 0, 0, 0, 2])
+        );
         assert_eq!(script.count(Statement::ROLLBACK), 3);
         assert_eq!(script.count(Statement::COMMIT), 0);
     }
@@ -186,7 +225,10 @@ fn a_commit_travels_along_only_where_an_error_stops_the_flight() {
         let mut script = TextScript(Script::new(dialect, &[]));
         let mut desk = Desk::new();
         let outcome = block_on(execute(&mut script, &mut desk, Style::Pipelined, &payment));
-        assert!(matches!(outcome, Ok(Outcome::Payment { .. })), "{outcome:?}");
+        assert!(
+            matches!(outcome, Ok(Outcome::Payment { .. })),
+            "{outcome:?}"
+        );
         script.0.flights
     };
     let together = flights(Dialect::Postgresql);
@@ -195,7 +237,10 @@ fn a_commit_travels_along_only_where_an_error_stops_the_flight() {
     let alone = flights(Dialect::Mariadb);
     assert_eq!(alone.len(), 3);
     assert_eq!(alone[2], [Statement::COMMIT]);
-    assert_eq!(together[0][..2], [Statement::BEGIN_WRITE, Statement::one(Verb::WarehousePay)]);
+    assert_eq!(
+        together[0][..2],
+        [Statement::BEGIN_WRITE, Statement::one(Verb::WarehousePay)]
+    );
 }
 
 /// Answers with text first and a number after it, as payments want it.
@@ -208,8 +253,14 @@ impl Session for TextScript {
         self.0.dialect
     }
 
-    fn fly(&mut self, flight: &Flight, answers: &mut Answers) -> impl Future<Output = Result<(), ErrorClass>> {
-        self.0.flights.push(flight.calls().map(|(statement, _)| statement).collect());
+    fn fly(
+        &mut self,
+        flight: &Flight,
+        answers: &mut Answers,
+    ) -> impl Future<Output = Result<(), ErrorClass>> {
+        self.0
+            .flights
+            .push(flight.calls().map(|(statement, _)| statement).collect());
         for _ in flight.calls() {
             answers.push_text(b"GC");
             answers.push_text(b"-10.00");
