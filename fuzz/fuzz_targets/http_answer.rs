@@ -1,9 +1,10 @@
-//! Any bytes as a server's answer: never a panic, nothing beyond the limits, and the same answer however the bytes arrive.
+//! Any bytes as a server's answer: never a panic, nothing beyond the limits, and the same answer
+//! however the bytes arrive.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rookery_driver::{Limits, fuzzing::http_answer};
+use rookery_web::{Limits, fuzzing::http_answer};
 
 const LIMITS: Limits = Limits {
     header_bytes: 1_000,

@@ -1,4 +1,5 @@
-//! Any bytes as a study file: never a panic, every problem has a line and a mend, a valid study survives writing and planning.
+//! Any bytes as a study file: never a panic, every problem has a line and a mend, a valid study
+//! survives writing and planning.
 
 #![no_main]
 

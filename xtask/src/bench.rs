@@ -28,12 +28,14 @@ pub(crate) fn run(what: &str, args: &[String]) -> Result<(), String> {
         "pages" => pages::run(args),
         "simulate" => simulate::run(args),
         _ => Err(format!(
-            "no benchmark is called `{what}`; there are data, driver, guests, load, mva, open, pages and simulate"
+            "no benchmark is called `{what}`; there are data, driver, guests, load, mva, open, \
+             pages and simulate"
         )),
     }
 }
 
-/// `cargo xtask` builds for quick starts; what is measured must be built for speed, the program that guests run included.
+/// `cargo xtask` builds for quick starts; what is measured must be built for speed, the program
+/// that guests run included.
 fn run_optimised(what: &str, args: &[String]) -> Result<(), String> {
     let cargo = |words: &[&str], more: &[String]| {
         let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))

@@ -8,12 +8,14 @@ use std::{
 
 use crate::left::{self, Before};
 
-/// Longest time of one check, far above what it takes: what hangs must be told from what is slow, with its name.
+/// Longest time of one check, far above what it takes: what hangs must be told from what is slow,
+/// with its name.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// How long before the limit it is written down what runs.
 const TELL: Duration = Duration::from_secs(5);
 
-/// Run every check; the first failure ends it. What the checks leave on the host is a failure as well.
+/// Run every check; the first failure ends it. What the checks leave on the host is a failure as
+/// well.
 pub(crate) fn run() -> Result<(), String> {
     let before = Before::look();
     let checked = checks();
@@ -28,7 +30,10 @@ pub(crate) fn run() -> Result<(), String> {
 fn checks() -> Result<(), String> {
     step("format", "cargo", &["fmt", "--all", "--check"], &[])?;
     println!("== tidy");
-    crate::tidy::run()?;
+    crate::tidy::run(false)?;
+    println!("== deny");
+    crate::deny::run(&crate::root::directory())?;
+    cargo_deny()?;
     step(
         "lints",
         "cargo",
@@ -59,12 +64,28 @@ fn checks() -> Result<(), String> {
     odbc()
 }
 
+/// The same rules by cargo-deny, only where it is installed.
+fn cargo_deny() -> Result<(), String> {
+    let found = Command::new("cargo").args(["deny", "--version"]).output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        println!("== cargo-deny: SKIPPED, it is not installed; the rules were checked above");
+        return Ok(());
+    }
+    step(
+        "cargo-deny",
+        "cargo",
+        &["deny", "--offline", "check", "licenses", "bans", "sources"],
+        &[],
+    )
+}
+
 /// What links the ODBC manager: only where it is.
 fn odbc() -> Result<(), String> {
     let found = Command::new("odbcinst").arg("--version").output();
     if !found.is_ok_and(|output| output.status.success()) {
         println!(
-            "== odbc: SKIPPED, there is no odbcinst here; install unixodbc-dev, odbcinst, odbc-mariadb, odbc-postgresql and libsqliteodbc"
+            "== odbc: SKIPPED, there is no odbcinst here; install unixodbc-dev, odbcinst, \
+             odbc-mariadb, odbc-postgresql and libsqliteodbc"
         );
         return Ok(());
     }

@@ -8,9 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Variable by which a process is known to come from a run of the checks, whoever its parent is by now.
+/// Variable by which a process is known to come from a run of the checks, whoever its parent is by
+/// now.
 const MARK: &str = "ROOKERY_CI";
-/// How long what is about to go may take: a kernel takes mounts and control groups away behind a process.
+/// How long what is about to go may take: a kernel takes mounts and control groups away behind a
+/// process.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The variable that every check is started with.
@@ -27,7 +29,8 @@ impl Before {
     }
 
     /// # Errors
-    /// What is there now, and was not: processes, mounts, network namespaces, loop devices, control groups, temporary directories.
+    /// What is there now, and was not: processes, mounts, network namespaces, loop devices, control
+    /// groups, temporary directories.
     pub(crate) fn compare(&self) -> Result<(), String> {
         let started = Instant::now();
         loop {

@@ -1,7 +1,8 @@
 //! Alarms of a thread's users: one timer of the kernel, set for the earliest.
 //!
-//! The timers of the runtime tick once in a millisecond and round up twice, at the tick and at the wait for events, so that a user would
-//! come 1 to 2 ms late. A kernel timer on a grid of our own makes it 0 to 1 ms.
+//! The timers of the runtime tick once in a millisecond and round up twice, at the tick and at the
+//! wait for events, so that a user would come 1 to 2 ms late. A kernel timer on a grid of our own
+//! makes it 0 to 1 ms.
 
 use std::{
     cell::{Cell, RefCell},
@@ -22,8 +23,9 @@ use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::clock::{Clock, Nanos};
 
-/// Users are woken at multiples of this: those of one millisecond share one awakening. A user is late by half of it on average; waking
-/// every user on its own cost about a third more CPU with 2000 requests/s (docs/adr/0006-the-driver.md).
+/// Users are woken at multiples of this: those of one millisecond share one awakening. A user is
+/// late by half of it on average; waking every user on its own cost about a third more CPU with
+/// 2000 requests/s (docs/adr/0006-the-driver.md).
 const GRID: Nanos = 1_000_000;
 
 /// A timer that is not set.
@@ -45,7 +47,8 @@ impl AlarmClock {
     /// When the kernel or the runtime refuses.
     pub fn new() -> io::Result<Self> {
         let timer = Rc::new(timer()?);
-        // SAFETY: the descriptor is owned by what is registered: it is open, and the same, for as long as the registration lasts.
+        // SAFETY: the descriptor is owned by what is registered: it is open, and the same, for as
+        // long as the registration lasts.
         let registered = unsafe { AsyncFd::register_with_interest(timer, Interest::READABLE) };
         Ok(Self(registered.map_err(io::Error::from)?))
     }
@@ -102,7 +105,8 @@ impl Alarms {
         }
     }
 
-    /// The timer fired: hand every row whose time has come to `wake`, and set the timer for the next.
+    /// The timer fired: hand every row whose time has come to `wake`, and set the timer for the
+    /// next.
     pub fn ring(&self, mut wake: impl FnMut(u32)) {
         let mut queue = self.queue.borrow_mut();
         self.set_for.set(Nanos::MAX);

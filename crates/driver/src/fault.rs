@@ -43,14 +43,18 @@ impl Fault {
         }
     }
 
-    pub(crate) const fn code(class: ErrorClass, code: u16) -> Self {
+    /// A fault whose sub-class is a status code.
+    #[must_use]
+    pub const fn code(class: ErrorClass, code: u16) -> Self {
         Self {
             class,
             sub_class: SubClass::Code(code),
         }
     }
 
-    pub(crate) const fn protocol(sub_class: &'static str) -> Self {
+    /// An answer that breaks the protocol.
+    #[must_use]
+    pub const fn protocol(sub_class: &'static str) -> Self {
         Self::new(ErrorClass::Protocol, sub_class)
     }
 
@@ -59,9 +63,9 @@ impl Fault {
     /// An arrival that found as many visitors as allowed, or a driver that never came to it.
     pub const DROPPED: Self = Self::new(ErrorClass::Overload, "dropped");
     /// An idle connection had been closed by the server before any byte of the answer.
-    pub(crate) const IDLE_CLOSED: Self = Self::new(ErrorClass::Io, "idle-connection-closed");
+    pub const IDLE_CLOSED: Self = Self::new(ErrorClass::Io, "idle-connection-closed");
     /// The server closed in the middle of the answer, or gave none.
-    pub(crate) const TRUNCATED: Self = Self::new(ErrorClass::Io, "truncated");
+    pub const TRUNCATED: Self = Self::new(ErrorClass::Io, "truncated");
 
     /// No connection.
     #[must_use]
@@ -79,7 +83,9 @@ impl Fault {
         Self::new(ErrorClass::Connect, sub_class)
     }
 
-    pub(crate) fn receiving(error: &io::Error) -> Self {
+    /// No answer.
+    #[must_use]
+    pub fn receiving(error: &io::Error) -> Self {
         let sub_class = match error.kind() {
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
@@ -91,7 +97,8 @@ impl Fault {
     }
 }
 
-/// Up to 512 bytes of an answer, made printable: what is not visible ASCII becomes an escape, line ends stay readable.
+/// Up to 512 bytes of an answer, made printable: what is not visible ASCII becomes an escape, line
+/// ends stay readable.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -102,7 +109,7 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
 }
 
 /// How much of an answer an example keeps.
-pub(crate) const EVIDENCE_BYTES: usize = 512;
+pub const EVIDENCE_BYTES: usize = 512;
 
 #[cfg(test)]
 mod tests {

@@ -1,39 +1,47 @@
-//! Emulated users at work, and the driver's accusations against itself.
+//! The engine of load: what every driver of emulated users stands on, whatever it speaks.
 //!
-//! [`run`] executes one trial of a [`Config`] and yields a [`Measurement`](rookery_stats::Measurement); [`faults`] says whether the
-//! driver itself was at fault, which makes the trial void.
+//! A driver has one thread for each of its CPUs. [`run_together`] starts the threads,
+//! [`supervise`] carries each through the [`Phases`] of a trial, [`TrialMonitor`] looks at all from
+//! outside. Users are plain `async` functions that never leave their thread; buffers,
+//! [`Recorder`]s and random streams belong to the thread too, and [`LoadDescription::measurement`]
+//! merges them after the end. No lock, channel or atomic lies on the way of a request.
 //!
-//! Each driver CPU has one thread with a runtime of its own. Users are plain `async` functions that never leave their thread; buffers,
-//! recorders and random streams belong to the thread too, and are merged after the end. No lock, channel or atomic lies on the way of
-//! a request.
+//! Users over HTTP are in `rookery-web`, terminals on databases in `rookery-oltp`.
 
 mod alarm;
-mod arrival;
+mod arrivals;
 mod check;
 mod clock;
-mod config;
-pub mod crew;
-mod desk;
 mod error;
 mod fault;
-#[cfg(feature = "fuzzing")]
-pub mod fuzzing;
-mod http;
 mod load;
+mod message;
+mod operation;
+mod pacing;
+mod phases;
 mod record;
-mod register;
-mod run;
-mod script;
-mod site;
-mod thread;
-mod user;
+mod results;
+mod threads;
 mod virtual_time;
-mod worker;
 
-pub use config::{Assignment, Config, Limits, Phases, Script};
+pub use alarm::{AlarmClock, Alarms};
+pub use arrivals::{
+    Admission, Arrival, ArrivalQueue, Course, Schedule, Share, Stream, persistence,
+};
+pub use check::{allow_descriptors, check_open_load};
+pub use clock::{Clock, Nanos, Span, nanos, seconds};
 pub use error::DriverError;
+pub use fault::{EVIDENCE_BYTES, Fault, SubClass};
 pub use load::{Arrivals, Load, OpenLoad, Precision, Profile, Step, Visit};
-pub use record::OrderTally;
+pub use message::{MeasurementMessage, MessageError};
+pub use operation::{OperationEntry, OperationId, OperationTable};
+pub use pacing::{Failures, Pace};
+pub use phases::{Phase, Phases, Progress};
+pub use record::{ArrivalRecord, Outcome, Pause, Recorder, Timing};
+pub use results::{GuestLoad, LoadDescription, ThreadResults};
 pub use rookery_stats::faults::faults;
-pub use run::{Phase, Progress, run, run_with_tallies};
-pub use virtual_time::{Page, Request, System, play};
+pub use threads::{
+    CpuUse, LoadEnd, Placement, SWEEP, ThreadStatus, ThreadTask, ThreadUsers, TrialControl,
+    TrialMonitor, UserCounts, local_runtime, run_together, supervise,
+};
+pub use virtual_time::{Played, Request, System, VirtualLoad, VirtualUser, VirtualUsers, play};

@@ -1,12 +1,17 @@
-//! How load comes: from a fixed population, or as arrivals on a schedule that does not wait for answers.
+//! How load comes: from a fixed population, or as arrivals on a schedule that does not wait for
+//! answers.
 
 use std::time::Duration;
 
+pub use rookery_study::{Arrivals, Precision, Visit};
+use serde::{Deserialize, Serialize};
+
 /// Loop type of a trial.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// A fixed population, [`Assignment::users`](crate::Assignment::users) at each guest; each user waits for its answer, pauses and acts
-    /// again.
+    /// A fixed population, so many users at each guest; each waits for its answer,
+    /// pauses and acts again.
     #[default]
     Closed,
     /// Arrivals on a schedule.
@@ -15,9 +20,9 @@ pub enum Load {
 
 /// Arrivals on a schedule that is drawn before the first answer comes and never looks at one.
 ///
-/// Each arrival is a new visitor: it takes a connection that no other visitor holds, or opens one, and acts as its script says. The users of
-/// the assignments do not count.
-#[derive(Clone, Debug, PartialEq)]
+/// Each arrival is a new visitor: it takes a connection that no other visitor holds, or opens one,
+/// and acts as its script says. The users of the assignments do not count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoad {
     /// How arrivals are spaced.
     pub arrivals: Arrivals,
@@ -25,8 +30,8 @@ pub struct OpenLoad {
     pub profile: Profile,
     /// Factor on the profile's rate for each assignment, above zero; empty = 1 for all.
     pub weights: Vec<f64>,
-    /// Visitors that may be present at one guest, at least one for each driver CPU. The limit is shared out evenly to the driver CPUs;
-    /// arrivals beyond it are dropped and counted.
+    /// Visitors that may be present at one guest, at least one for each driver CPU. The limit is
+    /// shared out evenly to the driver CPUs; arrivals beyond it are dropped and counted.
     pub max_in_flight: u32,
     /// How exactly arrivals are started.
     pub precision: Precision,
@@ -34,83 +39,13 @@ pub struct OpenLoad {
     pub visit: Visit,
 }
 
-/// How arrivals are spaced. Both follow the profile: their number up to any moment is its integral, in the mean or exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// Independent of each other: gaps are exponential.
-    Poisson,
-    /// At even distances; those of several guests alternate.
-    Uniform,
-}
-
-impl Arrivals {
-    /// Its name: `poisson`, `uniform`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Poisson => "poisson",
-            Self::Uniform => "uniform",
-        }
-    }
-}
-
-/// How exactly arrivals are started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// Each at its own time, to some microseconds: one awakening for each arrival.
-    Exact,
-    /// Those of one millisecond together, up to a millisecond late: cheaper. Response times count from the intended start all the same.
-    Batched,
-}
-
-impl Precision {
-    /// Its name: `exact`, `batched`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Batched => "batched",
-        }
-    }
-}
-
-/// How long a visitor stays.
-///
-/// Source of the partly open model: B. Schroeder, A. Wierman, M. Harchol-Balter, "Open Versus Closed: A Cautionary Tale", NSDI 2006.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Visit {
-    /// One act: an order, or a page. An open load.
-    Single,
-    /// After each act it goes on with this probability, 0 to below 1, after a think time, else it leaves: 1 / (1 - p) acts on average.
-    Continue {
-        /// Probability of another act.
-        probability: f64,
-    },
-    /// So many acts, at least one, with a think time between them.
-    Acts(u32),
-}
-
-impl Visit {
-    /// The acts of a visit, given a number drawn uniformly from (0, 1].
-    pub(crate) fn acts(self, drawn: f64) -> u32 {
-        match self {
-            Self::Single => 1,
-            Self::Acts(acts) => acts,
-            // P(more than k acts) = p^k.
-            Self::Continue { probability } if probability > 0.0 => {
-                let further = (drawn.ln() / probability.ln()).floor();
-                1 + further.clamp(0.0, f64::from(u32::MAX - 1)) as u32
-            }
-            Self::Continue { .. } => 1,
-        }
-    }
-}
-
 /// Arrivals per second over the measured window.
 ///
-/// Over ramp-up the rate rises evenly from zero to the rate at the begin of the window, and stays there while the load settles. After the
-/// window it stays where it was for the first half of ramp-down and falls evenly to zero over the second.
-#[derive(Clone, Debug, PartialEq)]
+/// Over ramp-up the rate rises evenly from zero to the rate at the begin of the window, and stays
+/// there while the load settles. After the window it stays where it was for the first half of
+/// ramp-down and falls evenly to zero over the second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// The same all the time.
     Constant(f64),
@@ -135,12 +70,56 @@ pub enum Profile {
 }
 
 /// A part of a profile.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// How long it lasts.
     pub length: Duration,
     /// The rate of the step, or at its end when it is linear.
     pub rate: f64,
-    /// From the rate before evenly to this one, instead of at once. The first step has no rate before: it is level.
+    /// From the rate before evenly to this one, instead of at once. The first step has no rate
+    /// before: it is level.
     pub linear: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_travels_as_json() {
+        let open = |profile, visit| {
+            Load::Open(OpenLoad {
+                arrivals: Arrivals::Poisson,
+                profile,
+                weights: vec![1.0, 0.1 + 0.2],
+                max_in_flight: 7,
+                precision: Precision::Batched,
+                visit,
+            })
+        };
+        let second = Duration::from_secs(1);
+        let steps = vec![Step {
+            length: second,
+            rate: 3.5,
+            linear: true,
+        }];
+        let swing = Profile::Swing {
+            mean: 10.0,
+            amplitude: 0.5,
+            period: second,
+        };
+        let go_on = Visit::GoOn(0.25);
+        let loads = [
+            Load::Closed,
+            open(Profile::Constant(1e3), Visit::Single),
+            open(Profile::Steps(steps), Visit::Acts(3)),
+            open(Profile::Ramp { from: 0.0, to: 9.0 }, go_on),
+            open(swing, Visit::Single),
+        ];
+        for load in loads {
+            let sent = serde_json::to_string(&load).expect("plain data");
+            let arrived: Load = serde_json::from_str(&sent).expect(&sent);
+            assert_eq!(arrived, load, "{sent}");
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Loopback addresses of bare guests: 127.77.x.y, where x is the run's block and y the guest's number.
+//! Loopback addresses of bare guests: 127.77.x.y, where x is the run's block and y the guest's
+//! number.
 
 use std::{
     io,
@@ -13,7 +14,8 @@ const LAST_NUMBER: u16 = 250;
 const RESERVATION: u8 = 254;
 /// Port of the reservation.
 const RESERVATION_PORT: u16 = 7777;
-/// Blocks that are tried before giving up; each is refused only by another run or a stranger that holds the very address.
+/// Blocks that are tried before giving up; each is refused only by another run or a stranger that
+/// holds the very address.
 const TRIES: u8 = 64;
 
 /// The blocks that a run holds. The kernel frees them with the process, however it ends.
@@ -24,7 +26,8 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Reserve a first block; where to begin derives from the run's id, so that a run tends to keep its addresses.
+    /// Reserve a first block; where to begin derives from the run's id, so that a run tends to keep
+    /// its addresses.
     ///
     /// # Errors
     /// When no block is free.
@@ -52,7 +55,8 @@ impl Blocks {
             .filter(|_| (1..=LAST_NUMBER).contains(&number))
         else {
             return Err(io::Error::other(format!(
-                "guest number {number} is out of range: a run carries 1 to {LAST_NUMBER} bare guests"
+                "guest number {number} is out of range: a run carries 1 to {LAST_NUMBER} bare \
+                 guests"
             )));
         };
         for attempt in 0..TRIES {
@@ -73,7 +77,8 @@ impl Blocks {
             }
         }
         Err(io::Error::other(format!(
-            "port {port} of 127.77.x.{last} is taken in all blocks; `rookery clean` ends what dead runs left"
+            "port {port} of 127.77.x.{last} is taken in all blocks; `rookery clean` ends what dead \
+             runs left"
         )))
     }
 
@@ -89,7 +94,8 @@ impl Blocks {
             }
         }
         Err(io::Error::other(
-            "no block of addresses below 127.77.0.0/16 is free; are many runs alive (`rookery guests`)?",
+            "no block of addresses below 127.77.0.0/16 is free; are many runs alive (`rookery \
+             guests`)?",
         ))
     }
 }

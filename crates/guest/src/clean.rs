@@ -6,8 +6,8 @@ use rookery_host::{
 };
 
 use crate::{
-    GuestError,
-    label::run_group,
+    error::GuestError,
+    kinds::SWEEPS,
     registry::Registry,
     sweep::{Holdings, discover, sweep, tidy},
 };
@@ -17,7 +17,8 @@ use crate::{
 pub struct LabelledThing {
     /// The run.
     pub run: RunId,
-    /// `registration`, `process`, `mount`, `volume`, `network namespace`, `cgroup`, `runc state` or `libvirt`.
+    /// `registration`, `process`, `mount`, `volume`, `network namespace`, `cgroup`, `runc state` or
+    /// `libvirt`.
     pub what: &'static str,
     /// Which one.
     pub name: String,
@@ -49,9 +50,9 @@ pub struct CleanReport {
 /// When `/proc` cannot be read.
 pub fn inventory() -> Result<Vec<LabelledThing>, GuestError> {
     let cgroups =
-        Cgroups::detect().map_err(|error| fail("reading the mounts", &error.to_string()))?;
-    let runs = discover(&Registry::of_user(), &cgroups)
-        .map_err(|error| fail("looking for labels", &error.to_string()))?;
+        Cgroups::detect().map_err(|error| GuestError::in_lab("reading the mounts", error))?;
+    let runs = discover(&Registry::open(), &cgroups, SWEEPS)
+        .map_err(|error| GuestError::in_lab("looking for labels", error))?;
     let runs = runs
         .into_iter()
         .filter(|(_, holdings)| holdings.is_ours())
@@ -62,58 +63,25 @@ pub fn inventory() -> Result<Vec<LabelledThing>, GuestError> {
 }
 
 fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
-    let registration = holdings.registration.iter();
-    let mut named: Vec<(&'static str, String)> = registration
-        .map(|r| {
-            (
-                "registration",
-                format!("{} (process {})", r.dir.display(), r.controller.pid),
-            )
-        })
-        .collect();
-    named.extend(
-        holdings
-            .processes
-            .into_iter()
-            .map(|(identity, guest)| ("process", format!("{} ({guest})", identity.pid))),
-    );
-    named.extend(
-        holdings
-            .mounts
-            .into_iter()
-            .map(|point| ("mount", point.display().to_string())),
-    );
-    named.extend(
-        holdings
-            .volumes
-            .iter()
-            .map(|volume| ("volume", volume.name())),
-    );
-    named.extend(
-        holdings
-            .tagged
-            .into_iter()
-            .map(|volume| ("volume", volume.name)),
-    );
-    named.extend(
-        holdings
-            .namespaces
-            .into_iter()
-            .map(|name| ("network namespace", name)),
-    );
-    named.extend(holdings.cgroups.then(|| ("cgroup", run_group(run))));
-    named.extend(
-        holdings
-            .runc_state
-            .map(|path| ("runc state", path.display().to_string())),
-    );
-    named.extend(
-        holdings
-            .vm_state
-            .map(|path| ("libvirt", path.display().to_string())),
-    );
-    named
-        .into_iter()
+    let registration = holdings.registration.iter().map(|registration| {
+        let name = format!(
+            "{} (process {})",
+            registration.dir.display(),
+            registration.controller.pid
+        );
+        ("registration", name)
+    });
+    let processes = holdings
+        .processes
+        .iter()
+        .map(|(identity, guest)| ("process", format!("{} ({guest})", identity.pid)));
+    let remnants = holdings
+        .remnants
+        .iter()
+        .map(|remnant| (remnant.what, remnant.name.clone()));
+    registration
+        .chain(processes)
+        .chain(remnants)
         .map(|(what, name)| LabelledThing {
             run: run.clone(),
             what,
@@ -123,18 +91,20 @@ fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
         .collect()
 }
 
-/// Remove everything that dead runs left, registered or not, and put back the host settings that they changed. Results and logs stay, and so does all that is of a living run or carries no
+/// Remove everything that dead runs left, registered or not, and put back the host settings that
+/// they changed. Results and logs stay, and so does all that is of a living run or carries no
 /// label. Safe to repeat.
 ///
 /// # Errors
-/// When the registry cannot be locked or `/proc` not be read; what could not be removed is in the report.
+/// When the registry cannot be locked or `/proc` not be read; what could not be removed is in the
+/// report.
 pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
-    let registry = Registry::of_user();
+    let registry = Registry::open();
     let cgroups =
-        Cgroups::detect().map_err(|error| fail("reading the mounts", &error.to_string()))?;
+        Cgroups::detect().map_err(|error| GuestError::in_lab("reading the mounts", error))?;
     let lock = registry.lock()?;
-    let runs = discover(&registry, &cgroups)
-        .map_err(|error| fail("looking for labels", &error.to_string()))?;
+    let runs = discover(&registry, &cgroups, SWEEPS)
+        .map_err(|error| GuestError::in_lab("looking for labels", error))?;
     let mut report = CleanReport::default();
     for (run, holdings) in runs {
         let Ok(run) = RunId::try_from(run) else {
@@ -154,7 +124,7 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
             .registration
             .as_ref()
             .map(|registration| registration.dir.as_path());
-        match sweep(&registry, &cgroups, &run, dir) {
+        match sweep(&registry, &cgroups, SWEEPS, &run, dir) {
             Ok(removed) => {
                 report.removed.extend(
                     removed
@@ -175,11 +145,12 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
         }
     }
     restore_settings(&lock, options.run.as_ref(), &mut report);
-    tidy(&registry, &lock, &cgroups);
+    tidy(&registry, &lock, &cgroups, SWEEPS);
     Ok(report)
 }
 
-/// Put back the host settings that dead holders changed; those that were applied until they are reverted stay.
+/// Put back the host settings that dead holders changed; those that were applied until they are
+/// reverted stay.
 fn restore_settings(lock: &StateLock, only: Option<&RunId>, report: &mut CleanReport) {
     let restored = Keeper::of_machine().and_then(|keeper| keeper.clean(lock, only));
     match restored {
@@ -202,13 +173,5 @@ fn restore_settings(lock: &StateLock, only: Option<&RunId>, report: &mut CleanRe
                 .map(|setting| format!("host setting {setting}")),
         ),
         Err(error) => report.failed.push(error.to_string()),
-    }
-}
-
-fn fail(step: &'static str, what: &str) -> GuestError {
-    GuestError::Step {
-        guest: "lab".to_owned(),
-        step,
-        what: what.to_owned(),
     }
 }

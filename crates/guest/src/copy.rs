@@ -1,4 +1,5 @@
-//! Copies of files and directories; blocks are shared where the file system can, and holes stay holes.
+//! Copies of files and directories; blocks are shared where the file system can, and holes stay
+//! holes.
 
 use std::{
     fs::{self, File},
@@ -15,7 +16,8 @@ use rustix::{
 /// Limit on the depth of a copied tree.
 const MAX_DEPTH: u32 = 64;
 
-/// Copy a file with its permissions: a shared-block clone where the file system can, else the bytes between its holes.
+/// Copy a file with its permissions: a shared-block clone where the file system can, else the bytes
+/// between its holes.
 pub(crate) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let source = File::open(from)?;
     let target = File::create_new(to)?;
@@ -64,8 +66,8 @@ fn copy_range(mut source: &File, mut target: &File, begin: u64, end: u64) -> io:
     Ok(())
 }
 
-/// Copy a directory of files, directories and symbolic links; root keeps their owners. Sockets are left out: without its server one is
-/// nothing. `to` must not exist.
+/// Copy a directory of files, directories and symbolic links; root keeps their owners. Sockets are
+/// left out: without its server one is nothing. `to` must not exist.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     let keep_owners = rustix::process::geteuid().is_root();
     copy_level(from, to, keep_owners, MAX_DEPTH)

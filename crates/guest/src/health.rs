@@ -6,15 +6,18 @@ use std::{
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
+
 /// The question that a healthy service answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Health {
     /// `GET` of this path is answered 200.
     Http(String),
     /// MariaDB or MySQL greets whoever connects. It listens only when it is ready.
     Mysql,
-    /// PostgreSQL takes this user into this database, or asks for a password. It answers from its start, also while it recovers, but then with
-    /// a refusal.
+    /// PostgreSQL takes this user into this database, or asks for a password. It answers from its
+    /// start, also while it recovers, but then with a refusal.
     Postgresql {
         /// A user that exists.
         user: String,
@@ -27,7 +30,8 @@ pub enum Health {
 const POSTGRESQL_PROTOCOL: u32 = 3 << 16;
 /// What PostgreSQL says when it goes on to authenticate.
 const AUTHENTICATION: u8 = b'R';
-/// What MariaDB's greeting begins with, behind length and number of the packet: version 10 of its protocol.
+/// What MariaDB's greeting begins with, behind length and number of the packet: version 10 of its
+/// protocol.
 const GREETING: u8 = 10;
 /// Longest refusal that is quoted, bytes.
 const LONGEST_REFUSAL: u64 = 512;
@@ -50,28 +54,42 @@ impl Health {
     /// Ask once, within `timeout` for each of connecting, sending and the answer.
     ///
     /// # Errors
-    /// When it is not healthy, in words.
-    pub(crate) fn ask(&self, address: SocketAddr, timeout: Duration) -> Result<(), String> {
-        let at = |what: String| match self {
-            Self::Http(path) => format!("{address}{path}{what}"),
-            Self::Mysql | Self::Postgresql { .. } => format!("{address}{what}"),
+    /// When it is not healthy.
+    pub(crate) fn ask(&self, address: SocketAddr, timeout: Duration) -> Result<(), HealthError> {
+        let refusal = self.refusal(address, timeout);
+        let asked = match self {
+            Self::Http(path) => format!("{address}{path}"),
+            Self::Mysql | Self::Postgresql { .. } => address.to_string(),
         };
-        let answer = || {
-            let mut stream = TcpStream::connect_timeout(&address, timeout)?;
-            stream.set_read_timeout(Some(timeout))?;
-            stream.set_write_timeout(Some(timeout))?;
-            match self {
-                Self::Http(path) => http(&mut stream, address, path),
-                Self::Mysql => mysql(&mut stream),
-                Self::Postgresql { user, database } => postgresql(&mut stream, user, database),
-            }
-        };
-        match answer() {
+        match refusal {
             Ok(None) => Ok(()),
-            Ok(Some(refusal)) => Err(at(format!(" answers `{refusal}`"))),
-            Err(error) => Err(at(format!(": {error}"))),
+            Ok(Some(refusal)) => Err(HealthError::Refused { asked, refusal }),
+            Err(source) => Err(HealthError::Io { asked, source }),
         }
     }
+
+    /// What is said instead of the healthy answer.
+    fn refusal(&self, address: SocketAddr, timeout: Duration) -> io::Result<Option<String>> {
+        let mut stream = TcpStream::connect_timeout(&address, timeout)?;
+        stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
+        match self {
+            Self::Http(path) => http(&mut stream, address, path),
+            Self::Mysql => mysql(&mut stream),
+            Self::Postgresql { user, database } => postgresql(&mut stream, user, database),
+        }
+    }
+}
+
+/// Why a service is not healthy.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HealthError {
+    /// It says something else than a healthy one.
+    #[error("{asked} answers `{refusal}`")]
+    Refused { asked: String, refusal: String },
+    /// It does not answer.
+    #[error("{asked}: {source}")]
+    Io { asked: String, source: io::Error },
 }
 
 /// Gives what is answered instead of 200.
@@ -160,7 +178,9 @@ mod tests {
             let _ = stream.read_to_end(&mut Vec::new());
             question
         });
-        let result = health.ask(address, Duration::from_secs(5));
+        let result = health
+            .ask(address, Duration::from_secs(5))
+            .map_err(|error| error.to_string());
         (result, server.join().expect("server"))
     }
 

@@ -6,7 +6,8 @@ use rookery_host::{Identity, RunId};
 pub(crate) const RUN_VARIABLE: &str = "ROOKERY_RUN";
 /// Environment variable with the guest's name.
 pub(crate) const GUEST_VARIABLE: &str = "ROOKERY_GUEST";
-/// Environment variable with the controller's identity, so that a living run is recognised without its registration.
+/// Environment variable with the controller's identity, so that a living run is recognised without
+/// its registration.
 pub(crate) const CONTROLLER_VARIABLE: &str = "ROOKERY_CONTROLLER";
 /// What all names begin with.
 const PREFIX: &str = "rookery-";

@@ -12,10 +12,17 @@ use std::{
 };
 
 use rookery_host::in_netns;
+use tracing::{Span, debug, debug_span};
 
-use crate::{Guest, GuestError, GuestState, Lab, log::indented};
+use crate::{
+    error::{GuestError, NotReadyReason},
+    guest::{Guest, GuestState},
+    lab::Lab,
+    log::indented,
+};
 
-/// Guests that are being started at the same time. More would only queue for CPUs: starting is work for runc and the kernel.
+/// Guests that are being started at the same time. More would only queue for CPUs: starting is work
+/// for runc and the kernel.
 const STARTERS: usize = 4;
 /// Threads that ask for health. Asking is waiting, mostly.
 const ASKERS: usize = 2;
@@ -43,13 +50,15 @@ impl fmt::Display for StartProgress {
     }
 }
 
-/// Start all guests, a few at a time, and wait until every one answers as a healthy one does (see [`crate::Health`]), asked from inside the lab's network.
+/// Start all guests, a few at a time, and wait until every one answers as a healthy one does (see
+/// [`crate::Health`]), asked from inside the lab's network.
 ///
-/// `deadline` is the time for all of them together. Gives the time that it took. On an error the guests stay as they are: the caller
-/// removes (or drops) them.
+/// `deadline` is the time for all of them together. Gives the time that it took. On an error the
+/// guests stay as they are: the caller removes (or drops) them.
 ///
 /// # Errors
-/// The first guest that cannot be started, dies or is late (with its log), or [`GuestError::Stopped`] soon after `stop` is set.
+/// The first guest that cannot be started, dies or is late (with its log), or
+/// [`GuestError::Stopped`] soon after `stop` is set.
 pub fn start_all(
     guests: &mut [Box<dyn Guest>],
     lab: &dyn Lab,
@@ -70,18 +79,17 @@ pub fn start_all(
         stop,
     };
     let network = lab.network();
+    // What the threads log belongs to the span of the caller.
+    let span = debug_span!("start guests", guests = launch.total);
     thread::scope(|scope| {
         for _ in 0..STARTERS.min(launch.total) {
-            scope.spawn(|| launch.start_some());
+            scope.spawn(|| span.in_scope(|| launch.start_some()));
         }
         for _ in 0..ASKERS.min(launch.total) {
             scope.spawn(|| {
+                let _entered = span.enter();
                 if let Err(error) = in_netns(network, || launch.ask_some()) {
-                    launch.fail(GuestError::Step {
-                        guest: "lab".to_owned(),
-                        step: "entering the lab's network",
-                        what: error.to_string(),
-                    });
+                    launch.fail(GuestError::in_lab("entering the lab's network", error));
                 }
             });
         }
@@ -92,7 +100,10 @@ pub fn start_all(
         .unwrap_or_else(PoisonError::into_inner)
     {
         Some(error) => Err(error),
-        None => Ok(begin.elapsed()),
+        None => {
+            span.in_scope(|| debug!(took = ?begin.elapsed(), "all guests are healthy"));
+            Ok(begin.elapsed())
+        }
     }
 }
 
@@ -143,20 +154,21 @@ impl<'a> Launch<'a> {
         let answer = guest.health().ask(guest.address(), ASK_LIMIT);
         let Err(refusal) = answer else {
             let healthy = self.healthy.fetch_add(1, Ordering::Relaxed) + 1;
+            debug!(guest = guest.name(), "healthy");
             return (self.progress)(StartProgress {
                 healthy,
                 total: self.total,
             });
         };
         if let GuestState::Ended(reason) = guest.state() {
-            self.fail(not_ready(
-                &**guest,
-                format!("ended before it was healthy: {reason}"),
-            ));
+            self.fail(not_ready(&**guest, NotReadyReason::Ended(reason)));
         } else if Instant::now() > self.deadline {
             self.fail(not_ready(
                 &**guest,
-                format!("not healthy within {:?}: {refusal}", self.limit),
+                NotReadyReason::Late {
+                    limit: self.limit,
+                    answer: refusal.to_string(),
+                },
             ));
         } else {
             locked(&self.asked).push_back(guest);
@@ -182,15 +194,16 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn not_ready(guest: &dyn Guest, what: String) -> GuestError {
+fn not_ready(guest: &dyn Guest, reason: NotReadyReason) -> GuestError {
     GuestError::NotReady {
         guest: guest.name().to_owned(),
-        what,
+        reason,
         log: indented(&guest.log_tail(LOG_TAIL)),
     }
 }
 
-/// Kill all guests at once, then remove them, several at a time. Gives the time that it took. Every guest is tried.
+/// Kill all guests at once, then remove them, several at a time. Gives the time that it took. Every
+/// guest is tried.
 ///
 /// # Errors
 /// The first guest of which something stays.
@@ -209,9 +222,11 @@ fn each(
     let workers = REMOVERS.min(guests.len());
     let queue: Queue<'_> = Mutex::new(guests.iter_mut().collect());
     let failure = Mutex::new(None);
+    let span = Span::current();
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
+                let _entered = span.enter();
                 loop {
                     let Some(guest) = locked(&queue).pop_front() else {
                         return;
@@ -236,14 +251,14 @@ mod tests {
     use rookery_host::RunId;
 
     use super::*;
-    use crate::{FakeBehaviour, FakeLab, FakeStep, GuestSpec, Recipe, Site};
+    use crate::{FakeBehaviour, FakeLab, FakeStep, GuestSpec, Recipe, RunDirs, Subject};
 
     /// Four fakes that behave so, in a directory that goes away.
     fn fakes(behaviour: FakeBehaviour) -> (tempfile::TempDir, FakeLab, Vec<Box<dyn Guest>>) {
         let dir = tempfile::tempdir().expect("temporary directory");
         let run = RunId::try_from("launch".to_owned()).expect("valid");
         let lab = FakeLab::new(
-            Site {
+            RunDirs {
                 run,
                 dir: dir.path().join("run"),
                 templates: dir.path().join("templates"),
@@ -332,7 +347,7 @@ mod tests {
         )
         .expect_err("told to fail");
         assert!(
-            matches!(&error, GuestError::Step { guest, .. } if guest == "g3"),
+            matches!(&error, GuestError::Step { subject: Subject::Guest(name), .. } if name == "g3"),
             "{error}"
         );
     }
@@ -375,7 +390,8 @@ mod tests {
         )
         .expect_err("dead");
         assert!(
-            matches!(&error, GuestError::NotReady { guest, what, .. } if guest == "g4" && what.contains("exit code 1")),
+            matches!(&error, GuestError::NotReady { guest, reason: NotReadyReason::Ended(how), .. }
+                if guest == "g4" && how == "exit code 1"),
             "{error}"
         );
     }

@@ -1,58 +1,70 @@
 //! Guests: bare, container, vm, fake; templates, clones, the lab network.
 //!
-//! A [`Lab`] is the ground on which the guests of one run stand: it owns what they share (network namespace and bridge,
-//! addresses, directories) and makes [`Guest`]s from a [`Template`]. Everything carries the run's label, so that [`clean`]
-//! finds what a dead run left.
+//! A [`Lab`] holds what the guests of one run share (network namespace and bridge, addresses,
+//! directories) and makes [`Guest`]s from a [`Template`]. Everything carries the run's label, so
+//! that [`clean`] finds what a dead run left.
 //!
-//! [`open_lab`] prepares the ground, [`Lab::template`] and [`Lab::create`] make guests, [`start_all`] brings them up together and
-//! [`remove_all`] takes them away. Guests should be gone before their lab is closed; a lab that closes kills what is left.
+//! [`open_lab`] opens the lab for a kind of guest, [`Lab::template`] and [`Lab::create`] make
+//! guests, [`start_all`] brings them up together and [`remove_all`] takes them away. Guests should
+//! be gone before their lab is closed; a lab that closes kills what is left.
 
 mod addresses;
-mod api;
-mod bare;
 mod clean;
-mod container;
 mod copy;
+mod counters;
+mod cpu_quota;
 mod elf;
-mod fake;
+mod error;
 mod files;
-mod ground;
-mod group_usage;
+mod guest;
 mod health;
+mod host_check;
+mod kind;
+mod kinds;
+mod lab;
+mod lab_core;
+mod lab_network;
 mod label;
 mod launch;
 mod log;
-mod open;
+mod paths;
 mod phase;
+mod processes;
 mod registry;
-mod site;
+mod spec;
 mod storage;
 mod sweep;
 mod template;
-mod vm;
 
-pub use api::{
-    Fill, Guest, GuestError, GuestFile, GuestSpec, GuestState, Kind, Lab, Patience, ProcessProbe,
-    Progress, Recipe, Site, Template, Versions, patient,
-};
 pub use clean::{CleanOptions, CleanReport, LabelledThing, clean, inventory};
-pub use fake::{FakeBehaviour, FakeLab, FakeStep};
+pub use counters::{DiskCounters, MachineCounters, MachineProbe, OutsideCounters};
+pub use error::{FillError, GuestError, NotReadyReason, StepError, Subject};
+pub use guest::{Guest, GuestState, ProcessProbe};
 pub use health::Health;
+pub use kind::{Kind, LabShape};
+pub use kinds::{
+    FakeBehaviour, FakeLab, FakeStep, check_host, check_storage, open_lab,
+    vm::{
+        Accelerator, AcceleratorChoice, GuestPins, audit_pins, choose_accelerator, pin_table,
+        vm_agent,
+    },
+};
+pub use lab::{Lab, Progress};
 pub use launch::{StartProgress, remove_all, start_all};
-pub use open::{check_host, open_lab, open_lab_on, open_vm_lab, open_vm_lab_on};
+pub use paths::RunDirs;
 pub use registry::Registration;
 pub use rookery_host::{
     Usage, UsageProbe,
     io::IoLimits,
-    volume::{Atime, FileSystem, Journal, VolumeSpec},
+    volume::{AccessTimes, FileSystem, JournalMode, VolumeSpec},
 };
-pub use storage::{InForce, Provision, Volume, check_storage};
+pub use rookery_study::vm_shape::{
+    Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,
+    NetworkShape, Pins, Pool, VmShape,
+};
+pub use spec::{GuestFile, GuestSpec};
+pub use storage::{InForce, Provision, Volume};
 pub use template::{
-    LayerKind, TemplateChoice, TemplateInfo, TemplateRemoval, build_template, remove_templates,
-    short_digest, templates,
-};
-pub use vm::{
-    Accelerator, AcceleratorChoice, Boot, CpuModel, DiskCache, DiskClone, DiskCounters, DiskIo,
-    DiskShape, GuestNet, GuestPins, MemoryShape, Network, NetworkShape, OutsideCounters, Pins,
-    Pool, VmCounters, VmProbe, VmShape, audit_pins, choose_accelerator, pin_table, vm_agent,
+    Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,
+    Versions, build_template, patient, remove_templates, short_digest, templates,
 };

@@ -6,7 +6,8 @@ use std::{
     path::Path,
 };
 
-/// The last `bytes` bytes of a file as text, from the start of a line where one begins; empty when there is no such file.
+/// The last `bytes` bytes of a file as text, from the start of a line where one begins; empty when
+/// there is no such file.
 pub(crate) fn tail(path: &Path, bytes: usize) -> String {
     let read = || {
         let mut file = File::open(path)?;

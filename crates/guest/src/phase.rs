@@ -1,8 +1,9 @@
-//! How far a guest is whose first process is another's child: a container's, a machine's.
+//! How far a guest is whose first process is another's child (a container's, a machine's), and how
+//! processes end.
 
 use rookery_host::Identity;
 
-use crate::GuestState;
+use crate::guest::GuestState;
 
 /// From its making to its end.
 pub(crate) enum Phase {
@@ -22,5 +23,14 @@ impl Phase {
             Self::Started(Some(_)) => GuestState::Running,
             Self::Ended(reason) => GuestState::Ended(reason.clone()),
         }
+    }
+}
+
+/// How a process ended, in words.
+pub(crate) fn end_reason(code: Option<i32>, signal: Option<i32>) -> String {
+    match (code, signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "ended".to_owned(),
     }
 }

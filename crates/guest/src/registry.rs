@@ -1,14 +1,15 @@
-//! Which runs hold resources of this host: one small file per run, written before anything else is made.
+//! Which runs hold resources of this host: one small file per run, written before anything else is
+//! made.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-use rookery_host::{Identity, RunId, StateDir, StateLock};
+use rookery_host::{HostError, Identity, RunId, StateDir, StateLock};
 use serde::{Deserialize, Serialize};
 
-use crate::{GuestError, Kind};
+use crate::{error::GuestError, kind::Kind};
 
 /// What is known of a run that may hold resources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +45,7 @@ const PART: &str = "part";
 
 impl Registry {
     /// The registry of this user.
-    pub(crate) fn of_user() -> Self {
+    pub(crate) fn open() -> Self {
         Self {
             state: StateDir::of_user(),
         }
@@ -57,24 +58,14 @@ impl Registry {
         }
     }
 
-    /// runc's state of a run.
-    pub(crate) fn runc_root(&self, run: &RunId) -> PathBuf {
-        self.runc_roots().join(run.as_str())
+    /// Directory of what one run keeps under the name `part`.
+    pub(crate) fn state_dir(&self, part: &str, run: &RunId) -> PathBuf {
+        self.state_dirs(part).join(run.as_str())
     }
 
-    /// Parent of the runs' runc states.
-    pub(crate) fn runc_roots(&self) -> PathBuf {
-        self.state.path().join("runc")
-    }
-
-    /// Directory of a run's own libvirt.
-    pub(crate) fn vm_root(&self, run: &RunId) -> PathBuf {
-        self.vm_roots().join(run.as_str())
-    }
-
-    /// Parent of the runs' own libvirts.
-    pub(crate) fn vm_roots(&self) -> PathBuf {
-        self.state.path().join("vm")
+    /// Parent of what the runs keep under the name `part`.
+    pub(crate) fn state_dirs(&self, part: &str) -> PathBuf {
+        self.state.path().join(part)
     }
 
     fn runs(&self) -> PathBuf {
@@ -89,10 +80,11 @@ impl Registry {
     pub(crate) fn lock(&self) -> Result<StateLock, GuestError> {
         self.state
             .lock()
-            .map_err(|error| step("lock the registry", self.state.path(), &error))
+            .map_err(|error| step("lock the registry", self.state.path(), error))
     }
 
-    /// All registrations; unreadable files are left out (they cannot be ours: ours are renamed into place whole).
+    /// All registrations; unreadable files are left out (they cannot be ours: ours are renamed into
+    /// place whole).
     pub(crate) fn read(&self) -> Vec<Registration> {
         self.files(WHOLE)
             .filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok())
@@ -106,7 +98,8 @@ impl Registry {
             .filter(move |path| path.extension().is_some_and(|found| found == extension))
     }
 
-    /// Write a registration. The caller holds the lock and has made sure that the run has no living controller.
+    /// Write a registration. The caller holds the lock and has made sure that the run has no living
+    /// controller.
     pub(crate) fn write(
         &self,
         _lock: &StateLock,
@@ -121,7 +114,7 @@ impl Registry {
                 .and_then(|()| fs::rename(&part, &path))
         };
         text.and_then(write)
-            .map_err(|error| step("register the run", &path, &error))
+            .map_err(|error| step("register the run", &path, error))
     }
 
     /// Remove a registration, and the registry itself when it was the last. Absent is fine.
@@ -129,32 +122,25 @@ impl Registry {
         let path = self.file(run);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(step("remove the registration", &path, &error))
+                Err(step("remove the registration", &path, error))
             }
             _ => Ok(()),
         }
     }
 
-    /// Remove the registry's directories as far as they are empty. A half-written registration is of a controller that died over it: whoever writes
-    /// holds the lock.
+    /// Remove the registry's directories as far as they are empty. A half-written registration is
+    /// of a controller that died over it: whoever writes holds the lock.
     pub(crate) fn tidy(&self, lock: &StateLock) {
         for part in self.files(PART) {
             let _ = fs::remove_file(part);
         }
-        crate::vm::libvirtd::tidy(&self.vm_roots());
-        for directory in [self.runc_roots(), self.runs()] {
-            let _ = fs::remove_dir(directory);
-        }
+        let _ = fs::remove_dir(self.runs());
         self.state.remove_if_empty(lock);
     }
 }
 
-fn step(step: &'static str, path: &Path, error: &io::Error) -> GuestError {
-    GuestError::Step {
-        guest: "lab".to_owned(),
-        step,
-        what: format!("{}: {error}", path.display()),
-    }
+fn step(step: &'static str, path: &Path, error: io::Error) -> GuestError {
+    GuestError::in_lab(step, HostError::at(path, error))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Volumes, limits on I/O and memory nodes with real loop devices, mounts and containers; under faults, and after sudden death.
+//! Volumes, limits on I/O and memory nodes with real loop devices, mounts and containers; under
+//! faults, and after sudden death.
 
 use std::{
     collections::BTreeSet,
@@ -12,9 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_diagnosis::Diagnosis;
 use rookery_guest::{
-    Atime, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits, Journal,
-    Kind, Lab, Provision, Recipe, Site, Template, VolumeSpec, open_lab, open_lab_on, patient,
+    AccessTimes, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits,
+    JournalMode, Kind, Lab, Provision, Recipe, RunDirs, Template, VolumeSpec, open_lab, patient,
 };
 use rookery_host::{
     CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops,
@@ -48,8 +50,8 @@ impl Place {
         }
     }
 
-    fn site(&self) -> Site {
-        Site {
+    fn site(&self) -> RunDirs {
+        RunDirs {
             run: self.run.clone(),
             dir: self.dir.path().join("guests"),
             templates: self.dir.path().join("templates"),
@@ -57,7 +59,7 @@ impl Place {
     }
 
     fn lab(&self, kind: Kind) -> Box<dyn Lab> {
-        open_lab(kind, self.site()).expect("a lab")
+        open_lab(&kind.into(), self.site(), Arc::new(RealHost)).expect("a lab")
     }
 
     /// What of the run is on this host: devices, mounts, files of volumes.
@@ -88,9 +90,9 @@ fn ext4() -> VolumeSpec {
         size_mib: 32,
         file_system: Some(FileSystem::Ext4),
         block_size: Some(1024),
-        atime: Atime::Noatime,
+        atime: AccessTimes::Noatime,
         barriers: Some(false),
-        journal: Some(Journal::Writeback),
+        journal: Some(JournalMode::Writeback),
         discard: true,
         commit_s: Some(11),
         direct: false,
@@ -117,7 +119,7 @@ fn spec(number: u16, args: &[&str]) -> GuestSpec {
 /// A template with one MiB of data, whose program is `program`.
 fn template(lab: &dyn Lab, program: &str) -> Template {
     let fill = |data: &Path| {
-        fs::write(data.join("rows"), vec![7; 1 << 20]).map_err(|error| error.to_string())
+        fs::write(data.join("rows"), vec![7; 1 << 20]).map_err(rookery_guest::FillError::from)
     };
     let recipe = Recipe {
         description: "storage".to_owned(),
@@ -236,7 +238,7 @@ fn xfs_and_direct_access_are_made_and_read_back() {
         size_mib: 300,
         file_system: Some(FileSystem::Xfs),
         block_size: None,
-        atime: Atime::Relatime,
+        atime: AccessTimes::Relatime,
         barriers: None,
         journal: None,
         discard: false,
@@ -389,8 +391,12 @@ fn after_a_fault_at_any_step_nothing_is_left() {
         for n in 1.. {
             let place = Place::new();
             let host = Arc::new(make(n));
-            let lab = open_lab_on(Kind::Bare, place.site(), Arc::clone(&host) as Arc<dyn Host>)
-                .expect("a lab");
+            let lab = open_lab(
+                &Kind::Bare.into(),
+                place.site(),
+                Arc::clone(&host) as Arc<dyn Host>,
+            )
+            .expect("a lab");
             let made = lab.volume("g1", &ext4());
             if !host.has_failed() {
                 made.expect("no fault, no failure");
@@ -411,7 +417,7 @@ fn after_a_fault_at_any_step_nothing_is_left() {
 }
 
 #[test]
-fn a_mount_that_the_kernel_refuses_is_told_with_its_mend() {
+fn a_mount_that_the_kernel_refuses_is_reported_with_help() {
     if !root_tests() {
         return;
     }
@@ -422,17 +428,19 @@ fn a_mount_that_the_kernel_refuses_is_told_with_its_mend() {
         commit_s: Some(u32::MAX),
         ..ext4()
     };
-    let error = lab.volume("g1", &odd).expect_err("refused").to_string();
+    let error = lab.volume("g1", &odd).expect_err("refused");
+    let help = error.help().expect("there is help");
     assert!(
-        error.contains("commit=4294967295") && error.contains("mend: leave out the option"),
-        "{error}"
+        error.to_string().contains("commit=4294967295") && help.contains("leave out the option"),
+        "{error} {help}"
     );
     let full = VolumeSpec {
         size_mib: 1 << 30,
         ..ext4()
     };
-    let error = lab.volume("g2", &full).expect_err("a PiB").to_string();
-    assert!(error.contains("mend: free disk space"), "{error}");
+    let error = lab.volume("g2", &full).expect_err("a PiB");
+    let help = error.help().expect("there is help");
+    assert!(help.contains("free disk space"), "{error} {help}");
     assert_eq!(place.left(), [""; 0]);
 }
 
@@ -470,7 +478,8 @@ impl Host for Dying {
     }
 }
 
-/// The child of the test below: makes a volume and a container on it, and dies on the way or when all is done.
+/// The child of the test below: makes a volume and a container on it, and dies on the way or when
+/// all is done.
 #[test]
 fn child_that_dies() {
     let Ok(order) = env::var("ROOKERY_STORAGE_TEST_DIES") else {
@@ -480,7 +489,7 @@ fn child_that_dies() {
     let [dir, run, at, after] = parts[..] else {
         panic!("an order of four words")
     };
-    let site = Site {
+    let site = RunDirs {
         run: RunId::try_from(run.to_owned()).expect("a run id"),
         dir: Path::new(dir).join("guests"),
         templates: Path::new(dir).join("templates"),
@@ -490,7 +499,7 @@ fn child_that_dies() {
         after: after == "after",
         done: AtomicU32::new(0),
     };
-    let lab = open_lab_on(Kind::Container, site, Arc::new(host)).expect("a lab");
+    let lab = open_lab(&Kind::Container.into(), site, Arc::new(host)).expect("a lab");
     let template = template(&*lab, "/bin/cat");
     let provision = Provision {
         volume: Some(lab.volume("g1", &ext4()).expect("a volume")),
@@ -508,7 +517,8 @@ fn clean_up_after_sudden_death_at_any_step_leaves_nothing() {
         return;
     }
     let mut had_volumes = 0;
-    // Lab network (2), template (7), volume (4), guest (3): beyond them the child dies when all is done.
+    // Lab network (2), template (7), volume (4), guest (3): beyond them the child dies when all is
+    // done.
     for (at, after) in (1..=17).flat_map(|at| [(at, "before"), (at, "after")]) {
         let place = Place::new();
         let order = format!("{} {} {at} {after}", place.dir.path().display(), place.run);

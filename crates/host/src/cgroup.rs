@@ -1,12 +1,11 @@
 //! Control groups: version 1, version 2, and hosts that mount both.
 //!
-//! [`Cgroups`] knows where each hierarchy is mounted; a group is named by its path below the mount, such as
-//! `rookery/<run>/<guest>`, the same in all hierarchies.
+//! [`Cgroups`] knows where each hierarchy is mounted; a group is named by its path below the mount,
+//! such as `rookery/<run>/<guest>`, the same in all hierarchies.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt, fs, io,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -15,11 +14,8 @@ use std::{
 use rustix::process::Signal;
 
 use crate::{
-    io_usage::IoReader,
     mounts::{Mount, mounts},
     process::Identity,
-    usage::{CpuSplit, Usage, UsageProbe},
-    usage_split,
 };
 
 /// Limit on the depth of groups below one of ours; guests have no reason to nest deeper.
@@ -127,53 +123,8 @@ impl Cgroups {
         self.v1.contains_key(controller)
     }
 
-    /// A reader of a group's CPU time, memory and I/O. It gives `None` when the group is gone.
-    #[must_use]
-    pub fn usage_probe(&self, group: &str) -> UsageProbe {
-        let file = |controller: &str, v1_name: &str, v2_name: &str| {
-            let name = if self.v1.contains_key(controller) {
-                v1_name
-            } else {
-                v2_name
-            };
-            Reading::new(
-                self.directory(controller, group)
-                    .map(|directory| directory.join(name)),
-            )
-        };
-        let mut cpu = file("cpuacct", "cpuacct.usage", "cpu.stat");
-        let mut memory = file("memory", "memory.usage_in_bytes", "memory.current");
-        // Version 2 has the parts beside the sum.
-        let mut parts = self
-            .v1
-            .get("cpuacct")
-            .map(|point| Reading::new(Some(point.join(group).join("cpuacct.stat"))));
-        let io = IoReader::of(self, group);
-        let mut before = CpuSplit::default();
-        Box::new(move || {
-            let text = cpu.read()?;
-            let cpu_us = parse_cpu_us(&text)?;
-            let told = match &mut parts {
-                Some(parts) => parts.read(),
-                None => Some(text),
-            };
-            let split = told
-                .and_then(|told| usage_split::of_group(&told, cpu_us))
-                .map(|split| {
-                    before = split.at_least(before);
-                    before
-                });
-            Some(Usage {
-                cpu_us,
-                memory_bytes: memory.read()?.trim().parse().ok()?,
-                io: io.read(),
-                split,
-            })
-        })
-    }
-
-    /// How many of a group's processes the kernel killed because its memory limit was reached; `None` when the group is gone or the
-    /// kernel does not count.
+    /// How many of a group's processes the kernel killed because its memory limit was reached;
+    /// `None` when the group is gone or the kernel does not count.
     #[must_use]
     pub fn memory_kills(&self, group: &str) -> Option<u64> {
         let directory = self.directory("memory", group)?;
@@ -225,7 +176,8 @@ impl Cgroups {
     pub fn kill(&self, group: &str, timeout: Duration) -> io::Result<()> {
         let deadline = Instant::now() + timeout;
         loop {
-            // One write kills the whole group at once, forks included (version 2 since Linux 5.14); signals do the rest.
+            // One write kills the whole group at once, forks included (version 2 since Linux 5.14);
+            // signals do the rest.
             if let Some(v2) = &self.v2 {
                 let _ = fs::write(v2.join(group).join("cgroup.kill"), "1");
             }
@@ -255,7 +207,8 @@ impl Cgroups {
         }
     }
 
-    /// Remove a group and all groups below it from every hierarchy. Absent is fine. It must be empty of processes.
+    /// Remove a group and all groups below it from every hierarchy. Absent is fine. It must be
+    /// empty of processes.
     ///
     /// # Errors
     /// When a group stays, with the reason.
@@ -273,38 +226,6 @@ impl Cgroups {
                 let _ = fs::remove_dir(path);
             }
         }
-    }
-}
-
-/// `cpuacct.usage` is one number in ns; `cpu.stat` has a line `usage_usec`.
-fn parse_cpu_us(text: &str) -> Option<u64> {
-    match text
-        .lines()
-        .find_map(|line| line.strip_prefix("usage_usec "))
-    {
-        Some(us) => us.trim().parse().ok(),
-        None => Some(text.trim().parse::<u64>().ok()? / 1000),
-    }
-}
-
-/// A small file that is read again and again; opened at the first read, since the probe may be made before the group.
-struct Reading {
-    path: Option<PathBuf>,
-    file: Option<fs::File>,
-}
-
-impl Reading {
-    fn new(path: Option<PathBuf>) -> Self {
-        Self { path, file: None }
-    }
-
-    fn read(&mut self) -> Option<String> {
-        if self.file.is_none() {
-            self.file = fs::File::open(self.path.as_ref()?).ok();
-        }
-        let mut bytes = [0; 1024];
-        let length = self.file.as_ref()?.read_at(&mut bytes, 0).ok()?;
-        Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
     }
 }
 
@@ -360,7 +281,10 @@ fn remove_tree(path: &Path, depth: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mounts::parse_mountinfo;
+    use crate::{
+        mounts::parse_mountinfo,
+        usage::{CpuSplit, Usage},
+    };
 
     /// A directory tree that looks like the hierarchies of a host.
     struct Tree {
@@ -385,7 +309,8 @@ mod tests {
         }
     }
 
-    const V1: &str = "1 0 0:1 / ROOT/cpu rw - cgroup cgroup rw,cpu,cpuacct\n2 0 0:2 / ROOT/memory rw - cgroup cgroup rw,memory\n\
+    const V1: &str = "1 0 0:1 / ROOT/cpu rw - cgroup cgroup rw,cpu,cpuacct\n2 0 0:2 / ROOT/memory \
+                      rw - cgroup cgroup rw,memory\n\
                       3 0 0:3 / ROOT/systemd rw - cgroup cgroup rw,xattr,name=systemd\n";
     const V2: &str = "1 0 0:1 / ROOT rw - cgroup2 cgroup2 rw,nsdelegate\n";
 

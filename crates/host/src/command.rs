@@ -1,15 +1,18 @@
 //! Running commands of the host, and the seam for fault injection.
 
 use std::{
+    borrow::Cow,
     ffi::OsString,
     fs::File,
     io::{self, Read, Seek, Write},
     process::{Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use rookery_diagnosis::Diagnosis;
 use rustix::fs::{MemfdFlags, memfd_create};
+use tracing::{debug, debug_span};
 
 use crate::process::await_end;
 
@@ -96,14 +99,33 @@ impl Invocation {
         self
     }
 
-    /// The command as one would type it.
+    /// The command as one would type it, but for the passwords in addresses.
     #[must_use]
     pub fn line(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.args);
         words
-            .map(|word| word.to_string_lossy().into_owned())
+            .map(|word| without_password(&word.to_string_lossy()).into_owned())
             .collect::<Vec<_>>()
             .join(" ")
+    }
+}
+
+/// A word of a command as it may be shown and logged: an address such as
+/// `qemu+ssh://me:secret@host/system` loses its password.
+fn without_password(word: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = word.split_once("://") else {
+        return Cow::Borrowed(word);
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let user = authority
+        .rsplit_once('@')
+        .and_then(|(login, _)| login.split_once(':'));
+    match user {
+        Some((user, password)) => {
+            let after = &rest[user.len() + 1 + password.len()..];
+            Cow::Owned(format!("{scheme}://{user}:***{after}"))
+        }
+        None => Cow::Borrowed(word),
     }
 }
 
@@ -111,9 +133,7 @@ impl Invocation {
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// It is not installed.
-    #[error(
-        "`{command}` cannot be run: there is no `{program}` on this host\n  mend: install it, or put it on the PATH"
-    )]
+    #[error("`{command}` cannot be run: there is no `{program}` on this host")]
     Missing {
         /// Program.
         program: String,
@@ -150,7 +170,28 @@ pub enum CommandError {
     },
 }
 
-/// The means by which this machine is changed. Every change goes through here, so that a test can make any one of them fail.
+impl Diagnosis for CommandError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "host::command-missing",
+            Self::Run { .. } => "host::command-not-run",
+            Self::Failed { .. } => "host::command-failed",
+            Self::Late { .. } => "host::command-late",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Missing { program, .. } => {
+                Some(format!("install {program}, or put it on the PATH"))
+            }
+            Self::Run { .. } | Self::Failed { .. } | Self::Late { .. } => None,
+        }
+    }
+}
+
+/// The means by which this machine is changed. Every change goes through here, so that a test can
+/// make any one of them fail.
 pub trait Host: Send + Sync {
     /// Called before each change that is not a command (a mount, a directory, a namespace).
     ///
@@ -243,8 +284,27 @@ impl Host for FaultyHost {
     }
 }
 
-/// Output goes to memory files: no pipe can fill up, and a grandchild that keeps one open holds nobody up.
+/// Run a command, and log how it ended. Neither its environment nor its standard input is logged:
+/// they may hold secrets.
 fn run(invocation: Invocation) -> Result<String, CommandError> {
+    let span = debug_span!("command", line = %invocation.line());
+    let _entered = span.enter();
+    let begin = Instant::now();
+    let result = run_to_end(invocation);
+    let ms = begin.elapsed().as_secs_f64() * 1e3;
+    match &result {
+        Ok(_) => debug!(ms, exit = 0, "command ended"),
+        Err(CommandError::Failed { status, words, .. }) => {
+            debug!(ms, exit = status.code(), %status, words, "command failed");
+        }
+        Err(error) => debug!(ms, %error, "command did not end by itself"),
+    }
+    result
+}
+
+/// Output goes to memory files: no pipe can fill up, and a grandchild that keeps one open does not
+/// delay us.
+fn run_to_end(invocation: Invocation) -> Result<String, CommandError> {
     let line = invocation.line();
     let Invocation {
         program,
@@ -356,6 +416,18 @@ mod tests {
             .run(Invocation::new("no-such-program-here"))
             .expect_err("fails");
         assert!(matches!(error, CommandError::Missing { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_not_shown() {
+        let line = |word: &str| Invocation::new("virsh").arg(word).line();
+        assert_eq!(
+            line("qemu+ssh://me:se:cret@host/system?x=1@2"),
+            "virsh qemu+ssh://me:***@host/system?x=1@2"
+        );
+        for plain in ["qemu:///system", "qemu+ssh://me@host/system", "a:b@c"] {
+            assert_eq!(line(plain), format!("virsh {plain}"));
+        }
     }
 
     #[test]

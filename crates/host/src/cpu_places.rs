@@ -6,23 +6,12 @@ use std::{
     path::Path,
 };
 
+pub use rookery_study::CpuPlace;
+
 use crate::cpulist::parse_cpu_list;
 
-/// The place of one CPU (a hardware thread).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuPlace {
-    /// Its number.
-    pub cpu: u32,
-    /// The lowest number of the CPUs of its core; its own where a core has one thread.
-    pub core: u32,
-    /// Its socket (physical package).
-    pub socket: u32,
-    /// Its memory node.
-    pub node: u32,
-}
-
-/// The places of `cpus`, read below `system` (`/sys/devices/system`). What the kernel does not tell is one socket, one node, and a core for each
-/// CPU: virtual machines and sandboxes often hide it.
+/// The places of `cpus`, read below `system` (`/sys/devices/system`). What the kernel does not tell
+/// is one socket, one node, and a core for each CPU: virtual machines and sandboxes often hide it.
 pub(crate) fn read_places(system: &Path, cpus: &BTreeSet<u32>) -> Vec<CpuPlace> {
     let nodes = nodes(system);
     let place = |cpu: &u32| {
@@ -97,7 +86,8 @@ mod tests {
         }
     }
 
-    /// Two sockets of two cores of two threads; even CPUs on the first, and the siblings numbered behind all cores.
+    /// Two sockets of two cores of two threads; even CPUs on the first, and the siblings numbered
+    /// behind all cores.
     #[test]
     fn sockets_nodes_and_siblings() {
         let mut files = vec![

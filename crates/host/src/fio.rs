@@ -1,7 +1,7 @@
 //! What storage can do: random reads and writes at growing queue depths, measured with fio.
 //!
-//! [`sweep`] measures, [`Ceiling`] is what is kept of it: I/O operations per second, bytes per second and latency at every depth, the ceiling under
-//! which whatever runs on that storage stays.
+//! [`sweep`] measures, [`Ceiling`] is what is kept of it: I/O operations per second, bytes per
+//! second and latency at every depth, the ceiling under which whatever runs on that storage stays.
 
 use std::{
     fs::{self, File},
@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandError, Host, Invocation};
@@ -109,14 +110,10 @@ pub struct Sweep<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum FioError {
     /// fio is not there.
-    #[error(
-        "storage is measured with `fio`, and there is none on this host\n  mend: apt install fio"
-    )]
+    #[error("storage is measured with `fio`, and there is none on this host")]
     Missing,
     /// The file cannot be made or removed.
-    #[error(
-        "cannot prepare {path}: {source}\n  mend: give a directory that is yours and has room, or a smaller `--size`"
-    )]
+    #[error("cannot prepare {path}: {source}")]
     File {
         /// The file.
         path: String,
@@ -124,22 +121,48 @@ pub enum FioError {
         source: io::Error,
     },
     /// fio failed.
-    #[error(
-        "fio failed: {0}\n  mend: give a directory on a file system that can do direct I/O (ext4, xfs; not tmpfs)"
-    )]
+    #[error("fio failed: {0}")]
     Failed(String),
     /// fio's own report cannot be understood.
-    #[error("fio reports something that cannot be: {0}\n  mend: use fio 3")]
+    #[error("fio reports something that cannot be: {0}")]
     Report(String),
     /// The caller asked to stop.
     #[error("stopped while storage was measured, as asked")]
     Stopped,
 }
 
+impl Diagnosis for FioError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Missing => "host::fio-missing",
+            Self::File { .. } => "host::fio-file",
+            Self::Failed(_) => "host::fio-failed",
+            Self::Report(_) => "host::fio-report",
+            Self::Stopped => "host::stopped",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Missing => "apt install fio",
+            Self::File { .. } => {
+                "give a directory that is yours and has room, or a smaller `--size`"
+            }
+            Self::Failed(_) => {
+                "give a directory on a file system that can do direct I/O (ext4, xfs; not tmpfs)"
+            }
+            Self::Report(_) => "use fio 3",
+            Self::Stopped => return None,
+        };
+        Some(help.to_owned())
+    }
+}
+
 /// Measure all points, `tell` each, and stop when it breaks.
 ///
 /// # Errors
-/// When fio is missing or fails, the file cannot be made, or the caller wants no more. The file is gone in any case.
+/// When fio is missing or fails, the file cannot be made, or the caller wants no more. The file is
+/// gone in any case.
 pub fn sweep(
     host: &dyn Host,
     asked: &Sweep<'_>,
@@ -199,7 +222,8 @@ fn failed(error: CommandError) -> FioError {
 struct DataFile(PathBuf);
 
 impl DataFile {
-    /// Written whole with bytes that do not compress, so that nothing is allocated while it is measured.
+    /// Written whole with bytes that do not compress, so that nothing is allocated while it is
+    /// measured.
     fn make(path: &Path, mib: u64) -> Result<Self, FioError> {
         let fail = |source| FioError::File {
             path: path.display().to_string(),
@@ -295,7 +319,8 @@ struct Latency {
     percentile: std::collections::BTreeMap<String, f64>,
 }
 
-/// One point out of fio's JSON. What fio prints before it (notes on a file that it lays out) is skipped.
+/// One point out of fio's JSON. What fio prints before it (notes on a file that it lays out) is
+/// skipped.
 fn parse(text: &str, pattern: Pattern, block_kib: u32, depth: u32) -> Result<CeilingPoint, String> {
     let begin = text.find('{').ok_or("there is no JSON in it")?;
     let report: Report = serde_json::from_str(&text[begin..]).map_err(|error| error.to_string())?;
@@ -359,7 +384,8 @@ mod tests {
             )
         };
         format!(
-            "note: laying out a file\n{{\"jobs\": [{{\"error\": {error}, \"read\": {}, \"write\": {}}}]}}",
+            "note: laying out a file\n{{\"jobs\": [{{\"error\": {error}, \"read\": {}, \"write\": \
+             {}}}]}}",
             direction(iops, requests),
             direction(0.0, 0)
         )
@@ -464,7 +490,8 @@ mod tests {
         let last = lines.last().expect("asked");
         assert!(
             last.starts_with(
-                "sh -c echo $$ > \"$0/cgroup.procs\" && exec fio \"$@\" /group --name=rookery --rw=randwrite --bs=16k --iodepth=64"
+                "sh -c echo $$ > \"$0/cgroup.procs\" && exec fio \"$@\" /group --name=rookery \
+                 --rw=randwrite --bs=16k --iodepth=64"
             ),
             "{last}"
         );
@@ -499,7 +526,7 @@ mod tests {
         let error = sweep(&host(true), &asked, "", &mut |_| ControlFlow::Continue(()))
             .expect_err("missing");
         assert!(
-            error.to_string().ends_with("mend: apt install fio"),
+            error.help().as_deref() == Some("apt install fio"),
             "{error}"
         );
         let nowhere = Sweep {

@@ -1,7 +1,8 @@
 //! Limits on I/O of a control group: version 1 (`blkio.throttle.*`) and version 2 (`io.max`).
 //!
-//! Both hold back what a group's processes submit to one device. Version 1 does not see writes that the kernel puts off (buffered writes without
-//! `fsync`), and neither version sees the journal of a file system, which the kernel writes itself.
+//! Both hold back what a group's processes submit to one device. Version 1 does not see writes that
+//! the kernel puts off (buffered writes without `fsync`), and neither version sees the journal of a
+//! file system, which the kernel writes itself.
 
 use std::{
     fs, io,
@@ -9,25 +10,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::cgroup::Cgroups;
+pub use rookery_study::IoLimits;
+
+use crate::{cgroup::Cgroups, error::HostError};
 
 /// Number of a block device: major and minor.
 pub type Device = (u32, u32);
 
-/// Most that a group may do on one device each second; `None` = no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IoLimits {
-    /// Reads per second.
-    pub read_iops: Option<u64>,
-    /// Writes per second.
-    pub write_iops: Option<u64>,
-    /// Bytes read per second.
-    pub read_bps: Option<u64>,
-    /// Bytes written per second.
-    pub write_bps: Option<u64>,
-}
-
-/// Names of the limits: ours, the file of version 1, the key of version 2.
+/// Names of the limits, in the order of [`IoLimits::named`]: ours, the file of version 1, the key of version 2.
 const NAMES: [(&str, &str, &str); 4] = [
     ("read_iops", "blkio.throttle.read_iops_device", "riops"),
     ("write_iops", "blkio.throttle.write_iops_device", "wiops"),
@@ -35,45 +25,17 @@ const NAMES: [(&str, &str, &str); 4] = [
     ("write_bps", "blkio.throttle.write_bps_device", "wbps"),
 ];
 
-impl IoLimits {
-    /// All four with their names, in the order `read_iops`, `write_iops`, `read_bps`, `write_bps`.
-    #[must_use]
-    pub fn named(&self) -> [(&'static str, Option<u64>); 4] {
-        let values = [
-            self.read_iops,
-            self.write_iops,
-            self.read_bps,
-            self.write_bps,
-        ];
-        std::array::from_fn(|index| (NAMES[index].0, values[index]))
-    }
-
-    /// Whether nothing is limited.
-    #[must_use]
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
-    fn from_values(values: [Option<u64>; 4]) -> Self {
-        let [read_iops, write_iops, read_bps, write_bps] = values;
-        Self {
-            read_iops,
-            write_iops,
-            read_bps,
-            write_bps,
-        }
-    }
-}
-
 /// Whether this host can limit I/O of groups.
 ///
 /// # Errors
-/// Why it cannot, with the mend.
-pub fn check_throttle(cgroups: &Cgroups) -> Result<(), String> {
-    let mend = "mount the blkio controller (version 1) or enable the io controller (version 2), on a kernel with CONFIG_BLK_DEV_THROTTLING";
+/// Why it cannot.
+pub fn check_throttle(cgroups: &Cgroups) -> Result<(), HostError> {
+    let help = "mount the blkio controller (version 1) or enable the io controller (version 2), on \
+                a kernel with CONFIG_BLK_DEV_THROTTLING";
     let Some(root) = cgroups.directory("blkio", "") else {
-        return Err(format!(
-            "no control groups are mounted, so I/O cannot be limited\n  mend: {mend}"
+        return Err(HostError::refused(
+            "no control groups are mounted, so I/O cannot be limited",
+            help,
         ));
     };
     let able = if cgroups.is_v1("blkio") {
@@ -94,13 +56,14 @@ pub fn check_throttle(cgroups: &Cgroups) -> Result<(), String> {
     } else {
         "no control-group hierarchy has the blkio or io controller"
     };
-    Err(format!(
-        "{which}, so I/O cannot be limited ({})\n  mend: {mend}",
-        cgroups.layout()
+    Err(HostError::refused(
+        format!("{which}, so I/O cannot be limited ({})", cgroups.layout()),
+        help,
     ))
 }
 
-/// Make a group whose I/O can be limited. Version 2 wants the controller enabled in every group above.
+/// Make a group whose I/O can be limited. Version 2 wants the controller enabled in every group
+/// above.
 ///
 /// # Errors
 /// When it cannot be made.
@@ -195,15 +158,19 @@ fn parse_v2(text: &str, device: Device) -> IoLimits {
 /// The disk on which a directory lies, of which its control group can be limited.
 ///
 /// # Errors
-/// When the directory lies on no disk (tmpfs, overlay) or on one that its file system hides (btrfs); with the mend.
-pub fn disk_of(path: &Path) -> Result<Device, String> {
-    let data = fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+/// When the directory lies on no disk (tmpfs, overlay) or on one that its file system hides
+/// (btrfs).
+pub fn disk_of(path: &Path) -> Result<Device, HostError> {
+    let data = fs::metadata(path).map_err(|error| HostError::at(path, error))?;
     let (major, minor) = (rustix::fs::major(data.dev()), rustix::fs::minor(data.dev()));
     whole_disk(Path::new("/sys"), (major, minor)).ok_or_else(|| {
-        format!(
-            "{} lies on a file system without a device of its own (tmpfs, overlay, btrfs), so its I/O cannot be limited\n  mend: write `pool = \
-             \"volume\"` in [storage], or keep the run on ext4 or xfs",
-            path.display()
+        HostError::refused(
+            format!(
+                "{} lies on a file system without a device of its own (tmpfs, overlay, btrfs), so \
+                 its I/O cannot be limited",
+                path.display()
+            ),
+            "write `pool = \"volume\"` in [storage], or keep the run on ext4 or xfs",
         )
     })
 }
@@ -232,6 +199,8 @@ pub(crate) fn parse_device(text: &str) -> Option<Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rookery_diagnosis::Diagnosis;
+
     use crate::mounts::parse_mountinfo;
 
     const LIMITS: IoLimits = IoLimits {
@@ -253,7 +222,8 @@ mod tests {
         (root, cgroups)
     }
 
-    const V1: &str = "1 0 0:1 / ROOT/blkio rw - cgroup cgroup rw,blkio\n2 0 0:2 / ROOT/unified rw - cgroup2 cgroup2 rw\n";
+    const V1: &str = "1 0 0:1 / ROOT/blkio rw - cgroup cgroup rw,blkio\n2 0 0:2 / ROOT/unified rw \
+                      - cgroup2 cgroup2 rw\n";
     const V2: &str = "1 0 0:1 / ROOT rw - cgroup2 cgroup2 rw\n";
 
     #[test]
@@ -289,21 +259,26 @@ mod tests {
             &[("cgroup.controllers", "cpu io memory\n"), ("g/io.max", "")],
         );
         check_throttle(&cgroups).expect("able");
-        let text = "254:0 rbps=max wbps=max riops=5 wiops=max\n7:3 rbps=max wbps=1048576 riops=200 wiops=max\n";
+        let text = "254:0 rbps=max wbps=max riops=5 wiops=max\n7:3 rbps=max wbps=1048576 riops=200 \
+                    wiops=max\n";
         assert_eq!(parse_v2(text, (7, 3)), LIMITS);
         assert_eq!(parse_v2("", (7, 3)), IoLimits::default());
     }
 
     #[test]
-    fn what_cannot_throttle_is_said_with_its_mend() {
+    fn what_cannot_throttle_is_said_with_help() {
         let (_root, cgroups) = tree(V2, &[("cgroup.controllers", "cpu memory\n")]);
-        let text = check_throttle(&cgroups).expect_err("no io controller");
+        let error = check_throttle(&cgroups).expect_err("no io controller");
+        let text = error.to_string();
         assert!(
             text.starts_with("no control-group hierarchy has the blkio or io controller")
-                && text.contains("mend"),
+                && error
+                    .help()
+                    .is_some_and(|help| help.starts_with("mount the blkio")),
             "{text}"
         );
-        let hybrid = "1 0 0:1 / ROOT/cpu rw - cgroup cgroup rw,cpu\n2 0 0:2 / ROOT/unified rw - cgroup2 cgroup2 rw\n";
+        let hybrid = "1 0 0:1 / ROOT/cpu rw - cgroup cgroup rw,cpu\n2 0 0:2 / ROOT/unified rw - \
+                      cgroup2 cgroup2 rw\n";
         let (_root, cgroups) = tree(hybrid, &[("unified/cgroup.controllers", "io\n")]);
         assert!(
             check_throttle(&cgroups).is_err(),
@@ -332,7 +307,8 @@ mod tests {
         assert!(
             disk_of(Path::new("/proc"))
                 .expect_err("no disk")
-                .contains("pool = \"volume\"")
+                .help()
+                .is_some_and(|help| help.contains("pool = \"volume\""))
         );
     }
 }

@@ -1,7 +1,8 @@
-//! What a control group read and wrote on block devices: `blkio.throttle.io_serviced` and `io_service_bytes` of version 1, `io.stat` of version 2.
+//! What a control group read and wrote on block devices: `blkio.throttle.io_serviced` and
+//! `io_service_bytes` of version 1, `io.stat` of version 2.
 //!
-//! A volume made of a file is a loop device on another: the kernel counts a request there on both. Where a group used loop devices, these alone
-//! count.
+//! A volume made of a file is a loop device on another: the kernel counts a request there on both.
+//! Where a group used loop devices, these alone count.
 
 use std::{fs, io::Read, path::PathBuf};
 
@@ -23,7 +24,7 @@ pub(crate) enum IoReader {
 }
 
 impl IoReader {
-    pub(crate) fn of(cgroups: &Cgroups, group: &str) -> Self {
+    pub(crate) fn new(cgroups: &Cgroups, group: &str) -> Self {
         if cgroups.is_v1("blkio") {
             let Some(directory) = cgroups.directory("blkio", group) else {
                 return Self::Absent;
@@ -64,7 +65,8 @@ fn text(path: &PathBuf) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// New kernels count in version 1 only where a limit was set on a device before: without a line for any device, zero would be a guess.
+/// New kernels count in version 1 only where a limit was set on a device before: without a line for
+/// any device, zero would be a guess.
 fn names_a_device(serviced: &str) -> bool {
     serviced
         .lines()

@@ -1,15 +1,18 @@
 //! This machine: topology, commands, cgroups, /proc, settings.
 //!
-//! [`Topology`] tells what the machine is; [`Host`] is the means by which it is changed ([`RealHost`], and [`FaultyHost`] that
-//! fails on purpose); [`Cgroups`] reads and ends control groups of either version; [`Identity`] names a process for certain;
-//! [`settings`] audits and changes what the kernel lets one set, and puts it back.
+//! [`Topology`] tells what the machine is; [`Host`] is the means by which it is changed
+//! ([`RealHost`], and [`FaultyHost`] that fails on purpose); [`Cgroups`] reads and ends control
+//! groups of either version; [`Identity`] names a process for certain; [`settings`] audits and
+//! changes what the kernel lets one set, and puts it back.
 
 mod cgroup;
 mod command;
 mod cpu_places;
 mod cpulist;
+mod error;
 pub mod fio;
-mod hold;
+mod group_limits;
+mod group_usage;
 
 pub mod io;
 mod io_usage;
@@ -17,6 +20,7 @@ mod mounts;
 mod netns;
 mod process;
 pub mod procfs;
+mod programs;
 pub mod residence;
 mod run_id;
 pub mod settings;
@@ -31,12 +35,14 @@ pub use cgroup::{Cgroups, Layout};
 pub use command::{CommandError, FaultyHost, Host, Invocation, RealHost};
 pub use cpu_places::CpuPlace;
 pub use cpulist::{format_cpu_list, parse_cpu_list};
-pub use hold::Hold;
-pub use mounts::{Mount, mounts, parse_mountinfo};
+pub use error::{HostError, help_of};
+pub use group_limits::GroupLimits;
+pub use mounts::{Mount, detach, mounts, parse_mountinfo};
 pub use netns::{
     NETNS_DIR, enter_netns, in_netns, make_netns, netns_names, netns_path, remove_netns,
 };
 pub use process::{Identity, await_end, environ, process_numbers, process_stat};
+pub use programs::find_program;
 pub use run_id::RunId;
 pub use state_dir::{StateDir, StateLock};
 pub use topology::{Topology, TopologyError};

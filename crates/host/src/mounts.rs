@@ -1,6 +1,11 @@
 //! `/proc/self/mountinfo`.
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use rustix::mount::{UnmountFlags, unmount};
 
 /// One mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +41,20 @@ pub fn mounts() -> io::Result<Vec<Mount>> {
     )?)))
 }
 
-/// Fields: id parent dev root point options [optional...] - type source super-options (proc_pid_mountinfo(5)).
+/// Unmount; what is busy vanishes from sight at once, and for good with its last user. Absent is
+/// fine.
+///
+/// # Errors
+/// When the caller may not unmount it.
+pub fn detach(point: &Path) -> io::Result<()> {
+    match unmount(point, UnmountFlags::DETACH) {
+        Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Fields: id parent dev root point options [optional...] - type source super-options
+/// (proc_pid_mountinfo(5)).
 fn parse_line(line: &str) -> Option<Mount> {
     let (left, right) = line.split_once(" - ")?;
     let mut fields = left.split(' ');
@@ -89,8 +107,10 @@ mod tests {
 
     #[test]
     fn reads_optional_fields_and_escapes() {
-        let text = "36 35 98:0 /mnt1 /mnt/a\\040b rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue\n\
-                    40 27 0:99 / /run/g/rootfs rw,relatime - overlay rookery-abc rw,lowerdir=/t,upperdir=/u\nnonsense\n";
+        let text = "36 35 98:0 /mnt1 /mnt/a\\040b rw,noatime master:1 shared:7 - ext3 /dev/root \
+                    rw,errors=continue\n\
+                    40 27 0:99 / /run/g/rootfs rw,relatime - overlay rookery-abc \
+                    rw,lowerdir=/t,upperdir=/u\nnonsense\n";
         let mounts = parse_mountinfo(text);
         assert_eq!(mounts.len(), 2);
         assert_eq!(mounts[0].point, PathBuf::from("/mnt/a b"));

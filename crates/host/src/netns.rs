@@ -46,9 +46,11 @@ pub fn in_netns<T: Send>(path: Option<&Path>, work: impl FnOnce() -> T + Send) -
     })
 }
 
-/// Make a named network namespace and run `work` inside it. On an error, of `work` too, nothing is left.
+/// Make a named network namespace and run `work` inside it. On an error, of `work` too, nothing is
+/// left.
 ///
-/// Done with system calls: `ip netns add` would leave `/run/netns` mounted on itself, and costs a process per guest.
+/// Done with system calls: `ip netns add` would leave `/run/netns` mounted on itself, and costs a
+/// process per guest.
 ///
 /// # Errors
 /// When the name is taken, the caller is not root, or `work` fails.
@@ -61,7 +63,8 @@ pub fn make_netns<T: Send>(
     File::create_new(&path)?;
     let made = thread::scope(|scope| {
         let body = || {
-            // SAFETY: only the network namespace of this short-lived thread is unshared; no file descriptor table or memory changes.
+            // SAFETY: only the network namespace of this short-lived thread is unshared; no file
+            // descriptor table or memory changes.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
             rustix::mount::mount_bind("/proc/thread-self/ns/net", &path)?;
             work()
@@ -78,7 +81,8 @@ pub fn make_netns<T: Send>(
     made
 }
 
-/// Remove a named network namespace; the interfaces inside vanish with its last user. Absent is fine.
+/// Remove a named network namespace; the interfaces inside vanish with its last user. Absent is
+/// fine.
 ///
 /// # Errors
 /// When the name cannot be removed.

@@ -59,7 +59,8 @@ impl Identity {
             Err(rustix::io::Errno::SRCH) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
-        // The handle now pins whoever has the number: only then is the comparison of start times safe.
+        // The handle now pins whoever has the number: only then is the comparison of start times
+        // safe.
         if Self::of(self.pid) != Some(self) {
             return Ok(false);
         }
@@ -87,7 +88,8 @@ pub fn process_numbers() -> io::Result<Vec<u32>> {
         .collect())
 }
 
-/// Environment of a process as it was at its start; `None` when it is gone, a zombie, or not ours to read.
+/// Environment of a process as it was at its start; `None` when it is gone, a zombie, or not ours
+/// to read.
 #[must_use]
 pub fn environ(pid: u32) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{pid}/environ"))

@@ -1,6 +1,7 @@
 //! Parsers of `/proc`: pure functions on text.
 
-/// Kernel clock ticks per second in `/proc` (USER_HZ; 100 on every Linux architecture that Rust's std supports).
+/// Kernel clock ticks per second in `/proc` (USER_HZ; 100 on every Linux architecture that Rust's
+/// std supports).
 const TICKS_PER_SECOND: u64 = 100;
 
 /// CPU times of the whole host since boot, from `/proc/stat`.
@@ -109,7 +110,8 @@ pub fn parse_meminfo(text: &str) -> Option<HostMemory> {
     })
 }
 
-/// First model name in `/proc/cpuinfo` (`model name`, or `Model`/`Hardware` on other architectures).
+/// First model name in `/proc/cpuinfo` (`model name`, or `Model`/`Hardware` on other
+/// architectures).
 #[must_use]
 pub fn parse_cpu_model(text: &str) -> Option<String> {
     let value = |key: &str| {
@@ -155,7 +157,8 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let text = "42 (a) (b c) S 7 42 42 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 777 123456 512 18446744073709551615 1 1\n";
+        let text = "42 (a) (b c) S 7 42 42 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 777 123456 \
+                    512 18446744073709551615 1 1\n";
         let stat = parse_process_stat(text).expect("valid");
         assert_eq!(
             stat,

@@ -46,7 +46,8 @@ impl Residence {
         self.nodes.extend(&thread.nodes);
     }
 
-    /// Look at all threads of these processes, below `proc` (`/proc`). Those that end meanwhile are left out.
+    /// Look at all threads of these processes, below `proc` (`/proc`). Those that end meanwhile are
+    /// left out.
     pub fn look(&mut self, proc: &Path, processes: impl IntoIterator<Item = u32>) {
         let mut left = MAX_THREADS;
         for pid in processes {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Identifier of a run: 1 to 10 characters of `a-z0-9`, so that it fits into interface and namespace names.
+/// Identifier of a run: 1 to 10 characters of `a-z0-9`, so that it fits into interface and
+/// namespace names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);

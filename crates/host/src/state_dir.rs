@@ -1,4 +1,5 @@
-//! The directory of this user that outlives processes: who holds what of this host, and what must be put back.
+//! The directory of this user that outlives processes: who holds what of this host, and what must
+//! be put back.
 
 use std::{
     fs::{self, File},
@@ -46,7 +47,8 @@ impl StateDir {
         &self.base
     }
 
-    /// Make the directory and wait for its lock. It may be removed by the holder before us, so look twice.
+    /// Make the directory and wait for its lock. It may be removed by the holder before us, so look
+    /// twice.
     ///
     /// # Errors
     /// When it cannot be made, or others may write to it.
@@ -62,10 +64,12 @@ impl StateDir {
             };
             rustix::fs::flock(&directory, rustix::fs::FlockOperation::LockExclusive)?;
             let held = directory.metadata()?;
-            // In a shared directory such as /tmp somebody else could have made it, to make us delete or write things.
+            // In a shared directory such as /tmp somebody else could have made it, to make us
+            // delete or write things.
             if held.uid() != rustix::process::geteuid().as_raw() || held.mode() & 0o022 != 0 {
                 return Err(io::Error::other(
-                    "it belongs to another user or others may write to it; remove it, or set XDG_RUNTIME_DIR",
+                    "it belongs to another user or others may write to it; remove it, or set \
+                     XDG_RUNTIME_DIR",
                 ));
             }
             if fs::metadata(&self.base)

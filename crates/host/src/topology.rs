@@ -12,6 +12,7 @@ use crate::{
     cpulist::parse_cpu_list,
     procfs::{HostMemory, parse_cpu_model, parse_meminfo},
 };
+use rookery_diagnosis::Diagnosis;
 
 /// Facts of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,15 +39,26 @@ pub struct Topology {
 
 /// This machine cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read {what} from {}: {source}\n  mend: mount /proc and /sys, or run outside of the sandbox that hides them", path.display())]
+#[error("cannot read {what} from {}: {source}", path.display())]
 pub struct TopologyError {
     what: &'static str,
     path: PathBuf,
     source: io::Error,
 }
 
+impl Diagnosis for TopologyError {
+    fn code(&self) -> &'static str {
+        "host::topology"
+    }
+
+    fn help(&self) -> Option<String> {
+        Some("mount /proc and /sys, or run outside of the sandbox that hides them".to_owned())
+    }
+}
+
 impl Topology {
-    /// Read the facts; `disk` is where runs will be kept (or the nearest directory above it that exists).
+    /// Read the facts; `disk` is where runs will be kept (or the nearest directory above it that
+    /// exists).
     ///
     /// # Errors
     /// When `/proc` or `/sys` cannot be read.
@@ -123,7 +135,8 @@ fn own_cpuset(cgroups: &Cgroups) -> Option<BTreeSet<u32>> {
     parse_cpu_list(&text)
 }
 
-/// Path of the group of a controller in the text of `/proc/<pid>/cgroup`; the version 2 group when version 1 has none.
+/// Path of the group of a controller in the text of `/proc/<pid>/cgroup`; the version 2 group when
+/// version 1 has none.
 fn own_group(text: &str, controller: &str) -> Option<String> {
     let mut unified = None;
     for line in text.lines() {

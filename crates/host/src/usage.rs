@@ -15,22 +15,27 @@ pub struct Usage {
 
 /// Where CPU time went since a start, in parts that add up to the whole, us.
 ///
-/// Of processes and containers there are `user` and `system`; of a virtual machine there are `guest`, `system` and `emulator`.
+/// Of processes and containers there are `user` and `system`; of a virtual machine there are
+/// `guest`, `system` and `emulator`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuSplit {
     /// In programs.
     pub user_us: u64,
-    /// In the host's kernel on their behalf; of a virtual machine: on behalf of its vCPUs (exits, KVM itself).
+    /// In the host's kernel on their behalf; of a virtual machine: on behalf of its vCPUs (exits,
+    /// KVM itself).
     pub system_us: u64,
-    /// In the guest's own code, its kernel included. Under KVM what the processor spent in guest mode; under TCG the vCPU threads in user mode,
-    /// which translate the guest's code and execute what came out: there the guest cannot be told from its translation.
+    /// In the guest's own code, its kernel included. Under KVM what the processor spent in guest
+    /// mode; under TCG the vCPU threads in user mode, which translate the guest's code and execute
+    /// what came out: there the guest cannot be told from its translation.
     pub guest_us: u64,
-    /// All else of the emulator: its other threads (disk, network, timers), and devices that a vCPU thread under KVM emulates itself.
+    /// All else of the emulator: its other threads (disk, network, timers), and devices that a vCPU
+    /// thread under KVM emulates itself.
     pub emulator_us: u64,
 }
 
 impl CpuSplit {
-    /// The larger of both, part by part: counters whose parts are taken from several files at slightly different moments must not go back.
+    /// The larger of both, part by part: counters whose parts are taken from several files at
+    /// slightly different moments must not go back.
     #[must_use]
     pub fn at_least(self, before: Self) -> Self {
         Self {
@@ -55,5 +60,6 @@ pub struct IoUsage {
     pub written_bytes: u64,
 }
 
-/// Reads the usage of one subject; may be moved to a sampler's thread. `None` when the subject is gone.
+/// Reads the usage of one subject; may be moved to a sampler's thread. `None` when the subject is
+/// gone.
 pub type UsageProbe = Box<dyn FnMut() -> Option<Usage> + Send>;

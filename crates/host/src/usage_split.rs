@@ -1,12 +1,15 @@
-//! How the CPU time of a control group is split into programs and kernel: `cpuacct.stat` of version 1, `cpu.stat` of version 2.
+//! How the CPU time of a control group is split into programs and kernel: `cpuacct.stat` of version
+//! 1, `cpu.stat` of version 2.
 
-use crate::CpuSplit;
+use crate::usage::CpuSplit;
 
-/// Split `total_us`, the group's exact CPU time, by the words of the kernel; `None` where it says nothing of both parts.
+/// Split `total_us`, the group's exact CPU time, by the words of the kernel; `None` where it says
+/// nothing of both parts.
 ///
-/// Both versions name the parts: `user` and `system` in clock ticks, or `user_usec` and `system_usec`. Older kernels take them from the timer's
-/// samples, and then they do not add up to the whole; they count as shares of it.
-pub(crate) fn of_group(text: &str, total_us: u64) -> Option<CpuSplit> {
+/// Both versions name the parts: `user` and `system` in clock ticks, or `user_usec` and
+/// `system_usec`. Older kernels take them from the timer's samples, and then they do not add up to
+/// the whole; they count as shares of it.
+pub(crate) fn split(text: &str, total_us: u64) -> Option<CpuSplit> {
     let value = |names: [&str; 2]| {
         let line = |line: &str| {
             let (name, value) = line.split_once(' ')?;
@@ -39,7 +42,7 @@ mod tests {
     #[test]
     fn both_versions_tell_parts_that_add_up_to_the_whole() {
         let parts =
-            |text: &str, total| of_group(text, total).map(|split| (split.user_us, split.system_us));
+            |text: &str, total| split(text, total).map(|split| (split.user_us, split.system_us));
         assert_eq!(
             parts("user 30\nsystem 10\n", 1_000_000),
             Some((750_000, 250_000))
@@ -60,7 +63,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn nothing_is_lost_or_made_up(user: u64, system: u64, total: u64) {
-            let split = of_group(&format!("user {user}\nsystem {system}\n"), total).expect("both parts");
+            let split = split(&format!("user {user}\nsystem {system}\n"), total).expect("both \
+                parts");
             proptest::prop_assert_eq!(u128::from(split.user_us) + u128::from(split.system_us), u128::from(total));
         }
     }

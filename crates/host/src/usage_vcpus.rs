@@ -1,6 +1,7 @@
 //! What of an emulator's CPU time its guest used, and what the emulator itself.
 //!
-//! QEMU names the threads of its vCPUs: `CPU 0/KVM`, or `CPU 0/TCG` (`ALL CPUs/TCG` where one thread carries all).
+//! QEMU names the threads of its vCPUs: `CPU 0/KVM`, or `CPU 0/TCG` (`ALL CPUs/TCG` where one
+//! thread carries all).
 
 use std::{
     fs,
@@ -15,7 +16,8 @@ const RESCAN: Duration = Duration::from_secs(10);
 /// A process with more threads than this is no emulator of ours.
 const MOST_THREADS: usize = 4096;
 
-/// `group`, with its CPU time split between the vCPUs of the emulator `pid` and all else. Where no vCPU thread is found, nothing is said of parts.
+/// `group`, with its CPU time split between the vCPUs of the emulator `pid` and all else. Where no
+/// vCPU thread is found, nothing is said of parts.
 #[must_use]
 pub fn machine_usage_probe(mut group: UsageProbe, pid: u32) -> UsageProbe {
     let mut vcpus = Vcpus::of(PathBuf::from(format!("/proc/{pid}/task")));
@@ -78,7 +80,8 @@ impl Vcpus {
             let stat = parse_process_stat(&fs::read_to_string(thread.join("stat")).ok()?)?;
             let user = stat.cpu_us.saturating_sub(stat.system_us);
             sum.system = sum.system.saturating_add(stat.system_us);
-            // Some kernels take guest mode from the timer's samples: it may seem to exceed what it is a part of.
+            // Some kernels take guest mode from the timer's samples: it may seem to exceed what it
+            // is a part of.
             sum.guest = sum
                 .guest
                 .saturating_add(if *kvm { stat.guest_us.min(user) } else { user });
@@ -127,7 +130,8 @@ mod tests {
         // Field 43 is the last but one that is given.
         let between = " 0".repeat(20);
         let stat = format!(
-            "{id} ({name}) S 1 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 777{between} {guest} 0\n"
+            "{id} ({name}) S 1 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 777{between} \
+             {guest} 0\n"
         );
         fs::write(path.join("stat"), stat).expect("written");
     }

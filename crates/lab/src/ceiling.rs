@@ -1,24 +1,34 @@
-//! What the storage of a study can do: each different pool is made as for a trial, and measured with fio under the limits of a guest.
+//! What the storage of a study can do: each different pool is made as for a trial, and measured
+//! with fio under the limits of a guest.
 
 use std::{
     borrow::Cow,
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use rookery_guest::{IoLimits, Kind, Lab, Site, open_lab};
+use rookery_guest::{IoLimits, Lab, LabShape, RunDirs, open_lab};
 use rookery_host::{
-    Cgroups, RealHost, RunId,
-    fio::{BLOCKS_KIB, Ceiling, CeilingPoint, FioError, PATTERNS, Sweep, sweep},
+    Cgroups, HostError, RealHost, RunId,
+    fio::{BLOCKS_KIB, Ceiling, CeilingPoint, PATTERNS, Sweep, sweep},
     io::{check_throttle, disk_of, limit, make_group},
 };
 use rookery_study::{Plan, StorageUse, Study};
 
-use crate::{Event, LabError, Listener, RunDir, storage, write_whole};
+use crate::{
+    error::LabError,
+    event::{Event, Listener},
+    run_dir::{RunDir, write_whole},
+    storage,
+};
 
-/// Name of the file beside a run's store that tells what its storage can do: a list of [`Ceiling`]s as JSON.
+/// Name of the file beside a run's store that tells what its storage can do: a list of [`Ceiling`]s
+/// as JSON.
 pub const CEILINGS: &str = "storage.json";
 
 /// How storage is measured.
@@ -32,8 +42,8 @@ pub struct Gauge {
     pub depths: Cow<'static, [u32]>,
 }
 
-/// Hears of every point as it is measured; breaks to stop.
-pub type Hear<'a> = dyn FnMut(&CeilingPoint) -> ControlFlow<()> + 'a;
+/// Called with every point as it is measured; breaks to stop.
+pub type CeilingListener<'a> = dyn FnMut(&CeilingPoint) -> ControlFlow<()> + 'a;
 
 impl Gauge {
     /// What a run takes for the ceilings that its study asks for: some ten seconds for a pool.
@@ -47,12 +57,17 @@ impl Gauge {
     ///
     /// # Errors
     /// When fio is missing or fails, or nothing can be written there.
-    pub fn directory(&self, directory: &Path, hear: &mut Hear<'_>) -> Result<Ceiling, LabError> {
+    pub fn directory(
+        &self,
+        directory: &Path,
+        listener: &mut CeilingListener<'_>,
+    ) -> Result<Ceiling, LabError> {
         let words = format!("the directory {}", directory.display());
-        self.measure(directory, None, &words, hear)
+        self.measure(directory, None, &words, listener)
     }
 
-    /// Measure each different pool that a plan asks for, in its order. What is made for it lies below `runs`, and goes.
+    /// Measure each different pool that a plan asks for, in its order. What is made for it lies
+    /// below `runs`, and goes.
     ///
     /// # Errors
     /// When a pool cannot be made, I/O not be limited, or fio fails.
@@ -60,15 +75,15 @@ impl Gauge {
         &self,
         plan: &Plan,
         runs: &Path,
-        hear: &mut Hear<'_>,
+        listener: &mut CeilingListener<'_>,
     ) -> Result<Vec<Ceiling>, LabError> {
         for variant in &plan.variants {
             storage::check(&variant.study, Some(runs))?;
         }
         let dir = RunDir::create(runs, "storage")?;
-        let measured = self.pools_in(&dir, plan, hear);
+        let measured = self.pools_in(&dir, plan, listener);
         let removed = fs::remove_dir_all(dir.path())
-            .map_err(|error| LabError::file("remove the directory", dir.path(), &error));
+            .map_err(|error| LabError::file("remove the directory", dir.path(), error));
         let measured = measured?;
         removed.map(|()| measured)
     }
@@ -77,20 +92,20 @@ impl Gauge {
         &self,
         dir: &RunDir,
         plan: &Plan,
-        hear: &mut Hear<'_>,
+        listener: &mut CeilingListener<'_>,
     ) -> Result<Vec<Ceiling>, LabError> {
-        let site = Site {
+        let site = RunDirs {
             run: dir.run().clone(),
             dir: dir.guests(),
             // No template is made.
             templates: dir.path().join("templates"),
         };
         // The kind of guest does not matter: none is made.
-        let mut lab = open_lab(Kind::Bare, site)?;
+        let mut lab = open_lab(&LabShape::Bare, site, Arc::new(RealHost))?;
         let measured: Result<Vec<Ceiling>, LabError> = pools(plan)
             .into_iter()
             .enumerate()
-            .map(|(index, pool)| self.pool(lab.as_ref(), dir, index, &pool, hear))
+            .map(|(index, pool)| self.pool(lab.as_ref(), dir, index, &pool, listener))
             .collect();
         let closed = lab.close();
         let measured = measured?;
@@ -104,32 +119,30 @@ impl Gauge {
         dir: &RunDir,
         index: usize,
         pool: &Pool<'_>,
-        hear: &mut Hear<'_>,
+        listener: &mut CeilingListener<'_>,
     ) -> Result<Ceiling, LabError> {
-        let limits = storage::io_limits(pool.study);
+        let limits = pool.study.storage.limits;
         let Some(volume) = pool.storage.volume.as_ref().filter(|volume| !volume.raw) else {
             let words = format!("the directory of runs{}", limit_words(&limits));
-            let disk = || disk_of(dir.path()).map_err(LabError::HostNotReady);
+            let disk = || disk_of(dir.path()).map_err(LabError::Limits);
             let device = if limits.is_none() {
                 None
             } else {
                 Some(disk()?)
             };
             let group = Group::make(dir.run(), device.map(|device| (device, limits)))?;
-            return self.measure(dir.path(), group.path(), &words, hear);
+            return self.measure(dir.path(), group.path(), &words, listener);
         };
         // Room for the file and for what the file system keeps to itself.
         let size = pool.size_mib.max(2 * self.file_mib + 64);
         let volume = lab.volume(&format!("pool{}", index + 1), &storage::spec(volume, size))?;
         let (Some(point), Some(in_force)) = (volume.point(), volume.in_force()) else {
-            return Err(LabError::Internal(
-                "a volume that was made is not mounted".to_owned(),
-            ));
+            return Err(LabError::NotMounted);
         };
         let words = format!("a volume with {in_force}{}", limit_words(&limits));
         let device = (!limits.is_none()).then_some((volume.device().device, limits));
         let group = Group::make(dir.run(), device)?;
-        self.measure(point, group.path(), &words, hear)
+        self.measure(point, group.path(), &words, listener)
     }
 
     fn measure(
@@ -137,7 +150,7 @@ impl Gauge {
         directory: &Path,
         group: Option<&Path>,
         words: &str,
-        hear: &mut Hear<'_>,
+        listener: &mut CeilingListener<'_>,
     ) -> Result<Ceiling, LabError> {
         let asked = Sweep {
             directory,
@@ -146,21 +159,17 @@ impl Gauge {
             depths: &self.depths,
             group,
         };
-        sweep(&RealHost, &asked, words, hear).map_err(|error| match error {
-            FioError::Missing
-            | FioError::File { .. }
-            | FioError::Failed(_)
-            | FioError::Report(_) => LabError::HostNotReady(error.to_string()),
-            FioError::Stopped => LabError::Internal(error.to_string()),
-        })
+        Ok(sweep(&RealHost, &asked, words, listener)?)
     }
 }
 
-/// Measure what the pools of a run can do and keep it beside the store, where the study asks for it and it is not there yet.
+/// Measure what the pools of a run can do and keep it beside the store, where the study asks for it
+/// and it is not there yet.
 ///
 /// # Errors
-/// When a pool cannot be made or measured, or the result not be kept. A user who stopped it is no error: nothing is kept then.
-pub(crate) fn of_run(
+/// When a pool cannot be made or measured, the result not be kept, or the user wants no more:
+/// nothing is kept then.
+pub(crate) fn measure_run(
     dir: &RunDir,
     plan: &Plan,
     stop: &AtomicBool,
@@ -178,7 +187,7 @@ pub(crate) fn of_run(
     let gauge = Gauge::OF_RUNS;
     let all = pools(plan).len() * PATTERNS.len() * BLOCKS_KIB.len() * gauge.depths.len();
     let mut count = 0;
-    let mut hear = |point: &CeilingPoint| {
+    let mut report = |point: &CeilingPoint| {
         count += 1;
         let (pattern, block, depth) = (point.pattern.name(), point.block_kib, point.depth);
         listener(&Event::Building {
@@ -193,14 +202,10 @@ pub(crate) fn of_run(
             false => ControlFlow::Continue(()),
         }
     };
-    let measured = match gauge.pools_in(dir, plan, &mut hear) {
-        Err(_) if stop.load(Ordering::Relaxed) => return Ok(()),
-        measured => measured?,
-    };
-    let text = serde_json::to_vec_pretty(&measured)
-        .map_err(|error| LabError::Internal(error.to_string()))?;
+    let measured = gauge.pools_in(dir, plan, &mut report)?;
+    let text = serde_json::to_vec_pretty(&measured)?;
     write_whole(&kept, &text)
-        .map_err(|error| LabError::file("keep what the storage can do", &kept, &error))
+        .map_err(|error| LabError::file("keep what the storage can do", &kept, error))
 }
 
 /// One pool of a plan, as large as its largest volume.
@@ -219,7 +224,11 @@ fn pools(plan: &Plan) -> Vec<Pool<'_>> {
             .points
             .iter()
             .filter(|point| point.variant == variant.id);
-        let size_mib = points.map(|point| point.volume_mib).max().unwrap_or(0);
+        let size_mib = points
+            .flat_map(|point| &point.groups)
+            .map(|group| group.volume_mib)
+            .max()
+            .unwrap_or(0);
         match found.iter_mut().find(|pool| pool.storage == storage) {
             Some(pool) => pool.size_mib = pool.size_mib.max(size_mib),
             None => found.push(Pool {
@@ -241,10 +250,11 @@ impl Group {
             return Ok(Self(None));
         };
         let fail = |error: std::io::Error| {
-            LabError::HostNotReady(format!("I/O cannot be limited: {error}"))
+            let help = "run as root, on a host whose control groups are mounted";
+            LabError::Limits(HostError::because(error, help))
         };
         let cgroups = Cgroups::detect().map_err(fail)?;
-        check_throttle(&cgroups).map_err(LabError::HostNotReady)?;
+        check_throttle(&cgroups).map_err(LabError::Limits)?;
         // Below the run's own group, which clean-up knows.
         let name = format!("rookery/{run}/fio");
         let path = make_group(&cgroups, &name).map_err(fail)?;
@@ -294,8 +304,11 @@ mod tests {
 
     #[test]
     fn equal_pools_are_measured_once_at_their_largest() {
-        let text = "title = \"t\"\nworkload = { kind = \"dvdstore\", new_customers = [0.0, 0.2] }\nload = { users = 9 }\nguest = { kind = \"container\", memory = \"256MiB\" }\n\
-                    host = { overcommit = 4 }\nlayout = [{ name = \"a\", guests = [1, 2] }]\n[storage]\npool = \"volume\"\nsize = \"600MiB per host\"\n\
+        let text = "title = \"t\"\nworkload = { kind = \"dvdstore\", new_customers = [0.0, 0.2] \
+                    }\nload = { users = 9 }\nguest = { kind = \"container\", memory = \"256MiB\" \
+                    }\n\
+                    host = { overcommit = 4 }\nlayout = [{ name = \"a\", guests = [1, 2] \
+                    }]\n[storage]\npool = \"volume\"\nsize = \"600MiB per host\"\n\
                     atime = [\"relatime\", \"noatime\"]\nread_iops = 100\n";
         let document = rookery_study::Document::parse("s.toml", text)
             .unwrap_or_else(|problems| panic!("{problems}"));
@@ -314,7 +327,7 @@ mod tests {
             "two of four variants"
         );
         assert_eq!(
-            limit_words(&storage::io_limits(pools[0].study)),
+            limit_words(&pools[0].study.storage.limits),
             "; at most 100 reads/s"
         );
         assert_eq!(limit_words(&IoLimits::default()), "");

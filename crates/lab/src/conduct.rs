@@ -6,23 +6,24 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use rookery_guest::{CleanOptions, Site};
+use rookery_guest::{CleanOptions, RunDirs};
 use rookery_host::RunId;
+use rookery_stack::OpenStack;
 use rookery_store::{HostDescription, RunHeader, Store, StoreError, TrialStatus};
-use rookery_study::{Plan, StackKind, Study, Trial};
+use rookery_study::{Plan, Point, Study, Trial};
 
 use crate::{
-    Event, LabError, Listener, RunDir,
-    calibration::Sized,
-    ceiling, check_plan, describe_host,
-    facts::{differences, now},
+    ceiling,
+    clock::now,
+    context::LabContext,
+    error::{Failure, LabError},
+    event::{Event, Listener},
+    facts::{check_plan, describe_host, differences},
     growth::{self, Growth},
-    labs::Labs,
-    run_dir::store_in,
-    simulated,
-    stack::{Place, builder_run},
-    stage::{Stage, failed},
-    storage,
+    lab_pool::LabPool,
+    run_dir::{RunDir, store_in},
+    simulated, storage,
+    trial::{TrialEnd, TrialRunner, ended, failed, reason},
 };
 
 /// Runs studies.
@@ -35,7 +36,7 @@ pub struct Conductor<'a> {
     pub program: PathBuf,
     /// Set by Ctrl-C: load stops within seconds, guests go, the run can be resumed.
     pub stop: &'a AtomicBool,
-    /// Hears what happens.
+    /// Called with everything that happens.
     pub listener: &'a Listener<'a>,
 }
 
@@ -60,7 +61,7 @@ impl Conductor<'_> {
     /// Make a new run of `study` (read from `file`) and conduct it.
     ///
     /// # Errors
-    /// When the run cannot be made, or something fails that is not the matter of one trial.
+    /// When the run cannot be made, or something fails that does not concern one trial alone.
     pub fn start(
         &self,
         file: &Path,
@@ -68,7 +69,8 @@ impl Conductor<'_> {
         study: &Study,
         plan: &Plan,
     ) -> Result<Summary, LabError> {
-        // Before anything is made: a run that could never begin would only be in the way of `latest`.
+        // Before anything is made: a run that could never begin would only be in the way of
+        // `latest`.
         check_plan(plan, &self.templates)?;
         storage::check_runs(plan, &self.runs)?;
         let stem = file
@@ -76,7 +78,7 @@ impl Conductor<'_> {
             .map(|stem| stem.to_string_lossy().into_owned())
             .unwrap_or_default();
         let dir = RunDir::create(&self.runs, &stem)?;
-        let simulated = study.stack.kind == StackKind::Simulated;
+        let simulated = study.stack.simulated().is_some();
         let header = RunHeader {
             run_id: dir.run().to_string(),
             title: if simulated {
@@ -130,8 +132,9 @@ impl Conductor<'_> {
         storage::check_runs(&header.plan, &self.runs)?;
         let dir = RunDir::reopen(directory, run)?;
         let mut store = Store::open(dir.store())?;
-        // Whatever the dead controller left would hold the addresses and names that its trials need again.
-        for run in [dir.run().clone(), builder_run(dir.run())] {
+        // Whatever the dead controller left would hold the addresses and names that its trials need
+        // again.
+        for run in [dir.run().clone(), rookery_stack::builder_run(dir.run())] {
             rookery_guest::clean(&CleanOptions { run: Some(run) })?;
         }
         for trial in store.reset_running()? {
@@ -148,7 +151,7 @@ impl Conductor<'_> {
 
     /// The host of a study's run: this one, or the simulated one.
     fn host_of(&self, study: &Study) -> Result<HostDescription, LabError> {
-        match &study.stack.simulated {
+        match study.stack.simulated() {
             Some(system) => Ok(simulated::describe_host(system)),
             None => describe_host(&self.runs),
         }
@@ -160,7 +163,9 @@ impl Conductor<'_> {
         store: &mut Store,
         header: &RunHeader,
     ) -> Result<Summary, LabError> {
+        let _span = tracing::info_span!("run", id = %header.run_id).entered();
         let (total, left) = (header.plan.trials.len(), planned(store)?.len());
+        tracing::info!(trials = total, left, "the run begins");
         let share = left as f64 / total.max(1) as f64;
         (self.listener)(&Event::RunStarted {
             run: header.run_id.clone(),
@@ -172,8 +177,10 @@ impl Conductor<'_> {
         });
         let mut growth = Growth::new(self.listener);
         if left > 0 || growth.grow(store)? {
-            ceiling::of_run(dir, &header.plan, self.stop, self.listener)?;
-            let mut labs = Labs::new(Site {
+            if let Err(error) = ceiling::measure_run(dir, &header.plan, self.stop, self.listener) {
+                self.unless_stopped(store, "while its storage was measured", error)?;
+            }
+            let mut labs = LabPool::new(RunDirs {
                 run: dir.run().clone(),
                 dir: dir.guests(),
                 templates: self.templates.clone(),
@@ -186,10 +193,11 @@ impl Conductor<'_> {
         summarise(dir, store, self.listener)
     }
 
-    /// All planned trials, then those that follow from them, until nothing does or the user stops it.
+    /// All planned trials, then those that follow from them, until nothing does or the user stops
+    /// it.
     fn conduct_all(
         &self,
-        labs: &mut Labs,
+        labs: &mut LabPool,
         store: &mut Store,
         growth: &mut Growth<'_>,
     ) -> Result<(), LabError> {
@@ -203,10 +211,11 @@ impl Conductor<'_> {
         }
     }
 
-    /// Runs at the same time take each other's CPUs: the numbers of both suffer, and the reader must know.
+    /// Runs at the same time take each other's CPUs: the numbers of both suffer, and the reader
+    /// must know.
     fn remark_on_others(&self, store: &Store, known: &mut HashSet<RunId>) -> Result<(), LabError> {
         let header = store.header()?;
-        if header.study.stack.kind == StackKind::Simulated {
+        if header.study.stack.simulated().is_some() {
             return Ok(());
         }
         let own = header.run_id;
@@ -219,7 +228,8 @@ impl Conductor<'_> {
                 continue;
             }
             let text = format!(
-                "run {other} was under way on this host at the same time: the two disturb each other's numbers"
+                "run {other} was under way on this host at the same time: the two disturb each \
+                 other's numbers"
             );
             store.note(&now(), &text)?;
             (self.listener)(&Event::Remark { text });
@@ -229,63 +239,123 @@ impl Conductor<'_> {
 
     fn conduct_trials(
         &self,
-        labs: &mut Labs,
+        labs: &mut LabPool,
         store: &Store,
         left: &[Trial],
         others: &mut HashSet<RunId>,
     ) -> Result<(), LabError> {
         let header = store.header()?;
-        let run = RunId::try_from(header.run_id.clone())
-            .map_err(|error| LabError::Internal(error.to_string()))?;
         for trial in left {
             self.remark_on_others(store, others)?;
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let (lab, site) = labs.of(&study_of(&header.plan, trial)?.guest)?;
-            let place = Place {
-                lab,
-                site,
-                program: &self.program,
-                stop: self.stop,
-                listener: self.listener,
-            };
-            let stage = Stage {
-                place,
-                plan: &header.plan,
-                run: &run,
-            };
-            let pool = stage.pool(store, trial)?;
-            store.begin_trial(trial.id, &now())?;
-            let record = match pool {
-                Sized::Held(pool) => stage.perform(trial, pool)?,
-                Sized::Failed(reason) => Some(failed(&reason, 0.0)),
-                Sized::Stopped => None,
-            };
-            match record {
-                Some(record) => {
-                    store.end_trial(trial.id, &now(), &record)?;
-                    (self.listener)(&crate::trial::ended(trial.id, &record));
-                }
-                None => {
+            let end = match self.conduct_trial(labs, store, &header.plan, trial) {
+                Ok(end) => end,
+                Err(error) => {
+                    let when = format!("in trial {}", trial.id);
+                    self.unless_stopped(store, &when, error)?;
                     store.reset_running()?;
-                    store.note(
-                        &now(),
-                        &format!("the run was interrupted in trial {}", trial.id),
-                    )?;
+                    continue;
+                }
+            };
+            match end {
+                TrialEnd::Ended(record) => {
+                    tracing::info!(trial = trial.id, outcome = ?record.outcome, "trial ended");
+                    store.end_trial(trial.id, &now(), &record)?;
+                    (self.listener)(&ended(trial.id, &record));
+                }
+                TrialEnd::Stopped(reasons) => {
+                    store.reset_running()?;
+                    self.note_interruption(store, &format!("in trial {}", trial.id), &reasons)?;
                 }
             }
         }
         Ok(())
     }
+
+    fn conduct_trial(
+        &self,
+        labs: &mut LabPool,
+        store: &Store,
+        plan: &Plan,
+        trial: &Trial,
+    ) -> Result<TrialEnd, LabError> {
+        let point = point_of(plan, trial)?;
+        let (id, repeat) = (trial.id, trial.repeat);
+        let _span = tracing::info_span!("trial", id, point = %point.label(), repeat).entered();
+        let study = plan.study_of(point);
+        let (lab, dirs) = labs.open(&study.guest)?;
+        let context = LabContext {
+            lab,
+            dirs,
+            program: &self.program,
+            stop: self.stop,
+            listener: self.listener,
+        };
+        let runner = TrialRunner {
+            context,
+            plan,
+            run: &dirs.run,
+        };
+        let stack = match rookery_stack::open(study)? {
+            OpenStack::Guests(stack) => stack,
+            OpenStack::Simulated(system) => {
+                store.begin_trial(trial.id, &now())?;
+                return simulated::compute_trial(&runner, trial, point, system);
+            }
+        };
+        let mut prepared = runner.prepare(trial, point, study, stack.as_ref())?;
+        let calibrated = runner.calibrate(store, &mut prepared);
+        store.begin_trial(trial.id, &now())?;
+        match calibrated {
+            Ok(()) => runner.perform(&prepared),
+            Err(Failure::Trial(error)) if self.stop.load(Ordering::Relaxed) => {
+                let told = !error.is_stop();
+                Ok(TrialEnd::Stopped(
+                    told.then(|| reason(&error)).into_iter().collect(),
+                ))
+            }
+            Err(Failure::Trial(error)) => {
+                Ok(TrialEnd::Ended(Box::new(failed(&reason(&error), 0.0))))
+            }
+            Err(Failure::Run(error)) => Err(error),
+        }
+    }
+
+    /// Give the error back, unless the user has stopped the run: then it is kept as a note.
+    fn unless_stopped(&self, store: &Store, when: &str, error: LabError) -> Result<(), LabError> {
+        if !self.stop.load(Ordering::Relaxed) || matches!(error, LabError::Store(_)) {
+            return Err(error);
+        }
+        let told = !error.is_stop();
+        let reasons: Vec<String> = told.then(|| reason(&error)).into_iter().collect();
+        self.note_interruption(store, when, &reasons)
+    }
+
+    /// Keep that the user stopped the run, and what went wrong meanwhile.
+    fn note_interruption(
+        &self,
+        store: &Store,
+        when: &str,
+        reasons: &[String],
+    ) -> Result<(), LabError> {
+        let mut text = format!("the run was interrupted {when}");
+        if !reasons.is_empty() {
+            text += &format!(", which ended with: {}", reasons.join("; "));
+            tracing::warn!("{text}");
+            (self.listener)(&Event::Remark { text: text.clone() });
+        }
+        Ok(store.note(&now(), &text)?)
+    }
 }
 
-/// The study of a trial's variant.
-fn study_of<'p>(plan: &'p Plan, trial: &Trial) -> Result<&'p Study, LabError> {
-    let point = plan.points.iter().find(|point| point.id == trial.point);
-    let point =
-        point.ok_or_else(|| LabError::Internal(format!("trial {} has no point", trial.id)))?;
-    Ok(plan.study_of(point))
+/// The point of a trial.
+fn point_of<'p>(plan: &'p Plan, trial: &Trial) -> Result<&'p Point, LabError> {
+    plan.points
+        .iter()
+        .find(|point| point.id == trial.point)
+        .ok_or(LabError::NoPoint { trial: trial.id })
 }
 
 /// The trials that are still to be performed.

@@ -1,64 +1,92 @@
-//! What ends a run early. Errors within a trial are data and do not.
+//! What ends a run early, and what ends one trial. Errors within a trial are data.
 
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
+use rookery_analysis::search::SearchError;
+use rookery_diagnosis::Diagnosis;
 use rookery_driver::DriverError;
 use rookery_guest::GuestError;
+use rookery_host::{HostError, TopologyError, fio::FioError, settings::SettingsError};
 use rookery_oltp::OltpError;
+use rookery_stack::StackError;
 use rookery_store::StoreError;
 
 /// Why a run could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The host lacks something.
-    #[error("{0}")]
-    HostNotReady(String),
+    /// This host cannot be described.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
     /// The study names host settings that there are not.
-    #[error(
-        "there is no profile `{name}` of host settings\n  mend: `settings` in [host] takes none, {known}; `rookery host` shows what they do"
-    )]
+    #[error("there is no profile `{name}` of host settings")]
     UnknownProfile {
         /// What the study names.
         name: String,
         /// What there is.
         known: String,
     },
+    /// Host settings cannot be applied or put back.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A profile that comes with Rookery cannot be read.
+    #[error("a profile of host settings that comes with Rookery cannot be read: {0}")]
+    Profile(String),
     /// A setting that the study asks for cannot be made.
-    #[error("{point}: {what}")]
+    #[error("{point}: {source}")]
     Setting {
         /// The point in words.
         point: String,
-        /// What is wrong, with its mend.
-        what: String,
+        /// What is wrong.
+        source: StackError,
     },
-    /// Templates or the lab itself failed.
+    /// The storage cannot be measured.
+    #[error(transparent)]
+    Fio(#[from] FioError),
+    /// I/O cannot be limited here.
+    #[error("I/O cannot be limited: {0}")]
+    Limits(#[source] HostError),
+    /// A volume was made and is not there.
+    #[error("a volume that was made is not mounted")]
+    NotMounted,
+    /// Only measured systems can be rehearsed.
+    #[error("the guests of a simulated study do not exist, so that there is nothing to rehearse")]
+    NothingToRehearse,
+    /// Only LAMP guests can do without their database.
+    #[error("only LAMP guests can do without their database")]
+    NeedsDatabase,
+    /// The point is not one of a simulated study.
+    #[error("only a simulated system has a truth that can be computed")]
+    NotSimulated,
+    /// A stack or its template failed.
+    #[error(transparent)]
+    Stack(#[from] StackError),
+    /// A guest, a template or the lab itself failed.
     #[error(transparent)]
     Guest(#[from] GuestError),
     /// The driver could not even start.
     #[error(transparent)]
     Driver(#[from] DriverError),
-    /// Terminals could not even start.
-    #[error(transparent)]
-    Terminals(#[from] OltpError),
+    /// Resources could not be sampled.
+    #[error("the resources of host and guests cannot be sampled: {0}")]
+    Sampling(#[source] io::Error),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file of the run failed.
-    #[error(
-        "cannot {what} {path}: {reason}\n  mend: check that the directory exists, is yours and has room"
-    )]
+    #[error("cannot {what} {path}: {source}", path = path.display())]
     File {
         /// What was attempted.
         what: &'static str,
         /// Where.
-        path: String,
-        /// The system's words.
-        reason: String,
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
     },
     /// There is no such run.
-    #[error(
-        "there is no run `{name}` in {base}\n  mend: name the directory of a run, its id, or `latest`; `--runs DIR` says where runs are kept"
-    )]
+    #[error("there is no run `{name}` in {base}")]
     NoRun {
         /// What was asked for.
         name: String,
@@ -66,30 +94,242 @@ pub enum LabError {
         base: String,
     },
     /// Another controller is at work.
-    #[error("another process is at work on the run in {directory}\n  mend: wait for it, or end it")]
+    #[error("another process is at work on the run in {directory}")]
     Busy {
         /// The run's directory.
         directory: String,
     },
     /// Guests did not come up or answer in a rehearsal.
-    #[error("{point}: {what}")]
+    #[error("{point}: {source}")]
     Rehearsal {
         /// The point in words.
         point: String,
         /// What happened.
-        what: String,
+        source: TrialError,
     },
-    /// The system refused what it must not refuse.
-    #[error("{0}")]
-    Internal(String),
+    /// A stored plan has a trial without its point.
+    #[error("the stored plan has no point for trial {trial}")]
+    NoPoint {
+        /// The trial.
+        trial: u32,
+    },
+    /// A search of the plan is not one that we made.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// A search asks for the same load again and again.
+    #[error("search {search} asks for the load {load} without end")]
+    EndlessSearch {
+        /// Its number.
+        search: u32,
+        /// The load.
+        load: f64,
+    },
+    /// A result cannot be written as JSON.
+    #[error("the ceilings of the storage cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Why one trial failed. The run goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// A guest cannot be made, started or stopped.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    /// The guests of the point cannot be described.
+    #[error(transparent)]
+    Stack(#[from] StackError),
+    /// A guest could not be prepared, asked or audited.
+    #[error("guest {guest}: {source}")]
+    InGuest {
+        /// Name of the guest.
+        guest: String,
+        /// What happened.
+        source: StackError,
+    },
+    /// The thread that worked on a guest ended in a panic.
+    #[error("guest {guest}: the thread that worked on it panicked")]
+    Panicked {
+        /// Name of the guest.
+        guest: String,
+    },
+    /// The databases refused the sessions.
+    #[error(transparent)]
+    Sessions(#[from] OltpError),
+    /// A guest died under the load.
+    #[error("guest {guest} died under load: {reason}")]
+    Died {
+        /// Name of the guest.
+        guest: String,
+        /// How it ended.
+        reason: String,
+    },
+    /// The load ended early.
+    #[error("the load was ended: {0}")]
+    Aborted(String),
+    /// A calibration trial failed.
+    #[error("a calibration trial with {size} failed: {source}")]
+    Calibration {
+        /// What was tried, in words.
+        size: String,
+        /// What happened.
+        source: Box<TrialError>,
+    },
+    /// A calibration trial measured nothing.
+    #[error("nothing was calibrated: {0}")]
+    NotCalibrated(String),
+}
+
+/// What went wrong in a trial: with it alone, or with the whole run.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The trial fails, the run goes on.
+    Trial(TrialError),
+    /// The run ends.
+    Run(LabError),
+}
+
+impl<E: Into<TrialError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Trial(error.into())
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self::Run(error)
+    }
 }
 
 impl LabError {
-    pub(crate) fn file(what: &'static str, path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn file(what: &'static str, path: &Path, source: io::Error) -> Self {
         Self::File {
             what,
-            path: path.display().to_string(),
-            reason: error.to_string(),
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Whether it says no more than that the user asked to stop.
+    pub(crate) fn is_stop(&self) -> bool {
+        match self {
+            Self::Guest(error) => matches!(error, GuestError::Stopped { .. }),
+            Self::Stack(error) => is_stack_stop(error),
+            Self::Fio(error) => matches!(error, FioError::Stopped),
+            _ => false,
+        }
+    }
+}
+
+impl TrialError {
+    /// Whether it says no more than that the user asked to stop.
+    pub(crate) fn is_stop(&self) -> bool {
+        match self {
+            Self::Guest(error) => matches!(error, GuestError::Stopped { .. }),
+            Self::Stack(error) | Self::InGuest { source: error, .. } => is_stack_stop(error),
+            Self::Calibration { source, .. } => source.is_stop(),
+            _ => false,
+        }
+    }
+}
+
+fn is_stack_stop(error: &StackError) -> bool {
+    match error {
+        StackError::Stopped | StackError::Guest(GuestError::Stopped { .. }) => true,
+        StackError::Builder { source, .. } => is_stack_stop(source),
+        _ => false,
+    }
+}
+
+impl Diagnosis for LabError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Topology(error) => error.code(),
+            Self::UnknownProfile { .. } => "study::unknown-profile",
+            Self::Settings(error) => error.code(),
+            Self::Profile(_) => "host::settings",
+            Self::Setting { source, .. } => source.code(),
+            Self::Fio(error) => error.code(),
+            Self::Limits(error) => error.code(),
+            Self::NotMounted => "host::storage",
+            Self::NothingToRehearse | Self::NeedsDatabase | Self::NotSimulated => "lab::stack",
+            Self::Stack(error) => error.code(),
+            Self::Guest(error) => error.code(),
+            Self::Driver(error) => error.code(),
+            Self::Sampling(_) => "lab::sampling",
+            Self::Store(_) => "lab::store",
+            Self::File { .. } => "lab::file",
+            Self::NoRun { .. } => "lab::no-run",
+            Self::Busy { .. } => "lab::busy",
+            Self::Rehearsal { source, .. } => source.code(),
+            Self::NoPoint { .. } => "lab::no-point",
+            Self::Search(_) | Self::EndlessSearch { .. } => "lab::search",
+            Self::Json(_) => "lab::json",
+        }
+    }
+
+    fn place(&self) -> Option<String> {
+        match self {
+            Self::Setting { source, .. } => source.place(),
+            Self::Stack(error) => error.place(),
+            Self::Rehearsal { source, .. } => source.place(),
+            _ => None,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::UnknownProfile { known, .. } => {
+                return Some(format!(
+                    "`settings` in [host] takes none, {known}; `rookery host` shows what they do"
+                ));
+            }
+            Self::Setting { source, .. } => return source.help(),
+            Self::Stack(error) => return error.help(),
+            Self::Driver(error) => return error.help(),
+            Self::Topology(error) => return error.help(),
+            Self::Settings(error) => return error.help(),
+            Self::Fio(error) => return error.help(),
+            Self::Limits(error) => return error.help(),
+            Self::Guest(error) => return error.help(),
+            Self::Rehearsal { source, .. } => return source.help(),
+            Self::NothingToRehearse => "`rookery run` computes its trials",
+            Self::NeedsDatabase => "leave --without-database out",
+            Self::File { .. } => "check that the directory exists, is yours and has room",
+            Self::NoRun { .. } => {
+                "name the directory of a run, its id, or `latest`; `--runs DIR` says where runs \
+                 are kept"
+            }
+            Self::Busy { .. } => "wait for it, or end it",
+            _ => return None,
+        };
+        Some(help.to_owned())
+    }
+}
+
+impl Diagnosis for TrialError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Guest(error) => error.code(),
+            Self::Stack(error) | Self::InGuest { source: error, .. } => error.code(),
+            Self::Panicked { .. } => "trial::panic",
+            Self::Sessions(error) => error.code(),
+            Self::Died { .. } => "trial::died",
+            Self::Aborted(_) => "trial::aborted",
+            Self::Calibration { .. } | Self::NotCalibrated(_) => "trial::calibration",
+        }
+    }
+
+    fn place(&self) -> Option<String> {
+        None
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Stack(error) | Self::InGuest { source: error, .. } => error.help(),
+            Self::Guest(error) => error.help(),
+            Self::Calibration { source, .. } => source.help(),
+            Self::Sessions(error) => error.help(),
+            _ => None,
         }
     }
 }

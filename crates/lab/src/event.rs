@@ -1,4 +1,5 @@
-//! What happens during a run, as data: progress lines, JSON output and the live page are mere readers of it.
+//! What happens during a run, as data: progress lines, JSON output and the live page are mere
+//! readers of it.
 
 use serde::Serialize;
 
@@ -103,8 +104,9 @@ pub enum Event {
         outcome: String,
         /// Why it is void or failed.
         reasons: Vec<String>,
-        /// Orders per minute of all guests.
-        orders_per_minute: f64,
+        /// The metric that its workload is summed up by, all guests together; nothing where
+        /// nothing was measured.
+        headline: Option<Headline>,
         /// Whether QoS held; nothing if it was not judged.
         qos: Option<bool>,
     },
@@ -124,6 +126,17 @@ pub enum Event {
         /// Trials left, when it was interrupted. Searches may need more.
         left: u32,
     },
+}
+
+/// The metric that a trial is summed up by.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Headline {
+    /// Its name: `nopm`.
+    pub metric: String,
+    /// Its value.
+    pub value: f64,
+    /// Its rate in words: `orders/min`.
+    pub rate: String,
 }
 
 /// Who listens; called from the conducting thread and the driver's progress.

@@ -4,23 +4,24 @@ use std::path::{Path, PathBuf};
 
 use rookery_host::{Host, Invocation, RealHost, Topology};
 use rookery_store::HostDescription;
-use rookery_study::{CpuPlace, HostFacts, Plan, StackKind};
+use rookery_study::{HostFacts, Plan};
 
-use crate::{LabError, host_settings::check_profile, stack, stage::guest_kind, storage};
+use crate::{error::LabError, host_settings::check_profile, storage};
 
-/// Whether this host can run what is planned, with `templates` as far as they are built, and whether the settings that are asked of the guests
-/// make sense. Changes nothing.
+/// Whether this host can run what is planned, with `templates` as far as they are built, and
+/// whether the settings that are asked of the guests make sense. Changes nothing.
 ///
 /// # Errors
-/// What is missing, with its mend; a profile or a setting that is unknown or has no value for one of the guests.
+/// What is missing, with its mend; a profile or a setting that is unknown or has no value for one
+/// of the guests.
 pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
     for variant in &plan.variants {
-        if variant.study.stack.kind == StackKind::Simulated {
+        let study = &variant.study;
+        let Some(stack) = rookery_stack::open(study)?.guests() else {
             continue;
-        }
-        let (study, stack) = (&variant.study, stack::open(&variant.study));
+        };
         check_profile(study)?;
-        let kind = guest_kind(study.guest.kind);
+        let kind = study.guest.kind();
         rookery_guest::check_host(kind)?;
         stack.check_host(kind, templates)?;
         storage::check(study, None)?;
@@ -29,11 +30,11 @@ pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
             .iter()
             .filter(|point| point.variant == variant.id)
         {
-            let asked =
-                (0..point.users.len()).try_for_each(|index| stack.check_settings(point, index));
-            asked.map_err(|what| LabError::Setting {
+            let asked = (0..point.guests() as usize)
+                .try_for_each(|index| stack.check_settings(point, index));
+            asked.map_err(|source| LabError::Setting {
                 point: point.label(),
-                what,
+                source,
             })?;
         }
     }
@@ -75,14 +76,6 @@ pub fn describe_host(place: &Path) -> Result<HostDescription, LabError> {
     })
 }
 
-/// Now, as the store keeps it: RFC 3339 in UTC, to the millisecond.
-pub(crate) fn now() -> String {
-    let now = jiff::Timestamp::now();
-    now.round(jiff::Unit::Millisecond)
-        .unwrap_or(now)
-        .to_string()
-}
-
 /// What has changed between the begin of a run and its resumption, in words.
 pub(crate) fn differences(then: &HostDescription, now: &HostDescription) -> Vec<String> {
     let mut found = Vec::new();
@@ -113,22 +106,7 @@ fn facts(topology: &Topology) -> HostFacts {
         memory_mib: topology.memory.total / (1 << 20),
         disk_free_mib: topology.disk_free / (1 << 20),
         root: topology.root,
-        places: topology.places.iter().map(place).collect(),
-    }
-}
-
-fn place(place: &rookery_host::CpuPlace) -> CpuPlace {
-    let rookery_host::CpuPlace {
-        cpu,
-        core,
-        socket,
-        node,
-    } = *place;
-    CpuPlace {
-        cpu,
-        core,
-        socket,
-        node,
+        places: topology.places.clone(),
     }
 }
 
@@ -137,7 +115,7 @@ fn topology(place: &Path) -> Result<Topology, LabError> {
         .ancestors()
         .find(|path| path.exists())
         .map_or_else(|| PathBuf::from("."), Path::to_owned);
-    Topology::read(&existing).map_err(|error| LabError::HostNotReady(error.to_string()))
+    Ok(Topology::read(&existing)?)
 }
 
 /// The first line of `PROGRAM --version`, if the program is there.

@@ -1,11 +1,12 @@
-//! What a run does beyond its first plan: more repeats where intervals are wide, then its searches, probe by probe.
+//! What a run does beyond its first plan: more repeats where intervals are wide, then its searches,
+//! probe by probe.
 //!
-//! Nothing of it is kept beside the store: what comes next follows from the plan and the trials that have ended, so that a resumed run goes on as if
-//! it had never stopped.
+//! Nothing of it is kept beside the store: what comes next follows from the plan and the trials
+//! that have ended, so that a resumed run goes on as if it had never stopped.
 
 use std::collections::HashSet;
 
-use rookery_judge::{
+use rookery_analysis::{
     Run, TrialData,
     predict::predicted_knee,
     search::{self, Tried},
@@ -15,7 +16,11 @@ use rookery_stats::adaptive::{Decision, Rule};
 use rookery_store::{RunHeader, Store, TrialStatus};
 use rookery_study::{Expected, HostFacts, Over, Plan, Purpose, Search, Study};
 
-use crate::{Event, LabError, Listener, facts::now};
+use crate::{
+    clock::now,
+    error::LabError,
+    event::{Event, Listener},
+};
 
 /// No search has so large a budget: one that asks for more is a fault of ours.
 const MOST_PROBES: usize = 400;
@@ -38,7 +43,8 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Plan what comes next, now that every planned trial has ended. `false` = nothing: the run is at its end.
+    /// Plan what comes next, now that every planned trial has ended. `false` = nothing: the run is
+    /// at its end.
     ///
     /// # Errors
     /// When the store cannot be read or written, or its plan is not one that we made.
@@ -78,7 +84,8 @@ impl<'a> Growth<'a> {
         Ok(())
     }
 
-    /// One probe for each search of the first layout whose searches have not all ended: its variants take turns, so that what drifts does so for all.
+    /// One probe for each search of the first layout whose searches have not all ended: its
+    /// variants take turns, so that what drifts does so for all.
     fn add_probes(
         &mut self,
         header: &RunHeader,
@@ -116,8 +123,7 @@ impl<'a> Growth<'a> {
             return Ok(());
         }
         for id in group {
-            let neighbours = search::expected(plan, *id, &self.known)
-                .map_err(|error| LabError::Internal(error.to_string()))?;
+            let neighbours = search::expected(plan, *id, &self.known)?;
             let hint = neighbours.or_else(|| self.predicted(header, plan, *id));
             if let Some(search) = plan.searches.iter_mut().find(|search| search.id == *id) {
                 search.hint = hint;
@@ -126,7 +132,8 @@ impl<'a> Growth<'a> {
         Ok(())
     }
 
-    /// What the queueing model, calibrated by the trials so far, expects of a layout that has no neighbour.
+    /// What the queueing model, calibrated by the trials so far, expects of a layout that has no
+    /// neighbour.
     fn predicted(&self, header: &RunHeader, plan: &Plan, id: u32) -> Option<Expected> {
         let search = plan.searches.iter().find(|search| search.id == id)?;
         if search.over == Over::Guests || self.known.is_empty() {
@@ -151,14 +158,13 @@ impl<'a> Growth<'a> {
         host: &HostFacts,
         store: &Store,
     ) -> Result<(), LabError> {
-        let internal = |error: search::SearchError| LabError::Internal(error.to_string());
         let Some(planned) = plan.searches.iter().find(|search| search.id == id).cloned() else {
             return Ok(());
         };
         if planned.stuck.is_some() {
             return Ok(());
         }
-        let (machine, tried) = search::replay(plan, &planned, &self.known).map_err(internal)?;
+        let (machine, tried) = search::replay(plan, &planned, &self.known)?;
         let Some(probe) = machine.next_probe() else {
             if self.told.insert(id) {
                 let text = machine.finish().sentence(planned.over.unit());
@@ -176,13 +182,14 @@ impl<'a> Growth<'a> {
             .filter(|tried| tried.purpose != Purpose::Study)
             .count();
         if probes > MOST_PROBES {
-            return Err(LabError::Internal(format!(
-                "search {id} asks for the load {} without end",
-                probe.load
-            )));
+            return Err(LabError::EndlessSearch {
+                search: id,
+                load: probe.load,
+            });
         }
         if let Err(error) = plan.add_probe(id, probe.load, purpose(probe.purpose), attempt, host) {
-            // The ends of the range fit; a rule of the study that has no value between them is the study's own fault.
+            // The ends of the range fit; a rule of the study that has no value between them is the
+            // study's own fault.
             let text = format!("search {id} ({}) ends early: {error}", planned.label());
             if let Some(search) = plan.searches.iter_mut().find(|search| search.id == id) {
                 search.stuck = Some(error.to_string());
@@ -227,7 +234,8 @@ fn add_repeats(plan: &mut Plan, study: &Study, known: &[TrialData]) {
     }
 }
 
-/// Repeats that this point still needs. Void and failed trials count against the budget: a point that keeps failing does so no longer than that.
+/// Repeats that this point still needs. Void and failed trials count against the budget: a point
+/// that keeps failing does so no longer than that.
 fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32 {
     let of_point: Vec<&TrialData> = known
         .iter()
@@ -235,7 +243,7 @@ fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32
         .collect();
     let valid = of_point.iter().filter_map(|trial| trial.valid());
     let values: Vec<f64> = valid
-        .map(|(_, measured)| measured.orders_per_minute())
+        .map(|(_, measured)| measured.units_per_minute())
         .collect();
     match rule.decide(&values) {
         Decision::More(more) => more.min(most.saturating_sub(of_point.len() as u32)),

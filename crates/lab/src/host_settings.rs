@@ -4,14 +4,12 @@ use std::sync::atomic::AtomicBool;
 
 use rookery_host::{
     RunId,
-    settings::{
-        Audit, Consent, Effect, Held, Keeper, Outcome, Profile, Root, SettingsError, audit,
-    },
+    settings::{Audit, Consent, Effect, Held, Keeper, Outcome, Profile, Root, audit},
 };
 use rookery_store::Tuning;
 use rookery_study::Study;
 
-use crate::LabError;
+use crate::error::LabError;
 
 /// Whether the profile of host settings that a study names is known.
 ///
@@ -30,7 +28,7 @@ fn profile(name: &str) -> Result<Profile, LabError> {
         name: name.to_owned(),
         known: Profile::embedded_names().collect::<Vec<_>>().join(", "),
     })?;
-    profile.map_err(|error| LabError::Internal(error.to_string()))
+    profile.map_err(|error| LabError::Profile(error.to_string()))
 }
 
 /// The profile that a trial holds, if its study names one.
@@ -42,6 +40,11 @@ struct Holding {
 }
 
 impl HostSettings {
+    /// No settings.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
     /// Apply the profile `name`; settings that can cost data stay as they are.
     ///
     /// # Errors
@@ -55,9 +58,8 @@ impl HostSettings {
             return Ok(Self(None));
         };
         let profile = profile(name)?;
-        let keeper = Keeper::of_machine().map_err(refused)?;
-        let held = keeper.hold(&profile, Some(run.clone()), &Consent::default(), stop);
-        let held = held.map_err(refused)?;
+        let held =
+            Keeper::of_machine()?.hold(&profile, Some(run.clone()), &Consent::default(), stop)?;
         Ok(Self(Some(Holding { profile, held })))
     }
 
@@ -79,7 +81,10 @@ impl HostSettings {
     /// When something cannot be put back; the journal then still knows of it.
     pub(crate) fn put_back(self) -> Result<(), LabError> {
         match self.0 {
-            Some(holding) => holding.held.put_back().map(|_| ()).map_err(refused),
+            Some(holding) => {
+                holding.held.put_back()?;
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -110,12 +115,9 @@ fn tuning(outcome: &Outcome, now: &Audit) -> Tuning {
     }
 }
 
-fn refused(error: SettingsError) -> LabError {
-    LabError::HostNotReady(error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
+    use rookery_diagnosis::Diagnosis;
     use rookery_host::settings::{AuditRow, Scope};
 
     use super::*;
@@ -174,10 +176,8 @@ mod tests {
 
     #[test]
     fn an_unknown_profile_is_refused_with_those_that_are_known() {
-        let text = profile("throughputt")
-            .map(drop)
-            .expect_err("unknown")
-            .to_string();
+        let text = profile("throughputt").map(drop).expect_err("unknown");
+        let text = format!("{text} {}", text.help().unwrap_or_default());
         assert!(
             text.contains("throughputt") && text.contains("enterprise-storage, many-connections"),
             "{text}"

@@ -1,39 +1,37 @@
 //! Conducts a run: template, clones, load, judgement, store; resumes it; finds it again.
 //!
-//! [`Conductor`] is the principal type: [`Conductor::start`] makes a new run from a study and its plan, [`Conductor::resume`] takes up an interrupted
-//! one; both end with a [`Summary`]. What happens on the way is told as [`Event`]s.
+//! [`Conductor`] is the principal type: [`Conductor::start`] makes a new run from a study and its
+//! plan, [`Conductor::resume`] takes up an interrupted one; both end with a [`Summary`]. What
+//! happens on the way is reported as [`Event`]s.
+//!
+//! Within, `conduct` calls `trial` for each trial, whose guests are a `guest_set`; what differs
+//! from workload to workload lies in `workloads`.
 
-mod ask;
-mod calibration;
 mod ceiling;
+mod clock;
 mod conduct;
-mod driving;
+mod context;
 mod error;
 mod event;
 mod facts;
-mod fate;
 mod growth;
+mod guest_set;
 mod host_settings;
-mod labs;
-mod ledger;
-mod machines;
+mod lab_pool;
+mod observed;
 mod offered;
-mod readings;
 mod rehearsal;
-mod residence;
 mod run_dir;
 pub mod simulated;
-mod stack;
-mod stage;
 mod storage;
-mod timekeeping;
-mod traffic;
+mod targets;
 mod trial;
+mod workloads;
 
-pub use ceiling::{CEILINGS, Gauge, Hear};
+pub use ceiling::{CEILINGS, CeilingListener, Gauge};
 pub use conduct::{Conductor, Summary};
-pub use error::LabError;
-pub use event::{Event, Listener};
+pub use error::{LabError, TrialError};
+pub use event::{Event, Headline, Listener};
 pub use facts::{check_plan, describe_host, host_facts};
 pub use host_settings::check_profile;
 pub use rehearsal::Rehearsal;

@@ -1,30 +1,22 @@
 //! The load of a study in the words of the driver.
 
-use rookery_driver::{Arrivals, Load, OpenLoad, Precision, Profile, Step, Visit};
-use rookery_study::{Course, CourseStep, Point};
+use std::time::Duration;
+
+use rookery_driver::{Load, OpenLoad, Phases, Profile, Step};
+use rookery_study::{Course, CourseStep, Point, Purpose};
 
 /// The driver's words for how load comes.
 pub(crate) fn driver_load(load: &rookery_study::Load, point: &Point) -> Load {
-    let (Some(open), Some(rate)) = (&load.open, point.rate_per_s) else {
+    let (Some(open), Some(rate)) = (load.open(), point.rate_per_s()) else {
         return Load::Closed;
     };
     Load::Open(OpenLoad {
-        arrivals: match open.arrivals {
-            rookery_study::Arrivals::Poisson => Arrivals::Poisson,
-            rookery_study::Arrivals::Uniform => Arrivals::Uniform,
-        },
-        profile: profile(&open.course, rate / f64::from(point.guests)),
+        arrivals: open.arrivals,
+        profile: profile(&open.course, rate / f64::from(point.guests())),
         weights: Vec::new(),
         max_in_flight: open.max_in_flight,
-        precision: match open.precision {
-            rookery_study::Precision::Exact => Precision::Exact,
-            rookery_study::Precision::Batched => Precision::Batched,
-        },
-        visit: match open.visit {
-            rookery_study::Visit::Single => Visit::Single,
-            rookery_study::Visit::GoOn(probability) => Visit::Continue { probability },
-            rookery_study::Visit::Acts(acts) => Visit::Acts(acts),
-        },
+        precision: open.precision,
+        visit: open.visit,
     })
 }
 
@@ -50,4 +42,23 @@ fn profile(course: &Course, rate: f64) -> Profile {
             Profile::Steps(steps.iter().map(step).collect())
         }
     }
+}
+
+/// The phases of a trial.
+pub(crate) fn phases(load: &rookery_study::Load, purpose: Purpose) -> Phases {
+    Phases {
+        ramp_up: load.ramp_up,
+        settle: load.settle,
+        steady: steady(load, purpose),
+        ramp_down: load.ramp_down,
+        drain: load.drain,
+    }
+}
+
+/// The measured window: trials that only approach the largest load may have a shorter one.
+fn steady(load: &rookery_study::Load, purpose: Purpose) -> Duration {
+    let short = load.search.as_ref().and_then(|search| search.steady);
+    short
+        .filter(|_| purpose == Purpose::Approach)
+        .unwrap_or(load.steady)
 }

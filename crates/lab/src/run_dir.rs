@@ -8,7 +8,7 @@ use std::{
 
 use rookery_host::RunId;
 
-use crate::LabError;
+use crate::error::LabError;
 
 /// Name of the store in the directory of a run.
 const STORE: &str = "run.sqlite";
@@ -23,7 +23,8 @@ pub struct RunDir {
 
 impl Drop for RunDir {
     fn drop(&mut self) {
-        // Closing is not enough: a child that another thread is just starting shares the lock until its exec.
+        // Closing is not enough: a child that another thread is just starting shares the lock until
+        // its exec.
         let _ = self.lock.unlock();
     }
 }
@@ -37,11 +38,11 @@ impl RunDir {
         let run = new_run_id();
         let path = base.join(format!("{}-{run}", safe_stem(stem)));
         fs::create_dir_all(&path)
-            .map_err(|error| LabError::file("make the run directory", &path, &error))?;
+            .map_err(|error| LabError::file("make the run directory", &path, error))?;
         // Guests are told absolute paths: they do not share our working directory.
         let path = path
             .canonicalize()
-            .map_err(|error| LabError::file("find the run directory", &path, &error))?;
+            .map_err(|error| LabError::file("find the run directory", &path, error))?;
         let lock = hold(&path)?;
         Ok(Self { path, run, lock })
     }
@@ -53,7 +54,7 @@ impl RunDir {
     pub fn reopen(path: &Path, run: RunId) -> Result<Self, LabError> {
         let path = path
             .canonicalize()
-            .map_err(|error| LabError::file("open the run directory", path, &error))?;
+            .map_err(|error| LabError::file("open the run directory", path, error))?;
         let lock = hold(&path)?;
         Ok(Self { path, run, lock })
     }
@@ -89,7 +90,8 @@ pub fn store_in(path: &Path) -> PathBuf {
     path.join(STORE)
 }
 
-/// Find a run by the path of its directory, by its name or id below `base`, or the newest one as `latest`.
+/// Find a run by the path of its directory, by its name or id below `base`, or the newest one as
+/// `latest`.
 ///
 /// # Errors
 /// When there is no such run.
@@ -162,19 +164,20 @@ fn hold(path: &Path) -> Result<File, LabError> {
         .truncate(false)
         .write(true)
         .open(&lock_path)
-        .map_err(|error| LabError::file("open the run's lock", &lock_path, &error))?;
+        .map_err(|error| LabError::file("open the run's lock", &lock_path, error))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(fs::TryLockError::WouldBlock) => Err(LabError::Busy {
             directory: path.display().to_string(),
         }),
         Err(fs::TryLockError::Error(error)) => {
-            Err(LabError::file("lock the run", &lock_path, &error))
+            Err(LabError::file("lock the run", &lock_path, error))
         }
     }
 }
 
-/// An id from the clock and the process number: unique on one machine, short enough for interface names.
+/// An id from the clock and the process number: unique on one machine, short enough for interface
+/// names.
 fn new_run_id() -> RunId {
     let nanos = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -1,7 +1,9 @@
-//! Trials that are computed instead of run: the driver's users in virtual time against a queueing model of the system under test.
+//! Trials that are computed instead of run: the driver's users in virtual time against a queueing
+//! model of the system under test.
 //!
-//! Nothing waits and nothing runs, yet a trial yields what a real one does: a measurement, samples of resources, an audit. All that stands above it is
-//! thus the same, and because the truth can be computed ([`knee`]), what it finds can be compared with the truth. Same plan, same numbers.
+//! Nothing waits and nothing runs, yet a trial yields what a real one does: a measurement, samples
+//! of resources, an audit. All that stands above it is thus the same, and because the truth can be
+//! computed ([`knee`]), what it finds can be compared with the truth. Same plan, same numbers.
 
 mod cpus;
 mod random;
@@ -14,28 +16,29 @@ use std::{
     time::Duration,
 };
 
-use rookery_driver::{Config, play};
+use rookery_driver::OperationId;
+use rookery_stack::Found;
 use rookery_stats::{Measurement, ResourceSample};
-use rookery_store::{HostDescription, TrialRecord};
+use rookery_store::HostDescription;
 use rookery_study::{GuestKind, Plan, Point, SimulatedUse, Study, Trial};
-use rookery_workload::dvdstore::Size;
+use rookery_web::{Config, play};
 
 use self::{
     random::Stream,
     system::{Computed, Demands},
 };
 use crate::{
-    Event, LabError,
-    driving::{Ground, config},
-    stack::Found,
-    stage::Stage,
-    trial::{Evidence, audit, judge},
+    error::LabError,
+    targets::{Target, Targets},
+    trial::{Evidence, TrialEnd, TrialRunner, audit, judge, texts},
+    workloads::{ComputedLoad, computed_load, computed_row},
 };
 
 pub use truth::{knee, measure};
 
 /// What every reader of a simulated run must know; the first note of its store.
-pub const NOTE: &str = "simulated: no guest ran and nothing was measured; every number was computed from the queueing model that [stack] describes";
+pub const NOTE: &str = "simulated: no guest ran and nothing was measured; every number was \
+                        computed from the queueing model that [stack] describes";
 
 /// CPU time of the simulated driver for each request.
 const DRIVER_COST: Duration = Duration::from_micros(10);
@@ -49,6 +52,8 @@ const HOST_BYTES: u64 = 512 << 20;
 struct Model<'a> {
     system: &'a SimulatedUse,
     demands: Demands,
+    /// The request by which a unit of work is stored.
+    commits: OperationId,
     seed: u64,
 }
 
@@ -61,18 +66,21 @@ struct Outcome {
 }
 
 /// The load of a trial on guests that have no addresses.
-fn load(plan: &Plan, trial: &Trial, point: &Point) -> Config {
+///
+/// # Errors
+/// When no system is computed for the workload of the point.
+fn load(plan: &Plan, trial: &Trial, point: &Point) -> Result<ComputedLoad, LabError> {
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let ground = Ground {
-        directory: "ds2",
+    let targets = Targets {
         network: None,
-        guests: (1..=point.guests)
-            .map(|number| (format!("g{number}"), nowhere))
+        guests: (1..=point.guests())
+            .map(|number| Target {
+                name: format!("g{number}"),
+                address: nowhere,
+            })
             .collect(),
     };
-    // The grammar gives simulated systems no other workload; a stored plan may come from anywhere.
-    let size = point.database.dvdstore().unwrap_or(Size::Mb(1));
-    config(plan, trial, point, size, &ground)
+    computed_load(plan, trial, point, &targets)
 }
 
 fn compute(
@@ -82,16 +90,23 @@ fn compute(
     model: &Model<'_>,
     stop: &AtomicBool,
 ) -> Result<Outcome, LabError> {
-    let limit = |pins: &[u32]| match study.guest.kind {
-        GuestKind::Bare => pins.len() as f64,
-        GuestKind::Container | GuestKind::Vm | GuestKind::Fake => point.vcpus.cpus(),
-    };
     let guests: Vec<(f64, Vec<u32>)> = point
-        .pins
-        .iter()
-        .map(|pins| (limit(pins), pins.clone()))
+        .each_guest()
+        .map(|guest| {
+            let limit = match study.guest.kind() {
+                GuestKind::Bare => guest.cpus().len() as f64,
+                GuestKind::Container | GuestKind::Vm | GuestKind::Fake => guest.group.vcpus.cpus(),
+            };
+            (limit, guest.cpus().to_vec())
+        })
         .collect();
-    let mut system = Computed::new(model.system, model.demands, &guests, model.seed);
+    let mut system = Computed::new(
+        model.system,
+        model.demands,
+        &guests,
+        model.commits,
+        model.seed,
+    );
     let measurement = play(config, &mut system, DRIVER_COST, stop)?;
     let orders = system.orders().to_vec();
     let resources = samples(
@@ -109,7 +124,7 @@ fn compute(
 /// One sample a second of every guest, the driver and the host.
 fn samples(measurement: &Measurement, usage: &[Vec<f64>], point: &Point) -> Vec<ResourceSample> {
     let mut samples = Vec::new();
-    let database = point.database.megabytes() << 20;
+    let database = point.only_group().database.megabytes() << 20;
     let mut before = vec![0.0; measurement.guests.len()];
     for (second, used) in usage.iter().enumerate() {
         let at_s = (second + 1) as f64;
@@ -142,63 +157,60 @@ fn samples(measurement: &Measurement, usage: &[Vec<f64>], point: &Point) -> Vec<
     samples
 }
 
-impl Stage<'_> {
-    /// Compute one trial. `None` = the user stopped it.
-    ///
-    /// # Errors
-    /// When the load makes no sense to the driver.
-    pub(crate) fn compute(
-        &self,
-        trial: &Trial,
-        point: &Point,
-        system: &SimulatedUse,
-    ) -> Result<Option<TrialRecord>, LabError> {
-        (self.place.listener)(&Event::TrialStarted {
-            trial: trial.id,
-            point: point.label(),
-            repeat: trial.repeat,
-        });
-        let study = self.plan.study_of(point);
-        // The seed of a trial is that of its block, so that variants meet the same users; what differs from trial to trial takes the trial's number.
-        let factor = Stream::new(trial.seed, u64::from(trial.id)).log_normal(system.noise);
-        let model = Model {
-            system,
-            demands: Demands::of(system, point.guests, study.workload.searches, factor),
-            seed: trial.seed,
-        };
-        let config = load(self.plan, trial, point);
-        let outcome = compute(&config, study, point, &model, self.place.stop)?;
-        let audits =
-            outcome
-                .measurement
-                .guests
-                .iter()
-                .zip(&outcome.orders)
-                .map(|(seen, orders)| {
-                    let found = Found {
-                        orders: *orders,
-                        ledger: None,
-                        faults: Vec::new(),
-                    };
-                    audit(&seen.guest, seen, Ok(found), &[])
-                });
-        let record = judge(
-            study,
-            Evidence {
-                audits: audits.collect(),
-                measurement: outcome.measurement,
-                resources: outcome.resources,
-                machines: Vec::new(),
-                clock_step: None,
-                deaths: Vec::new(),
-                starved: Vec::new(),
-                logs: Vec::new(),
-                tunings: Vec::new(),
-                ready_s: 0.0,
-            },
-        );
-        Ok((!self.stopped()).then_some(record))
-    }
+/// Compute one trial.
+///
+/// # Errors
+/// When the load makes no sense to the driver.
+pub(crate) fn compute_trial(
+    runner: &TrialRunner<'_>,
+    trial: &Trial,
+    point: &Point,
+    system: &SimulatedUse,
+) -> Result<TrialEnd, LabError> {
+    runner.report_start(trial, point);
+    let study = runner.plan.study_of(point);
+    // The seed of a trial is that of its block, so that variants meet the same users; what differs
+    // from trial to trial takes the trial's number.
+    let factor = Stream::new(trial.seed, u64::from(trial.id)).log_normal(system.noise);
+    let load = load(runner.plan, trial, point)?;
+    let model = Model {
+        system,
+        demands: Demands::new(system, point.guests(), load.requests_per_unit, factor),
+        commits: load.commits,
+        seed: trial.seed,
+    };
+    let outcome = compute(&load.config, study, point, &model, runner.context.stop)?;
+    let audits =
+        outcome
+            .measurement
+            .guests
+            .iter()
+            .zip(&outcome.orders)
+            .map(|(measured, orders)| {
+                let found = Found {
+                    rows: vec![computed_row(*orders)],
+                    faults: Vec::new(),
+                };
+                audit(measured, Ok(found), &[])
+            });
+    let evidence = Evidence {
+        audits: audits.collect(),
+        measurement: outcome.measurement,
+        resources: outcome.resources,
+        machines: Vec::new(),
+        clock_step: None,
+        deaths: Vec::new(),
+        starved: Vec::new(),
+        logs: Vec::new(),
+        tunings: Vec::new(),
+        ready_s: 0.0,
+    };
+    let record = judge(study, evidence);
+    Ok(if runner.context.stopped() {
+        TrialEnd::Stopped(texts(&record.reasons))
+    } else {
+        TrialEnd::Ended(Box::new(record))
+    })
 }
 
 /// The host of a simulated run, which is no host.

@@ -1,22 +1,23 @@
-//! From what a study says of storage and memory nodes to what guests are given; whether this host can give it.
+//! From what a study says of storage and memory nodes to what guests are given; whether this host
+//! can give it.
 
 use std::{path::Path, sync::Arc};
 
-use rookery_guest::{
-    Atime, FileSystem, Guest, IoLimits, Journal, Lab, Provision, Volume, VolumeSpec, check_storage,
-};
+use rookery_guest::{Guest, GuestError, Lab, Provision, Volume, VolumeSpec, check_storage};
 use rookery_host::{RealHost, fio};
 use rookery_study::{
-    AccessTimes, GuestKind, JournalMode, Plan, Point, StorageUse, Study, VolumeCache,
-    VolumeFileSystem, VolumeUse,
+    GuestKind, Plan, PlannedGuest, Point, StorageUse, Study, VolumeCache, VolumeUse,
 };
 
-use crate::{LabError, stack::Reading, stage::guest_kind};
+use rookery_stack::EffectiveSetting;
+
+use crate::error::{LabError, TrialError};
 
 /// Name of the volume that all guests of a trial share.
 const SHARED: &str = "shared";
 
-/// Whether this host can give guests what a study asks for. `runs` is where runs are kept, where that is known.
+/// Whether this host can give guests what a study asks for. `runs` is where runs are kept, where
+/// that is known.
 ///
 /// # Errors
 /// Everything that is missing, each with its mend.
@@ -27,15 +28,15 @@ pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> 
         ceiling,
     } = &study.storage;
     if *ceiling {
-        fio::check(&RealHost).map_err(|error| LabError::HostNotReady(error.to_string()))?;
+        fio::check(&RealHost)?;
     }
     // The size was checked by the plan.
     let volume = volume.as_ref().map(|volume| spec(volume, u64::MAX >> 20));
     let runs = runs.filter(|_| !limits.is_none());
     Ok(check_storage(
-        guest_kind(study.guest.kind),
+        study.guest.kind(),
         volume.as_ref(),
-        &io_limits(study),
+        &study.storage.limits,
         runs,
     )?)
 }
@@ -58,50 +59,41 @@ pub(crate) fn provisions(
     lab: &dyn Lab,
     study: &Study,
     point: &Point,
-) -> Result<Vec<Provision>, String> {
+) -> Result<Vec<Provision>, TrialError> {
     let volume = study.storage.volume.as_ref();
-    let made = |name: &str, mib: u64| -> Result<Option<Arc<Volume>>, String> {
-        let made = volume
+    let made = |name: &str, mib: u64| -> Result<Option<Arc<Volume>>, GuestError> {
+        volume
             .map(|volume| lab.volume(name, &spec(volume, mib)))
-            .transpose();
-        made.map_err(|error| error.to_string())
+            .transpose()
     };
     let shared = match volume.filter(|volume| volume.shared) {
-        Some(_) => made(SHARED, point.volume_mib.saturating_mul(point.guests.into()))?,
+        Some(_) => made(
+            SHARED,
+            point.each_guest().map(|guest| guest.group.volume_mib).sum(),
+        )?,
         None => None,
     };
-    (0..point.guests as usize)
-        .map(|index| {
+    point
+        .each_guest()
+        .map(|guest| {
             Ok(Provision {
-                nodes: nodes_of(study, point, index),
+                nodes: nodes_of(study, guest),
                 volume: match &shared {
                     Some(shared) => Some(Arc::clone(shared)),
-                    None => made(&format!("g{}", index + 1), point.volume_mib)?,
+                    None => made(&format!("g{}", guest.index + 1), guest.group.volume_mib)?,
                 },
-                limits: io_limits(study),
+                limits: study.storage.limits,
             })
         })
         .collect()
 }
 
 /// The memory nodes that a guest is bound to: bare guests are not.
-fn nodes_of(study: &Study, point: &Point, guest: usize) -> Vec<u32> {
-    let nodes = point.nodes.get(guest).cloned().unwrap_or_default();
-    if matches!(study.guest.kind, GuestKind::Container | GuestKind::Vm) {
-        nodes
+fn nodes_of(study: &Study, guest: PlannedGuest<'_>) -> Vec<u32> {
+    if matches!(study.guest.kind(), GuestKind::Container | GuestKind::Vm) {
+        guest.nodes().to_vec()
     } else {
         Vec::new()
-    }
-}
-
-/// The limits of each guest.
-pub(crate) fn io_limits(study: &Study) -> IoLimits {
-    let limits = &study.storage.limits;
-    IoLimits {
-        read_iops: limits.read_iops,
-        write_iops: limits.write_iops,
-        read_bps: limits.read_bps,
-        write_bps: limits.write_bps,
     }
 }
 
@@ -109,22 +101,11 @@ pub(crate) fn io_limits(study: &Study) -> IoLimits {
 pub(crate) fn spec(volume: &VolumeUse, size_mib: u64) -> VolumeSpec {
     VolumeSpec {
         size_mib,
-        file_system: (!volume.raw).then_some(match volume.filesystem {
-            VolumeFileSystem::Ext4 => FileSystem::Ext4,
-            VolumeFileSystem::Xfs => FileSystem::Xfs,
-        }),
+        file_system: (!volume.raw).then_some(volume.filesystem),
         block_size: Some(volume.block_size.bytes()),
-        atime: match volume.atime {
-            AccessTimes::Relatime => Atime::Relatime,
-            AccessTimes::Noatime => Atime::Noatime,
-            AccessTimes::Strictatime => Atime::Strictatime,
-        },
+        atime: volume.atime,
         barriers: volume.barriers,
-        journal: volume.journal.map(|journal| match journal {
-            JournalMode::Ordered => Journal::Ordered,
-            JournalMode::Writeback => Journal::Writeback,
-            JournalMode::Journal => Journal::Journal,
-        }),
+        journal: volume.journal,
         discard: volume.discard,
         commit_s: volume
             .commit
@@ -134,8 +115,8 @@ pub(crate) fn spec(volume: &VolumeUse, size_mib: u64) -> VolumeSpec {
 }
 
 /// What is in force of a guest's storage and memory nodes, in the shape of all other settings.
-pub(crate) fn readings(guest: &dyn Guest) -> impl Iterator<Item = Reading> {
-    guest.in_force().into_iter().map(|found| Reading {
+pub(crate) fn readings(guest: &dyn Guest) -> impl Iterator<Item = EffectiveSetting> {
+    guest.in_force().into_iter().map(|found| EffectiveSetting {
         name: found.name,
         asked: found.asked,
         in_force: found.effective,
@@ -144,21 +125,25 @@ pub(crate) fn readings(guest: &dyn Guest) -> impl Iterator<Item = Reading> {
 
 #[cfg(test)]
 mod tests {
+    use rookery_guest::{AccessTimes, FileSystem, JournalMode};
+
     use super::*;
 
     #[test]
     fn every_word_of_the_study_reaches_the_volume() {
-        let text = "title = \"t\"\nworkload = { kind = \"dvdstore\" }\nload = { users = 1 }\nguest = { kind = \"container\" }\nlayout = [{ name = \"a\" }]\n\
-                    [storage]\npool = \"volume\"\natime = \"noatime\"\nbarriers = \"off\"\njournal = \"writeback\"\ndiscard = \"on\"\ncommit = \"30s\"\n\
+        let text = "title = \"t\"\nworkload = { kind = \"dvdstore\" }\nload = { users = 1 }\nguest \
+                    = { kind = \"container\" }\nlayout = [{ name = \"a\" }]\n\
+                    [storage]\npool = \"volume\"\natime = \"noatime\"\nbarriers = \"off\"\njournal \
+                    = \"writeback\"\ndiscard = \"on\"\ncommit = \"30s\"\n\
                     cache = \"host\"\nblock_size = \"1KiB\"\nwrite_iops = 7\n";
         let study = Study::parse("s.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
         let expected = VolumeSpec {
             size_mib: 64,
             file_system: Some(FileSystem::Ext4),
             block_size: Some(1024),
-            atime: Atime::Noatime,
+            atime: AccessTimes::Noatime,
             barriers: Some(false),
-            journal: Some(Journal::Writeback),
+            journal: Some(JournalMode::Writeback),
             discard: true,
             commit_s: Some(30),
             direct: false,
@@ -167,6 +152,6 @@ mod tests {
             spec(study.storage.volume.as_ref().expect("a volume"), 64),
             expected
         );
-        assert_eq!(io_limits(&study).write_iops, Some(7));
+        assert_eq!(study.storage.limits.write_iops, Some(7));
     }
 }

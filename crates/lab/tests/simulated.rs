@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use rookery_judge::{Run, search::found};
+use rookery_analysis::{Run, search::found};
 use rookery_lab::{Conductor, Event, simulated};
 use rookery_model::queue::{Station, solve};
 use rookery_stats::Measurement;
@@ -24,14 +24,16 @@ fn host() -> HostFacts {
     }
 }
 
-/// Two cores of a host of three; 8 ms of CPU, 1 ms under the lock and 2 ms of disk in an order; no noise.
+/// Two cores of a host of three; 8 ms of CPU, 1 ms under the lock and 2 ms of disk in an order; no
+/// noise.
 fn study(stack: &str, users: &str, layouts: &str) -> Document {
     let text = format!(
         "title = \"Simulated\"\n\
          [workload]\nkind = \"dvdstore\"\nthink_time = \"100ms\"\n\
          [load]\nusers = {users}\nramp_up = \"1s\"\nsettle = \"2s\"\nsteady = \"20s\"\n\
          [qos]\np95 = \"100ms\"\n\
-         [stack]\nkind = \"simulated\"\nhost_cpus = 3\nlock_demand = \"1ms\"\ndisk_demand = \"2ms\"\n{stack}\n\
+         [stack]\nkind = \"simulated\"\nhost_cpus = 3\nlock_demand = \"1ms\"\ndisk_demand \
+         = \"2ms\"\n{stack}\n\
          [guest]\nkind = \"fake\"\n{layouts}"
     );
     Document::parse("simulated.toml", &text).unwrap_or_else(|problems| panic!("{problems}"))
@@ -81,7 +83,7 @@ fn orders_per_s(measured: &Measurement) -> f64 {
     let orders: u64 = measured
         .guests
         .iter()
-        .map(|guest| guest.shop.n_overall)
+        .map(|guest| counted(guest).n_overall)
         .sum();
     orders as f64 / (measured.window.end_s - measured.window.start_s)
 }
@@ -237,7 +239,8 @@ fn a_freeze_is_in_the_response_times() {
 fn arrivals_of_an_open_load_are_served_or_told() {
     let text = "title = \"Simulated\"\n\
          [workload]\nkind = \"dvdstore\"\n\
-         [load]\nmodel = \"open\"\nrate = [100]\nramp_up = \"1s\"\nsettle = \"2s\"\nsteady = \"20s\"\nrepeats = 1\n\
+         [load]\nmodel = \"open\"\nrate = [100]\nramp_up = \"1s\"\nsettle = \"2s\"\nsteady \
+                = \"20s\"\nrepeats = 1\n\
          [stack]\nkind = \"simulated\"\nhost_cpus = 3\nnoise = 0\n\
          [guest]\nkind = \"fake\"\n[[layout]]\nname = \"one\"\nguests = 1\nvcpus = 2\n";
     let document =
@@ -269,8 +272,9 @@ fn the_true_knee_keeps_the_limits_and_a_few_users_more_do_not() {
     let knee = simulated::knee(&plan, point, 1..=200, long)
         .expect("a trial")
         .expect("one user is served in time");
-    // Two cores of 8 ms serve 250 orders/s, so that an order takes N / 250 - 0.1 s; a page is a fifth of it, and 95 % of pages take less than about
-    // three times their mean: 100 ms with 67 users.
+    // Two cores of 8 ms serve 250 orders/s, so that an order takes N / 250 - 0.1 s; a page is a
+    // fifth of it, and 95 % of pages take less than about three times their mean: 100 ms with 67
+    // users.
     assert!((60..75).contains(&knee), "{knee}");
     let passes = |users| {
         let measured =
@@ -347,4 +351,8 @@ fn contradictions_of_simulated_studies_are_refused() {
         settings.contains("`host.settings` changes this host"),
         "{settings}"
     );
+}
+
+fn counted(guest: &rookery_stats::GuestMeasurement) -> &rookery_workload::dvdstore::ShopCounters {
+    rookery_workload::dvdstore::ShopCounters::from_counters(&guest.counters).expect("a DVD Store")
 }

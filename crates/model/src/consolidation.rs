@@ -1,7 +1,7 @@
 //! Many guests on one host: overheads, fair shares, symmetric guests with shared storage, caps.
 //!
-//! Not modelled, and to be listed under every forecast: shared caches and memory bandwidth, hardware threads, turbo, remote memory, preemption of lock
-//! holders, overcommitted memory.
+//! Not modelled, and to be listed under every forecast: shared caches and memory bandwidth,
+//! hardware threads, turbo, remote memory, preemption of lock holders, overcommitted memory.
 
 use crate::queue::{ModelError, Solution, Station};
 
@@ -52,28 +52,31 @@ pub fn fair_shares(cores: f64, claims: &[Claim]) -> Vec<f64> {
     shares
 }
 
-/// The hypervisor's share h of extra CPU work from a loss l of saturated throughput: h = l/(1 - l), 0 <= l < 1.
+/// The hypervisor's share h of extra CPU work from a loss l of saturated throughput: h = l/(1 - l),
+/// 0 <= l < 1.
 #[must_use]
 pub fn overhead_of_loss(loss: f64) -> f64 {
     loss / (1.0 - loss)
 }
 
-/// The hypervisor's share of extra CPU work from the demands of a bare run and of a guest's run as its host counts it.
+/// The hypervisor's share of extra CPU work from the demands of a bare run and of a guest's run as
+/// its host counts it.
 #[must_use]
 pub fn overhead_of_demands(bare: f64, guest: f64) -> f64 {
     guest / bare - 1.0
 }
 
-/// Busy time before `threads` busy threads exhaust a quota, and the stall until the next period: (Q/b, P - Q/b), in the unit of the arguments. No stall when
-/// the quota lasts.
+/// Busy time before `threads` busy threads exhaust a quota, and the stall until the next period:
+/// (Q/b, P - Q/b), in the unit of the arguments. No stall when the quota lasts.
 #[must_use]
 pub fn throttle(quota: f64, period: f64, threads: f64) -> (f64, f64) {
     let busy = (quota / threads).min(period);
     (busy, period - busy)
 }
 
-/// Equal guests with private stations and shared ones, by the symmetric form of Schweitzer's approximation; its cost does not depend on the number of guests.
-/// The solution is that of one guest: its throughput, residence times and queues, private stations first.
+/// Equal guests with private stations and shared ones, by the symmetric form of Schweitzer's
+/// approximation; its cost does not depend on the number of guests. The solution is that of one
+/// guest: its throughput, residence times and queues, private stations first.
 ///
 /// # Errors
 /// When a demand or the think time is out of range, or there are no guests or users.

@@ -1,6 +1,7 @@
 //! Service demands from measured utilisations.
 //!
-//! U0 is what the resource does without load; dividing one utilisation by one throughput overstates the demand wherever U0 > 0.
+//! U0 is what the resource does without load; dividing one utilisation by one throughput overstates
+//! the demand wherever U0 > 0.
 
 use rookery_stats::t_975;
 
@@ -17,7 +18,8 @@ const MAX_CLASSES: usize = 9;
 pub enum DemandError {
     /// Rows and values do not fit together, or there are too few or too many.
     #[error(
-        "{rows} rows of {classes} classes with {values} utilisations: rows must be alike, more than classes + 1, with 1 to 9 classes"
+        "{rows} rows of {classes} classes with {values} utilisations: rows must be alike, more \
+         than classes + 1, with 1 to 9 classes"
     )]
     Shape {
         /// Rows of throughputs.
@@ -32,14 +34,16 @@ pub enum DemandError {
     Range,
     /// The classes cannot be told apart.
     #[error(
-        "the mixes of the classes are alike: their demands cannot be told apart; merge classes or vary the mix"
+        "the mixes of the classes are alike: their demands cannot be told apart; merge classes or \
+         vary the mix"
     )]
     Dependent,
 }
 
 /// Demands by regression U m = U0 + sum_c X_c D_c with U0, D >= 0.
 ///
-/// Source: Rolia, Vetland, Parameter Estimation for Performance Models of Distributed Application Systems, CASCON 1995.
+/// Source: Rolia, Vetland, Parameter Estimation for Performance Models of Distributed Application
+/// Systems, CASCON 1995.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demands {
     /// Busy servers without load.
@@ -50,9 +54,11 @@ pub struct Demands {
     pub standard_errors: Vec<f64>,
     /// 95 % intervals of the demands; `None` at the bound or without degrees of freedom.
     pub intervals: Vec<Option<Interval>>,
-    /// Condition number of the matrix with columns of unit length; above 30 the mixes are too alike.
+    /// Condition number of the matrix with columns of unit length; above 30 the mixes are too
+    /// alike.
     pub condition: f64,
-    /// Busy servers less those of the regression, per row: a trend against throughput means that the demand changes with load.
+    /// Busy servers less those of the regression, per row: a trend against throughput means that
+    /// the demand changes with load.
     pub residuals: Vec<f64>,
 }
 
@@ -140,7 +146,8 @@ fn errors(matrix: &Rows, residuals: &[f64], free: &[usize], columns: usize) -> O
     Some(errors)
 }
 
-/// Non-negative least squares. Source: Lawson, Hanson, Solving Least Squares Problems (1974), chapter 23.
+/// Non-negative least squares. Source: Lawson, Hanson, Solving Least Squares Problems (1974),
+/// chapter 23.
 fn non_negative(a: &Rows, b: &[f64], columns: usize) -> Option<Vec<f64>> {
     let mut x = vec![0.0; columns];
     let mut passive: Vec<usize> = Vec::new();
@@ -196,7 +203,8 @@ fn non_negative(a: &Rows, b: &[f64], columns: usize) -> Option<Vec<f64>> {
 
 /// Tracks one demand over time for display; reports use [`demands`].
 ///
-/// Source: Zheng, Woodside, Litoiu, IEEE TSE 34(3) (2008) 391: a Kalman filter whose state is a random walk.
+/// Source: Zheng, Woodside, Litoiu, IEEE TSE 34(3) (2008) 391: a Kalman filter whose state is a
+/// random walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DemandFilter {
     /// Present estimate, s.
@@ -224,14 +232,16 @@ impl DemandFilter {
 /// How the demand changes with throughput: the bend of busy servers against throughput.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bend {
-    /// Slope at the largest throughput over slope at the smallest, less 1: -0.2 means that a transaction costs a fifth less at the largest.
+    /// Slope at the largest throughput over slope at the smallest, less 1: -0.2 means that a
+    /// transaction costs a fifth less at the largest.
     pub change: f64,
     /// Probability of such a bend when the demand does not change.
     pub p: f64,
 }
 
-/// Does the demand of one class change with load? A parabola against the straight line. `None` with fewer than four rows or three throughputs,
-/// or when the line at the smallest throughput has no slope.
+/// Does the demand of one class change with load? A parabola against the straight line. `None` with
+/// fewer than four rows or three throughputs, or when the line at the smallest throughput has no
+/// slope.
 #[must_use]
 pub fn bend(throughputs: &[f64], busy: &[f64]) -> Option<Bend> {
     let count = throughputs.len();
@@ -266,9 +276,11 @@ pub fn bend(throughputs: &[f64], busy: &[f64]) -> Option<Bend> {
     })
 }
 
-/// A demand with the work of waking up: an order that finds its server idle costs more than one that finds it busy.
+/// A demand with the work of waking up: an order that finds its server idle costs more than one
+/// that finds it busy.
 ///
-/// u = X/cap (D + W (1 - u)), so that u = X (D + W)/(cap + X W): busy servers grow ever more slowly with throughput, up to cap/D.
+/// u = X/cap (D + W (1 - u)), so that u = X (D + W)/(cap + X W): busy servers grow ever more slowly
+/// with throughput, up to cap/D.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wakeups {
     /// Demand of a transaction at a busy server, s, > 0.
@@ -279,8 +291,9 @@ pub struct Wakeups {
     pub deviation: f64,
 }
 
-/// Find them by least absolute deviations of busy servers on X and X (1 - u), so that one disturbed run bends nothing; `idle` is 1 - u of each row. `None` when
-/// shapes differ, the two cannot be told apart, or one would not be above 0.
+/// Find them by least absolute deviations of busy servers on X and X (1 - u), so that one disturbed
+/// run bends nothing; `idle` is 1 - u of each row. `None` when shapes differ, the two cannot be
+/// told apart, or one would not be above 0.
 #[must_use]
 pub fn wakeups(throughputs: &[f64], busy: &[f64], idle: &[f64]) -> Option<Wakeups> {
     const ROUNDS: usize = 60;

@@ -4,7 +4,8 @@
 
 /// The universal scalability law X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1)).
 ///
-/// Source: Gunther, A General Theory of Computational Scalability Based on Rational Functions, arXiv:0808.1431.
+/// Source: Gunther, A General Theory of Computational Scalability Based on Rational Functions,
+/// arXiv:0808.1431.
 ///
 /// ```
 /// let law = rookery_model::Usl { lambda: 1000.0, sigma: 0.03, kappa: 0.0004 };
@@ -65,7 +66,8 @@ impl Usl {
         1.0 / self.slowdown(n)
     }
 
-    /// lambda/sigma, the ceiling of Amdahl's law; `None` with coherency (there is a peak instead) or without contention.
+    /// lambda/sigma, the ceiling of Amdahl's law; `None` with coherency (there is a peak instead)
+    /// or without contention.
     #[must_use]
     pub fn limit(&self) -> Option<f64> {
         (self.kappa <= 0.0 && self.sigma > 0.0).then(|| self.lambda / self.sigma)
@@ -91,7 +93,8 @@ impl Usl {
         })
     }
 
-    /// The N that reach throughput `x`, lower first: one without coherency, two with it, none above the peak or limit.
+    /// The N that reach throughput `x`, lower first: one without coherency, two with it, none above
+    /// the peak or limit.
     #[must_use]
     pub fn users_at_throughput(&self, x: f64) -> Vec<f64> {
         let (a, b, c) = (
@@ -134,7 +137,8 @@ impl Usl {
     }
 }
 
-/// Gustafson's scaled speed-up N - s (N-1); `serial` is the serial share measured on the parallel system.
+/// Gustafson's scaled speed-up N - s (N-1); `serial` is the serial share measured on the parallel
+/// system.
 ///
 /// Source: Gustafson, CACM 31(5) (1988) 532.
 #[must_use]
@@ -142,7 +146,8 @@ pub fn gustafson(serial: f64, n: f64) -> f64 {
     n - serial * (n - 1.0)
 }
 
-/// The serial share that one speed-up at `n` > 1 units would mean: (1/S - 1/N)/(1 - 1/N). A diagnosis, not a law.
+/// The serial share that one speed-up at `n` > 1 units would mean: (1/S - 1/N)/(1 - 1/N). A
+/// diagnosis, not a law.
 ///
 /// Source: Karp, Flatt, CACM 33(5) (1990) 539.
 #[must_use]

@@ -1,8 +1,9 @@
 //! Scaling laws, queueing models and what may be said from them. Pure: numbers in, numbers out.
 //!
-//! [`fit::judge`] fits laws to measurements and says how far to trust them; [`queue`] solves networks of stations; [`simulate`] plays them where no formula
-//! holds; [`search`] finds the largest load within limits; [`demand`] finds service demands in measurements; [`operational`] holds the laws that need no assumption; [`consolidation`] is about many guests on
-//! one host.
+//! [`fit::judge`] fits laws to measurements and says how far to trust them; [`queue`] solves
+//! networks of stations; [`simulate`] plays them where no formula holds; [`search`] finds the
+//! largest load within limits; [`demand`] finds service demands in measurements; [`operational`]
+//! holds the laws that need no assumption; [`consolidation`] is about many guests on one host.
 //!
 //! All times in seconds, all rates per second, all demands in seconds of one server.
 

@@ -3,7 +3,8 @@
 /// A matrix by rows.
 pub(crate) type Rows = Vec<Vec<f64>>;
 
-/// Solve the square system `a x = b` by elimination with partial pivoting; `None` when `a` is singular to working precision.
+/// Solve the square system `a x = b` by elimination with partial pivoting; `None` when `a` is
+/// singular to working precision.
 pub(crate) fn solve(mut a: Rows, mut b: Vec<f64>) -> Option<Vec<f64>> {
     let size = b.len();
     let largest = a
@@ -61,7 +62,8 @@ pub(crate) fn gram(a: &[Vec<f64>], columns: usize) -> Rows {
         .collect()
 }
 
-/// A symmetric matrix scaled to a unit diagonal, with the square roots of its diagonal; `None` when a diagonal cell is not positive.
+/// A symmetric matrix scaled to a unit diagonal, with the square roots of its diagonal; `None` when
+/// a diagonal cell is not positive.
 pub(crate) fn unit_diagonal(a: &Rows) -> Option<(Rows, Vec<f64>)> {
     let norms: Vec<f64> = a.iter().enumerate().map(|(i, row)| row[i].sqrt()).collect();
     if norms.iter().any(|norm| !norm.is_finite() || *norm <= 0.0) {
@@ -88,7 +90,8 @@ pub(crate) fn gram_inverse(gram: &Rows) -> Option<Rows> {
     Some(inverse)
 }
 
-/// The x that minimises |A x - b|^2, by scaled normal equations with one step of refinement; `None` when columns depend on each other.
+/// The x that minimises |A x - b|^2, by scaled normal equations with one step of refinement; `None`
+/// when columns depend on each other.
 pub(crate) fn least_squares(a: &[Vec<f64>], b: &[f64], columns: usize) -> Option<Vec<f64>> {
     let (scaled, norms) = unit_diagonal(&gram(a, columns))?;
     let against = |residual: &[f64]| -> Vec<f64> {
@@ -113,7 +116,8 @@ pub(crate) fn least_squares(a: &[Vec<f64>], b: &[f64], columns: usize) -> Option
     Some(x)
 }
 
-/// The condition number of a matrix whose columns are scaled to unit length, from A'A; infinite when it is singular.
+/// The condition number of a matrix whose columns are scaled to unit length, from A'A; infinite
+/// when it is singular.
 pub(crate) fn scaled_condition(gram: &Rows) -> f64 {
     let Some((scaled, _)) = unit_diagonal(gram) else {
         return f64::INFINITY;

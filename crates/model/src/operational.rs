@@ -1,7 +1,8 @@
-//! Operational laws: what holds for every system over every interval, without any assumption on distributions.
+//! Operational laws: what holds for every system over every interval, without any assumption on
+//! distributions.
 //!
-//! They need flow balance alone: completions and arrivals differ by less than 1 %. Source: Denning, Buzen, ACM Computing Surveys 10(3) (1978) 225; Little,
-//! Operations Research 9 (1961) 383.
+//! They need flow balance alone: completions and arrivals differ by less than 1 %. Source: Denning,
+//! Buzen, ACM Computing Surveys 10(3) (1978) 225; Little, Operations Research 9 (1961) 383.
 
 /// One resource over an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,14 +43,16 @@ pub fn interactive_response(users: f64, throughput: f64, think: f64) -> f64 {
     users / throughput - think
 }
 
-/// Little's law L = X W: the mean number in a box with `throughput` (1/s) in which each stays for `time` seconds.
+/// Little's law L = X W: the mean number in a box with `throughput` (1/s) in which each stays for
+/// `time` seconds.
 #[must_use]
 pub fn little(throughput: f64, time: f64) -> f64 {
     throughput * time
 }
 
-/// Shares of time that a user spends in each state of a page graph: pi = pi P. Rows of `transitions` say where a user goes next; they are scaled to a sum of 1.
-/// `None` when the graph is not square, has a negative or empty row, or falls apart.
+/// Shares of time that a user spends in each state of a page graph: pi = pi P. Rows of
+/// `transitions` say where a user goes next; they are scaled to a sum of 1. `None` when the graph
+/// is not square, has a negative or empty row, or falls apart.
 #[must_use]
 pub fn visit_shares(transitions: &[Vec<f64>]) -> Option<Vec<f64>> {
     let count = transitions.len();

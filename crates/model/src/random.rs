@@ -1,4 +1,5 @@
-//! Random streams: one per (seed, purpose), so that the same seed gives the same numbers and purposes do not disturb each other.
+//! Random streams: one per (seed, purpose), so that the same seed gives the same numbers and
+//! purposes do not disturb each other.
 
 use std::sync::LazyLock;
 
@@ -37,7 +38,8 @@ impl Stream {
 
     /// Exponential with mean 1.
     ///
-    /// Source: Marsaglia, Tsang, The Ziggurat Method for Generating Random Variables, J. Statistical Software 5(8) (2000).
+    /// Source: Marsaglia, Tsang, The Ziggurat Method for Generating Random Variables, J.
+    /// Statistical Software 5(8) (2000).
     #[inline]
     pub(crate) fn exponential(&mut self) -> f64 {
         loop {
@@ -85,7 +87,8 @@ const AREA: f64 = 0.003_949_659_822_581_557;
 
 static ZIGGURAT: LazyLock<Ziggurat> = LazyLock::new(Ziggurat::new);
 
-/// Right ends of the layers, widest first, and the curve e^-x there. The first is as wide as a rectangle of the base's area.
+/// Right ends of the layers, widest first, and the curve e^-x there. The first is as wide as a
+/// rectangle of the base's area.
 #[derive(Debug)]
 struct Ziggurat {
     x: [f64; LAYERS + 1],

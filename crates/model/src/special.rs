@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-/// ln Gamma(x), x > 0. Source: Lanczos, SIAM J. Numer. Anal. 1 (1964) 86, with g = 7 and nine coefficients.
+/// ln Gamma(x), x > 0. Source: Lanczos, SIAM J. Numer. Anal. 1 (1964) 86, with g = 7 and nine
+/// coefficients.
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     const G: f64 = 7.0;
     const SERIES: [f64; 9] = [
@@ -70,7 +71,8 @@ pub(crate) fn f_tail(f: f64, df1: f64, df2: f64) -> f64 {
     beta_share(df2 / (df2 + df1 * f), df2 / 2.0, df1 / 2.0)
 }
 
-/// The regularised incomplete beta function I_x(a, b), 0 <= x <= 1. Source: Abramowitz and Stegun (1964), 26.5.8.
+/// The regularised incomplete beta function I_x(a, b), 0 <= x <= 1. Source: Abramowitz and Stegun
+/// (1964), 26.5.8.
 fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -92,7 +94,8 @@ fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     front / fraction
 }
 
-/// b0 + a1/(b1 + a2/(b2 + ...)) by the modified method of Lentz; `term(i)` gives (a_i, b_i), i >= 1.
+/// b0 + a1/(b1 + a2/(b2 + ...)) by the modified method of Lentz; `term(i)` gives (a_i, b_i), i >=
+/// 1.
 fn continued_fraction(b0: f64, term: impl Fn(u32) -> (f64, f64)) -> f64 {
     const TINY: f64 = 1e-300;
     let (mut f, mut c, mut d) = (b0.max(TINY), b0.max(TINY), 0.0);

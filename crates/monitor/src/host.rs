@@ -3,12 +3,12 @@
 use std::{fs::File, io::Read, os::unix::fs::FileExt};
 
 use rookery_host::{
-    IoUsage, Usage, UsageProbe,
+    IoUsage, Usage, UsageProbe, process_stat,
     procfs::{parse_host_cpu, parse_meminfo},
 };
 
-/// A reader of the host's busy CPU time (all CPUs together; idle and waiting for disks do not count), of its memory in use (total less
-/// available), and of the requests to its disks.
+/// A reader of the host's busy CPU time (all CPUs together; idle and waiting for disks do not
+/// count), of its memory in use (total less available), and of the requests to its disks.
 #[must_use]
 pub fn host_probe() -> UsageProbe {
     let mut cpu = ProcFile {
@@ -31,6 +31,19 @@ pub fn host_probe() -> UsageProbe {
     })
 }
 
+/// A reader of what this very process uses: the driver's threads are nearly all of it.
+pub(crate) fn own_probe() -> UsageProbe {
+    let page = rustix::param::page_size() as u64;
+    Box::new(move || {
+        let stat = process_stat(std::process::id())?;
+        Some(Usage {
+            cpu_us: stat.cpu_us,
+            memory_bytes: stat.resident_pages.saturating_mul(page),
+            ..Usage::default()
+        })
+    })
+}
+
 /// More of `/proc/diskstats` is not read; a device has about 100 bytes.
 const MOST_BYTES: u64 = 256 * 1024;
 
@@ -44,8 +57,9 @@ fn disks() -> Option<IoUsage> {
     parse_disks(&text)
 }
 
-/// Requests to all disks since boot; `None` where there is no disk. Parts of disks, volumes made of files, and what is put together from disks are
-/// left out: their requests arrive at a disk again. A sector has 512 bytes.
+/// Requests to all disks since boot; `None` where there is no disk. Parts of disks, volumes made of
+/// files, and what is put together from disks are left out: their requests arrive at a disk again.
+/// A sector has 512 bytes.
 fn parse_disks(text: &str) -> Option<IoUsage> {
     const MADE_UP: [&str; 7] = ["loop", "ram", "zram", "dm-", "md", "sr", "fd"];
     let mut found: Vec<(&str, IoUsage)> = Vec::new();
@@ -126,8 +140,10 @@ mod tests {
 
     #[test]
     fn disks_are_counted_once() {
-        let text = "   7 0 loop0 9 0 9 9 9 0 9 9 0 0 0\n 254 0 vda 10 1 80 5 4 1 16 5 0 0 0\n 254 1 vda1 10 1 80 5 4 1 16 5 0 0 0\n\
-                    259 0 nvme0n1 1 0 8 0 2 0 0 0 0 0 0\n 259 1 nvme0n1p1 1 0 8 0 2 0 0 0 0 0 0\n 8 0 sda x\n";
+        let text = "   7 0 loop0 9 0 9 9 9 0 9 9 0 0 0\n 254 0 vda 10 1 80 5 4 1 16 5 0 0 0\n 254 \
+                    1 vda1 10 1 80 5 4 1 16 5 0 0 0\n\
+                    259 0 nvme0n1 1 0 8 0 2 0 0 0 0 0 0\n 259 1 nvme0n1p1 1 0 8 0 2 0 0 0 0 0 0\n \
+                    8 0 sda x\n";
         let expected = IoUsage {
             reads: 11,
             writes: 6,

@@ -1,9 +1,26 @@
-//! Samplers of host and guests.
+//! Samplers of host, guests and databases, and the watch over guests under load.
 //!
-//! A [`Sampler`] is one thread that reads what the host and each subject have used, at absolute times, and hands over all samples at its end.
+//! [`Samplers`] is the principal type: made from a [`SamplerConfig`] and the guests of a trial, it
+//! puts the load on while its threads look on, and gives [`Observations`]. Configuration and
+//! observations are plain data. A [`Sampler`] is the one thread among them that reads what the host
+//! and each subject have used, at absolute times.
 
+mod affinity;
+mod clocks;
+mod config;
+mod databases;
+mod deaths;
 mod host;
+mod machines;
+mod placement;
 mod sampler;
+mod samplers;
+mod schedule;
 
+pub use config::SamplerConfig;
+pub use databases::DatabaseLook;
+pub use deaths::GuestDeath;
 pub use host::host_probe;
 pub use sampler::Sampler;
+pub use samplers::{Observations, Samplers};
+pub use schedule::{LoadSchedule, LoadState};

@@ -9,9 +9,12 @@ use std::{
 
 use rookery_host::{CpuSplit, IoUsage, Usage, UsageProbe};
 use rookery_stats::{CpuParts, IoRates, ResourceSample};
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::sched_setaffinity;
 
-/// Most samples that are kept (about 100 bytes each); a day of 20 subjects at one a second. Sampling ends there.
+use crate::affinity::mask;
+
+/// Most samples that are kept (about 100 bytes each); a day of 20 subjects at one a second.
+/// Sampling ends there.
 const MAX_SAMPLES: usize = 2_000_000;
 /// Least time between samples: CPU times come in steps of 10 ms.
 const LEAST_INTERVAL: Duration = Duration::from_millis(20);
@@ -23,9 +26,10 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Begin to sample `subjects` (name and reader) every `interval` (at least 20 ms), at times `origin` + k x `interval`. The thread runs on
-    /// `cpus` only (the driver's, so that it takes nothing from the guests); empty = anywhere. Times in samples count from `origin`, which
-    /// may lie ahead.
+    /// Begin to sample `subjects` (name and reader) every `interval` (at least 20 ms), at times
+    /// `origin` + k x `interval`. The thread runs on `cpus` only (the driver's, so that it takes
+    /// nothing from the guests); empty = anywhere. Times in samples count from `origin`, which may
+    /// lie ahead.
     ///
     /// # Errors
     /// When the thread cannot be made or the CPUs not be used.
@@ -37,14 +41,7 @@ impl Sampler {
     ) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let (report, ready) = channel();
-        let mut mask = CpuSet::new();
-        for cpu in cpus
-            .iter()
-            .filter_map(|cpu| usize::try_from(*cpu).ok())
-            .filter(|cpu| *cpu < CpuSet::MAX_CPU)
-        {
-            mask.set(cpu);
-        }
+        let mask = mask(cpus);
         let pinned = !cpus.is_empty();
         let body = move || {
             let placed = if pinned {
@@ -67,7 +64,8 @@ impl Sampler {
         Ok(Self { stop, thread })
     }
 
-    /// End sampling; gives all samples in the order of time. A subject that is gone has no further samples.
+    /// End sampling; gives all samples in the order of time. A subject that is gone has no further
+    /// samples.
     #[must_use]
     pub fn stop(self) -> Vec<ResourceSample> {
         drop(self.stop);
@@ -163,7 +161,8 @@ fn sample(
     }
 }
 
-/// The first instant `origin` + k x `interval` (k of either sign) after `now`; a sampler that was late skips what it missed.
+/// The first instant `origin` + k x `interval` (k of either sign) after `now`; a sampler that was
+/// late skips what it missed.
 fn next_deadline(now: Instant, origin: Instant, interval: Duration) -> Instant {
     let step = interval.as_nanos();
     let remainder = |nanos: u128| Duration::from_nanos(u64::try_from(nanos % step).unwrap_or(0));

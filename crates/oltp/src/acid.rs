@@ -1,19 +1,21 @@
-//! What the isolation level in use keeps apart, and what it does not: scripted with two connections on a loaded database.
+//! What the isolation level in use keeps apart, and what it does not: scripted with two connections
+//! on a loaded database.
 //!
-//! The nine tests follow the isolation tests of the rules that the workload follows; two more ask whether a transaction is done whole or not at
-//! all. Each says what it saw, and what theory says of this database at this level. Tests 1 to 6 must hold everywhere; what 7 to 9 see
-//! depends on the level, and the workload does not need more. The tests leave orders and payments behind as terminals do, so that every condition
-//! holds afterwards. Nobody else may write meanwhile.
+//! The nine tests follow the isolation tests of the rules that the workload follows; two more ask
+//! whether a transaction is done whole or not at all. Each says what it saw, and what theory says
+//! of this database at this level. Tests 1 to 6 must hold everywhere; what 7 to 9 see depends on
+//! the level, and the workload does not need more. The tests leave orders and payments behind as
+//! terminals do, so that every condition holds afterwards. Nobody else may write meanwhile.
 
-mod desk;
 mod scripts;
+mod session;
 
 use std::time::Duration;
 
 use rookery_workload::orderentry::{Dialect, Isolation, Population};
 
 use crate::{OltpError, Target, runtime, sqlite, verify::read_meta};
-use desk::Desk;
+use session::AcidSession;
 
 /// What a test saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +127,8 @@ impl Acid {
             .iter()
             .any(|row| row.as_expected() && !row.isolated)
         {
-            text += "  expected: this level does not keep that apart, and the workload does not need it\n";
+            text += "  expected: this level does not keep that apart, and the workload does not \
+                     need it\n";
         }
         text
     }
@@ -153,19 +156,21 @@ enum Level {
     Statement,
     /// Every transaction sees one snapshot; who changes a row that has changed since is refused.
     Snapshot,
-    /// Plain reads see one snapshot, locking reads and changes the last committed state, with the gaps beside them locked.
+    /// Plain reads see one snapshot, locking reads and changes the last committed state, with the
+    /// gaps beside them locked.
     Gaps,
     /// As before, but whoever changes a row that has changed since is refused.
     StrictGaps,
     /// Every read locks.
     Locks,
-    /// Who writes is alone from its begin to its end; who only reads sees one snapshot and waits for nobody.
+    /// Who writes is alone from its begin to its end; who only reads sees one snapshot and waits
+    /// for nobody.
     OneWriter,
 }
 
 impl Level {
     /// The level behind the server's name for it.
-    fn of(dialect: Dialect, name: &str, strict_snapshot: bool) -> Self {
+    fn from_name(dialect: Dialect, name: &str, strict_snapshot: bool) -> Self {
         if dialect == Dialect::Sqlite {
             return Self::OneWriter;
         }
@@ -184,12 +189,14 @@ impl Level {
         match (number, self) {
             (1 | 2, Self::Locks) | (4 | 6, _) => Seen::Waited,
             (1 | 2, _) => Seen::Old,
-            // Seen on MariaDB 10.11: the delivery of test 5 is not refused there, and both changes are kept.
+            // Seen on MariaDB 10.11: the delivery of test 5 is not refused there, and both changes
+            // are kept.
             (3 | 5, Self::Snapshot) | (3, Self::StrictGaps) => Seen::Retried,
             (3 | 5, _) => Seen::Waited,
             (7..=9, Self::Statement) => Seen::New,
             (7 | 9, Self::Locks) | (8, Self::Gaps | Self::StrictGaps | Self::Locks) => Seen::HeldUp,
-            // New orders and deliveries write, so that whoever would change what they read has to wait; order status only reads.
+            // New orders and deliveries write, so that whoever would change what they read has to
+            // wait; order status only reads.
             (7 | 8, Self::OneWriter) => Seen::HeldUp,
             (7..=9, _) => Seen::Old,
             (10, _) => Seen::Whole,
@@ -201,7 +208,8 @@ impl Level {
     fn watch(self, number: u8) -> Duration {
         match (self.expected(number), self) {
             (Seen::Waited | Seen::Retried | Seen::HeldUp, _) => LOOK,
-            // What waits against all theory must go on before the server gives it up: then it is a deviation that is told, not an error.
+            // What waits against all theory must go on before the server gives it up: then it is a
+            // deviation that is told, not an error.
             (_, Self::OneWriter) => sqlite::LOCK_PATIENCE * 4 / 5,
             _ => PATIENCE,
         }
@@ -219,8 +227,9 @@ impl Level {
 /// Runs all tests. Blocks for some seconds.
 ///
 /// # Errors
-/// When there is no way to the database, it was not loaded, it has no connections that could be held against each other, or a statement is
-/// refused that must not be. An unexpected outcome is no error.
+/// When there is no way to the database, it was not loaded, it has no connections that could be
+/// held against each other, or a statement is refused that must not be. An unexpected outcome is no
+/// error.
 pub fn acid(target: &Target, isolation: Isolation) -> Result<Acid, OltpError> {
     runtime()?.block_on(async {
         let mut lab = Lab::open(target, isolation).await?;
@@ -245,8 +254,8 @@ pub fn acid(target: &Target, isolation: Isolation) -> Result<Acid, OltpError> {
 
 /// Two connections to one database.
 struct Lab {
-    one: Desk,
-    two: Desk,
+    one: AcidSession,
+    two: AcidSession,
     level: Level,
     isolation: String,
 }
@@ -260,8 +269,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 impl Lab {
     async fn open(target: &Target, isolation: Isolation) -> Result<Self, OltpError> {
         let (mut one, two) = (
-            Desk::open(target, isolation).await?,
-            Desk::open(target, isolation).await?,
+            AcidSession::open(target, isolation).await?,
+            AcidSession::open(target, isolation).await?,
         );
         let (population, _): (Population, _) = read_meta(one.database(), target).await?;
         let least = 5;
@@ -270,7 +279,7 @@ impl Lab {
             .rows(rookery_workload::orderentry::Table::Item)
             < least
         {
-            return Err(OltpError::Setting(format!(
+            return Err(OltpError::setting(format!(
                 "the tests need at least {least} items"
             )));
         }
@@ -288,7 +297,7 @@ impl Lab {
                 .get(1)
                 .is_some_and(|value| value.as_deref() == Some("ON"))
         };
-        let level = Level::of(dialect, &name, strict);
+        let level = Level::from_name(dialect, &name, strict);
         Ok(Self {
             one,
             two,
@@ -346,7 +355,7 @@ mod tests {
         ];
         for (dialect, name, strict, level) in cases {
             assert_eq!(
-                Level::of(dialect, name, strict),
+                Level::from_name(dialect, name, strict),
                 level,
                 "{dialect:?} {name}"
             );
@@ -372,9 +381,12 @@ mod tests {
         };
         assert_eq!(
             found.table(),
-            "isolation read committed\n   #  outcome    seen                              test\n   6  DEVIATION  something is lost or doubled      \
-             payment of a customer whose delivery is open, which is rolled back\n                 instead of: waits\n   7  expected   \
-             the other's change                new order reads a price twice, which changes in between\n  expected: this level does not \
+            "isolation read committed\n   #  outcome    seen                              test\n   \
+             6  DEVIATION  something is lost or doubled      \
+             payment of a customer whose delivery is open, which is rolled back\n                 \
+             instead of: waits\n   7  expected   \
+             the other's change                new order reads a price twice, which changes in \
+             between\n  expected: this level does not \
              keep that apart, and the workload does not need it\n"
         );
     }

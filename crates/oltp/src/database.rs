@@ -1,15 +1,14 @@
-//! A connection for everything but transactions: schema, checks, settings. Statements and answers are text.
+//! A connection for everything but transactions: schema, checks, settings. Statements and answers
+//! are text.
 
 use mysql_async::{Conn, prelude::Queryable as _};
 use rookery_workload::orderentry::Dialect;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::{
-    ClientError, OltpError, Target, error::shortened, mysql, postgres, sqlite, target::Protocol,
+    ClientError, OltpError, Target, error::shortened, mysql, options::TextRow, postgres, sqlite,
+    target::Protocol,
 };
-
-/// A row as text; `None` is null.
-pub(crate) type TextRow = Vec<Option<String>>;
 
 /// A connection that sends plain text.
 pub struct Database {

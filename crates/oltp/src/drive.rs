@@ -1,4 +1,5 @@
-//! Driving: one trial on one database that runs, the figures of the steady window, and the ledger check behind them.
+//! Driving: one trial on one database that runs, the figures of the steady window, and the ledger
+//! check behind them.
 
 mod latencies;
 
@@ -73,7 +74,8 @@ pub struct Report {
     pub window: Duration,
     /// What ended within the window.
     pub counts: Counts,
-    /// Response times of what was begun within the window, retries included; of an open load from the scheduled arrival.
+    /// Response times of what was begun within the window, retries included; of an open load from
+    /// the scheduled arrival.
     pub latencies: PerKind<Latencies>,
     /// Retries within the whole run by cause, in the order of `Cause::ALL`.
     pub retries: [u64; 5],
@@ -100,7 +102,8 @@ impl Report {
 /// Drives a loaded database. Blocks; `stop` ends the run soon.
 ///
 /// # Errors
-/// When there is no way to the database or none back, it is not loaded, or a transaction meets what it must not meet.
+/// When there is no way to the database or none back, it is not loaded, or a transaction meets what
+/// it must not meet.
 pub fn drive(
     target: &Target,
     options: &DriveOptions,
@@ -119,10 +122,7 @@ pub fn drive_and_tell(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Report, OltpError> {
-    options
-        .pacing
-        .checked()
-        .map_err(|error| OltpError::Setting(error.to_string()))?;
+    options.pacing.checked()?;
     let runtime = runtime()?;
     let before = runtime.block_on(look(target, options))?;
     let config = options.trial(target, before.population);
@@ -232,8 +232,8 @@ fn again<T>(
 
 fn latencies(measurement: &Measurement) -> PerKind<Latencies> {
     let of = |index: usize| {
-        let name = rookery_stats::TRANSACTIONS[index];
-        Latencies::of(&measurement.latencies(name))
+        let name = rookery_workload::orderentry::TRANSACTIONS[index];
+        Latencies::from_histogram(&measurement.latencies(name))
     };
     PerKind(std::array::from_fn(of))
 }

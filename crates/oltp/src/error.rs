@@ -1,30 +1,35 @@
 //! What can go wrong with a database, and how each database's client says it.
 
+mod sqlite;
+mod target;
+
 use std::{error::Error as _, io, net::IpAddr};
 
+use rookery_diagnosis::Diagnosis;
 use rookery_workload::orderentry::{
     Dialect,
     population::MetaError,
     sql::StyleError,
+    terminal::PacingError,
     transaction::{Bug, ErrorClass, classify},
 };
 use thiserror::Error;
+
+pub use sqlite::{ServerError, WireError};
+pub use target::TargetProblem;
 
 /// What went wrong.
 #[derive(Debug, Error)]
 pub enum OltpError {
     /// A URL that says no database.
-    #[error(
-        "the target is not valid: {why}\n  mend: write mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE, mysql://USER@/DATABASE?socket=/PATH, postgresql://USER:PASSWORD@127.0.0.1:5432/DATABASE, postgresql://USER@/DATABASE?host=/SOCKET-DIRECTORY, sqlite+oe://127.0.0.1:5655/, sqlite+oe:///?socket=/DIRECTORY/orderentry.sock or, with the feature odbc, odbc://?dialect=NAME&connection=STRING"
-    )]
+    #[error("the target is not valid: {why}")]
     BadTarget {
         /// What is wrong with it. The URL itself stays out, it may hold a password.
-        why: String,
+        #[source]
+        why: TargetProblem,
     },
     /// An address that is not this machine.
-    #[error(
-        "{target} is not this machine: load goes to foreign hosts only on your word\n  mend: if that system is yours to load, add --confirm-target {address}"
-    )]
+    #[error("{target} is not this machine: load goes to foreign hosts only on your word")]
     Foreign {
         /// The target.
         target: String,
@@ -32,9 +37,7 @@ pub enum OltpError {
         address: IpAddr,
     },
     /// Nothing answers there.
-    #[error(
-        "no database server answers at {target}: {why}\n  mend: start the server, or correct the address"
-    )]
+    #[error("no database server answers at {target}: {why}")]
     NoServer {
         /// The target.
         target: String,
@@ -42,9 +45,7 @@ pub enum OltpError {
         why: String,
     },
     /// A wrong name or password.
-    #[error(
-        "{target} refuses the user: {why}\n  mend: correct user and password in the target, or grant the user access to the database"
-    )]
+    #[error("{target} refuses the user: {why}")]
     Account {
         /// The target.
         target: String,
@@ -52,9 +53,7 @@ pub enum OltpError {
         why: String,
     },
     /// A database that does not exist.
-    #[error(
-        "{target} has no such database: {why}\n  mend: create it (CREATE DATABASE {database}), then load it"
-    )]
+    #[error("{target} has no such database: {why}")]
     NoDatabase {
         /// The target.
         target: String,
@@ -69,6 +68,7 @@ pub enum OltpError {
         /// The target.
         target: String,
         /// The client's or the server's words.
+        #[source]
         why: ClientError,
     },
     /// The server refused a statement.
@@ -77,12 +77,11 @@ pub enum OltpError {
         /// The statement, cut to a readable length.
         statement: String,
         /// The server's words.
+        #[source]
         why: ClientError,
     },
     /// A database without the workload's tables.
-    #[error(
-        "{target} holds no order-entry data\n  mend: load it: rookery load orderentry --target URL --warehouses N"
-    )]
+    #[error("{target} holds no order-entry data")]
     NotLoaded {
         /// The target.
         target: String,
@@ -93,12 +92,11 @@ pub enum OltpError {
         /// The target.
         target: String,
         /// What differs.
+        #[source]
         why: MetaError,
     },
     /// Tables that would be overwritten.
-    #[error(
-        "{target} already holds a table `{table}`\n  mend: name an empty database, or let --overwrite drop the ten tables of the workload"
-    )]
+    #[error("{target} already holds a table `{table}`")]
     Exists {
         /// The target.
         target: String,
@@ -106,18 +104,18 @@ pub enum OltpError {
         table: &'static str,
     },
     /// The server does not take rows from a client.
-    #[error(
-        "{target} does not take rows in bulk from clients: {why}\n  mend: SET GLOBAL local_infile = ON, or start the server with --local-infile=1"
-    )]
+    #[error("{target} does not take rows in bulk from clients: {why}")]
     NoInfile {
         /// The target.
         target: String,
         /// The server's words.
+        #[source]
         why: ClientError,
     },
     /// Not every row was stored as it was sent.
     #[error(
-        "{table} of warehouse {warehouse}: {sent} rows were sent, {stored} stored, with {warnings} warnings\n  mend: look into the server's log and at its disk, then load again with --overwrite"
+        "{table} of warehouse {warehouse}: {sent} rows were sent, {stored} stored, with {warnings} \
+         warnings"
     )]
     Incomplete {
         /// The table.
@@ -143,28 +141,40 @@ pub enum OltpError {
     #[error(transparent)]
     Style(#[from] StyleError),
     /// A transaction met something that it must not meet.
-    #[error(
-        "a {transaction} met something that no loaded database has: {why}\n  mend: rookery verify orderentry says what is broken; load the database again"
-    )]
+    #[error("a {transaction} met something that no loaded database has: {why}")]
     Bug {
         /// The transaction.
         transaction: &'static str,
         /// What it met.
+        #[source]
         why: Bug,
     },
     /// The server refused a statement of a transaction.
-    #[error(
-        "the database refused a {transaction}: {why}\n  mend: rookery verify orderentry says whether the database is sound"
-    )]
+    #[error("the database refused a {transaction}: {why}")]
     Refused {
         /// The transaction.
         transaction: &'static str,
         /// The server's words.
+        #[source]
         why: ClientError,
     },
     /// A setting that makes no sense.
-    #[error("{0}")]
-    Setting(String),
+    #[error("{what}")]
+    Setting {
+        /// What is wrong.
+        what: String,
+        /// What to do about it, where that is not said by the same words.
+        help: Option<&'static str>,
+    },
+    /// A pacing that makes no sense.
+    #[error(transparent)]
+    Pacing(#[from] PacingError),
+    /// The database did not answer a question in time.
+    #[error("the database did not answer within {seconds} s")]
+    Slow {
+        /// So long it had.
+        seconds: u64,
+    },
     /// Stopped on request.
     #[error("stopped on request")]
     Stopped,
@@ -173,7 +183,102 @@ pub enum OltpError {
     Driver(#[from] rookery_driver::DriverError),
     /// The system gave no runtime or no thread.
     #[error("cannot start threads: {0}")]
-    Runtime(io::Error),
+    Runtime(#[source] io::Error),
+}
+
+impl OltpError {
+    /// A setting that makes no sense.
+    pub(crate) fn setting(what: impl Into<String>) -> Self {
+        Self::Setting {
+            what: what.into(),
+            help: None,
+        }
+    }
+}
+
+impl Diagnosis for OltpError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::BadTarget { .. } => "oltp::target",
+            Self::Foreign { .. } => "oltp::foreign-target",
+            Self::NoServer { .. } => "oltp::no-server",
+            Self::Account { .. } => "oltp::account",
+            Self::NoDatabase { .. } => "oltp::no-database",
+            Self::Connect { .. } => "oltp::connect",
+            Self::Statement { .. } => "oltp::statement",
+            Self::NotLoaded { .. } => "oltp::not-loaded",
+            Self::Meta { .. } => "oltp::other-data",
+            Self::Exists { .. } => "oltp::exists",
+            Self::NoInfile { .. } => "oltp::no-infile",
+            Self::Incomplete { .. } => "oltp::incomplete",
+            Self::Answer { .. } => "oltp::answer",
+            Self::Style(_) => "oltp::style",
+            Self::Bug { .. } => "oltp::bug",
+            Self::Refused { .. } => "oltp::refused",
+            Self::Setting { .. } | Self::Pacing(_) => "oltp::setting",
+            Self::Slow { .. } => "oltp::slow",
+            Self::Stopped => "oltp::stopped",
+            Self::Driver(error) => error.code(),
+            Self::Runtime(_) => "oltp::start",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::BadTarget { .. } => {
+                "write \
+         mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE, mysql://USER@/DATABASE?socket=/PATH, \
+         postgresql://USER:PASSWORD@127.0.0.1:5432/DATABASE, \
+         postgresql://USER@/DATABASE?host=/SOCKET-DIRECTORY, sqlite+oe://127.0.0.1:5655/, \
+         sqlite+oe:///?socket=/DIRECTORY/orderentry.sock or, with the feature odbc, \
+         odbc://?dialect=NAME&connection=STRING"
+            }
+            Self::Foreign { address, .. } => {
+                return Some(format!(
+                    "if that system is yours to load, add --confirm-target {address}"
+                ));
+            }
+            Self::NoServer { .. } => "start the server, or correct the address",
+            Self::Account { .. } => {
+                "correct user and password in the target, or grant the user access to the database"
+            }
+            Self::NoDatabase { database, .. } => {
+                return Some(format!(
+                    "create it (CREATE DATABASE {database}), then load it"
+                ));
+            }
+            Self::Connect { why, .. } => return why.help().map(str::to_owned),
+            Self::NotLoaded { .. } => {
+                "load it: rookery load orderentry --target URL --warehouses N"
+            }
+            Self::Exists { .. } => {
+                "name an empty database, or let --overwrite drop the ten tables of the workload"
+            }
+            Self::NoInfile { .. } => {
+                "SET GLOBAL local_infile = ON, or start the server with --local-infile=1"
+            }
+            Self::Incomplete { .. } => {
+                "look into the server's log and at its disk, then load again with --overwrite"
+            }
+            Self::Bug { .. } => {
+                "rookery verify orderentry says what is broken; load the database again"
+            }
+            Self::Refused { .. } => "rookery verify orderentry says whether the database is sound",
+            Self::Setting { help, .. } => return help.map(str::to_owned),
+            Self::Slow { .. } => {
+                "look into its log; is its disk stuck, or does a lock wait for ever?"
+            }
+            Self::Driver(error) => return error.help(),
+            Self::Meta { .. }
+            | Self::Statement { .. }
+            | Self::Answer { .. }
+            | Self::Style(_)
+            | Self::Pacing(_)
+            | Self::Stopped
+            | Self::Runtime(_) => return None,
+        };
+        Some(help.to_owned())
+    }
 }
 
 /// The error of a client.
@@ -200,16 +305,25 @@ pub enum ClientError {
     Io(#[from] io::Error),
     /// Rookery's own server of SQLite.
     #[error("{0}")]
-    Sqlite(crate::sqlite::ServerError),
+    Sqlite(ServerError),
     /// What came over the line is not understood.
     #[error(transparent)]
-    Wire(#[from] crate::sqlite::WireError),
+    Wire(#[from] WireError),
     /// The server did not answer in time.
     #[error("no answer within {0} s")]
     Timeout(u64),
-    /// The session was asked for a statement that it has not prepared, or the server answered in a type that is not known.
+    /// The session was asked for a statement that it has not prepared, or the server answered in a
+    /// type that is not known.
     #[error("{0}")]
     Session(String),
+    /// The server or the account asks for what this client does not have.
+    #[error("{what}")]
+    Unsupported {
+        /// What that is.
+        what: String,
+        /// What to change there.
+        help: &'static str,
+    },
 }
 
 fn numbers(state: &str, code: i64) -> String {
@@ -238,14 +352,23 @@ fn in_words_postgres(error: &tokio_postgres::Error) -> String {
 }
 
 impl ClientError {
-    /// SQLSTATE and the server's own number; 0 where it has none, nothing when the server said nothing.
+    /// What the user can do.
+    pub(crate) fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Unsupported { help, .. } => Some(help),
+            _ => None,
+        }
+    }
+
+    /// SQLSTATE and the server's own number; 0 where it has none, nothing when the server said
+    /// nothing.
     pub(crate) fn code(&self) -> Option<(&str, i64)> {
         match self {
             Self::Mysql(mysql_async::Error::Server(server)) => {
                 Some((&server.state, i64::from(server.code)))
             }
             Self::Postgres(error) => error.code().map(|code| (code.code(), 0)),
-            Self::Sqlite(error) => error.code().map(|code| ("", code)),
+            Self::Sqlite(error) => error.code.map(|code| ("", code)),
             Self::Server { state, code, .. } => Some((state, *code)),
             _ => None,
         }
@@ -286,7 +409,7 @@ impl ClientError {
                         .is_some_and(|source| source.is::<io::Error>())
             }
             Self::Io(_) | Self::Timeout(_) => true,
-            Self::Server { .. } | Self::Session(_) => false,
+            Self::Server { .. } | Self::Session(_) | Self::Unsupported { .. } => false,
             Self::Sqlite(_) | Self::Wire(_) => false,
         };
         if lost {

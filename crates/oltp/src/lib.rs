@@ -1,8 +1,10 @@
-//! The order-entry workload on real databases: MariaDB, MySQL, PostgreSQL, and SQLite behind a server of our own.
+//! The order-entry workload on real databases: MariaDB, MySQL, PostgreSQL, and SQLite behind a
+//! server of our own.
 //!
-//! A [`Target`] says where a database is. [`load`] fills it from a population, [`verify`] checks the consistency conditions, and [`drive`]
-//! puts terminals on it and gives the figures with the ledger check. [`DbSession`] is a terminal's connection.
-//! The functions block; each brings its own runtime, and its threads end with it.
+//! A [`Target`] says where a database is. [`load`] fills it from a population, [`verify`] checks
+//! the consistency conditions, and [`drive`] puts terminals on it and gives the figures with the
+//! ledger check. [`DbSession`] is a terminal's connection. The functions block; each brings its own
+//! runtime, and its threads end with it.
 
 mod acid;
 mod database;
@@ -15,6 +17,7 @@ mod look;
 mod mysql;
 #[cfg(feature = "odbc")]
 mod odbc;
+mod options;
 mod postgres;
 mod session;
 mod short_path;
@@ -28,10 +31,11 @@ mod verify;
 pub use acid::{Acid, AcidRow, Seen, acid};
 pub use database::Database;
 pub use drive::{DriveOptions, Latencies, Report, drive, drive_and_tell};
-pub use error::{ClientError, OltpError};
-pub use load::{LoadOptions, Loaded, Progress, load};
+pub use error::{ClientError, OltpError, TargetProblem};
+pub use load::{Loaded, load};
 pub use look::{Server, ledger, next_orders, server, verify_within};
-pub use session::{DbSession, SessionOptions};
+pub use options::{LoadOptions, Progress, SessionOptions};
+pub use session::DbSession;
 pub use statements::Statements;
 pub use target::Target;
 pub use verify::{Check, Verification, loaded, verify};

@@ -1,7 +1,9 @@
-//! Loading: the rows of a population are streamed into the database over several connections, one table of one warehouse at a time.
+//! Loading: the rows of a population are streamed into the database over several connections, one
+//! table of one warehouse at a time.
 //!
-//! Memory stays bounded: a connection holds a few chunks of text, whatever the size of the database. The schema comes before the rows; keys,
-//! indexes, procedures and statistics behind them; `oe_meta` last, so that a load that was cut off is never taken for a whole one.
+//! Memory stays bounded: a connection holds a few chunks of text, whatever the size of the
+//! database. The schema comes before the rows; keys, indexes, procedures and statistics behind
+//! them; `oe_meta` last, so that a load that was cut off is never taken for a whole one.
 
 mod binary;
 mod bulk;
@@ -17,50 +19,15 @@ use std::{
 };
 
 use rookery_workload::orderentry::{
-    Dialect, Moment, Population, SchemaOptions, Table, after_load, create_tables, drop_tables,
-    population::{Part, meta_rows},
+    Dialect, Moment, Table, after_load, create_tables, drop_tables,
+    population::Part,
     sql::{create_procedures, drop_procedures},
 };
 
-use crate::{Database, OltpError, Target, runtime, sqlite, target::Protocol, verify};
-
-/// What is loaded, and how.
-#[derive(Clone, Debug)]
-pub struct LoadOptions {
-    /// The rows.
-    pub population: Population,
-    /// The schema.
-    pub schema: SchemaOptions,
-    /// Connections that load at once, at least 1.
-    pub connections: usize,
-    /// Whether tables of the workload that exist are dropped first.
-    pub overwrite: bool,
-    /// Whether rows are counted and conditions checked at the end.
-    pub check: bool,
-}
-
-impl LoadOptions {
-    /// Everything as usual, over `connections`.
-    #[must_use]
-    pub fn new(population: Population, connections: usize) -> Self {
-        Self {
-            population,
-            schema: SchemaOptions::default(),
-            connections,
-            overwrite: false,
-            check: true,
-        }
-    }
-}
-
-/// How far a load is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Rows that were sent.
-    pub rows: u64,
-    /// Bytes that were sent: text, or the binary format of PostgreSQL.
-    pub bytes: u64,
-}
+use crate::{
+    Database, LoadOptions, OltpError, Progress, Target, options::meta_of, runtime, sqlite,
+    target::Protocol, verify,
+};
 
 /// What was loaded.
 #[derive(Clone, Debug)]
@@ -81,11 +48,13 @@ pub struct Loaded {
     pub broken: Vec<verify::Check>,
 }
 
-/// Loads a population. Blocks; `progress` is called from several threads, a few times per megabyte; `stop` ends the load soon.
+/// Loads a population. Blocks; `progress` is called from several threads, a few times per megabyte;
+/// `stop` ends the load soon.
 ///
 /// # Errors
-/// When there is no way to the database, it already holds such tables, or rows do not arrive. What was loaded until then stays there, without
-/// its `oe_meta`, and is refused by everything but another load with `overwrite`.
+/// When there is no way to the database, it already holds such tables, or rows do not arrive. What
+/// was loaded until then stays there, without its `oe_meta`, and is refused by everything but
+/// another load with `overwrite`.
 pub fn load(
     target: &Target,
     options: &LoadOptions,
@@ -313,8 +282,9 @@ async fn load_parts(
 
 fn session_settings(dialect: Dialect) -> &'static [&'static str] {
     if dialect.is_mysql_like() {
-        // Unique checks stay on: without them MariaDB fills an empty table in bulk, sorted through files, which takes twice the CPU time of plain
-        // rows that come in the order of their key, and locks out all others meanwhile. The numbers of payments are locked for a whole table.
+        // Unique checks stay on: without them MariaDB fills an empty table in bulk, sorted through
+        // files, which takes twice the CPU time of plain rows that come in the order of their key,
+        // and locks out all others meanwhile. The numbers of payments are locked for a whole table.
         &["SET SESSION foreign_key_checks = 0, innodb_lock_wait_timeout = 86400"]
     } else if dialect != Dialect::Postgresql {
         &[]
@@ -322,18 +292,6 @@ fn session_settings(dialect: Dialect) -> &'static [&'static str] {
         // Nothing has to survive before the load has ended, and a checkpoint ends it.
         &["SET synchronous_commit = off"]
     }
-}
-
-/// The rows of `oe_meta`.
-pub(crate) fn meta_of(
-    population: &Population,
-    schema: SchemaOptions,
-) -> Vec<(&'static str, String)> {
-    let mut rows = meta_rows(population);
-    rows.push(("foreign_keys", schema.foreign_keys.to_string()));
-    rows.push(("history_pk", schema.history_key.to_string()));
-    rows.push(("loader_version", env!("CARGO_PKG_VERSION").to_owned()));
-    rows
 }
 
 /// Keys, indexes, statistics, procedures, and at the very end the word that all is there.

@@ -1,4 +1,5 @@
-//! Short questions to a database outside the load: how many orders it has given, what was committed, at which isolation level.
+//! Short questions to a database outside the load: how many orders it has given, what was
+//! committed, at which isolation level.
 
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Server {
     /// Its version, in its own words.
     pub version: String,
-    /// The isolation level of a session that asked for one, in the server's words; nothing where it does not say.
+    /// The isolation level of a session that asked for one, in the server's words; nothing where it
+    /// does not say.
     pub isolation: Option<String>,
 }
 
@@ -49,7 +51,8 @@ pub fn server(target: &Target, isolation: Isolation) -> Result<Server, OltpError
     })
 }
 
-/// Sum of the next order numbers of all districts: its growth is the number of committed new orders.
+/// Sum of the next order numbers of all districts: its growth is the number of committed new
+/// orders.
 ///
 /// # Errors
 /// When there is no way to the database, or it does not answer within 30 s.
@@ -74,7 +77,8 @@ pub fn next_orders(target: &Target) -> Result<u64, OltpError> {
 /// What was committed since load, by the database's own rows.
 ///
 /// # Errors
-/// When there is no way to the database, it was not loaded, or the answer takes longer than `limit`.
+/// When there is no way to the database, it was not loaded, or the answer takes longer than
+/// `limit`.
 pub fn ledger(target: &Target, limit: Duration) -> Result<Ledger, OltpError> {
     within(limit, async {
         let mut database = Database::connect(target).await?;
@@ -105,10 +109,9 @@ fn within<T>(
     runtime()?.block_on(async {
         match tokio::time::timeout(limit, question).await {
             Ok(answer) => answer,
-            Err(_) => Err(OltpError::Setting(format!(
-                "the database did not answer within {} s\n  mend: look into its log; is its disk stuck, or does a lock wait for ever?",
-                limit.as_secs()
-            ))),
+            Err(_) => Err(OltpError::Slow {
+                seconds: limit.as_secs(),
+            }),
         }
     })
 }

@@ -1,12 +1,10 @@
-//! MariaDB and MySQL: the connection for everything else, and a terminal's session of prepared statements over a client of our own, which
-//! costs less per statement and sends several at once.
+//! MariaDB and MySQL: the connection for everything else, and a terminal's session of prepared
+//! statements over a client of our own, which costs less per statement and sends several at once.
 
 mod client;
 mod handshake;
 mod packet;
 mod value;
-
-use std::time::Duration;
 
 use mysql_async::{Conn, OptsBuilder, prelude::Queryable as _};
 use rookery_workload::orderentry::{
@@ -17,13 +15,10 @@ use rookery_workload::orderentry::{
 use tokio::time::timeout;
 
 use crate::{
-    ClientError, OltpError, SessionOptions, Target, error::shortened, short_path::short_socket,
-    target::Place,
+    ClientError, OltpError, SessionOptions, Target, error::shortened, options::CONNECT_PATIENCE,
+    short_path::short_socket, target::Route,
 };
 pub(crate) use client::MysqlClient;
-
-/// Longest wait for a connection.
-pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Connects, and says which of the two databases it is, and its version.
 pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), OltpError> {
@@ -40,11 +35,11 @@ pub(crate) async fn connect(target: &Target) -> Result<(Conn, Dialect, String), 
         .tcp_nodelay(true);
     // Open until the connection is there.
     let mut _open = None;
-    let builder = match &target.place {
-        Place::Tcp(address) => builder
+    let builder = match &target.route {
+        Route::Tcp(address) => builder
             .ip_or_hostname(address.ip().to_string())
             .tcp_port(address.port()),
-        Place::Socket(path) | Place::SocketDirectory(path, _) => {
+        Route::Socket(path) | Route::SocketDirectory(path, _) => {
             let (open, short) =
                 short_socket(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
             _open = Some(open);
@@ -137,8 +132,9 @@ impl MysqlSession {
         };
         options.style.on(dialect)?;
         let pipelined = options.style == Style::Pipelined;
-        // After a deadlock the server goes on with what is behind it in the pipe: it must not be committed by itself. It stays open until
-        // the transaction is rolled back, which follows each error.
+        // After a deadlock the server goes on with what is behind it in the pipe: it must not be
+        // committed by itself. It stays open until the transaction is rolled back, which follows
+        // each error.
         let no_autocommit = pipelined.then(|| "SET autocommit = 0".into());
         for statement in no_autocommit
             .into_iter()

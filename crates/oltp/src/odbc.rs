@@ -1,11 +1,13 @@
 //! Any database over ODBC: a thread with a connection for each session, because drivers block.
 //!
-//! The session sends its flights to the thread and awaits the answers, so that it fits among the others. Each text has one statement handle
-//! that is kept, with its row-set buffer. Autocommit is switched off by the connection's attribute while transactions run; there is no BEGIN.
+//! The session sends its flights to the thread and awaits the answers, so that it fits among the
+//! others. Each text has one statement handle that is kept, with its row-set buffer. Autocommit is
+//! switched off by the connection's attribute while transactions run; there is no BEGIN.
 //!
 //! A target is `odbc://?dialect=NAME&connection=STRING`, the connection string percent-encoded.
 
 mod fill;
+mod values;
 mod worker;
 
 use std::{
@@ -24,8 +26,8 @@ use rookery_workload::orderentry::{
 use tokio::{sync::oneshot, time::timeout};
 
 use crate::{
-    ClientError, OltpError, Progress, SessionOptions, Target, database::TextRow,
-    mysql::CONNECT_PATIENCE,
+    ClientError, OltpError, Progress, SessionOptions, Target, options::CONNECT_PATIENCE,
+    options::TextRow,
 };
 use worker::{Command, serve};
 
@@ -117,7 +119,8 @@ impl Connection {
         .await
     }
 
-    /// Inserts the rows of one table of one warehouse with arrays of parameters, in one transaction.
+    /// Inserts the rows of one table of one warehouse with arrays of parameters, in one
+    /// transaction.
     pub(crate) async fn insert(
         &mut self,
         population: &Population,
@@ -132,7 +135,8 @@ impl Connection {
         .await
     }
 
-    /// Whether there is such a table. Not every database has a catalogue that can be asked in the same words.
+    /// Whether there is such a table. Not every database has a catalogue that can be asked in the
+    /// same words.
     pub(crate) async fn has_table(&mut self, table: Table) -> bool {
         self.rows(&format!(
             "SELECT COUNT(*) FROM {} WHERE 1 = 0",
@@ -144,14 +148,15 @@ impl Connection {
 }
 
 fn refusal(target: &Target, error: Error) -> OltpError {
-    let why = worker::in_words(error);
+    let why = values::in_words(error);
     let place = target.to_string();
     match why.code() {
         Some((state, _)) if state.starts_with("28") => OltpError::Account {
             target: place,
             why: why.to_string(),
         },
-        // The driver says what is missing: a driver, a file, a server. More is not to be had from all of them.
+        // The driver says what is missing: a driver, a file, a server. More is not to be had from
+        // all of them.
         Some((state, _)) if state.starts_with("08") => OltpError::NoServer {
             target: place,
             why: why.to_string(),
@@ -174,8 +179,9 @@ impl OdbcSession {
         options: SessionOptions,
     ) -> Result<Self, OltpError> {
         if options.style != Style::Plain {
-            return Err(OltpError::Setting(format!(
-                "statements = \"{}\" does not go over ODBC, whose drivers differ too much in what they prepare; use plain",
+            return Err(OltpError::setting(format!(
+                "statements = \"{}\" does not go over ODBC, whose drivers differ too much in what \
+                 they prepare; use plain",
                 options.style.name()
             )));
         }

@@ -1,5 +1,5 @@
-//! PostgreSQL: the connection for everything else, and a terminal's session of prepared statements over a client of our own, whose flights
-//! travel as one.
+//! PostgreSQL: the connection for everything else, and a terminal's session of prepared statements
+//! over a client of our own, whose flights travel as one.
 
 mod client;
 mod lent;
@@ -14,27 +14,28 @@ use tokio::time::timeout;
 use tokio_postgres::{Client, Config, NoTls};
 
 use crate::{
-    ClientError, OltpError, SessionOptions, Target, error::shortened, mysql::CONNECT_PATIENCE,
-    short_path::ShortPath, target::Place,
+    ClientError, OltpError, SessionOptions, Target, error::shortened, options::CONNECT_PATIENCE,
+    short_path::ShortPath, target::Route,
 };
 pub(crate) use client::PostgresClient;
 
-/// Connects for everything but transactions. The connection is a task of the current runtime, and ends with the client.
+/// Connects for everything but transactions. The connection is a task of the current runtime, and
+/// ends with the client.
 pub(crate) async fn connect(target: &Target) -> Result<Client, OltpError> {
     let mut config = config(target);
     config.connect_timeout(CONNECT_PATIENCE);
     // Open until the connection is there.
     let mut _open = None;
-    match &target.place {
-        Place::Tcp(address) => config.host(address.ip().to_string()).port(address.port()),
-        Place::SocketDirectory(path, port) => {
+    match &target.route {
+        Route::Tcp(address) => config.host(address.ip().to_string()).port(address.port()),
+        Route::SocketDirectory(path, port) => {
             let open =
-                ShortPath::of(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
+                ShortPath::open(path).map_err(|error| refusal(target, ClientError::Io(error)))?;
             let short = open.directory();
             _open = Some(open);
             config.host_path(short).port(*port)
         }
-        Place::Socket(path) => config.host_path(path),
+        Route::Socket(path) => config.host_path(path),
     };
     let (client, connection) = match timeout(CONNECT_PATIENCE, config.connect(NoTls)).await {
         Ok(Ok(connected)) => connected,
@@ -55,7 +56,7 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, OltpError> {
 
 /// Connects the client that terminals use.
 pub(crate) async fn connect_client(target: &Target) -> Result<PostgresClient, OltpError> {
-    PostgresClient::connect(&config(target), &target.place, CONNECT_PATIENCE)
+    PostgresClient::connect(&config(target), &target.route, CONNECT_PATIENCE)
         .await
         .map_err(|why| refusal(target, why))
 }

@@ -1,24 +1,14 @@
 //! A terminal's connection to any of the databases.
 
 use rookery_workload::orderentry::{
-    Dialect, Isolation,
-    sql::Style,
+    Dialect,
     transaction::{Answers, ErrorClass, Flight, Session},
 };
 
 use crate::{
-    ClientError, OltpError, Target, mysql::MysqlSession, postgres::PostgresSession,
+    ClientError, OltpError, SessionOptions, Target, mysql::MysqlSession, postgres::PostgresSession,
     sqlite::SqliteSession, target::Protocol,
 };
-
-/// What a session is opened with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SessionOptions {
-    /// Whose statements are prepared.
-    pub style: Style,
-    /// The isolation level that is asked for.
-    pub isolation: Isolation,
-}
 
 /// A connection with the prepared statements of one style.
 #[derive(Debug)]
@@ -37,7 +27,8 @@ impl DbSession {
     /// Connects and prepares. Within a tokio runtime, in which the session stays.
     ///
     /// # Errors
-    /// When there is no way to the database, it refuses a statement, or the style is not possible there.
+    /// When there is no way to the database, it refuses a statement, or the style is not possible
+    /// there.
     pub async fn open(target: &Target, options: SessionOptions) -> Result<Self, OltpError> {
         match target.protocol {
             Protocol::Mysql => Ok(Self(Inner::Mysql(

@@ -1,4 +1,5 @@
-//! Paths of sockets may have 107 bytes, those of guests' directories are often longer: an open directory has a short name.
+//! Paths of sockets may have 107 bytes, those of guests' directories are often longer: an open
+//! directory has a short name.
 
 use std::{
     fs::File,
@@ -12,7 +13,7 @@ use std::{
 pub(crate) struct ShortPath(File);
 
 impl ShortPath {
-    pub(crate) fn of(directory: &Path) -> io::Result<Self> {
+    pub(crate) fn open(directory: &Path) -> io::Result<Self> {
         File::open(directory).map(Self)
     }
 
@@ -41,7 +42,7 @@ pub(crate) fn short_socket(path: &Path) -> io::Result<(ShortPath, PathBuf)> {
             "the path names no socket",
         ));
     };
-    let open = ShortPath::of(directory)?;
+    let open = ShortPath::open(directory)?;
     let short = open.join(name);
     Ok((open, short))
 }

@@ -1,4 +1,5 @@
-//! A terminal's way to its server: bytes out in one system call, bytes in through a buffer that is kept.
+//! A terminal's way to its server: bytes out in one system call, bytes in through a buffer that is
+//! kept.
 
 use std::{io, path::Path, time::Duration};
 
@@ -8,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{short_path::short_socket, target::Place};
+use crate::{short_path::short_socket, target::Route};
 
 /// What one read asks for at least.
 const READ: usize = 16 * 1024;
@@ -22,16 +23,16 @@ pub(crate) enum Socket {
 
 impl Socket {
     /// Connects within `patience`.
-    pub(crate) async fn connect(place: &Place, patience: Duration) -> io::Result<Self> {
+    pub(crate) async fn connect(route: &Route, patience: Duration) -> io::Result<Self> {
         let connecting = async {
-            Ok(match place {
-                Place::Tcp(address) => {
+            Ok(match route {
+                Route::Tcp(address) => {
                     let stream = TcpStream::connect(address).await?;
                     stream.set_nodelay(true)?;
                     Self::Tcp(stream)
                 }
-                Place::Socket(path) => Self::unix(path).await?,
-                Place::SocketDirectory(path, port) => {
+                Route::Socket(path) => Self::unix(path).await?,
+                Route::SocketDirectory(path, port) => {
                     Self::unix(&path.join(format!(".s.PGSQL.{port}"))).await?
                 }
             })

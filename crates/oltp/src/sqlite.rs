@@ -1,8 +1,10 @@
-//! SQLite as a server: Rookery's own small one, so that an embedded database is a guest like the others.
+//! SQLite as a server: Rookery's own small one, so that an embedded database is a guest like the
+//! others.
 //!
-//! [`Server`] serves the database of one directory over TCP and over a socket in that directory, with a thread and a connection of its own
-//! for each session. The protocol carries flights of numbered statements, text for everything else, loads, and [`counters`] of the page
-//! caches. Writers stand in line in the order in which they came instead of polling for the engine's lock.
+//! [`Server`] serves the database of one directory over TCP and over a socket in that directory,
+//! with a thread and a connection of its own for each session. The protocol carries flights of
+//! numbered statements, text for everything else, loads, and [`counters`] of the page caches.
+//! Writers stand in line in the order in which they came instead of polling for the engine's lock.
 //!
 //! A target is `sqlite+oe://127.0.0.1:PORT/` or `sqlite+oe:///?socket=/DIRECTORY/orderentry.sock`.
 
@@ -32,20 +34,19 @@ use std::{
     thread,
 };
 
+pub use crate::{
+    error::{ServerError, WireError},
+    target::SQLITE_PORT as PORT,
+};
 pub(crate) use client::{Connection, SqliteSession, load};
 pub(crate) use engine::LOCK_PATIENCE;
 pub use {
-    client::ServerError,
     counters::CacheCounters,
-    engine::Durability,
+    engine::{Durability, UnknownDurability},
     server::{ServeConfig, ServeError, Server},
-    wire::WireError,
 };
 
 use crate::{OltpError, Target};
-
-/// Port of the service within a guest, and of targets that name none.
-pub const PORT: u16 = 5655;
 
 /// A GET of it, or of any other path, is answered 200 while the server is there.
 pub const HEALTH_PATH: &str = "/health";
@@ -67,7 +68,7 @@ pub const DEFAULT_CACHE_KIB: u32 = 8_192;
 /// ```
 #[must_use]
 pub fn local_target(directory: &Path) -> Target {
-    Target::of_socket(directory.join(SOCKET_FILE))
+    Target::at_socket(directory.join(SOCKET_FILE))
 }
 
 /// The target of a server at this address.
@@ -79,7 +80,7 @@ pub fn local_target(directory: &Path) -> Target {
 /// ```
 #[must_use]
 pub fn target(address: SocketAddr) -> Target {
-    Target::of_address(address)
+    Target::at_address(address)
 }
 
 /// The version of the database engine.
@@ -88,7 +89,8 @@ pub fn version() -> &'static str {
     rusqlite::version()
 }
 
-/// The arguments with which a guest runs the server; `{data}` and `{listen}` are left for the guest to replace.
+/// The arguments with which a guest runs the server; `{data}` and `{listen}` are left for the guest
+/// to replace.
 ///
 /// ```
 /// use rookery_oltp::sqlite::{Durability, guest_args};

@@ -1,4 +1,5 @@
-//! Statements of one's own over the clients that terminals use: for measuring them, and for scripts of several connections.
+//! Statements of one's own over the clients that terminals use: for measuring them, and for scripts
+//! of several connections.
 
 use rookery_workload::orderentry::transaction::{Answers, Value};
 
@@ -28,7 +29,8 @@ impl Statements {
     /// Connects. Within a tokio runtime, in which the connection stays.
     ///
     /// # Errors
-    /// When there is no way to the database, or it is not reached by the protocols of MariaDB, MySQL or PostgreSQL.
+    /// When there is no way to the database, or it is not reached by the protocols of MariaDB,
+    /// MySQL or PostgreSQL.
     pub async fn open(target: &Target) -> Result<Self, OltpError> {
         Ok(Self(match target.protocol {
             Protocol::Mysql => Inner::Mysql {
@@ -37,14 +39,15 @@ impl Statements {
             },
             Protocol::Postgresql => Inner::Postgres(postgres::connect_client(target).await?),
             _ => {
-                return Err(OltpError::Setting(format!(
+                return Err(OltpError::setting(format!(
                     "{target} takes the statements of the workload alone"
                 )));
             }
         }))
     }
 
-    /// Prepares a statement and gives its number. Parameters are `?` or `$1` as the database has it.
+    /// Prepares a statement and gives its number. Parameters are `?` or `$1` as the database has
+    /// it.
     ///
     /// # Errors
     /// [`OltpError::Statement`] with the server's words.
@@ -94,7 +97,8 @@ impl Statements {
     /// Sends the flight and appends one answer per call.
     ///
     /// # Errors
-    /// The first error of the server. PostgreSQL has then executed nothing behind it; MariaDB and MySQL have.
+    /// The first error of the server. PostgreSQL has then executed nothing behind it; MariaDB and
+    /// MySQL have.
     pub async fn fly(&mut self, answers: &mut Answers) -> Result<(), ClientError> {
         match &mut self.0 {
             Inner::Mysql { client, .. } => client.fly(answers).await,

@@ -1,15 +1,22 @@
 //! Where a database is: a URL, taken apart, and whether load may go there.
 
 use std::{
+    borrow::Cow,
     fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
 };
 
-use crate::OltpError;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+
+use crate::{OltpError, error::TargetProblem};
 
 #[cfg(feature = "odbc")]
 mod odbc;
+
+/// Port of Rookery's own server of SQLite within a guest, and of targets that name none.
+pub const SQLITE_PORT: u16 = 5655;
 
 /// Whose protocol is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +35,7 @@ impl Protocol {
         match self {
             Self::Mysql => 3306,
             Self::Postgresql => 5432,
-            Self::Sqlite => crate::sqlite::PORT,
+            Self::Sqlite => SQLITE_PORT,
             #[cfg(feature = "odbc")]
             Self::Odbc(_) => 0,
         }
@@ -37,7 +44,7 @@ impl Protocol {
 
 /// The way to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Route {
     Tcp(SocketAddr),
     /// MariaDB, MySQL and SQLite: the socket itself.
     Socket(PathBuf),
@@ -55,10 +62,11 @@ pub(crate) enum Place {
 /// assert_eq!(target.to_string(), "postgresql://oe@/shop?host=/run/postgresql&port=5432");
 /// # Ok::<(), rookery_oltp::OltpError>(())
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Target {
     pub(crate) protocol: Protocol,
-    pub(crate) place: Place,
+    pub(crate) route: Route,
     pub(crate) user: String,
     pub(crate) password: Option<String>,
     pub(crate) database: String,
@@ -68,13 +76,14 @@ impl Target {
     /// The address of its server; nothing of a socket, which is always local.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
-        match self.place {
-            Place::Tcp(address) => Some(address.ip()),
+        match self.route {
+            Route::Tcp(address) => Some(address.ip()),
             _ => None,
         }
     }
 
-    /// Refuses an address that is neither loopback nor in `confirmed`. Unix sockets are always local.
+    /// Refuses an address that is neither loopback nor in `confirmed`. Unix sockets are always
+    /// local.
     ///
     /// # Errors
     /// [`OltpError::Foreign`].
@@ -83,8 +92,8 @@ impl Target {
         if let Protocol::Odbc(_) = self.protocol {
             return odbc::refuse_foreign(self, confirmed);
         }
-        match self.place {
-            Place::Tcp(address)
+        match self.route {
+            Route::Tcp(address)
                 if !address.ip().to_canonical().is_loopback()
                     && !confirmed.contains(&address.ip()) =>
             {
@@ -100,20 +109,20 @@ impl Target {
 
 impl Target {
     /// The server of SQLite behind this socket.
-    pub(crate) fn of_socket(path: PathBuf) -> Self {
-        Self::of_sqlite(Place::Socket(path))
+    pub(crate) fn at_socket(path: PathBuf) -> Self {
+        Self::sqlite(Route::Socket(path))
     }
 
     /// The server of SQLite at this address.
-    pub(crate) fn of_address(address: SocketAddr) -> Self {
-        Self::of_sqlite(Place::Tcp(address))
+    pub(crate) fn at_address(address: SocketAddr) -> Self {
+        Self::sqlite(Route::Tcp(address))
     }
 
     /// The server has one database and asks nobody's name.
-    fn of_sqlite(place: Place) -> Self {
+    fn sqlite(route: Route) -> Self {
         Self {
             protocol: Protocol::Sqlite,
-            place,
+            route,
             user: String::new(),
             password: None,
             database: String::new(),
@@ -136,21 +145,21 @@ impl fmt::Display for Target {
                 );
             }
             Protocol::Sqlite => {
-                return match &self.place {
-                    Place::Tcp(address) => write!(f, "sqlite+oe://{address}/"),
-                    Place::Socket(path) | Place::SocketDirectory(path, _) => {
+                return match &self.route {
+                    Route::Tcp(address) => write!(f, "sqlite+oe://{address}/"),
+                    Route::Socket(path) | Route::SocketDirectory(path, _) => {
                         write!(f, "sqlite+oe:///?socket={}", path.display())
                     }
                 };
             }
         };
         let (user, database) = (&self.user, &self.database);
-        match &self.place {
-            Place::Tcp(address) => write!(f, "{scheme}://{user}@{address}/{database}"),
-            Place::Socket(path) => {
+        match &self.route {
+            Route::Tcp(address) => write!(f, "{scheme}://{user}@{address}/{database}"),
+            Route::Socket(path) => {
                 write!(f, "{scheme}://{user}@/{database}?socket={}", path.display())
             }
-            Place::SocketDirectory(path, port) => write!(
+            Route::SocketDirectory(path, port) => write!(
                 f,
                 "{scheme}://{user}@/{database}?host={}&port={port}",
                 path.display()
@@ -165,6 +174,54 @@ impl fmt::Debug for Target {
     }
 }
 
+/// As a URL with its password: for the driver that shall go there, and for no one to read.
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        #[cfg(feature = "odbc")]
+        if let Protocol::Odbc(dialect) = target.protocol {
+            let connection = target.password.as_deref().unwrap_or_default();
+            return format!(
+                "odbc://?dialect={}&connection={}",
+                dialect.name(),
+                encoded(connection)
+            );
+        }
+        let (host, query) = match &target.route {
+            Route::Tcp(address) => (address.to_string(), String::new()),
+            Route::Socket(path) => {
+                let path = encoded(&path.to_string_lossy());
+                (String::new(), format!("?socket={path}"))
+            }
+            Route::SocketDirectory(path, port) => {
+                let path = encoded(&path.to_string_lossy());
+                (String::new(), format!("?host={path}&port={port}"))
+            }
+        };
+        if target.protocol == Protocol::Sqlite {
+            return format!("sqlite+oe://{host}/{query}");
+        }
+        let scheme = if target.protocol == Protocol::Mysql {
+            "mysql"
+        } else {
+            "postgresql"
+        };
+        let password = target
+            .password
+            .map_or_else(Self::new, |password| format!(":{}", encoded(&password)));
+        let (user, database) = (encoded(&target.user), encoded(&target.database));
+        format!("{scheme}://{user}{password}@{host}/{database}{query}")
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = OltpError;
+
+    fn try_from(url: String) -> Result<Self, OltpError> {
+        url.parse()
+    }
+}
+
 impl std::str::FromStr for Target {
     type Err = OltpError;
 
@@ -173,7 +230,11 @@ impl std::str::FromStr for Target {
     }
 }
 
-fn parse(url: &str) -> Result<Target, String> {
+fn refuse<T>(what: impl Into<TargetProblem>) -> Result<T, TargetProblem> {
+    Err(what.into())
+}
+
+fn parse(url: &str) -> Result<Target, TargetProblem> {
     let (scheme, rest) = url.split_once("://").ok_or("there is no `://`")?;
     if scheme == "odbc" {
         return odbc(rest);
@@ -183,17 +244,23 @@ fn parse(url: &str) -> Result<Target, String> {
         "postgresql" | "postgres" => Protocol::Postgresql,
         "sqlite+oe" => Protocol::Sqlite,
         "sqlite" | "sqlite3" => {
-            return Err("SQLite is reached through Rookery's own server: start it with `rookery app orderentry --data DIRECTORY`, and write sqlite+oe://127.0.0.1:PORT/".to_owned());
+            return refuse(
+                "SQLite is reached through Rookery's own server: start it with `rookery app \
+                 orderentry --data DIRECTORY`, and write sqlite+oe://127.0.0.1:PORT/",
+            );
         }
-        _ => return Err(format!("the scheme `{scheme}` is not known")),
+        _ => return refuse(format!("the scheme `{scheme}` is not known")),
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
     if protocol == Protocol::Sqlite {
         return if authority.contains('@') || !database.is_empty() {
-            Err("the server of SQLite has one database and no users; write sqlite+oe://127.0.0.1:PORT/".to_owned())
+            refuse(
+                "the server of SQLite has one database and no users; write \
+                 sqlite+oe://127.0.0.1:PORT/",
+            )
         } else {
-            Ok(Target::of_sqlite(place(protocol, authority, query)?))
+            Ok(Target::sqlite(route(protocol, authority, query)?))
         };
     }
     // A password may hold an @ that nobody has written as %40.
@@ -205,14 +272,14 @@ fn parse(url: &str) -> Result<Target, String> {
         None => (account, None),
     };
     if database.is_empty() || database.contains('/') {
-        return Err("there is no database; write /NAME behind the host".to_owned());
+        return refuse("there is no database; write /NAME behind the host");
     }
     if user.is_empty() {
-        return Err("the user is empty".to_owned());
+        return refuse("the user is empty");
     }
     Ok(Target {
         protocol,
-        place: place(protocol, host, query)?,
+        route: route(protocol, host, query)?,
         user: decoded(user)?,
         password,
         database: decoded(database)?,
@@ -221,14 +288,14 @@ fn parse(url: &str) -> Result<Target, String> {
 
 /// Without the feature there is nobody who could go there.
 #[cfg(not(feature = "odbc"))]
-fn odbc(_rest: &str) -> Result<Target, String> {
-    Err("this program was built without ODBC; build it with --features odbc".to_owned())
+fn odbc(_rest: &str) -> Result<Target, TargetProblem> {
+    refuse("this program was built without ODBC; build it with --features odbc")
 }
 
 #[cfg(feature = "odbc")]
 use self::odbc::parse as odbc;
 
-fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
+fn route(protocol: Protocol, host: &str, query: &str) -> Result<Route, TargetProblem> {
     let mut socket = None;
     let mut port = protocol.default_port();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -242,25 +309,25 @@ fn place(protocol: Protocol, host: &str, query: &str) -> Result<Place, String> {
             ("port", Protocol::Postgresql) => {
                 port = value.parse().map_err(|_| format!("`{value}` is no port"))?
             }
-            _ => return Err(format!("the parameter `{key}` is not known")),
+            _ => return refuse(format!("the parameter `{key}` is not known")),
         }
     }
     match (host.is_empty(), socket) {
         (true, Some(path)) if path.is_absolute() => Ok(match protocol {
-            Protocol::Mysql | Protocol::Sqlite => Place::Socket(path),
+            Protocol::Mysql | Protocol::Sqlite => Route::Socket(path),
             #[cfg(feature = "odbc")]
-            Protocol::Odbc(_) => Place::Socket(path),
-            Protocol::Postgresql => Place::SocketDirectory(path, port),
+            Protocol::Odbc(_) => Route::Socket(path),
+            Protocol::Postgresql => Route::SocketDirectory(path, port),
         }),
-        (true, Some(path)) => Err(format!("the path {} is not absolute", path.display())),
-        (true, None) => Err("there is neither a host nor a socket".to_owned()),
-        (false, Some(_)) => Err("there is a host and a socket; name one of them".to_owned()),
-        (false, None) => address(host, port).map(Place::Tcp),
+        (true, Some(path)) => refuse(format!("the path {} is not absolute", path.display())),
+        (true, None) => refuse("there is neither a host nor a socket"),
+        (false, Some(_)) => refuse("there is a host and a socket; name one of them"),
+        (false, None) => address(host, port).map(Route::Tcp),
     }
 }
 
 /// Addresses alone: where load goes must not depend on a name server.
-fn address(host: &str, port: u16) -> Result<SocketAddr, String> {
+fn address(host: &str, port: u16) -> Result<SocketAddr, TargetProblem> {
     let wrong = || {
         format!("`{host}` is no address; write 127.0.0.1, 127.0.0.1:PORT, [::1]:PORT or localhost")
     };
@@ -281,28 +348,25 @@ fn address(host: &str, port: u16) -> Result<SocketAddr, String> {
     if name == "localhost" {
         Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))
     } else {
-        Err(wrong())
+        refuse(wrong())
     }
 }
 
-/// `%40` and the like.
-fn decoded(text: &str) -> Result<String, String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte == b'%' {
-            let hex = rest.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-            let value = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-            bytes.push(value.ok_or(
-                "a `%` is not followed by two hexadecimal digits; write %25 for the sign itself",
-            )?);
-            rest = &rest[2..];
-        } else {
-            bytes.push(byte);
-        }
+/// `%40` and the like, strictly: a lone `%` may be part of a password that no one encoded.
+fn decoded(text: &str) -> Result<String, TargetProblem> {
+    let mut rest = text.split('%').skip(1);
+    if rest.any(|after| {
+        let digits = after.as_bytes().get(..2);
+        !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    }) {
+        return refuse(
+            "a `%` is not followed by two hexadecimal digits; write %25 for the sign itself",
+        );
     }
-    String::from_utf8(bytes).map_err(|_| "the text is not UTF-8".to_owned())
+    percent_decode_str(text)
+        .decode_utf8()
+        .map(Cow::into_owned)
+        .map_err(|_| TargetProblem::from("the text is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -366,6 +430,26 @@ mod tests {
             let error = url.parse::<Target>().expect_err(url).to_string();
             assert!(error.contains(word), "{url}: {error}");
         }
+    }
+
+    #[test]
+    fn targets_travel_with_their_password() {
+        for url in [
+            "mysql://o%65:p%40:w@127.0.0.1/shop",
+            "postgres://u@[::1]:5433/d%2Fe",
+            "mysql+unix://root@/d?socket=/run/my%20sock",
+            "postgresql://u:@/d?host=/run/pg&port=7",
+            "sqlite+oe://localhost",
+            "sqlite+oe:///?socket=/s/oe.sock",
+        ] {
+            let target: Target = url.parse().expect(url);
+            let sent = serde_json::to_string(&target).expect("a text");
+            let arrived: Target = serde_json::from_str(&sent).expect(&sent);
+            assert_eq!(arrived, target, "{sent}");
+        }
+        let refused = serde_json::from_str::<Target>("\"oracle://u:secret@127.0.0.1/d\"");
+        let words = refused.expect_err("no such scheme").to_string();
+        assert!(!words.contains("secret"), "{words}");
     }
 
     #[test]

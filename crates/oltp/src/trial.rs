@@ -1,14 +1,19 @@
 //! Trials: terminals on the databases of several guests at once, and what they measured.
 //!
-//! [`run`] is to databases what the driver of web shops is to these, and shares its threads, clocks, phases and recorders: one thread for each
-//! driver CPU carries its share of the terminals of all guests, each with one connection. All connect before the common start. A terminal
-//! whose connection is lost connects again, as long as the load lasts, and repeats the transaction that was under way with the same input,
-//! unless it was committing: then nobody knows its outcome, and the ledger has to tell.
+//! [`run`] is to databases what the driver of web shops is to these, and shares its threads,
+//! clocks, phases and recorders: one thread for each driver CPU carries its share of the terminals
+//! of all guests, each with one connection. All connect before the common start. A terminal whose
+//! connection is lost connects again, as long as the load lasts, and repeats the transaction that
+//! was under way with the same input, unless it was committing: then nobody knows its outcome, and
+//! the ledger has to tell.
 
 mod arrivals;
 mod client;
+mod connect;
 mod deferred;
+mod delivery_queue;
 mod fault;
+mod operations;
 mod tally;
 mod terminal;
 mod thread;
@@ -24,43 +29,47 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use rookery_driver::{Load, OpenLoad, Phase, Phases, Progress};
 use rookery_driver::{
-    Visit,
-    crew::{
-        self, Board, Clock, Control, Operation, Outline, OutlinedGuest, Posts, Watch, nanos,
-        together,
+    Clock, GuestLoad, LoadDescription, Placement, ThreadStatus, TrialControl, TrialMonitor, Visit,
+    allow_descriptors, check_open_load, nanos, run_together,
+};
+pub use rookery_driver::{Load, OpenLoad, Phase, Phases, Progress};
+use rookery_stats::{Measurement, Mode, Pacing as Spacing};
+use rookery_workload::{
+    Counters,
+    orderentry::{
+        DeliveryMode, Population, RunConstants,
+        terminal::{Binding, Mix, Pacing, TerminalPlan},
     },
 };
-use rookery_stats::{Measurement, Mode, Pacing as Spacing};
-use rookery_workload::orderentry::{
-    DeliveryMode, Population, RunConstants,
-    terminal::{Binding, Mix, Pacing, TerminalPlan},
-};
+use serde::{Deserialize, Serialize};
 
 use crate::{OltpError, SessionOptions, Target};
-use deferred::Queue;
+use delivery_queue::DeliveryQueue;
 pub(crate) use tally::Tally;
-use thread::{Brought, Crew};
+use thread::{Recorded, TerminalTask};
 
-/// When no terminal of any guest has had a usable database for so long, the trial is ended. A server that was killed needs its time to recover.
+/// When no terminal of any guest has had a usable database for so long, the trial is ended. A
+/// server that was killed needs its time to recover.
 const ALL_FAILING: Duration = Duration::from_secs(60);
 
 /// A guest of a trial.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialGuest {
     /// Its name in results.
     pub name: String,
     /// Its database.
     pub target: Target,
-    /// Its terminals, at least 1; of an open load the connections that serve its arrivals, at least one for each driver thread.
+    /// Its terminals, at least 1; of an open load the connections that serve its arrivals, at least
+    /// one for each driver thread.
     pub terminals: u32,
     /// What is loaded there.
     pub population: Population,
 }
 
 /// Threads of the driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Threads {
     /// One on each of these CPUs.
     Pinned(Vec<u32>),
@@ -69,7 +78,7 @@ pub enum Threads {
 }
 
 impl Threads {
-    fn posts(&self) -> Vec<Option<u32>> {
+    fn placement(&self) -> Vec<Option<u32>> {
         match self {
             Self::Pinned(cpus) => cpus.iter().copied().map(Some).collect(),
             Self::Free(count) => vec![None; *count],
@@ -85,15 +94,17 @@ impl Threads {
 }
 
 /// One trial.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialConfig {
     /// The guests.
     pub guests: Vec<TrialGuest>,
     /// Threads that carry the terminals.
     pub threads: Threads,
-    /// Network namespace that the threads enter, as a path such as `/run/netns/NAME`; `None` = stay.
+    /// Network namespace that the threads enter, as a path such as `/run/netns/NAME`; `None` =
+    /// stay.
     pub network: Option<PathBuf>,
-    /// Loop type. Arrivals of an open load are transactions; each waits for a connection of its guest, in order, and
+    /// Loop type. Arrivals of an open load are transactions; each waits for a connection of its
+    /// guest, in order, and
     /// [`max_in_flight`](OpenLoad::max_in_flight) counts those that wait too. Visits are single.
     pub load: Load,
     /// Phases. Terminals start evenly over ramp-up.
@@ -110,44 +121,47 @@ pub struct TrialConfig {
     pub delivery: DeliveryMode,
     /// Retries of a transaction at most.
     pub max_retries: u32,
-    /// How long a terminal without a connection tries to get one before the whole trial is given up; `None` = until its load ends.
+    /// How long a terminal without a connection tries to get one before the whole trial is given
+    /// up; `None` = until its load ends.
     pub patience: Option<Duration>,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Foreign addresses that the user named and confirmed; loopback is always allowed, and any address inside `network`.
+    /// Foreign addresses that the user named and confirmed; loopback is always allowed, and any
+    /// address inside `network`.
     pub confirmed: Vec<IpAddr>,
 }
 
 impl TrialConfig {
     fn check(&self) -> Result<(), OltpError> {
-        let refuse = |what: &str| Err(OltpError::Setting(what.to_owned()));
-        let threads = self.threads.posts().len();
+        let refuse = |what: &str| Err(OltpError::setting(what));
+        let threads = self.threads.placement().len();
         if threads == 0
             || self.guests.is_empty()
             || self.guests.iter().any(|guest| guest.terminals == 0)
         {
             return refuse(
-                "there must be at least one thread and one guest, and at least one terminal at each guest",
+                "there must be at least one thread and one guest, and at least one terminal at \
+                 each guest",
             );
         }
         if self.phases.steady.is_zero() {
             return refuse("the steady window must be longer than 0 s");
         }
-        self.pacing
-            .checked()
-            .map_err(|error| OltpError::Setting(error.to_string()))?;
+        self.pacing.checked()?;
         match &self.load {
             Load::Closed if matches!(self.pacing, Pacing::Rate(_)) => {
                 return refuse(
-                    "a rate is an open load: give it as the load of the trial, not as the pacing of its terminals",
+                    "a rate is an open load: give it as the load of the trial, not as the pacing \
+                     of its terminals",
                 );
             }
             Load::Closed => {}
             Load::Open(load) => {
-                crew::open_load(load, self.guests.len(), threads)?;
+                check_open_load(load, self.guests.len(), threads)?;
                 if load.visit != Visit::Single {
                     return refuse(
-                        "an arrival at a database is one transaction: visits of several acts are not possible",
+                        "an arrival at a database is one transaction: visits of several acts are \
+                         not possible",
                     );
                 }
                 if self
@@ -156,7 +170,8 @@ impl TrialConfig {
                     .any(|guest| (guest.terminals as usize) < threads)
                 {
                     return refuse(
-                        "an open load needs at least one connection at each guest for each thread of the driver",
+                        "an open load needs at least one connection at each guest for each thread \
+                         of the driver",
                     );
                 }
             }
@@ -166,7 +181,7 @@ impl TrialConfig {
                 .iter()
                 .try_for_each(|guest| guest.target.refuse_foreign(&self.confirmed))?;
         }
-        Ok(crew::descriptors(self.connections())?)
+        Ok(allow_descriptors(self.connections())?)
     }
 
     fn connections(&self) -> u64 {
@@ -184,7 +199,8 @@ impl TrialConfig {
     fn plan(&self, guest: usize) -> TerminalPlan {
         const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
         let of = &self.guests[guest];
-        // Guests do not work in step; the first has the seed itself, so that a trial of one is what `drive` does.
+        // Guests do not work in step; the first has the seed itself, so that a trial of one is what
+        // `drive` does.
         let seed = self.seed ^ (guest as u64).wrapping_mul(STRIDE);
         TerminalPlan {
             scale: of.population.scale,
@@ -200,21 +216,21 @@ impl TrialConfig {
         }
     }
 
-    fn outline(&self) -> Outline<'_> {
-        let guests = self.guests.iter().map(|guest| OutlinedGuest {
+    fn description(&self) -> LoadDescription<'_> {
+        let guests = self.guests.iter().map(|guest| GuestLoad {
             name: &guest.name,
             users: if self.load == Load::Closed {
                 guest.terminals
             } else {
                 0
             },
-            operations: &Operation::TRANSACTIONS,
+            operations: operations::OPERATIONS,
         });
         let (mode, pacing, open) = match &self.load {
             Load::Closed => (Mode::Closed, Spacing::Think, None),
             Load::Open(load) => (Mode::Open, Spacing::Arrivals, Some(load)),
         };
-        Outline {
+        LoadDescription {
             mode,
             pacing,
             cpus: self.threads.cpus(),
@@ -228,10 +244,10 @@ impl TrialConfig {
 #[derive(Debug)]
 struct Shared {
     config: TrialConfig,
-    control: Control,
-    boards: Vec<Board>,
+    control: TrialControl,
+    statuses: Vec<ThreadStatus>,
     /// By guest, where deliveries are deferred.
-    queues: Vec<Queue>,
+    queues: Vec<DeliveryQueue>,
     /// What ended the trial, and at which guest.
     fatal: Mutex<Option<(usize, OltpError)>>,
 }
@@ -257,16 +273,20 @@ pub(crate) struct Driven {
     pub(crate) fatal: Option<OltpError>,
 }
 
-/// Runs one trial: connects all terminals, asks `start` for the common start, and drives to the end of the phases. Blocks.
+/// Runs one trial: connects all terminals, asks `start` for the common start, and drives to the end
+/// of the phases. Blocks.
 ///
-/// `start` is called once, when all terminals are connected; the moment that it gives may lie in the future. Setting `stop` ends the load
-/// within about a second; the measurement then covers what was measured and says that it was aborted. `progress` is called once per second
-/// from the calling thread. When the terminals need more open files than the soft limit of this process allows, the soft limit is raised.
+/// `start` is called once, when all terminals are connected; the moment that it gives may lie in
+/// the future. Setting `stop` ends the load within about a second; the measurement then covers what
+/// was measured and says that it was aborted. `progress` is called once per second from the calling
+/// thread. When the terminals need more open files than the soft limit of this process allows, the
+/// soft limit is raised.
 ///
 /// # Errors
-/// When no load was put on: settings that cannot be, a foreign target, a CPU or network namespace that cannot be had, a database that refuses
-/// the user, no database at all that answers, or a stop before the start. What goes wrong later is no error: it is counted in the
-/// measurement, and what must not happen, such as a constraint that was violated, ends it with the reason.
+/// When no load was put on: settings that cannot be, a foreign target, a CPU or network namespace
+/// that cannot be had, a database that refuses the user, no database at all that answers, or a stop
+/// before the start. What goes wrong later is no error: it is counted in the measurement, and what
+/// must not happen, such as a constraint that was violated, ends it with the reason.
 pub fn run(
     config: &TrialConfig,
     start: &dyn Fn() -> Instant,
@@ -283,17 +303,17 @@ pub(crate) fn drive(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Driven, OltpError> {
     config.check()?;
-    let posts = config.threads.posts();
+    let cpus = config.threads.placement();
     let shared = Arc::new(Shared {
         config: config.clone(),
-        control: Control::new(false),
-        boards: posts.iter().map(|_| Board::default()).collect(),
-        queues: Queue::all(config),
+        control: TrialControl::new(),
+        statuses: cpus.iter().map(|_| ThreadStatus::default()).collect(),
+        queues: DeliveryQueue::all(config.delivery, config.guests.len()),
         fatal: Mutex::new(None),
     });
-    let crew = Crew {
+    let task = TerminalTask {
         shared: &shared,
-        threads: posts.len(),
+        threads: cpus.len(),
         stop,
     };
     let network = config.network.as_deref();
@@ -305,38 +325,38 @@ pub(crate) fn drive(
         Ok(Clock::new(start()))
     };
     let watch = |clock, done: &dyn Fn() -> bool| {
-        let watch = Watch {
+        let monitor = TrialMonitor {
             phases: &config.phases,
             clock,
             control: &shared.control,
-            boards: &shared.boards,
+            statuses: &shared.statuses,
             all_failing: nanos(ALL_FAILING),
-            guests: config.guests.len(),
+            every_look: false,
         };
-        watch.look(stop, &|now, _| progress(now), done)
+        monitor.watch(stop, &|now| progress(now), done)
     };
-    let (brought, aborted) = together(
-        Posts {
-            cpus: &posts,
+    let (recorded, aborted) = run_together(
+        Placement {
+            cpus: &cpus,
             network,
         },
-        &crew,
+        &task,
         at,
         watch,
     )?;
-    Ok(merged(&shared, brought, aborted))
+    Ok(merged(&shared, recorded, aborted))
 }
 
-fn merged(shared: &Shared, brought: Vec<Brought>, aborted: Option<String>) -> Driven {
+fn merged(shared: &Shared, recorded: Vec<Recorded>, aborted: Option<String>) -> Driven {
     let config = &shared.config;
-    let window = shared.control.measured(crew::window(&config.phases));
+    let window = shared.control.measured(config.phases.window());
     let mut tallies: Vec<Tally> = config.guests.iter().map(|_| Tally::default()).collect();
-    let mut harvests = Vec::new();
-    for thread in brought {
+    let mut results = Vec::new();
+    for thread in recorded {
         for (sum, tally) in tallies.iter_mut().zip(&thread.tallies) {
             sum.add(tally);
         }
-        harvests.push(thread.harvest);
+        results.push(thread.results);
     }
     let fatal = shared
         .fatal
@@ -346,14 +366,14 @@ fn merged(shared: &Shared, brought: Vec<Brought>, aborted: Option<String>) -> Dr
     let reason = fatal
         .as_ref()
         .map(|(guest, error)| format!("guest `{}`: {error}", config.guests[*guest].name));
-    let mut measurement = config
-        .outline()
-        .measurement(window, harvests, reason.or(aborted));
-    for (guest, tally) in measurement.guests.iter_mut().zip(&tallies) {
-        let counters = tally.counters(window, config.delivery);
-        guest.shop.opm = counters.nopm;
-        guest.orderentry = Some(counters);
-    }
+    let counters = tallies
+        .iter()
+        .map(|tally| Counters::Orderentry(tally.counters(window, config.delivery)))
+        .collect();
+    let measurement =
+        config
+            .description()
+            .measurement(window, results, counters, reason.or(aborted));
     Driven {
         measurement,
         tallies,

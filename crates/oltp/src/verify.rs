@@ -17,7 +17,8 @@ use crate::{Database, OltpError, Target, error::shortened};
 pub struct Check {
     /// The condition.
     pub condition: Condition,
-    /// At most ten offenders of each query: their key first, then what disagrees. Empty on a sound database.
+    /// At most ten offenders of each query: their key first, then what disagrees. Empty on a sound
+    /// database.
     pub offenders: Vec<String>,
     /// How long its queries took.
     pub elapsed: Duration,
@@ -49,7 +50,8 @@ impl Verification {
 /// Checks what `target` holds.
 ///
 /// # Errors
-/// When there is no way to the database, it was not loaded or not by this version, or a query fails. A broken condition is no error.
+/// When there is no way to the database, it was not loaded or not by this version, or a query
+/// fails. A broken condition is no error.
 pub fn verify(target: &Target, moment: Moment) -> Result<Verification, OltpError> {
     crate::runtime()?.block_on(async {
         let mut database = Database::connect(target).await?;

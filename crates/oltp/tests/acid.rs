@@ -1,4 +1,5 @@
-//! What real servers keep apart at each isolation level, against what theory says; and that the tests leave a sound database behind.
+//! What real servers keep apart at each isolation level, against what theory says; and that the
+//! tests leave a sound database behind.
 
 mod support;
 
@@ -16,15 +17,24 @@ use tempfile::TempDir;
 /// What `rookery verify orderentry --acid` prints of MariaDB as it is delivered.
 const MARIADB: &str = "isolation REPEATABLE-READ
    #  outcome    seen                              test
-   1  holds      the old state                     order status while an order of the customer is open, which is committed
-   2  holds      the old state                     order status while an order of the customer is open, which is rolled back
-   3  holds      waits                             two new orders of a district, the first is committed
-   4  holds      waits                             two new orders of a district, the first is rolled back
-   5  holds      waits                             payment of a customer whose delivery is open, which is committed
-   6  holds      waits                             payment of a customer whose delivery is open, which is rolled back
-   7  holds      the old state                     new order reads a price twice, which changes in between
-   8  holds      the old state, the other waits    delivery looks twice into an empty district, which gets an order in between
-   9  holds      the old state                     order status reads the last order twice, and one comes in between
+   1  holds      the old state                     order status while an order of the customer is \
+                       open, which is committed
+   2  holds      the old state                     order status while an order of the customer is \
+                       open, which is rolled back
+   3  holds      waits                             two new orders of a district, the first is \
+                       committed
+   4  holds      waits                             two new orders of a district, the first is \
+                       rolled back
+   5  holds      waits                             payment of a customer whose delivery is open, \
+                       which is committed
+   6  holds      waits                             payment of a customer whose delivery is open, \
+                       which is rolled back
+   7  holds      the old state                     new order reads a price twice, which changes in \
+                       between
+   8  holds      the old state, the other waits    delivery looks twice into an empty district, \
+                       which gets an order in between
+   9  holds      the old state                     order status reads the last order twice, and \
+                       one comes in between
   10  holds      all of it                         payment up to its end, then committed
   11  holds      nothing of it                     payment up to its end, then rolled back
 ";
@@ -32,15 +42,24 @@ const MARIADB: &str = "isolation REPEATABLE-READ
 /// What it prints of PostgreSQL as it is delivered.
 const POSTGRESQL: &str = "isolation read committed
    #  outcome    seen                              test
-   1  holds      the old state                     order status while an order of the customer is open, which is committed
-   2  holds      the old state                     order status while an order of the customer is open, which is rolled back
-   3  holds      waits                             two new orders of a district, the first is committed
-   4  holds      waits                             two new orders of a district, the first is rolled back
-   5  holds      waits                             payment of a customer whose delivery is open, which is committed
-   6  holds      waits                             payment of a customer whose delivery is open, which is rolled back
-   7  expected   the other's change                new order reads a price twice, which changes in between
-   8  expected   the other's change                delivery looks twice into an empty district, which gets an order in between
-   9  expected   the other's change                order status reads the last order twice, and one comes in between
+   1  holds      the old state                     order status while an order of the customer is \
+                          open, which is committed
+   2  holds      the old state                     order status while an order of the customer is \
+                          open, which is rolled back
+   3  holds      waits                             two new orders of a district, the first is \
+                          committed
+   4  holds      waits                             two new orders of a district, the first is \
+                          rolled back
+   5  holds      waits                             payment of a customer whose delivery is open, \
+                          which is committed
+   6  holds      waits                             payment of a customer whose delivery is open, \
+                          which is rolled back
+   7  expected   the other's change                new order reads a price twice, which changes in \
+                          between
+   8  expected   the other's change                delivery looks twice into an empty district, \
+                          which gets an order in between
+   9  expected   the other's change                order status reads the last order twice, and \
+                          one comes in between
   10  holds      all of it                         payment up to its end, then committed
   11  holds      nothing of it                     payment up to its end, then rolled back
   expected: this level does not keep that apart, and the workload does not need it
@@ -49,15 +68,24 @@ const POSTGRESQL: &str = "isolation read committed
 /// What it prints of SQLite, which has no other level.
 const SQLITE: &str = "isolation serializable, one writer
    #  outcome    seen                              test
-   1  holds      the old state                     order status while an order of the customer is open, which is committed
-   2  holds      the old state                     order status while an order of the customer is open, which is rolled back
-   3  holds      waits                             two new orders of a district, the first is committed
-   4  holds      waits                             two new orders of a district, the first is rolled back
-   5  holds      waits                             payment of a customer whose delivery is open, which is committed
-   6  holds      waits                             payment of a customer whose delivery is open, which is rolled back
-   7  holds      the old state, the other waits    new order reads a price twice, which changes in between
-   8  holds      the old state, the other waits    delivery looks twice into an empty district, which gets an order in between
-   9  holds      the old state                     order status reads the last order twice, and one comes in between
+   1  holds      the old state                     order status while an order of the customer is \
+                      open, which is committed
+   2  holds      the old state                     order status while an order of the customer is \
+                      open, which is rolled back
+   3  holds      waits                             two new orders of a district, the first is \
+                      committed
+   4  holds      waits                             two new orders of a district, the first is \
+                      rolled back
+   5  holds      waits                             payment of a customer whose delivery is open, \
+                      which is committed
+   6  holds      waits                             payment of a customer whose delivery is open, \
+                      which is rolled back
+   7  holds      the old state, the other waits    new order reads a price twice, which changes in \
+                      between
+   8  holds      the old state, the other waits    delivery looks twice into an empty district, \
+                      which gets an order in between
+   9  holds      the old state                     order status reads the last order twice, and \
+                      one comes in between
   10  holds      all of it                         payment up to its end, then committed
   11  holds      nothing of it                     payment up to its end, then rolled back
 ";
@@ -114,7 +142,8 @@ fn load_into(target: &Target) {
     assert!(loaded.broken.is_empty(), "{:?}", loaded.broken);
 }
 
-/// Every condition holds, and each of `runs` of all tests has left its orders and payments behind, and its one delivery.
+/// Every condition holds, and each of `runs` of all tests has left its orders and payments behind,
+/// and its one delivery.
 fn is_sound(target: &Target, runs: i64) {
     let found = verify(target, Moment::AnyTime).expect("verified");
     let broken: Vec<_> = found
@@ -152,7 +181,8 @@ fn mariadb_keeps_apart_what_its_levels_promise() {
         at(&server.target(), Isolation::Serializable),
         [Waited, Waited, HeldUp, HeldUp, HeldUp]
     );
-    // Later versions refuse a change behind the snapshot unless they are told not to; Debian's has the switch, and has it off.
+    // Later versions refuse a change behind the snapshot unless they are told not to; Debian's has
+    // the switch, and has it off.
     server.execute(
         &server.target(),
         "SET GLOBAL innodb_snapshot_isolation = ON",

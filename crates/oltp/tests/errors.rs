@@ -1,4 +1,5 @@
-//! Errors that are forced on real servers: each lands in its class, and is tried again with the same input or not, as its class says.
+//! Errors that are forced on real servers: each lands in its class, and is tried again with the
+//! same input or not, as its class says.
 
 mod support;
 
@@ -172,14 +173,16 @@ async fn number(database: &mut Database, query: &str) -> i64 {
 async fn waiting(onlooker: &mut Database, kind: Kind) -> i64 {
     let query = match kind {
         Kind::MariaDb => {
-            "SELECT COALESCE(MIN(trx_mysql_thread_id), 0) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+            "SELECT COALESCE(MIN(trx_mysql_thread_id), 0) FROM information_schema.innodb_trx WHERE \
+             trx_state = 'LOCK WAIT'"
         }
         Kind::Postgres => "SELECT COALESCE(MIN(pid), 0) FROM pg_locks WHERE NOT granted",
     };
     until(onlooker, query).await
 }
 
-/// Cuts the connection that waits for a lock. What InnoDB tells of transactions may be of a moment ago: one that has gone is looked for again.
+/// Cuts the connection that waits for a lock. What InnoDB tells of transactions may be of a moment
+/// ago: one that has gone is looked for again.
 async fn cut_waiting(onlooker: &mut Database, kind: Kind) {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -241,7 +244,8 @@ fn was_done(performed: &Performed<ClientError>, input: &Input, cause: Option<Cau
     }
 }
 
-/// The terminal has the warehouse and wants the customer; the rival has all customers and wants the warehouse.
+/// The terminal has the warehouse and wants the customer; the rival has all customers and wants the
+/// warehouse.
 fn deadlocks(server: &Server) {
     let kind = server.kind();
     if kind == Kind::Postgres {
@@ -338,7 +342,8 @@ fn serialization_failures(server: &Server) {
     is_sound(server);
 }
 
-/// The connection is cut while the transaction waits: nothing was changed, and the same input goes through on a new connection.
+/// The connection is cut while the transaction waits: nothing was changed, and the same input goes
+/// through on a new connection.
 fn lost_connections(server: &mut Server) {
     let kind = server.kind();
     let input = payment();
@@ -399,7 +404,8 @@ fn lost_connections(server: &mut Server) {
     is_sound(server);
 }
 
-/// A COMMIT that waits for a standby that does not exist is cut: it is on disk, and the terminal cannot know.
+/// A COMMIT that waits for a standby that does not exist is cut: it is on disk, and the terminal
+/// cannot know.
 fn unknown_outcomes(server: &Server) {
     let target = server.target();
     server.execute(
@@ -413,7 +419,8 @@ fn unknown_outcomes(server: &Server) {
         let input = payment();
         let performed = scene
             .perform_beside(&input, 10, &[], async |_, onlooker| {
-                let query = "SELECT COALESCE(MIN(pid), 0) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+                let query = "SELECT COALESCE(MIN(pid), 0) FROM pg_stat_activity WHERE wait_event = \
+                             'SyncRep'";
                 let id = until(onlooker, query).await;
                 run(onlooker, &format!("SELECT pg_terminate_backend({id})")).await;
             })

@@ -1,4 +1,5 @@
-//! The workload on real servers: load, verify, drive, verify; a server that is killed in between; and errors in clear words.
+//! The workload on real servers: load, verify, drive, verify; a server that is killed in between;
+//! and errors in clear words.
 
 mod support;
 
@@ -103,7 +104,8 @@ fn postgresql_from_load_to_ledger() {
     );
 }
 
-/// Waits until a transaction has ended. When none ever does, the drive ends first, and what is checked of it says so.
+/// Waits until a transaction has ended. When none ever does, the drive ends first, and what is
+/// checked of it says so.
 fn await_work(at_work: &AtomicBool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !at_work.load(Ordering::Relaxed) && Instant::now() < until {
@@ -111,7 +113,8 @@ fn await_work(at_work: &AtomicBool) {
     }
 }
 
-/// Kills the server while terminals work, starts it again, and compares what they were told with what is there.
+/// Kills the server while terminals work, starts it again, and compares what they were told with
+/// what is there.
 fn killed_in_the_middle(kind: ServerKind) {
     let mut server = Server::start(kind);
     let target = server.target();

@@ -1,4 +1,5 @@
-//! The workload on the server of SQLite, in this process: load, verify, drive in every style, errors in clear words, and strangers.
+//! The workload on the server of SQLite, in this process: load, verify, drive in every style,
+//! errors in clear words, and strangers.
 
 mod support;
 
@@ -216,7 +217,8 @@ fn an_open_transaction_ends_with_its_client() {
     });
 }
 
-/// While one transaction writes, others wait for 5 s, are told that the database is busy, and try again.
+/// While one transaction writes, others wait for 5 s, are told that the database is busy, and try
+/// again.
 #[test]
 fn a_busy_database_is_tried_again() {
     served(|target, _| {

@@ -1,4 +1,5 @@
-//! Trials on private servers: two guests at once of which one is killed, an open load that is too much, deferred deliveries.
+//! Trials on private servers: two guests at once of which one is killed, an open load that is too
+//! much, deferred deliveries.
 
 mod support;
 
@@ -13,13 +14,12 @@ use rookery_oltp::{
     trial::{Load, OpenLoad, Phases, Threads, TrialConfig, TrialGuest, run},
     verify,
 };
-use rookery_stats::{
-    ErrorClass, GuestMeasurement, LedgerCounts, Measurement, OrderEntryCounters, TRANSACTIONS,
-};
+use rookery_stats::{ErrorClass, GuestMeasurement, Measurement};
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Moment, Population, Scale,
     terminal::{Binding, Mix, Pacing},
 };
+use rookery_workload::orderentry::{LedgerCounts, OrderEntryCounters, TRANSACTIONS};
 use support::{Kind as ServerKind, Server, skipped};
 
 static RUNNING: AtomicBool = AtomicBool::new(false);
@@ -84,7 +84,6 @@ fn measured(config: &TrialConfig, stop: &AtomicBool) -> Measurement {
             );
         }
         let counters = counters(guest);
-        assert_eq!(guest.shop.opm, counters.nopm);
         // A transaction with a result has the same counts on both ways.
         for (transaction, name) in counters.transactions.iter().zip(TRANSACTIONS) {
             assert_eq!(transaction.name, name);
@@ -103,7 +102,7 @@ fn measured(config: &TrialConfig, stop: &AtomicBool) -> Measurement {
 }
 
 fn counters(guest: &GuestMeasurement) -> &OrderEntryCounters {
-    guest.orderentry.as_ref().expect("a guest of order entry")
+    OrderEntryCounters::from_counters(&guest.counters).expect("a guest of order entry")
 }
 
 /// The conditions hold, and the database has what terminals were told.

@@ -1,57 +1,23 @@
 //! The HTML paper and the terminal tables, both from the store of a run alone.
 //!
-//! [`html`] gives one self-contained file, [`terminal`] a plain summary. Both print what [`Analysis`] computed, so they
-//! agree on every number.
+//! [`html`] gives one self-contained file, [`terminal`] a plain summary. Both print what
+//! [`Analysis`] computed, so they agree on every number.
 
-mod analysis;
-mod answer;
-mod arrivals;
-mod capacity;
-mod ceiling;
-mod compare;
 mod draw;
-mod effects;
-mod evidence;
-mod figure;
 mod figures;
-mod fit_figure;
-#[cfg(test)]
-mod fixture;
-mod forest;
-mod format;
-mod interval;
-mod layers;
-mod loop_type;
-mod orderentry;
 mod page;
-mod scaling;
-mod scaling_figure;
-mod search_figures;
-mod search_tables;
-mod searches;
-mod settings;
-mod shop;
-mod sweep;
+mod prose;
 mod tables;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod timeline;
-mod trust;
-mod words;
+mod workloads;
 
+use rookery_analysis::{Analysis, Run, storage::Ceiling};
 use rookery_store::{Store, StoreError};
 
-pub use analysis::{Analysis, OperationSummary, PERCENTILES, PointSummary, QosCount};
-pub use ceiling::{Ceiling, CeilingPoint};
-pub use compare::{compare_html, compare_terminal};
-pub use effects::{Compared, Effects, Interaction, Metric, Worth};
-pub use fit_figure::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, fit_html};
-pub use interval::{Basis, Estimate, Quantile};
-pub use rookery_judge::{Run, TrialData};
-pub use scaling::{Grows, Scaling, Step};
-pub use searches::Searched;
-pub use trust::Trust;
+pub use page::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, compare_html, fit_html};
+pub use terminal::compare_terminal;
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +27,8 @@ pub enum ReportError {
     Store(#[from] StoreError),
     /// The page could not be put together: a fault of ours.
     #[error(
-        "the page could not be put together: {0}\n  mend: this is a fault of rookery, please report it"
+        "the page could not be put together: {0}\n  mend: this is a fault of rookery, please \
+         report it"
     )]
     Page(#[from] minijinja::Error),
 }
@@ -80,7 +47,7 @@ pub fn html(store: &Store) -> Result<String, ReportError> {
 /// When the store is damaged.
 pub fn html_with(store: &Store, ceilings: &[Ceiling]) -> Result<String, ReportError> {
     let run = Run::read(store)?;
-    page::render(&run, &Analysis::of(&run), ceilings)
+    page::render(&run, &Analysis::from_run(&run), ceilings)
 }
 
 /// The summary as plain text for a terminal.
@@ -89,5 +56,5 @@ pub fn html_with(store: &Store, ceilings: &[Ceiling]) -> Result<String, ReportEr
 /// When the store is damaged.
 pub fn terminal(store: &Store) -> Result<String, ReportError> {
     let run = Run::read(store)?;
-    Ok(terminal::render(&run, &Analysis::of(&run)))
+    Ok(terminal::render(&run, &Analysis::from_run(&run)))
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+};
 
 mod choice;
 mod data;
@@ -33,26 +35,42 @@ pub(crate) use self::{
 
 /// A scalability and consolidation laboratory for server stacks.
 ///
-/// One study file in, one honest report out: how many users a stack carries within its response-time limits, and what one big guest, many small ones
-/// and every layer cost.
+/// One study file in, one honest report out: how many users a stack carries within its
+/// response-time limits, and what one big guest, many small ones and every layer cost.
 #[derive(Debug, Parser)]
 #[command(name = "rookery", version, after_help = crate::exit::TABLE, propagate_version = true)]
 pub(crate) struct Cli {
+    /// Log to standard error: -v what is done, -vv every command on the host, -vvv everything;
+    /// RUST_LOG takes finer filters
+    #[arg(long, short, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Whether the command keeps a log file beside what it measures.
+    pub(crate) fn keeps_log(&self) -> bool {
+        matches!(
+            self.command,
+            Command::Run(_) | Command::DemoLab(_) | Command::Rehearse(_)
+        )
+    }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Plan, run, judge and report a study
     Run(RunArgs),
-    /// See what Rookery answers: compute a small study on a simulated host, in seconds, with nothing installed
+    /// See what Rookery answers: compute a small study on a simulated host, in seconds, with
+    /// nothing installed
     DemoLab(DemoLabArgs),
     /// Say whether study files are right, with every problem, its line and the mend
     Check(CheckArgs),
     /// Show what would run: points, trials, pins, memory, disk, time
     Plan(PlanArgs),
-    /// Let the guests of a study come up, answer a page and go, without users: what they cost before anybody uses them
+    /// Let the guests of a study come up, answer a page and go, without users: what they cost
+    /// before anybody uses them
     Rehearse(RehearseArgs),
     /// Print the reference of all study keys, or the JSON Schema for editors
     Reference(ReferenceArgs),
@@ -79,7 +97,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Fit scaling laws to measurements in a CSV file, and say how far to trust them
     Fit(FitArgs),
-    /// Say what layouts and loads that were not run would do, from a stored run, and how wrong that may be; plan guests on a host
+    /// Say what layouts and loads that were not run would do, from a stored run, and how wrong that
+    /// may be; plan guests on a host
     Predict(Box<crate::commands::predict::PredictArgs>),
     /// Show what exists of all runs: guests, networks, mounts
     Guests(GuestsArgs),
@@ -96,6 +115,22 @@ pub(crate) enum Command {
     /// Be the service of a virtual machine; the system of a guest starts this itself
     #[command(hide = true)]
     VmAgent,
+}
+
+/// What was typed, and whether it asks for JSON. Ends the process where it cannot be parsed.
+pub(crate) fn parse() -> (Cli, bool) {
+    let matches = Cli::command().get_matches();
+    let as_json = asks_for_json(&matches);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    (cli, as_json)
+}
+
+/// Whether the command, or the subcommand that was typed last, has `--json` set.
+fn asks_for_json(matches: &ArgMatches) -> bool {
+    let here = matches.try_get_one::<bool>("json").ok().flatten() == Some(&true);
+    here || matches
+        .subcommand()
+        .is_some_and(|(_, inner)| asks_for_json(inner))
 }
 
 /// Where runs and templates are kept.
@@ -116,7 +151,8 @@ pub(crate) struct Places {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Study file; with --resume a run's directory, name or id, `latest` (the default), or the study file of the run
+    /// Study file; with --resume a run's directory, name or id, `latest` (the default), or the
+    /// study file of the run
     #[arg(
         value_name = "STUDY",
         required_unless_present = "resume",
@@ -140,7 +176,8 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoLabArgs {
-    /// Write the study of the demonstration to this file, to edit and `rookery run` it; `-` prints it. Nothing is computed
+    /// Write the study of the demonstration to this file, to edit and `rookery run` it; `-` prints
+    /// it. Nothing is computed
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quiet", "json"])]
     pub(crate) study: Option<PathBuf>,
     /// Print nothing but errors and the path of the report
@@ -186,7 +223,8 @@ pub(crate) struct CheckArgs {
     /// Check the file alone, not whether this host can run it
     #[arg(long)]
     pub(crate) file_only: bool,
-    /// Directory of templates: what is built in it need not be buildable here [default: the user's cache directory]
+    /// Directory of templates: what is built in it need not be buildable here [default: the user's
+    /// cache directory]
     #[arg(long, value_name = "DIR", env = "ROOKERY_TEMPLATES")]
     pub(crate) templates: Option<PathBuf>,
     #[command(flatten)]
@@ -242,6 +280,9 @@ pub(crate) struct ReportArgs {
     /// Print the path of the report alone
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Print the analysis as JSON instead of the summary; writes the report only with `--html`
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }
@@ -263,7 +304,8 @@ pub(crate) struct CompareArgs {
     /// Changes up to this size are not worth a word, such as 2%
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = crate::commands::compare::percentage)]
     pub(crate) ignore: f64,
-    /// Fail also where something cannot be said, or a point of the base has nothing to be compared with
+    /// Fail also where something cannot be said, or a point of the base has nothing to be compared
+    /// with
     #[arg(long)]
     pub(crate) strict: bool,
     /// Write a page with figures here
@@ -287,7 +329,8 @@ pub(crate) struct ExportArgs {
     /// A run's directory, name or id, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// Format: one JSON document to standard output (or --out FILE), or one CSV file per table into --out DIR
+    /// Format: one JSON document to standard output (or --out FILE), or one CSV file per table into
+    /// --out DIR
     #[arg(long, value_enum)]
     pub(crate) format: ExportFormat,
     /// Where to write [default for csv: DIR/export beside the store]
@@ -327,7 +370,8 @@ A services file:
   name = \"web\"                      # a-z, 0-9 and -
   command = [\"/usr/sbin/web\"]       # program and arguments
   environment = { KEY = \"value\" }   # besides PATH, LANG, TZ and the run's labels
-  ready = \"socket:PATH\"             # or file:PATH, tcp:ADDRESS:PORT, log:TEXT; at once if not given
+  ready = \"socket:PATH\"             # or file:PATH, tcp:ADDRESS:PORT, log:TEXT; at once if not \
+                              given
   ready_within_ms = 60000
   stop_signal = \"TERM\"              # or INT, QUIT, WINCH
   grace_ms = 10000                  # from the stop signal to SIGKILL

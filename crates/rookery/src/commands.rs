@@ -11,6 +11,7 @@ mod export;
 mod fit;
 mod guests;
 mod host;
+mod line_error;
 pub(crate) mod orderentry;
 mod plan;
 pub(crate) mod predict;

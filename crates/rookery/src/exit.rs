@@ -1,9 +1,16 @@
 //! The exit codes, in one place; `rookery --help` and the README list the same.
 
-use std::{fmt::Display, process::ExitCode};
+use std::{
+    fmt::{self, Display},
+    process::ExitCode,
+};
 
+use rookery_diagnosis::{Diagnosis, ErrorFields};
 use rookery_guest::GuestError;
 use rookery_lab::LabError;
+use rookery_stack::StackError;
+use rookery_store::StoreError;
+use rookery_study::{Problem, Problems};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +52,26 @@ Exit codes:
   70 internal fault
   130 interrupted (`rookery run --resume` goes on)";
 
+impl Code {
+    /// The code of an error that no crate below has given one.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Done => "rookery::done",
+            Self::Usage => "rookery::usage",
+            Self::Study => "rookery::study",
+            Self::Host => "rookery::host",
+            Self::Guest => "rookery::guest",
+            Self::Driver => "rookery::driver",
+            Self::QosNeverMet => "rookery::qos-never-met",
+            Self::Store => "rookery::store",
+            Self::Worse => "rookery::worse",
+            Self::Inconsistent => "rookery::inconsistent",
+            Self::Internal => "rookery::internal",
+            Self::Interrupted => "rookery::interrupted",
+        }
+    }
+}
+
 impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
         Self::from(code as u8)
@@ -55,45 +82,184 @@ impl From<Code> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
-    pub(crate) message: String,
+    said: Said,
+}
+
+/// What a failure says.
+#[derive(Debug)]
+enum Said {
+    /// One error.
+    Error(Box<ErrorFields>),
+    /// Every problem of a study file, which prints itself with excerpts of the file.
+    Problems(Box<Problems>),
 }
 
 impl Failure {
+    /// A failure that says `message`, without a place or help yet.
     pub(crate) fn new(code: Code, message: impl Display) -> Self {
+        let text = message.to_string();
+        let (message, help) = parted(&text);
         Self {
             code,
-            message: message.to_string(),
+            said: Said::Error(Box::new(ErrorFields {
+                code: code.name().to_owned(),
+                message,
+                place: None,
+                help,
+                causes: Vec::new(),
+            })),
+        }
+    }
+
+    /// A failure that says what `error` says of itself.
+    pub(crate) fn from_error(code: Code, error: &dyn Diagnosis) -> Self {
+        let mut fields = ErrorFields::new(error);
+        if fields.help.is_none() {
+            (fields.message, fields.help) = parted(&fields.message);
+        }
+        Self {
+            code,
+            said: Said::Error(Box::new(fields)),
+        }
+    }
+
+    /// A study that is refused. The exit code follows from the kinds of problems.
+    pub(crate) fn from_problems(problems: Problems) -> Self {
+        Self {
+            code: code_of_problems(problems.list()),
+            said: Said::Problems(Box::new(problems)),
+        }
+    }
+
+    /// The same failure with what the user can do.
+    pub(crate) fn help(mut self, help: impl Display) -> Self {
+        if let Said::Error(fields) = &mut self.said {
+            fields.help = Some(help.to_string());
+        }
+        self
+    }
+
+    /// The same failure with its place: a file and line, an option, an address.
+    pub(crate) fn at(mut self, place: impl Display) -> Self {
+        if let Said::Error(fields) = &mut self.said {
+            fields.place = Some(place.to_string());
+        }
+        self
+    }
+
+    /// The same failure with the way to continue the run in `directory`, if one was begun.
+    pub(crate) fn with_resumption(mut self, directory: Option<&String>) -> Self {
+        if let (Some(directory), Said::Error(fields)) = (directory, &mut self.said) {
+            let way = format!(
+                "finished trials are kept; continue with: rookery run --resume {directory}"
+            );
+            fields.help = Some(match fields.help.take() {
+                Some(help) => format!("{help}\n{way}"),
+                None => way,
+            });
+        }
+        self
+    }
+
+    /// The failure as one JSON object for `--json`: `{"errors": [...], "exit_code": 3}`, each error
+    /// with `code`, `message`, `place`, `help` and `causes`.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let errors = match &self.said {
+            Said::Error(fields) => vec![fields.as_ref().clone()],
+            Said::Problems(problems) => fields_of_problems(problems),
+        };
+        serde_json::json!({ "errors": errors, "exit_code": self.code as u8 })
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.said {
+            Said::Error(fields) => fields.fmt(f),
+            Said::Problems(problems) => problems.fmt(f),
         }
     }
 }
 
-impl Failure {
-    /// With the word how to go on with the run in `directory`, if one was begun.
-    pub(crate) fn with_resumption(mut self, directory: Option<&String>) -> Self {
-        if let Some(directory) = directory {
-            self.message += &format!(
-                "\n  what has ended is kept; go on with: rookery run --resume {directory}"
-            );
-        }
-        self
+/// The parts of an error text of a crate that puts the help behind the message.
+fn parted(text: &str) -> (String, Option<String>) {
+    let split = text
+        .split_once("\n  help: ")
+        .or_else(|| text.split_once("\n  mend: "));
+    match split {
+        Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
+        None => (text.to_owned(), None),
+    }
+}
+
+fn fields_of_problems(problems: &Problems) -> Vec<ErrorFields> {
+    let file = problems.file();
+    problems
+        .list()
+        .iter()
+        .map(|problem| ErrorFields {
+            code: problem.code.as_str().to_owned(),
+            message: problem.message.clone(),
+            place: Some(format!("{file}:{}:{}", problem.line, problem.column)),
+            help: Some(problem.mend.clone()),
+            causes: Vec::new(),
+        })
+        .collect()
+}
+
+/// The study is right when all that it lacks is root.
+pub(crate) fn code_of_problems(problems: &[Problem]) -> Code {
+    if problems
+        .iter()
+        .all(|problem| problem.code == rookery_study::Code::NeedsRoot)
+    {
+        Code::Host
+    } else {
+        Code::Study
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::from_error(Code::Store, &error)
     }
 }
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
+        if let LabError::Store(error) = error {
+            return error.into();
+        }
         let code = match &error {
-            LabError::HostNotReady(_) | LabError::Guest(GuestError::HostNotReady { .. }) => {
-                Code::Host
-            }
-            LabError::UnknownProfile { .. } | LabError::Setting { .. } => Code::Study,
-            LabError::Guest(_) | LabError::Rehearsal { .. } => Code::Guest,
-            LabError::Driver(_) | LabError::Terminals(_) => Code::Driver,
+            LabError::Topology(_)
+            | LabError::Settings(_)
+            | LabError::Fio(_)
+            | LabError::Limits(_)
+            | LabError::NothingToRehearse
+            | LabError::NeedsDatabase
+            | LabError::Stack(
+                StackError::HostNotReady { .. }
+                | StackError::Guest(GuestError::HostNotReady { .. }),
+            )
+            | LabError::Guest(GuestError::HostNotReady { .. }) => Code::Host,
+            LabError::UnknownProfile { .. }
+            | LabError::Setting { .. }
+            | LabError::Stack(StackError::OtherWorkload { .. }) => Code::Study,
+            LabError::Guest(_) | LabError::Stack(_) | LabError::Rehearsal { .. } => Code::Guest,
+            LabError::Driver(_) => Code::Driver,
             LabError::Store(_)
             | LabError::File { .. }
             | LabError::NoRun { .. }
             | LabError::Busy { .. } => Code::Store,
-            LabError::Internal(_) => Code::Internal,
+            LabError::Profile(_)
+            | LabError::NotMounted
+            | LabError::NotSimulated
+            | LabError::Sampling(_)
+            | LabError::NoPoint { .. }
+            | LabError::Search(_)
+            | LabError::EndlessSearch { .. }
+            | LabError::Json(_) => Code::Internal,
         };
-        Self::new(code, error)
+        Self::from_error(code, &error)
     }
 }

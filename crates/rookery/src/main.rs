@@ -3,20 +3,19 @@
 mod cli;
 mod commands;
 mod exit;
+mod logging;
 mod output;
 mod progress;
 mod signals;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match commands::run(&cli) {
+    let (cli, as_json) = cli::parse();
+    match logging::begin(cli.verbose, cli.keeps_log()).and_then(|()| commands::run(&cli)) {
         Ok(code) => code.into(),
         Err(failure) => {
-            output::error(&failure.message);
+            output::failure(&failure, as_json);
             failure.code.into()
         }
     }

@@ -1,4 +1,5 @@
-//! Printing: results to standard output, everything else to standard error; a closed pipe is no error.
+//! Printing: results to standard output, everything else to standard error; a closed pipe is no
+//! error.
 
 use crate::exit::{Code, Failure};
 
@@ -17,9 +18,11 @@ pub(crate) fn result(text: impl Display) {
         // A reader such as `head` has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => exit(0),
         Err(reason) => {
-            error(format!(
-                "cannot write to standard output: {reason}\n  mend: send it where there is room, or nowhere (`> /dev/null`)"
-            ));
+            let failure = Failure::new(
+                Code::Store,
+                format!("cannot write to standard output: {reason}"),
+            );
+            remark(failure.help("redirect it to a place with room, or to /dev/null"));
             exit(Code::Store as i32);
         }
     }
@@ -39,15 +42,14 @@ pub(crate) fn remark(text: impl Display) {
     let _ = writeln!(stderr(), "{text}");
 }
 
-/// Print an error.
-pub(crate) fn error(text: impl Display) {
-    let text = text.to_string();
-    let prefix = if text.starts_with("error") {
-        ""
+/// Print why a command failed to standard error: for people, or with `--json` as one line of JSON.
+/// Standard output holds results alone, so that each of them stays one document.
+pub(crate) fn failure(failure: &Failure, as_json: bool) {
+    if as_json {
+        remark(failure.to_json());
     } else {
-        "error: "
-    };
-    remark(format!("{prefix}{}", text.trim_end()));
+        remark(failure.to_string().trim_end());
+    }
 }
 
 /// Print a value as indented JSON.

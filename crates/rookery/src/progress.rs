@@ -12,19 +12,20 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use rookery_lab::Event;
 
-use crate::output;
+use crate::{logging, output};
 
-/// Tells events.
-pub(crate) enum Teller {
+/// Reports the events of a run.
+pub(crate) enum ProgressReporter {
     /// Says nothing.
     Quiet,
     /// JSON lines to standard output, until nobody takes them any more.
     Json(AtomicBool),
-    /// Lines to standard error, with a bar when it is a terminal; and what is being built, as it was told last.
+    /// Lines to standard error, with a bar when it is a terminal; and what is being built, as it
+    /// was told last.
     People(ProgressBar, Mutex<String>),
 }
 
-impl Teller {
+impl ProgressReporter {
     pub(crate) fn new(quiet: bool, json: bool) -> Self {
         match (json, quiet) {
             (true, _) => Self::Json(AtomicBool::new(true)),
@@ -33,13 +34,13 @@ impl Teller {
         }
     }
 
-    pub(crate) fn tell(&self, event: &Event) {
+    pub(crate) fn report(&self, event: &Event) {
         match self {
             Self::Quiet => {}
-            Self::Json(heard) => tell_programs(heard, event),
+            Self::Json(heard) => report_to_programs(heard, event),
             Self::People(bar, building) => match event {
-                Event::Building { what, detail } => tell_building(bar, building, what, detail),
-                _ => tell_people(bar, event),
+                Event::Building { what, detail } => report_building(bar, building, what, detail),
+                _ => report_to_people(bar, event),
             },
         }
     }
@@ -52,7 +53,7 @@ impl Teller {
 }
 
 fn bar() -> ProgressBar {
-    if !stderr().is_terminal() {
+    if !stderr().is_terminal() || logging::on_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(0);
@@ -65,7 +66,7 @@ fn bar() -> ProgressBar {
 
 /// A bar over the seconds of one load; hidden when nobody would see it.
 pub(crate) fn load_bar(quiet: bool, load: Duration) -> ProgressBar {
-    if quiet || !stderr().is_terminal() {
+    if quiet || !stderr().is_terminal() || logging::on_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(load.as_secs());
@@ -75,7 +76,7 @@ pub(crate) fn load_bar(quiet: bool, load: Duration) -> ProgressBar {
 }
 
 /// A listener that goes away, `head` for one, must not end the run: guests would stay behind.
-fn tell_programs(heard: &AtomicBool, event: &Event) {
+fn report_to_programs(heard: &AtomicBool, event: &Event) {
     let Ok(line) = serde_json::to_string(event) else {
         return;
     };
@@ -97,8 +98,9 @@ fn line(bar: &ProgressBar, text: String) {
     }
 }
 
-/// On a terminal every step moves the bar's text; elsewhere a line is worth it only when something else is being done than before.
-fn tell_building(bar: &ProgressBar, building: &Mutex<String>, what: &str, detail: &str) {
+/// On a terminal every step moves the bar's text; elsewhere a line is worth it only when something
+/// else is being done than before.
+fn report_building(bar: &ProgressBar, building: &Mutex<String>, what: &str, detail: &str) {
     bar.set_message(format!("{what}: {detail}"));
     let mut told = building.lock().unwrap_or_else(PoisonError::into_inner);
     let doing: String = format!("{what}: {detail}")
@@ -111,7 +113,7 @@ fn tell_building(bar: &ProgressBar, building: &Mutex<String>, what: &str, detail
     }
 }
 
-fn tell_people(bar: &ProgressBar, event: &Event) {
+fn report_to_people(bar: &ProgressBar, event: &Event) {
     match event {
         Event::RunStarted {
             run,
@@ -203,14 +205,15 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
                 String::new()
             };
             bar.set_message(format!(
-                "trial {trial}: {phase} {elapsed_s:.0}/{total_s:.0} s, {requests_per_s:.0} requests/s{errors}"
+                "trial {trial}: {phase} {elapsed_s:.0}/{total_s:.0} s, {requests_per_s:.0} \
+                 requests/s{errors}"
             ));
         }
         Event::TrialEnded {
             trial,
             outcome,
             reasons,
-            orders_per_minute,
+            headline,
             qos,
         } => {
             bar.inc(1);
@@ -220,6 +223,9 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
                 None if outcome == "done" => ", QoS not judged",
                 None => "",
             };
+            let headline = headline.as_ref().map_or_else(String::new, |headline| {
+                format!(", {:.0} {}", headline.value, headline.rate)
+            });
             let reasons: String = reasons
                 .iter()
                 .map(|reason| {
@@ -231,9 +237,7 @@ fn tell_people(bar: &ProgressBar, event: &Event) {
                 .collect();
             line(
                 bar,
-                format!(
-                    "  trial {trial}: {outcome}, {orders_per_minute:.0} orders/min{qos}{reasons}"
-                ),
+                format!("  trial {trial}: {outcome}{headline}{qos}{reasons}"),
             );
         }
         Event::Remark { text } => line(bar, format!("  note: {text}")),

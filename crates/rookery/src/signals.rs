@@ -12,7 +12,8 @@ use signal_hook::{
 
 use crate::exit::{Code, Failure};
 
-/// A flag that the first SIGINT, SIGTERM or SIGHUP sets; a second one ends the process at once (`rookery clean` removes what it leaves).
+/// A flag that the first SIGINT, SIGTERM or SIGHUP sets; a second one ends the process at once
+/// (`rookery clean` removes what it leaves).
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

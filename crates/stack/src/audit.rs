@@ -6,9 +6,10 @@ use rookery_workload::dvdstore::{
 };
 use serde::Serialize;
 
-use crate::embedded::Behaviour;
+use crate::embedded::Pages;
 
-/// Counts of what is in the database beyond the loaded rows, and of what does not fit together there.
+/// Counts of what is in the database beyond the loaded rows, and of what does not fit together
+/// there.
 ///
 /// The loaded rows are those with the ids of the size; every order of a trial has a greater id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -27,7 +28,8 @@ pub struct OrderAudit {
     pub orders_without_lines: u64,
     /// New lines whose order does not exist.
     pub lines_without_order: u64,
-    /// New history rows whose order does not exist; the original leaves them behind when it rolls an order back.
+    /// New history rows whose order does not exist; the original leaves them behind when it rolls
+    /// an order back.
     pub orphan_history: u64,
     /// New orders whose number of history rows is not their number of lines.
     pub orders_with_other_history: u64,
@@ -39,16 +41,18 @@ pub struct OrderAudit {
     pub products_with_other_sales: u64,
     /// Products of which there are fewer than none.
     pub products_below_zero: u64,
-    /// New orders whose net amount is not the sum of their lines, whose tax is not 8.25 % of it, or whose total is not the sum of both.
+    /// New orders whose net amount is not the sum of their lines, whose tax is not 8.25 % of it, or
+    /// whose total is not the sum of both.
     pub orders_with_other_amounts: u64,
 }
 
 impl OrderAudit {
-    /// What does not hold of pages of this behaviour, one sentence each; empty when all is well. The known defects of
-    /// [`Behaviour::Faithful`] are no faults of it.
+    /// What does not hold of pages of this behaviour, one sentence each; empty when all is well.
+    /// The known defects of
+    /// [`Pages::Faithful`] are no faults of it.
     #[must_use]
-    pub fn faults(&self, behaviour: Behaviour) -> Vec<String> {
-        let corrected = behaviour == Behaviour::Corrected;
+    pub fn faults(&self, behaviour: Pages) -> Vec<String> {
+        let corrected = behaviour == Pages::Corrected;
         [
             (true, self.orders_without_lines, "orders have no line"),
             (
@@ -95,7 +99,7 @@ impl OrderAudit {
 
     /// Whether there are no [`faults`](Self::faults).
     #[must_use]
-    pub fn consistent(&self, behaviour: Behaviour) -> bool {
+    pub fn consistent(&self, behaviour: Pages) -> bool {
         self.faults(behaviour).is_empty()
     }
 }
@@ -203,7 +207,7 @@ mod tests {
             ),
             (2, 1, 1)
         );
-        let faults = audit.faults(Behaviour::Corrected);
+        let faults = audit.faults(Pages::Corrected);
         assert_eq!(
             faults,
             [
@@ -213,7 +217,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            audit.faults(Behaviour::Faithful).len(),
+            audit.faults(Pages::Faithful).len(),
             1,
             "lost updates are a known defect, a stock below zero is not"
         );

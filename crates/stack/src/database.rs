@@ -1,8 +1,10 @@
-//! MariaDB and PostgreSQL as guests for order entry: the distribution's server alone, with a data directory of its own.
+//! MariaDB and PostgreSQL as guests for order entry: the distribution's server alone, with a data
+//! directory of its own.
 //!
-//! [`Software`] finds the programs, [`builder`] and [`guest`] say what a guest runs, [`Server`] talks to a living one over its socket. The server
-//! listens on TCP at the guest's address for the terminals, which come as [`USER`] into [`DATABASE`] without a password: in a lab nobody else
-//! is within reach, and in bare guests only who is logged in on this host.
+//! [`Software`] finds the programs, [`builder`] and [`guest`] say what a guest runs, [`Server`]
+//! talks to a living one over its socket. The server listens on TCP at the guest's address for the
+//! terminals, which come as [`USER`] into [`DATABASE`] without a password: in a lab nobody else is
+//! within reach, and in bare guests only who is logged in on this host.
 
 mod config;
 mod counters;
@@ -123,7 +125,8 @@ impl Engine {
         target(&format!("{scheme}://{USER}@{address}/{DATABASE}"))
     }
 
-    /// The way from the host, over the socket in the data directory `data` of a guest, as the account of the terminals.
+    /// The way from the host, over the socket in the data directory `data` of a guest, as the
+    /// account of the terminals.
     ///
     #[must_use]
     pub fn inside(self, data: &Path) -> Target {

@@ -1,8 +1,10 @@
-//! The load files of DVD Store on disk: [`write_all`] streams the generators of the workload into a directory.
+//! The load files of DVD Store on disk: [`write_all`] streams the generators of the workload into a
+//! directory.
 //!
-//! Files are made in parallel over a queue of jobs, each with a few fixed buffers, so memory does not grow with the size. One
-//! more thread waits for the disk, so that generators need not. A file is written as `<name>.part` and renamed when it is
-//! complete and on disk: a file under its own name is whole.
+//! Files are made in parallel over a queue of jobs, each with a few fixed buffers, so memory does
+//! not grow with the size. One more thread waits for the disk, so that generators need not. A file
+//! is written as `<name>.part` and renamed when it is complete and on disk: a file under its own
+//! name is whole.
 
 use std::{
     collections::BTreeSet,
@@ -78,7 +80,8 @@ impl FileKind {
         }
     }
 
-    /// Rows of this kind in a database of `rows`; exact but for order lines and history, which are five per order on average.
+    /// Rows of this kind in a database of `rows`; exact but for order lines and history, which are
+    /// five per order on average.
     fn expected_rows(self, rows: Rows) -> u64 {
         match self {
             Self::Customers => rows.customers,
@@ -88,7 +91,8 @@ impl FileKind {
         }
     }
 
-    /// About how long a row is in bytes, rounded up: fixed columns and the digits of the largest ids.
+    /// About how long a row is in bytes, rounded up: fixed columns and the digits of the largest
+    /// ids.
     fn row_length(self, rows: Rows) -> u64 {
         let digits = |largest: u64| u64::from(largest.max(1).ilog10()) + 1;
         let (customer, order, product) = (
@@ -127,9 +131,11 @@ pub struct FileOptions<'a> {
     pub threads: usize,
     /// The kinds of files to write.
     pub only: BTreeSet<FileKind>,
-    /// Whether files that exist are replaced; otherwise they are an error before anything is written.
+    /// Whether files that exist are replaced; otherwise they are an error before anything is
+    /// written.
     pub overwrite: bool,
-    /// Set it from elsewhere, such as from a signal handler, to stop soon and leave no partial file.
+    /// Set it from elsewhere, such as from a signal handler, to stop soon and leave no partial
+    /// file.
     pub stop: &'a AtomicBool,
 }
 
@@ -193,12 +199,13 @@ pub fn expected_bytes(size: Size, options: &FileOptions<'_>) -> u64 {
 
 /// Writes the load files of a database of `size` into `dir`, which is made when it does not exist.
 ///
-/// `progress` is called from the writing threads, about once per megabyte and after every file. The same size and
-/// options give the same bytes, whatever the number of threads.
+/// `progress` is called from the writing threads, about once per megabyte and after every file. The
+/// same size and options give the same bytes, whatever the number of threads.
 ///
 /// # Errors
-/// Before anything is written: a file exists already, or the disk has too little room. Later: the disk is full, a write fails,
-/// or `options.stop` was set. Complete files then stay, no `.part` file does.
+/// Before anything is written: a file exists already, or the disk has too little room. Later: the
+/// disk is full, a write fails, or `options.stop` was set. Complete files then stay, no `.part`
+/// file does.
 pub fn write_all(
     dir: &Path,
     size: Size,

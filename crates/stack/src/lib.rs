@@ -1,12 +1,32 @@
-//! What goes into guests: the embedded application server on SQLite, LAMP from distribution packages, and the supervisor of their services.
+//! What goes into guests: the embedded application server on SQLite, LAMP from distribution
+//! packages, MariaDB, PostgreSQL and SQLite as databases, and the supervisor of their services.
+//!
+//! [`open()`] gives the [`Stack`] of a study; [`Stack::build`] makes its template, and gives a
+//! [`BuiltStack`]: what its guests run, how they are warmed, asked and audited.
 
+mod api;
 mod audit;
 pub mod database;
+mod definition;
 pub mod dvdstore_files;
 pub mod embedded;
+mod error;
 pub mod lamp;
+mod open;
+mod page;
 pub mod root;
+mod stacks;
 pub mod supervise;
+mod template;
 pub mod tuning;
+mod workloads;
 
+pub use api::{BuildListener, EffectiveSetting, Found, GuestStack, Service, StackContext};
 pub use audit::OrderAudit;
+pub use definition::Stack;
+pub use error::StackError;
+pub use open::{OpenStack, open, open_without_database};
+pub use template::builder_run;
+pub use workloads::{
+    BuiltStack, DatabaseProbe, DvdstoreStack, OrderentryStack, PoolRange, ProbedServer,
+};

@@ -1,7 +1,8 @@
 //! The root file systems of container guests, from distribution packages.
 //!
-//! [`build_root`] lets mmdebstrap fetch and unpack the packages. It does not configure them: nothing in a guest reads `/etc/apache2` or
-//! `/etc/php`, no maintainer script runs on this host, and half of the time is saved. A guest's configuration is all Rookery's own.
+//! [`build_root`] lets mmdebstrap fetch and unpack the packages. It does not configure them:
+//! nothing in a guest reads `/etc/apache2` or `/etc/php`, no maintainer script runs on this host,
+//! and half of the time is saved. A guest's configuration is all Rookery's own.
 
 mod command;
 mod error;
@@ -15,7 +16,8 @@ pub use error::RootError;
 /// Raised when the same packages give another root.
 const VERSION: u32 = 1;
 
-/// What every root has: a shell with its tools. It makes the system tables, and serves whoever looks into a guest.
+/// What every root has: a shell with its tools. It makes the system tables, and serves whoever
+/// looks into a guest.
 const BASE: [&str; 4] = ["base-files", "base-passwd", "coreutils", "dash"];
 
 /// For which stack a root is. The names of packages without versions lead to the release's own.
@@ -74,12 +76,14 @@ pub struct RootRecipe {
     pub packages: Vec<String>,
     /// Release, such as `bookworm`.
     pub suite: String,
-    /// Where packages come from, as mmdebstrap takes it: an address, a line or a file of apt sources; `None` = its own default.
+    /// Where packages come from, as mmdebstrap takes it: an address, a line or a file of apt
+    /// sources; `None` = its own default.
     pub mirror: Option<String>,
 }
 
 impl RootRecipe {
-    /// The packages of a stack, of this host's own release from this host's own sources, if it is a Debian; else of Debian 12.
+    /// The packages of a stack, of this host's own release from this host's own sources, if it is a
+    /// Debian; else of Debian 12.
     #[must_use]
     pub fn of_host(kind: RootKind) -> Self {
         let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
@@ -118,8 +122,9 @@ impl RootRecipe {
         Ok(recipe)
     }
 
-    /// What decides the content, in words: the address of the root in the directory of templates. The mirror does not, nor do the versions
-    /// of the packages: a root is built once and stays as it is until it is removed.
+    /// What decides the content, in words: the address of the root in the directory of templates.
+    /// The mirror does not, nor do the versions of the packages: a root is built once and stays as
+    /// it is until it is removed.
     #[must_use]
     pub fn description(&self) -> String {
         format!(
@@ -204,10 +209,12 @@ pub fn check_host() -> Result<(), RootError> {
     Finder::Path.find().map(drop)
 }
 
-/// Build the root in the empty directory `root`; gives the versions of the servers in it (`mariadb`, `apache`, `php`, `postgresql`), and the release.
+/// Build the root in the empty directory `root`; gives the versions of the servers in it
+/// (`mariadb`, `apache`, `php`, `postgresql`), and the release.
 ///
 /// # Errors
-/// See [`RootError`]; what is in `root` then is of no use. When `stop` is set, mmdebstrap is ended and the error is
+/// See [`RootError`]; what is in `root` then is of no use. When `stop` is set, mmdebstrap is ended
+/// and the error is
 /// [`RootError::Stopped`].
 pub fn build_root(
     root: &Path,

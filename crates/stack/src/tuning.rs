@@ -1,14 +1,17 @@
 //! Tunings of servers as data: named sets of settings, each with its reason.
 //!
-//! The sets are the files of `stacks/lamp/tunings` and `stacks/database`, a [`Family`] for each stack. [`Tuned::of`] evaluates one for the shape
-//! of a guest and lays single settings of a study over it.
+//! The sets are the files of `stacks/lamp/tunings` and `stacks/database`, a [`Family`] for each
+//! stack. [`Tuned::of`] evaluates one for the shape of a guest and lays single settings of a study
+//! over it.
 
 mod family;
 mod file;
 mod in_force;
+mod requested;
 mod retired;
 mod value;
 
+use rookery_diagnosis::Diagnosis;
 use std::fmt;
 
 use rookery_study::Variables;
@@ -19,11 +22,12 @@ use self::{
     retired::retired,
     value::{Value, render},
 };
-use crate::lamp::Server;
+use crate::lamp::WebServer;
 
 pub use family::Family;
 pub use in_force::Effective;
 pub(crate) use in_force::{is_on, row};
+pub(crate) use requested::RequestedSettings;
 
 /// What a setting belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -162,7 +166,7 @@ pub struct Setting {
     /// The formula that gave the value, if one did.
     pub formula: Option<String>,
     /// The web server for which alone it is meant.
-    pub server: Option<Server>,
+    pub server: Option<WebServer>,
     /// The knob whose successor it is.
     pub former: Option<String>,
     /// Why this value.
@@ -209,7 +213,7 @@ pub struct Tuned {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TuningError {
     /// No tuning of this name.
-    #[error("there is no tuning `{name}`\n  mend: use one of {}", known.join(", "))]
+    #[error("there is no tuning `{name}`")]
     Unknown {
         /// What was asked for.
         name: String,
@@ -217,19 +221,17 @@ pub enum TuningError {
         known: Vec<&'static str>,
     },
     /// A setting cannot be made.
-    #[error("setting `{key}`: {what}\n  mend: {mend}")]
+    #[error("setting `{key}`: {what}")]
     Setting {
         /// Its key.
         key: String,
         /// What is wrong.
         what: String,
         /// What to write instead.
-        mend: String,
+        help: String,
     },
     /// A file of tunings is wrong; those that come with Rookery never are.
-    #[error(
-        "tuning `{name}` cannot be read: {what}\n  mend: see the other files of stacks/lamp/tunings and stacks/database for the form"
-    )]
+    #[error("tuning `{name}` cannot be read: {what}")]
     File {
         /// Its name.
         name: String,
@@ -238,13 +240,37 @@ pub enum TuningError {
     },
 }
 
+impl Diagnosis for TuningError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } => "tuning::unknown",
+            Self::Setting { .. } => "tuning::setting",
+            Self::File { .. } => "tuning::file",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Unknown { known, .. } => format!("use one of {}", known.join(", ")),
+            Self::Setting { help, .. } => (*help).to_owned(),
+            Self::File { .. } => "see the other files of stacks/lamp/tunings and stacks/database \
+                                  for the form"
+                .to_owned(),
+        };
+        Some(help)
+    }
+}
+
 impl Tuned {
-    /// The tuning `name` of a family for a guest, with the single settings of a study (`mariadb.innodb_buffer_pool_size`, `8MiB`) laid over it.
+    /// The tuning `name` of a family for a guest, with the single settings of a study
+    /// (`mariadb.innodb_buffer_pool_size`, `8MiB`) laid over it.
     ///
-    /// A value is a formula where it reads as one; a single word otherwise; or any text between single quotes.
+    /// A value is a formula where it reads as one; a single word otherwise; or any text between
+    /// single quotes.
     ///
     /// # Errors
-    /// When the tuning does not exist, or a setting of the study is malformed, reserved or no value for this guest.
+    /// When the tuning does not exist, or a setting of the study is malformed, reserved or no value
+    /// for this guest.
     pub fn of(
         family: Family,
         name: &str,
@@ -282,7 +308,7 @@ impl Tuned {
     pub fn of_component(
         &self,
         component: Component,
-        server: Server,
+        server: WebServer,
     ) -> impl Iterator<Item = &Setting> {
         let fits = move |setting: &&Setting| {
             setting.component == component && setting.server.is_none_or(|only| only == server)
@@ -362,10 +388,10 @@ fn own_setting(
             ));
         }
     };
-    let value = Value::of_study(text).map_err(|(what, mend)| malformed(key, what, mend))?;
+    let value = Value::of_study(text).map_err(|(what, help)| malformed(key, what, help))?;
     let formula = matches!(value, Value::Formula(_)).then(|| text.trim().to_owned());
     let value = render(component, &name, &value, variables)
-        .map_err(|(what, mend)| malformed(key, what, mend))?;
+        .map_err(|(what, help)| malformed(key, what, help))?;
     Ok(Setting {
         server: only_for(&name),
         component,
@@ -380,11 +406,11 @@ fn own_setting(
     })
 }
 
-fn malformed(key: &str, what: impl Into<String>, mend: impl Into<String>) -> TuningError {
+fn malformed(key: &str, what: impl Into<String>, help: impl Into<String>) -> TuningError {
     TuningError::Setting {
         key: key.to_owned(),
         what: what.into(),
-        mend: mend.into(),
+        help: help.into(),
     }
 }
 
@@ -455,10 +481,10 @@ fn parse_key(family: Family, key: &str) -> Result<(Component, String), TuningErr
 }
 
 /// Directives that only one of Apache's process models knows.
-fn only_for(name: &str) -> Option<Server> {
+fn only_for(name: &str) -> Option<WebServer> {
     let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
     if is(&["MinSpareServers", "MaxSpareServers"]) {
-        Some(Server::Prefork)
+        Some(WebServer::Prefork)
     } else if is(&[
         "MinSpareThreads",
         "MaxSpareThreads",
@@ -467,7 +493,7 @@ fn only_for(name: &str) -> Option<Server> {
         "AsyncRequestWorkerFactor",
     ]) || name.starts_with("pm")
     {
-        Some(Server::Event)
+        Some(WebServer::Event)
     } else {
         None
     }

@@ -1,4 +1,5 @@
-//! Database guests, proven by really starting them: this host's packages in a temporary directory, on loopback addresses.
+//! Database guests, proven by really starting them: this host's packages in a temporary directory,
+//! on loopback addresses.
 //!
 //! This file's own executable, called with `supervise FILE`, is the guest's program.
 
@@ -126,7 +127,8 @@ fn template(software: &Software) -> TempDir {
     keep
 }
 
-/// Terminals come in over TCP, the settings are in force, the counters count, and reading everything fills the pool.
+/// Terminals come in over TCP, the settings are in force, the counters count, and reading
+/// everything fills the pool.
 fn serves(clone: &mut Running) {
     let engine = clone.engine;
     let mut server = clone.server(Account::Owner);

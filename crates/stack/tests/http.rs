@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Client, Running, database};
-use rookery_stack::embedded::Behaviour;
+use rookery_stack::embedded::Pages;
 
 fn post(path: &str, form: &str) -> Vec<u8> {
     format!(
@@ -16,7 +16,7 @@ fn post(path: &str, form: &str) -> Vec<u8> {
 #[test]
 fn one_connection_serves_many_requests() {
     let (_dir, database) = database();
-    let server = Running::start(database, Behaviour::Corrected);
+    let server = Running::start(database, Pages::Corrected);
     let mut client = Client::connect(server.address).expect("a connection");
     for _ in 0..3 {
         assert_eq!(client.get("/ds2/index.html").expect("an answer").0, 200);
@@ -35,7 +35,8 @@ fn one_connection_serves_many_requests() {
         ))
         .expect("sent");
     assert!(client.read().expect("an answer").2.contains("VALUE=28>"));
-    let chunked = b"POST /ds2/dslogin.php HTTP/1.1\r\nHost: shop\r\nTransfer-Encoding: chunked\r\n\r\nf\r\nusername=user28\r\n12\r\n&password=password\r\n0\r\n\r\n";
+    let chunked = b"POST /ds2/dslogin.php HTTP/1.1\r\nHost: shop\r\nTransfer-Encoding: \
+                    chunked\r\n\r\nf\r\nusername=user28\r\n12\r\n&password=password\r\n0\r\n\r\n";
     client.send(chunked).expect("sent");
     assert!(client.read().expect("an answer").2.contains("VALUE=28>"));
     let pipelined =
@@ -55,7 +56,7 @@ fn one_connection_serves_many_requests() {
 #[test]
 fn what_is_too_much_or_no_request_is_refused() {
     let (_dir, database) = database();
-    let server = Running::start(database, Behaviour::Corrected);
+    let server = Running::start(database, Pages::Corrected);
     let refused = |request: &[u8]| {
         let mut client = Client::connect(server.address).expect("a connection");
         client.send(request).expect("sent");
@@ -87,13 +88,13 @@ fn what_is_too_much_or_no_request_is_refused() {
 fn a_server_needs_a_database_and_an_address() {
     use rookery_stack::embedded::{EmbeddedError, Server};
     let (dir, database) = database();
-    let missing = common::config(dir.path().join("none"), Behaviour::Corrected);
+    let missing = common::config(dir.path().join("none"), Pages::Corrected);
     assert!(matches!(
         Server::bind(&missing).err(),
         Some(EmbeddedError::Missing(_))
     ));
-    let server = Running::start(database.clone(), Behaviour::Corrected);
-    let mut taken = common::config(database, Behaviour::Corrected);
+    let server = Running::start(database.clone(), Pages::Corrected);
+    let mut taken = common::config(database, Pages::Corrected);
     taken.listen = server.address;
     assert!(matches!(
         Server::bind(&taken).err(),

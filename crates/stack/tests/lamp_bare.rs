@@ -1,4 +1,5 @@
-//! The configuration of LAMP guests, proven by really starting it: this host's packages in a temporary directory, on loopback addresses.
+//! The configuration of LAMP guests, proven by really starting it: this host's packages in a
+//! temporary directory, on loopback addresses.
 //!
 //! This file's own executable, called with `supervise FILE`, is the guest's program.
 
@@ -17,7 +18,7 @@ use std::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use rookery_stack::{
     lamp::{
-        self, HEALTH_PATH, Options, READ_BACK_PATHS, ReadBack, Server, Service, Software,
+        self, HEALTH_PATH, Options, READ_BACK_PATHS, ReadBack, Service, Software, WebServer,
         sql::{Account, Database},
     },
     supervise,
@@ -36,10 +37,10 @@ type Case = (&'static str, fn(&Software));
 
 const CASES: [Case; 8] = [
     ("prefork_serves_and_stops_without_residue", |software| {
-        serves(software, Server::Prefork)
+        serves(software, WebServer::Prefork)
     }),
     ("event_serves_and_stops_without_residue", |software| {
-        serves(software, Server::Event)
+        serves(software, WebServer::Event)
     }),
     ("a_killed_group_leaves_nothing", killed_group),
     ("every_tuning_is_in_force", every_tuning_is_in_force),
@@ -242,7 +243,8 @@ fn template(software: &Software) -> (TempDir, Guest) {
     let mut database = builder.database();
     database
         .execute_script(
-            "CREATE DATABASE DS2; CREATE TABLE DS2.CATEGORIES (CATEGORY INT PRIMARY KEY); INSERT INTO DS2.CATEGORIES VALUES (1);
+            "CREATE DATABASE DS2; CREATE TABLE DS2.CATEGORIES (CATEGORY INT PRIMARY KEY); INSERT \
+             INTO DS2.CATEGORIES VALUES (1);
              CREATE USER web@localhost IDENTIFIED BY 'web'; GRANT ALL ON DS2.* TO web@localhost",
         )
         .expect("made");
@@ -267,7 +269,7 @@ fn start(software: &Software, tuned: &Tuned, options: &Options, address: &str) -
 }
 
 /// What is in force, as the lab reads it back.
-fn read_back(guest: &Guest, tuned: &Tuned, server: Server) -> Vec<Effective> {
+fn read_back(guest: &Guest, tuned: &Tuned, server: WebServer) -> Vec<Effective> {
     let page = |path: &str| {
         Some((
             path.to_owned(),
@@ -288,7 +290,7 @@ fn read_back(guest: &Guest, tuned: &Tuned, server: Server) -> Vec<Effective> {
     .compare(tuned, server)
 }
 
-fn serves(software: &Software, server: Server) {
+fn serves(software: &Software, server: WebServer) {
     let options = Options {
         server,
         ..Options::default()
@@ -342,10 +344,11 @@ fn serves(software: &Software, server: Server) {
     );
 }
 
-/// Who listens at the guest's address, or has its database open, after its process group was killed.
+/// Who listens at the guest's address, or has its database open, after its process group was
+/// killed.
 fn killed_group(software: &Software) {
     let options = Options {
-        server: Server::Event,
+        server: WebServer::Event,
         ..Options::default()
     };
     let mut guest = start(
@@ -374,7 +377,7 @@ fn killed_group(software: &Software) {
 fn every_tuning_is_in_force(software: &Software) {
     let (data, _) = template(software);
     for name in Family::Lamp.names() {
-        for server in [Server::Prefork, Server::Event] {
+        for server in [WebServer::Prefork, WebServer::Event] {
             let tuned = tuned(
                 name,
                 &[
@@ -459,10 +462,11 @@ fn initialised_directly(software: &Software) {
     let dir = TempDir::with_prefix("rk-").expect("a temporary directory");
     let datadir = dir.path().join("mysql");
     lamp::initialise(software, &datadir).expect("initialised");
-    let again = lamp::initialise(software, &datadir)
-        .expect_err("it is there")
-        .to_string();
-    assert!(again.contains("mend:"), "{again}");
+    let again = lamp::initialise(software, &datadir).expect_err("it is there");
+    assert!(
+        rookery_diagnosis::Diagnosis::help(&again).is_some(),
+        "{again}"
+    );
     let service = lamp::builder(software);
     let mut guest = Guest::start(&service, "127.77.203.6:8080", Some(&datadir));
     guest.wait_for("MariaDB is not ready", |guest| {

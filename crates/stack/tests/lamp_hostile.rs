@@ -1,4 +1,5 @@
-//! The PHP pages survive hostile input: a correct page or a clear 400, no complaint of PHP, and nothing changed in the database.
+//! The PHP pages survive hostile input: a correct page or a clear 400, no complaint of PHP, and
+//! nothing changed in the database.
 
 mod lamp_support;
 
@@ -79,7 +80,10 @@ const VALUES: [&str; 26] = [
 /// A checksum for each table, which changes with any row.
 fn checksums(root: &mut Database) -> Vec<(String, u64)> {
     let tables: Vec<(String,)> = root
-        .query("SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2' ORDER BY 1")
+        .query(
+            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2' ORDER \
+                BY 1",
+        )
         .expect("tables");
     let names: Vec<String> = tables.iter().map(|(name,)| format!("DS2.{name}")).collect();
     root.query(&format!("CHECKSUM TABLE {}", names.join(", ")))
@@ -137,7 +141,8 @@ fn each_value_in_each_field(shop: &Shop) {
     for page in PAGES {
         for (field, _) in FIELDS {
             for value in VALUES {
-                // An order must not be placed, nor a customer added: the first has no confirmation, the second has no city.
+                // An order must not be placed, nor a customer added: the first has no confirmation,
+                // the second has no city.
                 let others = FIELDS[..29]
                     .iter()
                     .filter(|(name, _)| *name != field && *name != "city");
@@ -154,7 +159,8 @@ fn each_value_in_each_field(shop: &Shop) {
     }
 }
 
-/// Requests drawn at random: some fields, some of them twice, hostile values, query and form; the seed is fixed.
+/// Requests drawn at random: some fields, some of them twice, hostile values, query and form; the
+/// seed is fixed.
 fn random_requests(shop: &Shop) {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut draw = |below: usize| {
@@ -240,7 +246,8 @@ fn echoes_are_escaped(shop: &Shop) {
         page.contains("VALUE=\"&quot;&gt;&lt;TABLE&gt;&lt;TR&gt;&amp;\""),
         "{page}"
     );
-    // `TABLE` is a word of a title: the results are still read, and nothing that was typed is taken for one.
+    // `TABLE` is a word of a title: the results are still read, and nothing that was typed is taken
+    // for one.
     let results = read_browse(page.as_bytes()).expect("a page of results");
     assert_eq!(
         page.matches("<TR>").count() as u32,
@@ -293,7 +300,10 @@ fn what_customers_type_is_stored_as_typed() {
     );
     assert!(added.contains("Successfully Added"), "{added}");
     let texts: Vec<(String, String, String, String, String)> = root
-        .query("SELECT FIRSTNAME, LASTNAME, CITY, CREDITCARDEXPIRATION, GENDER FROM DS2.CUSTOMERS WHERE USERNAME = 'o''brien'")
+        .query(
+            "SELECT FIRSTNAME, LASTNAME, CITY, CREDITCARDEXPIRATION, GENDER FROM DS2.CUSTOMERS \
+                WHERE USERNAME = 'o''brien'",
+        )
         .expect("a row");
     let expected = [
         "Robert');DROP TABLE CUSTOMERS;--",
@@ -305,7 +315,10 @@ fn what_customers_type_is_stored_as_typed() {
     .map(str::to_owned);
     assert_eq!(texts, [expected.into()]);
     let numbers: Vec<(i64, i64, Option<i64>, i64)> = root
-        .query("SELECT ZIP, AGE, INCOME, CREDITCARDTYPE FROM DS2.CUSTOMERS WHERE USERNAME = 'o''brien'")
+        .query(
+            "SELECT ZIP, AGE, INCOME, CREDITCARDTYPE FROM DS2.CUSTOMERS WHERE USERNAME = \
+                'o''brien'",
+        )
         .expect("a row");
     assert_eq!(
         numbers,
@@ -325,7 +338,8 @@ fn what_customers_type_is_stored_as_typed() {
         "/ds2/dsnewcustomer.php?firstname={long}&lastname=B&address1=C&city=D&country=UK&username={long}&password=p"
     ));
     assert!(added.contains("Successfully Added"), "{added}");
-    let cut = "SELECT COUNT(*) FROM DS2.CUSTOMERS WHERE CHAR_LENGTH(FIRSTNAME) = 50 AND CHAR_LENGTH(USERNAME) = 50";
+    let cut = "SELECT COUNT(*) FROM DS2.CUSTOMERS WHERE CHAR_LENGTH(FIRSTNAME) = 50 AND \
+               CHAR_LENGTH(USERNAME) = 50";
     assert_eq!(root.number(cut).expect("a number"), 1);
     // The same name again is taken, although it is cut first.
     let again = shop.page(&format!(

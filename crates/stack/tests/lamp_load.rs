@@ -17,7 +17,8 @@ const SIZE: Size = Size::Mb(2);
 fn checksums(database: &mut Database) -> Vec<(String, u64)> {
     database
         .query(
-            "CHECKSUM TABLE DS2.CUSTOMERS, DS2.CUST_HIST, DS2.ORDERS, DS2.ORDERLINES, DS2.PRODUCTS, DS2.INVENTORY, DS2.CATEGORIES, DS2.REORDER",
+            "CHECKSUM TABLE DS2.CUSTOMERS, DS2.CUST_HIST, DS2.ORDERS, DS2.ORDERLINES, \
+             DS2.PRODUCTS, DS2.INVENTORY, DS2.CATEGORIES, DS2.REORDER",
         )
         .expect("checksums")
 }
@@ -74,9 +75,13 @@ fn a_loaded_database_is_the_generated_one() {
 }
 
 fn check_rows(root: &mut Database) {
-    // Facts of the published files: the month's first order, product 1, and the first customer of each half.
+    // Facts of the published files: the month's first order, product 1, and the first customer of
+    // each half.
     let first: Vec<(String, i64, String, String, String)> = root
-        .query("SELECT ORDERDATE, ORDERID, NETAMOUNT, TAX, TOTALAMOUNT FROM DS2.ORDERS WHERE ORDERID = 1")
+        .query(
+            "SELECT ORDERDATE, ORDERID, NETAMOUNT, TAX, TOTALAMOUNT FROM DS2.ORDERS WHERE \
+                ORDERID = 1",
+        )
         .expect("an order");
     let text = |text: &str| text.to_owned();
     assert_eq!(
@@ -90,7 +95,10 @@ fn check_rows(root: &mut Database) {
         )]
     );
     let zips: Vec<(i64, String, i64, String)> = root
-        .query("SELECT CUSTOMERID, COUNTRY, REGION, ADDRESS2 FROM DS2.CUSTOMERS WHERE CUSTOMERID = 1 OR ZIP = 0 ORDER BY 1 LIMIT 2")
+        .query(
+            "SELECT CUSTOMERID, COUNTRY, REGION, ADDRESS2 FROM DS2.CUSTOMERS WHERE CUSTOMERID = \
+                1 OR ZIP = 0 ORDER BY 1 LIMIT 2",
+        )
         .expect("customers");
     assert_eq!(
         (
@@ -118,14 +126,21 @@ fn check_rows(root: &mut Database) {
         )
     );
     let next: Vec<(String, u64)> = root
-        .query("SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2' AND TABLE_NAME IN ('CUSTOMERS', 'ORDERS') ORDER BY 1")
+        .query(
+            "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE \
+                TABLE_SCHEMA = 'DS2' AND TABLE_NAME IN ('CUSTOMERS', 'ORDERS') ORDER BY 1",
+        )
         .expect("tables");
     assert_eq!(next, [(text("CUSTOMERS"), 4_001), (text("ORDERS"), 2_401)]);
 }
 
 fn check_keys(root: &mut Database) {
     let keys: Vec<(String, String)> = root
-        .query("SELECT CONSTRAINT_NAME, DELETE_RULE FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = 'DS2' ORDER BY 1")
+        .query(
+            "SELECT CONSTRAINT_NAME, DELETE_RULE FROM \
+                information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = 'DS2' ORDER \
+                BY 1",
+        )
         .expect("keys");
     let names: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
@@ -141,7 +156,8 @@ fn check_keys(root: &mut Database) {
         .expect_err("a taken name");
     assert_eq!(refused.code(), Some(1062), "{refused}");
     // Nothing refers to nothing.
-    let orphans = "SELECT COUNT(*) FROM DS2.CUST_HIST h LEFT JOIN DS2.CUSTOMERS c USING (CUSTOMERID) WHERE c.CUSTOMERID IS NULL";
+    let orphans = "SELECT COUNT(*) FROM DS2.CUST_HIST h LEFT JOIN DS2.CUSTOMERS c USING \
+                   (CUSTOMERID) WHERE c.CUSTOMERID IS NULL";
     assert_eq!(number(root, orphans), 0);
 }
 
@@ -169,7 +185,8 @@ fn check_search(root: &mut Database) {
 
 fn check_procedure(root: &mut Database) {
     root.execute("USE DS2").expect("the database");
-    let call = "CALL NEW_CUSTOMER('A', 'B', 'C', '', 'D', '', 0, 'UK', 2, '', '', 1, '1', '2010/01', 'somebody', 'p', 20, 1, 'M', @id)";
+    let call = "CALL NEW_CUSTOMER('A', 'B', 'C', '', 'D', '', 0, 'UK', 2, '', '', 1, '1', \
+                '2010/01', 'somebody', 'p', 20, 1, 'M', @id)";
     root.execute(call).expect("a new customer");
     assert_eq!(number(root, "SELECT @id"), 4_001);
     root.execute(call).expect("the same name");

@@ -9,7 +9,7 @@ use lamp_support::{
     skipped,
 };
 use rookery_stack::{
-    embedded::Behaviour,
+    embedded::Pages,
     lamp::{audit, sql::Database, warm},
 };
 
@@ -35,7 +35,10 @@ fn names(database: &mut Database, product: u64) -> (String, String) {
 /// Products 1 to 9 with plenty of stock, product 163 with none.
 fn fill_shelves(database: &mut Database) {
     database
-        .execute("UPDATE DS2.INVENTORY SET QUAN_IN_STOCK = IF(PROD_ID = 163, 0, 100000) WHERE PROD_ID <= 9 OR PROD_ID = 163")
+        .execute(
+            "UPDATE DS2.INVENTORY SET QUAN_IN_STOCK = IF(PROD_ID = 163, 0, 100000) WHERE \
+                  PROD_ID <= 9 OR PROD_ID = 163",
+        )
         .expect("an update");
 }
 
@@ -63,11 +66,13 @@ fn logins(shop: &Shop, root: &mut Database) {
     // The customer with the longest history sees the latest ten of it.
     let busiest = number(
         root,
-        "SELECT CUSTOMERID FROM DS2.CUST_HIST GROUP BY CUSTOMERID ORDER BY COUNT(*) DESC, 1 LIMIT 1",
+        "SELECT CUSTOMERID FROM DS2.CUST_HIST GROUP BY CUSTOMERID ORDER BY COUNT(*) DESC, 1 LIMIT \
+         1",
     ) as u64;
     let idle = number(
         root,
-        "SELECT MIN(CUSTOMERID) FROM DS2.CUSTOMERS WHERE CUSTOMERID NOT IN (SELECT CUSTOMERID FROM DS2.CUST_HIST)",
+        "SELECT MIN(CUSTOMERID) FROM DS2.CUSTOMERS WHERE CUSTOMERID NOT IN (SELECT CUSTOMERID FROM \
+         DS2.CUST_HIST)",
     ) as u64;
     for (customer, rows) in [(busiest, 11), (idle, 0)] {
         let page = shop.page(&target(|out| {
@@ -120,7 +125,8 @@ fn searches(shop: &Shop, root: &mut Database) {
     };
     let category = number(
         root,
-        "SELECT CATEGORY FROM DS2.PRODUCTS WHERE SPECIAL = 1 GROUP BY CATEGORY ORDER BY COUNT(*) DESC LIMIT 1",
+        "SELECT CATEGORY FROM DS2.PRODUCTS WHERE SPECIAL = 1 GROUP BY CATEGORY ORDER BY COUNT(*) \
+         DESC LIMIT 1",
     ) as u8;
     for (search, limit) in [
         (by_title, 9),
@@ -192,7 +198,10 @@ fn new_customers(shop: &Shop, root: &mut Database) {
     );
     assert_eq!(original::read_new_customer(&page), Ok(2_001));
     let stored: Vec<(i64, i64, String, i64)> = root
-        .query("SELECT ZIP, REGION, CREDITCARDEXPIRATION, INCOME FROM DS2.CUSTOMERS WHERE CUSTOMERID = 2001")
+        .query(
+            "SELECT ZIP, REGION, CREDITCARDEXPIRATION, INCOME FROM DS2.CUSTOMERS WHERE \
+                CUSTOMERID = 2001",
+        )
         .expect("a row");
     assert_eq!(stored, [(0, 2, "2010/04".to_owned(), 40_000)]);
 
@@ -275,7 +284,10 @@ fn purchases(shop: &Shop, root: &mut Database) {
     );
     assert_eq!(original::read_purchase(&page), Ok(Some(1_201)));
     let stored: Vec<(i64, i64, i64)> = root
-        .query("SELECT ORDERLINEID, PROD_ID, QUANTITY FROM DS2.ORDERLINES WHERE ORDERID = 1201 ORDER BY 1")
+        .query(
+            "SELECT ORDERLINEID, PROD_ID, QUANTITY FROM DS2.ORDERLINES WHERE ORDERID = 1201 \
+                ORDER BY 1",
+        )
         .expect("lines");
     assert_eq!(stored, [(1, 3, 2), (2, 1, 2), (3, 3, 2)]);
     assert_eq!(
@@ -292,8 +304,10 @@ fn purchases(shop: &Shop, root: &mut Database) {
         ),
         3
     );
-    let amounts = "SELECT CAST(1000000 * (o.NETAMOUNT - (SELECT SUM(l.QUANTITY * p.PRICE) FROM DS2.ORDERLINES l JOIN DS2.PRODUCTS p USING (PROD_ID) \
-                   WHERE l.ORDERID = 1201)) + 1000 * (o.TAX - ROUND(0.0825 * o.NETAMOUNT, 2)) + o.TOTALAMOUNT - o.NETAMOUNT - o.TAX AS SIGNED) \
+    let amounts = "SELECT CAST(1000000 * (o.NETAMOUNT - (SELECT SUM(l.QUANTITY * p.PRICE) FROM \
+                   DS2.ORDERLINES l JOIN DS2.PRODUCTS p USING (PROD_ID) \
+                   WHERE l.ORDERID = 1201)) + 1000 * (o.TAX - ROUND(0.0825 * o.NETAMOUNT, 2)) + \
+                   o.TOTALAMOUNT - o.NETAMOUNT - o.TAX AS SIGNED) \
                    FROM DS2.ORDERS o WHERE o.ORDERID = 1201";
     assert_eq!(number(root, amounts), 0, "net, tax and total");
     assert!(page.contains(" charged to credit card ") && page.contains("Purchase complete"));
@@ -386,8 +400,8 @@ fn cart_and_review(shop: &Shop, root: &mut Database) {
     assert!(posted.body.contains(&title));
 }
 
-/// 80 purchases of the same nine products at once, every other one in the opposite order. Returns the orders acknowledged, those refused as
-/// short, and the other refusals.
+/// 80 purchases of the same nine products at once, every other one in the opposite order. Returns
+/// the orders acknowledged, those refused as short, and the other refusals.
 fn contend(shop: &Shop) -> (BTreeSet<u64>, u32, u32) {
     const BUYERS: u64 = 16;
     const ORDERS: u64 = 5;
@@ -467,7 +481,7 @@ fn corrected_purchases_in_opposite_orders_lose_nothing() {
         (80, 720, 720)
     );
     // The nine shelves were filled by hand, and product 20 once more: nothing else is off.
-    let faults = found.faults(Behaviour::Corrected);
+    let faults = found.faults(Pages::Corrected);
     assert_eq!(
         faults,
         ["10 products have another stock than the orders left"],
@@ -513,12 +527,12 @@ fn faithful_purchases_have_the_known_defects_and_no_other() {
     assert!(ids.is_subset(&kept), "what was acknowledged is there");
     let found = audit(&mut root, SIZE).expect("an audit");
     assert_eq!(
-        found.faults(Behaviour::Faithful),
+        found.faults(Pages::Faithful),
         Vec::<String>::new(),
         "{found:?}"
     );
     assert_eq!(found.orphan_history, 3 + 9 * u64::from(conflicts));
-    assert!(!found.consistent(Behaviour::Corrected));
+    assert!(!found.consistent(Pages::Corrected));
     eprintln!(
         "{conflicts} deadlocks told as refusals, {} units of stock lost",
         found.units_off
@@ -552,7 +566,8 @@ fn lock_third(holder: &mut Database) {
 
 /// How often somebody has begun to wait for a row.
 fn lock_waits(root: &mut Database) -> i64 {
-    let counter = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_WAITS'";
+    let counter = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME \
+                   = 'INNODB_ROW_LOCK_WAITS'";
     number(root, counter)
 }
 

@@ -1,4 +1,5 @@
-//! Orders under concurrency, SIGKILL and SIGTERM: what was acknowledged is in the database, exactly.
+//! Orders under concurrency, SIGKILL and SIGTERM: what was acknowledged is in the database,
+//! exactly.
 
 mod common;
 
@@ -13,15 +14,16 @@ use std::{
 };
 
 use common::{Client, Running, config, database, purchase};
-use rookery_stack::embedded::{Behaviour, Server, StopSignal, audit};
+use rookery_stack::embedded::{Pages, Server, StopSignal, audit};
 use rookery_workload::dvdstore::{PurchaseAnswer, pages::read_purchase};
 use rustix::process::{Pid, Signal, kill_process};
 
 const THREADS: u64 = 8;
 const ORDERS_PER_THREAD: u64 = 40;
 
-/// Buy from many threads at once: the same five products, every other thread in the opposite order. Every fourth order also wants
-/// product 163, which is out of stock. Returns the ids acknowledged and the number of refusals.
+/// Buy from many threads at once: the same five products, every other thread in the opposite order.
+/// Every fourth order also wants product 163, which is out of stock. Returns the ids acknowledged
+/// and the number of refusals.
 fn contend(address: SocketAddr) -> (BTreeSet<u64>, u64) {
     let buy = move |thread: u64| {
         let products: [u64; 5] = if thread.is_multiple_of(2) {
@@ -97,7 +99,7 @@ fn sold_of_first(database: &Path) -> i64 {
 fn corrected_orders_lose_no_update() {
     let (_dir, database) = database();
     fill_shelves(&database);
-    let server = Running::start(database.clone(), Behaviour::Corrected);
+    let server = Running::start(database.clone(), Pages::Corrected);
     let (ids, refused) = contend(server.address);
     server.stop();
     assert_eq!(refused, THREADS * ORDERS_PER_THREAD / 4);
@@ -114,7 +116,7 @@ fn corrected_orders_lose_no_update() {
 fn faithful_orders_leave_the_history_of_refused_ones() {
     let (_dir, database) = database();
     fill_shelves(&database);
-    let server = Running::start(database.clone(), Behaviour::Faithful);
+    let server = Running::start(database.clone(), Pages::Faithful);
     let (ids, refused) = contend(server.address);
     server.stop();
     assert_eq!(refused, THREADS * ORDERS_PER_THREAD / 4);
@@ -124,7 +126,7 @@ fn faithful_orders_leave_the_history_of_refused_ones() {
         (audit.orders, audit.orphan_history),
         (ids.len() as u64, 6 * refused)
     );
-    assert!(audit.consistent(Behaviour::Faithful), "{audit:?}");
+    assert!(audit.consistent(Pages::Faithful), "{audit:?}");
     // Updates may be lost, never invented.
     assert!((1..=ids.len() as i64).contains(&sold_of_first(&database)));
 }
@@ -132,7 +134,8 @@ fn faithful_orders_leave_the_history_of_refused_ones() {
 /// Set in the child process: the database to serve.
 const DATABASE_VARIABLE: &str = "ROOKERY_TEST_DATABASE";
 
-/// Not a test of its own: the server process of the tests below, which run this very binary again with the variable set.
+/// Not a test of its own: the server process of the tests below, which run this very binary again
+/// with the variable set.
 #[test]
 fn server_process() {
     let Some(database) = std::env::var_os(DATABASE_VARIABLE) else {
@@ -140,7 +143,7 @@ fn server_process() {
     };
     let stop = StopSignal::on_termination().expect("handlers");
     let server =
-        Server::bind(&config(database.into(), Behaviour::Corrected)).expect("a listening server");
+        Server::bind(&config(database.into(), Pages::Corrected)).expect("a listening server");
     eprintln!("listening on {}", server.local_addr());
     server.run(&stop).expect("an orderly end");
 }
@@ -192,7 +195,8 @@ impl Drop for Process {
     }
 }
 
-/// Buy from four threads until the server is gone, and send it `signal` after `after` orders. Returns the ids acknowledged.
+/// Buy from four threads until the server is gone, and send it `signal` after `after` orders.
+/// Returns the ids acknowledged.
 fn buy_until_signal(server: &Process, signal: Signal, after: usize) -> BTreeSet<u64> {
     let acknowledged = AtomicUsize::new(0);
     let buy = |thread: u64| {
@@ -248,7 +252,7 @@ fn sigkill_loses_no_acknowledged_order() {
             acknowledged.difference(&stored).collect::<Vec<_>>()
         );
         let audit = audit(&database).expect("an audit");
-        assert!(audit.consistent(Behaviour::Corrected), "{audit:?}");
+        assert!(audit.consistent(Pages::Corrected), "{audit:?}");
         assert_eq!(audit.orders, stored.len() as u64);
         // Committed, and killed before the answer: at most one per client and life.
         assert!(stored.len() <= acknowledged.len() + 3 * 4);

@@ -1,16 +1,20 @@
-//! How many repeats a point needs: as many as its own scatter asks for, within a budget, without fooling oneself.
+//! How many repeats a point needs: as many as its own scatter asks for, within a budget, without
+//! fooling oneself.
 //!
-//! Whoever looks at the interval after every repeat and stops when it is narrow stops preferably when the scatter happens to look small: the
-//! interval then misses the truth more often than it says. So the number of repeats is decided once, from the scatter of a first lot of fixed
-//! size, and the interval keeps to that scatter: the two-stage rule of Stein, Ann. Math. Stat. 16 (1945) 243, whose coverage is at least
-//! 95 % whatever the scatter is.
+//! Whoever looks at the interval after every repeat and stops when it is narrow stops preferably
+//! when the scatter happens to look small: the interval then misses the truth more often than it
+//! says. So the number of repeats is decided once, from the scatter of a first lot of fixed size,
+//! and the interval keeps to that scatter: the two-stage rule of Stein, Ann. Math. Stat. 16 (1945)
+//! 243, whose coverage is at least 95 % whatever the scatter is.
 //!
-//! repeats = max(first, ceil((t s / d)^2)), half-width = t s / sqrt(repeats); t = t(0.975, first - 1), s = deviation of the first lot,
-//! d = target half-width = target x mean of the first lot.
+//! repeats = max(first, ceil((t s / d)^2)), half-width = t s / sqrt(repeats); t = t(0.975, first -
+//! 1), s = deviation of the first lot, d = target half-width = target x mean of the first lot.
 //!
-//! To use it: [`Rule::new`] before the study starts (target and budget are stated beforehand and stored); after each repeat of a point hand all
-//! its valid values, in the order of the trials, to [`Rule::decide`]; at the end [`Rule::result`] gives mean and interval. A trial that is void
-//! gives no value and is repeated. Repeats are whole trials with fresh data; [`Levels`] says whether longer trials would serve better than more.
+//! To use it: [`Rule::new`] before the study starts (target and budget are stated beforehand and
+//! stored); after each repeat of a point hand all its valid values, in the order of the trials, to
+//! [`Rule::decide`]; at the end [`Rule::result`] gives mean and interval. A trial that is void
+//! gives no value and is repeated. Repeats are whole trials with fresh data; [`Levels`] says
+//! whether longer trials would serve better than more.
 
 use crate::t_975;
 
@@ -50,7 +54,8 @@ pub enum Decision {
     More(u32),
     /// The target is reached.
     Reached,
-    /// The budget is spent and the interval is wider than wanted; for the target so many repeats would have been needed.
+    /// The budget is spent and the interval is wider than wanted; for the target so many repeats
+    /// would have been needed.
     Spent {
         /// Repeats that the target needs.
         needed: u32,
@@ -69,7 +74,8 @@ pub struct Repeated {
 }
 
 impl Rule {
-    /// Stop at a half-width of `target` (a share of the mean, 0 < `target` < 1) or after `most` repeats, judged once after the `first`.
+    /// Stop at a half-width of `target` (a share of the mean, 0 < `target` < 1) or after `most`
+    /// repeats, judged once after the `first`.
     ///
     /// # Errors
     /// When a number is out of its range: `first` >= 3, `most` >= `first`.
@@ -105,7 +111,8 @@ impl Rule {
         }
     }
 
-    /// Mean and interval of all repeats; `None` before the first lot is whole, or when a value is not finite.
+    /// Mean and interval of all repeats; `None` before the first lot is whole, or when a value is
+    /// not finite.
     #[must_use]
     pub fn result(&self, values: &[f64]) -> Option<Repeated> {
         let (_, reach) = self.first_lot(values)?;
@@ -118,7 +125,8 @@ impl Rule {
         })
     }
 
-    /// Repeats for the target; the largest number there is when the mean is 0 or a value not finite.
+    /// Repeats for the target; the largest number there is when the mean is 0 or a value not
+    /// finite.
     fn needed(&self, values: &[f64]) -> u32 {
         let needed = self
             .first_lot(values)
@@ -145,15 +153,16 @@ impl Rule {
     }
 }
 
-/// Where the scatter sits: within a run or between runs, and so what to do more of. Source: Kalibera, Jones, "Rigorous benchmarking in
-/// reasonable time", ISMM 2013.
+/// Where the scatter sits: within a run or between runs, and so what to do more of. Source:
+/// Kalibera, Jones, "Rigorous benchmarking in reasonable time", ISMM 2013.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
     /// S1: mean variance of the intervals within a run.
     pub within: f64,
     /// S2: variance of the means of the runs.
     pub of_means: f64,
-    /// T2 = S2 - S1 / n1: variance that comes from the runs themselves; not above 0 when all of it is inside.
+    /// T2 = S2 - S1 / n1: variance that comes from the runs themselves; not above 0 when all of it
+    /// is inside.
     pub between: f64,
     /// Mean of all runs.
     pub mean: f64,
@@ -162,7 +171,8 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// Of at least two runs with the same number, at least two, of intervals each; else, or with a value that is not finite, `None`.
+    /// Of at least two runs with the same number, at least two, of intervals each; else, or with a
+    /// value that is not finite, `None`.
     #[must_use]
     pub fn of(runs: &[Vec<f64>]) -> Option<Self> {
         let length = runs.first()?.len();
@@ -184,8 +194,10 @@ impl Levels {
         })
     }
 
-    /// Intervals per run that buy the narrowest result for the time: ceil(sqrt((c2 / c1) (T1 / T2))), at least 1, for the cost c1 of an interval and the
-    /// fixed cost c2 of a run (clone, load, warm-up), both > 0. `None` when all scatter is inside the runs: make them as long as may be.
+    /// Intervals per run that buy the narrowest result for the time: ceil(sqrt((c2 / c1) (T1 /
+    /// T2))), at least 1, for the cost c1 of an interval and the fixed cost c2 of a run (clone,
+    /// load, warm-up), both > 0. `None` when all scatter is inside the runs: make them as long as
+    /// may be.
     #[must_use]
     pub fn intervals_per_run(&self, interval_cost: f64, run_cost: f64) -> Option<f64> {
         let usable = self.between > 0.0 && interval_cost > 0.0 && run_cost > 0.0;
@@ -282,9 +294,12 @@ mod tests {
                 .expect_err("a bad rule")
                 .to_string()
         };
-        insta::assert_snapshot!(refusal(2, 10, 0.02), @"the first lot must hold at least 3 repeats, not 2: take 5");
-        insta::assert_snapshot!(refusal(5, 4, 0.02), @"the budget of 4 repeats is smaller than the first lot of 5: raise it");
-        insta::assert_snapshot!(refusal(5, 9, f64::NAN), @"the target half-width must be a share between 0 and 1 of the mean, not NaN: take 0.02");
+        insta::assert_snapshot!(refusal(2, 10, 0.02), @"the first lot must hold at least 3 \
+            repeats, not 2: take 5");
+        insta::assert_snapshot!(refusal(5, 4, 0.02), @"the budget of 4 repeats is smaller than the \
+            first lot of 5: raise it");
+        insta::assert_snapshot!(refusal(5, 9, f64::NAN), @"the target half-width must be a share \
+            between 0 and 1 of the mean, not NaN: take 0.02");
     }
 
     /// Coverage where looking after every repeat fails, and the target is kept where it says so.

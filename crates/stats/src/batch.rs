@@ -1,23 +1,27 @@
 //! An interval within one trial: batch means.
 //!
-//! Seconds that follow each other are alike, so the scatter of single seconds promises too much. Means of long stretches (batches)
-//! are nearly independent, and Student's t over them gives an honest interval:
+//! Seconds that follow each other are alike, so the scatter of single seconds promises too much.
+//! Means of long stretches (batches) are nearly independent, and Student's t over them gives an
+//! honest interval:
 //!
 //! mean +- t(0.975, b-1) s_b / sqrt(b). Source: Law, "Simulation Modeling and Analysis", chapter 9.
 //!
-//! [`BatchMeans::of`] takes 20 batches, and fewer but longer ones while their means still depend on each other. Batches of a short
-//! window keep some dependence that no test sees, so it widens the interval by what a series of the same lag-1 correlation would lack;
-//! of simulated series 94 to 96 % of the intervals then hold the true mean, where plain ones hold it in as few as 83 %.
+//! [`BatchMeans::of`] takes 20 batches, and fewer but longer ones while their means still depend on
+//! each other. Batches of a short window keep some dependence that no test sees, so it widens the
+//! interval by what a series of the same lag-1 correlation would lack; of simulated series 94 to 96
+//! % of the intervals then hold the true mean, where plain ones hold it in as few as 83 %.
 //!
-//! The interval holds for this one trial only; with repeats, show the interval between repeats ([`Summary`](crate::Summary)) instead.
-//! To use it: hand in the seconds of the window (throughput, mean response), show mean and half-width labelled "within one run", and
-//! where not [`BatchMeans::reliable`], "interval unreliable".
+//! The interval holds for this one trial only; with repeats, show the interval between repeats
+//! ([`Summary`](crate::Summary)) instead. To use it: hand in the seconds of the window (throughput,
+//! mean response), show mean and half-width labelled "within one run", and where not
+//! [`BatchMeans::reliable`], "interval unreliable".
 
 use crate::t_975;
 
 /// Batches to begin with.
 const BATCHES: usize = 20;
-/// Fewest batches that longer ones are merged down to; with fewer the tests of independence see nothing.
+/// Fewest batches that longer ones are merged down to; with fewer the tests of independence see
+/// nothing.
 const FEWEST: usize = 10;
 /// Fewest batches that carry an interval at all.
 const LEAST: usize = 6;
@@ -35,20 +39,22 @@ pub struct BatchMeans {
     pub mean: f64,
     /// Half of the 95 % interval, in the unit of the values; [`Self::widening`] is in it.
     pub half_width: f64,
-    /// Factor, at least 1, for the dependence that batches of this length keep; 1 for [`Self::in_batches`].
+    /// Factor, at least 1, for the dependence that batches of this length keep; 1 for
+    /// [`Self::in_batches`].
     pub widening: f64,
     /// How many independent values the series is worth: see [`effective_count`].
     pub effective: f64,
     /// Correlation of each batch mean with the next.
     pub lag1: f64,
-    /// Sum of squared steps between neighbours over sum of squares around the mean; near 2 for independent batches.
+    /// Sum of squared steps between neighbours over sum of squares around the mean; near 2 for
+    /// independent batches.
     pub von_neumann: f64,
 }
 
 impl BatchMeans {
-    /// Of a series of equal time steps (for example throughput per second) within steady state: 20 batches, or down to 10 longer ones
-    /// until [`Self::independent`]. A remainder at the begin that fills no batch is left out. `None` below 6 values, or when one is not
-    /// finite.
+    /// Of a series of equal time steps (for example throughput per second) within steady state: 20
+    /// batches, or down to 10 longer ones until [`Self::independent`]. A remainder at the begin
+    /// that fills no batch is left out. `None` below 6 values, or when one is not finite.
     #[must_use]
     pub fn of(series: &[f64]) -> Option<Self> {
         let most = BATCHES.min(series.len());
@@ -64,7 +70,8 @@ impl BatchMeans {
         Some(batches)
     }
 
-    /// With this many batches, at least 6, of equal length, as they are. `None` for fewer values than batches, or when one is not finite.
+    /// With this many batches, at least 6, of equal length, as they are. `None` for fewer values
+    /// than batches, or when one is not finite.
     #[must_use]
     pub fn in_batches(series: &[f64], count: usize) -> Option<Self> {
         if count < LEAST || series.len() < count || series.iter().any(|value| !value.is_finite()) {
@@ -95,8 +102,8 @@ impl BatchMeans {
         })
     }
 
-    /// Whether the means pass as independent: |lag-1 correlation| < 2 / sqrt(b), and von Neumann's ratio within
-    /// 2 +- 3.92 sqrt((b - 2) / (b^2 - 1)).
+    /// Whether the means pass as independent: |lag-1 correlation| < 2 / sqrt(b), and von Neumann's
+    /// ratio within 2 +- 3.92 sqrt((b - 2) / (b^2 - 1)).
     #[must_use]
     pub fn independent(&self) -> bool {
         let b = self.means.len() as f64;
@@ -104,7 +111,8 @@ impl BatchMeans {
         self.lag1.abs() < 2.0 / b.sqrt() && (self.von_neumann - 2.0).abs() <= reach
     }
 
-    /// Whether the interval may be trusted: the batches pass as independent, and the series is worth at least ten independent values.
+    /// Whether the interval may be trusted: the batches pass as independent, and the series is
+    /// worth at least ten independent values.
     #[must_use]
     pub fn reliable(&self) -> bool {
         self.independent() && self.effective >= FEWEST_EFFECTIVE
@@ -127,22 +135,25 @@ pub fn autocorrelation(series: &[f64]) -> f64 {
     }
 }
 
-/// How many independent values a series is worth, if each depends on the one before alone: n (1 - r1) / (1 + r1), at most n.
+/// How many independent values a series is worth, if each depends on the one before alone: n (1 -
+/// r1) / (1 + r1), at most n.
 #[must_use]
 pub fn effective_count(series: &[f64]) -> f64 {
     let r1 = autocorrelation(series).max(0.0);
     series.len() as f64 * (1.0 - r1) / (1.0 + r1)
 }
 
-/// By how much batch means of this length understate the deviation of the whole mean, if each value depends on the one before alone
-/// (correlation r); at least 1.
+/// By how much batch means of this length understate the deviation of the whole mean, if each value
+/// depends on the one before alone (correlation r); at least 1.
 ///
-/// The variance of a mean of m such values is sigma^2/m ((1 + r)/(1 - r) - 2 r (1 - r^m)/(m (1 - r)^2)): Law, section 4.4, summed. The
-/// scatter of b batch means around their own mean is on average b/(b-1) of what a batch has more of it than the whole.
+/// The variance of a mean of m such values is sigma^2/m ((1 + r)/(1 - r) - 2 r (1 - r^m)/(m (1 -
+/// r)^2)): Law, section 4.4, summed. The scatter of b batch means around their own mean is on
+/// average b/(b-1) of what a batch has more of it than the whole.
 fn widening(series: &[f64], count: usize) -> f64 {
     let n = series.len() as f64;
     let plain = autocorrelation(series);
-    // An estimate from n values is too small by about (1 + 3 r) / n: Kendall, Biometrika 41 (1954) 403.
+    // An estimate from n values is too small by about (1 + 3 r) / n: Kendall, Biometrika 41 (1954)
+    // 403.
     let r = (plain + (1.0 + 3.0 * plain) / n).clamp(0.0, 0.98);
     let deviation = |length: f64| {
         (1.0 + r) / (1.0 - r) - 2.0 * r * (1.0 - r.powf(length)) / (length * (1.0 - r).powi(2))
@@ -241,7 +252,8 @@ mod tests {
         }
     }
 
-    /// Mean responses of a queue as a driver would see them, second by second: M/M/1, whose responses hang together for long and are far from normal.
+    /// Mean responses of a queue as a driver would see them, second by second: M/M/1, whose
+    /// responses hang together for long and are far from normal.
     #[test]
     fn ninety_five_percent_of_intervals_hold_the_mean_response_of_a_queue() {
         let mut stream = Stream::new(12);
@@ -253,7 +265,8 @@ mod tests {
         ] {
             let truth = 1.0 / (1.0 - rho);
             let hits = (0..1_000).filter(|_| {
-                // The time in the system of an M/M/1 in steady state is exponential: a start without warm-up.
+                // The time in the system of an M/M/1 in steady state is exponential: a start
+                // without warm-up.
                 let mut response = -truth * stream.uniform().ln();
                 let mut second = |_| {
                     let mut sum = 0.0;

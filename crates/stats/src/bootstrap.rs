@@ -1,11 +1,14 @@
-//! Intervals of ratios by resampling: speed-up, efficiency, or any statistic of several lots of repeats.
+//! Intervals of ratios by resampling: speed-up, efficiency, or any statistic of several lots of
+//! repeats.
 //!
-//! Repeats (whole trials, never single responses) are drawn with replacement within each lot, the statistic is computed anew, and the
-//! 2.5 and 97.5 percentiles of 10 000 draws bound it. Source: Efron, Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13.
-//! The same seed gives the same interval; store the seed beside it.
+//! Repeats (whole trials, never single responses) are drawn with replacement within each lot, the
+//! statistic is computed anew, and the 2.5 and 97.5 percentiles of 10 000 draws bound it. Source:
+//! Efron, Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 13. The same seed gives
+//! the same interval; store the seed beside it.
 //!
-//! Below ten repeats in a lot such intervals are too narrow ([`Bootstrap::too_narrow`]): show [`Ratio::of`](crate::Ratio::of) (Fieller) there,
-//! and this one where a lot is larger or the statistic has no formula.
+//! Below ten repeats in a lot such intervals are too narrow ([`Bootstrap::too_narrow`]): show
+//! [`Ratio::of`](crate::Ratio::of) (Fieller) there, and this one where a lot is larger or the
+//! statistic has no formula.
 
 use crate::random::Stream;
 
@@ -31,8 +34,9 @@ impl Bootstrap {
     /// Draws of [`Self::ratio`] and [`Self::efficiency`].
     pub const DRAWS: usize = 10_000;
 
-    /// Of any statistic of several lots. `None` when a lot holds fewer than two repeats or a value that is not finite, the statistic of the
-    /// repeats themselves is not finite, or fewer than half of the draws give a finite one.
+    /// Of any statistic of several lots. `None` when a lot holds fewer than two repeats or a value
+    /// that is not finite, the statistic of the repeats themselves is not finite, or fewer than
+    /// half of the draws give a finite one.
     #[must_use]
     pub fn of(
         lots: &[&[f64]],
@@ -72,7 +76,8 @@ impl Bootstrap {
         })
     }
 
-    /// The ratio of the means of two independent lots; `None` as for [`Self::of`], or when the mean of the denominator is not positive.
+    /// The ratio of the means of two independent lots; `None` as for [`Self::of`], or when the mean
+    /// of the denominator is not positive.
     ///
     /// The speed-up of several guests over one is the ratio of their throughputs.
     #[must_use]
@@ -86,7 +91,8 @@ impl Bootstrap {
         .filter(|_| mean(denominator) > 0.0)
     }
 
-    /// Efficiency of `parts` equal parts (guests, cores): the speed-up over one part, divided by `parts` > 0.
+    /// Efficiency of `parts` equal parts (guests, cores): the speed-up over one part, divided by
+    /// `parts` > 0.
     #[must_use]
     pub fn efficiency(together: &[f64], one: &[f64], parts: f64, seed: u64) -> Option<Self> {
         (parts > 0.0).then_some(())?;
@@ -176,7 +182,8 @@ mod tests {
             let smallest = together.iter().copied().fold(f64::MAX, f64::min) / one.iter().copied().fold(0.0, f64::max);
             let largest = together.iter().copied().fold(0.0, f64::max) / one.iter().copied().fold(f64::MAX, f64::min);
             prop_assert!(smallest <= speed_up.interval.0 + 1e-12 && speed_up.interval.1 <= largest + 1e-12);
-            let share = Bootstrap::efficiency(&together, &one, f64::from(parts), seed).expect("two lots");
+            let share = Bootstrap::efficiency(&together, &one, f64::from(parts), seed).expect("two \
+                lots");
             prop_assert!((share.value * f64::from(parts) - speed_up.value).abs() < 1e-9);
         }
     }

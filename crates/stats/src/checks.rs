@@ -1,29 +1,33 @@
-//! Checks of a trial that need more than its measurement: what the mix should have been, clocks, memory, and the steady state.
+//! Checks of a trial that need more than its measurement: what the mix should have been, clocks,
+//! memory, and the steady state.
 //!
-//! Each gives remarks: a [`Remark::Fault`] voids the trial, as those of [`faults`](crate::faults::faults) do, a [`Remark::Warning`] is what a reader should
-//! know. [`of_trial`] applies all that follow from what is stored of a trial; clocks are the matter of whoever conducts it.
+//! Each gives remarks: a [`Remark::Fault`] voids the trial, as those of
+//! [`faults`](crate::faults::faults) do, a [`Remark::Warning`] is what a reader should know.
+//! [`trial_checks`](crate::trial_checks) applies all that follow from what is stored of a trial; clocks are the matter of
+//! whoever conducts it.
 //!
-//! Limits are those of established drivers: mix within 2 percentage points of its target (Faban), clocks of nodes within 10 ms (Faban), buffers
-//! that grow by less than 10 %.
+//! Limits are those of established drivers: mix within 2 percentage points of its target (Faban),
+//! clocks of nodes within 10 ms (Faban), buffers that grow by less than 10 %.
 
-mod orderentry;
-mod trial;
-
-pub use trial::{Intent, Matter, of_trial};
-
-use crate::{Measurement, ResourceSample, Window, steady};
+use crate::{
+    Measurement, ResourceSample, Window,
+    faults::{Fault, FaultCode},
+    steady,
+};
 
 /// Largest distance of a share of the mix from its target, as a share of 1.
 const MIX_LIMIT: f64 = 0.02;
-/// The 99.9 % quantile of the normal distribution: a mix that is drawn right fails the test of chance once in a thousand trials.
-const Z_999: f64 = 3.090_232;
+/// The 99.9 % quantile of the normal distribution: a mix that is drawn right fails the test of
+/// chance once in a thousand trials.
+pub(crate) const Z_999: f64 = 3.090_232;
 /// Fewer expected operations are counted together with others.
 const EXPECTED: f64 = 5.0;
 /// Clocks of two nodes may differ by this, s, before it is said.
 const OFFSET_WARNING_S: f64 = 0.002;
 /// Clocks of two nodes may differ by this, s.
 const OFFSET_LIMIT_S: f64 = 0.010;
-/// A clock that is steered may run so much faster or slower (the kernel's limit: 500 parts in a million).
+/// A clock that is steered may run so much faster or slower (the kernel's limit: 500 parts in a
+/// million).
 const SLEW: f64 = 500e-6;
 /// Largest growth of the driver's memory over the window.
 const GROWTH_LIMIT: f64 = 0.1;
@@ -34,16 +38,26 @@ const GROWTH_FLOOR: f64 = 16.0 * 1024.0 * 1024.0;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// The trial is void.
-    Fault(String),
+    Fault(Fault),
     /// A reader should know.
     Warning(String),
 }
 
-/// Whether operations were drawn in the right shares: `started` counts each operation (failed ones too, so that failures do not bend the mix),
-/// `targets` are its shares, which are taken relative to their sum. Empty = right, or nothing was started.
+impl Remark {
+    /// A fault in words, under its code.
+    #[must_use]
+    pub fn fault(code: FaultCode, text: String) -> Self {
+        Self::Fault(Fault::new(code, text))
+    }
+}
+
+/// Whether operations were drawn in the right shares: `started` counts each operation (failed ones
+/// too, so that failures do not bend the mix), `targets` are its shares, which are taken relative
+/// to their sum. Empty = right, or nothing was started.
 ///
-/// A fault where a share is more than two percentage points off and that is no chance (chi-square at 0.1 %), or where something was started that never
-/// should be; a warning where chance alone is unlikely, but the shares are near.
+/// A fault where a share is more than two percentage points off and that is no chance (chi-square
+/// at 0.1 %), or where something was started that never should be; a warning where chance alone is
+/// unlikely, but the shares are near.
 #[must_use]
 pub fn mix(started: &[(&str, u64)], targets: &[f64]) -> Vec<Remark> {
     let all = started.iter().map(|(_, count)| *count as f64).sum::<f64>();
@@ -58,9 +72,10 @@ pub fn mix(started: &[(&str, u64)], targets: &[f64]) -> Vec<Remark> {
             .map(|((name, count), target)| (*name, *count as f64, target / whole))
     };
     if let Some((name, count, _)) = rows().find(|(_, count, share)| *share <= 0.0 && *count > 0.0) {
-        return vec![Remark::Fault(format!(
-            "`{name}` was started ({count} x), which the mix never draws"
-        ))];
+        return vec![Remark::fault(
+            FaultCode::Mix,
+            format!("`{name}` was started ({count} x), which the mix never draws"),
+        )];
     }
     let cells: Vec<(f64, f64)> = rows()
         .map(|(_, count, share)| (count, share * all))
@@ -73,23 +88,31 @@ pub fn mix(started: &[(&str, u64)], targets: &[f64]) -> Vec<Remark> {
     let remark = worst.map(|row| {
         let (name, achieved, target) = (row.0, 100.0 * row.1 / all, 100.0 * row.2);
         if off(&row) > MIX_LIMIT {
-            Remark::Fault(format!(
-                "`{name}` made up {achieved:.1} % of the mix instead of {target:.1} % (limit 2 points)"
-            ))
+            Remark::fault(
+                FaultCode::Mix,
+                format!(
+                    "`{name}` made up {achieved:.1} % of the mix instead of {target:.1} % (limit 2 \
+                 points)"
+                ),
+            )
         } else {
             Remark::Warning(format!(
-                "`{name}` made up {achieved:.2} % of the mix instead of {target:.2} %: more than chance, less than the limit"
+                "`{name}` made up {achieved:.2} % of the mix instead of {target:.2} %: more than \
+                 chance, less than the limit"
             ))
         }
     });
     remark.into_iter().collect()
 }
 
-/// Whether transitions of a Markov mix were drawn right: `counts[i][j]` from operation i to j, `matrix` its weights. Each row as in [`mix`].
+/// Whether transitions of a Markov mix were drawn right: `counts[i][j]` from operation i to j,
+/// `matrix` its weights. Each row as in [`mix`].
 #[must_use]
 pub fn transitions(names: &[&str], counts: &[Vec<u64>], matrix: &[Vec<f64>]) -> Vec<Remark> {
     let after = |from: &str, remark: Remark| match remark {
-        Remark::Fault(text) => Remark::Fault(format!("after `{from}`: {text}")),
+        Remark::Fault(fault) => {
+            Remark::fault(fault.code, format!("after `{from}`: {}", fault.text))
+        }
         Remark::Warning(text) => Remark::Warning(format!("after `{from}`: {text}")),
     };
     let rows = names.iter().zip(counts.iter().zip(matrix));
@@ -102,8 +125,9 @@ pub fn transitions(names: &[&str], counts: &[Vec<u64>], matrix: &[Vec<f64>]) -> 
     remarks.collect()
 }
 
-/// Pearson's chi-square of (counted, expected) against its 99.9 % quantile, by Wilson and Hilferty, PNAS 17 (1931) 684:
-/// k (1 - 2/(9 k) + z sqrt(2/(9 k)))^3. Cells that expect fewer than five are put together.
+/// Pearson's chi-square of (counted, expected) against its 99.9 % quantile, by Wilson and Hilferty,
+/// PNAS 17 (1931) 684: k (1 - 2/(9 k) + z sqrt(2/(9 k)))^3. Cells that expect fewer than five are
+/// put together.
 fn beyond_chance(cells: Vec<(f64, f64)>) -> bool {
     let (small, mut large): (Vec<_>, Vec<_>) = cells
         .into_iter()
@@ -129,9 +153,10 @@ fn beyond_chance(cells: Vec<(f64, f64)>) -> bool {
 pub fn clock_offset(node: &str, offset_s: f64) -> Option<Remark> {
     let ms = offset_s.abs() * 1e3;
     if offset_s.is_nan() || offset_s.abs() > OFFSET_LIMIT_S {
-        Some(Remark::Fault(format!(
-            "the clock of {node} is off by {ms:.1} ms (limit 10 ms): synchronise it"
-        )))
+        Some(Remark::fault(
+            FaultCode::Clock,
+            format!("the clock of {node} is off by {ms:.1} ms (limit 10 ms): synchronise it"),
+        ))
     } else {
         (offset_s.abs() > OFFSET_WARNING_S).then(|| {
             Remark::Warning(format!(
@@ -141,22 +166,24 @@ pub fn clock_offset(node: &str, offset_s: f64) -> Option<Remark> {
     }
 }
 
-/// Whether the wall clock was set during a trial: seconds that passed by the wall clock and by the monotonic clock. What steering by a time
-/// service may do (500 ppm) is no step.
+/// Whether the wall clock was set during a trial: seconds that passed by the wall clock and by the
+/// monotonic clock. What steering by a time service may do (500 ppm) is no step.
 #[must_use]
 pub fn clock_step(wall_s: f64, monotonic_s: f64) -> Option<Remark> {
     let step_s = wall_s - monotonic_s;
     let steady = step_s.abs() <= OFFSET_LIMIT_S + SLEW * monotonic_s;
     (!steady).then(|| {
         let ms = step_s * 1e3;
-        Remark::Fault(format!(
-            "the wall clock was set by {ms:+.0} ms during the trial: series of guests and driver do not fit together"
+        Remark::fault(FaultCode::Clock, format!(
+            "the wall clock was set by {ms:+.0} ms during the trial: series of guests and driver \
+             do not fit together"
         ))
     })
 }
 
-/// Whether the memory of a subject grew within the window: from the first to the last fifth of it, by more than 10 % and 16 MiB. The driver's growth is a
-/// fault (its own buffers slow it down), a guest's or the host's a warning (a leak, or a cache that fills).
+/// Whether the memory of a subject grew within the window: from the first to the last fifth of it,
+/// by more than 10 % and 16 MiB. The driver's growth is a fault (its own buffers slow it down), a
+/// guest's or the host's a warning (a leak, or a cache that fills).
 #[must_use]
 pub fn memory_growth(subject: &str, samples: &[ResourceSample], window: &Window) -> Option<Remark> {
     let fifth = window.seconds() / 5.0;
@@ -182,15 +209,16 @@ pub fn memory_growth(subject: &str, samples: &[ResourceSample], window: &Window)
         let text =
             format!("the memory of {name} grew by {share:.0} % ({mib:.0} MiB) within the window");
         if subject == "driver" {
-            Remark::Fault(text)
+            Remark::fault(FaultCode::Memory, text)
         } else {
             Remark::Warning(text)
         }
     })
 }
 
-/// Whether the trial was in steady state: throughput and median response time, second by second over all guests, judged by
-/// [`steady::judge`]. `settle_s` is how many seconds before the window all users were at work already.
+/// Whether the trial was in steady state: throughput and median response time, second by second
+/// over all guests, judged by [`steady::judge`]. `settle_s` is how many seconds before the window
+/// all users were at work already.
 #[must_use]
 pub fn steadiness(measurement: &Measurement, settle_s: f64) -> Vec<Remark> {
     let Window { start_s, end_s } = measurement.window;
@@ -220,7 +248,7 @@ pub fn steadiness(measurement: &Measurement, settle_s: f64) -> Vec<Remark> {
     let remark = |finding: steady::Finding| {
         let text = finding.sentence();
         if finding.serious() {
-            Remark::Fault(text)
+            Remark::fault(FaultCode::SteadyState, text)
         } else {
             Remark::Warning(text)
         }
@@ -284,10 +312,10 @@ mod tests {
             ),
         ];
         insta::assert_snapshot!(texts.map(|remarks| text(&remarks)).concat(), @r#"
-        Fault("`browse` made up 45.0 % of the mix instead of 50.0 % (limit 2 points)")
+        Fault(Fault { code: Mix, text: "`browse` made up 45.0 % of the mix instead of 50.0 % (limit 2 points)" })
         Warning("`login` made up 40.80 % of the mix instead of 40.00 %: more than chance, less than the limit")
-        Fault("`logout` was started (1 x), which the mix never draws")
-        Fault("after `browse`: `browse` made up 50.0 % of the mix instead of 90.0 % (limit 2 points)")
+        Fault(Fault { code: Mix, text: "`logout` was started (1 x), which the mix never draws" })
+        Fault(Fault { code: Mix, text: "after `browse`: `browse` made up 50.0 % of the mix instead of 90.0 % (limit 2 points)" })
         "#);
     }
 
@@ -328,9 +356,9 @@ mod tests {
         let remarks: Vec<Remark> = remarks.into_iter().flatten().collect();
         insta::assert_snapshot!(text(&remarks), @r#"
         Warning("the clock of n2 is off by 3.0 ms (above 2 ms)")
-        Fault("the clock of n2 is off by 20.0 ms (limit 10 ms): synchronise it")
-        Fault("the clock of n2 is off by NaN ms (limit 10 ms): synchronise it")
-        Fault("the wall clock was set by -1000 ms during the trial: series of guests and driver do not fit together")
+        Fault(Fault { code: Clock, text: "the clock of n2 is off by 20.0 ms (limit 10 ms): synchronise it" })
+        Fault(Fault { code: Clock, text: "the clock of n2 is off by NaN ms (limit 10 ms): synchronise it" })
+        Fault(Fault { code: Clock, text: "the wall clock was set by -1000 ms during the trial: series of guests and driver do not fit together" })
         "#);
     }
 
@@ -364,7 +392,7 @@ mod tests {
             ["driver", "g1"].map(|subject| memory_growth(subject, &samples(subject, 1), &window));
         let remarks: Vec<Remark> = remarks.into_iter().flatten().collect();
         insta::assert_snapshot!(text(&remarks), @r#"
-        Fault("the memory of the driver grew by 19 % (40 MiB) within the window")
+        Fault(Fault { code: Memory, text: "the memory of the driver grew by 19 % (40 MiB) within the window" })
         Warning("the memory of g1 grew by 19 % (40 MiB) within the window")
         "#);
     }
@@ -402,7 +430,7 @@ mod tests {
         );
         let late = trial(|second| if second < 50.0 { 500.0 } else { 1_000.0 });
         assert!(
-            matches!(&late[0], Remark::Fault(text) if text.contains("warm-up too short")),
+            matches!(&late[0], Remark::Fault(fault) if fault.text.contains("warm-up too short")),
             "{late:?}"
         );
         let mut silent = healthy();

@@ -1,16 +1,20 @@
-//! The smallest change that a number of repeats can find, and the number of repeats that a change needs.
+//! The smallest change that a number of repeats can find, and the number of repeats that a change
+//! needs.
 //!
-//! A change is found when its 95 % interval leaves zero out. The formula for a true change that is found in four of five cases
-//! is that of Cohen, "Statistical Power Analysis for the Behavioral Sciences" (1988), with Student's t in place of the normal
-//! quantiles, because the scatter is itself estimated:
+//! A change is found when its 95 % interval leaves zero out. The formula for a true change that is
+//! found in four of five cases is that of Cohen, "Statistical Power Analysis for the Behavioral
+//! Sciences" (1988), with Student's t in place of the normal quantiles, because the scatter is
+//! itself estimated:
 //!
 //! change = (t(0.975, df) + t(0.8, df)) x standard error.
 //!
-//! All deviations and changes are in one unit. For relative changes take the coefficient of variation, or the standard deviation
-//! of logarithms: a change d of the logarithm is a factor exp(d).
+//! All deviations and changes are in one unit. For relative changes take the coefficient of
+//! variation, or the standard deviation of logarithms: a change d of the logarithm is a factor
+//! exp(d).
 //!
-//! To plan a study: take the deviation of earlier repeats, ask [`pairs_for`] (trials of one block compared) or [`repeats_for`]
-//! (two lots). To judge one that is done: [`detectable_paired`] or [`detectable_between`] beside every "no difference seen".
+//! To plan a study: take the deviation of earlier repeats, ask [`pairs_for`] (trials of one block
+//! compared) or [`repeats_for`] (two lots). To judge one that is done: [`detectable_paired`] or
+//! [`detectable_between`] beside every "no difference seen".
 
 use crate::student::{t_975, t_central};
 
@@ -19,21 +23,23 @@ pub const POWER: f64 = 0.8;
 /// No study needs more repeats than this; a change that does is not to be found.
 const MOST: u32 = 1_000;
 
-/// t(0.975, df) + t(0.8, df): how many standard errors a change must be to be found in four of five cases. `None` for `df` = 0.
+/// t(0.975, df) + t(0.8, df): how many standard errors a change must be to be found in four of five
+/// cases. `None` for `df` = 0.
 #[must_use]
 pub fn reach(df: u32) -> Option<f64> {
     Some(t_975(df)? + t_central(2.0 * POWER - 1.0, df)?)
 }
 
-/// The change that `pairs` differences of standard deviation `deviation` find; `None` below two pairs, or for a deviation that is
-/// negative or not finite.
+/// The change that `pairs` differences of standard deviation `deviation` find; `None` below two
+/// pairs, or for a deviation that is negative or not finite.
 #[must_use]
 pub fn detectable_paired(deviation: f64, pairs: u32) -> Option<f64> {
     Some(reach(pairs.checked_sub(1)?)? * usable(deviation)? / f64::from(pairs).sqrt())
 }
 
-/// The change that two lots of `first` and `second` repeats find, each of standard deviation `deviation`; `None` when a lot is empty, both
-/// hold a single repeat, or for a deviation that is negative or not finite.
+/// The change that two lots of `first` and `second` repeats find, each of standard deviation
+/// `deviation`; `None` when a lot is empty, both hold a single repeat, or for a deviation that is
+/// negative or not finite.
 ///
 /// ```
 /// // Five repeats a side that scatter by 2 %: a change of less than 4.1 % may well go unseen.
@@ -50,7 +56,8 @@ pub fn detectable_between(deviation: f64, first: u32, second: u32) -> Option<f64
     Some(reach(df)? * usable(deviation)? * weight.sqrt())
 }
 
-/// The fewest pairs that find `change`; `None` when 1000 do not, or when a number is out of range (`change` > 0).
+/// The fewest pairs that find `change`; `None` when 1000 do not, or when a number is out of range
+/// (`change` > 0).
 #[must_use]
 pub fn pairs_for(deviation: f64, change: f64) -> Option<u32> {
     fewest(2, change, |pairs| detectable_paired(deviation, pairs))
@@ -112,7 +119,8 @@ mod tests {
         assert_eq!(pairs_for(0.0, 0.01), Some(2));
     }
 
-    /// The promise itself: a change of the detectable size is found in about four of five simulated studies.
+    /// The promise itself: a change of the detectable size is found in about four of five simulated
+    /// studies.
     #[test]
     fn four_of_five_studies_find_a_change_of_the_detectable_size() {
         let mut stream = Stream::new(11);

@@ -1,14 +1,18 @@
-//! What a change of one factor is worth: the ratio of a metric at one level to that at another, with its interval.
+//! What a change of one factor is worth: the ratio of a metric at one level to that at another,
+//! with its interval.
 //!
-//! [`effect`] and [`interaction`] work on the logarithms of the values, so an effect is a ratio and A against B is the inverse of
-//! B against A. Trials of one block ran back to back and differ in factor levels alone: within a block like is compared with like,
-//! and each block gives one difference, however many pairs it holds, because the pairs of one block are not independent.
-//! The interval is Student's over the blocks:
+//! [`effect`] and [`interaction`] work on the logarithms of the values, so an effect is a ratio and
+//! A against B is the inverse of B against A. Trials of one block ran back to back and differ in
+//! factor levels alone: within a block like is compared with like, and each block gives one
+//! difference, however many pairs it holds, because the pairs of one block are not independent. The
+//! interval is Student's over the blocks:
 //!
-//! ratio = exp(mean l), interval = exp(mean l -+ t(0.975, n-1) s / sqrt(n)), l = one mean log ratio per block.
+//! ratio = exp(mean l), interval = exp(mean l -+ t(0.975, n-1) s / sqrt(n)), l = one mean log ratio
+//! per block.
 //!
-//! Assumption: the log ratios of blocks are independent and roughly normal. Blocks of several layouts are taken as draws of one
-//! population, so layouts that react differently widen the interval.
+//! Assumption: the log ratios of blocks are independent and roughly normal. Blocks of several
+//! layouts are taken as draws of one population, so layouts that react differently widen the
+//! interval.
 
 mod design;
 mod verdict;
@@ -17,6 +21,8 @@ pub use design::{Alias, Design};
 pub use verdict::{Change, Goal, holm};
 
 use std::collections::BTreeMap;
+
+use serde::Serialize;
 
 use crate::{
     detectable::reach,
@@ -28,7 +34,8 @@ use crate::{
 pub struct Observation {
     /// Trials of equal block differ in factor levels alone and ran back to back.
     pub block: u32,
-    /// Trials of equal stratum are repeats of the same things, but for the factors: blocks of one layout.
+    /// Trials of equal stratum are repeats of the same things, but for the factors: blocks of one
+    /// layout.
     pub stratum: u32,
     /// The level of each factor.
     pub levels: Vec<u32>,
@@ -48,18 +55,20 @@ pub struct Contrast {
 }
 
 /// What an effect rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Differences within blocks between trials that differ in this factor alone.
     Pairs,
     /// Differences within whole blocks of a screening design, in which other factors are balanced.
     Contrasts,
-    /// Means of the levels over all blocks of equal stratum, because trials that are missing left too few whole pairs.
+    /// Means of the levels over all blocks of equal stratum, because trials that are missing left
+    /// too few whole pairs.
     Means,
 }
 
 /// A ratio of two levels with what can be said of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Effect {
     /// The metric at the level over the metric at the reference.
     pub ratio: f64,
@@ -67,7 +76,8 @@ pub struct Effect {
     pub interval: Option<(f64, f64)>,
     /// Probability of a ratio at least so far from 1 by chance alone; `None` without an interval.
     pub p: Option<f64>,
-    /// Independent differences that it rests on: blocks, or for [`Basis::Means`] the degrees of freedom plus one.
+    /// Independent differences that it rests on: blocks, or for [`Basis::Means`] the degrees of
+    /// freedom plus one.
     pub count: u32,
     /// What it rests on.
     pub basis: Basis,
@@ -119,8 +129,9 @@ pub fn effect(observations: &[Observation], design: &Design, contrast: Contrast)
     }
 }
 
-/// Whether two factors multiply each other's effects: the ratio of `first` at the level of `second`, over the same ratio at the
-/// reference of `second`. Interval as for [`effect`]; `None` when no block shows all four corners.
+/// Whether two factors multiply each other's effects: the ratio of `first` at the level of
+/// `second`, over the same ratio at the reference of `second`. Interval as for [`effect`]; `None`
+/// when no block shows all four corners.
 #[must_use]
 pub fn interaction(
     observations: &[Observation],
@@ -171,8 +182,9 @@ impl Observation {
 }
 
 impl Effect {
-    /// The smallest change of the true ratio, as a share of 1, that a study of this many blocks and this scatter finds in four of
-    /// five cases: exp(reach(df) se) - 1 (see [`reach`](crate::reach)), with the standard error that was observed. `None` without an
+    /// The smallest change of the true ratio, as a share of 1, that a study of this many blocks and
+    /// this scatter finds in four of five cases: exp(reach(df) se) - 1 (see
+    /// [`reach`](crate::reach)), with the standard error that was observed. `None` without an
     /// interval.
     #[must_use]
     pub fn detectable(&self) -> Option<f64> {
@@ -206,7 +218,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Log ratios of all pairs of a block that differ in this factor alone, each with the levels of its trial.
+/// Log ratios of all pairs of a block that differ in this factor alone, each with the levels of its
+/// trial.
 fn pair_differences<'a>(block: &[&'a Observation], contrast: Contrast) -> Vec<(&'a [u32], f64)> {
     let at = |level: u32| {
         block
@@ -262,7 +275,8 @@ fn of_differences(differences: &[f64], basis: Basis) -> Option<Effect> {
     Some(with_interval(centre, standard_error, df, basis))
 }
 
-/// The effect from means of levels, cell by cell (equal stratum and equal other levels), with a variance pooled over all cells.
+/// The effect from means of levels, cell by cell (equal stratum and equal other levels), with a
+/// variance pooled over all cells.
 fn of_means(usable: &[&Observation], contrast: Contrast) -> Option<Effect> {
     let mut cells: BTreeMap<(u32, Vec<u32>), Vec<&Observation>> = BTreeMap::new();
     for trial in usable {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why an operation failed. The sub-class (a status code, `refused`, `truncated`, ...) travels beside it as text.
+/// Why an operation failed. The sub-class (a status code, `refused`, `truncated`, ...) travels
+/// beside it as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorClass {
@@ -10,7 +11,8 @@ pub enum ErrorClass {
     Connect,
     /// Sending or receiving failed: timeout, reset, truncated body, idle connection closed.
     Io,
-    /// The answer is not HTTP as we accept it: malformed or oversized header, unexpected interim response, bad chunk.
+    /// The answer is not HTTP as we accept it: malformed or oversized header, unexpected interim
+    /// response, bad chunk.
     Protocol,
     /// A status other than the expected one.
     Status,

@@ -1,18 +1,23 @@
 //! Reasons that make a trial void: the driver, not the system under test, decided the numbers.
 //!
-//! The limits are those that established drivers print as warnings; a trial is void well beyond them. [`faults`] lists what voids a
-//! trial, [`warnings`] what a reader should know.
+//! The limits are those that established drivers print as warnings; a trial is void well beyond
+//! them. [`faults`] lists what voids a trial, [`warnings`] what a reader should know.
 
 mod arrivals;
+mod code;
 mod little;
 
-use crate::{ErrorClass, GuestMeasurement, Measurement, Mode, ORDER, Pacing};
+pub use code::{Fault, FaultCode};
 
-/// Largest share of its CPUs that a driver may use: beyond, its own queueing is in the response times.
+use crate::{ErrorClass, GuestMeasurement, Measurement, Mode, Pacing};
+
+/// Largest share of its CPUs that a driver may use: beyond, its own queueing is in the response
+/// times.
 const CPU_LIMIT: f64 = 0.8;
 /// The same, as a warning.
 const CPU_WARNING: f64 = 0.7;
-/// Scheduling lag p99 that is always acceptable, us: what a general-purpose kernel may take to give a busy CPU to another thread.
+/// Scheduling lag p99 that is always acceptable, us: what a general-purpose kernel may take to give
+/// a busy CPU to another thread.
 const LAG_FLOOR_US: f64 = 2_000.0;
 /// Scheduling lag p99 as a share of the mean response time.
 const LAG_SHARE: f64 = 0.01;
@@ -33,9 +38,10 @@ const RUN_QUEUE_WARNING: f64 = 0.02;
 /// A window should hold so many cycles (R + Z) of a user.
 const CYCLES: f64 = 20.0;
 
-/// Why the trial is void: every reason for which the driver was at fault. Empty = the driver is innocent.
+/// Why the trial is void: every reason for which the driver was at fault. Empty = the driver is
+/// innocent.
 #[must_use]
-pub fn faults(measurement: &Measurement) -> Vec<String> {
+pub fn faults(measurement: &Measurement) -> Vec<Fault> {
     let rules = [
         cpu,
         lag,
@@ -55,10 +61,11 @@ pub fn faults(measurement: &Measurement) -> Vec<String> {
         .collect()
 }
 
-/// Those of [`faults`] in which the driver itself was the limit, whatever the system under test did: its CPUs, its punctuality, its connections.
-/// The others may have their cause in a system that does not keep up.
+/// Those of [`faults`] in which the driver itself was the limit, whatever the system under test
+/// did: its CPUs, its punctuality, its connections. The others may have their cause in a system
+/// that does not keep up.
 #[must_use]
-pub fn driver_bound(measurement: &Measurement) -> Vec<String> {
+pub fn driver_bound(measurement: &Measurement) -> Vec<Fault> {
     let rules = [
         cpu,
         lag,
@@ -74,14 +81,15 @@ pub fn driver_bound(measurement: &Measurement) -> Vec<String> {
         .collect()
 }
 
-/// Why an open load was more than the system carries: arrivals were dropped, or more and more of them waited.
+/// Why an open load was more than the system carries: arrivals were dropped, or more and more of
+/// them waited.
 #[must_use]
-pub fn overload(measurement: &Measurement) -> Option<String> {
+pub fn overload(measurement: &Measurement) -> Option<Fault> {
     arrivals::dropped(measurement).or_else(|| arrivals::unserved(measurement))
 }
 
 /// More arrived than was served; see [`overload`].
-pub(crate) fn unstable(measurement: &Measurement) -> Option<String> {
+pub(crate) fn unstable(measurement: &Measurement) -> Option<Fault> {
     arrivals::unserved(measurement)
 }
 
@@ -117,35 +125,42 @@ pub fn warnings(measurement: &Measurement) -> Vec<String> {
     }
     if little::limit(measurement).is_none() {
         warnings.push(format!(
-            "too short to judge by Little's law (off by {:.1} %): take more users or a longer window",
+            "too short to judge by Little's law (off by {:.1} %): take more users or a longer \
+             window",
             100.0 * driver.little_error
         ));
     }
     warnings
 }
 
-fn cpu(measurement: &Measurement) -> Option<String> {
+fn cpu(measurement: &Measurement) -> Option<Fault> {
     let share = measurement.driver.cpu_share;
     (share > CPU_LIMIT).then(|| {
         let share = share * 100.0;
-        format!(
+        Fault::new(FaultCode::Cpu, format!(
             "the driver used {share:.0} % of its CPUs (limit 80 %): give it more CPUs or less load"
-        )
+        ))
     })
 }
 
-fn lag(measurement: &Measurement) -> Option<String> {
+fn lag(measurement: &Measurement) -> Option<Fault> {
     let (lag, limit) = (
         measurement.driver.lag_p99_us as f64,
         LAG_FAULT * lag_limit_us(measurement),
     );
     (lag > limit).then(|| {
         let (lag, limit) = (lag / 1e3, limit / 1e3);
-        format!("the driver's scheduling lag p99 was {lag:.1} ms (limit {limit:.1} ms): keep other work off its CPUs")
+        Fault::new(
+            FaultCode::Lag,
+            format!(
+                "the driver's scheduling lag p99 was {lag:.1} ms (limit {limit:.1} ms): keep other \
+                 work off its CPUs"
+            ),
+        )
     })
 }
 
-fn mean_lag(measurement: &Measurement) -> Option<String> {
+fn mean_lag(measurement: &Measurement) -> Option<Fault> {
     let delay_us = 1e6 * delays_s(measurement)?.0;
     let (lag, limit) = (
         measurement.driver.lag_mean_us,
@@ -153,20 +168,32 @@ fn mean_lag(measurement: &Measurement) -> Option<String> {
     );
     (lag > limit).then(|| {
         let (lag, limit) = (lag / 1e3, limit / 1e3);
-        format!("the driver's mean scheduling lag was {lag:.1} ms (limit {limit:.1} ms): keep other work off its CPUs")
+        Fault::new(
+            FaultCode::Lag,
+            format!(
+                "the driver's mean scheduling lag was {lag:.1} ms (limit {limit:.1} ms): keep \
+                 other work off its CPUs"
+            ),
+        )
     })
 }
 
-fn little(measurement: &Measurement) -> Option<String> {
+fn little(measurement: &Measurement) -> Option<Fault> {
     let (error, limit) = (measurement.driver.little_error, little::limit(measurement)?);
     (error > limit).then(|| {
         let (error, limit) = (error * 100.0, limit * 100.0);
-        format!("Little's law is off by {error:.1} % (limit {limit:.0} %): users were missing or their times were not recorded right")
+        Fault::new(
+            FaultCode::Little,
+            format!(
+                "Little's law is off by {error:.1} % (limit {limit:.0} %): users were missing or \
+                 their times were not recorded right"
+            ),
+        )
     })
 }
 
 /// Every user of a closed load is somewhere, in an act or between two, during the whole window.
-fn presence(measurement: &Measurement) -> Option<String> {
+fn presence(measurement: &Measurement) -> Option<Fault> {
     let expected_s = users(measurement) * window_s(measurement);
     let spent_s: f64 = measurement
         .guests
@@ -176,39 +203,69 @@ fn presence(measurement: &Measurement) -> Option<String> {
     let absent = (spent_s - expected_s).abs() > PRESENCE_LIMIT * expected_s;
     (absent && measurement.mode == Mode::Closed && measurement.aborted.is_none()).then(|| {
         let share = 100.0 * spent_s / expected_s;
-        format!("the users were there for {share:.1} % of the window (limit 2 % off): some came late or went away")
+        Fault::new(
+            FaultCode::Presence,
+            format!(
+                "the users were there for {share:.1} % of the window (limit 2 % off): some came \
+                 late or went away"
+            ),
+        )
     })
 }
 
 /// Only think pacing accuses the driver: a cycle that is not kept is the server's slowness.
-fn pacing(measurement: &Measurement) -> Option<String> {
+fn pacing(measurement: &Measurement) -> Option<Fault> {
     let (drawn, actual) = delays_s(measurement).filter(|(drawn, _)| *drawn > 0.001)?;
     let off = (actual - drawn).abs();
     let kept =
         measurement.pacing == Pacing::Cycle || off <= PACING_FLOOR_S.max(PACING_LIMIT * drawn);
     (!kept).then(|| {
         let (drawn, actual, off) = (drawn * 1e3, actual * 1e3, 100.0 * off / drawn);
-        format!("think times were {actual:.1} ms on average instead of {drawn:.1} ms ({off:.1} %, limit 2 %)")
+        Fault::new(
+            FaultCode::Pacing,
+            format!(
+                "think times were {actual:.1} ms on average instead of {drawn:.1} ms ({off:.1} %, \
+                 limit 2 %)"
+            ),
+        )
     })
 }
 
-fn unconnected(measurement: &Measurement) -> Option<String> {
+fn unconnected(measurement: &Measurement) -> Option<Fault> {
     let users = measurement.driver.unconnected_users;
-    (users > 0).then(|| format!("{users} users never connected"))
+    (users > 0).then(|| {
+        Fault::new(
+            FaultCode::Unconnected,
+            format!("{users} users never connected"),
+        )
+    })
 }
 
-fn own_errors(measurement: &Measurement) -> Option<String> {
+fn own_errors(measurement: &Measurement) -> Option<Fault> {
     let count = errors(measurement, |class, _| class == ErrorClass::Driver);
-    (count > 0).then(|| format!("{count} operations failed by a fault of the driver itself"))
+    (count > 0).then(|| {
+        Fault::new(
+            FaultCode::DriverErrors,
+            format!("{count} operations failed by a fault of the driver itself"),
+        )
+    })
 }
 
 /// The driver ran out of ports or descriptors: the server never saw these requests.
-fn exhausted(measurement: &Measurement) -> Option<String> {
+fn exhausted(measurement: &Measurement) -> Option<Fault> {
     let ours = |class, sub: &str| {
         class == ErrorClass::Connect && ["local-port-exhausted", "fd-limit"].contains(&sub)
     };
     let count = errors(measurement, ours);
-    (count > 0).then(|| format!("{count} connections failed because the driver ran out of local ports or file descriptors"))
+    (count > 0).then(|| {
+        Fault::new(
+            FaultCode::Exhausted,
+            format!(
+                "{count} connections failed because the driver ran out of local \
+                                 ports or file descriptors"
+            ),
+        )
+    })
 }
 
 fn errors(measurement: &Measurement, of: impl Fn(ErrorClass, &str) -> bool) -> u64 {
@@ -240,13 +297,14 @@ fn is_short(measurement: &Measurement) -> bool {
     cycle_s(measurement).is_some_and(|cycle_s| window_s(measurement) < CYCLES * cycle_s)
 }
 
-/// Mean of the time of an act, s, of its square and of its cube: an order where there are any, else any operation.
+/// Mean of the time of an act, s, of its square and of its cube: an order where there are any, else
+/// any operation.
 fn service_moments(measurement: &Measurement) -> Option<[f64; 3]> {
     let (mut count, mut sums) = (0.0, [0.0; 3]);
     for service in measurement
         .guests
         .iter()
-        .flat_map(cycle_operations)
+        .flat_map(GuestMeasurement::cycle_operations)
         .map(|operation| &operation.service)
     {
         let moments = service.moments_us().unwrap_or_default();
@@ -258,25 +316,11 @@ fn service_moments(measurement: &Measurement) -> Option<[f64; 3]> {
     (count > 0.0).then(|| sums.map(|sum| sum / count))
 }
 
-/// What one cycle of a user consists of: the order, or the page of a page script.
-fn cycle_operations(
-    guest: &GuestMeasurement,
-) -> impl Iterator<Item = &crate::OperationMeasurement> {
-    let has_orders = guest
-        .operations
-        .iter()
-        .any(|operation| operation.name == ORDER);
-    guest
-        .operations
-        .iter()
-        .filter(move |operation| !has_orders || operation.name == ORDER)
-}
-
 fn cycles(measurement: &Measurement) -> u64 {
     measurement
         .guests
         .iter()
-        .flat_map(cycle_operations)
+        .flat_map(GuestMeasurement::cycle_operations)
         .map(|operation| operation.completed)
         .sum()
 }
@@ -285,7 +329,8 @@ fn cycles(measurement: &Measurement) -> u64 {
 fn delays_s(measurement: &Measurement) -> Option<(f64, f64)> {
     let (mut weight, mut drawn, mut actual) = (0.0, 0.0, 0.0);
     for guest in &measurement.guests {
-        let cycles = cycle_operations(guest)
+        let cycles = guest
+            .cycle_operations()
             .map(|operation| operation.completed)
             .sum::<u64>()
             .max(1) as f64;
@@ -313,10 +358,13 @@ fn cycle_s(measurement: &Measurement) -> Option<f64> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
-    use crate::{
-        DriverQuality, ErrorTally, Latencies, Mode, OperationMeasurement, ShopCounters, Window,
+    use rookery_workload::{
+        Counters,
+        dvdstore::{ORDER, ShopCounters},
     };
+
+    use super::*;
+    use crate::{DriverQuality, ErrorTally, Latencies, Mode, OperationMeasurement, Window};
 
     /// Ten users, 60 s, order time 0.15 s, think time 0.45 s: 1000 orders.
     pub(crate) fn healthy() -> Measurement {
@@ -338,8 +386,7 @@ pub(crate) mod tests {
             operations: vec![order],
             series: Vec::new(),
             errors: Vec::new(),
-            orderentry: None,
-            shop: ShopCounters::default(),
+            counters: Counters::Dvdstore(ShopCounters::default()),
             busy_s: 150.0,
             idle_s: 450.0,
             drawn_delay_mean_s: Some(0.45),
@@ -373,7 +420,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A change to a healthy trial, and a piece of the only fault that it must raise; `None` = none.
+    /// A change to a healthy trial, and a piece of the only fault that it must raise; `None` =
+    /// none.
     type Case = (fn(&mut Measurement), Option<&'static str>);
 
     #[test]
@@ -498,7 +546,7 @@ pub(crate) mod tests {
             match expected {
                 None => assert!(faults.is_empty(), "case {number}: {faults:?}"),
                 Some(part) => assert!(
-                    faults.len() == 1 && faults[0].contains(part),
+                    faults.len() == 1 && faults[0].text.contains(part),
                     "case {number}: {faults:?}"
                 ),
             }
@@ -520,6 +568,6 @@ pub(crate) mod tests {
             "{:?}",
             warnings(&measurement)
         );
-        assert_eq!(faults(&measurement), Vec::<String>::new());
+        assert_eq!(faults(&measurement), Vec::<Fault>::new());
     }
 }

@@ -5,7 +5,8 @@ use hdrhistogram::{
     serialization::{Deserializer, Serializer, V2Serializer},
 };
 
-/// Longest latency that is kept exactly, in microseconds (one hour); longer ones are clamped and counted.
+/// Longest latency that is kept exactly, in microseconds (one hour); longer ones are clamped and
+/// counted.
 const HIGHEST_US: u64 = 3_600_000_000;
 /// Significant decimal digits of a recorded value.
 const DIGITS: u8 = 3;
@@ -13,7 +14,8 @@ const DIGITS: u8 = 3;
 const V2_COOKIE: u32 = 0x1c84_9313;
 /// Bytes before the counts of a V2 blob.
 const V2_HEADER: usize = 40;
-/// No histogram of this range and precision needs more bytes: 23 552 counters of at most nine bytes each.
+/// No histogram of this range and precision needs more bytes: 23 552 counters of at most nine bytes
+/// each.
 const MAX_BLOB: usize = V2_HEADER + 23_552 * 9;
 
 /// A histogram of latencies in microseconds.
@@ -115,7 +117,8 @@ impl Latencies {
         (!self.is_empty()).then(|| self.counts.stdev())
     }
 
-    /// Mean of the values, of their squares and of their cubes: us, us^2, us^3. `None` without values.
+    /// Mean of the values, of their squares and of their cubes: us, us^2, us^3. `None` without
+    /// values.
     #[must_use]
     pub fn moments_us(&self) -> Option<[f64; 3]> {
         let mut sums = [0.0; 3];
@@ -130,14 +133,15 @@ impl Latencies {
         (!self.is_empty()).then(|| sums.map(|sum| sum / self.count() as f64))
     }
 
-    /// The percentile `p` (0 to 100), us, by nearest rank: the value at rank ceil(n p / 100), reported as the upper
-    /// bound of its bucket. `None` without values.
+    /// The percentile `p` (0 to 100), us, by nearest rank: the value at rank ceil(n p / 100),
+    /// reported as the upper bound of its bucket. `None` without values.
     #[must_use]
     pub fn percentile_us(&self, p: f64) -> Option<u64> {
         self.value_at_rank(nearest_rank(self.count(), p))
     }
 
-    /// [`Self::percentile_us`], but `None` also where the tail is too thin: a percentile above 99 needs ten values beyond it.
+    /// [`Self::percentile_us`], but `None` also where the tail is too thin: a percentile above 99
+    /// needs ten values beyond it.
     #[must_use]
     pub fn supported_percentile_us(&self, p: f64) -> Option<u64> {
         let beyond = self.count() as f64 * (100.0 - p) / 100.0;
@@ -147,7 +151,8 @@ impl Latencies {
         self.percentile_us(p)
     }
 
-    /// The value at a 1-based rank in ascending order, us: the upper bound of its bucket. `None` beyond the ends.
+    /// The value at a 1-based rank in ascending order, us: the upper bound of its bucket. `None`
+    /// beyond the ends.
     #[must_use]
     pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
         if rank == 0 {
@@ -173,7 +178,8 @@ impl Latencies {
         blob
     }
 
-    /// Read back what [`Self::to_blob`] wrote. The blob is not trusted: its length, range and counts are checked.
+    /// Read back what [`Self::to_blob`] wrote. The blob is not trusted: its length, range and
+    /// counts are checked.
     ///
     /// # Errors
     /// When it is not a V2 histogram of our range and precision, or is damaged.
@@ -204,7 +210,8 @@ impl Latencies {
     }
 }
 
-/// ceil(n p / 100), at least 1 and at most n, 0 for n = 0; a product that is whole but for rounding is not pushed up.
+/// ceil(n p / 100), at least 1 and at most n, 0 for n = 0; a product that is whole but for rounding
+/// is not pushed up.
 pub(crate) fn nearest_rank(n: u64, p: f64) -> u64 {
     let exact = n as f64 * p / 100.0;
     let rank = (exact - exact * 1e-12).ceil();
@@ -244,7 +251,8 @@ fn check_header(blob: &[u8]) -> Result<(), BlobError> {
     }
 }
 
-/// Walk the variable-length numbers: every one complete, no run of zeros or count that the decoder's arithmetic cannot hold.
+/// Walk the variable-length numbers: every one complete, no run of zeros or count that the
+/// decoder's arithmetic cannot hold.
 fn check_counts(mut bytes: &[u8]) -> Result<(), BlobError> {
     while !bytes.is_empty() {
         let mut value = 0u64;
@@ -341,12 +349,15 @@ mod tests {
                 .expect_err("a damaged blob")
                 .to_string()
         };
-        insta::assert_snapshot!(refusal(&blob[..20]), @"not a latency histogram: it is shorter than its head");
-        insta::assert_snapshot!(refusal(&blob[..blob.len() - 1]), @"not a latency histogram: its length is not the one it states");
+        insta::assert_snapshot!(refusal(&blob[..20]), @"not a latency histogram: it is shorter \
+            than its head");
+        insta::assert_snapshot!(refusal(&blob[..blob.len() - 1]), @"not a latency histogram: its \
+            length is not the one it states");
         let mut most_negative = blob[..V2_HEADER].to_vec();
         most_negative[4..8].copy_from_slice(&9u32.to_be_bytes());
         most_negative.extend([0xff; 9]);
-        insta::assert_snapshot!(refusal(&most_negative), @"damaged latency histogram: a count or a gap out of range");
+        insta::assert_snapshot!(refusal(&most_negative), @"damaged latency histogram: a count or a \
+            gap out of range");
         assert!(
             Latencies::from_blob(&blob, 4).is_err(),
             "more overflowing values than values"
@@ -394,7 +405,9 @@ mod tests {
         #[test]
         fn a_blob_comes_back_as_it_was(values in prop::collection::vec(0u64..10_000_000_000, 0..100)) {
             let latencies = of(values);
-            prop_assert_eq!(Latencies::from_blob(&latencies.to_blob(), latencies.overflow()).expect("our own blob"), latencies);
+            prop_assert_eq!(Latencies::from_blob(&latencies.to_blob(), latencies.overflow()).expect("our \
+                own \
+                blob"), latencies);
         }
 
         #[test]

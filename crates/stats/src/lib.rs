@@ -1,10 +1,13 @@
 //! Histograms, measurements, self-checks and verdicts: pure data and arithmetic.
 //!
-//! [`Measurement`] is what one trial of the driver yields; [`qos::judge`] turns it into a verdict; [`Summary`], [`Ratio`]
-//! and [`Fairness`] say what several repeats or guests tell together, [`Effect`] what a change of one factor is worth.
+//! [`Measurement`] is what one trial of the driver yields; [`qos::judge`] turns it into a verdict;
+//! [`Summary`], [`Ratio`] and [`Fairness`] say what several repeats or guests tell together,
+//! [`Effect`] what a change of one factor is worth.
 //!
-//! Within a trial, [`checks`] tells what [`faults`] cannot see in a measurement alone, [`steady`] judges the steady state, [`BatchMeans`] gives an interval to the mean of its seconds, [`PercentilePoint`] bounds to
-//! its percentiles. Between trials, [`adaptive`] says when there are enough repeats, [`Bootstrap`] and [`Shift`] compare lots of them, and
+//! Within a trial, [`checks`] tells what [`faults`] cannot see in a measurement alone, [`steady`]
+//! judges the steady state, [`BatchMeans`] gives an interval to the mean of its seconds,
+//! [`PercentilePoint`] bounds to its percentiles. Between trials, [`adaptive`] says when there are
+//! enough repeats, [`Bootstrap`] and [`Shift`] compare lots of them, and
 //! [`detectable_paired`] and its kin say which change could have been seen.
 
 pub mod adaptive;
@@ -20,7 +23,6 @@ mod machine;
 mod measurement;
 mod multiple;
 mod omission;
-mod orderentry;
 pub mod qos;
 mod random;
 mod rank;
@@ -29,6 +31,9 @@ pub mod steady;
 mod student;
 mod summary;
 mod throughput;
+pub mod trial_checks;
+mod units;
+mod workloads;
 
 pub use batch::{BatchMeans, autocorrelation, effective_count};
 pub use bootstrap::Bootstrap;
@@ -41,17 +46,13 @@ pub use histogram::{BlobError, Latencies};
 pub use machine::{MachineInside, MachineLook, MachineOutside};
 pub use measurement::{
     ArrivalCounts, CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates,
-    Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, SecondSample, ShopCounters,
-    Window,
+    Measurement, Mode, OperationMeasurement, Pacing, ResourceSample, SecondSample,
 };
 pub use multiple::benjamini_hochberg;
 pub use omission::{HiddenFreeze, hidden_freezes};
-pub use orderentry::{
-    DatabaseReadings, DeferredDeliveries, LedgerCounts, NEW_ORDER, OrderEntryCounters, RetryTally,
-    TRANSACTIONS, TransactionCounters, main_operation,
-};
 pub use rank::{PercentilePoint, RankBounds, fewest_for_upper_bound};
+pub use rookery_workload::Window;
 pub use shift::Shift;
 pub use student::{t_975, two_sided_p};
 pub use summary::{Fairness, Ratio, Spread, Summary};
-pub use throughput::ORDER;
+pub use units::{is_request, main_operation};

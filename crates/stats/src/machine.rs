@@ -61,7 +61,8 @@ pub struct MachineInside {
     pub idle_us: u64,
     /// Time in which a vCPU waited for its disk, us.
     pub iowait_us: u64,
-    /// Time in which a vCPU was ready and the host ran something else, us; TCG does not tell, and there it is 0.
+    /// Time in which a vCPU was ready and the host ran something else, us; TCG does not tell, and
+    /// there it is 0.
     pub steal_us: u64,
     /// Memory that it has, bytes.
     pub memory_bytes: u64,

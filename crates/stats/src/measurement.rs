@@ -1,17 +1,9 @@
 //! What one trial yields: numbers as the driver saw them, before any judgement.
 
+use rookery_workload::{Counters, Window};
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorClass, Latencies, OrderEntryCounters};
-
-/// The measured window, in seconds since the common start of all users.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Window {
-    /// Begin of steady state, s.
-    pub start_s: f64,
-    /// End of steady state, s.
-    pub end_s: f64,
-}
+use crate::{ErrorClass, Latencies};
 
 /// How users pace themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +13,8 @@ pub enum Pacing {
     Think,
     /// Next start = start of the previous order + cycle time.
     Cycle,
-    /// Starts follow a schedule of arrivals that does not wait for answers: open and partly open loads. No pacing that a user may ask for.
+    /// Starts follow a schedule of arrivals that does not wait for answers: open and partly open
+    /// loads. No pacing that a user may ask for.
     Arrivals,
 }
 
@@ -61,23 +54,20 @@ pub struct GuestMeasurement {
     pub guest: String,
     /// Users that were assigned.
     pub users: u32,
-    /// Operations by name, and the whole order as the operation `order`.
+    /// Operations by name; a unit of work that consists of several is one of them.
     pub operations: Vec<OperationMeasurement>,
     /// One sample per second since the common start.
     pub series: Vec<SecondSample>,
     /// Failures by class and sub-class over the whole trial.
     pub errors: Vec<ErrorTally>,
-    /// The original driver's counters; of order entry `opm` alone, which is its nopm.
-    pub shop: ShopCounters,
-    /// The counters of order entry; `None` of every other workload.
-    #[serde(default)]
-    pub orderentry: Option<OrderEntryCounters>,
+    /// What its workload counts.
+    pub counters: Counters,
     /// Sum over users of time spent in operations inside the window, s.
     pub busy_s: f64,
     /// Sum over users of time spent thinking (or waiting for the cycle) inside the window, s.
     pub idle_s: f64,
-    /// Mean drawn delay, s, of delays lying wholly inside the window, weighted so that long ones, which seldom do, count in full;
-    /// `None` without delays.
+    /// Mean drawn delay, s, of delays lying wholly inside the window, weighted so that long ones,
+    /// which seldom do, count in full; `None` without delays.
     pub drawn_delay_mean_s: Option<f64>,
     /// Mean actual delay of the same delays, s.
     pub actual_delay_mean_s: Option<f64>,
@@ -86,7 +76,7 @@ pub struct GuestMeasurement {
 /// One operation of one guest. Histograms travel apart as HDR blobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperationMeasurement {
-    /// Operation name: `login`, `new-customer`, `browse`, `purchase`, `order`; of order entry see [`TRANSACTIONS`](crate::TRANSACTIONS).
+    /// Its name, see [`WorkloadInfo::operations`](rookery_workload::WorkloadInfo).
     pub name: String,
     /// Operations started inside the window.
     pub started: u64,
@@ -98,7 +88,8 @@ pub struct OperationMeasurement {
     pub failed: u64,
     /// Of the started ones: not finished at the drain deadline.
     pub unfinished: u64,
-    /// done - sent, of successful operations started inside the window; of unfinished ones the time so far, as a lower bound.
+    /// done - sent, of successful operations started inside the window; of unfinished ones the time
+    /// so far, as a lower bound.
     #[serde(skip)]
     pub service: Latencies,
     /// done - intended start, of the same operations.
@@ -113,7 +104,7 @@ pub struct SecondSample {
     pub second: u32,
     /// Successful requests completed in it.
     pub requests: u32,
-    /// Orders completed in it; of order entry the committed New-Orders.
+    /// Units of work completed in it.
     pub orders: u32,
     /// Failed requests.
     pub errors: u32,
@@ -151,58 +142,20 @@ pub struct ErrorExample {
     pub detail: String,
 }
 
-/// Counters under the original driver's names. "Steady" counts orders completed inside the window, as the original counts since its reset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ShopCounters {
-    /// Orders completed in the window, including rolled-back ones.
-    pub n_overall: u64,
-    /// Orders per minute over the window.
-    pub opm: f64,
-    /// Mean time of an order without think time, ms.
-    pub rt_tot_avg_msec: f64,
-    /// Largest order time of the last 100 orders, ms.
-    pub rt_tot_lastn_max_msec: f64,
-    /// Purchases answered "insufficient stock" in the window.
-    pub n_rollbacks_overall: u64,
-    /// 100 * n_rollbacks_overall / n_overall; 0 without orders.
-    pub rollback_rate: f64,
-    /// Logins, new customers, searches and purchases in the window.
-    pub n_login_overall: u64,
-    /// New customers (orders, not attempts).
-    pub n_newcust_overall: u64,
-    /// Searches.
-    pub n_browse_overall: u64,
-    /// Purchases.
-    pub n_purchase_overall: u64,
-    /// Mean times of the calls, ms; 0 without calls.
-    pub rt_login_avg_msec: f64,
-    /// See `rt_login_avg_msec`.
-    pub rt_newcust_avg_msec: f64,
-    /// See `rt_login_avg_msec`; per search.
-    pub rt_browse_avg_msec: f64,
-    /// See `rt_login_avg_msec`.
-    pub rt_purchase_avg_msec: f64,
-    /// Purchases acknowledged over the whole trial, ramp-up and wind-down included.
-    pub n_purchase_from_start: u64,
-    /// Of these, rolled back. New rows in ORDERS = the difference.
-    pub n_rollbacks_from_start: u64,
-    /// Purchases that were sent but whose outcome no answer told (none came, or an unusable one): the database may hold up to this many
-    /// further orders.
-    pub n_purchase_unanswered: u64,
-}
-
 /// The driver's evidence about itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriverQuality {
     /// CPUs that the driver threads were pinned to.
     pub cpus: Vec<u32>,
-    /// CPU time of the driver threads inside the window, as a share of the window times the number of driver CPUs.
+    /// CPU time of the driver threads inside the window, as a share of the window times the number
+    /// of driver CPUs.
     pub cpu_share: f64,
     /// CPU microseconds per completed request inside the window.
     pub cpu_us_per_request: f64,
     /// Time the driver threads waited for a CPU, as a share of their run time.
     pub run_queue_share: f64,
-    /// Scheduling lag (sent - intended for users that were idle in time, and for arrivals of an open load), us: mean, p50, p99, max.
+    /// Scheduling lag (sent - intended for users that were idle in time, and for arrivals of an
+    /// open load), us: mean, p50, p99, max.
     pub lag_mean_us: f64,
     /// See `lag_mean_us`.
     pub lag_p50_us: u64,
@@ -215,7 +168,8 @@ pub struct DriverQuality {
     /// Seconds from the start of the first to the end of the last connect.
     pub connect_s: f64,
     /// |X (R + Z) - N| / N over the window: X = orders (or pages) ended in it per second, R = their mean time, Z = the mean wait between two,
-    /// N = users at work. Of an open load |X R - L| / L, L = orders (or pages) under way on average.
+    /// N = users at work. Of an open load |X R - L| / L, L = orders (or pages) under way on
+    /// average.
     pub little_error: f64,
     /// Connections opened over the whole trial.
     pub connections: u64,
@@ -226,12 +180,14 @@ pub struct DriverQuality {
     pub arrivals: Option<ArrivalCounts>,
 }
 
-/// What became of the arrivals that an open load intended to start inside the window. How late they were started is the scheduling lag.
+/// What became of the arrivals that an open load intended to start inside the window. How late they
+/// were started is the scheduling lag.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalCounts {
     /// How they were spaced: `poisson` or `uniform`.
     pub spacing: String,
-    /// How exactly they were started: `exact` (each at its own time) or `batched` (those of a millisecond together).
+    /// How exactly they were started: `exact` (each at its own time) or `batched` (those of a
+    /// millisecond together).
     pub precision: String,
     /// Arrivals that the schedule held.
     pub drawn: u64,
@@ -262,14 +218,16 @@ pub struct ResourceSample {
 
 /// Parts of the CPU time that a guest used, in cores; together they are the whole.
 ///
-/// Of processes and containers there are `user` and `system`; of a virtual machine there are `guest`, `system` and `emulator`.
+/// Of processes and containers there are `user` and `system`; of a virtual machine there are
+/// `guest`, `system` and `emulator`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuParts {
     /// In programs.
     pub user: f64,
     /// In the host's kernel; of a virtual machine: on behalf of its vCPUs.
     pub system: f64,
-    /// In the code of a virtual machine, its kernel included; under TCG its translation is part of it.
+    /// In the code of a virtual machine, its kernel included; under TCG its translation is part of
+    /// it.
     pub guest: f64,
     /// In all else of the emulator.
     pub emulator: f64,

@@ -1,10 +1,11 @@
 //! Many comparisons at once: which may be called findings.
 //!
-//! [`holm`](crate::holm) guards every claim of a family; [`benjamini_hochberg`] is for screening, where a known share of false alarms among the
-//! finds is acceptable.
+//! [`holm`](crate::holm) guards every claim of a family; [`benjamini_hochberg`] is for screening,
+//! where a known share of false alarms among the finds is acceptable.
 
-/// Probabilities adjusted after Benjamini, Hochberg (JRSS B 57 (1995) 289), in the order given: the i-th smallest of c times c / i, never above
-/// a larger one's, at most 1. Of all that lie below 5 % afterwards, at most 5 % are false on average.
+/// Probabilities adjusted after Benjamini, Hochberg (JRSS B 57 (1995) 289), in the order given: the
+/// i-th smallest of c times c / i, never above a larger one's, at most 1. Of all that lie below 5 %
+/// afterwards, at most 5 % are false on average.
 #[must_use]
 pub fn benjamini_hochberg(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();

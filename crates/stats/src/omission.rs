@@ -1,8 +1,9 @@
 //! What the percentiles of a closed load hide.
 //!
-//! While a server stands still, a closed load sends nothing: each user waits for its answer. So few operations are slow, however long the
-//! server stood, and percentiles over operations hardly see it. The series of seconds does: throughput is missing, and the largest time is
-//! as long as the gap.
+//! While a server stands still, a closed load sends nothing: each user waits for its answer. So few
+//! operations are slow, however long the server stood, and percentiles over operations hardly see
+//! it. The series of seconds does: throughput is missing, and the largest time is as long as the
+//! gap.
 
 use crate::{GuestMeasurement, Latencies, Measurement, Mode};
 
@@ -34,8 +35,9 @@ pub struct HiddenFreeze {
     pub closed_p99_s: f64,
     /// An estimate of the p99 that arrivals independent of the answers would have seen, s.
     ///
-    /// They come at every moment alike, and one at the offset u of a stop of length f waits f - u: the share sum((f - x)+) / T of them waits
-    /// longer than x, which is 1 % at this x. It leaves out the queue that such arrivals would have left behind.
+    /// They come at every moment alike, and one at the offset u of a stop of length f waits f - u:
+    /// the share sum((f - x)+) / T of them waits longer than x, which is 1 % at this x. It leaves
+    /// out the queue that such arrivals would have left behind.
     pub open_p99_s: f64,
 }
 
@@ -48,8 +50,10 @@ impl HiddenFreeze {
             stops => format!("{stops} times"),
         };
         format!(
-            "{}: the p99 of {:.0} ms hides that the server stood still {times}, for up to {:.2} s and {:.2} s in all: the users of a closed \
-             load wait and send nothing meanwhile. Arrivals that do not wait would have seen a p99 of about {:.0} ms (estimate); drive an \
+            "{}: the p99 of {:.0} ms hides that the server stood still {times}, for up to {:.2} s \
+             and {:.2} s in all: the users of a closed \
+             load wait and send nothing meanwhile. Arrivals that do not wait would have seen a p99 \
+             of about {:.0} ms (estimate); drive an \
              open load to measure it",
             self.guest,
             1e3 * self.closed_p99_s,
@@ -60,10 +64,12 @@ impl HiddenFreeze {
     }
 }
 
-/// The guests of a closed load whose p99 hides that they stood still; none of an open load, whose percentiles show it.
+/// The guests of a closed load whose p99 hides that they stood still; none of an open load, whose
+/// percentiles show it.
 ///
-/// A stop ends in a second whose largest time stands out and before which throughput is missing. A p99 hides stops that are longer than twice
-/// itself and that more than 1 % of independent arrivals would have met.
+/// A stop ends in a second whose largest time stands out and before which throughput is missing. A
+/// p99 hides stops that are longer than twice itself and that more than 1 % of independent arrivals
+/// would have met.
 #[must_use]
 pub fn hidden_freezes(measurement: &Measurement) -> Vec<HiddenFreeze> {
     if measurement.mode != Mode::Closed {
@@ -150,7 +156,8 @@ fn stops(guest: &GuestMeasurement, (start_s, end_s): (f64, f64), least_us: u64) 
     stops.into_iter().map(|(_, length_s)| length_s).collect()
 }
 
-/// The time x for which the stops exceed x by `beyond_s` together; `None` when they do not even reach that.
+/// The time x for which the stops exceed x by `beyond_s` together; `None` when they do not even
+/// reach that.
 fn exceeded_by(stops_s: &[f64], beyond_s: f64) -> Option<f64> {
     let mut longest: Vec<f64> = stops_s.to_vec();
     longest.sort_by(|a, b| b.total_cmp(a));
@@ -172,7 +179,8 @@ mod tests {
     use super::*;
     use crate::{SecondSample, faults::tests::healthy};
 
-    /// Ten seconds of a server with 6400 requests/s of 10 ms each, and what is different in some of them: (second, requests, largest time).
+    /// Ten seconds of a server with 6400 requests/s of 10 ms each, and what is different in some of
+    /// them: (second, requests, largest time).
     fn closed(different: &[(u32, u32, u64)]) -> Measurement {
         let mut measurement = healthy();
         (measurement.window.start_s, measurement.window.end_s) = (1.0, 10.0);
@@ -219,14 +227,17 @@ mod tests {
         let sentence = found[0].sentence();
         assert_eq!(
             sentence,
-            "g1: the p99 of 10 ms hides that the server stood still once, for up to 1.01 s and 1.01 s in all: the users of a closed load wait and \
-             send nothing meanwhile. Arrivals that do not wait would have seen a p99 of about 920 ms (estimate); drive an open load to measure it"
+            "g1: the p99 of 10 ms hides that the server stood still once, for up to 1.01 s and \
+             1.01 s in all: the users of a closed load wait and \
+             send nothing meanwhile. Arrivals that do not wait would have seen a p99 of about 920 \
+             ms (estimate); drive an open load to measure it"
         );
     }
 
     #[test]
     fn what_is_no_hidden_freeze_gets_no_words() {
-        // Nothing; one slow request while all others go on; a stop too short; one that fewer than 1 % would have met.
+        // Nothing; one slow request while all others go on; a stop too short; one that fewer than 1
+        // % would have met.
         for different in [
             &[][..],
             &[(5, 6_400, 1_010_000)],

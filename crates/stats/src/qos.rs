@@ -13,7 +13,8 @@ const Z_975: f64 = 1.959_964;
 /// One limit on a percentile of response time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PercentileLimit {
-    /// Operation name, or `None` for every operation (the whole order is judged only by its own rule).
+    /// Operation name, or `None` for every operation (the whole order is judged only by its own
+    /// rule).
     pub operation: Option<String>,
     /// Percentile, 0 < p < 100.
     pub percentile: f64,
@@ -65,13 +66,15 @@ pub struct RuleResult {
     pub limited: Limited,
     /// The limit: microseconds, or a share.
     pub limit: f64,
-    /// The measured value in the same unit; `None` when it was not judged, or lies among operations that never finished.
+    /// The measured value in the same unit; `None` when it was not judged, or lies among operations
+    /// that never finished.
     pub value: Option<f64>,
     /// Number of operations behind the value.
     pub samples: u64,
     /// The verdict on this rule.
     pub outcome: RuleOutcome,
-    /// The 95 % confidence bounds of the value lie on both sides of the limit (assumes independent operations).
+    /// The 95 % confidence bounds of the value lie on both sides of the limit (assumes independent
+    /// operations).
     pub marginal: bool,
 }
 
@@ -94,8 +97,8 @@ impl RuleResult {
         }
     }
 
-    /// Value over limit: above 1 the rule is broken. Infinite for a value among operations that never finished;
-    /// `None` when it was not judged.
+    /// Value over limit: above 1 the rule is broken. Infinite for a value among operations that
+    /// never finished; `None` when it was not judged.
     #[must_use]
     pub fn load(&self) -> Option<f64> {
         match (self.outcome, self.value) {
@@ -114,7 +117,8 @@ pub struct Verdict {
     pub passed: bool,
     /// Every rule, guest by guest.
     pub rules: Vec<RuleResult>,
-    /// Index of the rule that is nearest to its limit or farthest beyond it; `None` when none could be judged.
+    /// Index of the rule that is nearest to its limit or farthest beyond it; `None` when none could
+    /// be judged.
     pub binding: Option<usize>,
 }
 
@@ -166,11 +170,12 @@ impl Verdict {
 
 /// Judge a measurement: percentile limits and error ratio, per operation and per guest.
 ///
-/// Response time is `service` for think pacing and `response` for cycle pacing and arrivals. Operations that never finished count as
-/// slower than every other. A limit without an operation holds for every single request but not for the whole order;
-/// operations that were never started are left out. A percentile over fewer than `min_operations` operations is not
-/// judged; a rule that names its operation must be judged for a verdict to pass, and so must one percentile of each guest
-/// when there are percentile limits.
+/// Response time is `service` for think pacing and `response` for cycle pacing and arrivals.
+/// Operations that never finished count as slower than every other. A limit without an operation
+/// holds for every single request but not for the whole order; operations that were never started
+/// are left out. A percentile over fewer than `min_operations` operations is not judged; a rule
+/// that names its operation must be judged for a verdict to pass, and so must one percentile of
+/// each guest when there are percentile limits.
 #[must_use]
 pub fn judge(qos: &Qos, measurement: &Measurement) -> Verdict {
     let mut rules = Vec::new();
@@ -270,7 +275,8 @@ fn percentile_rule(
     rule
 }
 
-/// Judges the errors of every request and of all together; false when the guest was never asked anything.
+/// Judges the errors of every request and of all together; false when the guest was never asked
+/// anything.
 fn judge_errors(limit: f64, guest: &GuestMeasurement, rules: &mut Vec<RuleResult>) -> bool {
     let mut total = (0u64, 0u64);
     for operation in guest.requests().filter(|operation| operation.started > 0) {

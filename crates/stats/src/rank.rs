@@ -1,11 +1,12 @@
 //! Percentiles with the ranks that bound them.
 //!
-//! Of n independent values, the one at rank r lies below the p-quantile when at least r values do; their number is binomial. So the values at
-//! ranks r and s hold the quantile with probability P(r <= Bin(n, p) <= s - 1). Source: David, Nagaraja, "Order Statistics" (2003),
-//! section 7.1.
+//! Of n independent values, the one at rank r lies below the p-quantile when at least r values do;
+//! their number is binomial. So the values at ranks r and s hold the quantile with probability P(r
+//! <= Bin(n, p) <= s - 1). Source: David, Nagaraja, "Order Statistics" (2003), section 7.1.
 //!
-//! Responses of one trial depend on each other, which makes these bounds too narrow: show them as an indication ([`PercentilePoint`]),
-//! with the design effect where it is known (n / [`effective_count`](crate::effective_count) of the seconds), and take
+//! Responses of one trial depend on each other, which makes these bounds too narrow: show them as
+//! an indication ([`PercentilePoint`]), with the design effect where it is known (n /
+//! [`effective_count`](crate::effective_count) of the seconds), and take
 //! [`Summary`](crate::Summary) over the percentiles of repeats for what is claimed.
 
 use crate::{Latencies, histogram::nearest_rank};
@@ -14,7 +15,8 @@ use crate::{Latencies, histogram::nearest_rank};
 const Z_975: f64 = 1.959_964;
 /// What each end may miss.
 const TAIL: f64 = 0.025;
-/// Beyond this the binomial is walked no longer: its normal limit differs by less than one rank in a thousand.
+/// Beyond this the binomial is walked no longer: its normal limit differs by less than one rank in
+/// a thousand.
 const LARGEST_EXACT: u64 = 100_000_000;
 
 /// Ranks, 1-based in ascending order, whose values hold a quantile with at least 95 % confidence.
@@ -29,8 +31,9 @@ pub struct RankBounds {
 }
 
 impl RankBounds {
-    /// Exact, from the binomial distribution: the narrowest ranks of which each misses with at most 2.5 %. `n` values, quantile `p`,
-    /// 0 < `p` < 1; without values, or with `p` outside, there are no bounds. Beyond 100 million values as [`Self::normal`].
+    /// Exact, from the binomial distribution: the narrowest ranks of which each misses with at most
+    /// 2.5 %. `n` values, quantile `p`, 0 < `p` < 1; without values, or with `p` outside, there are
+    /// no bounds. Beyond 100 million values as [`Self::normal`].
     ///
     /// ```
     /// use rookery_stats::RankBounds;
@@ -72,7 +75,8 @@ impl RankBounds {
         }
     }
 
-    /// By the normal limit: ceil(n p -+ z sqrt(n p (1 - p))), as many reports print it. The upper rank is `None` beyond n.
+    /// By the normal limit: ceil(n p -+ z sqrt(n p (1 - p))), as many reports print it. The upper
+    /// rank is `None` beyond n.
     #[must_use]
     pub fn normal(n: u64, p: f64) -> Self {
         let centre = n as f64 * p;
@@ -86,7 +90,8 @@ impl RankBounds {
     }
 }
 
-/// Probabilities of Bin(n, p), up to a common factor, over all numbers that matter, with the first of these numbers.
+/// Probabilities of Bin(n, p), up to a common factor, over all numbers that matter, with the first
+/// of these numbers.
 fn binomial(n: u64, p: f64) -> (u64, Vec<f64>) {
     let mode = ((n + 1) as f64 * p).floor().min(n as f64);
     let reach = 10.0 * (n as f64 * p * (1.0 - p)).sqrt() + 40.0;
@@ -107,8 +112,8 @@ fn binomial(n: u64, p: f64) -> (u64, Vec<f64>) {
     (first, weights)
 }
 
-/// The fewest independent values whose largest bounds the quantile `p` from above with this confidence: 1 - p^n >= `confidence`.
-/// `None` unless both lie between 0 and 1.
+/// The fewest independent values whose largest bounds the quantile `p` from above with this
+/// confidence: 1 - p^n >= `confidence`. `None` unless both lie between 0 and 1.
 ///
 /// ```
 /// assert_eq!(rookery_stats::fewest_for_upper_bound(0.99, 0.95), Some(299));
@@ -133,10 +138,12 @@ pub struct PercentilePoint {
 }
 
 impl PercentilePoint {
-    /// Of `latencies`, of which `slower` further ones have no value (unfinished: slower than every other).
+    /// Of `latencies`, of which `slower` further ones have no value (unfinished: slower than every
+    /// other).
     ///
-    /// `design_effect`, at least 1, is how many dependent values are worth one independent value; smaller numbers count as 1.
-    /// `None` without values, outside 0 < `percentile` < 100, or when the percentile lies among the unfinished.
+    /// `design_effect`, at least 1, is how many dependent values are worth one independent value;
+    /// smaller numbers count as 1. `None` without values, outside 0 < `percentile` < 100, or when
+    /// the percentile lies among the unfinished.
     #[must_use]
     pub fn of(
         latencies: &Latencies,
@@ -173,8 +180,8 @@ impl PercentilePoint {
     }
 }
 
-/// The smallest value of the bucket that ends at `end_us`: three digits make 2048 sub-buckets, values below 2048 are exact, above the width is
-/// 2^(floor(log2 v) - 10).
+/// The smallest value of the bucket that ends at `end_us`: three digits make 2048 sub-buckets,
+/// values below 2048 are exact, above the width is 2^(floor(log2 v) - 10).
 fn bucket_begin(end_us: u64) -> u64 {
     let width = 1u64 << end_us.max(1).ilog2().saturating_sub(10);
     end_us / width * width

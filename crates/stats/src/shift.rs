@@ -1,12 +1,13 @@
 //! How far two lots lie apart, without assuming anything of their shape: ranks instead of means.
 //!
-//! [`Shift::of`] gives the Hodges-Lehmann estimate (the median of all differences) with its interval, the probability of Mann and Whitney, and
-//! the size of the effect as the chance that a value of the second lot exceeds one of the first. For a ratio, hand in logarithms. Sources:
-//! Hodges, Lehmann, Ann. Math. Stat. 34 (1963) 598; Mann, Whitney, Ann. Math. Stat. 18 (1947) 50; Hollander, Wolfe, "Nonparametric
-//! Statistical Methods", chapter 4.
+//! [`Shift::of`] gives the Hodges-Lehmann estimate (the median of all differences) with its
+//! interval, the probability of Mann and Whitney, and the size of the effect as the chance that a
+//! value of the second lot exceeds one of the first. For a ratio, hand in logarithms. Sources:
+//! Hodges, Lehmann, Ann. Math. Stat. 34 (1963) 598; Mann, Whitney, Ann. Math. Stat. 18 (1947) 50;
+//! Hollander, Wolfe, "Nonparametric Statistical Methods", chapter 4.
 //!
-//! The sample is one number per trial (its throughput, its 95th percentile), never single responses. Below four and four repeats no verdict at
-//! 5 % is possible, whatever the numbers.
+//! The sample is one number per trial (its throughput, its 95th percentile), never single
+//! responses. Below four and four repeats no verdict at 5 % is possible, whatever the numbers.
 
 /// Lots up to this size are counted out exactly, when no two values are equal.
 const EXACT: usize = 20;
@@ -20,18 +21,21 @@ const Z_975: f64 = 1.959_964;
 pub struct Shift {
     /// Median of all differences, second less first, in the unit of the values.
     pub value: f64,
-    /// Interval of the shift with at least 95 % coverage; `None` where the lots are too small for one.
+    /// Interval of the shift with at least 95 % coverage; `None` where the lots are too small for
+    /// one.
     pub interval: Option<(f64, f64)>,
     /// U: pairs in which the second value is larger, ties half.
     pub u: f64,
     /// Two-sided probability of a U at least so far from its middle by chance alone.
     pub p: f64,
-    /// Vargha and Delaney's A: the share of pairs in which the second value is larger, ties half. 0.5 = no difference. Cliff's delta is 2 A - 1.
+    /// Vargha and Delaney's A: the share of pairs in which the second value is larger, ties half.
+    /// 0.5 = no difference. Cliff's delta is 2 A - 1.
     pub superiority: f64,
 }
 
 impl Shift {
-    /// Of two lots; `None` when one is empty, a value is not finite, or there are more than a million pairs.
+    /// Of two lots; `None` when one is empty, a value is not finite, or there are more than a
+    /// million pairs.
     #[must_use]
     pub fn of(first: &[f64], second: &[f64]) -> Option<Self> {
         let pairs = first
@@ -107,8 +111,9 @@ impl Null {
         (2.0 * tail).min(1.0)
     }
 
-    /// k: the interval runs from the k-th difference to the k-th from the end; the smallest with P(U <= k) >= 2.5 %, so that P(U <= k - 1) < 2.5 %.
-    /// 0 = even the outermost differences do not cover 95 %.
+    /// k: the interval runs from the k-th difference to the k-th from the end; the smallest with
+    /// P(U <= k) >= 2.5 %, so that P(U <= k - 1) < 2.5 %. 0 = even the outermost differences do not
+    /// cover 95 %.
     fn lower_rank(&self) -> usize {
         match self {
             Self::Exact(cumulative) => cumulative
@@ -132,8 +137,9 @@ fn tied_groups(first: &[f64], second: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// P(U <= u) by counting: the number of ways to U = u with lots of m and n is that of partitions, built up factor by factor of the Gaussian
-/// binomial coefficient prod (1 - q^(n+i)) / (1 - q^i), i = 1..m.
+/// P(U <= u) by counting: the number of ways to U = u with lots of m and n is that of partitions,
+/// built up factor by factor of the Gaussian binomial coefficient prod (1 - q^(n+i)) / (1 - q^i), i
+/// = 1..m.
 fn cumulative(m: usize, n: usize) -> Vec<f64> {
     let top = m * n;
     let mut ways = vec![0.0; top + 1];
@@ -219,7 +225,8 @@ mod tests {
     fn ties_take_the_corrected_normal() {
         let equal = Shift::of(&[5.0; 8], &[5.0; 8]).expect("two lots");
         assert_eq!((equal.value, equal.p, equal.superiority), (0.0, 1.0, 0.5));
-        // By hand: U = 15.5 of 16, ties 2 and 2, deviation sqrt(16/12 (9 - 12/56)): z = (15.5 - 8 - 0.5) / 3.4226 = 2.0452.
+        // By hand: U = 15.5 of 16, ties 2 and 2, deviation sqrt(16/12 (9 - 12/56)): z = (15.5 - 8 -
+        // 0.5) / 3.4226 = 2.0452.
         let tied = Shift::of(&[1.0, 2.0, 2.0, 3.0], &[3.0, 4.0, 5.0, 6.0]).expect("two lots");
         assert!(
             (tied.u - 15.5).abs() < 1e-12 && (tied.p - 0.0408).abs() < 1e-4,

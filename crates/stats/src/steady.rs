@@ -1,11 +1,12 @@
 //! Whether a trial was in steady state: where its warm-up ended (MSER-5), and whether it drifted.
 //!
-//! Fixed phases decide what is measured, so that trials can be compared; this only judges. [`judge`] takes the seconds of settling
-//! and window together and gives a list of [`Finding`]s: a finding that is [`serious`](Finding::serious) voids the trial, the others are
-//! warnings. The parts ([`Mser5`], [`Drift`], [`halves_differ`]) can be used by themselves.
+//! Fixed phases decide what is measured, so that trials can be compared; this only judges.
+//! [`judge`] takes the seconds of settling and window together and gives a list of [`Finding`]s: a
+//! finding that is [`serious`](Finding::serious) voids the trial, the others are warnings. The
+//! parts ([`Mser5`], [`Drift`], [`halves_differ`]) can be used by themselves.
 //!
-//! MSER-5: White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69 (1997) 323; White, Cobb,
-//! Spratt, WSC 2000.
+//! MSER-5: White, "An effective truncation heuristic for bias reduction in simulation output",
+//! Simulation 69 (1997) 323; White, Cobb, Spratt, WSC 2000.
 
 use crate::{effective_count, t_975};
 
@@ -21,7 +22,8 @@ const HALVES_LIMIT: f64 = 0.02;
 const FEWEST_OF_HALF: usize = 4;
 /// Standard errors beyond which the means of two halves differ.
 const HALVES_ERRORS: f64 = 2.0;
-/// What lies before a cut that MSER-5 chose differs beyond so many half-widths of a 95 % interval: the choice itself seeks out a difference.
+/// What lies before a cut that MSER-5 chose differs beyond so many half-widths of a 95 % interval:
+/// the choice itself seeks out a difference.
 const CUT_HALF_WIDTHS: f64 = 2.0;
 /// A drift over the window that matters, as a share of the mean.
 const DRIFT_LIMIT: f64 = 0.05;
@@ -35,14 +37,16 @@ const SERIOUS_SHARE: f64 = 0.1;
 pub struct Mser5 {
     /// Means of consecutive groups of five values; a remainder at the end is left out.
     pub groups: Vec<f64>,
-    /// MSER(d) for d = 0, 1, ... groups cut off: sum of squares around the mean of the rest, over the squared number of groups in the rest.
+    /// MSER(d) for d = 0, 1, ... groups cut off: sum of squares around the mean of the rest, over
+    /// the squared number of groups in the rest.
     pub statistic: Vec<f64>,
     /// d*: the smallest d of the smallest statistic.
     pub cut: usize,
 }
 
 impl Mser5 {
-    /// Of a series of equal time steps; `None` below ten groups (50 values), or when a value is not finite.
+    /// Of a series of equal time steps; `None` below ten groups (50 values), or when a value is not
+    /// finite.
     ///
     /// d runs from 0 until five groups remain.
     #[must_use]
@@ -86,7 +90,8 @@ impl Mser5 {
     }
 }
 
-/// A straight line through means of ten seconds: how much the series changed from the begin to the end of the window.
+/// A straight line through means of ten seconds: how much the series changed from the begin to the
+/// end of the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// Slope times length of the window, as a share of the mean.
@@ -96,7 +101,8 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Of the seconds of a window; `None` below four stretches of ten seconds, for a mean of 0, or when a value is not finite.
+    /// Of the seconds of a window; `None` below four stretches of ten seconds, for a mean of 0, or
+    /// when a value is not finite.
     #[must_use]
     pub fn of(series: &[f64]) -> Option<Self> {
         let means = group_means(series, STRETCH)?;
@@ -135,8 +141,9 @@ impl Drift {
     }
 }
 
-/// The relative change from the first half of a series to the second, where it is more than 2 % and more than two standard errors (from
-/// means of five seconds, at least four in a half); else `None`.
+/// The relative change from the first half of a series to the second, where it is more than 2 % and
+/// more than two standard errors (from means of five seconds, at least four in a half); else
+/// `None`.
 #[must_use]
 pub fn halves_differ(series: &[f64]) -> Option<f64> {
     let (first, second) = series.split_at(series.len() / 2);
@@ -182,7 +189,8 @@ pub enum Quantity {
 }
 
 impl Finding {
-    /// Whether it voids the trial: no steady state, or a warm-up in more than a tenth of the window.
+    /// Whether it voids the trial: no steady state, or a warm-up in more than a tenth of the
+    /// window.
     #[must_use]
     pub fn serious(&self) -> bool {
         match self {
@@ -209,13 +217,15 @@ impl Finding {
             } => {
                 let (name, share) = (quantity.name(), 100.0 * share);
                 format!(
-                    "warm-up too short: {name} settled {seconds} s ({share:.0} %) into the window: take a longer settle phase"
+                    "warm-up too short: {name} settled {seconds} s ({share:.0} %) into the window: \
+                     take a longer settle phase"
                 )
             }
             Self::Drifted { quantity, change } => {
                 let (name, change) = (quantity.name(), 100.0 * change);
                 format!(
-                    "{name} drifted by {change:+.1} % over the window (a cache that fills, a checkpoint, a leak?)"
+                    "{name} drifted by {change:+.1} % over the window (a cache that fills, a \
+                     checkpoint, a leak?)"
                 )
             }
         }
@@ -231,10 +241,13 @@ impl Quantity {
     }
 }
 
-/// Judge one series of seconds, of which the first `settle` lie before the window. Empty = nothing found, or too short to judge.
+/// Judge one series of seconds, of which the first `settle` lie before the window. Empty = nothing
+/// found, or too short to judge.
 ///
-/// A flat but noisy series has its smallest MSER anywhere: a cut counts only where what lies before it differs from what lies after by more than
-/// 2 % and by more than two half-widths of a 95 % interval, neighbours' likeness taken into account. Seconds without a value of the quantity (no answer came) do not belong in the series.
+/// A flat but noisy series has its smallest MSER anywhere: a cut counts only where what lies before
+/// it differs from what lies after by more than 2 % and by more than two half-widths of a 95 %
+/// interval, neighbours' likeness taken into account. Seconds without a value of the quantity (no
+/// answer came) do not belong in the series.
 #[must_use]
 pub fn judge(quantity: Quantity, series: &[f64], settle: usize) -> Vec<Finding> {
     let window = series.get(settle..).unwrap_or_default();
@@ -264,20 +277,22 @@ fn warm_up(quantity: Quantity, series: &[f64], settle: usize) -> Option<Finding>
     })
 }
 
-/// Relative change from what lies before a cut to what lies after it, where it matters and is no chance. The scatter is that of the part
-/// after: before it, the warm-up itself scatters.
+/// Relative change from what lies before a cut to what lies after it, where it matters and is no
+/// chance. The scatter is that of the part after: before it, the warm-up itself scatters.
 fn cut_matters(before: &[f64], after: &[f64]) -> Option<f64> {
     let (before, after) = (group_means(before, GROUP)?, group_means(after, GROUP)?);
     let (a, (b, variance)) = (moments(&before)?.0, moments(&after)?);
     let weight = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
-    // Neighbouring groups of a system near saturation are alike: there are fewer independent ones than counted.
+    // Neighbouring groups of a system near saturation are alike: there are fewer independent ones
+    // than counted.
     let independent = effective_count(&level(&after)).clamp(2.0, after.len() as f64);
     let weight = weight * after.len() as f64 / independent;
     let t = t_975(independent as u32 - 1)?;
     differs(a, b, CUT_HALF_WIDTHS * t * (variance? * weight).sqrt())
 }
 
-/// What is left of values when their straight line is taken away: a climb must not pass for the likeness of neighbours.
+/// What is left of values when their straight line is taken away: a climb must not pass for the
+/// likeness of neighbours.
 fn level(values: &[f64]) -> Vec<f64> {
     let n = values.len() as f64;
     let (mean, middle) = (values.iter().sum::<f64>() / n, (n - 1.0) / 2.0);

@@ -7,11 +7,13 @@ const LARGEST_DF: u32 = 1000;
 
 /// The probability that |T| <= `t` with `df` degrees of freedom, `t` >= 0.
 ///
-/// Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4; exact for whole `df`.
+/// Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4;
+/// exact for whole `df`.
 fn central_probability(t: f64, df: u32) -> f64 {
     let angle = (t / f64::from(df).sqrt()).atan();
     let (sin, cos) = angle.sin_cos();
-    // The series 1 + (1/2) cos^2 + (1*3)/(2*4) cos^4 ... (even df), or cos + (2/3) cos^3 + ... (odd df).
+    // The series 1 + (1/2) cos^2 + (1*3)/(2*4) cos^4 ... (even df), or cos + (2/3) cos^3 + ... (odd
+    // df).
     let odd = df % 2 == 1;
     let mut term = if odd { cos } else { 1.0 };
     let mut sum = 0.0;
@@ -29,13 +31,15 @@ fn central_probability(t: f64, df: u32) -> f64 {
     }
 }
 
-/// The two-sided 95 % quantile t(0.975, `df`); `None` for `df` = 0. Beyond 1000 degrees of freedom that of 1000 is given (1.962).
+/// The two-sided 95 % quantile t(0.975, `df`); `None` for `df` = 0. Beyond 1000 degrees of freedom
+/// that of 1000 is given (1.962).
 #[must_use]
 pub fn t_975(df: u32) -> Option<f64> {
     t_central(0.95, df)
 }
 
-/// The `t` with |T| <= `t` at this probability, 0 < `probability` < 1; `None` for `df` = 0 or a probability outside.
+/// The `t` with |T| <= `t` at this probability, 0 < `probability` < 1; `None` for `df` = 0 or a
+/// probability outside.
 pub(crate) fn t_central(probability: f64, df: u32) -> Option<f64> {
     if df == 0 || !(probability > 0.0 && probability < 1.0) {
         return None;
@@ -57,8 +61,8 @@ pub(crate) fn t_central(probability: f64, df: u32) -> Option<f64> {
     Some(f64::midpoint(low, high))
 }
 
-/// The probability that |T| >= |`t`| by chance alone; `None` for `df` = 0 or a `t` that is not a number. Beyond 1000
-/// degrees of freedom that of 1000 is given.
+/// The probability that |T| >= |`t`| by chance alone; `None` for `df` = 0 or a `t` that is not a
+/// number. Beyond 1000 degrees of freedom that of 1000 is given.
 #[must_use]
 pub fn two_sided_p(t: f64, df: u32) -> Option<f64> {
     if df == 0 || t.is_nan() {

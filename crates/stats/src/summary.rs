@@ -1,9 +1,12 @@
 //! What several repeats say together: mean with spread, ratios with intervals, fairness.
 
+use serde::Serialize;
+
 use crate::t_975;
 
 /// How far repeats lie apart; what may be said depends on how many there are.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Spread {
     /// One value: nothing can be said.
     Single,
@@ -22,7 +25,7 @@ pub enum Spread {
 }
 
 /// Mean and spread of one number over repeats.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of values, at least 1.
     pub count: u32,
@@ -84,7 +87,7 @@ impl Summary {
 }
 
 /// A ratio of two means with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// Mean of the numerator over mean of the denominator.
     pub value: f64,
@@ -93,11 +96,13 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The ratio of the means of two independent lots of repeats, with the interval of Fieller (1954).
+    /// The ratio of the means of two independent lots of repeats, with the interval of Fieller
+    /// (1954).
     ///
-    /// t has min(n) - 1 degrees of freedom. There is no interval below three repeats on either side, nor when the
-    /// denominator is not surely different from zero. A bootstrap would be too narrow at the usual three to five repeats.
-    /// `None` when a side is empty or the denominator is not positive.
+    /// t has min(n) - 1 degrees of freedom. There is no interval below three repeats on either
+    /// side, nor when the denominator is not surely different from zero. A bootstrap would be too
+    /// narrow at the usual three to five repeats. `None` when a side is empty or the denominator is
+    /// not positive.
     #[must_use]
     pub fn of(numerator: &[f64], denominator: &[f64]) -> Option<Self> {
         let (above, below) = (Summary::of(numerator)?, Summary::of(denominator)?);
@@ -148,7 +153,7 @@ fn mean_and_variance(values: &[f64]) -> (f64, f64) {
 }
 
 /// How evenly guests were served.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {
     /// Jain, Chiu and Hawe (1984): (sum x)^2 / (n sum x^2); 1 = all equal, 1/n = one has all.
     pub jain: f64,
@@ -157,8 +162,8 @@ pub struct Fairness {
 }
 
 impl Fairness {
-    /// Of the throughputs of at least two guests, each divided by its share of the load if those differ.
-    /// `None` for fewer than two, a negative or non-finite value, or when all are zero.
+    /// Of the throughputs of at least two guests, each divided by its share of the load if those
+    /// differ. `None` for fewer than two, a negative or non-finite value, or when all are zero.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let sum = values.iter().sum::<f64>();

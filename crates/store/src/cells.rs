@@ -1,5 +1,6 @@
 //! Typed access to one row that is not trusted.
 
+use rookery_workload::Counters;
 use rusqlite::{
     Row,
     types::{Value, ValueRef},
@@ -103,6 +104,15 @@ impl Cells<'_> {
         serde_json::from_str(&self.text(column)?).map_err(|error| format!("{column}: {error}"))
     }
 
+    /// The counters of a workload; no number in them is beyond what a count may be.
+    pub(crate) fn counters(&self, column: &str) -> Result<Counters, String> {
+        let document: serde_json::Value = self.json(column)?;
+        if !is_bounded(&document) {
+            return Err(format!("{column} holds a number that is out of range"));
+        }
+        serde_json::from_value(document).map_err(|error| format!("{column}: {error}"))
+    }
+
     /// A JSON document, if there is one.
     pub(crate) fn optional_json<T: DeserializeOwned>(
         &self,
@@ -111,6 +121,19 @@ impl Cells<'_> {
         let text = self.optional_text(column)?;
         text.map(|text| serde_json::from_str(&text).map_err(|error| format!("{column}: {error}")))
             .transpose()
+    }
+}
+
+/// Whether every whole number of a document is one that a count may be.
+fn is_bounded(document: &serde_json::Value) -> bool {
+    use serde_json::Value as Json;
+    match document {
+        Json::Number(number) => {
+            number.is_f64() || number.as_u64().is_some_and(|count| count <= MAX_COUNT)
+        }
+        Json::Array(elements) => elements.iter().all(is_bounded),
+        Json::Object(members) => members.values().all(is_bounded),
+        Json::Null | Json::Bool(_) | Json::String(_) => true,
     }
 }
 

@@ -1,46 +1,58 @@
 //! What can go wrong with a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Why a run could not be stored or read: what, where and how to mend.
+use rookery_diagnosis::Diagnosis;
+
+/// Why a run could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A new run would overwrite an old one.
-    #[error("{}: there is a run already\n  mend: choose another directory, or continue that run with --resume", path.display())]
+    #[error("there is a run already")]
     Exists {
         /// The file.
         path: PathBuf,
     },
     /// There is no such file.
-    #[error("{}: there is no run here\n  mend: give the directory of a run, the one that holds run.sqlite", path.display())]
+    #[error("there is no run here")]
     Missing {
         /// The file.
         path: PathBuf,
     },
     /// The file is something else.
-    #[error("{}: not the store of a run: {what}\n  mend: give the run.sqlite that `rookery run` wrote", path.display())]
+    #[error("not the store of a run: {what}")]
     NotARun {
         /// The file.
         path: PathBuf,
         /// How it differs.
         what: String,
     },
-    /// The file is of another version.
+    /// The file is of a version that is not known.
     #[error(
-        "{}: written by {} Rookery (schema {found}; this one reads {known})\n  mend: read it with that version of Rookery",
-        path.display(),
-        if found > known { "a newer" } else { "an older" }
+        "written by {} Rookery (schema {found}; this one reads {})",
+        if found > newest { "a newer" } else { "an older" },
+        if oldest == newest { newest.to_string() } else { format!("{oldest} to {newest}") }
     )]
     OtherVersion {
         /// The file.
         path: PathBuf,
         /// Its schema.
         found: i64,
+        /// The oldest schema that is read.
+        oldest: i64,
         /// Ours.
-        known: i64,
+        newest: i64,
+    },
+    /// The copy that is kept of a store of an older version could not be written.
+    #[error("a copy of the store as it was cannot be kept: {source}")]
+    Backup {
+        /// The copy.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
     },
     /// The database refused.
-    #[error("{}: {step} failed: {source}\n  mend: check that the disk has space and that nobody else writes to this run", path.display())]
+    #[error("{step} failed: {source}")]
     Database {
         /// The file.
         path: PathBuf,
@@ -50,7 +62,7 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// What was read cannot be right.
-    #[error("{}: table {table} is damaged: {what}\n  mend: restore the file from a copy, or run the study again", path.display())]
+    #[error("table {table} is damaged: {what}")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -60,7 +72,7 @@ pub enum StoreError {
         what: String,
     },
     /// A step that the state of the trial does not allow.
-    #[error("{}: trial {trial} {what}", path.display())]
+    #[error("trial {trial} {what}")]
     State {
         /// The file.
         path: PathBuf,
@@ -70,11 +82,68 @@ pub enum StoreError {
         what: String,
     },
     /// A file of an export could not be written.
-    #[error("cannot write {}: {source}\n  mend: choose a directory that may be written, with --out", path.display())]
+    #[error("cannot write the export: {source}")]
     Export {
         /// The file.
         path: PathBuf,
         /// The reason.
         source: std::io::Error,
     },
+}
+
+impl StoreError {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Exists { path }
+            | Self::Missing { path }
+            | Self::NotARun { path, .. }
+            | Self::OtherVersion { path, .. }
+            | Self::Backup { path, .. }
+            | Self::Database { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::State { path, .. }
+            | Self::Export { path, .. } => path,
+        }
+    }
+}
+
+impl Diagnosis for StoreError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Exists { .. } => "store::exists",
+            Self::Missing { .. } => "store::missing",
+            Self::NotARun { .. } => "store::not-a-run",
+            Self::OtherVersion { .. } => "store::other-version",
+            Self::Backup { .. } => "store::backup",
+            Self::Database { .. } => "store::database",
+            Self::Damaged { .. } => "store::damaged",
+            Self::State { .. } => "store::state",
+            Self::Export { .. } => "store::export",
+        }
+    }
+
+    fn place(&self) -> Option<String> {
+        Some(self.path().display().to_string())
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Exists { .. } => {
+                "choose another directory, or continue that run with `rookery run --resume`"
+            }
+            Self::Missing { .. } => "name the directory of a run, the one that holds run.sqlite",
+            Self::NotARun { .. } => "name the run.sqlite that `rookery run` wrote",
+            Self::OtherVersion { .. } => "read it with that version of Rookery",
+            Self::Backup { .. } => {
+                "make the run directory writable, with room for the copy of the store"
+            }
+            Self::Database { .. } => {
+                "check that the disk has space and that no other process writes to this run"
+            }
+            Self::Damaged { .. } => "restore the file from a copy, or run the study again",
+            Self::State { .. } => return None,
+            Self::Export { .. } => "choose a directory that you may write to, with --out",
+        };
+        Some(help.to_owned())
+    }
 }

@@ -5,16 +5,19 @@ use std::time::Duration;
 use rookery_stats::{
     ArrivalCounts, CpuParts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement,
     IoRates, MachineInside, MachineLook, MachineOutside, Measurement, Mode, OperationMeasurement,
-    Pacing, ResourceSample, SecondSample, ShopCounters, Window,
+    Pacing, ResourceSample, SecondSample, Window,
     qos::{PercentileLimit, Qos, judge},
 };
 use rookery_study::{
-    Amount, Design, Estimate, GuestKind, GuestShape, HostFacts, HostUse, Layout, Load, LoadModel,
-    Order, Pages, Per, Pin, Plan, Point, Scaled, StackKind, StackUse, Study, Trial, Variant, Vcpus,
-    Workload, WorkloadKind,
+    Amount, Design, DvdstoreUse, Estimate, GuestGroup, GuestShape, HostFacts, HostUse, LabShape,
+    Layout, Load, LoopType, Order, Pages, Per, Pin, Plan, Point, Scaled, StackUse, Study, Trial,
+    Variant, Vcpus, Workload,
 };
+use rookery_workload::{Counters, dvdstore::ShopCounters};
 
-use crate::{GuestLog, HostDescription, OrderAudit, Outcome, RunHeader, TrialRecord, Tuning};
+use crate::{
+    GuestLog, HostDescription, OrderAudit, Outcome, Reason, RunHeader, TrialRecord, Tuning,
+};
 
 /// Two points, two repeats: one big guest and two small ones.
 pub(crate) fn header() -> RunHeader {
@@ -50,8 +53,7 @@ fn study() -> Study {
         title: "One big guest or two small ones?".to_owned(),
         question: None,
         seed: u64::MAX,
-        workload: Workload {
-            kind: WorkloadKind::Dvdstore,
+        workload: Workload::Dvdstore(DvdstoreUse {
             database: scaled(10.0, Per::Vcpu),
             think_time: Duration::from_millis(250),
             pacing: Pacing::Think,
@@ -59,12 +61,11 @@ fn study() -> Study {
             searches: 3,
             search_batch: 5,
             line_items: 5,
-            orderentry: None,
-        },
+        }),
         load: Load {
-            model: LoadModel::Closed,
-            open: None,
-            users: vec![scaled(40.0, Per::Host)],
+            loop_type: LoopType::Closed {
+                users: vec![scaled(40.0, Per::Host)],
+            },
             ramp_up: Duration::from_secs(1),
             settle: Duration::from_secs(1),
             steady: Duration::from_secs(3),
@@ -86,18 +87,16 @@ fn study() -> Study {
             error_ratio: Some(0.001),
             min_operations: 20,
         },
-        stack: StackUse {
-            kind: StackKind::Embedded,
+        stack: StackUse::Embedded {
             pages: Pages::Corrected,
-            ..StackUse::default()
+            extra_cpu: Duration::ZERO,
         },
         guest: GuestShape {
-            kind: GuestKind::Bare,
+            lab: LabShape::Bare,
             memory: scaled(640.1, Per::Vcpu),
             pin: Pin::Spread,
             pids: 100,
             ready_within: Duration::from_secs(10),
-            vm: rookery_study::vm_shape::VmShape::default(),
         },
         storage: rookery_study::StorageUse::default(),
         host: HostUse {
@@ -119,18 +118,21 @@ fn plan() -> Plan {
         variant: 1,
         levels: Vec::new(),
         layouts: vec!["scale-out".to_owned()],
-        guests,
-        vcpus: Vcpus(vcpus),
-        users: vec![40 / guests; guests as usize],
-        rate_per_s: None,
-        memory_mib: 320,
-        database: rookery_study::PointData::Dvdstore("10MB".parse().expect("a size")),
-        pins: vec![vec![0]; guests as usize],
-        nodes: Vec::new(),
-        volume_mib: 0,
         capacity_cpus: 1.0,
         baseline: Some(1),
         search: None,
+        groups: vec![GuestGroup {
+            name: String::new(),
+            guests,
+            vcpus: Vcpus(vcpus),
+            users: vec![40 / guests; guests as usize],
+            rate_per_s: None,
+            memory_mib: 320,
+            database: rookery_study::PointData::Dvdstore("10MB".parse().expect("a size")),
+            pins: vec![vec![0]; guests as usize],
+            nodes: Vec::new(),
+            volume_mib: 0,
+        }],
     };
     let trial = |id, point, repeat| Trial {
         id,
@@ -205,7 +207,7 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
     let qos = study().qos;
     TrialRecord {
         outcome: Outcome::Done,
-        reasons: vec!["a reason, with \"quotes\"\nand lines".to_owned()],
+        reasons: vec![Reason::new("lag", "a reason, with \"quotes\"\nand lines")],
         verdict: Some(judge(&qos, &measurement)),
         measurement: Some(measurement),
         resources: (0..4).map(resource).collect(),
@@ -321,13 +323,12 @@ fn guest(number: u32, pace: u64) -> GuestMeasurement {
             count: 3,
             examples: vec![example],
         }],
-        orderentry: None,
-        shop: ShopCounters {
+        counters: Counters::Dvdstore(ShopCounters {
             n_overall: 150,
             opm: 3000.0,
             rollback_rate: 2.0,
             ..ShopCounters::default()
-        },
+        }),
         busy_s: 10.0,
         idle_s: 50.0,
         drawn_delay_mean_s: Some(0.25),

@@ -6,7 +6,7 @@ use rookery_study::Trial;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::{
-    Attempt, Note, RunHeader, StoreError, TrialRecord, TrialRow, TrialStatus,
+    Attempt, Note, Reason, RunHeader, StoreError, TrialRecord, TrialRow, TrialStatus,
     cells::{Cells, name_of},
     write::write_record,
 };
@@ -33,20 +33,22 @@ impl Store {
         Ok(self.header.clone())
     }
 
-    /// Journal that a trial begins, before anything is touched. `at` is RFC 3339. An earlier void or failed record of the
-    /// trial is dropped; its attempt stays in the journal.
+    /// Journal that a trial begins, before anything is touched. `at` is RFC 3339. An earlier void
+    /// or failed record of the trial is dropped; its attempt stays in the journal.
     ///
     /// # Errors
     /// When the trial is not planned, is done, or runs already; when the disk refuses.
     pub fn begin_trial(&self, trial: u32, at: &str) -> Result<(), StoreError> {
         match self.status(trial)? {
             TrialStatus::Done => {
-                return Err(self.state(trial, "is done already; a finished trial is never repeated"));
+                return Err(
+                    self.state(trial, "is done already; a finished trial is never repeated")
+                );
             }
             TrialStatus::Running => {
                 return Err(self.state(
                     trial,
-                    "was begun and never ended\n  mend: continue the run with --resume",
+                    "was begun and never ended; `rookery run --resume` continues it",
                 ));
             }
             TrialStatus::Planned | TrialStatus::Void | TrialStatus::Failed => {}
@@ -54,18 +56,21 @@ impl Store {
         self.write("journaling the begin of a trial", |transaction| {
             forget_record(transaction, trial)?;
             transaction.execute(
-                "UPDATE trials SET status = 'running', attempts = attempts + 1, started_at = ?2, ended_at = NULL WHERE trial = ?1",
+                "UPDATE trials SET status = 'running', attempts = attempts + 1, started_at = ?2, \
+                 ended_at = NULL WHERE trial = ?1",
                 params![trial, at],
             )?;
             transaction.execute(
-                "INSERT INTO attempts (trial, attempt, started_at) SELECT trial, attempts, ?2 FROM trials WHERE trial = ?1",
+                "INSERT INTO attempts (trial, attempt, started_at) SELECT trial, attempts, ?2 FROM \
+                 trials WHERE trial = ?1",
                 params![trial, at],
             )?;
             Ok(())
         })
     }
 
-    /// Store everything that a trial yielded and journal its end, in one transaction. `at` is RFC 3339.
+    /// Store everything that a trial yielded and journal its end, in one transaction. `at` is RFC
+    /// 3339.
     ///
     /// # Errors
     /// When the trial was not begun; when the disk refuses.
@@ -81,7 +86,8 @@ impl Store {
                 params![trial, status, at],
             )?;
             transaction.execute(
-                "UPDATE attempts SET ended_at = ?2, ended_as = ?3 WHERE trial = ?1 AND ended_as IS NULL",
+                "UPDATE attempts SET ended_at = ?2, ended_as = ?3 WHERE trial = ?1 AND ended_as IS \
+                 NULL",
                 params![trial, at, status],
             )?;
             Ok(())
@@ -132,8 +138,8 @@ impl Store {
         )
     }
 
-    /// Plan again every trial that was begun and never ended; the attempt stays in the journal as `interrupted`. Returns
-    /// these trials.
+    /// Plan again every trial that was begun and never ended; the attempt stays in the journal as
+    /// `interrupted`. Returns these trials.
     ///
     /// # Errors
     /// When a table is damaged or the disk refuses.
@@ -185,9 +191,14 @@ impl Store {
         })
     }
 
-    pub(crate) fn reasons(&self, trial: u32) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT reason FROM reasons WHERE trial = ?1 ORDER BY position";
-        self.collect("reasons", sql, [trial], |cells| cells.text("reason"))
+    pub(crate) fn reasons(&self, trial: u32) -> Result<Vec<Reason>, StoreError> {
+        let sql = "SELECT code, reason FROM reasons WHERE trial = ?1 ORDER BY position";
+        self.collect("reasons", sql, [trial], |cells| {
+            Ok(Reason {
+                code: cells.text("code")?,
+                text: cells.text("reason")?,
+            })
+        })
     }
 
     /// The rows of a query, read and checked one by one.
@@ -279,6 +290,7 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         "errors",
         "seconds",
         "operations",
+        "metrics",
         "guests",
         "measurements",
         "rules",

@@ -1,8 +1,9 @@
 //! The store of one run: a single SQLite file, `run.sqlite`, in the run directory.
 //!
-//! [`Store`] is the principal type. A trial is journaled with [`Store::begin_trial`] before anything is touched and with
-//! [`Store::end_trial`], in one transaction with all its numbers, when it has ended: whatever was reported as done survives
-//! `kill -9`. What is read back is checked, because a run may come from elsewhere.
+//! [`Store`] is the principal type. A trial is journaled with [`Store::begin_trial`] before
+//! anything is touched and with [`Store::end_trial`], in one transaction with all its numbers, when
+//! it has ended: whatever was reported as done survives `kill -9`. What is read back is checked,
+//! because a run may come from elsewhere.
 //!
 //! The tables are described in [`schema`]; people may query them with `sqlite3 run.sqlite`.
 
@@ -11,8 +12,11 @@ mod error;
 mod export;
 #[cfg(test)]
 mod fixture;
+mod insert;
 mod journal;
 mod machines;
+mod metrics;
+mod migrations;
 mod model;
 mod open;
 mod pools;
@@ -20,13 +24,15 @@ mod read;
 pub mod schema;
 #[cfg(test)]
 mod tests;
+mod upgrade;
+mod workloads;
 mod write;
 
 pub use error::StoreError;
 pub use export::{export_csv, export_json};
 pub use journal::Store;
 pub use model::{
-    Attempt, GuestLog, HostDescription, Note, OrderAudit, Outcome, RunHeader, TrialRecord,
+    Attempt, GuestLog, HostDescription, Note, OrderAudit, Outcome, Reason, RunHeader, TrialRecord,
     TrialRow, TrialStatus, Tuning,
 };
 pub use pools::{PoolRound, PoolSizing};

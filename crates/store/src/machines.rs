@@ -1,9 +1,12 @@
 //! Looks at virtual machines, to and from their table.
 
 use rookery_stats::{MachineInside, MachineLook, MachineOutside};
-use rusqlite::{Transaction, params};
+use rusqlite::Transaction;
 
-use crate::cells::{Cells, int};
+use crate::{
+    cells::{Cells, int},
+    insert::insert,
+};
 
 /// Write the looks of a trial.
 pub(crate) fn write(
@@ -11,47 +14,59 @@ pub(crate) fn write(
     trial: u32,
     looks: &[MachineLook],
 ) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare_cached(
-        "INSERT INTO machines VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-         ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
-    )?;
     for (position, look) in looks.iter().enumerate() {
         let outside = &look.outside;
         let inside =
             |of: fn(&MachineInside) -> u64| look.inside.as_ref().map(|inside| int(of(inside)));
         let pressure =
             |of: fn(&MachineInside) -> Option<u64>| look.inside.as_ref().and_then(of).map(int);
-        statement.execute(params![
-            trial,
-            int(position as u64),
-            look.guest,
-            look.at_s,
-            int(outside.cpu_us),
-            int(outside.vcpu_us),
-            int(outside.vcpu_wait_us),
-            int(outside.balloon_bytes),
-            int(outside.resident_bytes),
-            int(outside.reads),
-            int(outside.read_bytes),
-            int(outside.writes),
-            int(outside.written_bytes),
-            int(outside.flushes),
-            int(outside.disk_us),
-            int(outside.received_bytes),
-            int(outside.sent_bytes),
-            int(outside.dropped),
-            inside(|inside| inside.uptime_us),
-            inside(|inside| inside.user_us),
-            inside(|inside| inside.system_us),
-            inside(|inside| inside.idle_us),
-            inside(|inside| inside.iowait_us),
-            inside(|inside| inside.steal_us),
-            inside(|inside| inside.memory_bytes),
-            inside(|inside| inside.available_bytes),
-            pressure(|inside| inside.cpu_pressure_us),
-            pressure(|inside| inside.memory_pressure_us),
-            pressure(|inside| inside.io_pressure_us),
-        ])?;
+        insert(
+            transaction,
+            "machines",
+            &[
+                ("trial", &trial),
+                ("position", &int(position as u64)),
+                ("guest", &look.guest),
+                ("at_s", &look.at_s),
+                ("outside_cpu_us", &int(outside.cpu_us)),
+                ("vcpu_us", &int(outside.vcpu_us)),
+                ("vcpu_wait_us", &int(outside.vcpu_wait_us)),
+                ("balloon_bytes", &int(outside.balloon_bytes)),
+                ("resident_bytes", &int(outside.resident_bytes)),
+                ("reads", &int(outside.reads)),
+                ("read_bytes", &int(outside.read_bytes)),
+                ("writes", &int(outside.writes)),
+                ("written_bytes", &int(outside.written_bytes)),
+                ("flushes", &int(outside.flushes)),
+                ("disk_us", &int(outside.disk_us)),
+                ("received_bytes", &int(outside.received_bytes)),
+                ("sent_bytes", &int(outside.sent_bytes)),
+                ("dropped", &int(outside.dropped)),
+                ("inside_uptime_us", &inside(|inside| inside.uptime_us)),
+                ("inside_user_us", &inside(|inside| inside.user_us)),
+                ("inside_system_us", &inside(|inside| inside.system_us)),
+                ("inside_idle_us", &inside(|inside| inside.idle_us)),
+                ("inside_iowait_us", &inside(|inside| inside.iowait_us)),
+                ("inside_steal_us", &inside(|inside| inside.steal_us)),
+                ("inside_memory_bytes", &inside(|inside| inside.memory_bytes)),
+                (
+                    "inside_available_bytes",
+                    &inside(|inside| inside.available_bytes),
+                ),
+                (
+                    "inside_cpu_pressure_us",
+                    &pressure(|inside| inside.cpu_pressure_us),
+                ),
+                (
+                    "inside_memory_pressure_us",
+                    &pressure(|inside| inside.memory_pressure_us),
+                ),
+                (
+                    "inside_io_pressure_us",
+                    &pressure(|inside| inside.io_pressure_us),
+                ),
+            ],
+        )?;
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! What a run consists of, as it is handed to and from the store.
 
-use rookery_stats::{MachineLook, Measurement, ResourceSample, qos::Verdict};
+use std::fmt;
+
+use rookery_stats::{MachineLook, Measurement, ResourceSample, faults::Fault, qos::Verdict};
 use rookery_study::{HostFacts, Plan, Study, Trial};
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +82,38 @@ impl From<Outcome> for TrialStatus {
     }
 }
 
+/// Why a trial is void or failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// For programs: `lag`, `guest-died`; empty where there is none.
+    pub code: String,
+    /// In words.
+    pub text: String,
+}
+
+impl Reason {
+    /// A reason in words, under its code.
+    #[must_use]
+    pub fn new(code: &str, text: impl Into<String>) -> Self {
+        Self {
+            code: code.to_owned(),
+            text: text.into(),
+        }
+    }
+}
+
+impl From<Fault> for Reason {
+    fn from(fault: Fault) -> Self {
+        Self::new(fault.code.name(), fault.text)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// One planned trial and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrialRow {
@@ -94,7 +128,7 @@ pub struct TrialRow {
     /// End of the last attempt, RFC 3339.
     pub ended_at: Option<String>,
     /// Why it is void or failed.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
 }
 
 /// One attempt at a trial.
@@ -118,7 +152,7 @@ pub struct TrialRecord {
     /// How it ended.
     pub outcome: Outcome,
     /// Why it is void or failed; empty when done.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Reason>,
     /// What the driver measured, if it came to that.
     pub measurement: Option<Measurement>,
     /// What the limits say.

@@ -7,12 +7,13 @@ use std::{
 };
 
 use rookery_study::{Plan, Point, Trial};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 
 use crate::{
     RunHeader, Store, StoreError,
     cells::{Cells, int, json_of},
-    schema,
+    insert::insert,
+    schema, upgrade,
 };
 
 impl Store {
@@ -50,41 +51,49 @@ impl Store {
         })
     }
 
-    /// Open the store of a run, to continue it.
+    /// Open the store of a run, to continue it. A store of an older version is brought forward in
+    /// place, in one transaction; a copy of it as it was is left beside it (`run-v5.sqlite`).
     ///
     /// # Errors
     /// When it is missing, foreign, newer or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = existing(path.as_ref())?;
         let connection = connect(&path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let store = Self::checked(path, connection)?;
+        let found = known_version(&path, &connection)?;
+        if found < schema::VERSION {
+            upgrade::in_place(&path, &connection, found)?;
+        }
+        let store = Self::with_header(path, connection)?;
         prepare(&store.connection).map_err(|source| store.failed("opening the store", source))?;
         Ok(store)
     }
 
-    /// Open the store of a run, to read it. Works on read-only media too.
+    /// Open the store of a run, to read it. Works on read-only media too. A store of an older
+    /// version is brought forward in a copy that goes with the `Store`; the file stays as it is.
     ///
     /// # Errors
     /// When it is missing, foreign, newer or damaged.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = existing(path.as_ref())?;
         let plain = connect(&path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY);
-        match plain.and_then(|connection| Self::checked(path.clone(), connection)) {
+        match plain.and_then(|connection| Self::to_read(path.clone(), connection)) {
             Err(StoreError::Database { source, .. })
                 if cannot_open(&source) && !has_write_ahead_log(&path) =>
             {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
                 let connection = connect(&path, &immutable_uri(&path), flags)?;
-                Self::checked(path, connection)
+                Self::to_read(path, connection)
             }
             other => other,
         }
     }
 
-    /// Put a plan that has grown in the place of the stored one: new points and trials are planned, in one transaction.
+    /// Put a plan that has grown in the place of the stored one: new points and trials are planned,
+    /// in one transaction.
     ///
     /// # Errors
-    /// When the new plan does not begin with all of the old one, or contradicts itself; when the disk refuses.
+    /// When the new plan does not begin with all of the old one, or contradicts itself; when the
+    /// disk refuses.
     pub fn grow_plan(&mut self, plan: Plan) -> Result<(), StoreError> {
         let header = RunHeader {
             plan,
@@ -109,29 +118,17 @@ impl Store {
         Ok(())
     }
 
-    fn checked(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
-        let pragma =
-            |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        let versions = pragma("application_id").and_then(|id| Ok((id, pragma("user_version")?)));
-        let (id, found) = versions.map_err(|source| unreadable(&path, source))?;
-        if id != schema::APPLICATION_ID {
-            return Err(StoreError::NotARun {
-                path,
-                what: "it does not carry our mark".to_owned(),
-            });
-        }
-        if found != schema::VERSION {
-            return Err(StoreError::OtherVersion {
-                path,
-                found,
-                known: schema::VERSION,
-            });
-        }
-        if let Some(what) =
-            schema::difference(&connection).map_err(|source| unreadable(&path, source))?
-        {
-            return Err(StoreError::NotARun { path, what });
-        }
+    fn to_read(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
+        let found = known_version(&path, &connection)?;
+        let connection = if found < schema::VERSION {
+            upgrade::copy(&path, &connection)?
+        } else {
+            connection
+        };
+        Self::with_header(path, connection)
+    }
+
+    fn with_header(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
         let header = read_header(&path, &connection)?;
         Ok(Self {
             path,
@@ -139,6 +136,31 @@ impl Store {
             header,
         })
     }
+}
+
+/// The version of a store, if it is one that can be read and its schema is the one of that version.
+fn known_version(path: &Path, connection: &Connection) -> Result<i64, StoreError> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let versions = pragma("application_id").and_then(|id| Ok((id, pragma("user_version")?)));
+    let (id, found) = versions.map_err(|source| unreadable(path, source))?;
+    let foreign = |what| StoreError::NotARun {
+        path: path.to_owned(),
+        what,
+    };
+    if id != schema::APPLICATION_ID {
+        return Err(foreign("it does not carry our mark".to_owned()));
+    }
+    if !(schema::OLDEST..=schema::VERSION).contains(&found) {
+        return Err(StoreError::OtherVersion {
+            path: path.to_owned(),
+            found,
+            oldest: schema::OLDEST,
+            newest: schema::VERSION,
+        });
+    }
+    let difference =
+        schema::difference(connection, found).map_err(|source| unreadable(path, source))?;
+    difference.map_or(Ok(found), |what| Err(foreign(what)))
 }
 
 /// Settings of a connection that writes: a write-ahead log, flushed at every commit.
@@ -157,7 +179,7 @@ fn existing(path: &Path) -> Result<PathBuf, StoreError> {
     }
 }
 
-fn connect(
+pub(crate) fn connect(
     path: &Path,
     name: &std::ffi::OsStr,
     flags: OpenFlags,
@@ -165,14 +187,19 @@ fn connect(
     let connect = || {
         let connection =
             Connection::open_with_flags(Path::new(name), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.pragma_update(None, "trusted_schema", false)?;
-        connection.pragma_update(None, "cell_size_check", true)?;
+        distrust(&connection)?;
         Ok(connection)
     };
     connect().map_err(|source| unreadable(path, source))
 }
 
-fn unreadable(path: &Path, source: rusqlite::Error) -> StoreError {
+/// What stands in the file may come from anybody.
+pub(crate) fn distrust(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cell_size_check", true)
+}
+
+pub(crate) fn unreadable(path: &Path, source: rusqlite::Error) -> StoreError {
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => StoreError::NotARun {
             path: path.to_owned(),
@@ -218,21 +245,23 @@ fn immutable_uri(path: &Path) -> OsString {
 }
 
 fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::Result<()> {
-    transaction.execute_batch(schema::TABLES)?;
+    schema::install(transaction, schema::VERSION)?;
     transaction.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", schema::VERSION)?;
-    transaction.execute(
-        "INSERT INTO run VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        params![
-            header.run_id,
-            header.title,
-            header.study_file,
-            header.study_text,
-            json_of(&header.study),
-            json_of(&header.plan),
-            json_of(&header.host),
-            header.rookery_version,
-            header.created_at,
+    insert(
+        transaction,
+        "run",
+        &[
+            ("id", &1),
+            ("run_id", &header.run_id),
+            ("title", &header.title),
+            ("study_file", &header.study_file),
+            ("study_text", &header.study_text),
+            ("study_json", &json_of(&header.study)),
+            ("plan_json", &json_of(&header.plan)),
+            ("host_json", &json_of(&header.host)),
+            ("rookery_version", &header.rookery_version),
+            ("created_at", &header.created_at),
         ],
     )?;
     insert_points(transaction, &header.plan.points)?;
@@ -246,22 +275,23 @@ fn insert_points(transaction: &Transaction<'_>, points: &[Point]) -> rusqlite::R
             .iter()
             .map(|level| format!("{}={}", level.key, level.value))
             .collect();
-        transaction.execute(
-            "INSERT INTO points VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-            params![
-                point.id,
-                point.variant,
-                levels.join("; "),
-                point.layouts.join(", "),
-                point.guests,
-                point.vcpus.cpus(),
-                point.total_users(),
-                point.rate_per_s,
-                int(point.memory_mib),
-                point.database.to_string(),
-                point.capacity_cpus,
-                point.baseline,
-                point.search,
+        insert(
+            transaction,
+            "points",
+            &[
+                ("point", &point.id),
+                ("variant", &point.variant),
+                ("levels", &levels.join("; ")),
+                ("layouts", &point.layouts.join(", ")),
+                ("guests", &point.guests()),
+                ("vcpus", &point.only_group().vcpus.cpus()),
+                ("users", &point.total_users()),
+                ("rate_per_s", &point.rate_per_s()),
+                ("memory_mib", &int(point.only_group().memory_mib)),
+                ("database", &point.only_group().database.to_string()),
+                ("capacity_cpus", &point.capacity_cpus),
+                ("baseline_point", &point.baseline),
+                ("search", &point.search),
             ],
         )?;
     }
@@ -270,15 +300,18 @@ fn insert_points(transaction: &Transaction<'_>, points: &[Point]) -> rusqlite::R
 
 fn insert_trials(transaction: &Transaction<'_>, trials: &[Trial]) -> rusqlite::Result<()> {
     for trial in trials {
-        transaction.execute(
-            "INSERT INTO trials VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'planned', 0, NULL, NULL)",
-            params![
-                trial.id,
-                trial.point,
-                trial.repeat,
-                trial.block,
-                trial.seed.to_string(),
-                trial.purpose.name()
+        insert(
+            transaction,
+            "trials",
+            &[
+                ("trial", &trial.id),
+                ("point", &trial.point),
+                ("repeat", &trial.repeat),
+                ("block", &trial.block),
+                ("seed", &trial.seed.to_string()),
+                ("purpose", &trial.purpose.name()),
+                ("status", &"planned"),
+                ("attempts", &0),
             ],
         )?;
     }
@@ -315,7 +348,8 @@ fn header_of(cells: &Cells<'_>) -> Result<RunHeader, String> {
     })
 }
 
-/// Refuses what would not come back: a plan that contradicts itself, or a number that JSON does not know.
+/// Refuses what would not come back: a plan that contradicts itself, or a number that JSON does not
+/// know.
 fn check_header(header: &RunHeader) -> Result<(), String> {
     check_plan(&header.plan)?;
     let whole = serde_json::from_str(&json_of(&header.study))
@@ -338,7 +372,14 @@ fn check_plan(plan: &Plan) -> Result<(), String> {
         {
             return Err(format!("the plan holds point {} twice", point.id));
         }
-        if point
+        let [group] = point.groups.as_slice() else {
+            return Err(format!(
+                "point {} has {} groups of guests; this program knows points of one",
+                point.id,
+                point.groups.len()
+            ));
+        };
+        if group
             .users
             .iter()
             .try_fold(0u32, |sum, users| sum.checked_add(*users))
@@ -349,19 +390,20 @@ fn check_plan(plan: &Plan) -> Result<(), String> {
                 point.id
             ));
         }
-        if point
+        if group
             .rate_per_s
             .is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
         {
             return Err(format!("point {} has a rate that is none", point.id));
         }
         let guests = usize::from(
-            u16::try_from(point.guests)
+            u16::try_from(group.guests)
                 .map_err(|_| format!("point {} has more guests than any lab", point.id))?,
         );
-        if point.layouts.is_empty() || [point.users.len(), point.pins.len()] != [guests; 2] {
+        if point.layouts.is_empty() || [group.users.len(), group.pins.len()] != [guests; 2] {
             return Err(format!(
-                "point {} has no layout, or not one number of users and one list of CPUs for each guest",
+                "point {} has no layout, or not one number of users and one list of CPUs for each \
+                 guest",
                 point.id
             ));
         }
@@ -461,7 +503,7 @@ mod tests {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let connection =
             connect(&path, &immutable_uri(&path), flags).expect("an immutable connection");
-        let store = Store::checked(path, connection).expect("our own store");
+        let store = Store::to_read(path, connection).expect("our own store");
         assert_eq!(store.trials().expect("readable").len(), 4);
     }
 }

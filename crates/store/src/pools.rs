@@ -1,4 +1,5 @@
-//! Buffer pools that were sized to hold a hit ratio: what was found for a point, kept for all of its trials.
+//! Buffer pools that were sized to hold a hit ratio: what was found for a point, kept for all of
+//! its trials.
 
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,8 @@ impl Store {
     pub fn keep_pool(&self, pool: &PoolSizing) -> Result<(), StoreError> {
         self.write("storing the buffer pool of a point", |transaction| {
             transaction.execute(
-                "INSERT OR REPLACE INTO pools VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT OR REPLACE INTO pools (point, target, bytes, hit, reached, rounds_json) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 params![
                     pool.point,
                     pool.target,

@@ -2,7 +2,7 @@
 
 use rookery_stats::{
     CpuParts, DriverQuality, ErrorExample, ErrorTally, GuestMeasurement, IoRates, Latencies,
-    Measurement, OperationMeasurement, ResourceSample, SecondSample, ShopCounters, Window,
+    Measurement, OperationMeasurement, ResourceSample, SecondSample, Window,
     qos::{Limited, RuleResult, Verdict},
 };
 
@@ -75,7 +75,8 @@ impl Store {
         let tallies = self.collect("errors", sql, key, |cells| {
             Ok((cells.count("position")?, tally(cells)?))
         })?;
-        let sql = "SELECT * FROM error_examples WHERE trial = ?1 AND guest = ?2 ORDER BY position, example";
+        let sql = "SELECT * FROM error_examples WHERE trial = ?1 AND guest = ?2 ORDER BY position, \
+                   example";
         let examples = self.collect("error_examples", sql, key, |cells| {
             Ok((cells.count("position")?, example(cells)?))
         })?;
@@ -162,34 +163,11 @@ fn guest(cells: &Cells<'_>) -> Result<GuestMeasurement, String> {
         operations: Vec::new(),
         series: Vec::new(),
         errors: Vec::new(),
-        orderentry: cells.optional_json("orderentry_json")?,
-        shop: shop(cells)?,
+        counters: cells.counters("counters_json")?,
         busy_s: cells.real("busy_s")?,
         idle_s: cells.real("idle_s")?,
         drawn_delay_mean_s: cells.optional_real("drawn_delay_mean_s")?,
         actual_delay_mean_s: cells.optional_real("actual_delay_mean_s")?,
-    })
-}
-
-fn shop(cells: &Cells<'_>) -> Result<ShopCounters, String> {
-    Ok(ShopCounters {
-        n_overall: cells.count("n_overall")?,
-        opm: cells.real("opm")?,
-        rt_tot_avg_msec: cells.real("rt_tot_avg_msec")?,
-        rt_tot_lastn_max_msec: cells.real("rt_tot_lastn_max_msec")?,
-        n_rollbacks_overall: cells.count("n_rollbacks_overall")?,
-        rollback_rate: cells.real("rollback_rate")?,
-        n_login_overall: cells.count("n_login_overall")?,
-        n_newcust_overall: cells.count("n_newcust_overall")?,
-        n_browse_overall: cells.count("n_browse_overall")?,
-        n_purchase_overall: cells.count("n_purchase_overall")?,
-        rt_login_avg_msec: cells.real("rt_login_avg_msec")?,
-        rt_newcust_avg_msec: cells.real("rt_newcust_avg_msec")?,
-        rt_browse_avg_msec: cells.real("rt_browse_avg_msec")?,
-        rt_purchase_avg_msec: cells.real("rt_purchase_avg_msec")?,
-        n_purchase_from_start: cells.count("n_purchase_from_start")?,
-        n_rollbacks_from_start: cells.count("n_rollbacks_from_start")?,
-        n_purchase_unanswered: cells.count("n_purchase_unanswered")?,
     })
 }
 

@@ -3,11 +3,13 @@
 use std::{fs, path::PathBuf, sync::LazyLock};
 
 use proptest::prelude::*;
+use rookery_diagnosis::{Diagnosis as _, ErrorFields};
 use tempfile::TempDir;
 
 use crate::{
-    Outcome, Store, StoreError, TrialRecord, TrialStatus, export_csv, export_json,
+    Outcome, Reason, Store, StoreError, TrialRecord, TrialStatus, export_csv, export_json,
     fixture::{header, record},
+    schema::{OLDEST, VERSION},
 };
 
 struct Place {
@@ -49,7 +51,7 @@ fn refusal<T>(result: Result<T, StoreError>, place: &Place) -> String {
     let Err(error) = result else {
         panic!("it was not refused")
     };
-    error
+    ErrorFields::new(&error)
         .to_string()
         .replace(&place.dir.path().display().to_string(), "DIR")
 }
@@ -160,13 +162,22 @@ fn what_was_reported_as_stored_survives_a_controller_that_never_closes() {
 fn steps_out_of_order_are_refused() {
     let place = place();
     let store = partial_run(&place);
-    insta::assert_snapshot!(refusal(store.begin_trial(1, "t"), &place), @"DIR/run.sqlite: trial 1 is done already; a finished trial is never repeated");
-    insta::assert_snapshot!(refusal(store.begin_trial(3, "t"), &place), @r"
-    DIR/run.sqlite: trial 3 was begun and never ended
-      mend: continue the run with --resume
+    insta::assert_snapshot!(refusal(store.begin_trial(1, "t"), &place), @r"
+    error[store::state]: trial 1 is done already; a finished trial is never repeated
+      at: DIR/run.sqlite
     ");
-    insta::assert_snapshot!(refusal(store.begin_trial(9, "t"), &place), @"DIR/run.sqlite: trial 9 is not in the plan");
-    insta::assert_snapshot!(refusal(store.end_trial(4, "t", &record(1, 1)), &place), @"DIR/run.sqlite: trial 4 was not begun, so it cannot end");
+    insta::assert_snapshot!(refusal(store.begin_trial(3, "t"), &place), @r"
+    error[store::state]: trial 3 was begun and never ended; `rookery run --resume` continues it
+      at: DIR/run.sqlite
+    ");
+    insta::assert_snapshot!(refusal(store.begin_trial(9, "t"), &place), @r"
+    error[store::state]: trial 9 is not in the plan
+      at: DIR/run.sqlite
+    ");
+    insta::assert_snapshot!(refusal(store.end_trial(4, "t", &record(1, 1)), &place), @r"
+    error[store::state]: trial 4 was not begun, so it cannot end
+      at: DIR/run.sqlite
+    ");
 }
 
 #[test]
@@ -196,11 +207,12 @@ fn a_trial_that_cannot_be_stored_leaves_no_half() {
 }
 
 #[test]
-fn foreign_and_newer_files_are_refused_with_the_mend() {
+fn foreign_and_newer_files_are_refused_with_help() {
     let place = place();
     insta::assert_snapshot!(refusal(Store::open(&place.path), &place), @r"
-    DIR/run.sqlite: there is no run here
-      mend: give the directory of a run, the one that holds run.sqlite
+    error[store::missing]: there is no run here
+      at: DIR/run.sqlite
+      help: name the directory of a run, the one that holds run.sqlite
     ");
     fs::write(
         &place.path,
@@ -208,12 +220,14 @@ fn foreign_and_newer_files_are_refused_with_the_mend() {
     )
     .expect("writable");
     insta::assert_snapshot!(refusal(Store::open(&place.path), &place), @r"
-    DIR/run.sqlite: not the store of a run: it is no SQLite file
-      mend: give the run.sqlite that `rookery run` wrote
+    error[store::not-a-run]: not the store of a run: it is no SQLite file
+      at: DIR/run.sqlite
+      help: name the run.sqlite that `rookery run` wrote
     ");
     insta::assert_snapshot!(refusal(Store::create(&place.path, &header()), &place), @r"
-    DIR/run.sqlite: there is a run already
-      mend: choose another directory, or continue that run with --resume
+    error[store::exists]: there is a run already
+      at: DIR/run.sqlite
+      help: choose another directory, or continue that run with `rookery run --resume`
     ");
 }
 
@@ -226,25 +240,38 @@ fn another_schema_is_refused() {
         drop(store);
         refusal(Store::open_read_only(&place.path), &place)
     };
-    insta::assert_snapshot!(altered("PRAGMA user_version = 6"), @r"
-    DIR/run.sqlite: written by a newer Rookery (schema 6; this one reads 5)
-      mend: read it with that version of Rookery
-    ");
-    insta::assert_snapshot!(altered("PRAGMA user_version = 1"), @r"
-    DIR/run.sqlite: written by an older Rookery (schema 1; this one reads 5)
-      mend: read it with that version of Rookery
-    ");
+    let read = if OLDEST == VERSION {
+        VERSION.to_string()
+    } else {
+        format!("{OLDEST} to {VERSION}")
+    };
+    for (version, age) in [
+        (VERSION + 1, "a newer"),
+        (OLDEST - 1, "an older"),
+        (-1, "an older"),
+    ] {
+        assert_eq!(
+            altered(&format!("PRAGMA user_version = {version}")),
+            format!(
+                "error[store::other-version]: written by {age} Rookery (schema {version}; this one \
+                 reads {read})\n  at: DIR/run.sqlite\n  help: read it with that version of Rookery"
+            )
+        );
+    }
     insta::assert_snapshot!(altered("PRAGMA application_id = 7"), @r"
-    DIR/run.sqlite: not the store of a run: it does not carry our mark
-      mend: give the run.sqlite that `rookery run` wrote
+    error[store::not-a-run]: not the store of a run: it does not carry our mark
+      at: DIR/run.sqlite
+      help: name the run.sqlite that `rookery run` wrote
     ");
     insta::assert_snapshot!(altered("CREATE VIEW endless AS SELECT 1"), @r"
-    DIR/run.sqlite: not the store of a run: it holds a foreign view, endless
-      mend: give the run.sqlite that `rookery run` wrote
+    error[store::not-a-run]: not the store of a run: it holds a foreign view, endless
+      at: DIR/run.sqlite
+      help: name the run.sqlite that `rookery run` wrote
     ");
     insta::assert_snapshot!(altered("DROP TABLE notes"), @r"
-    DIR/run.sqlite: not the store of a run: the table notes is missing or of another shape
-      mend: give the run.sqlite that `rookery run` wrote
+    error[store::not-a-run]: not the store of a run: the table notes is missing or of another shape
+      at: DIR/run.sqlite
+      help: name the run.sqlite that `rookery run` wrote
     ");
 }
 
@@ -268,14 +295,26 @@ fn damaged_contents_are_named() {
             .unwrap_or_default()
             .to_owned()
     };
-    insta::assert_snapshot!(damaged("UPDATE operations SET started = -1"), @"DIR/run.sqlite: table operations is damaged: started is out of range: -1");
-    insta::assert_snapshot!(damaged("UPDATE operations SET service_hdr = x'00'"), @"DIR/run.sqlite: table operations is damaged: service_hdr: not a latency histogram: it is shorter than its head");
-    insta::assert_snapshot!(damaged("UPDATE measurements SET pacing = 'slow'"), @"DIR/run.sqlite: table measurements is damaged: pacing: unknown variant `slow`, expected one of `think`, `cycle`, `arrivals`");
-    insta::assert_snapshot!(damaged("UPDATE verdicts SET binding_rule = 99"), @"DIR/run.sqlite: table verdicts is damaged: binding_rule names a rule that is not there");
-    insta::assert_snapshot!(damaged("UPDATE trials SET status = 'gone' WHERE trial = 4"), @"DIR/run.sqlite: table trials is damaged: status: unknown variant `gone`, expected one of `planned`, `running`, `done`, `void`, `failed`");
-    insta::assert_snapshot!(damaged("DELETE FROM trials WHERE trial = 4"), @"DIR/run.sqlite: table trials is damaged: it does not hold the trials of the plan");
-    insta::assert_snapshot!(damaged("UPDATE run SET plan_json = replace(plan_json, '\"point\":2', '\"point\":7')"), @"DIR/run.sqlite: table run is damaged: trial 2 is of point 7, which is not in the plan");
-    insta::assert_snapshot!(damaged("UPDATE run SET plan_json = json_set(plan_json, '$.points[0].pins', json('[]'))"), @"DIR/run.sqlite: table run is damaged: point 1 has no layout, or not one number of users and one list of CPUs for each guest");
+    insta::assert_snapshot!(damaged("UPDATE operations SET started = -1"), @"error[store::damaged]: table \
+        operations is damaged: started is out of range: -1");
+    insta::assert_snapshot!(damaged("UPDATE operations SET service_hdr = x'00'"), @"error[store::damaged]: table operations is damaged: service_hdr: not a latency histogram: it is shorter than its head");
+    insta::assert_snapshot!(damaged("UPDATE measurements SET pacing = 'slow'"), @"error[store::damaged]: \
+        table measurements is damaged: pacing: unknown variant `slow`, expected one of `think`, \
+        `cycle`, `arrivals`");
+    insta::assert_snapshot!(damaged("UPDATE verdicts SET binding_rule = 99"), @"error[store::damaged]: \
+        table verdicts is damaged: binding_rule names a rule that is not there");
+    insta::assert_snapshot!(damaged("UPDATE trials SET status = 'gone' WHERE trial = 4"), @"error[store::damaged]: table trials is damaged: status: unknown variant `gone`, expected one of `planned`, `running`, `done`, `void`, `failed`");
+    insta::assert_snapshot!(damaged("DELETE FROM trials WHERE trial = 4"), @"error[store::damaged]: table \
+        trials is damaged: it does not hold the trials of the plan");
+    insta::assert_snapshot!(damaged("UPDATE run SET plan_json = replace(plan_json, '\"point\":2', \
+                                     '\"point\":7')"), @"error[store::damaged]: table run is damaged: \
+                                         trial 2 is of point 7, which \
+        is not in the plan");
+    insta::assert_snapshot!(damaged("UPDATE run SET plan_json = json_set(plan_json, \
+                                     '$.points[0].groups[0].pins', json('[]'))"), @"error[store::damaged]: table \
+                                         run is damaged: point 1 has no layout, or not one number \
+                                         of users and one list \
+        of CPUs for each guest");
 }
 
 #[test]
@@ -296,7 +335,7 @@ fn an_export_holds_every_table() {
     assert_eq!(csv("operations.csv").lines().count(), 1 + 2 + 4);
     let json = export_json(&store).expect("an export");
     assert_eq!(json["operations"].as_array().map(Vec::len), Some(6));
-    assert_eq!(json["run"]["plan"]["points"][1]["guests"], 2);
+    assert_eq!(json["run"]["plan"]["points"][1]["groups"][0]["guests"], 2);
     assert_eq!(json["trials"][0]["seed"], "18446744073709551614");
 }
 
@@ -305,7 +344,7 @@ fn text_that_looks_like_a_formula_is_defused() {
     let place = place();
     let store = partial_run(&place);
     let mut hostile = record(1, 10);
-    hostile.reasons = vec!["=cmd|'/c calc'!A0".to_owned()];
+    hostile.reasons = vec![Reason::new("", "=cmd|'/c calc'!A0")];
     store.end_trial(3, "t", &hostile).expect("a running trial");
     let out = place.dir.path().join("csv");
     export_csv(&store, &out).expect("an export");
@@ -343,7 +382,7 @@ proptest! {
         }
         fs::write(&place.path, bytes).expect("writable");
         if let Err(error) = read_all(&place.path) {
-            prop_assert!(error.to_string().contains("mend:"), "{}", error);
+            prop_assert!(error.help().is_some(), "{}", error);
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use rookery_stats::{
     CpuParts, GuestMeasurement, IoRates, Latencies, Measurement, OperationMeasurement,
-    OrderEntryCounters, qos::Limited, qos::Verdict,
+    qos::Limited, qos::Verdict,
 };
-use rusqlite::{Transaction, params};
+use rusqlite::Transaction;
 
 use crate::{
     TrialRecord,
     cells::{int, json_of, name_of},
-    machines,
+    insert::insert,
+    machines, metrics,
 };
 
 /// Write everything that a trial yielded.
@@ -18,12 +19,26 @@ pub(crate) fn write_record(
     trial: u32,
     record: &TrialRecord,
 ) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare_cached("INSERT INTO records VALUES (?1, ?2, ?3)")?;
-    statement.execute(params![trial, name_of(record.outcome), record.ready_s])?;
+    insert(
+        transaction,
+        "records",
+        &[
+            ("trial", &trial),
+            ("outcome", &name_of(record.outcome)),
+            ("ready_s", &record.ready_s),
+        ],
+    )?;
     for (position, reason) in record.reasons.iter().enumerate() {
-        let mut statement =
-            transaction.prepare_cached("INSERT INTO reasons VALUES (?1, ?2, ?3)")?;
-        statement.execute(params![trial, at(position), reason])?;
+        insert(
+            transaction,
+            "reasons",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("code", &reason.code),
+                ("reason", &reason.text),
+            ],
+        )?;
     }
     if let Some(measurement) = &record.measurement {
         write_measurement(transaction, trial, measurement)?;
@@ -45,29 +60,30 @@ fn write_measurement(
 ) -> rusqlite::Result<()> {
     let driver = &measurement.driver;
     let cpus: Vec<String> = driver.cpus.iter().map(u32::to_string).collect();
-    transaction.execute(
-        "INSERT INTO measurements VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
-        params![
-            trial,
-            name_of(measurement.mode),
-            name_of(measurement.pacing),
-            measurement.window.start_s,
-            measurement.window.end_s,
-            measurement.aborted,
-            cpus.join(","),
-            driver.cpu_share,
-            driver.cpu_us_per_request,
-            driver.run_queue_share,
-            driver.lag_mean_us,
-            int(driver.lag_p50_us),
-            int(driver.lag_p99_us),
-            int(driver.lag_max_us),
-            driver.unconnected_users,
-            driver.connect_s,
-            driver.little_error,
-            int(driver.connections),
-            int(driver.idle_retries),
-            driver.arrivals.as_ref().map(json_of),
+    insert(
+        transaction,
+        "measurements",
+        &[
+            ("trial", &trial),
+            ("mode", &name_of(measurement.mode)),
+            ("pacing", &name_of(measurement.pacing)),
+            ("window_start_s", &measurement.window.start_s),
+            ("window_end_s", &measurement.window.end_s),
+            ("aborted", &measurement.aborted),
+            ("driver_cpus", &cpus.join(",")),
+            ("driver_cpu_share", &driver.cpu_share),
+            ("driver_cpu_us_per_request", &driver.cpu_us_per_request),
+            ("driver_run_queue_share", &driver.run_queue_share),
+            ("lag_mean_us", &driver.lag_mean_us),
+            ("lag_p50_us", &int(driver.lag_p50_us)),
+            ("lag_p99_us", &int(driver.lag_p99_us)),
+            ("lag_max_us", &int(driver.lag_max_us)),
+            ("unconnected_users", &driver.unconnected_users),
+            ("connect_s", &driver.connect_s),
+            ("little_error", &driver.little_error),
+            ("connections", &int(driver.connections)),
+            ("idle_retries", &int(driver.idle_retries)),
+            ("arrivals_json", &driver.arrivals.as_ref().map(json_of)),
         ],
     )?;
     for (position, guest) in measurement.guests.iter().enumerate() {
@@ -87,53 +103,23 @@ fn write_guest(
     position: usize,
     guest: &GuestMeasurement,
 ) -> rusqlite::Result<()> {
-    let shop = &guest.shop;
-    let mut statement = transaction.prepare_cached(
-        "INSERT INTO guests VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-         ?23, ?24, ?25, ?26)",
+    insert(
+        transaction,
+        "guests",
+        &[
+            ("trial", &trial),
+            ("guest", &guest.guest),
+            ("position", &at(position)),
+            ("users", &guest.users),
+            ("busy_s", &guest.busy_s),
+            ("idle_s", &guest.idle_s),
+            ("drawn_delay_mean_s", &guest.drawn_delay_mean_s),
+            ("actual_delay_mean_s", &guest.actual_delay_mean_s),
+            ("workload", &guest.counters.kind().name()),
+            ("counters_json", &json_of(&guest.counters)),
+        ],
     )?;
-    statement.execute(params![
-        trial,
-        guest.guest,
-        at(position),
-        guest.users,
-        guest.busy_s,
-        guest.idle_s,
-        guest.drawn_delay_mean_s,
-        guest.actual_delay_mean_s,
-        int(shop.n_overall),
-        shop.opm,
-        shop.rt_tot_avg_msec,
-        shop.rt_tot_lastn_max_msec,
-        int(shop.n_rollbacks_overall),
-        shop.rollback_rate,
-        int(shop.n_login_overall),
-        int(shop.n_newcust_overall),
-        int(shop.n_browse_overall),
-        int(shop.n_purchase_overall),
-        shop.rt_login_avg_msec,
-        shop.rt_newcust_avg_msec,
-        shop.rt_browse_avg_msec,
-        shop.rt_purchase_avg_msec,
-        int(shop.n_purchase_from_start),
-        int(shop.n_rollbacks_from_start),
-        int(shop.n_purchase_unanswered),
-        guest
-            .orderentry
-            .as_ref()
-            .map(|counters| json_of(&finite(counters))),
-    ])?;
-    Ok(())
-}
-
-/// JSON has no number for what could not be computed: figures of a window of no length are zero.
-fn finite(counters: &OrderEntryCounters) -> OrderEntryCounters {
-    let finite = |figure: f64| if figure.is_finite() { figure } else { 0.0 };
-    OrderEntryCounters {
-        nopm: finite(counters.nopm),
-        tpm: finite(counters.tpm),
-        ..counters.clone()
-    }
+    metrics::write(transaction, trial, &guest.guest, &guest.counters)
 }
 
 fn write_operation(
@@ -145,29 +131,30 @@ fn write_operation(
 ) -> rusqlite::Result<()> {
     let percentile = |latencies: &Latencies, p| latencies.percentile_us(p).map(int);
     let service = &operation.service;
-    let mut statement = transaction.prepare_cached(
-        "INSERT INTO operations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+    insert(
+        transaction,
+        "operations",
+        &[
+            ("trial", &trial),
+            ("guest", &guest),
+            ("operation", &operation.name),
+            ("position", &at(position)),
+            ("started", &int(operation.started)),
+            ("completed", &int(operation.completed)),
+            ("succeeded", &int(operation.succeeded)),
+            ("failed", &int(operation.failed)),
+            ("unfinished", &int(operation.unfinished)),
+            ("service_mean_us", &service.mean_us()),
+            ("service_p50_us", &percentile(service, 50.0)),
+            ("service_p95_us", &percentile(service, 95.0)),
+            ("service_p99_us", &percentile(service, 99.0)),
+            ("service_max_us", &service.max_us().map(int)),
+            ("service_hdr", &service.to_blob()),
+            ("service_overflow", &int(service.overflow())),
+            ("response_hdr", &operation.response.to_blob()),
+            ("response_overflow", &int(operation.response.overflow())),
+        ],
     )?;
-    statement.execute(params![
-        trial,
-        guest,
-        operation.name,
-        at(position),
-        int(operation.started),
-        int(operation.completed),
-        int(operation.succeeded),
-        int(operation.failed),
-        int(operation.unfinished),
-        service.mean_us(),
-        percentile(service, 50.0),
-        percentile(service, 95.0),
-        percentile(service, 99.0),
-        service.max_us().map(int),
-        service.to_blob(),
-        int(service.overflow()),
-        operation.response.to_blob(),
-        int(operation.response.overflow()),
-    ])?;
     Ok(())
 }
 
@@ -176,21 +163,23 @@ fn write_seconds(
     trial: u32,
     guest: &GuestMeasurement,
 ) -> rusqlite::Result<()> {
-    let mut statement = transaction
-        .prepare_cached("INSERT INTO seconds VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     for sample in &guest.series {
-        statement.execute(params![
-            trial,
-            guest.guest,
-            sample.second,
-            sample.requests,
-            sample.orders,
-            sample.errors,
-            int(sample.p50_us),
-            int(sample.p95_us),
-            int(sample.p99_us),
-            int(sample.max_us),
-        ])?;
+        insert(
+            transaction,
+            "seconds",
+            &[
+                ("trial", &trial),
+                ("guest", &guest.guest),
+                ("second", &sample.second),
+                ("requests", &sample.requests),
+                ("orders", &sample.orders),
+                ("errors", &sample.errors),
+                ("p50_us", &int(sample.p50_us)),
+                ("p95_us", &int(sample.p95_us)),
+                ("p99_us", &int(sample.p99_us)),
+                ("max_us", &int(sample.max_us)),
+            ],
+        )?;
     }
     Ok(())
 }
@@ -200,30 +189,34 @@ fn write_errors(
     trial: u32,
     guest: &GuestMeasurement,
 ) -> rusqlite::Result<()> {
-    let mut tally_row =
-        transaction.prepare_cached("INSERT INTO errors VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-    let mut example_row = transaction
-        .prepare_cached("INSERT INTO error_examples VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (position, tally) in guest.errors.iter().enumerate() {
         let class = tally.class.name();
-        tally_row.execute(params![
-            trial,
-            guest.guest,
-            at(position),
-            class,
-            tally.sub_class,
-            int(tally.count)
-        ])?;
+        insert(
+            transaction,
+            "errors",
+            &[
+                ("trial", &trial),
+                ("guest", &guest.guest),
+                ("position", &at(position)),
+                ("class", &class),
+                ("sub_class", &tally.sub_class),
+                ("count", &int(tally.count)),
+            ],
+        )?;
         for (number, example) in tally.examples.iter().enumerate() {
-            example_row.execute(params![
-                trial,
-                guest.guest,
-                at(position),
-                at(number),
-                example.at_s,
-                example.operation,
-                example.detail
-            ])?;
+            insert(
+                transaction,
+                "error_examples",
+                &[
+                    ("trial", &trial),
+                    ("guest", &guest.guest),
+                    ("position", &at(position)),
+                    ("example", &at(number)),
+                    ("at_s", &example.at_s),
+                    ("operation", &example.operation),
+                    ("detail", &example.detail),
+                ],
+            )?;
         }
     }
     Ok(())
@@ -234,27 +227,36 @@ fn write_verdict(
     trial: u32,
     verdict: &Verdict,
 ) -> rusqlite::Result<()> {
-    let mut statement = transaction.prepare_cached("INSERT INTO verdicts VALUES (?1, ?2, ?3)")?;
-    statement.execute(params![trial, verdict.passed, verdict.binding.map(at)])?;
-    let mut statement = transaction
-        .prepare_cached("INSERT INTO rules VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    insert(
+        transaction,
+        "verdicts",
+        &[
+            ("trial", &trial),
+            ("passed", &verdict.passed),
+            ("binding_rule", &verdict.binding.map(at)),
+        ],
+    )?;
     for (position, rule) in verdict.rules.iter().enumerate() {
         let percentile = match rule.limited {
             Limited::Percentile(p) => Some(p),
             Limited::ErrorRatio => None,
         };
-        statement.execute(params![
-            trial,
-            at(position),
-            rule.guest,
-            rule.operation,
-            percentile,
-            rule.limit,
-            rule.value,
-            int(rule.samples),
-            name_of(rule.outcome),
-            rule.marginal,
-        ])?;
+        insert(
+            transaction,
+            "rules",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("guest", &rule.guest),
+                ("operation", &rule.operation),
+                ("percentile", &percentile),
+                ("limit_us_or_share", &rule.limit),
+                ("value_us_or_share", &rule.value),
+                ("samples", &int(rule.samples)),
+                ("outcome", &name_of(rule.outcome)),
+                ("marginal", &rule.marginal),
+            ],
+        )?;
     }
     Ok(())
 }
@@ -264,47 +266,52 @@ fn write_evidence(
     trial: u32,
     record: &TrialRecord,
 ) -> rusqlite::Result<()> {
-    let mut statement =
-        transaction.prepare_cached("INSERT INTO resources VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")?;
     for (position, sample) in record.resources.iter().enumerate() {
         let memory = int(sample.memory_bytes);
         let io = |of: fn(&IoRates) -> f64| sample.io.as_ref().map(of);
         let part = |of: fn(&CpuParts) -> f64| sample.parts.as_ref().map(of);
-        statement.execute(params![
-            trial,
-            at(position),
-            sample.subject,
-            sample.at_s,
-            sample.cpu_cores,
-            memory,
-            io(|rates| rates.reads_per_s),
-            io(|rates| rates.writes_per_s),
-            io(|rates| rates.read_bytes_per_s),
-            io(|rates| rates.written_bytes_per_s),
-            part(|parts| parts.user),
-            part(|parts| parts.system),
-            part(|parts| parts.guest),
-            part(|parts| parts.emulator),
-        ])?;
+        insert(
+            transaction,
+            "resources",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("subject", &sample.subject),
+                ("at_s", &sample.at_s),
+                ("cpu_cores", &sample.cpu_cores),
+                ("memory_bytes", &memory),
+                ("reads_per_s", &io(|rates| rates.reads_per_s)),
+                ("writes_per_s", &io(|rates| rates.writes_per_s)),
+                ("read_bytes_per_s", &io(|rates| rates.read_bytes_per_s)),
+                (
+                    "written_bytes_per_s",
+                    &io(|rates| rates.written_bytes_per_s),
+                ),
+                ("user_cores", &part(|parts| parts.user)),
+                ("system_cores", &part(|parts| parts.system)),
+                ("guest_cores", &part(|parts| parts.guest)),
+                ("emulator_cores", &part(|parts| parts.emulator)),
+            ],
+        )?;
     }
     machines::write(transaction, trial, &record.machines)?;
-    let mut statement = transaction
-        .prepare_cached("INSERT INTO audits VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
     for (position, audit) in record.audits.iter().enumerate() {
-        statement.execute(params![
-            trial,
-            at(position),
-            audit.guest,
-            int(audit.orders_in_database),
-            int(audit.orders_acknowledged),
-            int(audit.unanswered),
-            audit.killed,
-            audit.consistent,
-            audit.detail,
-        ])?;
+        insert(
+            transaction,
+            "audits",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("guest", &audit.guest),
+                ("orders_in_database", &int(audit.orders_in_database)),
+                ("orders_acknowledged", &int(audit.orders_acknowledged)),
+                ("unanswered", &int(audit.unanswered)),
+                ("killed", &audit.killed),
+                ("consistent", &audit.consistent),
+                ("detail", &audit.detail),
+            ],
+        )?;
     }
-    let mut statement =
-        transaction.prepare_cached("INSERT INTO tunings VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (position, tuning) in record.tunings.iter().enumerate() {
         let texts = (
             &tuning.guest,
@@ -313,19 +320,31 @@ fn write_evidence(
             &tuning.effective,
             &tuning.at_end,
         );
-        statement.execute(params![
-            trial,
-            at(position),
-            texts.0,
-            texts.1,
-            texts.2,
-            texts.3,
-            texts.4
-        ])?;
+        insert(
+            transaction,
+            "tunings",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("guest", &texts.0),
+                ("name", &texts.1),
+                ("asked", &texts.2),
+                ("effective", &texts.3),
+                ("at_end", &texts.4),
+            ],
+        )?;
     }
-    let mut statement = transaction.prepare_cached("INSERT INTO logs VALUES (?1, ?2, ?3, ?4)")?;
     for (position, log) in record.logs.iter().enumerate() {
-        statement.execute(params![trial, at(position), log.guest, log.text])?;
+        insert(
+            transaction,
+            "logs",
+            &[
+                ("trial", &trial),
+                ("position", &at(position)),
+                ("guest", &log.guest),
+                ("text", &log.text),
+            ],
+        )?;
     }
     Ok(())
 }

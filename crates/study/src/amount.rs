@@ -31,7 +31,8 @@ pub struct Scaled {
 pub enum Amount {
     /// A number with what it is counted by.
     Scaled(Scaled),
-    /// An expression, evaluated for every guest. Sizes are in bytes; in `workload.database` they are nominal.
+    /// An expression, evaluated for every guest. Sizes are in bytes; in `workload.database` they
+    /// are nominal.
     Rule(Expression),
 }
 

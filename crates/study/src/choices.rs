@@ -7,10 +7,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::{
-    grammar::{kinds::Named, sections},
-    model::GuestKind,
-};
+use crate::{grammar::sections, model::GuestKind};
 
 /// How a study is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +45,8 @@ mod tests {
 
     fn kinds(guest: &str, scale: Option<&str>, kind: GuestKind) -> Vec<GuestKind> {
         let text = format!(
-            "title = \"t\"\n{guest}[workload]\nkind = \"dvdstore\"\n[load]\nusers = 5\n[[layout]]\nname = \"one\"\n\
+            "title = \"t\"\n{guest}[workload]\nkind = \"dvdstore\"\n[load]\nusers = \
+             5\n[[layout]]\nname = \"one\"\n\
              [scale.large.guest]\nkind = \"container\"\n"
         );
         let choices = Choices {
@@ -60,7 +58,7 @@ mod tests {
         document
             .variants()
             .iter()
-            .map(|variant| variant.study.guest.kind)
+            .map(|variant| variant.study.guest.kind())
             .collect()
     }
 

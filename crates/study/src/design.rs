@@ -1,9 +1,11 @@
 //! Which combinations of levels are tried: all of them, or a screening design.
 //!
-//! The screening design is a Hadamard matrix folded over: its rows and their negatives (Plackett and Burman: "The design of
-//! optimum multifactorial experiments", Biometrika 33, 1946; the fold is by Box and Wilson, 1951). With n factors and the smallest
-//! order N that is at least n it has 2N runs and resolution IV: no effect of a factor is mixed with another factor's, nor with that
-//! of any two factors together. The effects of two factors together are mixed with each other; [`aliases`] says which.
+//! The screening design is a Hadamard matrix folded over: its rows and their negatives (Plackett
+//! and Burman: "The design of optimum multifactorial experiments", Biometrika 33, 1946; the fold is
+//! by Box and Wilson, 1951). With n factors and the smallest order N that is at least n it has 2N
+//! runs and resolution IV: no effect of a factor is mixed with another factor's, nor with that of
+//! any two factors together. The effects of two factors together are mixed with each other;
+//! [`aliases`] says which.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +16,8 @@ pub enum Design {
     /// Every combination.
     #[default]
     Full,
-    /// A balanced part of the combinations of factors of two levels each, which shows the effect of each factor alone.
+    /// A balanced part of the combinations of factors of two levels each, which shows the effect of
+    /// each factor alone.
     Screening,
 }
 
@@ -24,8 +27,9 @@ const ORDERS: [usize; 8] = [1, 2, 4, 8, 12, 16, 20, 24];
 /// Most factors of a screening design.
 pub(crate) const MOST_SCREENED: usize = 24;
 
-/// Rows of levels (indices), one level for each factor, all first levels first. `levels` counts those of each factor.
-/// For a screening design all counts are 2 and there are at most [`MOST_SCREENED`].
+/// Rows of levels (indices), one level for each factor, all first levels first. `levels` counts
+/// those of each factor. For a screening design all counts are 2 and there are at most
+/// [`MOST_SCREENED`].
 pub(crate) fn rows(design: Design, levels: &[usize]) -> Vec<Vec<usize>> {
     match design {
         Design::Full => full(levels),
@@ -75,7 +79,8 @@ fn screening(factors: usize) -> Vec<Vec<usize>> {
     folded(-1).chain(folded(1)).collect()
 }
 
-/// A Hadamard matrix of one of [`ORDERS`]: Sylvester's for powers of two, Paley's first for primes plus one.
+/// A Hadamard matrix of one of [`ORDERS`]: Sylvester's for powers of two, Paley's first for primes
+/// plus one.
 fn hadamard(order: usize) -> Vec<Vec<i32>> {
     if order.is_power_of_two() {
         let sign = |row: usize, column: usize| {
@@ -119,7 +124,8 @@ pub(crate) struct Aliases {
     pub(crate) partly: bool,
 }
 
-/// The aliases of effects of one and of two factors in rows of two levels. Fewer than two factors have none.
+/// The aliases of effects of one and of two factors in rows of two levels. Fewer than two factors
+/// have none.
 pub(crate) fn aliases(rows: &[Vec<usize>]) -> Aliases {
     let factors = rows.first().map_or(0, Vec::len);
     let pairs = (0..factors).flat_map(|a| (a + 1..factors).map(move |b| (a, Some(b))));
@@ -188,7 +194,8 @@ mod tests {
         }
     }
 
-    /// Resolution IV: main effects are clear of each other and of all pairs, for every number of factors.
+    /// Resolution IV: main effects are clear of each other and of all pairs, for every number of
+    /// factors.
     #[test]
     fn screening_keeps_the_effects_of_single_factors_clear() {
         for factors in 1..=MOST_SCREENED {

@@ -25,7 +25,8 @@ use crate::{
 /// Larger files are no studies.
 pub(crate) const MOST_BYTES: usize = 256 * 1024;
 
-/// A valid study together with the file that it came from, so that later problems can point at its lines.
+/// A valid study together with the file that it came from, so that later problems can point at its
+/// lines.
 #[derive(Clone, Debug)]
 pub struct Document {
     expansion: Expansion,
@@ -43,7 +44,8 @@ impl Document {
         Self::parse_scaled(file_name, text, None)
     }
 
-    /// As [`Document::parse`], with the parts of the study that `[scale.NAME]` replaces. The other scales are checked too.
+    /// As [`Document::parse`], with the parts of the study that `[scale.NAME]` replaces. The other
+    /// scales are checked too.
     ///
     /// # Errors
     ///
@@ -109,7 +111,8 @@ impl Document {
             Err(error) => {
                 let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
                 let source = Source::new(file_name, &String::from_utf8_lossy(bytes));
-                // Everything before the first bad byte is text, so its place is the same in the replaced text.
+                // Everything before the first bad byte is text, so its place is the same in the
+                // replaced text.
                 let start = error.valid_up_to().min(source.text().len());
                 let finding = Finding {
                     code: Code::Syntax,
@@ -128,7 +131,8 @@ impl Document {
         &self.expansion.variants[0].study
     }
 
-    /// The study with every combination of levels that its design asks for; one without levels where there are no factors.
+    /// The study with every combination of levels that its design asks for; one without levels
+    /// where there are no factors.
     #[must_use]
     pub fn variants(&self) -> &[Variant] {
         &self.expansion.variants
@@ -174,7 +178,8 @@ impl Document {
 }
 
 impl Study {
-    /// Reads a study file; see [`Document::parse`], which also keeps what [`crate::Plan::of`] needs.
+    /// Reads a study file; see [`Document::parse`], which also keeps what [`crate::Plan::of`]
+    /// needs.
     ///
     /// # Errors
     ///
@@ -183,8 +188,9 @@ impl Study {
         Document::parse(file_name, text).map(|document| document.study().clone())
     }
 
-    /// The study as a file, defaults written out. Reading it again gives the same study, provided that it came from a file:
-    /// times in whole microseconds, limits on the percentiles that the grammar knows.
+    /// The study as a file, defaults written out. Reading it again gives the same study, provided
+    /// that it came from a file: times in whole microseconds, limits on the percentiles that the
+    /// grammar knows.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
@@ -194,19 +200,21 @@ impl Study {
             write(&mut out);
         };
         section(sections::WORKLOAD, &|out| {
-            WorkloadSection::of(&self.workload).write(out)
+            WorkloadSection::from_workload(&self.workload).write(out)
         });
         section(sections::LOAD, &|out| {
-            LoadKeys::of(&self.load).write(out);
+            LoadKeys::from_load(&self.load).write(out);
             SearchKeys::write_below(self.load.search.as_ref(), out);
         });
         section(sections::QOS, &|out| QosSection::of(&self.qos).write(out));
         section(sections::STACK, &|out| {
-            StackSection::of(&self.stack).write(out)
+            StackSection::from_use(&self.stack).write(out)
         });
         section(sections::GUEST, &|out| {
-            GuestKeys::of(&self.guest).write(out);
-            MachineKeys::write_below(&self.guest.vm, out);
+            GuestKeys::from_shape(&self.guest).write(out);
+            if let Some(machine) = self.guest.vm() {
+                MachineKeys::write_below(machine, out);
+            }
         });
         section(sections::STORAGE, &|out| {
             StorageKeys::of(&self.storage).write(out)
@@ -220,7 +228,8 @@ impl Study {
     }
 }
 
-/// Reads the study in every scale, so that none has a problem that shows only when it is wanted; gives the one that was asked for.
+/// Reads the study in every scale, so that none has a problem that shows only when it is wanted;
+/// gives the one that was asked for.
 fn read_scales(
     mut root: DeTable<'_>,
     choices: Choices<'_>,
@@ -282,7 +291,8 @@ fn syntax_finding(source: &Source, error: &TomlError) -> Finding {
     } else if duplicate {
         "keep one of the two"
     } else {
-        "a study is TOML: `key = value` on one line, text in double quotes, sections as `[name]`, layouts as `[[layout]]`"
+        "a study is TOML: `key = value` on one line, text in double quotes, sections as `[name]`, \
+         layouts as `[[layout]]`"
     };
     Finding {
         code: if duplicate {
@@ -296,7 +306,8 @@ fn syntax_finding(source: &Source, error: &TomlError) -> Finding {
     }
 }
 
-/// After an error of syntax the parser guesses: what it says of the same lines, or misses, is not worth repeating.
+/// After an error of syntax the parser guesses: what it says of the same lines, or misses, is not
+/// worth repeating.
 fn merge(source: &Source, syntax: Vec<Finding>, mut meaning: Vec<Finding>) -> Vec<Finding> {
     if !syntax.is_empty() {
         let lines: std::collections::BTreeSet<usize> = syntax

@@ -1,7 +1,7 @@
 //! Factors: keys of a study whose value is a list of values to compare.
 //!
-//! They are found and replaced in the parsed file, before its meaning is read: each level goes through the same grammar as a value
-//! that stands alone.
+//! They are found and replaced in the parsed file, before its meaning is read: each level goes
+//! through the same grammar as a value that stands alone.
 
 use std::ops::Range;
 
@@ -139,8 +139,8 @@ fn written(value: &DeValue<'_>) -> String {
     }
 }
 
-/// All factors of a study in the order of the file. Lists that cannot be factors are refused and replaced by their first value, so
-/// that they are not refused a second time.
+/// All factors of a study in the order of the file. Lists that cannot be factors are refused and
+/// replaced by their first value, so that they are not refused a second time.
 pub(crate) fn find<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Found<'i>> {
     let mut lists = Vec::new();
     for section in sections::ALL.iter().filter(|section| !section.many) {
@@ -159,8 +159,8 @@ pub(crate) fn find<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Fou
             &mut lists,
         );
         let Some(below) = section.below else { continue };
-        for name in below.names {
-            match table.get(*name).map(Spanned::get_ref) {
+        for name in (below.names)() {
+            match table.get(name).map(Spanned::get_ref) {
                 Some(_) if fixed(section.name, name).is_some() => {}
                 Some(DeValue::Table(table)) if below.any.is_some() => {
                     collect_settings(table, &[section.name, name], &mut lists)

@@ -1,9 +1,11 @@
 //! The study file: grammar, validation, plan.
 //!
-//! [`Document::parse`] reads a file and reports every problem at once ([`Problems`]); [`Plan::of`] expands a study on a given
-//! host into points and trials. Nothing here does I/O: a host is described by [`HostFacts`].
+//! [`Document::parse`] reads a file and reports every problem at once ([`Problems`]); [`Plan::of`]
+//! expands a study on a given host into points and trials. Nothing here does I/O: a host is
+//! described by [`HostFacts`].
 //!
-//! Every key is declared once, in `grammar::sections`; [`json_schema`] and [`reference`](fn@reference) are made from the same list.
+//! Every key is declared once, in `grammar::sections`; [`json_schema`] and
+//! [`reference`](fn@reference) are made from the same list.
 
 mod amount;
 mod choices;
@@ -13,7 +15,6 @@ mod expression;
 mod factors;
 mod grammar;
 mod model;
-mod orderentry_use;
 mod plan;
 mod planning;
 mod problem;
@@ -27,6 +28,7 @@ mod stack_use;
 mod storage_use;
 mod variants;
 pub mod vm_shape;
+mod workloads;
 
 pub use amount::{Amount, Per, Scaled, Users};
 pub use choices::Choices;
@@ -37,13 +39,12 @@ pub use expression::{
 };
 pub use grammar::kinds::parse_duration;
 pub use model::{
-    Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, Layout, Load, LoadModel,
-    OpenLoad, Order, Over, Pin, Precision, SearchUse, Study, Vcpus, Visit, Workload, WorkloadKind,
+    Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, LabShape, Layout, Load,
+    LoadModel, LoopType, OpenLoad, Order, Over, Pin, Precision, SearchUse, Study, Vcpus, Visit,
 };
-pub use orderentry_use::{DatabaseSize, DatabaseUse, OrderentryData, OrderentryUse, PointData};
 pub use plan::{
-    CpuPlace, Estimate, Expected, Factor, HostFacts, Level, Plan, Point, Purpose, Search, Trial,
-    Variant,
+    CpuPlace, Estimate, Expected, Factor, GuestGroup, HostFacts, Level, Plan, PlannedGuest, Point,
+    Purpose, Search, Trial, Variant,
 };
 pub use planning::CannotPlan;
 pub use problem::{Code, Problem, Problems};
@@ -51,10 +52,10 @@ pub use reference::reference;
 pub use render::render_plan;
 pub use schema::json_schema;
 pub use stack_use::{
-    BufferPool, LampUse, Pages, SettingValue, SimulatedUse, StackKind, StackUse, TuningProfile,
-    WebServer,
+    BufferPool, DatabaseUse, Engine, LampUse, Pages, ParsePagesError, SettingValue, SimulatedUse,
+    StackKind, StackUse, TuningProfile, WebServer,
 };
 pub use storage_use::{
-    AccessTimes, BlockSize, IoUse, JournalMode, StorageUse, VolumeCache, VolumeFileSystem,
-    VolumeUse,
+    AccessTimes, BlockSize, FileSystem, IoLimits, JournalMode, StorageUse, VolumeCache, VolumeUse,
 };
+pub use workloads::*;

@@ -1,12 +1,13 @@
 //! A study as it is meant: defaults filled in, every value checked.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use rookery_stats::{Pacing, checks::Intent, qos::Qos};
-use rookery_workload::orderentry::Kind;
+use rookery_stats::{qos::Qos, trial_checks::Intent};
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, OrderentryUse, StackUse, StorageUse, Users, vm_shape::VmShape};
+use crate::{
+    Amount, StackUse, StorageUse, Users, Workload, grammar::kinds::Named, vm_shape::VmShape,
+};
 
 /// One whole study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,19 +40,16 @@ pub struct Study {
 impl Study {
     /// How much load the points of a layout have: users, or arrivals per second of an open load.
     pub(crate) fn amounts_of<'a>(&'a self, layout: &'a Layout) -> &'a Users {
-        match (&self.load.open, &layout.users) {
-            (Some(open), _) => &open.rate,
-            (None, Some(users)) => users,
-            (None, None) => &self.load.users,
+        match (&self.load.loop_type, &layout.users) {
+            (LoopType::Open(open), _) => &open.rate,
+            (LoopType::Closed { .. }, Some(users)) => users,
+            (LoopType::Closed { users }, None) => users,
         }
     }
 
     /// Whether the load is meant to be the same over the whole window.
     fn steady_rate(&self) -> bool {
-        self.load
-            .open
-            .as_ref()
-            .is_none_or(|open| open.course.is_level())
+        self.load.open().is_none_or(|open| open.course.is_level())
     }
 
     /// What its trials are meant to be, for their checks.
@@ -59,62 +57,16 @@ impl Study {
     pub fn intent(&self) -> Intent {
         Intent {
             settle_s: self.steady_rate().then_some(self.load.settle.as_secs_f64()),
-            new_customers: (self.workload.kind == WorkloadKind::Dvdstore)
-                .then_some(self.workload.new_customers),
-            transactions: self
-                .workload
-                .orderentry
-                .as_ref()
-                .map(|wanted| Kind::ALL.map(|kind| wanted.mix.share(kind))),
+            mix: self.workload.keys().mix(),
         }
     }
-}
-
-/// The workload section.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Workload {
-    /// Which workload.
-    pub kind: WorkloadKind,
-    /// Nominal megabytes of database; the size of a guest is rounded up to whole megabytes.
-    pub database: Amount,
-    /// Mean time between orders (or cycle time).
-    pub think_time: Duration,
-    /// Think or cycle pacing.
-    pub pacing: Pacing,
-    /// Share of orders that start with a new customer, 0 to 1.
-    pub new_customers: f64,
-    /// Mean searches per order.
-    pub searches: u32,
-    /// Mean rows asked for per search.
-    pub search_batch: u32,
-    /// Mean items per order.
-    pub line_items: u32,
-    /// What only order entry has; there exactly when `kind` is [`WorkloadKind::Orderentry`]. All that is above but for the kind is then as a DVD
-    /// Store has it by default, and without meaning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub orderentry: Option<OrderentryUse>,
-}
-
-/// Workloads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkloadKind {
-    /// DVD Store 2.1 over HTTP.
-    Dvdstore,
-    /// Five transactions of a wholesale company on a database.
-    Orderentry,
 }
 
 /// The load section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Loop type.
-    pub model: LoadModel,
-    /// Users of a closed load, each a point of its own; empty in an open one.
-    pub users: Users,
-    /// Arrivals of an open or partly open load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open: Option<OpenLoad>,
+    /// Who asks for work, and when.
+    pub loop_type: LoopType,
     /// Users start evenly over this time.
     pub ramp_up: Duration,
     /// All users run, nothing is measured.
@@ -129,7 +81,8 @@ pub struct Load {
     pub timeout: Duration,
     /// Trials of each point.
     pub repeats: u32,
-    /// Half of the 95 % interval of a point's throughput, as a share of its mean, for which it is repeated more often.
+    /// Half of the 95 % interval of a point's throughput, as a share of its mean, for which it is
+    /// repeated more often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_width: Option<f64>,
     /// Most trials of a point that is repeated for its interval.
@@ -139,6 +92,49 @@ pub struct Load {
     /// Find the largest load within the limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchUse>,
+}
+
+impl Load {
+    /// The name of the loop type.
+    #[must_use]
+    pub fn model(&self) -> LoadModel {
+        match &self.loop_type {
+            LoopType::Closed { .. } => LoadModel::Closed,
+            LoopType::Open(open) => match open.visit {
+                Visit::Single => LoadModel::Open,
+                Visit::GoOn(_) | Visit::Acts(_) => LoadModel::PartlyOpen,
+            },
+        }
+    }
+
+    /// The arrivals of an open or partly open load.
+    #[must_use]
+    pub fn open(&self) -> Option<&OpenLoad> {
+        match &self.loop_type {
+            LoopType::Open(open) => Some(open),
+            LoopType::Closed { .. } => None,
+        }
+    }
+
+    /// Visitors that may be present at one guest of an open or partly open load.
+    #[must_use]
+    pub fn max_in_flight(&self) -> Option<u32> {
+        self.open().map(|open| open.max_in_flight)
+    }
+}
+
+/// Who asks for work, and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoopType {
+    /// Users that wait for their answers.
+    Closed {
+        /// How many, each number a point of its own; empty where every layout says its own.
+        users: Users,
+    },
+    /// Visitors that arrive on a schedule which does not wait for answers: an open load where each
+    /// orders once, a partly open one where they stay.
+    Open(OpenLoad),
 }
 
 /// How the largest load within the limits is searched.
@@ -184,7 +180,7 @@ impl Over {
     }
 }
 
-/// Loop types.
+/// Loop types by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadModel {
@@ -258,46 +254,83 @@ pub struct CourseStep {
     pub linear: bool,
 }
 
-/// How arrivals are spaced.
+/// How arrivals are spaced. Both follow the course of the rate: their number up to any moment is
+/// its integral, in the mean or exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// Independent of each other.
+    /// Independent of each other: gaps are exponential.
     Poisson,
-    /// At even distances.
+    /// At even distances; those of several guests alternate.
     Uniform,
+}
+
+impl Arrivals {
+    /// Its name: `poisson`, `uniform`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Named::name(self)
+    }
 }
 
 /// How exactly arrivals are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// Each at its own time.
+    /// Each at its own time, to some microseconds: one awakening for each arrival.
     Exact,
-    /// Those of a millisecond together.
+    /// Those of one millisecond together, up to a millisecond late: cheaper. Response times count
+    /// from the intended start all the same.
     Batched,
 }
 
-/// How long a visitor stays.
+impl Precision {
+    /// Its name: `exact`, `batched`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Named::name(self)
+    }
+}
+
+/// How long a visitor stays. An act is an order, a transaction or a page.
+///
+/// Source of the partly open model: B. Schroeder, A. Wierman, M. Harchol-Balter, "Open Versus
+/// Closed: A Cautionary Tale", NSDI 2006.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Visit {
-    /// One order: an open load.
+    /// One act: an open load.
     Single,
-    /// After each order another one with this probability, 0 to below 1.
+    /// After each act it goes on with this probability, 0 to below 1, after a think time, else it
+    /// leaves: 1 / (1 - p) acts on average.
     GoOn(f64),
-    /// So many orders, at least one.
+    /// So many acts, at least one, with a think time between them.
     Acts(u32),
 }
 
 impl Visit {
-    /// Orders of a visitor on average.
+    /// Acts of a visitor on average.
     #[must_use]
     pub fn mean_acts(self) -> f64 {
         match self {
             Self::Single => 1.0,
             Self::GoOn(probability) => 1.0 / (1.0 - probability),
             Self::Acts(acts) => f64::from(acts),
+        }
+    }
+
+    /// The acts of a visit, given a number drawn uniformly from (0, 1].
+    #[must_use]
+    pub fn acts(self, drawn: f64) -> u32 {
+        match self {
+            Self::Single => 1,
+            Self::Acts(acts) => acts,
+            // P(more than k acts) = p^k.
+            Self::GoOn(probability) if probability > 0.0 => {
+                let further = (drawn.ln() / probability.ln()).floor();
+                1 + further.clamp(0.0, f64::from(u32::MAX - 1)) as u32
+            }
+            Self::GoOn(_) => 1,
         }
     }
 }
@@ -315,8 +348,8 @@ pub enum Order {
 /// The guest section.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuestShape {
-    /// Kind of guest.
-    pub kind: GuestKind,
+    /// Kind of guest, with what all guests of that kind have in common.
+    pub lab: LabShape,
     /// Memory limit in MiB (not enforced by `bare`).
     pub memory: Amount,
     /// How vCPUs are laid on the guest CPUs.
@@ -325,23 +358,95 @@ pub struct GuestShape {
     pub pids: u32,
     /// Deadline for the first healthy answer.
     pub ready_within: Duration,
-    /// The shape of guests that are machines.
-    #[serde(default)]
-    pub vm: VmShape,
+}
+
+impl GuestShape {
+    /// Kind of guest.
+    #[must_use]
+    pub fn kind(&self) -> GuestKind {
+        self.lab.kind()
+    }
+
+    /// The shape of guests that are machines; nothing for other kinds.
+    #[must_use]
+    pub fn vm(&self) -> Option<&VmShape> {
+        match &self.lab {
+            LabShape::Vm(shape) => Some(shape),
+            LabShape::Bare | LabShape::Container | LabShape::Fake => None,
+        }
+    }
 }
 
 /// Kinds of guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuestKind {
-    /// A process group on a loopback address.
+    /// A process group on a loopback address of its own.
     Bare,
     /// An OCI container run by runc.
     Container,
-    /// A virtual machine.
+    /// A virtual machine on libvirt and QEMU.
     Vm,
     /// A guest in name only, for tests and dry runs.
     Fake,
+}
+
+impl GuestKind {
+    /// As it is written in a study.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bare => "bare",
+            Self::Container => "container",
+            Self::Vm => "vm",
+            Self::Fake => "fake",
+        }
+    }
+}
+
+impl fmt::Display for GuestKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The guests of a lab: their kind, with what all of them have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LabShape {
+    /// Process groups.
+    Bare,
+    /// Containers.
+    Container,
+    /// Guests in name only.
+    Fake,
+    /// Virtual machines of this shape.
+    Vm(Box<VmShape>),
+}
+
+impl LabShape {
+    /// The kind of its guests.
+    #[must_use]
+    pub fn kind(&self) -> GuestKind {
+        match self {
+            Self::Bare => GuestKind::Bare,
+            Self::Container => GuestKind::Container,
+            Self::Fake => GuestKind::Fake,
+            Self::Vm(_) => GuestKind::Vm,
+        }
+    }
+}
+
+/// The default of each kind.
+impl From<GuestKind> for LabShape {
+    fn from(kind: GuestKind) -> Self {
+        match kind {
+            GuestKind::Bare => Self::Bare,
+            GuestKind::Container => Self::Container,
+            GuestKind::Fake => Self::Fake,
+            GuestKind::Vm => Self::Vm(Box::default()),
+        }
+    }
 }
 
 /// Placement of vCPUs.

@@ -27,9 +27,9 @@ pub struct HostFacts {
 pub struct CpuPlace {
     /// Its number.
     pub cpu: u32,
-    /// The lowest number of the CPUs of its core.
+    /// The lowest number of the CPUs of its core; its own where a core has one thread.
     pub core: u32,
-    /// Its socket.
+    /// Its socket (physical package).
     pub socket: u32,
     /// Its memory node.
     pub node: u32,
@@ -87,7 +87,8 @@ fn short(key: &str) -> &str {
 pub struct Variant {
     /// 1, 2, 3, ...; the first has the first level of every factor.
     pub id: u32,
-    /// One level of every factor, in the order of [`Plan::factors`]; empty in a study without factors.
+    /// One level of every factor, in the order of [`Plan::factors`]; empty in a study without
+    /// factors.
     pub levels: Vec<Level>,
     /// What its trials perform.
     pub study: Study,
@@ -96,7 +97,8 @@ pub struct Variant {
 /// One layout of one variant. Equal combinations of several layouts are one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// 1, 2, 3, ... in the order of the file; the variants of one combination stand next to each other.
+    /// 1, 2, 3, ... in the order of the file; the variants of one combination stand next to each
+    /// other.
     pub id: u32,
     /// Its variant; 1 in a study without factors.
     pub variant: u32,
@@ -104,18 +106,38 @@ pub struct Point {
     pub levels: Vec<Level>,
     /// The layouts that contain it, at least one.
     pub layouts: Vec<String>,
+    /// Its guests, in groups of equal ones; today always one group.
+    pub groups: Vec<GuestGroup>,
+    /// Host CPUs that all its guests together can use at most: the smaller of their vCPUs and the
+    /// CPUs they are pinned to.
+    pub capacity_cpus: f64,
+    /// The one-big point of equal variant, capacity and total users, if the study has one (may be
+    /// itself).
+    pub baseline: Option<u32>,
+    /// The search that tried it; `None` for a point of the study itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<u32>,
+}
+
+/// Guests of a point that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuestGroup {
+    /// Its name in the layout; empty where the layout names no groups.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// Number of guests.
     pub guests: u32,
     /// vCPUs of each guest.
     pub vcpus: Vcpus,
-    /// Users (order entry: terminals) of each guest, which differ by at most one; none of an open load.
+    /// Users (or terminals) of each guest, which differ by at most one; none of an open load.
     pub users: Vec<u32>,
-    /// Visitors that arrive per second at all guests together, in equal parts; `None` of a closed load.
+    /// Visitors that arrive per second at all its guests together, in equal parts; `None` of a
+    /// closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
     /// Memory limit of each guest, MiB.
     pub memory_mib: u64,
-    /// Database of each guest.
+    /// What each guest has in its database, and so its workload.
     pub database: PointData,
     /// CPUs of each guest.
     pub pins: Vec<CpuSet>,
@@ -125,56 +147,164 @@ pub struct Point {
     /// Volume of each guest, MiB (its part of a shared one); 0 where there is none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub volume_mib: u64,
-    /// Host CPUs that all its guests together can use at most: the smaller of their vCPUs and the CPUs they are pinned to.
-    pub capacity_cpus: f64,
-    /// The one-big point of equal variant, capacity and total users, if the study has one (may be itself).
-    pub baseline: Option<u32>,
-    /// The search that tried it; `None` for a point of the study itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<u32>,
 }
 
-impl Point {
-    /// Users of all guests.
+impl GuestGroup {
+    /// Users of all its guests.
     #[must_use]
     pub fn total_users(&self) -> u32 {
         self.users.iter().sum()
+    }
+}
+
+/// One guest of a point.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedGuest<'p> {
+    /// Its place among all guests of the point, from zero.
+    pub index: usize,
+    /// Its place among those of its group, from zero.
+    pub in_group: usize,
+    /// Its group.
+    pub group: &'p GuestGroup,
+}
+
+impl<'p> PlannedGuest<'p> {
+    /// Its users; none of an open load.
+    #[must_use]
+    pub fn users(&self) -> u32 {
+        self.group.users.get(self.in_group).copied().unwrap_or(0)
+    }
+
+    /// Its CPUs.
+    #[must_use]
+    pub fn cpus(&self) -> &'p [u32] {
+        self.group
+            .pins
+            .get(self.in_group)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// The memory nodes that it is bound to; none where guests are not bound.
+    #[must_use]
+    pub fn nodes(&self) -> &'p [u32] {
+        self.group
+            .nodes
+            .get(self.in_group)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Visitors that arrive at it per second, of an open load.
+    #[must_use]
+    pub fn rate_per_s(&self) -> Option<f64> {
+        Some(self.group.rate_per_s? / f64::from(self.group.guests))
+    }
+}
+
+impl Point {
+    /// Number of guests of all groups.
+    #[must_use]
+    pub fn guests(&self) -> u32 {
+        self.groups.iter().map(|group| group.guests).sum()
+    }
+
+    /// All guests, group by group.
+    pub fn each_guest(&self) -> impl Iterator<Item = PlannedGuest<'_>> {
+        self.groups
+            .iter()
+            .flat_map(|group| (0..group.guests as usize).map(move |in_group| (group, in_group)))
+            .enumerate()
+            .map(|(index, (group, in_group))| PlannedGuest {
+                index,
+                in_group,
+                group,
+            })
+    }
+
+    /// The guest at this place, from zero.
+    #[must_use]
+    pub fn guest_at(&self, index: usize) -> Option<PlannedGuest<'_>> {
+        self.each_guest().nth(index)
+    }
+
+    /// The group of a point whose guests are all alike, for what has no meaning where they differ:
+    /// `4 x 0.25 vCPU`, scaling by guests or by vCPUs, baselines.
+    ///
+    /// # Panics
+    ///
+    /// When the point has no group. Plans give each one, and the store refuses plans whose points
+    /// have another number.
+    #[must_use]
+    pub fn only_group(&self) -> &GuestGroup {
+        self.groups.first().expect("a point with a group of guests")
+    }
+
+    /// The same, to change it.
+    ///
+    /// # Panics
+    ///
+    /// As [`Point::only_group`].
+    pub fn only_group_mut(&mut self) -> &mut GuestGroup {
+        self.groups
+            .first_mut()
+            .expect("a point with a group of guests")
+    }
+
+    /// Users of all guests.
+    #[must_use]
+    pub fn total_users(&self) -> u32 {
+        self.groups.iter().map(GuestGroup::total_users).sum()
+    }
+
+    /// Visitors that arrive per second at all guests together; `None` of a closed load.
+    #[must_use]
+    pub fn rate_per_s(&self) -> Option<f64> {
+        self.groups
+            .iter()
+            .filter_map(|group| group.rate_per_s)
+            .reduce(|sum, rate| sum + rate)
     }
 
     /// Load on all guests: users, or arrivals per second.
     #[must_use]
     pub fn load(&self) -> f64 {
-        self.rate_per_s
+        self.rate_per_s()
             .unwrap_or_else(|| f64::from(self.total_users()))
     }
 
-    /// Who makes the load of a closed loop: `users`, at order entry `terminals`.
+    /// Memory of all guests, MiB.
+    #[must_use]
+    pub fn total_memory_mib(&self) -> u64 {
+        self.groups
+            .iter()
+            .map(|group| u64::from(group.guests) * group.memory_mib)
+            .sum()
+    }
+
+    /// Who makes the load of a closed loop: `users`, `terminals`.
     #[must_use]
     pub fn people(&self) -> &'static str {
-        match self.database {
-            PointData::Dvdstore(_) => "users",
-            PointData::Orderentry(_) => "terminals",
-        }
+        self.only_group().database.kind().info().clients.plural
     }
 
     /// Its load in words: `200 users`, `6 terminals`, `20 arrivals/s`.
     #[must_use]
     pub fn load_words(&self) -> String {
-        match self.rate_per_s {
+        match self.rate_per_s() {
             Some(rate) => format!("{} arrivals/s", thousandth(rate)),
             None => format!("{} {}", self.total_users(), self.people()),
         }
     }
 
-    /// Short name in tables: `4 x 0.25 vCPU, 200 users`, and the levels where the study has factors: `, tuning=stock`.
+    /// Short name in tables: `4 x 0.25 vCPU, 200 users`, and the levels where the study has
+    /// factors: `, tuning=stock`.
     #[must_use]
     pub fn label(&self) -> String {
-        let mut label = format!(
-            "{} x {} vCPU, {}",
-            self.guests,
-            self.vcpus,
-            self.load_words()
-        );
+        let shapes: Vec<String> = self
+            .groups
+            .iter()
+            .map(|group| format!("{} x {} vCPU", group.guests, group.vcpus))
+            .collect();
+        let mut label = format!("{}, {}", shapes.join(" + "), self.load_words());
         for level in &self.levels {
             label += &format!(", {}={}", level.short_key(), level.value);
         }
@@ -191,7 +321,8 @@ pub struct Trial {
     pub point: u32,
     /// 1-based repeat.
     pub repeat: u32,
-    /// Trials of one block differ in the levels of factors alone, have the same seed and are performed back to back.
+    /// Trials of one block differ in the levels of factors alone, have the same seed and are
+    /// performed back to back.
     pub block: u32,
     /// Seed of every random stream of this trial.
     pub seed: u64,
@@ -252,12 +383,14 @@ pub struct Search {
     pub lowest: f64,
     /// Largest load that is tried.
     pub highest: f64,
-    /// Points of the study that are the same but for the load: the ladder, whose trials the search learns first.
+    /// Points of the study that are the same but for the load: the ladder, whose trials the search
+    /// learns first.
     pub ladder: Vec<u32>,
     /// What was expected when it began; nothing before, and where nothing is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<Expected>,
-    /// Why it could not go on: the study has no point at the load that it asked for. Nothing otherwise.
+    /// Why it could not go on: the study has no point at the load that it asked for. Nothing
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<String>,
 }
@@ -304,14 +437,15 @@ pub struct Plan {
     pub factors: Vec<Factor>,
     /// How their levels are combined.
     pub design: Design,
-    /// Effects that the design cannot tell apart, at least two in each set: `tuning x KeepAlive`. Effects of single factors are never
-    /// among them.
+    /// Effects that the design cannot tell apart, at least two in each set: `tuning x KeepAlive`.
+    /// Effects of single factors are never among them.
     pub aliases: Vec<Vec<String>>,
     /// The combinations of levels; one without levels where there are no factors.
     pub variants: Vec<Variant>,
     /// All points: those of the study, and those that searches have tried so far.
     pub points: Vec<Point>,
-    /// All trials in the order of execution. It grows where the study repeats for an interval, or searches.
+    /// All trials in the order of execution. It grows where the study repeats for an interval, or
+    /// searches.
     pub trials: Vec<Trial>,
     /// What is searched after the points of the study.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -331,7 +465,8 @@ impl Plan {
     ///
     /// # Panics
     ///
-    /// When the point is not one of this plan. The store refuses plans whose points lack their variant.
+    /// When the point is not one of this plan. The store refuses plans whose points lack their
+    /// variant.
     #[must_use]
     pub fn study_of(&self, point: &Point) -> &Study {
         let variant = self
@@ -339,6 +474,16 @@ impl Plan {
             .iter()
             .find(|variant| variant.id == point.variant);
         &variant.expect("a plan whose points have variants").study
+    }
+
+    /// Whether a key of a section is a factor.
+    pub(crate) fn varies(&self, section: &str, key: &str) -> bool {
+        self.factors.iter().any(|factor| {
+            factor
+                .key
+                .split_once('.')
+                .is_some_and(|name| name == (section, key))
+        })
     }
 
     /// The points of the study itself, without those that searches tried.

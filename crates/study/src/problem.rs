@@ -54,7 +54,8 @@ pub enum Code {
 }
 
 impl Code {
-    /// The name as printed: `study::unknown-key`. `study::` problems lie in the file alone, `plan::` problems in the file on this host.
+    /// The name as printed: `study::unknown-key`. `study::` problems lie in the file alone,
+    /// `plan::` problems in the file on this host.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -164,6 +165,12 @@ impl Problems {
     #[must_use]
     pub fn omitted(&self) -> usize {
         self.omitted
+    }
+
+    /// Name of the file.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        self.source.name()
     }
 
     /// Number of lines of the file, at least 1.

@@ -1,7 +1,5 @@
 //! From the tables of a parsed file to one [`Study`].
 
-mod orderentry;
-
 use rookery_stats::qos::Qos;
 use toml::de::DeTable;
 
@@ -9,17 +7,19 @@ use crate::{
     design::Design,
     grammar::{
         Context, Reader,
+        kinds::Named as _,
         sections::{
             self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys,
-            StackSection, StorageKeys, WorkloadSection, read_guest,
+            StackSection, StorageKeys, WorkloadSection, check_operations, read_guest,
         },
     },
-    model::{GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, Over, Study, Workload},
+    model::{GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, LoopType, Over, Study},
     problem::Code,
     source::Source,
     stack_use::{StackKind, StackUse},
     storage_use::StorageUse,
     vm_shape::Pool,
+    workloads::{Workload, WorkloadKind, stacks},
 };
 
 /// Most trials of a study.
@@ -29,18 +29,18 @@ const MOST_TRIALS: u64 = 10_000;
 const MOST_GUESTS_IN_ALL: u64 = 50_000;
 
 /// What the sections say; nothing where one has a problem.
-struct Sections {
+pub(crate) struct Sections {
     root: RootKeys,
     workload: Option<Workload>,
     /// Known even where the rest of the load was refused.
-    model: Option<LoadModel>,
-    load: Option<Load>,
-    qos: Option<Qos>,
-    stack: Option<StackUse>,
-    guest: Option<GuestShape>,
-    storage: Option<StorageUse>,
+    pub(crate) model: Option<LoadModel>,
+    pub(crate) load: Option<Load>,
+    pub(crate) qos: Option<Qos>,
+    pub(crate) stack: Option<StackUse>,
+    pub(crate) guest: Option<GuestShape>,
+    pub(crate) storage: Option<StorageUse>,
     host: Option<HostUse>,
-    layouts: Vec<LayoutKeys>,
+    pub(crate) layouts: Vec<LayoutKeys>,
 }
 
 /// Reads a study without factors; every problem is told to the context.
@@ -53,8 +53,11 @@ pub(crate) fn read_study(
     let mut sections = read_sections(&mut reader);
     reader.knows(crate::scale::SECTION);
     reader.finish();
-    orderentry::check(&sections, context);
-    orderentry::fill_in(&mut sections, context);
+    check_workload(&sections, context);
+    if let Some(mut workload) = sections.workload.take() {
+        workload.keys_mut().fill_in(&mut sections, context);
+        sections.workload = Some(workload);
+    }
     let layouts = build_layouts(&sections, source, context);
     check_search(&sections, context);
     check_storage(&sections, context);
@@ -111,6 +114,53 @@ fn read_sections(reader: &mut Reader<'_, '_, '_>) -> Sections {
     }
 }
 
+/// Workload, stack, guests and load must go together.
+fn check_workload(sections: &Sections, context: &mut Context) {
+    let Some(workload) = &sections.workload else {
+        return;
+    };
+    if let Some(qos) = &sections.qos {
+        check_operations(qos, workload.kind(), context);
+    }
+    if let Some(stack) = &sections.stack {
+        check_stack(workload.kind(), stack.kind(), context);
+    }
+    workload.keys().check(sections, context);
+}
+
+/// Refuses a stack that does not serve the workload.
+fn check_stack(workload: WorkloadKind, stack: StackKind, context: &mut Context) {
+    let serving = stacks(workload);
+    if serving.contains(&stack) {
+        return;
+    }
+    let key = if context.spans.has("stack.kind") {
+        "stack.kind"
+    } else {
+        "workload.kind"
+    };
+    let span = context.spans.nearest(key);
+    let message = format!(
+        "`workload.kind` is \"{}\", which the stack \"{}\" does not carry",
+        workload.name(),
+        stack.name()
+    );
+    let others = WorkloadKind::ALL
+        .into_iter()
+        .filter(|other| stacks(*other).contains(&stack))
+        .map(|other| format!("`kind = \"{}\"`", other.name()));
+    let stacks: Vec<String> = serving
+        .iter()
+        .map(|stack| format!("`kind = \"{}\"`", stack.name()))
+        .collect();
+    let mend = format!(
+        "write {} in [stack], or {} in [workload]",
+        stacks.join(" or "),
+        others.collect::<Vec<_>>().join(" or ")
+    );
+    context.refuse::<()>(Code::Contradiction, span, message, mend);
+}
+
 /// A search ends where limits are broken: there must be one that load breaks.
 fn check_search(sections: &Sections, context: &mut Context) {
     let (Some(load), Some(qos)) = (&sections.load, &sections.qos) else {
@@ -143,7 +193,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
         ("read_bps", storage.limits.read_bps),
         ("write_bps", storage.limits.write_bps),
     ];
-    if !matches!(guest.kind, GuestKind::Container | GuestKind::Vm)
+    if !matches!(guest.kind(), GuestKind::Container | GuestKind::Vm)
         && let Some((key, _)) = limits.iter().find(|(_, limit)| limit.is_some())
     {
         let message = format!(
@@ -155,7 +205,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
             "write `kind = \"container\"` in [guest], or remove the limit",
         );
     }
-    if storage.ceiling && guest.kind == GuestKind::Fake {
+    if storage.ceiling && guest.kind() == GuestKind::Fake {
         let message = "`storage.ceiling` is \"on\", but fake guests keep no data".to_owned();
         refuse("ceiling", message, "remove it");
     }
@@ -163,9 +213,10 @@ fn check_storage(sections: &Sections, context: &mut Context) {
         return;
     };
     let mend = "write `pool = \"directory\"` in [storage]";
-    if guest.kind == GuestKind::Vm {
-        // The disk of a machine is a file on the volume, or the raw volume itself: whatever its stack keeps.
-        if guest.vm.pool != Pool::Directory {
+    if let Some(machine) = guest.vm() {
+        // The disk of a machine is a file on the volume, or the raw volume itself: whatever its
+        // stack keeps.
+        if machine.pool != Pool::Directory {
             let message =
                 "the disks of machines cannot lie both on volumes and in the pool of [guest.vm]"
                     .to_owned();
@@ -187,7 +238,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
         }
         return;
     }
-    if guest.kind == GuestKind::Fake {
+    if guest.kind() == GuestKind::Fake {
         let pool = if volume.raw { "raw" } else { "volume" };
         return refuse(
             "pool",
@@ -196,7 +247,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
         );
     }
     if volume.raw {
-        let stack = match sections.stack.as_ref().map(|stack| stack.kind) {
+        let stack = match sections.stack.as_ref().map(StackUse::kind) {
             Some(StackKind::Embedded) | None => "embedded",
             Some(StackKind::Lamp) => "LAMP",
             Some(StackKind::Simulated) => "simulated",
@@ -239,7 +290,7 @@ fn build_layouts(
             mend,
         );
     }
-    let kind = sections.guest.as_ref().map(|guest| guest.kind);
+    let kind = sections.guest.as_ref().map(GuestShape::kind);
     for (index, layout) in sections.layouts.iter().enumerate() {
         layout.check(index, &sections.layouts[..index], kind, context);
     }
@@ -251,7 +302,8 @@ fn build_layouts(
             (0..sections.layouts.len()).filter(|index| sections.layouts[*index].users.is_some())
         {
             let span = context.spans.nearest(&format!("layout[{index}].users"));
-            let mend = "leave it out; `rate` in [load] says how many visitors arrive, for instance \"20 per vcpu\"";
+            let mend = "leave it out; `rate` in [load] says how many visitors arrive, for \
+                        instance \"20 per vcpu\"";
             context.refuse::<()>(
                 Code::Contradiction,
                 span,
@@ -273,7 +325,10 @@ fn build_layouts(
     let filled_in = sections
         .load
         .as_ref()
-        .is_some_and(|load| !load.users.is_empty());
+        .is_some_and(|load| match &load.loop_type {
+            LoopType::Closed { users } => !users.is_empty(),
+            LoopType::Open(_) => false,
+        });
     // What is in the file but was refused has its problem already.
     let lacks = |index: &usize| !context.spans.has(&format!("layout[{index}].users"));
     if !context.spans.has("load.users")
@@ -302,7 +357,8 @@ fn build_layouts(
         .collect()
 }
 
-/// Bounds the plan before anything is expanded: as many points and guests in each of so many variants.
+/// Bounds the plan before anything is expanded: as many points and guests in each of so many
+/// variants.
 pub(crate) fn check_size(study: &Study, variants: usize, context: &mut Context) {
     let (mut points, mut guests_in_all) = (0_u64, 0_u64);
     for layout in &study.layouts {
@@ -325,7 +381,8 @@ pub(crate) fn check_size(study: &Study, variants: usize, context: &mut Context) 
     if trials > MOST_TRIALS {
         let span = context.spans.nearest("load.repeats");
         let message = format!(
-            "{points} points repeated {} times are {trials} trials, at most {MOST_TRIALS} are allowed",
+            "{points} points repeated {} times are {trials} trials, at most {MOST_TRIALS} are \
+             allowed",
             study.load.repeats
         );
         context.refuse::<()>(
@@ -338,7 +395,8 @@ pub(crate) fn check_size(study: &Study, variants: usize, context: &mut Context) 
     if guests_in_all > MOST_GUESTS_IN_ALL {
         let span = context.spans.nearest("layout");
         let message = format!(
-            "all points together have {guests_in_all} guests, at most {MOST_GUESTS_IN_ALL} are allowed"
+            "all points together have {guests_in_all} guests, at most {MOST_GUESTS_IN_ALL} are \
+             allowed"
         );
         let mend = format!("{shorten}, or split the study into several files");
         context.refuse::<()>(Code::TooMany, span, message, mend);

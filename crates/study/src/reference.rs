@@ -12,7 +12,8 @@ use crate::{
 #[must_use]
 pub fn reference() -> String {
     let mut out = String::from(
-        "A study file is TOML. Units: us, ms, s, min, h; KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, TB\n",
+        "A study file is TOML. Units: us, ms, s, min, h; KiB, MiB, GiB, TiB (powers of 1024), KB, \
+         MB, GB, TB\n",
     );
     out.push_str("(powers of 1000); database sizes are nominal, in MB or GB (1GB = 1024MB).\n");
     write_general(&mut out);
@@ -24,12 +25,16 @@ pub fn reference() -> String {
         };
         write_section(&mut out, &title, section.meaning, &(section.keys)());
         if let Some(below) = section.below {
-            let titles: Vec<String> = below
-                .names
-                .iter()
+            let titles: Vec<String> = (below.names)()
+                .into_iter()
                 .map(|name| format!("[{}.{name}]", section.name))
                 .collect();
-            write_section(&mut out, &titles.join(" "), below.meaning, &(below.keys)());
+            write_section(
+                &mut out,
+                &titles.join(" "),
+                &(below.meaning)(),
+                &(below.keys)(),
+            );
             if let Some(any) = below.any {
                 let _ = write!(out, "\n  \"{}\"\n", any.name);
                 for line in wrapped(any.describe) {
@@ -50,7 +55,8 @@ pub fn reference() -> String {
 fn write_general(out: &mut String) {
     let fixed: Vec<&str> = factors::fixed_keys().collect();
     let lists = format!(
-        "A list where one value is expected makes the key a factor: `tuning = [\"stock\", \"pureflex\"]` compares the two in every layout. \
+        "A list where one value is expected makes the key a factor: `tuning = \
+         [\"stock\", \"pureflex\"]` compares the two in every layout. \
          Up to {} levels; the first is the reference. No factors: {}.",
         factors::MOST_LEVELS,
         fixed.join(", ")
@@ -60,7 +66,8 @@ fn write_general(out: &mut String) {
         .map(|variable| variable.name())
         .collect();
     let rules = format!(
-        "A rule is a formula over {} of a guest, with + - * / ( ), min, max, floor, ceil, round, percent and units: \
+        "A rule is a formula over {} of a guest, with + - * / ( ), min, max, floor, ceil, round, \
+         percent and units: \
          `max(640MiB, 2560MiB * vcpus)`. In settings of servers memory is in bytes.",
         variables.join(", ")
     );

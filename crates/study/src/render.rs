@@ -1,7 +1,5 @@
 //! The plan as plain text, for the terminal.
 
-mod orderentry;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
@@ -9,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    DatabaseUse, Design, GuestKind, IoUse, LampUse, Order, Plan, Point, Search, SettingValue,
-    Study, Trial, VolumeCache, WorkloadKind,
+    DatabaseUse, Design, GuestGroup, GuestKind, IoLimits, LampUse, Order, Plan, Point, Search,
+    SettingValue, Study, Trial, VolumeCache, WorkloadKind,
     grammar::kinds::{Named as _, cpu_list, plain_time},
     plan::thousandth,
     source::printable,
@@ -27,7 +25,7 @@ pub fn render_plan(plan: &Plan, study: &Study) -> String {
         out.push('\n');
     }
     if !plan.points.is_empty() {
-        write_points(&mut out, &plan.points, study.workload.kind);
+        write_points(&mut out, &plan.points, study.workload.kind());
         out.push('\n');
         write_trials(&mut out, plan, study);
         out.push('\n');
@@ -50,7 +48,7 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     let (load, workload) = (&study.load, &study.workload);
     let mut kinds: Vec<&str> = Vec::new();
     for variant in &plan.variants {
-        let kind = match variant.study.guest.kind {
+        let kind = match variant.study.guest.kind() {
             GuestKind::Bare => "bare guests",
             GuestKind::Container => "containers",
             GuestKind::Vm => "machines",
@@ -65,35 +63,27 @@ fn write_head(out: &mut String, plan: &Plan, study: &Study) {
     let _ = writeln!(
         out,
         "  {} on the {} stack in {kind}, seed {}",
-        workload.kind.name(),
-        study.stack.kind.name(),
+        workload.kind().name(),
+        study.stack.kind().name(),
         study.seed
     );
-    let pace = match &workload.orderentry {
-        Some(wanted) => orderentry::pace(wanted),
-        None => format!(
-            "{} time {} ({} pacing)",
-            workload.pacing.name(),
-            plain_time(workload.think_time),
-            workload.pacing.name()
-        ),
-    };
+    let pace = workload.keys().pace();
     let _ = writeln!(
         out,
         "  {} model, {pace}; ramp-up {}, settle {}, steady {}, ramp-down {}",
-        load.model.name(),
+        load.model().name(),
         plain_time(load.ramp_up),
         plain_time(load.settle),
         plain_time(load.steady),
         plain_time(load.ramp_down)
     );
-    if let Some(lamp) = &study.stack.lamp {
+    if let Some(lamp) = study.stack.lamp() {
         let _ = writeln!(out, "  {}", lamp_of(lamp, plan));
     }
-    if let Some(wanted) = &study.workload.orderentry {
-        let _ = writeln!(out, "  {}", orderentry::workload_of(wanted, plan));
+    if let Some(workload) = workload.keys().describe_in(plan) {
+        let _ = writeln!(out, "  {workload}");
     }
-    if let Some(database) = &study.stack.database {
+    if let Some(database) = study.stack.database() {
         let _ = writeln!(out, "  {}", database_of(database, plan));
     }
     if let Some(storage) = storage_of(study, plan) {
@@ -128,7 +118,8 @@ fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
         let sizes: BTreeSet<u64> = plan
             .points
             .iter()
-            .map(|point| point.volume_mib)
+            .flat_map(|point| &point.groups)
+            .map(|group| group.volume_mib)
             .filter(|size| *size > 0)
             .collect();
         let size = match (sizes.first(), sizes.last()) {
@@ -174,7 +165,7 @@ fn storage_of(study: &Study, plan: &Plan) -> Option<String> {
                 .filter_map(|(_, text)| text),
         );
     }
-    let IoUse {
+    let IoLimits {
         read_iops,
         write_iops,
         read_bps,
@@ -309,7 +300,10 @@ fn write_aliases(out: &mut String, aliases: &[Vec<String>]) {
         out.push_str("Effects of single factors and of two together can all be told apart\n");
         return;
     }
-    out.push_str("Effects of single factors can be told apart from each other and from all of these, which cannot:\n");
+    out.push_str(
+        "Effects of single factors can be told apart from each other and from all of \
+                  these, which cannot:\n",
+    );
     for set in aliases.iter().take(ALIASES_SHOWN) {
         let _ = writeln!(out, "  {}", set.join(" = "));
     }
@@ -324,10 +318,10 @@ fn write_more(out: &mut String, count: usize, shown: usize, noun: &str) {
 
 /// One row for each combination; where variants differ in what is shown, one for each of them.
 fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind) {
-    let load = match workload {
-        _ if points.iter().any(|point| point.rate_per_s.is_some()) => "arrivals/s",
-        WorkloadKind::Dvdstore => "users",
-        WorkloadKind::Orderentry => "terminals",
+    let load = if points.iter().any(|point| point.rate_per_s().is_some()) {
+        "arrivals/s"
+    } else {
+        workload.info().clients.plural
     };
     let head = [
         "point", "layouts", "guests", "vCPU", load, "memory", "database", "pins", "capacity",
@@ -351,11 +345,11 @@ fn write_points(out: &mut String, points: &[Point], workload: WorkloadKind) {
 fn cells(point: &Point) -> [String; 8] {
     [
         printable(&point.layouts.join(", "), 60),
-        point.guests.to_string(),
-        point.vcpus.to_string(),
+        joined(point, |group| group.guests.to_string()),
+        joined(point, |group| group.vcpus.to_string()),
         load_of(point),
-        format!("{} MiB", point.memory_mib),
-        point.database.to_string(),
+        joined(point, |group| format!("{} MiB", group.memory_mib)),
+        joined(point, |group| group.database.to_string()),
         pins_of(point),
         format!("{} CPU", point.capacity_cpus),
     ]
@@ -383,45 +377,56 @@ fn baseline_of(group: &[Point]) -> String {
     }
 }
 
+/// A cell of all groups.
+fn joined(point: &Point, cell: impl Fn(&GuestGroup) -> String) -> String {
+    let cells: Vec<String> = point.groups.iter().map(cell).collect();
+    cells.join(" + ")
+}
+
 /// Users `200`, `200 (50 each)`, `10 (2-3 each)`, or arrivals per second alike.
 fn load_of(point: &Point) -> String {
-    if let Some(rate) = point.rate_per_s {
-        let each = thousandth(rate / f64::from(point.guests));
-        return match point.guests {
-            1 => each.to_string(),
-            _ => format!("{} ({each} each)", thousandth(rate)),
-        };
-    }
-    let total = point.total_users();
-    match (point.users.last(), point.users.first()) {
-        (Some(few), Some(many)) if point.guests > 1 && few == many => {
-            format!("{total} ({few} each)")
+    joined(point, |group| {
+        if let Some(rate) = group.rate_per_s {
+            let each = thousandth(rate / f64::from(group.guests));
+            return match group.guests {
+                1 => each.to_string(),
+                _ => format!("{} ({each} each)", thousandth(rate)),
+            };
         }
-        (Some(few), Some(many)) if point.guests > 1 => format!("{total} ({few}-{many} each)"),
-        _ => total.to_string(),
-    }
+        let total = group.total_users();
+        match (group.users.last(), group.users.first()) {
+            (Some(few), Some(many)) if group.guests > 1 && few == many => {
+                format!("{total} ({few} each)")
+            }
+            (Some(few), Some(many)) if group.guests > 1 => format!("{total} ({few}-{many} each)"),
+            _ => total.to_string(),
+        }
+    })
 }
 
 /// Guests that are shown one by one.
 const PINS_SHOWN: usize = 4;
 
-/// `0-3`, or `0 | 1 | 0 | 1` guest by guest; with the memory nodes where guests are bound to some: `0,2 (node 0) | 1,3 (node 1)`.
+/// `0-3`, or `0 | 1 | 0 | 1` guest by guest; with the memory nodes where guests are bound to some:
+/// `0,2 (node 0) | 1,3 (node 1)`.
 fn pins_of(point: &Point) -> String {
-    let pin_of = |guest: usize| {
-        let cpus = cpu_list(&point.pins[guest]);
-        match point.nodes.get(guest) {
-            Some(nodes) if nodes.len() == 1 => format!("{cpus} (node {})", cpu_list(nodes)),
-            Some(nodes) => format!("{cpus} (nodes {})", cpu_list(nodes)),
-            None => cpus,
-        }
-    };
-    let mut different = point.pins.clone();
+    let mut different: Vec<&[u32]> = point.each_guest().map(|guest| guest.cpus()).collect();
+    let guests = different.len();
     different.dedup();
-    if different.len() == 1 {
-        return pin_of(0);
-    }
-    let mut shown: Vec<String> = (0..point.pins.len().min(PINS_SHOWN)).map(pin_of).collect();
-    if point.pins.len() > PINS_SHOWN {
+    let most = if different.len() == 1 { 1 } else { PINS_SHOWN };
+    let mut shown: Vec<String> = point
+        .each_guest()
+        .take(most)
+        .map(|guest| {
+            let cpus = cpu_list(guest.cpus());
+            match guest.nodes() {
+                [] => cpus,
+                [node] => format!("{cpus} (node {node})"),
+                nodes => format!("{cpus} (nodes {})", cpu_list(nodes)),
+            }
+        })
+        .collect();
+    if different.len() > 1 && guests > PINS_SHOWN {
         shown.push("...".to_owned());
     }
     shown.join(" | ")
@@ -474,7 +479,10 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
         count(study.load.repeats as usize, "repeat")
     );
     if plan.variants.len() > 1 {
-        out.push_str("  the variants of a combination run back to back, as a block in [ ], with the same seed\n");
+        out.push_str(
+            "  the variants of a combination run back to back, as a block in [ ], with \
+                      the same seed\n",
+        );
     }
     for repeat in 1..=study.load.repeats.min(ROUNDS_SHOWN) {
         let round: Vec<&Trial> = plan
@@ -504,7 +512,8 @@ fn write_trials(out: &mut String, plan: &Plan, study: &Study) {
     if let Some(half_width) = study.load.half_width {
         let _ = writeln!(
             out,
-            "  more repeats, up to {}, where half of the 95 % interval of the throughput exceeds {} % of the mean",
+            "  more repeats, up to {}, where half of the 95 % interval of the throughput exceeds \
+             {} % of the mean",
             study.load.max_repeats,
             thousandth(100.0 * half_width)
         );
@@ -525,7 +534,8 @@ fn write_searches(out: &mut String, plan: &Plan, study: &Study) {
     };
     let _ = writeln!(
         out,
-        "{} for the largest load within the limits, after all points: up to {} trials each, {} of them to confirm, resolution {} %",
+        "{} for the largest load within the limits, after all points: up to {} trials each, {} of \
+         them to confirm, resolution {} %",
         if plan.searches.len() == 1 {
             "1 search".to_owned()
         } else {

@@ -1,4 +1,5 @@
-//! Scales: `[scale.NAME]` holds parts of a study that replace those of the file when `--scale NAME` asks for it.
+//! Scales: `[scale.NAME]` holds parts of a study that replace those of the file when `--scale NAME`
+//! asks for it.
 
 use std::ops::Range;
 
@@ -16,8 +17,10 @@ use crate::{
 /// The section of scales.
 pub(crate) const SECTION: &str = "scale";
 
-pub(crate) const MEANING: &str = "Parts of a study that replace those of the file when `--scale NAME` asks for it: the same sections and keys below \
-     [scale.NAME], such as [scale.original.load] and [[scale.original.layout]]. Keys replace keys; lists and layouts are replaced as a whole.";
+pub(crate) const MEANING: &str = "Parts of a study that replace those of the file when `--scale \
+                                  NAME` asks for it: the same sections and keys below \
+     [scale.NAME], such as [scale.original.load] and [[scale.original.layout]]. Keys replace keys; \
+                                  lists and layouts are replaced as a whole.";
 
 /// Most scales of a study.
 pub(crate) const MOST: usize = 16;
@@ -36,7 +39,8 @@ pub(crate) fn take<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Sca
     let Some(section) = root.remove(SECTION) else {
         return Vec::new();
     };
-    let mend = "write `[scale.NAME.SECTION]` with the keys that differ, for instance `[scale.original.load]`";
+    let mend = "write `[scale.NAME.SECTION]` with the keys that differ, for instance \
+                `[scale.original.load]`";
     let span = section.span();
     let DeValue::Table(scales) = section.into_inner() else {
         return context
@@ -102,7 +106,8 @@ fn lay_over<'i>(below: &mut DeTable<'i>, above: &DeTable<'i>) {
         ) {
             (Some(DeValue::Table(below)), DeValue::Table(above)) => lay_over(below, above),
             _ => {
-                // The key of the overlay must come along: its place is where an unknown key is reported.
+                // The key of the overlay must come along: its place is where an unknown key is
+                // reported.
                 below.remove(key.get_ref().as_ref());
                 below.insert(key.clone(), value.clone());
             }

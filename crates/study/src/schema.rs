@@ -9,8 +9,8 @@ use crate::{
     scale,
 };
 
-/// JSON Schema (draft 2020-12) of a study file, made from the same list of keys as the parser. The parser is the judge: it also
-/// refuses contradictions that a schema cannot express.
+/// JSON Schema (draft 2020-12) of a study file, made from the same list of keys as the parser. The
+/// parser is the judge: it also refuses contradictions that a schema cannot express.
 #[must_use]
 pub fn json_schema() -> Json {
     let mut properties = Map::new();
@@ -46,7 +46,7 @@ fn section_schema(section: &SectionInfo) -> Json {
         section.below,
         schema.get_mut("properties").and_then(Json::as_object_mut),
     ) {
-        for name in below.names {
+        for name in (below.names)() {
             // Where the whole section below is fixed, so are its keys.
             let path = format!("{}.{name}", section.name);
             let owner = if factors::fixed(section.name, name).is_some() {
@@ -54,11 +54,11 @@ fn section_schema(section: &SectionInfo) -> Json {
             } else {
                 section.name
             };
-            let mut schema = table_schema(owner, (below.keys)(), below.meaning);
+            let mut schema = table_schema(owner, (below.keys)(), &(below.meaning)());
             if let (Some(any), Some(schema)) = (below.any, schema.as_object_mut()) {
                 schema.insert("additionalProperties".to_owned(), (any.schema)());
             }
-            properties.insert((*name).to_owned(), schema);
+            properties.insert(name.to_owned(), schema);
         }
     }
     if section.many {
@@ -68,7 +68,8 @@ fn section_schema(section: &SectionInfo) -> Json {
     }
 }
 
-/// Scales hold the sections of the study, of which nothing is required; layouts are replaced as a whole and must be complete.
+/// Scales hold the sections of the study, of which nothing is required; layouts are replaced as a
+/// whole and must be complete.
 fn scale_schema(properties: &Map<String, Json>) -> Json {
     let mut overlay = properties.clone();
     for (_, schema) in overlay

@@ -72,7 +72,8 @@ impl Source {
             + 1
     }
 
-    /// An empty span after the last character that is not blank: where something missing would be added.
+    /// An empty span after the last character that is not blank: where something missing would be
+    /// added.
     pub(crate) fn end(&self) -> Range<usize> {
         let end = self.text.trim_end().len();
         end..end
@@ -122,7 +123,8 @@ impl Source {
     }
 }
 
-/// `text` with everything escaped that a terminal would obey instead of print, cut after `limit` characters.
+/// `text` with everything escaped that a terminal would obey instead of print, cut after `limit`
+/// characters.
 pub(crate) fn printable(text: &str, limit: usize) -> String {
     let mut out = String::new();
     for (count, c) in text.chars().enumerate() {

@@ -1,30 +1,84 @@
 //! The stack section: which stack, and how it is tuned.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DatabaseUse, Expression, ExpressionError};
+use crate::{Expression, ExpressionError, grammar::kinds::Named};
 
-/// The stack section.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StackUse {
-    /// Which stack.
-    pub kind: StackKind,
-    /// Faithful or corrected pages.
-    pub pages: Pages,
-    /// What only LAMP has; there exactly when `kind` is [`StackKind::Lamp`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lamp: Option<LampUse>,
-    /// What only database servers have; there exactly when `kind` is [`StackKind::Mariadb`] or [`StackKind::Postgresql`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub database: Option<DatabaseUse>,
-    /// CPU time that the embedded server burns in every page on purpose; zero unless a study wants a slow-down of known size.
-    #[serde(default, skip_serializing_if = "Duration::is_zero")]
-    pub extra_cpu: Duration,
-    /// The system that is computed instead of run; there exactly when `kind` is [`StackKind::Simulated`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub simulated: Option<SimulatedUse>,
+/// The stack section: which stack, with the keys that it has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum StackUse {
+    /// Rookery's own application server on SQLite.
+    Embedded {
+        /// Faithful or corrected pages.
+        pages: Pages,
+        /// CPU time that the server burns in every page on purpose; zero unless a study wants a
+        /// slow-down of known size.
+        #[serde(default, skip_serializing_if = "Duration::is_zero")]
+        extra_cpu: Duration,
+    },
+    /// Apache, PHP and MariaDB.
+    Lamp(LampUse),
+    /// A database server alone.
+    Database(DatabaseUse),
+    /// SQLite behind Rookery's own small server.
+    Sqlite,
+    /// A system that is computed instead of run.
+    Simulated(SimulatedUse),
+}
+
+impl StackUse {
+    /// Which stack it is.
+    #[must_use]
+    pub fn kind(&self) -> StackKind {
+        match self {
+            Self::Embedded { .. } => StackKind::Embedded,
+            Self::Lamp(_) => StackKind::Lamp,
+            Self::Database(database) => database.engine.into(),
+            Self::Sqlite => StackKind::Sqlite,
+            Self::Simulated(_) => StackKind::Simulated,
+        }
+    }
+
+    /// Faithful or corrected pages, of a stack that has pages.
+    #[must_use]
+    pub fn pages(&self) -> Option<Pages> {
+        match self {
+            Self::Embedded { pages, .. } => Some(*pages),
+            Self::Lamp(lamp) => Some(lamp.pages),
+            Self::Simulated(system) => Some(system.pages),
+            Self::Database(_) | Self::Sqlite => None,
+        }
+    }
+
+    /// The keys of the LAMP stack, where it is that.
+    #[must_use]
+    pub fn lamp(&self) -> Option<&LampUse> {
+        match self {
+            Self::Lamp(lamp) => Some(lamp),
+            _ => None,
+        }
+    }
+
+    /// The keys of a database server, where it is one.
+    #[must_use]
+    pub fn database(&self) -> Option<&DatabaseUse> {
+        match self {
+            Self::Database(database) => Some(database),
+            _ => None,
+        }
+    }
+
+    /// The system that is computed, where nothing runs.
+    #[must_use]
+    pub fn simulated(&self) -> Option<&SimulatedUse> {
+        match self {
+            Self::Simulated(system) => Some(system),
+            _ => None,
+        }
+    }
 }
 
 /// Stacks.
@@ -46,35 +100,103 @@ pub enum StackKind {
     Simulated,
 }
 
-/// Whether the pages reproduce the known defects of the original.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Database servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// MariaDB.
+    Mariadb,
+    /// PostgreSQL.
+    Postgresql,
+}
+
+impl From<Engine> for StackKind {
+    fn from(engine: Engine) -> Self {
+        match engine {
+            Engine::Mariadb => Self::Mariadb,
+            Engine::Postgresql => Self::Postgresql,
+        }
+    }
+}
+
+/// Keys of the database servers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatabaseUse {
+    /// Which server.
+    pub engine: Engine,
+    /// The set of tunings to begin with.
+    pub tuning: TuningProfile,
+    /// State of the database's memory when the load begins.
+    pub buffer_pool: BufferPool,
+    /// Single settings on top of the tuning: `mariadb.innodb_buffer_pool_size` and its value.
+    pub settings: BTreeMap<String, SettingValue>,
+}
+
+/// How the pages of a web stack behave where the original ones are known to be wrong.
+///
+/// | defect of the original | `Faithful` | `Corrected` |
+/// |---|---|---|
+/// | history rows of rolled-back orders stay in `CUST_HIST` | yes | no |
+/// | stock is read first and written back later as an absolute number: concurrent orders lose updates | yes | no |
+/// | a deadlock is answered as `Insufficient stock` | where the database can have one | no |
+/// | input reaches the database as SQL, and pages as HTML | no: parameters are bound and output escaped in both modes | no |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pages {
-    /// As the original, with its defects.
+    /// As the original, with its defects as far as the database can have them.
     Faithful,
-    /// Without them.
+    /// Without them: stock changes by a checked relative update, history belongs to the order's
+    /// transaction.
     #[default]
     Corrected,
 }
 
+/// A text that names no [`Pages`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a behaviour of the pages; write `faithful` or `corrected`")]
+pub struct ParsePagesError(pub String);
+
+impl FromStr for Pages {
+    type Err = ParsePagesError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Self::Faithful, Self::Corrected]
+            .into_iter()
+            .find(|pages| Named::name(*pages) == text)
+            .ok_or_else(|| ParsePagesError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Pages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Named::name(*self))
+    }
+}
+
 /// The system under test of a simulated study, and the host that it would run on.
 ///
-/// An order costs CPU time on every page, in equal parts on average; at the purchase it then passes the lock of its guest and the disk of the host,
-/// one after the other. CPUs are shared equally by whoever is ready; lock and disk serve one order at a time, first come, first served. All service
+/// An order costs CPU time on every page, in equal parts on average; at the purchase it then passes
+/// the lock of its guest and the disk of the host, one after the other. CPUs are shared equally by
+/// whoever is ready; lock and disk serve one order at a time, first come, first served. All service
 /// times are exponential around their means.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimulatedUse {
+    /// Faithful or corrected pages; either costs the same.
+    #[serde(default)]
+    pub pages: Pages,
     /// CPUs of the simulated host, the driver's included.
     pub host_cpus: u32,
     /// CPU time of an order on one core, on average.
     pub cpu_demand: Duration,
     /// Time of an order on the disk that all guests share, on average.
     pub disk_demand: Duration,
-    /// Time of an order under the lock that every guest has of its own, on average: the part that more CPUs do not speed up.
+    /// Time of an order under the lock that every guest has of its own, on average: the part that
+    /// more CPUs do not speed up.
     pub lock_demand: Duration,
     /// Growth of all CPU demand with each further guest: factor 1 + c (guests - 1).
     pub guest_overhead: f64,
-    /// Deviation of the demands from trial to trial, as a share: all of a trial are multiplied by one log-normal factor.
+    /// Deviation of the demands from trial to trial, as a share: all of a trial are multiplied by
+    /// one log-normal factor.
     pub noise: f64,
     /// How long the whole system stands still at the end of every `freeze_every`; zero for never.
     pub freeze: Duration,
@@ -85,6 +207,8 @@ pub struct SimulatedUse {
 /// Keys of the LAMP stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LampUse {
+    /// Faithful or corrected pages.
+    pub pages: Pages,
     /// How Apache serves.
     pub server: WebServer,
     /// The set of tunings to begin with.
@@ -95,14 +219,23 @@ pub struct LampUse {
     pub settings: BTreeMap<String, SettingValue>,
 }
 
-/// Ways in which Apache serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How Apache serves PHP.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum WebServer {
-    /// A process for each connection, with PHP inside.
+    /// A process for each connection, PHP within it (`mpm_prefork`, `mod_php`).
+    #[default]
     Prefork,
-    /// Threads for connections, PHP in processes of its own (php-fpm).
+    /// Threads for connections, PHP in a pool of processes of its own (`mpm_event`, `php-fpm`).
     Event,
+}
+
+impl fmt::Display for WebServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Named::name(*self))
+    }
 }
 
 /// Sets of tunings.
@@ -150,7 +283,8 @@ pub enum SettingValue {
 }
 
 impl SettingValue {
-    /// Reads a text: an expression where it is one (`8MiB`, `64 * vcpus`), otherwise words (`O_DIRECT`, `128M`).
+    /// Reads a text: an expression where it is one (`8MiB`, `64 * vcpus`), otherwise words
+    /// (`O_DIRECT`, `128M`).
     ///
     /// # Errors
     ///
@@ -164,7 +298,8 @@ impl SettingValue {
     }
 }
 
-/// Whether whoever wrote this must have meant a formula: only its characters, a product or a function, and a digit.
+/// Whether whoever wrote this must have meant a formula: only its characters, a product or a
+/// function, and a digit.
 fn looks_like_a_formula(text: &str) -> bool {
     text.chars()
         .all(|c| c.is_ascii_alphanumeric() || "_.%*/+-(), ".contains(c))
@@ -172,8 +307,8 @@ fn looks_like_a_formula(text: &str) -> bool {
         && text.contains(|c: char| c.is_ascii_digit())
 }
 
-impl std::fmt::Display for SettingValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for SettingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Boolean(value) => write!(f, "{value}"),
             Self::Text(text) => f.write_str(text),
@@ -193,6 +328,17 @@ mod tests {
             Ok(SettingValue::Expression(_)) => "expression",
             Err(_) => "refused",
         }
+    }
+
+    #[test]
+    fn pages_are_read_back() {
+        for pages in [Pages::Faithful, Pages::Corrected] {
+            assert_eq!(pages.to_string().parse(), Ok(pages));
+        }
+        assert_eq!(
+            "Faithful".parse::<Pages>(),
+            Err(ParsePagesError("Faithful".to_owned()))
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Amount;
+use crate::{Amount, grammar::kinds::Named};
 
 /// The storage section.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,8 +13,8 @@ pub struct StorageUse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<VolumeUse>,
     /// Most I/O of each guest on the device of its data.
-    #[serde(default, skip_serializing_if = "IoUse::is_none")]
-    pub limits: IoUse,
+    #[serde(default, skip_serializing_if = "IoLimits::is_none")]
+    pub limits: IoLimits,
     /// Whether what the storage can do is measured before the first trial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ceiling: bool,
@@ -28,7 +28,7 @@ pub struct VolumeUse {
     /// One volume for all guests of a trial, instead of one for each.
     pub shared: bool,
     /// The file system.
-    pub filesystem: VolumeFileSystem,
+    pub filesystem: FileSystem,
     /// Size, MiB; `None` = after the database.
     pub size: Option<Amount>,
     /// Block size of the file system.
@@ -50,11 +50,37 @@ pub struct VolumeUse {
 /// File systems of volumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum VolumeFileSystem {
+pub enum FileSystem {
     /// ext4.
     Ext4,
     /// XFS.
     Xfs,
+}
+
+impl FileSystem {
+    /// Its name, as the kernel writes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Named::name(self)
+    }
+
+    /// The program that makes it, and the package that has it.
+    #[must_use]
+    pub fn maker(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Ext4 => ("mkfs.ext4", "e2fsprogs"),
+            Self::Xfs => ("mkfs.xfs", "xfsprogs"),
+        }
+    }
+
+    /// The smallest volume that it can be made on, MiB.
+    #[must_use]
+    pub fn least_mib(self) -> u64 {
+        match self {
+            Self::Ext4 => 16,
+            Self::Xfs => 300,
+        }
+    }
 }
 
 /// Block sizes of file systems.
@@ -85,7 +111,7 @@ impl BlockSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessTimes {
-    /// Once a day, and after changes.
+    /// Once a day, and after changes: what the kernel does unless told otherwise.
     Relatime,
     /// Never.
     Noatime,
@@ -93,7 +119,15 @@ pub enum AccessTimes {
     Strictatime,
 }
 
-/// What of the data passes the journal.
+impl AccessTimes {
+    /// Its name, as mounts show it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Named::name(self)
+    }
+}
+
+/// What of the data passes the journal (ext4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JournalMode {
@@ -103,6 +137,14 @@ pub enum JournalMode {
     Writeback,
     /// All data too.
     Journal,
+}
+
+impl JournalMode {
+    /// Its name, as mounts show it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Named::name(self)
+    }
 }
 
 /// Caching of volumes by the host.
@@ -115,9 +157,9 @@ pub enum VolumeCache {
     Host,
 }
 
-/// Most I/O of a guest each second; `None` = no limit.
+/// Most I/O of a guest, or of a group of processes, on one device each second; `None` = no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IoUse {
+pub struct IoLimits {
     /// Reads per second.
     pub read_iops: Option<u64>,
     /// Writes per second.
@@ -128,7 +170,30 @@ pub struct IoUse {
     pub write_bps: Option<u64>,
 }
 
-impl IoUse {
+impl IoLimits {
+    /// All four with their names.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, Option<u64>); 4] {
+        [
+            ("read_iops", self.read_iops),
+            ("write_iops", self.write_iops),
+            ("read_bps", self.read_bps),
+            ("write_bps", self.write_bps),
+        ]
+    }
+
+    /// Those of these values, in the order of [`IoLimits::named`].
+    #[must_use]
+    pub fn from_values(values: [Option<u64>; 4]) -> Self {
+        let [read_iops, write_iops, read_bps, write_bps] = values;
+        Self {
+            read_iops,
+            write_iops,
+            read_bps,
+            write_bps,
+        }
+    }
+
     /// Whether nothing is limited.
     #[must_use]
     pub fn is_none(&self) -> bool {

@@ -1,4 +1,5 @@
-//! From the tables of a parsed file to its variants: the study under every combination of levels that the design asks for.
+//! From the tables of a parsed file to its variants: the study under every combination of levels
+//! that the design asks for.
 
 use toml::de::DeTable;
 
@@ -29,8 +30,9 @@ pub(crate) struct Expansion {
     rows: Vec<Vec<usize>>,
 }
 
-/// Reads a study with its factors. Each level is read once in the company of first levels, so that problems are found in little time;
-/// only a study without problems is read under every combination.
+/// Reads a study with its factors. Each level is read once in the company of first levels, so that
+/// problems are found in little time; only a study without problems is read under every
+/// combination.
 pub(crate) fn expand(
     mut root: DeTable<'_>,
     source: &Source,
@@ -83,7 +85,8 @@ type Read = (Study, Design, Spans);
 /// Beyond so many problems further combinations are not read: nobody mends more at once.
 pub(crate) const ENOUGH: usize = 100;
 
-/// Reads one combination; its places are its own. What an earlier combination was refused for already is not told again.
+/// Reads one combination; its places are its own. What an earlier combination was refused for
+/// already is not told again.
 fn read(root: &DeTable<'_>, source: &Source, context: &mut Context) -> Option<Read> {
     let before = context.findings.len();
     context.spans = Spans::default();
@@ -99,7 +102,8 @@ fn read(root: &DeTable<'_>, source: &Source, context: &mut Context) -> Option<Re
     read.map(|(study, design)| (study, design, spans))
 }
 
-/// Reads every level of one factor but the first, and refuses a level that means the same as an earlier one.
+/// Reads every level of one factor but the first, and refuses a level that means the same as an
+/// earlier one.
 fn read_levels(
     root: &DeTable<'_>,
     found: &[Found<'_>],

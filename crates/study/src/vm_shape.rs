@@ -1,6 +1,7 @@
 //! The shape of a virtual machine: what it looks like from inside, and how this host carries it.
 //!
-//! [`VmShape`] is what a study sets, with defaults; [`VmShape::pureflex`] is the choice of the LAMP paper.
+//! [`VmShape`] is what a study sets, with defaults; [`VmShape::pureflex`] is the choice of the LAMP
+//! paper.
 
 mod net;
 mod problems;
@@ -105,7 +106,8 @@ impl DiskIo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DiskShape {
-    /// Size of its file system, MiB: 256 to 4194304. What is not written takes no space, unless it is preallocated.
+    /// Size of its file system, MiB: 256 to 4194304. What is not written takes no space, unless it
+    /// is preallocated.
     pub size_mib: u64,
     /// How it is cloned.
     pub clone: DiskClone,
@@ -138,7 +140,8 @@ pub enum Network {
     Lab,
     /// A bridge of the host, such as `br0`.
     HostBridge(String),
-    /// User mode, without privileges: the guest's port is forwarded to one of the host's loopback, and nothing else goes in or out.
+    /// User mode, without privileges: the guest's port is forwarded to one of the host's loopback,
+    /// and nothing else goes in or out.
     User,
 }
 
@@ -148,9 +151,11 @@ pub enum Network {
 pub struct NetworkShape {
     /// Where it is plugged in.
     pub network: Network,
-    /// Addresses of guests on a bridge of the host, whose network the lab cannot know; the host needs an address of the same network there.
+    /// Addresses of guests on a bridge of the host, whose network the lab cannot know; the host
+    /// needs an address of the same network there.
     pub addresses: Option<GuestNet>,
-    /// Packets are handled by the kernel (`vhost`) and not by the emulator; `None` = where the host has it.
+    /// Packets are handled by the kernel (`vhost`) and not by the emulator; `None` = where the host
+    /// has it.
     pub vhost: Option<bool>,
     /// Pairs of queues, 1 to 64.
     pub queues: u32,
@@ -188,9 +193,11 @@ pub struct MemoryShape {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pins {
-    /// Each vCPU runs on one of the guest's CPUs, the first on the first, where it has as many or more, and `vcpus` says nothing else.
+    /// Each vCPU runs on one of the guest's CPUs, the first on the first, where it has as many or
+    /// more, and `vcpus` says nothing else.
     pub each: bool,
-    /// Host CPUs of each vCPU, in their order. Shorter than the number of vCPUs: the others run where the guest's CPUs are.
+    /// Host CPUs of each vCPU, in their order. Shorter than the number of vCPUs: the others run
+    /// where the guest's CPUs are.
     pub vcpus: Vec<Vec<u32>>,
     /// Host CPUs of the emulator's own threads.
     pub emulator: Vec<u32>,
@@ -217,7 +224,8 @@ pub enum Pool {
     /// Files in the run's own directory.
     #[default]
     Directory,
-    /// A volume for each guest in a volume group of LVM that exists: `group`, or `group/pool` for thin ones.
+    /// A volume for each guest in a volume group of LVM that exists: `group`, or `group/pool` for
+    /// thin ones.
     Lvm(String),
     /// Block devices that exist: the first guest has the first, and so on. What is on them is lost.
     Devices(Vec<PathBuf>),
@@ -245,11 +253,13 @@ pub struct VmShape {
     pub pins: Pins,
     /// Where the disks lie.
     pub pool: Pool,
-    /// A cloud image (qcow2 or raw, with cloud-init) from which guests boot, as an absolute path; `None` = the lab's own system.
+    /// A cloud image (qcow2 or raw, with cloud-init) from which guests boot, as an absolute path;
+    /// `None` = the lab's own system.
     pub image: Option<PathBuf>,
     /// How guests come up; `None` = [`Boot::Firmware`] from an image, else [`Boot::Direct`].
     pub boot: Option<Boot>,
-    /// Connection of a libvirt on this host, such as `qemu:///system`; `None` = a libvirt of the lab's own.
+    /// Connection of a libvirt on this host, such as `qemu:///system`; `None` = a libvirt of the
+    /// lab's own.
     pub connection: Option<String>,
 }
 
@@ -276,8 +286,9 @@ impl Default for VmShape {
 pub const LEAST_MEMORY_MIB: u64 = 128;
 
 impl VmShape {
-    /// The guest of the LAMP paper: 1 vCPU, 2560 MiB, a raw preallocated virtio disk of 100 GiB with `cache=none` and `io=native`, virtio
-    /// network, the host's processor, no merging of pages.
+    /// The guest of the LAMP paper: 1 vCPU, 2560 MiB, a raw preallocated virtio disk of 100 GiB
+    /// with `cache=none` and `io=native`, virtio network, the host's processor, no merging of
+    /// pages.
     #[must_use]
     pub fn pureflex() -> Self {
         Self {

@@ -1,7 +1,8 @@
 //! Misbehaving servers and other fixtures for tests.
 //!
-//! [`Server`] answers on 127.0.0.1 as its [`Behaviour`] says, one thread per connection; it keeps a log of the request targets and ends
-//! when it is dropped. [`StallingServer`] is one that freezes now and then.
+//! [`Server`] answers on 127.0.0.1 as its [`Behaviour`] says, one thread per connection; it keeps a
+//! log of the request targets and ends when it is dropped. [`StallingServer`] is one that freezes
+//! now and then.
 
 mod behaviour;
 mod server;

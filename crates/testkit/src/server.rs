@@ -207,7 +207,8 @@ pub fn refusing_address() -> io::Result<SocketAddr> {
     TcpListener::bind("127.0.0.1:0")?.local_addr()
 }
 
-/// A listener that accepts nobody and whose queue is full: connecting to it takes for ever. The connections that fill it come along.
+/// A listener that accepts nobody and whose queue is full: connecting to it takes for ever. The
+/// connections that fill it come along.
 ///
 /// # Errors
 /// When no port can be had.

@@ -1,7 +1,8 @@
 //! A server that freezes now and then, and the truth about what its clients see.
 //!
-//! One thread answers every request a fixed time after it has come, in order. While it is frozen it neither accepts, reads nor answers; the
-//! kernel goes on queueing. A driver that leaves out the requests that it should have sent meanwhile tells response times that are too good.
+//! One thread answers every request a fixed time after it has come, in order. While it is frozen it
+//! neither accepts, reads nor answers; the kernel goes on queueing. A driver that leaves out the
+//! requests that it should have sent meanwhile tells response times that are too good.
 
 use std::{
     collections::VecDeque,
@@ -68,11 +69,12 @@ impl Freezes {
     }
 }
 
-/// The percentile `p` (0 to 100) of response time that arrivals at an even rate see in a window that holds `freezes` whole freezes of a server
-/// with a constant service time and no other delay.
+/// The percentile `p` (0 to 100) of response time that arrivals at an even rate see in a window
+/// that holds `freezes` whole freezes of a server with a constant service time and no other delay.
 ///
-/// An arrival at the offset u of a freeze waits `last - u + service`: the slowest share q of a window of length W began within the first
-/// q W / freezes of a freeze. Worked example: 10 ms, one freeze of 1 s in 9 s: p90 = 110 ms, p99 = 920 ms.
+/// An arrival at the offset u of a freeze waits `last - u + service`: the slowest share q of a
+/// window of length W began within the first q W / freezes of a freeze. Worked example: 10 ms, one
+/// freeze of 1 s in 9 s: p90 = 110 ms, p99 = 920 ms.
 #[must_use]
 pub fn truth(
     service: Duration,

@@ -1,7 +1,24 @@
 //! What emulated users do: operations, page contracts, data generators.
 //!
-//! Everything here is pure: it reads no clock and does no I/O. A generator writes into a buffer that the
-//! caller owns, a page is rendered into one, a response is judged from bytes.
+//! Each workload has a room of its own; [`WorkloadKind`] is their registry. What generic code needs
+//! to know of a workload it finds in its [`WorkloadInfo`] and in its [`Counters`].
+//!
+//! Everything here is pure: it reads no clock and does no I/O. A generator writes into a buffer
+//! that the caller owns, a page is rendered into one, a response is judged from bytes.
 
 pub mod dvdstore;
+mod info;
+mod metric;
+mod number;
 pub mod orderentry;
+mod proof;
+mod rates;
+mod registry;
+mod window;
+
+pub use info::{Clients, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+pub use metric::{Better, Metric, MetricValue};
+pub use proof::{FoundRow, Proof, ProofRow};
+pub use rates::UnitRates;
+pub use registry::{Counters, DifferentWorkloads, WorkloadKind};
+pub use window::Window;

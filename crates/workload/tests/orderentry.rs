@@ -1,4 +1,5 @@
-//! Order entry over a real database: SQLite in memory, loaded and driven through the public interface alone.
+//! Order entry over a real database: SQLite in memory, loaded and driven through the public
+//! interface alone.
 
 mod sqlite;
 
@@ -302,7 +303,8 @@ fn repeats_of_an_item_see_each_other() {
             ),
             (1, 1, 1)
         );
-        let third = "SELECT ol_amount FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 3 AND ol_o_id = 31 AND ol_number = 3";
+        let third = "SELECT ol_amount FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 3 AND \
+                     ol_o_id = 31 AND ol_number = 3";
         assert_eq!(session.number(third), 2 * price);
         assert_eq!(
             session.number(
@@ -310,7 +312,8 @@ fn repeats_of_an_item_see_each_other() {
             ),
             0
         );
-        let same_text = "SELECT COUNT(*) FROM order_line JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id \
+        let same_text = "SELECT COUNT(*) FROM order_line JOIN stock ON s_w_id = ol_supply_w_id AND \
+                         s_i_id = ol_i_id \
                          WHERE ol_o_id = 31 AND ol_dist_info = s_dist_03";
         assert_eq!(session.number(same_text), 3);
     }
@@ -321,7 +324,8 @@ fn a_payment_takes_the_middle_of_a_name_and_notes_bad_credit() {
     let population = mini(1);
     for style in STYLES {
         let mut session = SqliteSession::loaded(&population, SchemaOptions::default(), style);
-        let rename = "UPDATE customer SET c_last = 'BARBARBAR', c_first = 'NAME' || c_id, c_credit = 'BC' WHERE c_d_id = 2 AND c_id BETWEEN 1 AND 4";
+        let rename = "UPDATE customer SET c_last = 'BARBARBAR', c_first = 'NAME' || c_id, c_credit \
+                      = 'BC' WHERE c_d_id = 2 AND c_id BETWEEN 1 AND 4";
         session.connection.execute(rename, []).expect("updates");
         let old: String = session
             .connection
@@ -365,7 +369,8 @@ fn a_payment_takes_the_middle_of_a_name_and_notes_bad_credit() {
                 .collect::<String>(),
             "{style:?}"
         );
-        let names = "SELECT COUNT(*) FROM history, warehouse, district WHERE h_amount = 12345 AND d_id = 9 AND h_data = w_name || '    ' || d_name";
+        let names = "SELECT COUNT(*) FROM history, warehouse, district WHERE h_amount = 12345 AND \
+                     d_id = 9 AND h_data = w_name || '    ' || d_name";
         assert_eq!(session.number(names), 1);
         assert_eq!(
             session.number("SELECT c_balance FROM customer WHERE c_d_id = 2 AND c_id = 2"),
@@ -410,7 +415,8 @@ fn deliveries_take_the_oldest_orders_until_there_are_none() {
             session.number("SELECT COUNT(*) FROM orders WHERE o_carrier_id = 7 AND o_id > 21"),
             81
         );
-        let when = "SELECT COUNT(*) FROM order_line WHERE ol_delivery_d = '2001-09-09 01:46:40' AND ol_d_id = 1";
+        let when = "SELECT COUNT(*) FROM order_line WHERE ol_delivery_d = '2001-09-09 01:46:40' \
+                    AND ol_d_id = 1";
         assert!(session.number(when) >= 45);
     }
 }
@@ -437,7 +443,8 @@ fn each_change_breaks_the_conditions_it_must() {
         ),
         ("INSERT INTO new_orders VALUES (1, 1, 31)", &[2, 5, 11]),
         (
-            "UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_w_id = 1 AND o_d_id = 1 AND o_id = 1",
+            "UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_w_id = 1 AND o_d_id = 1 AND o_id = \
+             1",
             &[4, 6],
         ),
         (
@@ -445,19 +452,23 @@ fn each_change_breaks_the_conditions_it_must() {
             &[5, 7],
         ),
         (
-            "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1",
+            "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_w_id = 1 AND ol_d_id = 1 AND \
+             ol_o_id = 1 AND ol_number = 1",
             &[7],
         ),
         (
-            "UPDATE order_line SET ol_amount = 1 WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1",
+            "UPDATE order_line SET ol_amount = 1 WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 \
+             AND ol_number = 1",
             &[10, 12],
         ),
         (
-            "UPDATE history SET h_amount = h_amount + 1 WHERE h_c_w_id = 1 AND h_c_d_id = 1 AND h_c_id = 1",
+            "UPDATE history SET h_amount = h_amount + 1 WHERE h_c_w_id = 1 AND h_c_d_id = 1 AND \
+             h_c_id = 1",
             &[8, 9, 10, 13],
         ),
         (
-            "UPDATE customer SET c_balance = c_balance + 1 WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
+            "UPDATE customer SET c_balance = c_balance + 1 WHERE c_w_id = 1 AND c_d_id = 1 AND \
+             c_id = 1",
             &[10, 12],
         ),
         (

@@ -1,4 +1,5 @@
-//! `bench data`: the DVD Store generator alone, and the whole 1 GB set beside the disk's own write rate.
+//! `bench data`: the DVD Store generator alone, and the whole 1 GB set beside the disk's own write
+//! rate.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -29,7 +30,8 @@ struct Options {
     runs: usize,
 }
 
-/// Measures and prints: customers per second on one core, the 1 GB set to disk, the disk, their ratio, the memory.
+/// Measures and prints: customers per second on one core, the 1 GB set to disk, the disk, their
+/// ratio, the memory.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let options = parse(args)?;
     customers(options.runs)?;
@@ -179,7 +181,8 @@ fn set(dir: &Path, runs: usize) -> Result<(), String> {
     }
     if let Some(written) = written {
         println!(
-            "1GB set to disk, {threads} threads, {} files, {} rows, {:.0} MB, with sync, {runs} runs:",
+            "1GB set to disk, {threads} threads, {} files, {} rows, {:.0} MB, with sync, {runs} \
+             runs:",
             written.files,
             written.rows,
             written.bytes as f64 / 1e6
@@ -204,7 +207,8 @@ fn write_set(dir: &Path, threads: usize) -> Result<Written, String> {
     write_all(&set.0, Size::Gb(1), &options, &|_| ()).map_err(|error| error.to_string())
 }
 
-/// Sequential write rate in MB/s and how it was measured: by fio, or by plain writes where there is no fio.
+/// Sequential write rate in MB/s and how it was measured: by fio, or by plain writes where there is
+/// no fio.
 fn disk_rate(dir: &Path) -> Result<(f64, &'static str), String> {
     match fio(dir) {
         Some(rate) => Ok((rate, "fio (direct, 1 MB x 8, end fsync)")),

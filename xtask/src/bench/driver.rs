@@ -1,10 +1,14 @@
-//! What drivers cost: CPU per request against `wrk`, CPU per transaction against `sysbench` and `pgbench`, and 10 000 thinking users on one core.
+//! What drivers cost: CPU per request against `wrk`, CPU per transaction against `sysbench` and
+//! `pgbench`, and 10 000 thinking users on one core.
 //!
-//! Everything runs on 127.0.0.1: nginx on CPU 0, the client on CPU 1. Clients are interleaved in random order, because a machine drifts;
-//! ratios are worth quoting, absolute numbers are of this machine only.
+//! Everything runs on 127.0.0.1: nginx on CPU 0, the client on CPU 1. Clients are interleaved in
+//! random order, because a machine drifts; ratios are worth quoting, absolute numbers are of this
+//! machine only.
 
 mod client;
 mod databases;
+mod library;
+mod mix;
 mod nginx;
 mod ratio;
 mod statements;

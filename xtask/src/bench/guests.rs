@@ -1,31 +1,40 @@
-//! `bench guests`: many guests of the embedded stack from clone to healthy, and away again; and all clones at once.
+//! `bench guests`: many guests of the embedded stack from clone to healthy, and away again; and all
+//! clones at once.
 
 use std::{
     fs,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU16, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU16, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use rookery_guest::{
-    Fill, Guest, GuestSpec, Kind, Lab, Recipe, Site, Template, open_lab, remove_all, start_all,
+    Fill, FillError, Guest, GuestSpec, Kind, Lab, Recipe, RunDirs, Template, open_lab, remove_all,
+    start_all,
 };
-use rookery_host::RunId;
-use rookery_stack::embedded::{self, Behaviour};
+use rookery_host::{RealHost, RunId};
+use rookery_stack::embedded::{self, Pages};
 use rookery_workload::dvdstore::{Size, WordLists};
 
 const USAGE: &str = "\
-usage: cargo xtask bench guests [--guests N] [--start N] [--rounds N] [--kind container|bare|vm] [--size SIZE] [--program FILE]
+usage: cargo xtask bench guests [--guests N] [--start N] [--rounds N] [--kind container|bare|vm] \
+                     [--size SIZE] [--program FILE]
                               [--templates DIR]
   --guests   guests per round, 1 to 250 (default 40)
-  --start    how many of them are started (default all; of machines 2, for their processors may be translated)
+  --start    how many of them are started (default all; of machines 2, for their processors may be \
+                     translated)
   --rounds   rounds, 1 or more (default 5)
-  --kind     kind of guest (default container, which needs root and runc; vm builds its system first)
+  --kind     kind of guest (default container, which needs root and runc; vm builds its system \
+                     first)
   --size     database of the template (default 10MB)
   --program  the rookery executable (default target/release/rookery)
-  --templates  directory of templates that stays (default one of the bench's own, which goes with it)";
+  --templates  directory of templates that stays (default one of the bench's own, which goes with \
+                     it)";
 
 /// Time for all guests of a round to become healthy.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -97,7 +106,7 @@ fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
     let words = |error: rookery_guest::GuestError| error.to_string();
     let run = RunId::try_from(format!("bench{}", std::process::id() % 100_000))
         .map_err(|error| error.to_string())?;
-    let site = Site {
+    let site = RunDirs {
         run,
         dir: dir.join("run"),
         templates: options
@@ -105,7 +114,7 @@ fn measure(options: &Options, dir: &Path) -> Result<Vec<Round>, String> {
             .clone()
             .unwrap_or_else(|| dir.join("templates")),
     };
-    let mut lab = open_lab(options.kind, site).map_err(words)?;
+    let mut lab = open_lab(&options.kind.into(), site, Arc::new(RealHost)).map_err(words)?;
     let begin = Instant::now();
     let template = template(&*lab, options).map_err(words)?;
     println!(
@@ -147,7 +156,7 @@ fn template(lab: &dyn Lab, options: &Options) -> Result<Template, rookery_guest:
             ControlFlow::Continue(())
         })
         .map(drop)
-        .map_err(|error| error.to_string())
+        .map_err(FillError::from)
     };
     let description = format!("bench guests, embedded dvdstore {}", options.size);
     let recipe = Recipe {
@@ -235,7 +244,7 @@ fn spec(number: u16) -> GuestSpec {
         cpu_limit: Some(1.0),
         memory_mib: Some(256),
         pids: Some(64),
-        args: embedded::guest_args(1, Behaviour::Corrected, Duration::ZERO),
+        args: embedded::guest_args(1, Pages::Corrected, Duration::ZERO),
         port: embedded::PORT,
         health: rookery_guest::Health::Http(embedded::HEALTH_PATH.to_owned()),
         files: Vec::new(),
@@ -274,7 +283,8 @@ fn print(options: &Options, rounds: &[Round]) {
         println!("  kill and remove    {removed:>7.2} s");
     } else {
         println!(
-            "  clone to healthy   {ready:>7.2} s   (limit {READY_LIMIT_S} s for 40 on 2 cores; {started} started)"
+            "  clone to healthy   {ready:>7.2} s   (limit {READY_LIMIT_S} s for 40 on 2 cores; \
+             {started} started)"
         );
         println!("  kill and remove    {removed:>7.2} s   (limit {REMOVED_LIMIT_S} s for 40)");
     }
@@ -333,7 +343,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
     Ok(options)
 }
 
-/// Where cargo builds: templates and clones belong on the same disk as real ones, and out of the way.
+/// Where cargo builds: templates and clones belong on the same disk as real ones, and out of the
+/// way.
 fn target_dir() -> Result<PathBuf, String> {
     let directory = match std::env::var_os("CARGO_TARGET_DIR") {
         Some(directory) => PathBuf::from(directory),

@@ -1,4 +1,5 @@
-//! A LAMP guest of this host's own packages, in a temporary directory and on a loopback address, for the benchmarks.
+//! A LAMP guest of this host's own packages, in a temporary directory and on a loopback address,
+//! for the benchmarks.
 
 use std::{
     fs::{self, File},
@@ -58,7 +59,8 @@ impl Place {
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 
-    /// Start `service`, on the processor `cpu` alone if one is named; Apache, if it has one, listens on `address`.
+    /// Start `service`, on the processor `cpu` alone if one is named; Apache, if it has one,
+    /// listens on `address`.
     pub(super) fn start(
         &self,
         service: &Service,
@@ -134,7 +136,8 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if let Ok(pid) = i32::try_from(self.child.id()) {
-            // SAFETY: kill has no preconditions; the child has not been waited for, so that the id is still its own.
+            // SAFETY: kill has no preconditions; the child has not been waited for, so that the id
+            // is still its own.
             unsafe { libc::kill(pid, libc::SIGTERM) };
         }
         let start = Instant::now();
@@ -159,7 +162,8 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Another order each time: Fisher-Yates on a xorshift of the clock. Only the order of runs hangs on it.
+/// Another order each time: Fisher-Yates on a xorshift of the clock. Only the order of runs hangs
+/// on it.
 pub(super) fn shuffle<T>(items: &mut [T]) {
     let mut state = SystemTime::UNIX_EPOCH
         .elapsed()

@@ -1,7 +1,9 @@
-//! The load of a LAMP guest's database against `LOAD DATA INFILE` of the same rows from prepared files.
+//! The load of a LAMP guest's database against `LOAD DATA INFILE` of the same rows from prepared
+//! files.
 //!
-//! Both use the same server, schema, order of indexes and number of streams; the files are in the page cache. A third way is the original kit's: all
-//! indexes and keys before the rows, both checks off. Ways take turns in random order, because a machine drifts.
+//! Both use the same server, schema, order of indexes and number of streams; the files are in the
+//! page cache. A third way is the original kit's: all indexes and keys before the rows, both checks
+//! off. Ways take turns in random order, because a machine drifts.
 
 mod orderentry;
 
@@ -103,7 +105,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     let ratio = |peer: usize| median(&seconds[peer]) / median(&seconds[0]);
     say(&format!(
-        "ratio              {:8.3} of LOAD DATA INFILE's rate (must be at least 0.9); {:.3} of the original order's",
+        "ratio              {:8.3} of LOAD DATA INFILE's rate (must be at least 0.9); {:.3} of the \
+         original order's",
         ratio(1),
         ratio(2)
     ))
@@ -219,7 +222,8 @@ fn stream(
         let Some(table) = next else { return Ok(()) };
         for file in paths(table, files) {
             let statement = format!(
-                "LOAD DATA INFILE '{}' INTO TABLE DS2.{} CHARACTER SET ascii FIELDS TERMINATED BY ','",
+                "LOAD DATA INFILE '{}' INTO TABLE DS2.{} CHARACTER SET ascii FIELDS TERMINATED BY \
+                 ','",
                 file.display(),
                 table.name()
             );

@@ -1,7 +1,9 @@
-//! Queueing solvers against an independent peer: random networks, solved here and by the package `queueing` of GNU Octave.
+//! Queueing solvers against an independent peer: random networks, solved here and by the package
+//! `queueing` of GNU Octave.
 //!
-//! All networks go through one Octave process: a script is written, run, and its numbers are read back. What counts is the largest relative difference of
-//! any throughput, residence time or number at a station.
+//! All networks go through one Octave process: a script is written, run, and its numbers are read
+//! back. What counts is the largest relative difference of any throughput, residence time or number
+//! at a station.
 
 mod networks;
 
@@ -119,7 +121,8 @@ fn largest_difference(ours: &[f64], theirs: &[f64]) -> f64 {
 /// The numbers of every case as Octave finds them.
 fn peer(cases: &[(Kind, Case)]) -> Result<Vec<Vec<f64>>, String> {
     let mut script = String::from(
-        "1;\npkg load queueing;\nwarning(\"off\", \"all\");\nfunction put(v), printf(\"%.17g \", v); printf(\"\\n\"); end\n",
+        "1;\npkg load queueing;\nwarning(\"off\", \"all\");\nfunction put(v), printf(\"%.17g \", \
+         v); printf(\"\\n\"); end\n",
     );
     for (_, case) in cases {
         script.push_str(&case.script());

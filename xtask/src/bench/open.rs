@@ -1,24 +1,22 @@
-//! Open loads: how punctual arrivals are and what that costs, and whether a server that stands still is seen.
+//! Open loads: how punctual arrivals are and what that costs, and whether a server that stands
+//! still is seen.
 //!
-//! Everything runs on 127.0.0.1: the server on CPU 0, the client on CPU 1. The server is one thread of this process that stamps every request.
+//! Everything runs on 127.0.0.1: the server on CPU 0, the client on CPU 1. The server is one thread
+//! of this process that stamps every request.
 
 mod freeze;
 mod peers;
 mod punctuality;
 
 use std::{
-    borrow::Cow,
     net::SocketAddr,
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
 };
 
-use rookery_driver::{
-    Arrivals, Assignment, Config, Limits, Load, OpenLoad, Phases, Precision, Profile, Script,
-    Visit, run as drive,
-};
+use rookery_driver::{Arrivals, Load, OpenLoad, Phases, Precision, Profile, Visit};
 use rookery_stats::{Measurement, Pacing};
-use rookery_workload::dvdstore::WordLists;
+use rookery_web::{Assignment, Config, Limits, Script, run as drive, workloads::page::PageScript};
 
 /// CPU of the server and CPU of the client.
 const SERVER_CPU: u32 = 0;
@@ -75,9 +73,9 @@ fn measure(
             guest: "server".to_owned(),
             target,
             users,
-            script: Script::Page {
+            script: Script::Page(PageScript {
                 path: "/".to_owned(),
-            },
+            }),
         }],
         network: None,
         cpus: vec![CLIENT_CPU],
@@ -93,7 +91,6 @@ fn measure(
         think_time: Duration::ZERO,
         timeout: Duration::from_secs(10),
         limits: Limits::default(),
-        words: Cow::Borrowed(WordLists::own()),
         seed: 1,
         confirmed_targets: Vec::new(),
     };

@@ -1,6 +1,8 @@
-//! What the PHP pages cost: requests per second of login and browse against minimal pages that do the same queries.
+//! What the PHP pages cost: requests per second of login and browse against minimal pages that do
+//! the same queries.
 //!
-//! Apache (prefork, `mod_php`, OPcache) and MariaDB share one processor, `wrk` has another; pages take turns in random order.
+//! Apache (prefork, `mod_php`, OPcache) and MariaDB share one processor, `wrk` has another; pages
+//! take turns in random order.
 
 use std::{
     io::{Read as _, Write as _},
@@ -72,7 +74,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     )?;
     server.wait(|| (status(HEALTH_PATH)? == 200).then_some(()))?;
     say(&format!(
-        "prefork, mod_php, OPcache and MariaDB on CPU {SERVER_CPU}; wrk with {CONNECTIONS} connections on CPU {CLIENT_CPU}; {repeats} repeats of {seconds} s in random order"
+        "prefork, mod_php, OPcache and MariaDB on CPU {SERVER_CPU}; wrk with {CONNECTIONS} \
+         connections on CPU {CLIENT_CPU}; {repeats} repeats of {seconds} s in random order"
     ))?;
     let mut rates = [const { Vec::new() }; 4];
     for repeat in 0..=repeats {
@@ -95,7 +98,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     for (at, (page, minimal, _)) in PAGES.iter().enumerate() {
         let (ours, peer) = (median(&rates[2 * at]), median(&rates[2 * at + 1]));
         say(&format!(
-            "{page:<13} {ours:7.0} requests/s; minimal {minimal:<10} {peer:7.0}; ratio {:.3} (must be at least 0.9)",
+            "{page:<13} {ours:7.0} requests/s; minimal {minimal:<10} {peer:7.0}; ratio {:.3} (must \
+             be at least 0.9)",
             ours / peer
         ))?;
     }
@@ -134,7 +138,8 @@ fn status(path: &str) -> Option<u16> {
         .ok()
 }
 
-/// The queries of a page, the same in every run: logins of the first customers, searches of all three kinds.
+/// The queries of a page, the same in every run: logins of the first customers, searches of all
+/// three kinds.
 fn queries(page: usize) -> Vec<String> {
     let site = PageSite {
         directory: "",
@@ -184,7 +189,8 @@ fn wrk(place: &Place, page: usize, path: &str, seconds: u32) -> Result<f64, Stri
         .map(|query| format!("  \"{path}?{query}\","))
         .collect();
     let script = format!(
-        "local targets = {{\n{}\n}}\nlocal at = 0\nrequest = function()\n  at = at % #targets + 1\n  return wrk.format(\"GET\", targets[at])\nend\n",
+        "local targets = {{\n{}\n}}\nlocal at = 0\nrequest = function()\n  at = at % #targets + \
+         1\n  return wrk.format(\"GET\", targets[at])\nend\n",
         targets.join("\n")
     );
     place.write("wrk.lua", &script)?;

@@ -1,4 +1,5 @@
-//! Private database servers for the benchmarks: everything in a temporary directory, reached on a port of 127.0.0.1 that was free.
+//! Private database servers for the benchmarks: everything in a temporary directory, reached on a
+//! port of 127.0.0.1 that was free.
 
 use std::{
     fs::{self, File},
@@ -38,7 +39,8 @@ impl Drop for Server {
     fn drop(&mut self) {
         let Some(child) = &mut self.child else { return };
         if let Ok(pid) = i32::try_from(child.id()) {
-            // SAFETY: kill has no preconditions; the child has not been waited for, so that the id is still its own.
+            // SAFETY: kill has no preconditions; the child has not been waited for, so that the id
+            // is still its own.
             unsafe {
                 libc::kill(
                     pid,
@@ -288,6 +290,9 @@ pub(super) fn program(name: &str) -> Result<PathBuf, String> {
         .map(|directory| directory.join(name))
         .find(|file| file.is_file());
     found.ok_or_else(|| {
-        format!("there is no {name}\n  mend: apt-get install --no-install-recommends mariadb-server-core postgresql-15 sysbench")
+        format!(
+            "there is no {name}\n  help: apt-get install --no-install-recommends \
+                 mariadb-server-core postgresql-15 sysbench"
+        )
     })
 }

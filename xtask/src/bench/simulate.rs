@@ -1,6 +1,7 @@
 //! Speed of the simulator on one core: events per second for few and for very many users.
 //!
-//! Numbers are of this machine only. The goal is 10 million events/s up to 1000 users: a search over a model plays millions of transactions for each answer.
+//! Numbers are of this machine only. The goal is 10 million events/s up to 1000 users: a search
+//! over a model plays millions of transactions for each answer.
 
 use std::{fs, time::Instant};
 
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         machine()
     );
     println!(
-        "Two stations of 100 and 150 ms behind exponential think times; 90 % = the busier one is busy for 90 %, full = think time 4 s"
+        "Two stations of 100 and 150 ms behind exponential think times; 90 % = the busier one is \
+         busy for 90 %, full = think time 4 s"
     );
     println!(
         "{:>8}  {:>12}{:>12}{:>12}{:>12}",

@@ -12,17 +12,17 @@ pub struct ArrivalRecord {
 
 impl ArrivalRecord {
     /// The schedule held an arrival at `at`.
-    pub fn drawn(&mut self, window: Span, at: Nanos) {
+    pub(crate) fn drawn(&mut self, window: Span, at: Nanos) {
         self.drawn += u64::from(window.contains(at));
     }
 
     /// It was started.
-    pub fn started(&mut self, window: Span, at: Nanos) {
+    pub(crate) fn started(&mut self, window: Span, at: Nanos) {
         self.started += u64::from(window.contains(at));
     }
 
     /// It never was.
-    pub fn dropped(&mut self, window: Span, at: Nanos) {
+    pub(crate) fn dropped(&mut self, window: Span, at: Nanos) {
         self.dropped += u64::from(window.contains(at));
     }
 

@@ -1,4 +1,5 @@
-//! Little's law from three recordings that know nothing of each other: how many acts ended, how long acts took, how long users waited.
+//! Little's law from three recordings that know nothing of each other: how many acts ended, how
+//! long acts took, how long users waited.
 
 use super::{operation::OperationRecord, wait::Waits};
 use crate::clock::{Nanos, Span, seconds};
@@ -13,12 +14,14 @@ pub(crate) struct Population {
 }
 
 impl Population {
-    /// X (R + Z), where X = acts that ended inside the window, well or not, over its length; R = mean time of the acts that were started in
-    /// it; Z = mean time from the end of an act to the start of the next; acts of several kinds are summed. `active` = time that users were
-    /// active inside the window.
+    /// X (R + Z), where X = acts that ended inside the window, well or not, over its length; R =
+    /// mean time of the acts that were started in it; Z = mean time from the end of an act to the
+    /// start of the next; acts of several kinds are summed. `active` = time that users were active
+    /// inside the window.
     ///
-    /// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations Research 9 (1961), in its closed form.
-    pub(crate) fn of_users(
+    /// Source: J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
+    /// Research 9 (1961), in its closed form.
+    pub(crate) fn from_users(
         window: Span,
         acts: &[&OperationRecord],
         waits: Waits,
@@ -39,15 +42,17 @@ impl Population {
         }
     }
 
-    /// X R and the acts that were under way on average, of an open load; `busy` = time that visitors spent in acts inside the window.
-    pub(crate) fn of_acts(window: Span, acts: &[&OperationRecord], busy: Nanos) -> Self {
-        Self::of_users(window, acts, Waits::default(), busy)
+    /// X R and the acts that were under way on average, of an open load; `busy` = time that
+    /// visitors spent in acts inside the window.
+    pub(crate) fn from_acts(window: Span, acts: &[&OperationRecord], busy: Nanos) -> Self {
+        Self::from_users(window, acts, Waits::default(), busy)
     }
 }
 
 /// |X (R + Z) - N| / N over all guests; 0 when nobody was active.
 ///
-/// Worked example: 10 users ended 999 acts in 60 s; the mean act took 0.15 s and the mean wait 0.45 s: 16.65 x 0.6 = 9.99, error 0.001.
+/// Worked example: 10 users ended 999 acts in 60 s; the mean act took 0.15 s and the mean wait 0.45
+/// s: 16.65 x 0.6 = 9.99, error 0.001.
 pub(crate) fn little_error(guests: &[Population]) -> f64 {
     let expected: f64 = guests.iter().map(|guest| guest.expected).sum();
     let active: f64 = guests.iter().map(|guest| guest.active).sum();
@@ -69,7 +74,8 @@ mod tests {
         end: 60_000 * MS,
     };
 
-    /// One user whose act takes 150 ms, with 450 ms between acts; each third act fails, and each act begins 1 ms late.
+    /// One user whose act takes 150 ms, with 450 ms between acts; each third act fails, and each
+    /// act begins 1 ms late.
     fn population(lose: usize) -> Population {
         let (mut act, mut waits) = (OperationRecord::default(), Waits::default());
         for n in 0..100u64 {
@@ -90,7 +96,7 @@ mod tests {
             }
             waits.add(WINDOW, 449 * MS, timing.done, timing.done + 450 * MS);
         }
-        Population::of_users(WINDOW, &[&act], waits, WINDOW.length())
+        Population::from_users(WINDOW, &[&act], waits, WINDOW.length())
     }
 
     #[test]
@@ -113,7 +119,7 @@ mod tests {
         assert_eq!(little_error(&[]), 0.0);
         let empty = Span { start: 5, end: 5 };
         assert_eq!(
-            Population::of_users(empty, &[], Waits::default(), 0),
+            Population::from_users(empty, &[], Waits::default(), 0),
             Population::default()
         );
     }

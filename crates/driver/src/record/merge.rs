@@ -1,36 +1,40 @@
 //! The recorders of all threads become the measurement of a guest.
 
 use rookery_stats::{GuestMeasurement, Pacing};
+use rookery_workload::Counters;
 
 use super::{
-    Operation, Population, Recorder, operation::OperationRecord, second::Series, shop::ShopRecord,
-    tally::Tallies, wait::Waits,
+    Population, Recorder, operation::OperationRecord, second::Series, tally::Tallies, wait::Waits,
 };
-use crate::clock::{Span, seconds};
+use crate::{
+    clock::{Span, seconds},
+    operation::OperationTable,
+};
 
-/// Merge the recorders of one guest. `always` lists the operations that are reported even when none was started; others appear only
-/// when they touched the window.
+/// Merges the recorders of one guest.
 pub(crate) fn guest(
     name: &str,
     users: u32,
-    always: &[Operation],
+    counters: Counters,
+    table: OperationTable,
     window: Span,
     pacing: Pacing,
     recorders: Vec<Recorder>,
 ) -> (GuestMeasurement, Population) {
-    let mut operations: [OperationRecord; Operation::COUNT] = Default::default();
-    let (mut series, mut tallies, mut shops) = (Vec::new(), Vec::new(), Vec::new());
+    let mut operations: Vec<OperationRecord> = table
+        .entries()
+        .iter()
+        .map(|_| OperationRecord::default())
+        .collect();
+    let (mut series, mut tallies) = (Vec::new(), Vec::new());
     let (mut busy, mut idle, mut active) = (0, 0, 0);
     let (mut delays, mut waits) = (Waits::default(), Waits::default());
     for recorder in recorders {
         for (mine, other) in operations.iter_mut().zip(&recorder.operations) {
-            if let Some(other) = other {
-                mine.merge(other);
-            }
+            mine.merge(other);
         }
         series.push(recorder.series);
         tallies.push(recorder.tallies);
-        shops.push(recorder.shop);
         busy += recorder.busy;
         idle += recorder.idle;
         active += recorder.active;
@@ -41,38 +45,30 @@ pub(crate) fn guest(
     if pacing == Pacing::Think {
         waits.merge(delays);
     }
-    // What users go through again and again: whole orders, else each operation that the script names.
-    let is_act = |operation: &Operation| {
-        let has_orders = always.contains(&Operation::Order);
-        if has_orders {
-            *operation == Operation::Order
-        } else {
-            always.contains(operation)
-        }
-    };
-    let acts: Vec<&OperationRecord> = Operation::ALL
+    let acts: Vec<&OperationRecord> = operations
         .iter()
-        .zip(&operations)
-        .filter(|(operation, _)| is_act(operation))
+        .enumerate()
+        .filter(|(place, _)| table.is_act(*place))
         .map(|(_, record)| record)
         .collect();
     let population = if pacing == Pacing::Arrivals {
-        Population::of_acts(window, &acts, busy)
+        Population::from_acts(window, &acts, busy)
     } else {
-        Population::of_users(window, &acts, waits, active)
+        Population::from_users(window, &acts, waits, active)
     };
-    let listed = Operation::ALL.into_iter().zip(operations);
     let measurement = GuestMeasurement {
         guest: name.to_owned(),
         users,
-        operations: listed
-            .filter(|(operation, record)| always.contains(operation) || !record.is_empty())
-            .map(|(operation, record)| record.measurement(operation))
+        operations: table
+            .entries()
+            .iter()
+            .zip(operations)
+            .filter(|(entry, record)| entry.always || !record.is_empty())
+            .map(|(entry, record)| record.measurement(entry.info.name))
             .collect(),
         series: Series::merge(series),
-        errors: Tallies::merge(tallies),
-        orderentry: None,
-        shop: ShopRecord::counters(shops, window),
+        errors: Tallies::merge(tallies, table),
+        counters,
         busy_s: seconds(busy),
         idle_s: seconds(idle),
         drawn_delay_mean_s: delays.drawn_mean_s(),

@@ -1,49 +1,46 @@
 //! What a driver thread writes down about each guest.
 //!
-//! A [`Recorder`] belongs to one thread and one guest; the recorders of all threads are merged after the end
-//! ([`merge`]). Times of the measured window decide what counts: a success that completes inside it is throughput, an operation
-//! that starts inside it is followed to its end and gives the response times.
+//! A [`Recorder`] belongs to one thread and one guest; the recorders of all threads are merged
+//! after the end ([`merge`]). Times of the measured window decide what counts: a success that
+//! completes inside it is throughput, an operation that starts inside it is followed to its end and
+//! gives the response times.
 
 mod arrivals;
 mod little;
 mod merge;
 mod operation;
 mod second;
-mod shop;
 mod tally;
 mod wait;
 
 pub use arrivals::ArrivalRecord;
 pub(crate) use little::{Population, little_error};
 pub(crate) use merge::guest;
-pub use operation::{Operation, Outcome, Timing};
-pub(crate) use shop::OrderBook;
-pub use shop::OrderTally;
+pub use operation::{Outcome, Timing};
 pub use wait::Pause;
 
-use self::{
-    operation::OperationRecord, second::Series, shop::ShopRecord, tally::Tallies, wait::Waits,
-};
+use self::{operation::OperationRecord, second::Series, tally::Tallies, wait::Waits};
 use crate::{
     clock::{Nanos, Span},
     fault::Fault,
+    operation::OperationId,
 };
 
 /// One guest, as one thread saw it.
 #[derive(Debug)]
 pub struct Recorder {
     window: Span,
-    /// Starts follow a schedule: the intended start decides what began inside the window, and stands for the start in the series.
+    /// Starts follow a schedule: the intended start decides what began inside the window, and
+    /// stands for the start in the series.
     scheduled: bool,
     /// What became of arrivals.
-    pub arrivals: ArrivalRecord,
-    /// Made when the operation first ends: histograms are large, guests many, and each uses few operations.
-    operations: [Option<Box<OperationRecord>>; Operation::COUNT],
+    pub(crate) arrivals: ArrivalRecord,
+    /// By place in the workload's table.
+    operations: Box<[OperationRecord]>,
     series: Series,
     tallies: Tallies,
-    pub(crate) shop: ShopRecord,
-    pub(crate) busy: Nanos,
-    pub(crate) idle: Nanos,
+    busy: Nanos,
+    idle: Nanos,
     /// Drawn delays.
     delays: Waits,
     /// Waits that were no drawn delay: after a failure, and for the rest of a cycle.
@@ -55,17 +52,19 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Nothing was seen yet. `scheduled` = starts follow a schedule that does not wait for answers.
+    /// Nothing was seen yet of so many operations. `scheduled` = starts follow a schedule that does
+    /// not wait for answers.
     #[must_use]
-    pub fn new(window: Span, scheduled: bool) -> Self {
+    pub fn new(window: Span, scheduled: bool, operations: usize) -> Self {
         Self {
             window,
             scheduled,
             arrivals: ArrivalRecord::default(),
-            operations: Default::default(),
+            operations: (0..operations)
+                .map(|_| OperationRecord::default())
+                .collect(),
             series: Series::default(),
             tallies: Tallies::default(),
-            shop: ShopRecord::default(),
             busy: 0,
             idle: 0,
             delays: Waits::default(),
@@ -86,8 +85,24 @@ impl Recorder {
         self.window.end = self.window.end.min(at.max(self.window.start));
     }
 
+    /// The schedule held an arrival at `at`.
+    pub fn arrival_drawn(&mut self, at: Nanos) {
+        self.arrivals.drawn(self.window, at);
+    }
+
+    /// The arrival of `at` was started.
+    pub fn arrival_started(&mut self, at: Nanos) {
+        self.arrivals.started(self.window, at);
+    }
+
+    /// The arrival of `at`, which should have been `operation`, never was started: a failure.
+    pub fn arrival_dropped(&mut self, at: Nanos, operation: OperationId) {
+        self.arrivals.dropped(self.window, at);
+        self.failure(Fault::DROPPED, at, operation, b"");
+    }
+
     /// One request ended.
-    pub fn request(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
+    pub fn request(&mut self, operation: OperationId, timing: Timing, outcome: Outcome) {
         self.operation(operation, timing, outcome);
         let shown = if self.scheduled {
             timing.done.saturating_sub(timing.intended)
@@ -98,21 +113,21 @@ impl Recorder {
         self.requests_in_window += u64::from(self.window.contains(timing.done));
     }
 
-    /// One whole order ended.
-    pub(crate) fn order(&mut self, timing: Timing, outcome: Outcome) {
-        self.operation(Operation::Order, timing, outcome);
+    /// A whole act of several requests ended; when it did well, the series counts a unit of work.
+    pub fn act(&mut self, operation: OperationId, timing: Timing, outcome: Outcome) {
+        self.operation(operation, timing, outcome);
         if outcome == Outcome::Success {
-            self.series.order(timing.done);
+            self.series.unit(timing.done);
         }
     }
 
-    /// An order was committed at `done`: the series counts it.
-    pub fn committed(&mut self, done: Nanos) {
-        self.series.order(done);
+    /// A unit of work was done at `done`: the series counts it.
+    pub fn unit_done(&mut self, done: Nanos) {
+        self.series.unit(done);
     }
 
     /// An operation that was still under way at the end.
-    pub fn unfinished(&mut self, operation: Operation, sent: Nanos, intended: Nanos, now: Nanos) {
+    pub fn unfinished(&mut self, operation: OperationId, sent: Nanos, intended: Nanos, now: Nanos) {
         if self.began_inside(sent, intended) {
             self.record(operation).unfinished(sent, intended, now);
         }
@@ -125,7 +140,7 @@ impl Recorder {
             .contains(if self.scheduled { intended } else { sent })
     }
 
-    fn operation(&mut self, operation: Operation, timing: Timing, outcome: Outcome) {
+    fn operation(&mut self, operation: OperationId, timing: Timing, outcome: Outcome) {
         let began = if self.scheduled {
             timing.intended
         } else {
@@ -135,16 +150,17 @@ impl Recorder {
         self.record(operation).end(window, began, timing, outcome);
     }
 
-    fn record(&mut self, operation: Operation) -> &mut OperationRecord {
-        self.operations[operation as usize].get_or_insert_default()
+    fn record(&mut self, operation: OperationId) -> &mut OperationRecord {
+        &mut self.operations[operation.index()]
     }
 
     /// Count a failure, with its evidence when it is one of the first of its class.
-    pub fn failure(&mut self, fault: Fault, at: Nanos, operation: Operation, evidence: &[u8]) {
+    pub fn failure(&mut self, fault: Fault, at: Nanos, operation: OperationId, evidence: &[u8]) {
         self.tallies.count(fault, at, operation, evidence);
     }
 
-    /// A user ended an act at `done` and began the next at `next`; `pause` was the delay that it had drawn.
+    /// A user ended an act at `done` and began the next at `next`; `pause` was the delay that it
+    /// had drawn.
     pub fn waited(&mut self, done: Nanos, next: Nanos, pause: Option<Pause>) {
         if let Some(pause) = pause {
             self.delays.add(self.window, pause.drawn, pause.from, next);
@@ -179,17 +195,20 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use rookery_stats::{ErrorClass, GuestMeasurement, Pacing};
+    use rookery_workload::{Counters, WorkloadKind};
 
     use super::*;
+    use crate::operation::tests::REQUESTS;
 
     const S: Nanos = 1_000_000_000;
+    const WRITE: OperationId = OperationId::new(0);
 
     fn recorder() -> Recorder {
         let window = Span {
             start: 10 * S,
             end: 20 * S,
         };
-        Recorder::new(window, false)
+        Recorder::new(window, false, 2)
     }
 
     fn timing(sent: Nanos, done: Nanos) -> Timing {
@@ -205,7 +224,8 @@ mod tests {
         guest(
             "g",
             1,
-            &[Operation::Page],
+            Counters::empty(WorkloadKind::ALL[0]),
+            REQUESTS,
             Span {
                 start: 10 * S,
                 end: 20 * S,
@@ -221,15 +241,11 @@ mod tests {
         let mut recorder = recorder();
         // (sent, done): before, into, inside, out of, across, after the window.
         for (sent, done) in [(1, 2), (9, 11), (12, 13), (19, 21), (9, 21), (21, 22)] {
-            recorder.request(
-                Operation::Page,
-                timing(sent * S, done * S),
-                Outcome::Success,
-            );
+            recorder.request(WRITE, timing(sent * S, done * S), Outcome::Success);
         }
-        recorder.request(Operation::Page, timing(14 * S, 15 * S), Outcome::Failure);
-        recorder.unfinished(Operation::Page, 19 * S, 19 * S, 25 * S);
-        recorder.unfinished(Operation::Page, 20 * S, 20 * S, 25 * S);
+        recorder.request(WRITE, timing(14 * S, 15 * S), Outcome::Failure);
+        recorder.unfinished(WRITE, 19 * S, 19 * S, 25 * S);
+        recorder.unfinished(WRITE, 20 * S, 20 * S, 25 * S);
         let guest = page(vec![recorder]);
         let page = &guest.operations[0];
         assert_eq!(
@@ -255,7 +271,7 @@ mod tests {
                 intended: intended * S,
                 ..timing(sent * S, 22 * S)
             };
-            recorder.request(Operation::Page, timing, Outcome::Success);
+            recorder.request(WRITE, timing, Outcome::Success);
         }
         let guest = page(vec![recorder]);
         let page = &guest.operations[0];
@@ -277,7 +293,7 @@ mod tests {
         let mut recorder = recorder();
         for n in 0..300 {
             let at = n * S / 10;
-            recorder.request(Operation::Page, timing(at, at + S / 20), Outcome::Success);
+            recorder.request(WRITE, timing(at, at + S / 20), Outcome::Success);
         }
         assert_eq!(page(vec![recorder]).operations[0].completed, 100);
     }
@@ -285,20 +301,17 @@ mod tests {
     #[test]
     fn what_left_nothing_behind_is_a_success_without_throughput() {
         let mut recorder = recorder();
-        recorder.request(
-            Operation::NewOrder,
-            timing(11 * S, 12 * S),
-            Outcome::Success,
-        );
-        recorder.committed(12 * S);
-        recorder.request(Operation::NewOrder, timing(12 * S, 13 * S), Outcome::Void);
+        recorder.request(WRITE, timing(11 * S, 12 * S), Outcome::Success);
+        recorder.unit_done(12 * S);
+        recorder.request(WRITE, timing(12 * S, 13 * S), Outcome::Void);
         let window = recorder.window();
         recorder.active(10 * S, 20 * S);
         recorder.waited(10 * S, 11 * S, None);
         let (guest, population) = guest(
             "g",
             1,
-            &Operation::TRANSACTIONS,
+            Counters::empty(WorkloadKind::ALL[0]),
+            REQUESTS,
             window,
             Pacing::Think,
             vec![recorder],
@@ -308,7 +321,7 @@ mod tests {
             .iter()
             .map(|operation| operation.name.as_str())
             .collect();
-        assert_eq!(names, rookery_stats::TRANSACTIONS);
+        assert_eq!(names, ["write", "read"]);
         let order = &guest.operations[0];
         assert_eq!(
             (
@@ -369,18 +382,10 @@ mod tests {
         let fault = Fault::new(ErrorClass::Io, "truncated");
         for n in 0..60u32 {
             let at = 12 * S + u64::from(n);
-            a.request(
-                Operation::Page,
-                timing(at, at + 2_000_000),
-                Outcome::Success,
-            );
-            b.request(
-                Operation::Page,
-                timing(at, at + 8_000_000),
-                Outcome::Failure,
-            );
-            a.failure(fault, at, Operation::Page, b"a");
-            b.failure(fault, at + 30, Operation::Page, b"\0b");
+            a.request(WRITE, timing(at, at + 2_000_000), Outcome::Success);
+            b.request(WRITE, timing(at, at + 8_000_000), Outcome::Failure);
+            a.failure(fault, at, WRITE, b"a");
+            b.failure(fault, at + 30, WRITE, b"\0b");
         }
         let guest = page(vec![a, b]);
         assert_eq!(

@@ -1,82 +1,8 @@
-//! Operations and their counts and histograms.
+//! Counts and histograms of one operation.
 
-use rookery_stats::{Latencies, ORDER, OperationMeasurement};
+use rookery_stats::{Latencies, OperationMeasurement};
 
 use crate::clock::{Nanos, Span, seconds};
-
-/// What a user does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// The first page of a DVD Store user.
-    Index,
-    /// The login page.
-    Login,
-    /// One attempt to register; a taken name makes the user try again.
-    NewCustomer,
-    /// A search.
-    Browse,
-    /// A purchase.
-    Purchase,
-    /// The page of a page script.
-    Page,
-    /// A whole order.
-    Order,
-    /// The transactions of order entry.
-    NewOrder,
-    /// See [`Operation::NewOrder`].
-    Payment,
-    /// See [`Operation::NewOrder`].
-    OrderStatus,
-    /// See [`Operation::NewOrder`].
-    Delivery,
-    /// See [`Operation::NewOrder`].
-    StockLevel,
-}
-
-impl Operation {
-    pub(crate) const ALL: [Self; 12] = [
-        Self::Index,
-        Self::Login,
-        Self::NewCustomer,
-        Self::Browse,
-        Self::Purchase,
-        Self::Page,
-        Self::Order,
-        Self::NewOrder,
-        Self::Payment,
-        Self::OrderStatus,
-        Self::Delivery,
-        Self::StockLevel,
-    ];
-    /// The transactions of order entry, in the order of its kinds.
-    pub const TRANSACTIONS: [Self; 5] = [
-        Self::NewOrder,
-        Self::Payment,
-        Self::OrderStatus,
-        Self::Delivery,
-        Self::StockLevel,
-    ];
-    pub(crate) const COUNT: usize = Self::ALL.len();
-
-    /// The name in measurements.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Index => "index",
-            Self::Login => "login",
-            Self::NewCustomer => "new-customer",
-            Self::Browse => "browse",
-            Self::Purchase => "purchase",
-            Self::Page => "page",
-            Self::Order => ORDER,
-            Self::NewOrder => "new-order",
-            Self::Payment => "payment",
-            Self::OrderStatus => "order-status",
-            Self::Delivery => "delivery",
-            Self::StockLevel => "stock-level",
-        }
-    }
-}
 
 /// Whether an operation ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +52,8 @@ pub(crate) struct OperationRecord {
 }
 
 impl OperationRecord {
-    /// An operation ended; `began` decides whether it was started inside the window: `sent`, or `intended` where a schedule does not wait.
+    /// An operation ended; `began` decides whether it was started inside the window: `sent`, or
+    /// `intended` where a schedule does not wait.
     pub(crate) fn end(&mut self, window: Span, began: Nanos, timing: Timing, outcome: Outcome) {
         let started_inside = window.contains(began);
         self.started += u64::from(started_inside);
@@ -179,9 +106,11 @@ impl OperationRecord {
         self.completed + self.others_inside
     }
 
-    /// Mean time from the first byte sent to the last byte read, failures included, of those started inside the window, s.
+    /// Mean time from the first byte sent to the last byte read, failures included, of those
+    /// started inside the window, s.
     ///
-    /// It is taken from the response times that are reported, so that an error in them is an error here.
+    /// It is taken from the response times that are reported, so that an error in them is an error
+    /// here.
     pub(crate) fn mean_s(&self) -> Option<f64> {
         let values = self.response.count();
         let responses_s = self.response.mean_us().unwrap_or(0.0) * values as f64 / 1e6;
@@ -203,9 +132,9 @@ impl OperationRecord {
         self.late += other.late;
     }
 
-    pub(crate) fn measurement(self, operation: Operation) -> OperationMeasurement {
+    pub(crate) fn measurement(self, name: &str) -> OperationMeasurement {
         OperationMeasurement {
-            name: operation.name().to_owned(),
+            name: name.to_owned(),
             started: self.started,
             completed: self.completed,
             succeeded: self.succeeded,

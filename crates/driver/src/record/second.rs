@@ -17,7 +17,7 @@ const BUCKETS: usize = ((32 - SUB_BITS + 1) << SUB_BITS) as usize;
 struct Second {
     second: u32,
     requests: u32,
-    orders: u32,
+    units: u32,
     errors: u32,
     max_us: u64,
     buckets: Vec<(u16, u32)>,
@@ -50,7 +50,8 @@ impl Series {
                 let us = time / 1_000;
                 let index = bucket(us);
                 if self.counts[index] == 0 {
-                    // The list of touched buckets makes closing a second cheap when the second was quiet.
+                    // The list of touched buckets makes closing a second cheap when the second was
+                    // quiet.
                     self.present.buckets.push((index as u16, 0));
                 }
                 self.counts[index] += 1;
@@ -61,9 +62,9 @@ impl Series {
         }
     }
 
-    pub(crate) fn order(&mut self, done: Nanos) {
+    pub(crate) fn unit(&mut self, done: Nanos) {
         self.turn_to(done);
-        self.present.orders += 1;
+        self.present.units += 1;
     }
 
     fn turn_to(&mut self, at: Nanos) {
@@ -80,7 +81,7 @@ impl Series {
             *count = std::mem::take(&mut self.counts[usize::from(*index)]);
         }
         second.buckets.shrink_to_fit();
-        if second.requests + second.orders + second.errors > 0 {
+        if second.requests + second.units + second.errors > 0 {
             self.past.push(second);
         }
     }
@@ -115,7 +116,8 @@ fn sample(parts: &[Second]) -> SecondSample {
     buckets.sort_unstable();
     let requests: u32 = parts.iter().map(|part| part.requests).sum();
     let max_us = parts.iter().map(|part| part.max_us).max().unwrap_or(0);
-    // Nearest rank; the upper bound of a bucket may lie above the largest value, which is known exactly.
+    // Nearest rank; the upper bound of a bucket may lie above the largest value, which is known
+    // exactly.
     let percentile = |p: u64| {
         let rank = (u64::from(requests) * p).div_ceil(100).max(1);
         let mut seen = 0;
@@ -128,7 +130,7 @@ fn sample(parts: &[Second]) -> SecondSample {
     SecondSample {
         second: parts[0].second,
         requests,
-        orders: parts.iter().map(|part| part.orders).sum(),
+        orders: parts.iter().map(|part| part.units).sum(),
         errors: parts.iter().map(|part| part.errors).sum(),
         p50_us: percentile(50),
         p95_us: percentile(95),
@@ -163,7 +165,7 @@ mod tests {
         for n in 1..=100u64 {
             series.request(3 * SECOND + n, n * 1_000, Outcome::Success);
         }
-        series.order(3 * SECOND + 200);
+        series.unit(3 * SECOND + 200);
         series.request(5 * SECOND, 1_000, Outcome::Failure);
         let samples = Series::merge([series]);
         assert_eq!(samples.len(), 6);

@@ -2,10 +2,10 @@
 
 use rookery_stats::{ErrorClass, ErrorExample, ErrorTally};
 
-use super::operation::Operation;
 use crate::{
     clock::{Nanos, seconds},
     fault::{Fault, printable},
+    operation::{OperationId, OperationTable},
 };
 
 /// Examples kept of each class.
@@ -14,7 +14,7 @@ const EXAMPLES: usize = 20;
 #[derive(Debug)]
 struct Example {
     at: Nanos,
-    operation: Operation,
+    operation: OperationId,
     evidence: String,
 }
 
@@ -33,9 +33,15 @@ pub(crate) struct Tallies {
 }
 
 impl Tallies {
-    pub(crate) fn count(&mut self, fault: Fault, at: Nanos, operation: Operation, evidence: &[u8]) {
+    pub(crate) fn count(
+        &mut self,
+        fault: Fault,
+        at: Nanos,
+        operation: OperationId,
+        evidence: &[u8],
+    ) {
         let room = self.examples_of(fault.class) < EXAMPLES;
-        let tally = self.of(fault);
+        let tally = self.tally(fault);
         tally.count += 1;
         if room {
             tally.examples.push(Example {
@@ -54,7 +60,7 @@ impl Tallies {
             .sum()
     }
 
-    fn of(&mut self, fault: Fault) -> &mut Tally {
+    fn tally(&mut self, fault: Fault) -> &mut Tally {
         let found = self.tallies.iter().position(|tally| tally.fault == fault);
         let index = found.unwrap_or_else(|| {
             self.tallies.push(Tally {
@@ -68,10 +74,13 @@ impl Tallies {
     }
 
     /// All threads together: by class and sub-class, each class with its first examples.
-    pub(crate) fn merge(parts: impl IntoIterator<Item = Self>) -> Vec<ErrorTally> {
+    pub(crate) fn merge(
+        parts: impl IntoIterator<Item = Self>,
+        table: OperationTable,
+    ) -> Vec<ErrorTally> {
         let mut all = Self::default();
         for tally in parts.into_iter().flat_map(|part| part.tallies) {
-            let mine = all.of(tally.fault);
+            let mine = all.tally(tally.fault);
             mine.count += tally.count;
             mine.examples.extend(tally.examples);
         }
@@ -83,7 +92,10 @@ impl Tallies {
         {
             keep_first(of_class);
         }
-        all.tallies.into_iter().map(Tally::into_public).collect()
+        all.tallies
+            .into_iter()
+            .map(|tally| tally.into_public(table))
+            .collect()
     }
 }
 
@@ -106,10 +118,10 @@ fn keep_first(tallies: &mut [Tally]) {
 }
 
 impl Tally {
-    fn into_public(self) -> ErrorTally {
+    fn into_public(self, table: OperationTable) -> ErrorTally {
         let example = |example: Example| ErrorExample {
             at_s: seconds(example.at),
-            operation: example.operation.name().to_owned(),
+            operation: table.name(example.operation).to_owned(),
             detail: example.evidence,
         };
         ErrorTally {
@@ -124,6 +136,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operation::tests::WHOLE;
 
     #[test]
     fn each_class_keeps_its_first_twenty_examples() {
@@ -132,17 +145,17 @@ mod tests {
             tallies.count(
                 Fault::code(ErrorClass::Status, 500 + n % 2),
                 u64::from(n),
-                Operation::Login,
+                OperationId::new(1),
                 b"oops",
             );
         }
         tallies.count(
             Fault::new(ErrorClass::Connect, "refused"),
             7,
-            Operation::Index,
+            OperationId::new(0),
             b"",
         );
-        let merged = Tallies::merge([tallies]);
+        let merged = Tallies::merge([tallies], WHOLE);
         let shape: Vec<_> = merged
             .iter()
             .map(|tally| (tally.sub_class.as_str(), tally.count, tally.examples.len()))
@@ -153,7 +166,7 @@ mod tests {
                 merged[1].examples[0].operation.as_str(),
                 merged[1].examples[0].detail.as_str()
             ),
-            ("login", "oops")
+            ("look", "oops")
         );
     }
 }

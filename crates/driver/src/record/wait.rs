@@ -2,7 +2,8 @@
 
 use crate::clock::{Nanos, Span, seconds};
 
-/// A drawn delay that is being waited: from `from` (the end of the act before, or its start with cycle pacing).
+/// A drawn delay that is being waited: from `from` (the end of the act before, or its start with
+/// cycle pacing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// How long it shall be.
@@ -11,14 +12,18 @@ pub struct Pause {
     pub from: Nanos,
 }
 
-/// How many waits one stands for that is seen to lie wholly inside a window; `None` when it does not lie inside.
+/// How many waits one stands for that is seen to lie wholly inside a window; `None` when it does
+/// not lie inside.
 ///
-/// A wait of length z lies wholly inside a window of length T when it begins in its first T - z, and in steady state it begins
-/// anywhere with equal chance: the chance to be seen is proportional to T - z, so a plain mean favours the short ones. Weighting each by
-/// T / (T - z) undoes that (D. G. Horvitz and D. J. Thompson, "A Generalization of Sampling Without Replacement From a Finite
-/// Universe", Journal of the American Statistical Association 47, 1952, normalised by the sum of the weights).
+/// A wait of length z lies wholly inside a window of length T when it begins in its first T - z,
+/// and in steady state it begins anywhere with equal chance: the chance to be seen is proportional
+/// to T - z, so a plain mean favours the short ones. Weighting each by T / (T - z) undoes that (D.
+/// G. Horvitz and D. J. Thompson, "A Generalization of Sampling Without Replacement From a Finite
+/// Universe", Journal of the American Statistical Association 47, 1952, normalised by the sum of
+/// the weights).
 ///
-/// Worked example: think times uniform from 0 to 0.5 s in a window of 3 s have a plain mean of 0.242 s, a weighted one of 0.25 s.
+/// Worked example: think times uniform from 0 to 0.5 s in a window of 3 s have a plain mean of
+/// 0.242 s, a weighted one of 0.25 s.
 fn weight(window: Span, from: Nanos, to: Nanos) -> Option<f64> {
     let inside = window.contains(from) && window.contains(to) && from <= to;
     inside.then(|| window.length() as f64 / (window.length() - (to - from)) as f64)
@@ -106,8 +111,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
 
-        /// 1000 users with think times uniform from 0 to 0.5 s and nothing else, in a window of 3 s: about 12 000 waits, so that the
-        /// standard error of the mean is 0.0014 s; the plain mean is 0.008 s too low.
+        /// 1000 users with think times uniform from 0 to 0.5 s and nothing else, in a window of 3
+        /// s: about 12 000 waits, so that the standard error of the mean is 0.0014 s; the plain
+        /// mean is 0.008 s too low.
         #[test]
         fn the_mean_of_a_short_window_is_unbiased(seed in any::<u64>()) {
             let (mut state, mut waits, mut plain) = (seed, Waits::default(), (0.0, 0.0));
@@ -125,7 +131,8 @@ mod tests {
             }
             let mean = waits.actual_mean_s().expect("many waits");
             prop_assert!((mean - 0.25).abs() < 5.0 * 0.0014, "{mean}");
-            prop_assert!(plain.0 / plain.1 < mean - 0.006, "the plain mean {} favours short waits", plain.0 / plain.1);
+            prop_assert!(plain.0 / plain.1 < mean - 0.006, "the plain mean {} favours short \
+                waits", plain.0 / plain.1);
         }
     }
 }

@@ -1,62 +1,46 @@
-//! A trial in virtual time: the driver's users, arrivals and books, against a system that is computed instead of run.
+//! A trial in virtual time: users, arrivals and recorders against a system that is computed
+//! instead of run.
 //!
-//! [`play`] lets shoppers draw, pause and count exactly as [`run`](crate::run) does, but nobody waits: time leaps from one event to the next. The
-//! driver of such a trial is never late and costs what it is told to cost.
+//! [`play`] lets users draw, pause and count exactly as a real trial does, but nobody waits: time
+//! leaps from one event to the next. The driver of such a trial is never late and costs what it is
+//! said to cost.
 
-mod shop;
+mod players;
 
 use std::{
-    rc::Rc,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::Duration,
 };
 
-use rookery_stats::{Latencies, Measurement};
-
 use crate::{
-    arrival::{Course, Share, Stream},
-    check,
-    clock::{Nanos, nanos},
-    config::{Config, Script},
-    crew::{CpuUse, window},
-    error::DriverError,
+    arrivals::{Course, Share, Stream},
+    clock::{Nanos, Span, nanos},
     load::Load,
+    operation::{OperationId, OperationTable},
+    pacing::Pace,
+    phases::Phases,
     record::Recorder,
-    run::measurement,
-    thread::Harvest,
-    virtual_time::shop::Shop,
+    results::ThreadResults,
+    threads::CpuUse,
+    virtual_time::players::Players,
 };
 
 /// How many events pass between two looks at the stop flag.
 const LOOK_EVERY: u64 = 4_096;
-
-/// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
-    /// The first page of a user, without any business.
-    Index,
-    /// A customer logs in.
-    Login,
-    /// A customer registers; the name is always free.
-    NewCustomer,
-    /// One search.
-    Browse,
-    /// The purchase that ends an order.
-    Purchase,
-}
 
 /// One request of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Names it until it departs.
     pub job: u32,
-    /// Index of the assignment.
+    /// Index of the guest.
     pub guest: usize,
     /// What is asked for.
-    pub page: Page,
+    pub operation: OperationId,
 }
 
-/// What answers requests in virtual time. All times are nanoseconds since the common start, and never go back.
+/// What answers requests in virtual time. All times are nanoseconds since the common start, and
+/// never go back.
 pub trait System {
     /// A request comes in.
     fn arrive(&mut self, at: u64, request: Request);
@@ -64,105 +48,142 @@ pub trait System {
     /// When the next answer is complete; `None` when nothing is under way.
     fn next(&self) -> Option<u64>;
 
-    /// The job whose answer is complete at [`System::next`]; `None` when it only changed its station.
+    /// The job whose answer is complete at [`System::next`]; `None` when it only moved on within
+    /// the system.
     fn depart(&mut self) -> Option<u32>;
 }
 
-/// Play one trial of `config` against `system`. Each request costs the driver `cpu_per_request`. Setting `stop` ends the load at once; the measurement
-/// then says so.
+/// What one user does: which requests make an act, and its random delays.
+pub trait VirtualUser {
+    /// The request of a new user of a closed load, before its first act.
+    fn appear(&mut self) -> OperationId;
+
+    /// An act begins: its first request.
+    fn begin(&mut self) -> OperationId;
+
+    /// A request of the act was answered after `service`: the next, or `None` when the act is
+    /// complete.
+    fn proceed(&mut self, ended: OperationId, service: Nanos) -> Option<OperationId>;
+
+    /// The random delay before the first act, up to `longest`.
+    fn initial_delay(&mut self, longest: Duration) -> Nanos;
+
+    /// A think time with this mean.
+    fn think_time(&mut self, mean: Duration) -> Nanos;
+}
+
+/// The users of all guests, and what their workload counts beside times.
+pub trait VirtualUsers {
+    /// One of them.
+    type User: VirtualUser;
+
+    /// User or visitor `number` of a guest.
+    fn user(&self, guest: usize, number: u32) -> Self::User;
+
+    /// An act of a user was completed at `at`.
+    fn completed(&mut self, guest: usize, user: &Self::User, window: Span, at: Nanos);
+
+    /// A request was sent and not answered, within its time limit or at all.
+    fn unanswered(&mut self, guest: usize, operation: OperationId);
+}
+
+/// The load of a trial in virtual time.
+#[derive(Clone, Debug)]
+pub struct VirtualLoad<'a> {
+    /// Loop type.
+    pub load: &'a Load,
+    /// Phases.
+    pub phases: &'a Phases,
+    /// Pacing of users, and of visitors that stay for several acts.
+    pub pace: Pace,
+    /// Limit on one request.
+    pub timeout: Duration,
+    /// Users of each guest; the numbers do not count in an open load, but the guests do.
+    pub users: Vec<u32>,
+    /// The operations of the workload.
+    pub operations: OperationTable,
+    /// Seed of the arrivals.
+    pub seed: u64,
+}
+
+/// A trial that was played.
+#[derive(Debug)]
+pub struct Played {
+    /// What a driver thread would have recorded.
+    pub results: ThreadResults,
+    /// What was measured.
+    pub window: Span,
+    /// The reason if the load was ended early.
+    pub aborted: Option<String>,
+}
+
+/// Plays one trial against `system`, by a driver of `cpus` CPUs which each request costs
+/// `cpu_per_request`. Setting `stop` ends the load at once.
 ///
-/// Same configuration and same system, same measurement. A request that is not answered within the time limit fails, and its user goes on; the system
-/// works on all the same, as a server would.
-///
-/// # Errors
-/// When the configuration makes no sense, or asks for anything but shoppers.
-pub fn play(
-    config: &Config,
+/// Same load, same users and same system, same results. A request that is not answered within the
+/// time limit fails, and its user goes on; the system works on all the same, as a server would.
+pub fn play<U: VirtualUsers>(
+    load: &VirtualLoad<'_>,
+    users: &mut U,
     system: &mut dyn System,
+    cpus: u32,
     cpu_per_request: Duration,
     stop: &AtomicBool,
-) -> Result<Measurement, DriverError> {
-    check::config(config)?;
-    let shopping = |script: &Script| matches!(script, Script::DvdStore { .. });
-    if !config
-        .assignments
-        .iter()
-        .all(|assignment| shopping(&assignment.script))
-    {
-        return Err(DriverError::Config {
-            what: "virtual users know the shop alone".to_owned(),
-            mend: "let every guest be a DVD Store",
-        });
-    }
-    let mut span = window(&config.phases);
-    let mut shop = Shop::new(config, system);
-    let end = nanos(config.phases.load_end()) + nanos(config.phases.drain);
+) -> Played {
+    let mut window = load.phases.window();
+    let mut players = Players::new(load, users, system);
+    let end = nanos(load.phases.load_end()) + nanos(load.phases.drain);
     let (mut events, mut aborted) = (0_u64, None);
-    while let Some(at) = shop.next_at().filter(|at| *at < end) {
+    while let Some(at) = players.next_at().filter(|at| *at < end) {
         events += 1;
         if events.is_multiple_of(LOOK_EVERY) && stop.load(Relaxed) {
             aborted = Some("stopped on request".to_owned());
-            span.end = span.end.min(at.max(span.start));
-            shop.cut(at);
+            window.end = window.end.min(at.max(window.start));
+            players.cut(at);
             break;
         }
-        shop.step(at);
+        players.step(at);
     }
     let now = if aborted.is_some() {
-        shop.now()
+        players.now()
     } else {
-        shop.now().max(nanos(config.phases.load_end()))
+        players.now().max(nanos(load.phases.load_end()))
     };
-    let connections = shop.connections();
-    let (recorders, lag) = shop.close(now);
-    let harvest = harvest(
-        config,
-        span.length(),
-        recorders,
-        lag,
-        connections,
-        cpu_per_request,
-    );
-    Ok(measurement(config, span, vec![harvest], aborted))
-}
-
-/// What a driver thread would bring home.
-fn harvest(
-    config: &Config,
-    window: Nanos,
-    recorders: Vec<Recorder>,
-    lag: Latencies,
-    connections: u64,
-    cost: Duration,
-) -> Harvest {
+    let connections = players.connections();
+    let (recorders, lag) = players.close(now);
     let requests_in_window = recorders.iter().map(Recorder::requests_in_window).sum();
-    Harvest {
+    let results = ThreadResults {
         recorders,
         lag,
         cpu: CpuUse {
-            ran: nanos(cost).saturating_mul(requests_in_window),
+            ran: nanos(cpu_per_request).saturating_mul(requests_in_window),
             waited: 0,
-            wall: window * config.cpus.len() as u64,
+            wall: window.length() * u64::from(cpus),
         },
         requests_in_window,
         connections,
         idle_retries: 0,
         connecting: None,
         unconnected: 0,
+    };
+    Played {
+        results,
+        window,
+        aborted,
     }
 }
 
 /// The arrivals at every guest; none of a closed load.
-fn streams(config: &Config) -> Vec<Stream> {
-    let Load::Open(load) = &config.load else {
+fn streams(load: &VirtualLoad<'_>) -> Vec<Stream> {
+    let Load::Open(open) = load.load else {
         return Vec::new();
     };
-    let course = Rc::new(Course::new(&load.profile, &config.phases));
-    let (guests, alone) = (config.assignments.len(), Share { thread: 0, of: 1 });
+    let course = std::rc::Rc::new(Course::new(&open.profile, load.phases));
+    let (guests, alone) = (load.users.len(), Share { thread: 0, of: 1 });
     (0..guests)
-        .map(|guest| Stream::new(load, Rc::clone(&course), guest, guests, alone, config.seed))
+        .map(|guest| {
+            let course = std::rc::Rc::clone(&course);
+            Stream::new(open, course, guest, guests, alone, load.seed)
+        })
         .collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,7 +8,7 @@ use rookery_host::{
     volume::{VolumeSpec, loops},
 };
 
-use super::{Store, Volume};
+use super::{provision::Store, volume::Volume};
 
 /// One setting of a guest's surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,7 +168,7 @@ fn on_off(on: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use rookery_host::volume::{Atime, FileSystem, Journal};
+    use rookery_host::volume::{AccessTimes, FileSystem, JournalMode};
 
     use super::*;
 
@@ -178,9 +178,9 @@ mod tests {
             size_mib: 64,
             file_system: Some(FileSystem::Ext4),
             block_size: None,
-            atime: Atime::Noatime,
+            atime: AccessTimes::Noatime,
             barriers: Some(false),
-            journal: Some(Journal::Writeback),
+            journal: Some(JournalMode::Writeback),
             discard: false,
             commit_s: None,
             direct: true,

@@ -1,19 +1,23 @@
-//! Storage of guests: volumes that Rookery makes itself, limits on I/O, memory nodes, and reading all of it back.
+//! Storage of guests: volumes that Rookery makes itself, limits on I/O, memory nodes, and reading
+//! all of it back.
 //!
-//! A [`Volume`] is a file below the run's directory that a loop device makes a block device of. Its name carries the run's label, so that clean-up
-//! finds the device even when nothing else is left. A guest that is made with a [`Provision`] keeps its data there.
+//! A [`Volume`] is a file below the run's directory that a loop device makes a block device of. Its
+//! name carries the run's label, so that clean-up finds the device even when nothing else is left.
+//! A guest that is made with a [`Provision`] keeps its data there.
 
+mod ability;
 mod in_force;
 mod provision;
 mod traces;
 mod view;
 mod volume;
 
+pub(crate) use ability::{IoLimiter, StorageAbility, missing};
 pub use in_force::InForce;
 pub(crate) use in_force::{io_readings, node_reading};
+pub use provision::Provision;
 pub(crate) use provision::Store;
-pub use provision::{Provision, check_storage};
-pub(crate) use traces::{Trace, traces};
+pub(crate) use traces::traces;
 pub(crate) use view::View;
 pub use volume::Volume;
 pub(crate) use volume::volumes;

@@ -1,21 +1,20 @@
 //! What a guest gets beyond its shape: memory nodes, storage, limits on I/O.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use rookery_host::{
-    Cgroups,
-    io::{Device, IoLimits, check_throttle, disk_of},
-    volume::{FileSystem, VolumeSpec},
+    HostError,
+    io::{Device, IoLimits, disk_of},
 };
 
-use super::Volume;
-use crate::{GuestError, Kind, open::on_path, site::remove_tree};
+use super::volume::Volume;
+use crate::paths::remove_tree;
 
-/// What a guest gets beyond its shape. The default is nothing: any memory node, a clone in the run's directory, no limits.
+/// What a guest gets beyond its shape. The default is nothing: any memory node, a clone in the
+/// run's directory, no limits.
 #[derive(Clone, Debug, Default)]
 pub struct Provision {
     /// Memory nodes that it may use; empty = all. Containers alone are held to them.
@@ -39,16 +38,16 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The storage of a guest of this name whose clone lies below `site`.
+    /// The storage of a guest of this name whose clone lies below `dir`.
     ///
     /// # Errors
     /// When limits are asked for and the directory lies on nothing that can be limited.
-    pub(crate) fn of(provision: &Provision, guest: &str, site: &Path) -> Result<Self, String> {
+    pub(crate) fn new(provision: &Provision, guest: &str, dir: &Path) -> Result<Self, HostError> {
         let volume = provision.volume.clone();
         let device = match &volume {
             _ if provision.limits.is_none() => None,
             Some(volume) => Some(volume.device().device),
-            None => Some(disk_of(site)?),
+            None => Some(disk_of(dir)?),
         };
         Ok(Self {
             home: volume
@@ -93,154 +92,13 @@ impl Store {
     }
 }
 
-/// Whether this host can give guests of `kind` such storage. Changes nothing. `directory` is where runs are kept, if that is known (it need not
-/// exist): its disk is that of guests without a volume.
-///
-/// # Errors
-/// Everything that is missing, at once, each with its mend.
-pub fn check_storage(
-    kind: Kind,
-    volume: Option<&VolumeSpec>,
-    limits: &IoLimits,
-    directory: Option<&Path>,
-) -> Result<(), GuestError> {
-    let mut missing: Vec<(String, String)> = Vec::new();
-    let mut lacks = |what: String, mend: &str| missing.push((what, mend.to_owned()));
-    if let Some(spec) = volume {
-        if !rustix::process::geteuid().is_root() {
-            lacks(
-                "volumes need root".to_owned(),
-                "run as root, or write `pool = \"directory\"` in [storage]",
-            );
-        }
-        if !Path::new("/dev/loop-control").exists() {
-            lacks("there are no loop devices".to_owned(), "modprobe loop");
-        }
-        if on_path("losetup").is_none() {
-            lacks("there is no `losetup`".to_owned(), "apt install mount");
-        }
-        if let Some(file_system) = spec.file_system {
-            let (maker, package) = file_system.maker();
-            if on_path(maker).is_none() {
-                lacks(
-                    format!("there is no `{maker}`"),
-                    &format!("apt install {package}"),
-                );
-            }
-            if !kernel_has(file_system) {
-                lacks(
-                    format!("the kernel offers no {}", file_system.name()),
-                    &format!("modprobe {}", file_system.name()),
-                );
-            }
-        }
-        if let Err(what) = spec.check() {
-            lacks(what, "change [storage]");
-        }
-        if kind == Kind::Fake {
-            lacks(
-                "fake guests keep no data".to_owned(),
-                "write `pool = \"directory\"` in [storage]",
-            );
-        }
-    }
-    // The emulator of a virtual machine limits its own disks.
-    if !limits.is_none() && kind != Kind::Vm {
-        if kind != Kind::Container {
-            lacks(
-                "only containers can be held to limits on I/O".to_owned(),
-                "write `kind = \"container\"` in [guest], or remove the limits",
-            );
-        }
-        let able = Cgroups::detect()
-            .map_err(|error| error.to_string())
-            .and_then(|cgroups| check_throttle(&cgroups));
-        let directory = directory.filter(|_| volume.is_none());
-        // A relative path that does not exist lies in the working directory.
-        let existing = |path: &Path| {
-            path.ancestors()
-                .find(|path| path.exists())
-                .unwrap_or(Path::new("."))
-                .to_owned()
-        };
-        let disk = directory.and_then(|directory| disk_of(&existing(directory)).err());
-        for why in [able.err(), disk].into_iter().flatten() {
-            let (what, mend) = why
-                .split_once("\n  mend: ")
-                .map_or((why.as_str(), ""), |parts| parts);
-            lacks(what.to_owned(), mend);
-        }
-    }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let (what, mend): (Vec<_>, Vec<_>) = missing.into_iter().unzip();
-    Err(GuestError::HostNotReady {
-        kind: kind_name(kind),
-        what: format!("for their storage, {}", what.join("; ")),
-        mend: mend.join("; "),
-    })
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Bare => "bare",
-        Kind::Container => "container",
-        Kind::Fake => "fake",
-        Kind::Vm => "vm",
-    }
-}
-
-/// A file system that is a module may not be listed before its first mount, which loads it.
-fn kernel_has(file_system: FileSystem) -> bool {
-    let listed = fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let release = rustix::system::uname()
-        .release()
-        .to_string_lossy()
-        .into_owned();
-    listed
-        .lines()
-        .any(|line| line.split_whitespace().last() == Some(file_system.name()))
-        || Path::new("/lib/modules")
-            .join(release)
-            .join("kernel/fs")
-            .join(file_system.name())
-            .is_dir()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn limits_need_containers_and_a_disk() {
-        let limits = IoLimits {
-            read_iops: Some(100),
-            ..IoLimits::default()
-        };
-        let text = check_storage(Kind::Bare, None, &limits, Some(Path::new("/proc/self")))
-            .expect_err("bare")
-            .to_string();
-        assert!(
-            text.contains("only containers can be held to limits"),
-            "{text}"
-        );
-        assert!(
-            text.contains("without a device of its own") && text.contains("pool = \"volume\""),
-            "{text}"
-        );
-        check_storage(
-            Kind::Bare,
-            None,
-            &IoLimits::default(),
-            Some(Path::new("/proc/self")),
-        )
-        .expect("nothing asked");
-    }
-
-    #[test]
     fn a_guest_without_provision_has_plain_storage() {
-        let mut store = Store::of(&Provision::default(), "g1", Path::new("/proc/self"))
+        let mut store = Store::new(&Provision::default(), "g1", Path::new("/proc/self"))
             .expect("no device needed");
         assert!(store.home.is_none() && store.device.is_none() && store.raw().is_none());
         store.release().expect("nothing to give back");

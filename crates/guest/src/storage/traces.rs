@@ -66,7 +66,8 @@ mod tests {
             bytes: 1 << 20,
         };
         let mounts = rookery_host::parse_mountinfo(
-            "1 0 7:1 / /runs/r/volumes/g1 rw - ext4 /dev/loop1 rw\n2 0 7:2 / /home/iso rw - iso9660 /dev/loop2 rw\n",
+            "1 0 7:1 / /runs/r/volumes/g1 rw - ext4 /dev/loop1 rw\n2 0 7:2 / /home/iso rw - \
+             iso9660 /dev/loop2 rw\n",
         );
         let loops = vec![
             device(1, "/runs/r/volumes/rookery-ab-g1.img"),

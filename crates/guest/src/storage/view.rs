@@ -1,4 +1,5 @@
-//! A mount namespace in which volumes have to be seen as well: what is mounted on the host later than it began is not seen there.
+//! A mount namespace in which volumes have to be seen as well: what is mounted on the host later
+//! than it began is not seen there.
 
 use std::{fs::File, io, os::fd::AsFd, thread};
 
@@ -26,7 +27,8 @@ impl View {
         work: impl FnOnce() -> io::Result<T> + Send,
     ) -> io::Result<T> {
         let body = || {
-            // SAFETY: only what this short-lived thread knows of its root and directory is its own from now on; no file descriptor table or memory changes.
+            // SAFETY: only what this short-lived thread knows of its root and directory is its own
+            // from now on; no file descriptor table or memory changes.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }?;
             move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Mount))?;
             work()

@@ -10,7 +10,7 @@ use std::{
 };
 
 use rookery_host::{
-    Host,
+    Host, HostError,
     volume::{InForce, VolumeSpec, in_force, loops},
 };
 use rustix::{
@@ -18,9 +18,9 @@ use rustix::{
     mount::{UnmountFlags, mount, unmount},
 };
 
-use super::View;
+use super::view::View;
 use crate::{
-    GuestError,
+    error::{GuestError, StepError},
     label::{Label, run_name, run_of_name},
 };
 
@@ -34,13 +34,13 @@ const BUSY_LIMIT: Duration = Duration::from_secs(5);
 const MKFS_LIMIT: Duration = Duration::from_secs(300);
 
 /// Directory of all volumes of a run.
-pub(crate) fn volumes(site: &Path) -> PathBuf {
-    site.join(VOLUMES)
+pub(crate) fn volumes(dir: &Path) -> PathBuf {
+    dir.join(VOLUMES)
 }
 
 /// The file behind the volume `name`.
-fn image(site: &Path, label: &Label, name: &str) -> PathBuf {
-    volumes(site).join(format!("{}-{name}.{IMAGE}", run_name(&label.run)))
+fn image(dir: &Path, label: &Label, name: &str) -> PathBuf {
+    volumes(dir).join(format!("{}-{name}.{IMAGE}", run_name(&label.run)))
 }
 
 /// The run whose volume has this file; `None` when it is no file of ours.
@@ -68,40 +68,37 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Make the volume `name` (1 to 40 characters of `a-z`, `0-9` and `-`). The run is registered already; on an error nothing is left.
+    /// Make the volume `name` (1 to 40 characters of `a-z`, `0-9` and `-`). The run is registered
+    /// already; on an error nothing is left.
     ///
     /// # Errors
     /// When the disk is full, or a command fails; with its words.
     pub(crate) fn make(
         host: &dyn Host,
         label: &Label,
-        site: &Path,
+        dir: &Path,
         name: &str,
         spec: &VolumeSpec,
     ) -> Result<Arc<Self>, GuestError> {
-        let fail = |what: String| GuestError::Step {
-            guest: name.to_owned(),
-            step: "making its volume",
-            what,
-        };
-        spec.check().map_err(fail)?;
+        let fail = |error: StepError| GuestError::in_guest(name, "making its volume", error);
+        spec.check().map_err(|error| fail(error.into()))?;
         let safe = name
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if !safe || !(1..=40).contains(&name.len()) {
-            return Err(fail(
-                "a name takes 1 to 40 characters of a-z, 0-9 and -".to_owned(),
-            ));
+            let what = "a name takes 1 to 40 characters of a-z, 0-9 and -";
+            return Err(fail(StepError::Refused(what.to_owned())));
         }
-        let image = image(site, label, name);
+        let image = image(dir, label, name);
         if image.exists() {
-            return Err(fail(format!("{} is there already", image.display())));
+            let what = format!("{} is there already", image.display());
+            return Err(fail(StepError::Refused(what)));
         }
         let mut volume = Self {
             name: name.to_owned(),
             spec: spec.clone(),
             image,
-            point: volumes(site).join(name),
+            point: volumes(dir).join(name),
             device: None,
             view: OnceLock::new(),
             gone: false,
@@ -111,27 +108,23 @@ impl Volume {
         Ok(Arc::new(volume))
     }
 
-    fn build(&mut self, host: &dyn Host, label: &Label) -> Result<(), String> {
-        let words = |error: io::Error| error.to_string();
-        host.step("volume file")
-            .and_then(|()| self.allocate())
-            .map_err(words)?;
+    fn build(&mut self, host: &dyn Host, label: &Label) -> Result<(), StepError> {
+        host.step("volume file")?;
+        self.allocate()?;
         let environment = || label.environment(&self.name);
-        let device = loops::attach(host, &self.image, self.spec.direct, environment())
-            .map_err(|error| error.to_string())?;
+        let device = loops::attach(host, &self.image, self.spec.direct, environment())?;
         if let Some(mkfs) = self.spec.mkfs(&device.path) {
-            let mkfs = mkfs.envs(environment()).timeout(MKFS_LIMIT);
-            host.run(mkfs).map_err(|error| error.to_string())?;
-            host.step("volume mount")
-                .and_then(|()| fs::create_dir(&self.point))
-                .and_then(|()| self.mount(&device.path))
-                .map_err(words)?;
+            host.run(mkfs.envs(environment()).timeout(MKFS_LIMIT))?;
+            host.step("volume mount")?;
+            fs::create_dir(&self.point)?;
+            self.mount(&device.path)?;
         }
         self.device = Some(device);
         Ok(())
     }
 
-    /// The file with all its blocks: a disk that is full is found now, and not by a database under load.
+    /// The file with all its blocks: a disk that is full is found now, and not by a database under
+    /// load.
     fn allocate(&self) -> io::Result<()> {
         let directory = self.image.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(directory)?;
@@ -141,11 +134,14 @@ impl Volume {
             Ok(()) => Ok(()),
             // File systems that cannot reserve make holes.
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(bytes),
-            Err(error) => Err(io::Error::other(format!(
-                "{}: {error}\n  mend: free disk space, or make `size` in [storage] smaller ({} MiB)",
-                self.image.display(),
-                self.spec.size_mib
-            ))),
+            Err(error) => {
+                let size = self.spec.size_mib;
+                Err(HostError::because(
+                    HostError::at(&self.image, error.into()),
+                    format!("free disk space, or make `size` in [storage] smaller ({size} MiB)"),
+                )
+                .into())
+            }
         }
     }
 
@@ -155,12 +151,23 @@ impl Volume {
             .file_system
             .map_or("", rookery_host::volume::FileSystem::name);
         let data = std::ffi::CString::new(self.spec.data()).map_err(io::Error::other)?;
-        mount(device, &self.point, kind, self.spec.flags(), Some(data.as_c_str())).map_err(|error| {
-            io::Error::other(format!(
-                "mounting {kind} at {} with `{}`: {error}\n  mend: leave out the option that this kernel does not know (`dmesg` names it)",
-                self.point.display(),
-                self.spec.data()
-            ))
+        mount(
+            device,
+            &self.point,
+            kind,
+            self.spec.flags(),
+            Some(data.as_c_str()),
+        )
+        .map_err(|error| {
+            let (at, options) = (self.point.display(), self.spec.data());
+            HostError::refused(
+                format!(
+                    "mounting {kind} at {at} with `{options}`: {}",
+                    io::Error::from(error)
+                ),
+                "leave out the option that this kernel does not know (`dmesg` names it)",
+            )
+            .into()
         })
     }
 
@@ -196,7 +203,8 @@ impl Volume {
             .expect("a volume that was made has its device")
     }
 
-    /// Mount it in another namespace as well, at the same place: a raw device is seen there already.
+    /// Mount it in another namespace as well, at the same place: a raw device is seen there
+    /// already.
     ///
     /// # Errors
     /// When it cannot be mounted there.
@@ -209,7 +217,8 @@ impl Volume {
         view.within(|| self.mount(device))
     }
 
-    /// What it is, read back from the kernel; `None` of a raw device, and when it is not mounted any more.
+    /// What it is, read back from the kernel; `None` of a raw device, and when it is not mounted
+    /// any more.
     #[must_use]
     pub fn in_force(&self) -> Option<InForce> {
         in_force(self.point()?)
@@ -268,7 +277,8 @@ pub(super) fn remove_image(image: &Path) -> io::Result<()> {
     }
 }
 
-/// Unmount everything at a point; what stays busy vanishes from sight at once and for good with its last user.
+/// Unmount everything at a point; what stays busy vanishes from sight at once and for good with its
+/// last user.
 fn unmount_all(point: &Path) -> io::Result<()> {
     let deadline = Instant::now() + BUSY_LIMIT;
     loop {

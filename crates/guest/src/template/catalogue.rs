@@ -7,13 +7,11 @@ use std::{
     time::SystemTime,
 };
 
-use rookery_host::mounts;
+use rookery_host::{HostError, mounts};
 
-use super::{
-    at, fail,
-    metadata::{self, LayerKind, Metadata, USED, bytes_on_disk},
-};
-use crate::{GuestError, Versions};
+use super::metadata::{self, LayerKind, Metadata, USED, bytes_on_disk};
+use super::recipe::Versions;
+use crate::error::GuestError;
 
 /// Length of a digest in characters.
 const DIGEST_LENGTH: usize = 64;
@@ -51,18 +49,24 @@ impl TemplateInfo {
     }
 }
 
-/// All built templates below a directory, the least recently used first. A directory that is not there has none.
+/// All built templates below a directory, the least recently used first. A directory that is not
+/// there has none.
 ///
 /// # Errors
 /// When the directory cannot be read.
 pub fn templates(directory: &Path) -> Result<Vec<TemplateInfo>, GuestError> {
-    let failed = |error: io::Error| fail("reading the template directory", at(directory, &error));
+    let failed = |error: io::Error| {
+        GuestError::in_template(
+            "reading the template directory",
+            HostError::at(directory, error),
+        )
+    };
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(failed)?,
     };
     let mounted =
-        overlay_options().map_err(|error| fail("reading the mounts", error.to_string()))?;
+        overlay_options().map_err(|error| GuestError::in_template("reading the mounts", error))?;
     let mut found = Vec::new();
     for entry in entries {
         let name = entry.map_err(failed)?.file_name();
@@ -166,7 +170,8 @@ pub(super) fn user_of(
     if held {
         return Ok(Some("a living run uses it".to_owned()));
     }
-    // Another directory may hold a template of the same digest. What the kernel or we would write otherwise in options cannot be compared.
+    // Another directory may hold a template of the same digest. What the kernel or we would write
+    // otherwise in options cannot be compared.
     let real = whole.canonicalize().ok();
     let plain = |path: &&str| !path.contains(|c: char| c.is_whitespace() || "\\,:#\"".contains(c));
     let name = real

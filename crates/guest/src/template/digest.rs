@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::{Fill, Recipe};
+use super::recipe::{Fill, Recipe};
 
 /// Part of every digest; raised when the layout of templates changes.
 const LAYOUT: &str = "rookery template 2";

@@ -1,12 +1,13 @@
 //! The program in a layer.
 //!
-//! Its loader and its libraries lie beside it in a directory of their own, and the container starts the loader by name: so it runs in an
-//! otherwise empty root as well as in a root of another release, whose own libraries are neither used nor hidden. No variable of the
-//! environment says so, and nothing is passed on to what the program starts.
+//! Its loader and its libraries lie beside it in a directory of their own, and the container starts
+//! the loader by name: so it runs in an otherwise empty root as well as in a root of another
+//! release, whose own libraries are neither used nor hidden. No variable of the environment says
+//! so, and nothing is passed on to what the program starts.
 
 use std::{fs, io, path::Path};
 
-use crate::{copy::copy_file, elf::needs_of, files::open_directory};
+use crate::{copy::copy_file, elf::needs_of, paths::open_directory};
 
 /// The program, below the root.
 pub(crate) const PROGRAM: &str = "program";

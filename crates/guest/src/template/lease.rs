@@ -2,18 +2,20 @@
 
 use std::{fs::File, io, path::Path, sync::Arc};
 
-/// Shared locks on the directories of a template's layers. The kernel lets go of them with the process, however it ends.
+/// Shared locks on the directories of a template's layers. The kernel lets go of them with the
+/// process, however it ends.
 #[derive(Clone, Debug)]
-pub(crate) struct Lease {
-    layers: Vec<Arc<Held>>,
+pub(super) struct Lease {
+    layers: Vec<Arc<SharedLock>>,
 }
 
 #[derive(Debug)]
-struct Held(File);
+struct SharedLock(File);
 
-impl Drop for Held {
+impl Drop for SharedLock {
     fn drop(&mut self) {
-        // Closing is not enough: a child that another thread is just starting shares the lock until its exec.
+        // Closing is not enough: a child that another thread is just starting shares the lock until
+        // its exec.
         let _ = self.0.unlock();
     }
 }
@@ -23,26 +25,27 @@ impl Lease {
     ///
     /// # Errors
     /// When the directory cannot be opened or locked.
-    pub(crate) fn take(layer: &Path) -> io::Result<Option<Self>> {
+    pub(super) fn take(layer: &Path) -> io::Result<Option<Self>> {
         loop {
             let directory = match File::open(layer) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 opened => opened?,
             };
             directory.lock_shared()?;
-            // It may have been removed (renamed, that is) while we waited, and even been built anew.
+            // It may have been removed (renamed, that is) while we waited, and even been built
+            // anew.
             if same_place(&directory, layer)? {
                 // A user who may not write there uses it all the same.
                 let _ = std::fs::write(layer.join(super::metadata::USED), "");
                 return Ok(Some(Self {
-                    layers: vec![Arc::new(Held(directory))],
+                    layers: vec![Arc::new(SharedLock(directory))],
                 }));
             }
         }
     }
 
     /// This one and another together.
-    pub(crate) fn and(&self, other: &Self) -> Self {
+    pub(super) fn and(&self, other: &Self) -> Self {
         Self {
             layers: self.layers.iter().chain(&other.layers).cloned().collect(),
         }

@@ -5,7 +5,7 @@ use std::{fs, io, os::unix::fs::MetadataExt, path::Path, time::Duration};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Fill, Recipe, Versions};
+use super::recipe::{Fill, Recipe, Versions};
 
 /// File of the description, beside the root.
 pub(super) const FILE: &str = "template.json";

@@ -8,14 +8,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use rookery_host::{Host, RealHost};
+use rookery_host::{Host, HostError, RealHost};
 
 use super::{
-    PART, TemplateInfo, at,
+    PART, TemplateInfo,
     catalogue::{is_digest, overlay_options, templates, user_of},
-    delete_part, fail, lock,
+    delete_part, lock,
 };
-use crate::GuestError;
+use crate::error::GuestError;
 
 /// Shortest beginning of a digest that names a template.
 const SHORTEST: usize = 4;
@@ -40,8 +40,9 @@ pub struct TemplateRemoval {
     pub kept: Vec<(TemplateInfo, String)>,
 }
 
-/// Remove templates. One that is in use stays, and so does one on which others stand that stay, unless `with_dependents` removes these as
-/// well. Waits for a template that is being built; what dead builders left is deleted.
+/// Remove templates. One that is in use stays, and so does one on which others stand that stay,
+/// unless `with_dependents` removes these as well. Waits for a template that is being built; what
+/// dead builders left is deleted.
 ///
 /// # Errors
 /// When a digest names no template or several (nothing is removed then), or the disk fails.
@@ -103,9 +104,9 @@ pub fn short_digest(digest: &str) -> &str {
 
 /// Digests of the chosen templates.
 fn chosen(all: &[TemplateInfo], choice: &TemplateChoice) -> Result<BTreeSet<String>, GuestError> {
-    let refused = |what: String, mend: &str| GuestError::Template {
+    let refused = |what: String, help: &str| GuestError::Template {
         what,
-        mend: mend.to_owned(),
+        help: help.to_owned(),
     };
     let prefixes = match choice {
         TemplateChoice::All => {
@@ -193,7 +194,8 @@ fn from_the_top<'a>(all: &'a [TemplateInfo], doomed: &BTreeSet<String>) -> Vec<&
     order
 }
 
-/// Remove one whole or not at all: its name is gone before its content. Gives the reason why it stays.
+/// Remove one whole or not at all: its name is gone before its content. Gives the reason why it
+/// stays.
 fn remove_one(
     host: &dyn Host,
     directory: &Path,
@@ -203,7 +205,9 @@ fn remove_one(
         directory.join(digest),
         directory.join(format!("{digest}{PART}")),
     );
-    let failed = |error: io::Error| fail("removing a template", at(&whole, &error));
+    let failed = |error: io::Error| {
+        GuestError::in_template("removing a template", HostError::at(&whole, error))
+    };
     // What used it when the list was made may have ended, and the other way round.
     let mounted = overlay_options().map_err(failed)?;
     if let Some(user) = user_of(&whole, digest, &mounted).map_err(failed)? {
@@ -218,7 +222,8 @@ fn remove_one(
     host.step("template removal")
         .and_then(|()| fs::rename(&whole, &part))
         .map_err(failed)?;
-    // Who waits for it looks for its name again, and builds it anew once we let go of the directory's lock.
+    // Who waits for it looks for its name again, and builds it anew once we let go of the
+    // directory's lock.
     drop(held);
     host.step("template deletion")
         .and_then(|()| delete_part(&part))
@@ -228,8 +233,12 @@ fn remove_one(
 
 /// Delete what builders and removers that died left; no other is at work while we hold the lock.
 fn delete_parts(host: &dyn Host, directory: &Path) -> Result<(), GuestError> {
-    let failed =
-        |error: io::Error| fail("deleting what a dead builder left", at(directory, &error));
+    let failed = |error: io::Error| {
+        GuestError::in_template(
+            "deleting what a dead builder left",
+            HostError::at(directory, error),
+        )
+    };
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let is_part = entry
@@ -253,7 +262,7 @@ mod tests {
     use rookery_host::FaultyHost;
 
     use super::*;
-    use crate::{Fill, Recipe, Template, Versions, patient, template::build};
+    use crate::{Fill, FillError, Recipe, Template, Versions, patient, template::build};
 
     struct Place {
         dir: tempfile::TempDir,
@@ -284,7 +293,7 @@ mod tests {
             let fill = |root: &Path| {
                 fs::write(root.join("file"), "x")
                     .map(|()| Versions::from([("php".into(), "8.2".into())]))
-                    .map_err(|error| error.to_string())
+                    .map_err(FillError::from)
             };
             self.build("a root", None, Fill::Root(&fill))
         }
@@ -447,7 +456,8 @@ mod tests {
         );
     }
 
-    /// Whatever fails, a template is there whole or not at all, and the next removal takes what is left.
+    /// Whatever fails, a template is there whole or not at all, and the next removal takes what is
+    /// left.
     #[test]
     fn a_fault_leaves_no_half() {
         for n in 1.. {

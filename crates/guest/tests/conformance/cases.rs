@@ -11,8 +11,8 @@ use std::{
 };
 
 use rookery_guest::{
-    CleanOptions, Guest, GuestError, GuestSpec, GuestState, Kind, clean, inventory, remove_all,
-    start_all,
+    CleanOptions, Guest, GuestError, GuestSpec, GuestState, Kind, NotReadyReason, clean, inventory,
+    remove_all, start_all,
 };
 use rookery_host::FaultyHost;
 
@@ -44,8 +44,8 @@ pub(crate) const ALL: &[Case] = &[
     ("a_base_alone_is_refused", a_base_alone_is_refused),
 ];
 
-/// What of the two sets below and above is run on virtual machines: those that do not write the data from outside, and not all of those that
-/// boot, for each boot takes seconds.
+/// What of the two sets below and above is run on virtual machines: those that do not write the
+/// data from outside, and not all of those that boot, for each boot takes seconds.
 pub(crate) const VM: &[Case] = &[
     ("bad_shapes_are_refused", bad_shapes_are_refused),
     ("closing_twice_is_fine", closing_twice_is_fine),
@@ -513,7 +513,13 @@ fn a_silent_guest_is_late(kind: Kind) {
     )
     .expect_err("late");
     assert!(
-        matches!(&error, GuestError::NotReady { what, .. } if what.contains("not healthy within")),
+        matches!(
+            &error,
+            GuestError::NotReady {
+                reason: NotReadyReason::Late { .. },
+                ..
+            }
+        ),
         "{error}"
     );
 }
@@ -543,7 +549,8 @@ fn every_failing_step_leaves_nothing(kind: Kind) {
     }
 }
 
-/// Open, create, start; everything is dropped at the end. After a failed create the lab must hold no trace of the guest.
+/// Open, create, start; everything is dropped at the end. After a failed create the lab must hold
+/// no trace of the guest.
 fn live(fixture: &Fixture, kind: Kind, host: &Arc<FaultyHost>) -> Result<(), GuestError> {
     let lab = fixture.lab_on(kind, Arc::clone(host) as Arc<dyn rookery_host::Host>)?;
     let fill = |_: &std::path::Path| Ok(());
@@ -603,7 +610,8 @@ fn clean_after_a_killed_controller(kind: Kind) {
     );
 }
 
-/// Wherever the controller is when it is killed - opening, cloning, starting, removing, closing - a clean-up leaves nothing.
+/// Wherever the controller is when it is killed - opening, cloning, starting, removing, closing - a
+/// clean-up leaves nothing.
 fn clean_after_a_kill_at_any_moment(kind: Kind) {
     // The template is there already: the moments fall into the life of guests.
     drop(template(&*Fixture::new().lab(kind)));
@@ -704,7 +712,8 @@ fn a_living_run_is_left_alone(kind: Kind) {
     assert!(report.failed.is_empty(), "{report:?}");
     let mut left = fixture.traces();
     if kind != Kind::Container {
-        // Without a registration nobody knows where the clone of a guest lies that is mounted nowhere.
+        // Without a registration nobody knows where the clone of a guest lies that is mounted
+        // nowhere.
         left.retain(|trace| !trace.starts_with("clone "));
     }
     assert!(left.is_empty(), "{left:#?}");

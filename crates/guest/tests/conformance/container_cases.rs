@@ -28,7 +28,8 @@ pub(crate) const CASES: &[Case] = &[
     ("a_name_alone_is_no_evidence", a_name_alone_is_no_evidence),
 ];
 
-/// Somebody else's namespace and control group may be called as ours are; without a registration, a process, a clone or a state they stay.
+/// Somebody else's namespace and control group may be called as ours are; without a registration, a
+/// process, a clone or a state they stay.
 fn a_name_alone_is_no_evidence(_: Kind) {
     // As long as a run's id may be, and no id of a fixture.
     let id = format!("web{}", std::process::id());

@@ -13,9 +13,9 @@ use std::{
 };
 
 use rookery_guest::{
-    Atime, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, Journal, Kind, Lab, Provision,
-    Recipe, Site, Template, Versions, VmShape, Volume, VolumeSpec, open_lab_on, open_vm_lab_on,
-    patient, start_all,
+    AccessTimes, FileSystem, Fill, FillError, Guest, GuestSpec, GuestState, Health, JournalMode,
+    Kind, Lab, LabShape, Provision, Recipe, RunDirs, Template, Versions, VmShape, Volume,
+    VolumeSpec, open_lab, patient, start_all,
 };
 use rookery_host::{Host, RealHost, RunId, in_netns};
 
@@ -57,7 +57,7 @@ impl Fixture {
         }
     }
 
-    pub(crate) fn site(&self) -> Site {
+    pub(crate) fn site(&self) -> RunDirs {
         site(&self.run, self.dir.path(), &templates())
     }
 
@@ -70,7 +70,7 @@ impl Fixture {
         kind: Kind,
         host: Arc<dyn Host>,
     ) -> Result<Box<dyn Lab>, rookery_guest::GuestError> {
-        open_lab_on(kind, self.site(), host)
+        open_lab(&kind.into(), self.site(), host)
     }
 
     /// Everything of this run that can be seen.
@@ -87,7 +87,8 @@ impl Fixture {
     }
 }
 
-/// Those of virtual machines may be kept from one execution to the next: building their system takes minutes.
+/// Those of virtual machines may be kept from one execution to the next: building their system
+/// takes minutes.
 fn templates() -> PathBuf {
     if let Some(kept) = std::env::var_os("ROOKERY_VM_TEMPLATES") {
         return kept.into();
@@ -98,8 +99,8 @@ fn templates() -> PathBuf {
         .to_owned()
 }
 
-fn site(run: &str, dir: &Path, templates: &Path) -> Site {
-    Site {
+fn site(run: &str, dir: &Path, templates: &Path) -> RunDirs {
+    RunDirs {
         run: RunId::try_from(run.to_owned()).expect("run id"),
         dir: dir.to_owned(),
         templates: templates.to_owned(),
@@ -108,8 +109,7 @@ fn site(run: &str, dir: &Path, templates: &Path) -> Site {
 
 /// The template of the suite: this executable, and a data directory with one file.
 pub(crate) fn template(lab: &dyn Lab) -> Template {
-    let fill =
-        |data: &Path| std::fs::write(data.join("row"), "first").map_err(|error| error.to_string());
+    let fill = |data: &Path| std::fs::write(data.join("row"), "first").map_err(FillError::from);
     build(lab, "conformance", None, Fill::Data(&fill))
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn base(lab: &dyn Lab) -> Template {
         std::fs::create_dir(root.join("etc"))
             .and_then(|()| std::fs::write(root.join("etc/release"), "base"))
             .map(|()| Versions::from([("toy".to_owned(), "1.0".to_owned())]))
-            .map_err(|error| error.to_string())
+            .map_err(FillError::from)
     };
     build(lab, "conformance, base", None, Fill::Root(&fill))
 }
@@ -145,7 +145,7 @@ pub(crate) fn layered(lab: &dyn Lab) -> Template {
                 .try_for_each(|path| std::os::unix::fs::chown(path, Some(33), Some(33))),
             false => Ok(()),
         });
-        given.map_err(|error| error.to_string())
+        given.map_err(FillError::from)
     };
     let data = build(
         lab,
@@ -201,9 +201,9 @@ pub(crate) fn ext4(size_mib: u64) -> VolumeSpec {
         size_mib,
         file_system: Some(FileSystem::Ext4),
         block_size: None,
-        atime: Atime::Noatime,
+        atime: AccessTimes::Noatime,
         barriers: Some(false),
-        journal: Some(Journal::Writeback),
+        journal: Some(JournalMode::Writeback),
         discard: false,
         commit_s: None,
         direct: true,
@@ -236,7 +236,8 @@ pub(crate) fn end_of(guest: &mut dyn Guest) -> GuestState {
     guest.state()
 }
 
-/// Body of a page of the guest, asked from inside the lab's network; `None` when it does not answer.
+/// Body of a page of the guest, asked from inside the lab's network; `None` when it does not
+/// answer.
 pub(crate) fn get(lab: &dyn Lab, address: SocketAddr, target: &str) -> Option<String> {
     in_netns(lab.network(), || fetch(address, target).ok()).expect("network")
 }
@@ -351,14 +352,14 @@ pub(crate) fn run_controller(words: &[String]) {
 }
 
 /// A lab with two healthy guests, one of which has a child.
-fn live(kind: Kind, site: &Site, then: impl FnOnce(&mut [Box<dyn Guest>])) {
+fn live(kind: Kind, site: &RunDirs, then: impl FnOnce(&mut [Box<dyn Guest>])) {
     let mut lab = match std::env::var(SHAPE) {
-        Ok(shape) => open_vm_lab_on(
+        Ok(shape) => open_lab(
+            &LabShape::Vm(Box::new(serde_json::from_str(&shape).expect("a shape"))),
             site.clone(),
             Arc::new(RealHost),
-            serde_json::from_str(&shape).expect("a shape"),
         ),
-        Err(_) => open_lab_on(kind, site.clone(), Arc::new(RealHost)),
+        Err(_) => open_lab(&kind.into(), site.clone(), Arc::new(RealHost)),
     }
     .expect("lab");
     let size_mib = std::env::var(VOLUME)

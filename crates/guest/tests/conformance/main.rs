@@ -1,7 +1,7 @@
 //! The conformance suite of guests: one set of cases, run over all kinds.
 //!
-//! This file's own executable, called with `guest-program`, is the program that the guests run; called with `controller`, it is a controller
-//! that makes guests and waits to be killed.
+//! This file's own executable, called with `guest-program`, is the program that the guests run;
+//! called with `controller`, it is a controller that makes guests and waits to be killed.
 
 mod cases;
 mod container_cases;
@@ -79,7 +79,8 @@ fn trials() -> Vec<Trial> {
     trials
 }
 
-/// What `ROOKERY_VM_TESTS=few` runs: clones, life, sockets, data and a failure, in a minute or so once the system is built.
+/// What `ROOKERY_VM_TESTS=few` runs: clones, life, sockets, data and a failure, in a minute or so
+/// once the system is built.
 const FEW_MACHINES: [&str; 7] = [
     "a_base_alone_is_refused",
     "closing_twice_is_fine",
@@ -90,7 +91,8 @@ const FEW_MACHINES: [&str; 7] = [
     "a_broken_kernel_is_told",
 ];
 
-/// Whether machines are to be booted: one takes ten seconds to come up where it is translated, and its system minutes to be built.
+/// Whether machines are to be booted: one takes ten seconds to come up where it is translated, and
+/// its system minutes to be built.
 fn machine_wanted(case: &str) -> bool {
     match std::env::var("ROOKERY_VM_TESTS").as_deref() {
         Ok("1") => true,
@@ -99,7 +101,8 @@ fn machine_wanted(case: &str) -> bool {
     }
 }
 
-/// A host that cannot run containers fails the container cases, unless the caller says that it knows.
+/// A host that cannot run containers fails the container cases, unless the caller says that it
+/// knows.
 fn run_case(kind: Kind, body: fn(Kind)) -> Result<(), Failed> {
     if let Err(error) = check_host(kind) {
         if std::env::var("ROOKERY_SKIP_ROOT_TESTS").is_ok_and(|value| value == "1") {

@@ -15,7 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Words: data directory, address, then modes (`silent`, `dies`, `graceful`, `stubborn`, `child`, `socket`).
+/// Words: data directory, address, then modes (`silent`, `dies`, `graceful`, `stubborn`, `child`,
+/// `socket`).
 pub(crate) fn run(words: &[String]) {
     let (data, listen) = (Path::new(&words[0]), &words[1]);
     let has = |mode: &str| words[2..].iter().any(|word| word == mode);
@@ -51,7 +52,8 @@ pub(crate) fn run(words: &[String]) {
     }
 }
 
-/// This program once more. In a container its loader was started by name, and is what `/proc/self/exe` leads to.
+/// This program once more. In a container its loader was started by name, and is what
+/// `/proc/self/exe` leads to.
 fn own_program() -> Command {
     let own = fs::read_link("/proc/self/exe").expect("own program");
     let mut command = Command::new(&own);
@@ -85,10 +87,11 @@ fn on_term(action: fn()) {
     thread::spawn(move || signals.forever().for_each(|_| action()));
 }
 
-/// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/sync` (puts it on the disk), `/file?path` (content of any), `/append?path` (a `+`),
-/// `/keep` (one more byte of a file, on the disk before it is acknowledged), `/fill` (the disk, and ends),
-/// `/user`, `/burn` (50 ms of CPU), `/memory` (touches 64 MiB),
-/// `/threads` (how many of 200 threads can be made), `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
+/// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/sync` (puts it
+/// on the disk), `/file?path` (content of any), `/append?path` (a `+`), `/keep` (one more byte of a
+/// file, on the disk before it is acknowledged), `/fill` (the disk, and ends), `/user`, `/burn` (50
+/// ms of CPU), `/memory` (touches 64 MiB), `/threads` (how many of 200 threads can be made),
+/// `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
 fn answer(mut stream: TcpStream, data: &Path) {
     let mut request = [0; 2048];
     let length = stream.read(&mut request).unwrap_or(0);

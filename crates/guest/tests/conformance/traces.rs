@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path, process::Command};
 
-/// Every trace of the run on this host: processes, namespaces, mounts, control groups, loop devices, runc state, registration, volumes, clones.
+/// Every trace of the run on this host: processes, namespaces, mounts, control groups, loop
+/// devices, runc state, registration, volumes, clones.
 pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
     let mut traces = processes(run);
     let named = |name: &str| {

@@ -1,4 +1,5 @@
-//! Cases for virtual machines only: data on a disk of their own, counters from inside and outside, what a machine says when it fails.
+//! Cases for virtual machines only: data on a disk of their own, counters from inside and outside,
+//! what a machine says when it fails.
 
 use std::{
     collections::BTreeSet,
@@ -13,8 +14,8 @@ use std::{
 };
 
 use rookery_guest::{
-    DiskCache, DiskClone, DiskShape, Guest, GuestSpec, GuestState, Kind, VmShape, open_vm_lab_on,
-    remove_all,
+    DiskCache, DiskClone, DiskShape, Guest, GuestSpec, GuestState, Kind, LabShape, VmShape,
+    open_lab, remove_all,
 };
 
 use crate::{
@@ -89,12 +90,12 @@ fn two_guests_live_apart(kind: Kind) {
     let mut usage = guests[0].usage_probe();
     let before = (
         usage().expect("running"),
-        guests[0].vm_counters().expect("running"),
+        guests[0].machine_probe().expect("running")().expect("running"),
     );
     get(&*lab, addresses[0], "/burn").expect("answer");
     let after = (
         usage().expect("running"),
-        guests[0].vm_counters().expect("running"),
+        guests[0].machine_probe().expect("running")().expect("running"),
     );
     assert!(after.0.cpu_us > before.0.cpu_us && after.1.outside.cpu_us > before.1.outside.cpu_us);
     let inside = (
@@ -174,7 +175,8 @@ fn what_was_acknowledged_survives_none(_: Kind) {
     what_was_acknowledged_survives(DiskCache::None);
 }
 
-/// The machine is destroyed while it writes: every write that was acknowledged is there after its next start.
+/// The machine is destroyed while it writes: every write that was acknowledged is there after its
+/// next start.
 fn what_was_acknowledged_survives(cache: DiskCache) {
     let fixture = Fixture::new();
     let shape = VmShape {
@@ -184,10 +186,10 @@ fn what_was_acknowledged_survives(cache: DiskCache) {
         },
         ..VmShape::default()
     };
-    let lab = open_vm_lab_on(
+    let lab = open_lab(
+        &LabShape::Vm(Box::new(shape)),
         fixture.site(),
         std::sync::Arc::new(rookery_host::RealHost),
-        shape,
     )
     .expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
@@ -277,7 +279,8 @@ fn forty_clones_at_once(kind: Kind) {
     fixture.assert_no_traces("after close");
 }
 
-/// A socket of the service in its data directory is one on the host, and whoever calls there is root in the guest.
+/// A socket of the service in its data directory is one on the host, and whoever calls there is
+/// root in the guest.
 fn sockets_lead_to_the_host(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
@@ -334,10 +337,10 @@ fn a_quota_and_a_raw_disk_are_in_force(_: Kind) {
         iothreads: 1,
         ..VmShape::default()
     };
-    let lab = open_vm_lab_on(
+    let lab = open_lab(
+        &LabShape::Vm(Box::new(shape)),
         fixture.site(),
         std::sync::Arc::new(rookery_host::RealHost),
-        shape,
     )
     .expect("lab");
     let limited = GuestSpec {

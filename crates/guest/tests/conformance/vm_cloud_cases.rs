@@ -1,9 +1,9 @@
-//! Cases for machines that boot from a cloud image by firmware. They run where `ROOKERY_VM_CLOUD_IMAGE` names one; it is made, in minutes, if
-//! there is none.
+//! Cases for machines that boot from a cloud image by firmware. They run where
+//! `ROOKERY_VM_CLOUD_IMAGE` names one; it is made, in minutes, if there is none.
 
 use std::{path::PathBuf, process::Command, sync::Arc};
 
-use rookery_guest::{Guest, GuestState, Kind, VmShape, open_vm_lab_on, remove_all};
+use rookery_guest::{Guest, GuestState, Kind, LabShape, VmShape, open_lab, remove_all};
 use rookery_host::RealHost;
 
 use crate::{
@@ -41,14 +41,20 @@ fn image() -> PathBuf {
     path.canonicalize().expect("there")
 }
 
-/// Its network and name are the guest's own, its data survive the loss of the machine, and what was flushed is there for the host.
+/// Its network and name are the guest's own, its data survive the loss of the machine, and what was
+/// flushed is there for the host.
 fn a_cloud_image_becomes_a_guest(_: Kind) {
     let fixture = Fixture::new();
     let shape = VmShape {
         image: Some(image()),
         ..VmShape::default()
     };
-    let mut lab = open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape).expect("lab");
+    let mut lab = open_lab(
+        &LabShape::Vm(Box::new(shape)),
+        fixture.site(),
+        Arc::new(RealHost),
+    )
+    .expect("lab");
     let mut guests: Vec<Box<dyn Guest>> = vec![create(
         &*lab,
         &rookery_guest::GuestSpec {

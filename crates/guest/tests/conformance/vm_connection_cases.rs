@@ -1,4 +1,5 @@
-//! Cases for machines on a libvirt that was there before. The case starts one for itself, in a mount namespace where its files lie in a directory of the case.
+//! Cases for machines on a libvirt that was there before. The case starts one for itself, in a
+//! mount namespace where its files lie in a directory of the case.
 
 use std::{
     fs,
@@ -30,11 +31,13 @@ const PLACES: [&str; 5] = [
     "/var/cache/libvirt",
     "/var/log/libvirt",
 ];
-/// Binds a directory of `$0` over each place, and starts libvirtd; whatever its emulators leave behind is waited for, as the first process of a host does.
+/// Binds a directory of `$0` over each place, and starts libvirtd; whatever its emulators leave
+/// behind is waited for, as the first process of a host does.
 const START: &str = r#"home=$0; for place in "$@"; do mkdir -p "$home$place"; mount --bind "$home$place" "$place"; done
 mount --bind "$home/passwd" /etc/passwd && mount --bind "$home/group" /etc/group && { libvirtd --config "$home/libvirtd.conf" --pid-file "$home/pid" & wait $!; }"#;
 /// A machine of somebody else, whose name looks like one of ours.
-const FOREIGN: &str = "<domain type='qemu'><name>rookery-NAME-g9</name><memory unit='MiB'>64</memory><os><type arch='x86_64'>hvm</type></os></domain>";
+const FOREIGN: &str = "<domain type='qemu'><name>rookery-NAME-g9</name><memory \
+                       unit='MiB'>64</memory><os><type arch='x86_64'>hvm</type></os></domain>";
 
 /// A libvirt that stands for that of the host.
 struct HostLibvirt {

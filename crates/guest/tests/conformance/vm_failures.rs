@@ -13,7 +13,7 @@ use std::{
 };
 
 use rookery_guest::{
-    DiskShape, Guest, GuestState, Kind, Lab, Site, VmShape, open_lab, open_vm_lab_on, remove_all,
+    DiskShape, Guest, GuestState, Kind, Lab, LabShape, RunDirs, VmShape, open_lab, remove_all,
     start_all, templates,
 };
 use rookery_host::{RealHost, in_netns};
@@ -41,7 +41,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 /// Templates of the case's own, with a file of the system's made by `change` of what it was.
-fn with_system_file(fixture: &Fixture, file: &str, change: fn(Vec<u8>) -> Vec<u8>) -> Site {
+fn with_system_file(fixture: &Fixture, file: &str, change: fn(Vec<u8>) -> Vec<u8>) -> RunDirs {
     let shared = fixture.site();
     // The system and the disk's image, built or found.
     let mut lab = fixture.lab(Kind::Vm);
@@ -65,7 +65,7 @@ fn with_system_file(fixture: &Fixture, file: &str, change: fn(Vec<u8>) -> Vec<u8
             fs::write(&path, change(bytes)).expect("written");
         }
     }
-    Site {
+    RunDirs {
         templates: own,
         ..shared
     }
@@ -84,7 +84,7 @@ fn a_broken_kernel_is_told(_: Kind) {
         kernel.truncate(kernel.len() / 2);
         kernel
     });
-    let mut lab = open_lab(Kind::Vm, site).expect("lab");
+    let mut lab = open_lab(&Kind::Vm.into(), site, Arc::new(RealHost)).expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
     let error = refused(&*lab, &mut guests, PATIENCE);
     assert!(
@@ -102,7 +102,7 @@ fn a_broken_kernel_is_told(_: Kind) {
 fn a_broken_system_shows_the_panic(_: Kind) {
     let fixture = Fixture::new();
     let site = with_system_file(&fixture, "system.img", |_| vec![0; 1 << 20]);
-    let lab = open_lab(Kind::Vm, site).expect("lab");
+    let lab = open_lab(&Kind::Vm.into(), site, Arc::new(RealHost)).expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
     let error = refused(&*lab, &mut guests, 5 * PATIENCE);
     assert!(
@@ -126,7 +126,12 @@ fn a_full_disk_ends_one_guest_alone(_: Kind) {
         },
         ..VmShape::default()
     };
-    let lab = open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape).expect("lab");
+    let lab = open_lab(
+        &LabShape::Vm(Box::new(shape)),
+        fixture.site(),
+        Arc::new(RealHost),
+    )
+    .expect("lab");
     let mut guests = vec![create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[]))];
     up(&*lab, &mut guests);
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::{fs, io, sync::Arc};
 
-use rookery_guest::{Guest, Kind, Network, NetworkShape, VmShape, open_vm_lab_on, remove_all};
+use rookery_guest::{Guest, Kind, LabShape, Network, NetworkShape, VmShape, open_lab, remove_all};
 use rookery_host::{Host, Invocation, RealHost, in_netns, make_netns, netns_path, remove_netns};
 
 use crate::{
@@ -36,7 +36,12 @@ fn in_user_mode_guests_answer_on_loopback(_: Kind) {
         mtu: 1400,
         ..NetworkShape::default()
     };
-    let mut lab = open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape(nic)).expect("lab");
+    let mut lab = open_lab(
+        &LabShape::Vm(Box::new(shape(nic))),
+        fixture.site(),
+        Arc::new(RealHost),
+    )
+    .expect("lab");
     assert_eq!(lab.network(), None, "the driver stays where it is");
     let mut guests: Vec<Box<dyn Guest>> =
         vec![create(&*lab, &spec(1, &[])), create(&*lab, &spec(2, &[]))];
@@ -62,7 +67,8 @@ fn in_user_mode_guests_answer_on_loopback(_: Kind) {
 fn on_a_bridge_of_the_host(_: Kind) {
     let name = format!("hostbridge{}", std::process::id());
     // Set, and not given when it is made: the kernel leaves it alone then when ports come and go.
-    let batch = "link set lo up\nlink add br7 type bridge stp_state 0 forward_delay 0\nlink set br7 mtu 9000\naddress add 10.9.1.1/24 dev br7\nlink set br7 up\n";
+    let batch = "link set lo up\nlink add br7 type bridge stp_state 0 forward_delay 0\nlink set \
+                 br7 mtu 9000\naddress add 10.9.1.1/24 dev br7\nlink set br7 up\n";
     let ip = || {
         RealHost
             .run(Invocation::new("ip").args(["-batch", "-"]).stdin(batch))
@@ -77,14 +83,22 @@ fn on_a_bridge_of_the_host(_: Kind) {
             mtu,
             ..NetworkShape::default()
         };
-        let refused = open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape(nic(1500)));
+        let refused = open_lab(
+            &LabShape::Vm(Box::new(shape(nic(1500)))),
+            fixture.site(),
+            Arc::new(RealHost),
+        );
         assert!(
             refused
                 .err()
                 .is_some_and(|error| error.to_string().contains("set mtu = 9000"))
         );
-        let mut lab =
-            open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape(nic(9000))).expect("lab");
+        let mut lab = open_lab(
+            &LabShape::Vm(Box::new(shape(nic(9000)))),
+            fixture.site(),
+            Arc::new(RealHost),
+        )
+        .expect("lab");
         assert_eq!(lab.network(), None);
         let mut guests: Vec<Box<dyn Guest>> = vec![create(&*lab, &spec(1, &[]))];
         up(&*lab, &mut guests);

@@ -1,10 +1,11 @@
-//! Machines whose disks lie on volumes that the lab makes: with a file system, shared or not, and raw.
+//! Machines whose disks lie on volumes that the lab makes: with a file system, shared or not, and
+//! raw.
 
 use std::{fs, sync::Arc, time::Duration};
 
 use rookery_guest::{
-    CleanOptions, DiskShape, Guest, IoLimits, Kind, Lab, Provision, VmShape, VolumeSpec, clean,
-    open_vm_lab_on, remove_all,
+    CleanOptions, DiskShape, Guest, IoLimits, Kind, Lab, LabShape, Provision, VmShape, VolumeSpec,
+    clean, open_lab, remove_all,
 };
 use rookery_host::{FaultyHost, Host, RealHost, RunId};
 
@@ -44,7 +45,12 @@ fn shape() -> VmShape {
 }
 
 fn lab_of(fixture: &Fixture) -> Box<dyn Lab> {
-    open_vm_lab_on(fixture.site(), Arc::new(RealHost), shape()).expect("lab")
+    open_lab(
+        &LabShape::Vm(Box::new(shape())),
+        fixture.site(),
+        Arc::new(RealHost),
+    )
+    .expect("lab")
 }
 
 fn raw() -> VolumeSpec {
@@ -55,7 +61,8 @@ fn raw() -> VolumeSpec {
     }
 }
 
-/// Two on one file system, the third on a device: what they flushed survives their sudden end, and with the last guest a volume goes.
+/// Two on one file system, the third on a device: what they flushed survives their sudden end, and
+/// with the last guest a volume goes.
 fn disks_lie_on_volumes(_: Kind) {
     let fixture = Fixture::new();
     let mut lab = lab_of(&fixture);
@@ -148,9 +155,11 @@ fn a_fault_at_any_step_of_a_volume_leaves_nothing(_: Kind) {
     for n in 1.. {
         let fixture = Fixture::new();
         let host = Arc::new(FaultyHost::failing_at(n));
-        let Ok(mut lab) =
-            open_vm_lab_on(fixture.site(), Arc::clone(&host) as Arc<dyn Host>, shape())
-        else {
+        let Ok(mut lab) = open_lab(
+            &LabShape::Vm(Box::new(shape())),
+            fixture.site(),
+            Arc::clone(&host) as Arc<dyn Host>,
+        ) else {
             fixture.assert_no_traces(&format!("after fault {n}, while the lab opened"));
             continue;
         };

@@ -1,4 +1,5 @@
-//! The audit: every knob with its present value, what profiles recommend, where it lives, and whether it can be turned here.
+//! The audit: every knob with its present value, what profiles recommend, where it lives, and
+//! whether it can be turned here.
 
 use serde::Serialize;
 
@@ -130,7 +131,7 @@ fn absent(knob: &'static Knob, profiles: &[Profile]) -> AuditRow {
 fn row(root: &Root, knob: &'static Knob, instance: &Instance, profiles: &[Profile]) -> AuditRow {
     let (present, unreadable) = match root.present(knob, instance) {
         Ok(value) => (Some(value), None),
-        Err(why) => (None, Some(why)),
+        Err(error) => (None, Some(error.to_string())),
     };
     let meant = |setting: &Setting| root.instances(knob, &setting.devices).contains(instance);
     let advice_here = advice_on(knob, profiles).filter(|(_, setting)| meant(setting));

@@ -60,7 +60,8 @@ pub static KNOBS: &[Knob] = &[
         "cpu.smt",
         "sys/devices/system/cpu/smt/control",
         Domain::Words(&["on", "off"]),
-        "simultaneous multithreading: whether the second threads of the cores are online. Control groups of version 1 do not give a CPU \
+        "simultaneous multithreading: whether the second threads of the cores are online. Control \
+         groups of version 1 do not give a CPU \
          back to a cpuset that lost it",
     ),
     plain(
@@ -75,13 +76,15 @@ pub static KNOBS: &[Knob] = &[
             "userspace",
         ]),
         Scope::Host,
-        "who chooses the CPU frequency: `performance` holds the highest, the others follow the load with some delay",
+        "who chooses the CPU frequency: `performance` holds the highest, the others follow the \
+         load with some delay",
     ),
     host(
         "kernel.numa_balancing",
         "proc/sys/kernel/numa_balancing",
         Domain::Numbers(&[(0, 3)]),
-        "whether the kernel moves memory to the NUMA node that uses it, by faulting pages on purpose; needless where guests are pinned",
+        "whether the kernel moves memory to the NUMA node that uses it, by faulting pages on \
+         purpose; needless where guests are pinned",
     ),
     Knob {
         coupling: Coupling::Resets(&["queue/nr_requests", "queue/wbt_lat_usec", "queue/iosched"]),
@@ -97,44 +100,51 @@ pub static KNOBS: &[Knob] = &[
                 "bfq",
                 "cfq",
             ]),
-            "the order in which requests go to the disk: `none` as they come, `mq-deadline` sorted but none starves, `bfq` fair shares",
+            "the order in which requests go to the disk: `none` as they come, `mq-deadline` sorted \
+             but none starves, `bfq` fair shares",
         )
     },
     disk(
         "block.nr_requests",
         "queue/nr_requests",
         Domain::Numbers(&[(4, 65_536)]),
-        "requests that may wait in the scheduler of a disk: more can be merged and sorted, each may wait longer",
+        "requests that may wait in the scheduler of a disk: more can be merged and sorted, each \
+         may wait longer",
     ),
     disk(
         "block.read_ahead_kb",
         "queue/read_ahead_kb",
         Domain::Numbers(&[(0, 1_048_576)]),
-        "KiB that are read beyond a sequential read; too much evicts useful pages under random reads",
+        "KiB that are read beyond a sequential read; too much evicts useful pages under random \
+         reads",
     ),
     disk(
         "block.queue_depth",
         "device/queue_depth",
         Domain::Numbers(&[(1, 4096)]),
-        "commands that a SCSI disk may hold at once, the `ql2xmaxqdepth` of QLogic adapters among them",
+        "commands that a SCSI disk may hold at once, the `ql2xmaxqdepth` of QLogic adapters among \
+         them",
     ),
     Knob {
         danger: Some(
-            "with `write through` the kernel asks a disk no more to flush its cache: what was committed is lost at a power failure \
+            "with `write through` the kernel asks a disk no more to flush its cache: what was \
+             committed is lost at a power failure \
              unless that cache is on battery",
         ),
         ..disk(
             "block.write_cache",
             "queue/write_cache",
             Domain::Words(&["write back", "write through"]),
-            "what the kernel believes of the disk's cache: with `write back` it sends flushes (write barriers), with `write through` none",
+            "what the kernel believes of the disk's cache: with `write back` it sends flushes \
+             (write barriers), with `write through` none",
         )
     },
     host(
         "vm.swappiness",
         "proc/sys/vm/swappiness",
         Domain::Numbers(&[(0, 200)]),
-        "how readily memory of processes is swapped out instead of dropping cached files; 0 avoids it as long as it can",
+        "how readily memory of processes is swapped out instead of dropping cached files; 0 avoids \
+         it as long as it can",
     ),
     Knob {
         coupling: Coupling::Exclusive("proc/sys/vm/dirty_bytes"),
@@ -142,7 +152,8 @@ pub static KNOBS: &[Knob] = &[
             "vm.dirty_ratio",
             "proc/sys/vm/dirty_ratio",
             PERCENT,
-            "percent of memory that may be dirty before writers must write back themselves and stall",
+            "percent of memory that may be dirty before writers must write back themselves and \
+             stall",
         )
     },
     Knob {
@@ -180,7 +191,8 @@ pub static KNOBS: &[Knob] = &[
         "ksm.run",
         "sys/kernel/mm/ksm/run",
         Domain::Numbers(&[(0, 2)]),
-        "kernel samepage merging: 1 scans guests for equal pages, 0 stops, 2 stops and undoes all merges; saves memory, costs CPU",
+        "kernel samepage merging: 1 scans guests for equal pages, 0 stops, 2 stops and undoes all \
+         merges; saves memory, costs CPU",
     ),
     host(
         "fs.nr_open",
@@ -199,13 +211,15 @@ pub static KNOBS: &[Knob] = &[
         Place::OpenFilesLimit,
         Domain::Numbers(&[(1, u64::MAX)]),
         Scope::Process,
-        "open files that a process may have, soft limit; each process inherits it from the one that started it",
+        "open files that a process may have, soft limit; each process inherits it from the one \
+         that started it",
     ),
     network(
         "net.core.somaxconn",
         "proc/sys/net/core/somaxconn",
         Domain::Numbers(&[(1, INT)]),
-        "longest queue of connections that a server has not accepted yet; beyond it clients wait for a retransmission",
+        "longest queue of connections that a server has not accepted yet; beyond it clients wait \
+         for a retransmission",
     ),
     network(
         "net.core.netdev_max_backlog",
@@ -223,13 +237,15 @@ pub static KNOBS: &[Knob] = &[
         "net.ipv4.ip_local_port_range",
         "proc/sys/net/ipv4/ip_local_port_range",
         Domain::Numbers(&[(1, 65_535), (1, 65_535)]),
-        "first and last port of outgoing connections; bounds the connections of a driver to one server address",
+        "first and last port of outgoing connections; bounds the connections of a driver to one \
+         server address",
     ),
     ipc(
         "kernel.sem",
         "proc/sys/kernel/sem",
         Domain::Numbers(&[(1, INT), (1, INT), (1, INT), (1, 32_768)]),
-        "System V semaphores: per set, in all, operations per call, sets (SEMMSL SEMMNS SEMOPM SEMMNI)",
+        "System V semaphores: per set, in all, operations per call, sets (SEMMSL SEMMNS SEMOPM \
+         SEMMNI)",
     ),
     ipc(
         "kernel.shmmax",

@@ -1,4 +1,5 @@
-//! Applying and putting back under faults: whatever write fails, and whenever the process dies, everything can be put back.
+//! Applying and putting back under faults: whatever write fails, and whenever the process dies,
+//! everything can be put back.
 
 use std::{
     collections::BTreeMap,
@@ -10,6 +11,7 @@ use std::{
     },
 };
 
+use rookery_diagnosis::Diagnosis;
 use tempfile::TempDir;
 
 use super::*;
@@ -248,8 +250,8 @@ fn a_profile_is_applied_until_it_is_reverted() {
         .apply(&profile(), &Consent::default(), &go());
     assert!(
         busy.expect_err("applied already")
-            .to_string()
-            .contains("`rookery host revert` first")
+            .help()
+            .is_some_and(|help| help.contains("`rookery host revert` first"))
     );
 
     let reverted = machine.keeper(RealHost).revert().expect("reverted");
@@ -429,7 +431,8 @@ fn a_run_holds_settings_above_what_is_applied() {
 
 /// A profile of one setting.
 fn above() -> Profile {
-    let text = "name = \"above\"\ntitle = \"Above\"\n[[setting]]\nknob = \"vm.swappiness\"\nvalue = 10\nreason = \"r\"\nsource = \"s\"\n";
+    let text = "name = \"above\"\ntitle = \"Above\"\n[[setting]]\nknob = \"vm.swappiness\"\nvalue \
+                = 10\nreason = \"r\"\nsource = \"s\"\n";
     Profile::parse("above", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -470,7 +473,8 @@ fn free_memory_comes_back_with_huge_pages() {
     fs::create_dir_all(machine.path().join(huge).parent().expect("has a parent")).expect("made");
     machine.set(huge, "always [madvise] never\n");
     machine.set("proc/sys/vm/min_free_kbytes", "5000\n");
-    let never = "name = \"n\"\ntitle = \"N\"\n[[setting]]\nknob = \"thp.enabled\"\nvalue = \"never\"\nreason = \"r\"\nsource = \"s\"\n";
+    let never = "name = \"n\"\ntitle = \"N\"\n[[setting]]\nknob = \"thp.enabled\"\nvalue \
+                 = \"never\"\nreason = \"r\"\nsource = \"s\"\n";
     let never = Profile::parse("n", never).unwrap_or_else(|error| panic!("{error}"));
     let keeper = machine.keeper(RealHost);
     let held = keeper

@@ -10,7 +10,8 @@ use super::knob::{Coupling, Knob, Place};
 
 /// Longest text of a setting that is read.
 const MAX_TEXT: u64 = 16 * 1024;
-/// Devices of memory or of nothing: tuning them tunes no disk. One that a profile names is taken all the same.
+/// Devices of memory or of nothing: tuning them tunes no disk. One that a profile names is taken
+/// all the same.
 const NO_DISKS: &[&str] = &["loop", "ram", "zram", "fd", "sr", "nbd"];
 const POLICIES: &str = "sys/devices/system/cpu/cpufreq";
 const NAMED_NAMESPACES: &str = "run/netns";
@@ -83,7 +84,8 @@ impl Root {
         })
     }
 
-    /// The files of a knob that exist. `devices`: only those that match; without any, all real disks.
+    /// The files of a knob that exist. `devices`: only those that match; without any, all real
+    /// disks.
     pub(crate) fn instances(&self, knob: &Knob, devices: &[String]) -> Vec<Instance> {
         let mut found = match knob.place {
             Place::File(path) => self.single(path),
@@ -142,14 +144,15 @@ impl Root {
         names
     }
 
-    /// The present value of a knob; words for why there is none.
-    pub(crate) fn present(&self, knob: &Knob, instance: &Instance) -> Result<String, String> {
-        let text = self
-            .read(&instance.path)
-            .map_err(|error| error.to_string())?;
+    /// The present value of a knob.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn present(&self, knob: &Knob, instance: &Instance) -> io::Result<String> {
+        let text = self.read(&instance.path)?;
         match knob.place {
             Place::OpenFilesLimit => open_files_limit(&text)
-                .ok_or_else(|| "/proc/self/limits tells of no open files".to_owned()),
+                .ok_or_else(|| io::Error::other("/proc/self/limits tells of no open files")),
             _ => Ok(knob.present(&text)),
         }
     }
@@ -168,7 +171,8 @@ impl Root {
         self.hindrance(&instance.path)
     }
 
-    /// Files that the kernel changes along with one, in the order in which they are put back after it.
+    /// Files that the kernel changes along with one, in the order in which they are put back after
+    /// it.
     pub(crate) fn coupled(&self, knob: &Knob, instance: &Instance) -> Vec<String> {
         match knob.coupling {
             Coupling::None => Vec::new(),
@@ -198,7 +202,8 @@ impl Root {
         target.to_string_lossy().into_owned()
     }
 
-    /// Whether a namespace still exists, as a link such as `/proc/self/ns/net` names it: some process is in it, or it has a name.
+    /// Whether a namespace still exists, as a link such as `/proc/self/ns/net` names it: some
+    /// process is in it, or it has a name.
     pub(crate) fn namespace_lives(&self, kind: &str, link: &str) -> bool {
         use std::os::unix::fs::MetadataExt;
         let processes = self
@@ -225,7 +230,8 @@ impl Root {
     }
 }
 
-/// Whether a device is meant by a list of names, of which each may end in `*`; an empty list means all.
+/// Whether a device is meant by a list of names, of which each may end in `*`; an empty list means
+/// all.
 fn chosen(name: &str, devices: &[String]) -> bool {
     let meant = |device: &String| match device.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
@@ -286,7 +292,8 @@ mod tests {
 
     #[test]
     fn the_limit_of_open_files_is_the_soft_one() {
-        let text = "Limit   Soft Limit   Hard Limit   Units\nMax open files            1024                 524288               files     \n";
+        let text = "Limit   Soft Limit   Hard Limit   Units\nMax open files            \
+                    1024                 524288               files     \n";
         assert_eq!(open_files_limit(text).as_deref(), Some("1024"));
         assert_eq!(open_files_limit("Max open files"), None);
         assert_eq!(open_files_limit(""), None);

@@ -120,11 +120,12 @@ impl Keeper {
         })
     }
 
-    /// Apply a profile until it is reverted. All or nothing: on an error, or once `stop` is set, everything is put back. What single
-    /// settings refuse is told in the outcomes.
+    /// Apply a profile until it is reverted. All or nothing: on an error, or once `stop` is set,
+    /// everything is put back. What single settings refuse is told in the outcomes.
     ///
     /// # Errors
-    /// When a profile is applied already or somebody holds settings, when the journal cannot be written, or when stopped.
+    /// When a profile is applied already or somebody holds settings, when the journal cannot be
+    /// written, or when stopped.
     pub fn apply(
         &self,
         profile: &Profile,
@@ -139,7 +140,8 @@ impl Keeper {
         session.transact(profile, None, consent, stop, |session| session.keep_top())
     }
 
-    /// Hold the settings of a profile for a time, for a run if one is named; a profile that is applied may lie below.
+    /// Hold the settings of a profile for a time, for a run if one is named; a profile that is
+    /// applied may lie below.
     ///
     /// # Errors
     /// When somebody else holds settings, when the journal cannot be written, or when stopped.
@@ -166,7 +168,8 @@ impl Keeper {
     /// Put everything back that was applied, and whatever the dead left.
     ///
     /// # Errors
-    /// When somebody alive holds settings, or something cannot be put back; the journal then still knows of it.
+    /// When somebody alive holds settings, or something cannot be put back; the journal then still
+    /// knows of it.
     pub fn revert(&self) -> Result<Reverted, SettingsError> {
         if !self.journal_file().exists() {
             return Ok(Reverted::default());
@@ -180,8 +183,8 @@ impl Keeper {
         }
     }
 
-    /// Put back what dead holders left (of one run only, if named); what is applied or held stays. The caller holds the lock of the state
-    /// directory.
+    /// Put back what dead holders left (of one run only, if named); what is applied or held stays.
+    /// The caller holds the lock of the state directory.
     ///
     /// # Errors
     /// When something cannot be put back; the journal then still knows of it.
@@ -238,7 +241,7 @@ impl Keeper {
 fn busy(layer: &Layer) -> SettingsError {
     SettingsError::Busy {
         who: layer.title(),
-        mend: if layer.kept {
+        help: if layer.kept {
             "`rookery host revert` first"
         } else {
             "wait until it ends, or end it"
@@ -469,7 +472,9 @@ fn look(
     let knob = setting.knob;
     let present = root
         .present(knob, instance)
-        .map_err(|reason| Effect::Refused { reason })?;
+        .map_err(|error| Effect::Refused {
+            reason: error.to_string(),
+        })?;
     if setting.wanted.holds(&present) {
         return Err(Effect::AsWanted { present });
     }

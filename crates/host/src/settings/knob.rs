@@ -30,7 +30,8 @@ pub(crate) enum Place {
     EachDisk(&'static str),
     /// A file of every CPU frequency policy.
     EachPolicy(&'static str),
-    /// A limit of each process; that of this process is shown. Nothing outside of a process can change it for its children.
+    /// A limit of each process; that of this process is shown. Nothing outside of a process can
+    /// change it for its children.
     OpenFilesLimit,
 }
 
@@ -70,6 +71,33 @@ pub(crate) enum Coupling {
     Resets(&'static [&'static str]),
 }
 
+/// A value that a knob cannot hold.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ValueError {
+    /// The kernel knows other words.
+    #[error("`{value}` is none of: {}", words.join(", "))]
+    NotOffered {
+        value: String,
+        words: &'static [&'static str],
+    },
+    /// It is not as many numbers as the file has.
+    #[error("`{value}` is not {}", whole_numbers(*count))]
+    NotNumbers { value: String, count: usize },
+    /// A number is too small or too large.
+    #[error("{number} is not within {min} to {max}")]
+    OutOfRange { number: u64, min: u64, max: u64 },
+    /// A range of ports that is empty.
+    #[error("the first port is not below the last")]
+    Ports,
+}
+
+fn whole_numbers(count: usize) -> String {
+    match count {
+        1 => "one whole number".to_owned(),
+        count => format!("{count} whole numbers"),
+    }
+}
+
 impl Knob {
     /// The present value in the text of its file.
     pub(crate) fn present(&self, text: &str) -> String {
@@ -81,40 +109,42 @@ impl Knob {
         matches!(self.domain, Domain::Words(_))
     }
 
-    /// The value as it would be written; what is wrong with it otherwise.
-    pub(crate) fn checked(&self, value: &str) -> Result<String, String> {
+    /// The value as it would be written.
+    ///
+    /// # Errors
+    /// When the knob cannot hold it.
+    pub(crate) fn checked(&self, value: &str) -> Result<String, ValueError> {
         match self.domain {
             Domain::Words(words) if words.contains(&value) => Ok(value.to_owned()),
-            Domain::Words(words) => Err(format!("`{value}` is none of: {}", words.join(", "))),
+            Domain::Words(words) => Err(ValueError::NotOffered {
+                value: value.to_owned(),
+                words,
+            }),
             Domain::Numbers(ranges) => self.checked_numbers(value, ranges),
         }
     }
 
-    fn checked_numbers(&self, value: &str, ranges: &[(u64, u64)]) -> Result<String, String> {
+    fn checked_numbers(&self, value: &str, ranges: &[(u64, u64)]) -> Result<String, ValueError> {
         let numbers = numbers(value)
             .filter(|numbers| numbers.len() == ranges.len())
-            .ok_or_else(|| {
-                let count = ranges.len();
-                let form = if count == 1 {
-                    "one whole number".to_owned()
-                } else {
-                    format!("{count} whole numbers")
-                };
-                format!("`{value}` is not {form}")
+            .ok_or_else(|| ValueError::NotNumbers {
+                value: value.to_owned(),
+                count: ranges.len(),
             })?;
-        for (number, (min, max)) in numbers.iter().zip(ranges) {
+        for (&number, &(min, max)) in numbers.iter().zip(ranges) {
             if number < min || number > max {
-                return Err(format!("{number} is not within {min} to {max}"));
+                return Err(ValueError::OutOfRange { number, min, max });
             }
         }
         if self.key == "net.ipv4.ip_local_port_range" && numbers[0] >= numbers[1] {
-            return Err("the first port is not below the last".to_owned());
+            return Err(ValueError::Ports);
         }
         Ok(join(&numbers))
     }
 }
 
-/// The value in the text of a file of the kernel: the bracketed word where words are offered, else the text without the newline.
+/// The value in the text of a file of the kernel: the bracketed word where words are offered, else
+/// the text without the newline.
 pub(crate) fn value_in(text: &str, offers_words: bool) -> String {
     let bracketed = || Some(text.split_once('[')?.1.split_once(']')?.0.trim());
     let value = if offers_words { bracketed() } else { None };
@@ -158,7 +188,10 @@ mod tests {
 
     #[test]
     fn values_are_checked_against_the_domain() {
-        let check = |key: &str, value: &str| knob(key).expect("known").checked(value);
+        let check = |key: &str, value: &str| {
+            let checked = knob(key).expect("known").checked(value);
+            checked.map_err(|error| error.to_string())
+        };
         assert_eq!(check("vm.swappiness", "10").as_deref(), Ok("10"));
         assert_eq!(
             check("net.ipv4.ip_local_port_range", "1024\t 65000").as_deref(),

@@ -1,7 +1,9 @@
-//! Host settings: what they are ([`audit`]), what they should be ([`Profile`]), and changing them so that all can be put back ([`Keeper`]).
+//! Host settings: what they are ([`audit`]), what they should be ([`Profile`]), and changing them
+//! so that all can be put back ([`Keeper`]).
 //!
-//! Nothing is ever changed but by a command of the user or for the time of a run. Every change is in a journal, durably, before it is
-//! made; it is put back by [`Keeper::revert`], when a [`Held`] is dropped, or by [`Keeper::clean`] once its owner is dead.
+//! Nothing is ever changed but by a command of the user or for the time of a run. Every change is
+//! in a journal, durably, before it is made; it is put back by [`Keeper::revert`], when a [`Held`]
+//! is dropped, or by [`Keeper::clean`] once its owner is dead.
 
 mod audit;
 mod catalogue;

@@ -240,7 +240,8 @@ impl Reader<'_> {
                 self.say(
                     span,
                     message,
-                    "give exactly one: value = 10, values = [\"a\", \"b\"] by preference, or at_least = 10",
+                    "give exactly one: value = 10, values = [\"a\", \"b\"] by preference, or \
+                     at_least = 10",
                 );
                 None
             }
@@ -268,7 +269,7 @@ impl Reader<'_> {
             Err(why) => {
                 self.say(
                     &value.span(),
-                    format!("`{}`: {}", knob.key, quote(&why)),
+                    format!("`{}`: {}", knob.key, quote(&why.to_string())),
                     "give a value that the kernel can take",
                 );
                 None
@@ -376,7 +377,8 @@ fn mend_name(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// The name that was most probably meant: few letters away, or the same last part (`swappiness` for `vm.swappiness`).
+/// The name that was most probably meant: few letters away, or the same last part (`swappiness` for
+/// `vm.swappiness`).
 fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let plain = name.to_ascii_lowercase();
     if plain.len() > MAX_QUOTE {

@@ -18,7 +18,8 @@ pub struct Restored {
     pub knob: String,
     /// Its device; empty when it has none.
     pub device: String,
-    /// The file that was written: its own, or that of a setting that the kernel had changed along with it.
+    /// The file that was written: its own, or that of a setting that the kernel had changed along
+    /// with it.
     pub path: String,
     /// Value before.
     pub from: String,
@@ -53,7 +54,8 @@ pub(crate) fn saved(root: &Root, knob: &Knob, instance: &Instance, present: &str
         }
     }
     if matches!(knob.coupling, Coupling::Exclusive(_)) {
-        // Of two that exclude each other the one in force is put back first: it makes the other 0 by itself.
+        // Of two that exclude each other the one in force is put back first: it makes the other 0
+        // by itself.
         files.sort_by_key(|saved| saved.value == "0");
     }
     Change {
@@ -64,7 +66,8 @@ pub(crate) fn saved(root: &Root, knob: &Knob, instance: &Instance, present: &str
     }
 }
 
-/// Put everything of a layer back, the last change first, and look at the end whether all is as before. Safe to repeat.
+/// Put everything of a layer back, the last change first, and look at the end whether all is as
+/// before. Safe to repeat.
 pub(crate) fn put_back(root: &Root, host: &dyn Host, layer: &Layer) -> Restoration {
     let mut outcome = Restoration::default();
     let here = (
@@ -111,7 +114,8 @@ pub(crate) fn put_back(root: &Root, host: &dyn Host, layer: &Layer) -> Restorati
     outcome
 }
 
-/// Give the value found when it was another one. A file that is gone (a disk was taken out) needs nothing.
+/// Give the value found when it was another one. A file that is gone (a disk was taken out) needs
+/// nothing.
 fn put_file_back(root: &Root, host: &dyn Host, saved: &Saved) -> io::Result<Option<String>> {
     let present = match root.read(&saved.path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,4 +1,5 @@
-//! The profile of `tuned`, where it is installed: two hands on the same knobs should know of each other.
+//! The profile of `tuned`, where it is installed: two hands on the same knobs should know of each
+//! other.
 
 use serde::Serialize;
 

@@ -9,14 +9,17 @@ use std::{
 
 use crate::{
     command::{CommandError, Host, Invocation, RealHost},
+    error::HostError,
     io::{Device, parse_device},
 };
 
-/// How long a detached device may take to be free: its last user may be a process that is just ending, udev that looks at what has changed, or
-/// a mount namespace that was copied from ours while the volume was mounted.
+/// How long a detached device may take to be free: its last user may be a process that is just
+/// ending, udev that looks at what has changed, or a mount namespace that was copied from ours
+/// while the volume was mounted.
 const FREE_LIMIT: Duration = Duration::from_secs(30);
 
-/// Pauses between two looks at it, from the first to the longest; each is twice as long as the one before.
+/// Pauses between two looks at it, from the first to the longest; each is twice as long as the one
+/// before.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(200)];
 
 /// Most users of a device that are named.
@@ -79,7 +82,8 @@ pub fn loop_of(file: &Path) -> Option<LoopDevice> {
     loops().into_iter().find(|device| device.file == file)
 }
 
-/// Make a device of a file; `direct` = without the host's page cache. `environment` labels the command.
+/// Make a device of a file; `direct` = without the host's page cache. `environment` labels the
+/// command.
 ///
 /// # Errors
 /// When the command fails, or the device cannot be seen afterwards.
@@ -120,11 +124,8 @@ pub fn detach(file: &Path) -> io::Result<()> {
                 || in_use(&mounted_by(Path::new("/proc"), device.device)),
                 |error| error.to_string(),
             );
-            return Err(io::Error::other(format!(
-                "{} of {}: {why}",
-                device.path.display(),
-                file.display()
-            )));
+            let what = format!("{} of {}: {why}", device.path.display(), file.display());
+            return Err(HostError::refused(what, "end what uses it, then `rookery clean`").into());
         }
         thread::sleep(pause);
         pause = (2 * pause).min(longest);
@@ -137,13 +138,14 @@ fn in_use(mounted_by: &[String]) -> String {
     match mounted_by {
         [] => "it is still in use".to_owned(),
         users => format!(
-            "it is still in use: mounted in the namespaces of process {}\n  mend: end them, then `rookery clean`",
+            "it is still in use: mounted in the namespaces of process {}",
             users.join(", ")
         ),
     }
 }
 
-/// Processes in whose mount namespaces a device is mounted: `1234 (mariadbd)`, some of them where there are many.
+/// Processes in whose mount namespaces a device is mounted: `1234 (mariadbd)`, some of them where
+/// there are many.
 fn mounted_by(proc: &Path, (major, minor): Device) -> Vec<String> {
     let number = format!("{major}:{minor}");
     let mounted = |process: &Path| {
@@ -222,7 +224,7 @@ mod tests {
             in_use(&mounted_by(proc.path(), (7, 5))),
             "it is still in use"
         );
-        assert!(in_use(&["12 (mariadbd)".to_owned()]).contains("process 12 (mariadbd)\n  mend: "));
+        assert!(in_use(&["12 (mariadbd)".to_owned()]).ends_with("process 12 (mariadbd)"));
     }
 
     #[test]

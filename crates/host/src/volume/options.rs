@@ -2,96 +2,14 @@
 
 use std::{fmt, path::Path};
 
+pub use rookery_study::{AccessTimes, FileSystem, JournalMode};
 use rustix::mount::MountFlags;
 
 use crate::{
     command::Invocation,
+    error::HostError,
     mounts::{Mount, mounts},
 };
-
-/// File systems that volumes can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileSystem {
-    /// ext4.
-    Ext4,
-    /// XFS.
-    Xfs,
-}
-
-impl FileSystem {
-    /// Its name, as the kernel writes it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ext4 => "ext4",
-            Self::Xfs => "xfs",
-        }
-    }
-
-    /// The program that makes it, and the package that has it.
-    #[must_use]
-    pub fn maker(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Ext4 => ("mkfs.ext4", "e2fsprogs"),
-            Self::Xfs => ("mkfs.xfs", "xfsprogs"),
-        }
-    }
-
-    /// The smallest volume that it can be made on, MiB.
-    #[must_use]
-    pub fn least_mib(self) -> u64 {
-        match self {
-            Self::Ext4 => 16,
-            Self::Xfs => 300,
-        }
-    }
-}
-
-/// Whether reading a file changes its access time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Atime {
-    /// Once a day, and after changes: what the kernel does unless told otherwise.
-    Relatime,
-    /// Never.
-    Noatime,
-    /// Always.
-    Strictatime,
-}
-
-impl Atime {
-    /// Its name, as mounts show it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Relatime => "relatime",
-            Self::Noatime => "noatime",
-            Self::Strictatime => "strictatime",
-        }
-    }
-}
-
-/// What of the data passes the journal (ext4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Journal {
-    /// Data are written before the metadata that tell of them.
-    Ordered,
-    /// Data may be written later.
-    Writeback,
-    /// All data too.
-    Journal,
-}
-
-impl Journal {
-    /// Its name, as mounts show it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ordered => "ordered",
-            Self::Writeback => "writeback",
-            Self::Journal => "journal",
-        }
-    }
-}
 
 /// A volume that shall be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,11 +21,11 @@ pub struct VolumeSpec {
     /// Block size of the file system, bytes: 1024, 2048 or 4096; `None` = as mkfs chooses.
     pub block_size: Option<u32>,
     /// Access times.
-    pub atime: Atime,
+    pub atime: AccessTimes,
     /// Write barriers; `None` = as the file system does (on). XFS cannot do without.
     pub barriers: Option<bool>,
     /// Journal mode; `None` = as the file system does. ext4 only.
-    pub journal: Option<Journal>,
+    pub journal: Option<JournalMode>,
     /// Tell the device which blocks are free, at once.
     pub discard: bool,
     /// Seconds between two commits of the journal; `None` = as the file system does. ext4 only.
@@ -120,17 +38,20 @@ impl VolumeSpec {
     /// What cannot be.
     ///
     /// # Errors
-    /// Each contradiction with its mend.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first contradiction.
+    pub fn check(&self) -> Result<(), HostError> {
         let Some(file_system) = self.file_system else {
             return Ok(());
         };
         let least = file_system.least_mib();
         if self.size_mib < least {
-            return Err(format!(
-                "{} needs a volume of at least {least} MiB, not {}",
-                file_system.name(),
-                self.size_mib
+            return Err(HostError::refused(
+                format!(
+                    "{} needs a volume of at least {least} MiB, not {}",
+                    file_system.name(),
+                    self.size_mib
+                ),
+                "make `size` in [storage] larger",
             ));
         }
         if file_system == FileSystem::Xfs {
@@ -140,14 +61,17 @@ impl VolumeSpec {
                 ("a commit interval", self.commit_s.is_some()),
             ];
             if let Some((what, _)) = refused.into_iter().find(|(_, asked)| *asked) {
-                return Err(format!("xfs has no {what}; ext4 has"));
+                return Err(HostError::refused(
+                    format!("xfs has no {what}; ext4 has"),
+                    "change [storage]",
+                ));
             }
         }
         Ok(())
     }
 
-    /// The command that makes the file system on `device`; `None` for a raw one. Nothing is left to be done in the background later,
-    /// and a small volume has the layout of a large one.
+    /// The command that makes the file system on `device`; `None` for a raw one. Nothing is left to
+    /// be done in the background later, and a small volume has the layout of a large one.
     #[must_use]
     pub fn mkfs(&self, device: &Path) -> Option<Invocation> {
         let file_system = self.file_system?;
@@ -179,9 +103,9 @@ impl VolumeSpec {
     pub fn flags(&self) -> MountFlags {
         let flags = MountFlags::NOSUID | MountFlags::NODEV;
         match self.atime {
-            Atime::Relatime => flags | MountFlags::RELATIME,
-            Atime::Noatime => flags | MountFlags::NOATIME,
-            Atime::Strictatime => flags | MountFlags::STRICTATIME,
+            AccessTimes::Relatime => flags | MountFlags::RELATIME,
+            AccessTimes::Noatime => flags | MountFlags::NOATIME,
+            AccessTimes::Strictatime => flags | MountFlags::STRICTATIME,
         }
     }
 
@@ -292,7 +216,7 @@ mod tests {
             size_mib: 512,
             file_system: Some(FileSystem::Ext4),
             block_size: None,
-            atime: Atime::Relatime,
+            atime: AccessTimes::Relatime,
             barriers: None,
             journal: None,
             discard: false,
@@ -304,14 +228,15 @@ mod tests {
     #[test]
     fn the_options_of_the_paper_are_said_and_read_back() {
         let paper = VolumeSpec {
-            atime: Atime::Noatime,
+            atime: AccessTimes::Noatime,
             barriers: Some(false),
-            journal: Some(Journal::Writeback),
+            journal: Some(JournalMode::Writeback),
             ..spec()
         };
         assert_eq!(paper.data(), "barrier=0,data=writeback");
         assert!(paper.flags().contains(MountFlags::NOATIME));
-        let line = "107 27 7:0 / /x rw,nosuid,nodev,noatime - ext4 /dev/loop0 rw,discard,nobarrier,commit=10,data=writeback\n";
+        let line = "107 27 7:0 / /x rw,nosuid,nodev,noatime - ext4 /dev/loop0 \
+                    rw,discard,nobarrier,commit=10,data=writeback\n";
         let read = of_mount(&parse_mountinfo(line)[0], 4096);
         assert_eq!(
             (
@@ -363,7 +288,8 @@ mod tests {
             })
             .as_deref(),
             Some(
-                "mkfs.ext4 -q -F -T default -m 0 -E lazy_itable_init=0,lazy_journal_init=0,nodiscard -b 1024 /dev/loop9"
+                "mkfs.ext4 -q -F -T default -m 0 -E \
+                 lazy_itable_init=0,lazy_journal_init=0,nodiscard -b 1024 /dev/loop9"
             )
         );
         let xfs = VolumeSpec {
@@ -393,7 +319,7 @@ mod tests {
                 ..xfs.clone()
             },
             VolumeSpec {
-                journal: Some(Journal::Ordered),
+                journal: Some(JournalMode::Ordered),
                 ..xfs.clone()
             },
             VolumeSpec {

@@ -1,12 +1,16 @@
-//! CPUs of guests in virtual time: each guest is a station whose jobs share its cores equally, and guests share the host's CPUs.
+//! CPUs of guests in virtual time: each guest is a station whose jobs share its cores equally, and
+//! guests share the host's CPUs.
 //!
-//! A guest with n jobs ready wants min(n, its limit) cores; no job runs on more than one. A quota is thus a slower CPU, not one that stands still for
-//! a part of each period. A guest spreads what it wants evenly over the CPUs that it is pinned to; where more is wanted of a CPU than it has, its
-//! guests get equal parts of it, and nobody more than it wants (max-min fairness, as the kernel's scheduler aims for).
+//! A guest with n jobs ready wants min(n, its limit) cores; no job runs on more than one. A quota
+//! is thus a slower CPU, not one that stands still for a part of each period. A guest spreads what
+//! it wants evenly over the CPUs that it is pinned to; where more is wanted of a CPU than it has,
+//! its guests get equal parts of it, and nobody more than it wants (max-min fairness, as the
+//! kernel's scheduler aims for).
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// One guest: processor sharing by a virtual clock that runs at the speed of each of its jobs, so that a job of work w that enters at V leaves at V + w.
+/// One guest: processor sharing by a virtual clock that runs at the speed of each of its jobs, so
+/// that a job of work w that enters at V leaves at V + w.
 #[derive(Debug)]
 struct Sharing {
     /// Most cores.

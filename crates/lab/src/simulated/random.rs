@@ -1,4 +1,5 @@
-//! Random streams of the simulated system: one for each purpose, so that a change of one station does not shift the draws of another.
+//! Random streams of the simulated system: one for each purpose, so that a change of one station
+//! does not shift the draws of another.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64;
@@ -31,7 +32,8 @@ impl Stream {
         -self.uniform().ln()
     }
 
-    /// Log-normal with median 1: the exponential of a normal number of deviation `sigma` (Box, Muller, Annals of Mathematical Statistics 29, 1958).
+    /// Log-normal with median 1: the exponential of a normal number of deviation `sigma` (Box,
+    /// Muller, Annals of Mathematical Statistics 29, 1958).
     pub(super) fn log_normal(&mut self, sigma: f64) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         (sigma * radius * (std::f64::consts::TAU * self.uniform()).cos()).exp()

@@ -1,8 +1,9 @@
-//! The system under test in virtual time: CPUs, locks and the disk, and what it remembers of its load.
+//! The system under test in virtual time: CPUs, locks and the disk, and what it remembers of its
+//! load.
 
 use std::{collections::VecDeque, time::Duration};
 
-use rookery_driver::{Page, Request, System};
+use rookery_driver::{OperationId, Request, System};
 use rookery_study::SimulatedUse;
 
 use super::{cpus::Cpus, random::Stream};
@@ -19,12 +20,12 @@ pub(super) struct Demands {
 }
 
 impl Demands {
-    /// The demands of a study with `guests` guests and so many searches in an order, all multiplied by `factor`.
+    /// The demands of a study with `guests` guests and `pages` requests in a unit of work on
+    /// average, all multiplied by `factor`.
     ///
-    /// An order has searches + 2 pages on average; CPU demand grows by the factor 1 + c (guests - 1).
-    pub(super) fn of(system: &SimulatedUse, guests: u32, searches: u32, factor: f64) -> Self {
+    /// CPU demand grows by the factor 1 + c (guests - 1).
+    pub(super) fn new(system: &SimulatedUse, guests: u32, pages: f64, factor: f64) -> Self {
         let overhead = 1.0 + system.guest_overhead * (f64::from(guests) - 1.0);
-        let pages = f64::from(searches) + 2.0;
         Self {
             page_s: factor * overhead * system.cpu_demand.as_secs_f64() / pages,
             lock_s: factor * system.lock_demand.as_secs_f64(),
@@ -132,8 +133,10 @@ pub(super) struct Computed {
     freezes: Freezes,
     /// Draws of CPU work, by guest.
     work: Vec<Stream>,
-    /// Guest and page of every job under way, by its number.
-    jobs: Vec<(usize, Page)>,
+    /// Guest and operation of every job under way, by its number.
+    jobs: Vec<(usize, OperationId)>,
+    /// The request by which an order is stored.
+    commits: OperationId,
     /// The next departure, in time worked.
     next: Option<(f64, Place)>,
     /// The last event, in time worked.
@@ -150,6 +153,7 @@ impl Computed {
         system: &SimulatedUse,
         demands: Demands,
         guests: &[(f64, Vec<u32>)],
+        commits: OperationId,
         seed: u64,
     ) -> Self {
         let streams = |purpose: u64| {
@@ -165,6 +169,7 @@ impl Computed {
             freezes: Freezes::new(system.freeze, system.freeze_every),
             work: streams(1).collect(),
             jobs: Vec::new(),
+            commits,
             next: None,
             now_s: 0.0,
             orders: vec![0; guests.len()],
@@ -183,7 +188,8 @@ impl Computed {
         &self.marks
     }
 
-    /// Note what was used at the ends of the seconds until now: since the last event nothing has changed.
+    /// Note what was used at the ends of the seconds until now: since the last event nothing has
+    /// changed.
     fn mark(&mut self, wall_s: f64) {
         while (self.marks.len() + 1) as f64 <= wall_s {
             let at_s = self.freezes.worked((self.marks.len() + 1) as f64);
@@ -212,8 +218,8 @@ impl Computed {
 
     /// A job leaves `place`: `true` = its answer is complete, else it is at its next station.
     fn leaves(&mut self, place: Place, job: u32) -> bool {
-        let (guest, page) = self.jobs[job as usize];
-        let buys = page == Page::Purchase;
+        let (guest, operation) = self.jobs[job as usize];
+        let buys = operation == self.commits;
         match place {
             Place::Cpu(_) if buys && self.locks[guest].mean_s > 0.0 => {
                 self.locks[guest].arrive(self.now_s, job)
@@ -235,11 +241,15 @@ impl System for Computed {
         let wall_s = at as f64 / 1e9;
         self.mark(wall_s);
         self.now_s = self.now_s.max(self.freezes.worked(wall_s));
-        let Request { job, guest, page } = request;
+        let Request {
+            job,
+            guest,
+            operation,
+        } = request;
         if self.jobs.len() <= job as usize {
-            self.jobs.resize(job as usize + 1, (guest, page));
+            self.jobs.resize(job as usize + 1, (guest, operation));
         }
-        self.jobs[job as usize] = (guest, page);
+        self.jobs[job as usize] = (guest, operation);
         let work_s = self.page_s * self.work[guest].exponential();
         self.cpus.arrive(self.now_s, guest, job, work_s);
         self.look_ahead();
@@ -269,6 +279,8 @@ impl System for Computed {
 
 #[cfg(test)]
 mod tests {
+    use rookery_web::workloads::dvdstore::{BROWSE, PURCHASE};
+
     use super::*;
 
     #[test]
@@ -292,6 +304,7 @@ mod tests {
     #[test]
     fn a_purchase_passes_cpu_lock_and_disk_and_is_stored_once() {
         let system = SimulatedUse {
+            pages: rookery_study::Pages::Corrected,
             host_cpus: 2,
             cpu_demand: Duration::from_millis(5),
             disk_demand: Duration::from_millis(1),
@@ -303,17 +316,18 @@ mod tests {
         };
         let mut computed = Computed::new(
             &system,
-            Demands::of(&system, 1, 3, 1.0),
+            Demands::new(&system, 1, 5.0, 1.0),
             &[(1.0, vec![0])],
+            PURCHASE,
             7,
         );
-        for (job, page) in [(0, Page::Browse), (1, Page::Purchase)] {
+        for (job, operation) in [(0, BROWSE), (1, PURCHASE)] {
             computed.arrive(
                 0,
                 Request {
                     job,
                     guest: 0,
-                    page,
+                    operation,
                 },
             );
         }
@@ -332,6 +346,7 @@ mod tests {
     #[test]
     fn overhead_grows_with_every_further_guest() {
         let system = SimulatedUse {
+            pages: rookery_study::Pages::Corrected,
             host_cpus: 2,
             cpu_demand: Duration::from_millis(5),
             disk_demand: Duration::ZERO,
@@ -341,7 +356,7 @@ mod tests {
             freeze: Duration::ZERO,
             freeze_every: Duration::from_secs(10),
         };
-        let pages = |guests| Demands::of(&system, guests, 3, 1.0).page_s * 5.0 * 1e3;
+        let pages = |guests| Demands::new(&system, guests, 5.0, 1.0).page_s * 5.0 * 1e3;
         assert!((pages(1) - 5.0).abs() < 1e-12 && (pages(3) - 6.0).abs() < 1e-12);
     }
 }

@@ -6,10 +6,11 @@ use rookery_stats::{Measurement, qos};
 use rookery_study::{Plan, Point, Purpose, Trial};
 
 use super::{Model, compute, load, system::Demands};
-use crate::LabError;
+use crate::error::LabError;
 
-/// What the users of `point` see of the simulated system, without its noise, over a window of `steady`. `users` (of all guests together, dealt evenly)
-/// stand in the place of those of the point.
+/// What the users of `point` see of the simulated system, without its noise, over a window of
+/// `steady`. `users` (of all guests together, dealt evenly) stand in the place of those of the
+/// point.
 ///
 /// # Errors
 /// When the point's study is not simulated, or the load makes no sense to the driver.
@@ -21,15 +22,15 @@ pub fn measure(
     seed: u64,
 ) -> Result<Measurement, LabError> {
     let study = plan.study_of(point);
-    let Some(system) = &study.stack.simulated else {
-        return Err(LabError::Internal(
-            "only a simulated system has a truth that can be computed".to_owned(),
-        ));
+    let Some(system) = study.stack.simulated() else {
+        return Err(LabError::NotSimulated);
     };
     let mut point = point.clone();
-    point.users = (0..point.guests)
-        .map(|guest| users / point.guests + u32::from(guest < users % point.guests))
-        .collect();
+    let guests = point.guests();
+    let each = point.groups.iter_mut().flat_map(|group| &mut group.users);
+    for (own, guest) in each.zip(0..) {
+        *own = users / guests + u32::from(guest < users % guests);
+    }
     let trial = Trial {
         id: 1,
         point: point.id,
@@ -38,18 +39,20 @@ pub fn measure(
         seed,
         purpose: Purpose::Study,
     };
-    let mut config = load(plan, &trial, &point);
-    config.phases.steady = steady;
+    let mut load = load(plan, &trial, &point)?;
+    load.config.phases.steady = steady;
     let model = Model {
         system,
-        demands: Demands::of(system, point.guests, study.workload.searches, 1.0),
+        demands: Demands::new(system, point.guests(), load.requests_per_unit, 1.0),
+        commits: load.commits,
         seed,
     };
-    Ok(compute(&config, study, &point, &model, &AtomicBool::new(false))?.measurement)
+    Ok(compute(&load.config, study, &point, &model, &AtomicBool::new(false))?.measurement)
 }
 
-/// The true knee of `point`: the largest number of users (of all guests together) with which the simulated system keeps the limits of its study, judged
-/// over a window of `steady` without noise. `None` = not even the fewest of the range do.
+/// The true knee of `point`: the largest number of users (of all guests together) with which the
+/// simulated system keeps the limits of its study, judged over a window of `steady` without noise.
+/// `None` = not even the fewest of the range do.
 ///
 /// More users are taken to be never easier, so that the range is halved again and again.
 ///

@@ -13,7 +13,8 @@ const PURPOSE: u64 = 0xb007;
 
 /// 95 % percentile intervals over resampled data.
 ///
-/// Source: Efron, Tibshirani, An Introduction to the Bootstrap (1993). With fewer than 8 runs they are too narrow.
+/// Source: Efron, Tibshirani, An Introduction to the Bootstrap (1993). With fewer than 8 runs they
+/// are too narrow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bootstrap {
     /// Of lambda, 1/s.
@@ -28,12 +29,14 @@ pub struct Bootstrap {
     pub draws: usize,
     /// Seed of the draws.
     pub seed: u64,
-    /// Whether runs were resampled within their loads (at least three at each), rather than residuals.
+    /// Whether runs were resampled within their loads (at least three at each), rather than
+    /// residuals.
     pub by_runs: bool,
 }
 
 impl Bootstrap {
-    /// Resample `draws` times and refit. `None` without degrees of freedom, or when fewer than half of the draws can be fitted.
+    /// Resample `draws` times and refit. `None` without degrees of freedom, or when fewer than half
+    /// of the draws can be fitted.
     #[must_use]
     pub fn of(fit: &UslFit, observations: &Observations, draws: usize, seed: u64) -> Option<Self> {
         if fit.df == 0 || draws == 0 {
@@ -97,7 +100,8 @@ fn resample_residuals(
     let runs = observations.runs().iter();
     runs.map(|run| {
         let x = fit.law.throughput(run.n) + residuals[stream.below(residuals.len())];
-        // A residual of a large load can exceed the throughput of a small one; throughput cannot fall to 0.
+        // A residual of a large load can exceed the throughput of a small one; throughput cannot
+        // fall to 0.
         Observation {
             n: run.n,
             x: x.max(run.x * 1e-3),

@@ -1,4 +1,5 @@
-//! The choice of a law: fit every candidate, refuse what the data cannot carry, compare on held-out loads.
+//! The choice of a law: fit every candidate, refuse what the data cannot carry, compare on held-out
+//! loads.
 
 use crate::fit::{
     closed::{ClosedFit, fit_closed},
@@ -188,7 +189,8 @@ impl Judgement {
         trust::beyond(n, self.largest)
     }
 
-    /// Whether the chosen law was no better on the held-out loads than carrying the last value forward.
+    /// Whether the chosen law was no better on the held-out loads than carrying the last value
+    /// forward.
     #[must_use]
     pub fn worse_than_naive(&self) -> bool {
         let error = self.choice().and_then(|choice| choice.held_out);
@@ -198,7 +200,8 @@ impl Judgement {
 
 /// Fit, refuse, compare, choose.
 ///
-/// Candidates whose held-out errors differ by less than the scatter of repeats (1 % without repeats) are told apart by AICc.
+/// Candidates whose held-out errors differ by less than the scatter of repeats (1 % without
+/// repeats) are told apart by AICc.
 #[must_use]
 pub fn judge(observations: &Observations, options: &Options) -> Judgement {
     let mut candidates: Vec<Candidate> = Model::ALL
@@ -231,7 +234,8 @@ fn fit(model: Model, observations: &Observations, options: &Options) -> Option<F
         Model::Amdahl => Family::Amdahl,
         Model::Usl => Family::Usl,
         Model::Closed => {
-            return fit_closed(observations, options.think, options.max_servers).map(Fitted::Closed);
+            return fit_closed(observations, options.think, options.max_servers)
+                .map(Fitted::Closed);
         }
     };
     let first = &observations.loads()[0];
@@ -285,7 +289,8 @@ fn candidate(model: Model, observations: &Observations, options: &Options) -> Ca
     }
 }
 
-/// F4: where nothing bent beats the straight line by the F test and by AICc, the line is the answer.
+/// F4: where nothing bent beats the straight line by the F test and by AICc, the line is the
+/// answer.
 fn refuse_curvature(candidates: &mut [Candidate], runs: usize) {
     let straight = candidates.first().and_then(|linear| {
         Some((

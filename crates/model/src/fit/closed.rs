@@ -22,7 +22,8 @@ pub struct ClosedFit {
     pub model: Repairman,
     /// Sum of squared relative residuals.
     pub rss: f64,
-    /// Runs less parameters (demand, delay unless at its bound, and servers when several numbers were tried).
+    /// Runs less parameters (demand, delay unless at its bound, and servers when several numbers
+    /// were tried).
     pub df: usize,
     /// Parameters that were estimated.
     pub parameters: usize,
@@ -35,7 +36,8 @@ pub struct ClosedFit {
     /// 95 % interval of the knee, users; `None` without degrees of freedom.
     pub knee: Option<Interval>,
     spread: Option<Spread>,
-    /// Fits with other numbers of servers that do nearly as well, and this one, with their weights; empty without degrees of freedom.
+    /// Fits with other numbers of servers that do nearly as well, and this one, with their weights;
+    /// empty without degrees of freedom.
     alike: Vec<Weighed>,
     /// The known think time, s.
     known: f64,
@@ -79,10 +81,12 @@ impl Spread {
 }
 
 impl ClosedFit {
-    /// Expected throughput at `n` with 95 % intervals of the mean and of a new run; `None` without degrees of freedom.
+    /// Expected throughput at `n` with 95 % intervals of the mean and of a new run; `None` without
+    /// degrees of freedom.
     ///
-    /// By the delta method; how far fits with other numbers of servers differ there counts as variance, by how well they meet the runs: Buckland, Burnham,
-    /// Augustin, Biometrics 53 (1997) 603.
+    /// By the delta method; how far fits with other numbers of servers differ there counts as
+    /// variance, by how well they meet the runs: Buckland, Burnham, Augustin, Biometrics 53 (1997)
+    /// 603.
     #[must_use]
     pub fn predict(&self, n: f64) -> Option<Prediction> {
         let spread = self.spread.as_ref()?;
@@ -128,7 +132,8 @@ fn slope(logs: &[f64], place: usize, of: impl Fn(&[f64]) -> f64) -> f64 {
     (above - of(&moved)) / (2.0 * STEP)
 }
 
-/// Relative residuals over ln D and, unless the delay is held at the known think time, ln(Z0 - think).
+/// Relative residuals over ln D and, unless the delay is held at the known think time, ln(Z0 -
+/// think).
 struct Curve<'a> {
     observations: &'a Observations,
     servers: u32,
@@ -145,7 +150,8 @@ impl Problem for Curve<'_> {
     fn residuals(&self, parameters: &[f64], into: &mut Vec<f64>) -> bool {
         let model = self.model(parameters);
         into.clear();
-        // Runs are in order of their loads: the repeats of one share its throughput, which is the dear part.
+        // Runs are in order of their loads: the repeats of one share its throughput, which is the
+        // dear part.
         for repeats in self.observations.runs().chunk_by(|a, b| a.n == b.n) {
             let expected = model.throughput(repeats[0].n);
             into.extend(repeats.iter().map(|run| expected / run.x - 1.0));
@@ -171,7 +177,8 @@ impl Problem for Curve<'_> {
     }
 }
 
-/// Fit demand and delay for every number of servers up to `max_servers`, and keep the best. `think` is the known think time, s: the delay is at least that.
+/// Fit demand and delay for every number of servers up to `max_servers`, and keep the best. `think`
+/// is the known think time, s: the delay is at least that.
 ///
 /// Returns `None` with fewer runs than parameters.
 #[must_use]
@@ -220,11 +227,12 @@ pub fn fit_closed(observations: &Observations, think: f64, max_servers: u32) -> 
 
 /// Of many loads so few are enough to tell how many servers there may be, and where to start.
 const SCOUTS: usize = 24;
-/// Numbers of servers whose sum of squares over the scouts is so many times the least are not looked at further.
+/// Numbers of servers whose sum of squares over the scouts is so many times the least are not
+/// looked at further.
 const SCOUT_SLACK: f64 = 4.0;
 
-/// The best fit with each number of servers that comes into question. Every evaluation costs a queue for each load, so that of many loads a few are
-/// asked first.
+/// The best fit with each number of servers that comes into question. Every evaluation costs a
+/// queue for each load, so that of many loads a few are asked first.
 fn by_servers<'a>(
     observations: &'a Observations,
     think: f64,

@@ -27,7 +27,8 @@ pub enum DataError {
     Empty,
 }
 
-/// A run that does not count: the load generator was the limit, errors were too many, or a limit of quality was broken.
+/// A run that does not count: the load generator was the limit, errors were too many, or a limit of
+/// quality was broken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exclusion {
     /// The run. To be drawn hollow.
@@ -145,7 +146,8 @@ impl Observations {
         self.loads().iter().all(|load| load.runs.len() >= 3)
     }
 
-    /// Mean over the repeated loads of standard deviation over mean; `None` when no load is repeated.
+    /// Mean over the repeated loads of standard deviation over mean; `None` when no load is
+    /// repeated.
     #[must_use]
     pub fn repeat_variation(&self) -> Option<f64> {
         let loads = self.loads();
@@ -156,7 +158,8 @@ impl Observations {
         (!variations.is_empty()).then(|| variations.iter().sum::<f64>() / variations.len() as f64)
     }
 
-    /// The runs at `count` loads, evenly spaced by their place, the smallest and the largest among them; `None` when there are not twice as many.
+    /// The runs at `count` loads, evenly spaced by their place, the smallest and the largest among
+    /// them; `None` when there are not twice as many.
     pub(crate) fn thinned(&self, count: usize) -> Option<Self> {
         let loads = self.loads();
         if count < 2 || loads.len() < 2 * count {
@@ -170,8 +173,9 @@ impl Observations {
         })
     }
 
-    /// The runs below and the runs at the largest loads, parted as the prediction protocol asks: at least two loads and a quarter of all loads
-    /// are held out. `None` when fewer than two loads would remain.
+    /// The runs below and the runs at the largest loads, parted as the prediction protocol asks: at
+    /// least two loads and a quarter of all loads are held out. `None` when fewer than two loads
+    /// would remain.
     #[must_use]
     pub fn hold_out(&self) -> Option<(Self, Self)> {
         let loads = self.loads();
@@ -197,7 +201,8 @@ pub enum Weights {
     Equal,
     /// 1/X^2: the residual grows with throughput.
     Relative,
-    /// 1/s^2 of the load's runs, s at least a quarter of the median s; needs three runs at every load, else as [`Self::Equal`].
+    /// 1/s^2 of the load's runs, s at least a quarter of the median s; needs three runs at every
+    /// load, else as [`Self::Equal`].
     Variance,
 }
 

@@ -95,7 +95,8 @@ pub struct FTest {
     pub p: f64,
 }
 
-/// Does the bigger of two nested models explain more than chance? RSS and parameters of both, and the number of runs; `None` without degrees of freedom.
+/// Does the bigger of two nested models explain more than chance? RSS and parameters of both, and
+/// the number of runs; `None` without degrees of freedom.
 #[must_use]
 pub fn nested_f_test(small: (f64, usize), big: (f64, usize), runs: usize) -> Option<FTest> {
     let df1 = big.1.checked_sub(small.1).filter(|df| *df > 0)? as f64;
@@ -107,7 +108,8 @@ pub fn nested_f_test(small: (f64, usize), big: (f64, usize), runs: usize) -> Opt
     })
 }
 
-/// Does a curve miss the means of repeated loads by more than the repeats scatter? `None` without repeats or degrees of freedom.
+/// Does a curve miss the means of repeated loads by more than the repeats scatter? `None` without
+/// repeats or degrees of freedom.
 #[must_use]
 pub fn lack_of_fit(
     observations: &Observations,
@@ -139,7 +141,8 @@ pub fn lack_of_fit(
 pub struct PredictionError {
     /// Mean absolute error.
     pub mape: f64,
-    /// Mean absolute error as a share of the middle of measured and predicted: too high and too low weigh alike.
+    /// Mean absolute error as a share of the middle of measured and predicted: too high and too low
+    /// weigh alike.
     pub smape: f64,
     /// Largest absolute error.
     pub largest: f64,

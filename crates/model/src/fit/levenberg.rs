@@ -4,7 +4,8 @@ use crate::linalg::{Rows, dot, gram, solve, unit_diagonal};
 
 /// Residuals of a curve at given parameters, with their derivatives.
 pub(crate) trait Problem {
-    /// Weighted residuals, one per run; `false` when the parameters are outside of the curve's domain.
+    /// Weighted residuals, one per run; `false` when the parameters are outside of the curve's
+    /// domain.
     fn residuals(&self, parameters: &[f64], into: &mut Vec<f64>) -> bool;
     /// Derivatives of the residuals, one row per run.
     fn jacobian(&self, parameters: &[f64], into: &mut Rows);
@@ -62,7 +63,8 @@ pub(crate) fn minimise(problem: &impl Problem, start: &[f64]) -> Option<Minimum>
                 .collect();
             if problem.residuals(&candidate, &mut trial) {
                 let reached = dot(&trial, &trial);
-                // Near the bottom the sum of squares is flat to the last digits while the parameters still settle.
+                // Near the bottom the sum of squares is flat to the last digits while the
+                // parameters still settle.
                 if reached <= squares * (1.0 + 1e-14) {
                     let lengths = parameters
                         .iter()

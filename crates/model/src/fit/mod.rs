@@ -1,6 +1,7 @@
 //! Fitting scaling laws to measurements, with their uncertainty, and choosing between them.
 //!
-//! [`judge`] does it all: it fits every candidate, refuses what the data cannot carry, and chooses by the error on the held-out largest loads.
+//! [`judge`] does it all: it fits every candidate, refuses what the data cannot carry, and chooses
+//! by the error on the held-out largest loads.
 
 mod bootstrap;
 mod choose;

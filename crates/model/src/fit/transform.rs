@@ -1,7 +1,8 @@
 //! Gunther's transform: the fit behind many published parameters.
 //!
-//! It is no fit of throughput: small deviations at small loads weigh as much as large ones at large loads. It is here to compare with what others
-//! publish, and [`fit_usl`](super::fit_usl) is what to use.
+//! It is no fit of throughput: small deviations at small loads weigh as much as large ones at large
+//! loads. It is here to compare with what others publish, and [`fit_usl`](super::fit_usl) is what
+//! to use.
 
 use crate::{
     Usl,
@@ -12,13 +13,16 @@ use crate::{
 /// The universal scalability law by a parabola without constant through transformed throughputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransformFit {
-    /// The law. lambda is the mean throughput of load 1; sigma and kappa are taken as they come, below 0 too.
+    /// The law. lambda is the mean throughput of load 1; sigma and kappa are taken as they come,
+    /// below 0 too.
     pub law: Usl,
-    /// Standard errors of sigma and kappa, as if throughput had been fitted; `None` when they cannot be told apart.
+    /// Standard errors of sigma and kappa, as if throughput had been fitted; `None` when they
+    /// cannot be told apart.
     pub standard_errors: Option<[f64; 2]>,
 }
 
-/// Fit y = lambda N/X - 1 = a (N-1)^2 + b (N-1), so that kappa = a and sigma = b - a, with lambda = X(1).
+/// Fit y = lambda N/X - 1 = a (N-1)^2 + b (N-1), so that kappa = a and sigma = b - a, with lambda =
+/// X(1).
 ///
 /// Source: Gunther, Guerrilla Capacity Planning, Springer 2007, section 5.2.3.
 ///

@@ -100,7 +100,8 @@ impl Finding {
     }
 }
 
-/// F1: distinct loads, at least two more than parameters; a straight line through nothing needs two in all.
+/// F1: distinct loads, at least two more than parameters; a straight line through nothing needs two
+/// in all.
 pub(crate) fn few_loads(observations: &Observations, parameters: usize) -> Option<Finding> {
     let loads = observations.loads().len();
     let needed = if parameters <= 1 { 2 } else { parameters + 2 };
@@ -264,7 +265,8 @@ pub(crate) fn superlinear(observations: &Observations) -> Option<Finding> {
             Finding::refuse(
                 Rule::Superlinear,
                 format!(
-                    "throughput per unit at {} is {ratio:.2} times that at {}: look for caches, turbo, warm-up, or a wrong first value",
+                    "throughput per unit at {} is {ratio:.2} times that at {}: look for caches, \
+                     turbo, warm-up, or a wrong first value",
                     load.n, first.n
                 ),
             )
@@ -314,7 +316,8 @@ pub(crate) fn misfit(
     })
 }
 
-/// F10: is throughput flat while the load at least doubles? `busiest` is the utilisation of the busiest resource at the largest loads, if it is known.
+/// F10: is throughput flat while the load at least doubles? `busiest` is the utilisation of the
+/// busiest resource at the largest loads, if it is known.
 pub(crate) fn ceiling(observations: &Observations, busiest: Option<f64>) -> Option<Finding> {
     let loads = observations.loads();
     let flat = (0..loads.len().saturating_sub(2)).find_map(|from| {
@@ -328,13 +331,16 @@ pub(crate) fn ceiling(observations: &Observations, busiest: Option<f64>) -> Opti
         (doubled && high <= 1.05 * low).then_some(loads[from].n)
     })?;
     let text = match busiest {
-        None => "where a resource is at 90 % or more, this is a ceiling, and laws with a peak do not hold".to_owned(),
+        None => "where a resource is at 90 % or more, this is a ceiling, and laws with a peak do \
+                 not hold"
+            .to_owned(),
         Some(busy) if busy >= 0.9 => format!(
             "a resource is at {:.0} %: a ceiling, and laws with a peak do not hold",
             100.0 * busy
         ),
         Some(busy) => format!(
-            "though the busiest resource is at {:.0} %: something unmeasured limits (a lock, a pool of connections, the load generator)",
+            "though the busiest resource is at {:.0} %: something unmeasured limits (a lock, a \
+             pool of connections, the load generator)",
             100.0 * busy
         ),
     };

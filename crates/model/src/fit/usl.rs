@@ -81,7 +81,8 @@ pub struct UslFit {
     pub rss: f64,
     /// Runs less free parameters.
     pub df: usize,
-    /// Covariance of lambda, sigma, kappa; 0 for those that are not free. `None` without degrees of freedom or when it cannot be told.
+    /// Covariance of lambda, sigma, kappa; 0 for those that are not free. `None` without degrees of
+    /// freedom or when it cannot be told.
     pub covariance: Option<[[f64; 3]; 3]>,
     /// Condition number of the Jacobian with columns of unit length.
     pub condition: f64,
@@ -134,7 +135,8 @@ impl Problem for Face<'_> {
                 .zip(self.roots)
                 .map(|(run, root)| root * (law.throughput(run.n) - run.x)),
         );
-        // Outside of the bounds the curve may have a pole between the loads; behind it there is nothing to find.
+        // Outside of the bounds the curve may have a pole between the loads; behind it there is
+        // nothing to find.
         self.observations
             .runs()
             .iter()
@@ -153,8 +155,10 @@ impl Problem for Face<'_> {
     }
 }
 
-/// Fit `family`, all parameters >= 0 and lambda > 0: every set of free parameters is searched without bounds from several starts, solutions outside of the
-/// bounds are dropped, and the smallest sum of squares of the rest is the optimum. `lambda` holds that parameter (the two-parameter law).
+/// Fit `family`, all parameters >= 0 and lambda > 0: every set of free parameters is searched
+/// without bounds from several starts, solutions outside of the bounds are dropped, and the
+/// smallest sum of squares of the rest is the optimum. `lambda` holds that parameter (the
+/// two-parameter law).
 ///
 /// Returns `None` when no search ended within the bounds, or there are fewer runs than parameters.
 #[must_use]
@@ -395,7 +399,8 @@ impl UslFit {
         free.then(|| Interval::around(value, reach))
     }
 
-    /// Standard error and 95 % interval of N* by the delta method; `None` without a peak or intervals.
+    /// Standard error and 95 % interval of N* by the delta method; `None` without a peak or
+    /// intervals.
     #[must_use]
     pub fn peak_interval(&self) -> Option<(f64, Interval)> {
         let n = self.law.peak()?.n;
@@ -421,8 +426,9 @@ impl UslFit {
         Some(variance.max(0.0).sqrt())
     }
 
-    /// Expected throughput at `n` with intervals of the mean and of a new run; `None` without degrees of freedom. With variance weights the new run is taken
-    /// to be as noisy as the runs are on average.
+    /// Expected throughput at `n` with intervals of the mean and of a new run; `None` without
+    /// degrees of freedom. With variance weights the new run is taken to be as noisy as the runs
+    /// are on average.
     #[must_use]
     pub fn predict(&self, n: f64, observations: &Observations) -> Option<Prediction> {
         let x = self.law.throughput(n);
@@ -446,8 +452,9 @@ impl UslFit {
         })
     }
 
-    /// One-sided 95 % bound of a parameter that ended at its bound: the largest value at which the sum of squares of the rest, fitted again, stays below
-    /// RSS (1 + F(0.95; 1, df)/df). `None` when it is free, or not of the family.
+    /// One-sided 95 % bound of a parameter that ended at its bound: the largest value at which the
+    /// sum of squares of the rest, fitted again, stays below RSS (1 + F(0.95; 1, df)/df). `None`
+    /// when it is free, or not of the family.
     #[must_use]
     pub fn upper_bound(&self, place: usize, observations: &Observations) -> Option<f64> {
         let of_family = self.family.free_sets()[0].contains(&place);

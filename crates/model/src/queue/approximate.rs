@@ -47,9 +47,11 @@ fn fixed_point(
     solution
 }
 
-/// The fixed point with the residence time scaled by the speed at the seen queue: R = D (1+A)/alpha(1+A), for any station.
+/// The fixed point with the residence time scaled by the speed at the seen queue: R = D
+/// (1+A)/alpha(1+A), for any station.
 ///
-/// Source: Casale, Perez, Wang, QD-AMVA, Performance Evaluation 91 (2015) 80. Errors of several percent near the knee.
+/// Source: Casale, Perez, Wang, QD-AMVA, Performance Evaluation 91 (2015) 80. Errors of several
+/// percent near the knee.
 ///
 /// # Errors
 /// When a value is out of range.
@@ -69,7 +71,8 @@ pub fn schweitzer_scaled(
     }))
 }
 
-/// Schweitzer's fixed point of one of several equal populations; `others(k)` is the number of the other populations that share station k.
+/// Schweitzer's fixed point of one of several equal populations; `others(k)` is the number of the
+/// other populations that share station k.
 pub(crate) fn schweitzer_shared(
     stations: &[Station],
     think: f64,
@@ -83,9 +86,11 @@ pub(crate) fn schweitzer_shared(
     }))
 }
 
-/// The approximation of Schweitzer and Bard for several classes over single servers and delays; `delays[k]` says which stations are delays.
+/// The approximation of Schweitzer and Bard for several classes over single servers and delays;
+/// `delays[k]` says which stations are delays.
 ///
-/// Sources: Schweitzer, Int. Conf. Stochastic Control and Optimization (1979); Bard (1979). Errors up to 5 % in X near the knee, 20 % in Q.
+/// Sources: Schweitzer, Int. Conf. Stochastic Control and Optimization (1979); Bard (1979). Errors
+/// up to 5 % in X near the knee, 20 % in Q.
 ///
 /// # Errors
 /// When a value is out of range, or classes do not name the same stations.
@@ -98,7 +103,8 @@ pub fn schweitzer(classes: &[Class], delays: &[bool]) -> Result<ClassSolution, M
     Ok(ClassSolution::new(Method::Schweitzer, classes, x, r, q))
 }
 
-/// Linearizer: Schweitzer's approximation corrected by the change of queue shares when one user leaves, iterated until it settles.
+/// Linearizer: Schweitzer's approximation corrected by the change of queue shares when one user
+/// leaves, iterated until it settles.
 ///
 /// Source: Chandy, Neuse, CACM 25(2) (1982) 126. Errors usually below 1 %.
 ///

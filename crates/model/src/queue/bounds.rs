@@ -56,7 +56,8 @@ fn demands(stations: &[Station], think: f64) -> Demands {
     }
 }
 
-/// Where the two asymptotes of throughput meet, in users: (D + Z)/Dmax. Queueing sets in here; a peak of throughput is another thing.
+/// Where the two asymptotes of throughput meet, in users: (D + Z)/Dmax. Queueing sets in here; a
+/// peak of throughput is another thing.
 ///
 /// # Errors
 /// When a value is out of range.
@@ -84,7 +85,8 @@ pub fn asymptotic(stations: &[Station], think: f64, users: u32) -> Result<Range,
     })
 }
 
-/// Balanced-job bounds for `users`; single servers alone. A delay counts as think time, and its demand is added to the response time.
+/// Balanced-job bounds for `users`; single servers alone. A delay counts as think time, and its
+/// demand is added to the response time.
 ///
 /// Source: Zahorjan, Sevcik, Eager, Galler, CACM 25(2) (1982) 134.
 ///

@@ -94,12 +94,14 @@ fn exact_steps(classes: &[Class], stations: usize) -> f64 {
     vectors * classes.len() as f64 * stations as f64
 }
 
-/// Exact mean value analysis of several classes over single servers and delays; `delays[k]` says which stations are delays.
+/// Exact mean value analysis of several classes over single servers and delays; `delays[k]` says
+/// which stations are delays.
 ///
 /// Source: Reiser, Lavenberg, JACM 27(2) (1980) 313. Cost: prod(N_c + 1) classes x stations.
 ///
 /// # Errors
-/// When a value is out of range, classes do not name the same stations, or the cost is above 10^8 steps.
+/// When a value is out of range, classes do not name the same stations, or the cost is above 10^8
+/// steps.
 pub fn exact_classes(classes: &[Class], delays: &[bool]) -> Result<ClassSolution, ModelError> {
     check_classes(classes, delays)?;
     let steps = exact_steps(classes, delays.len());
@@ -112,7 +114,8 @@ pub fn exact_classes(classes: &[Class], delays: &[bool]) -> Result<ClassSolution
         });
     }
     let (count, stations) = (classes.len(), delays.len());
-    // Population vectors are numbered with mixed radix; one user less of class c is `stride[c]` earlier.
+    // Population vectors are numbered with mixed radix; one user less of class c is `stride[c]`
+    // earlier.
     let mut strides = Vec::with_capacity(count);
     let mut vectors = 1_usize;
     for class in classes {
@@ -160,11 +163,12 @@ fn step(population: &mut [u32], classes: &[Class]) {
     }
 }
 
-/// Solve by the best method that the size allows: exact, else Linearizer, else Schweitzer. Several servers are parted after Seidmann, so that with them even
-/// the exact method approximates.
+/// Solve by the best method that the size allows: exact, else Linearizer, else Schweitzer. Several
+/// servers are parted after Seidmann, so that with them even the exact method approximates.
 ///
 /// # Errors
-/// When a value is out of range, classes do not name the same stations, or a station is limited or measured.
+/// When a value is out of range, classes do not name the same stations, or a station is limited or
+/// measured.
 pub fn solve_classes(
     classes: &[Class],
     capacities: &[Capacity],

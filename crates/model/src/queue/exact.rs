@@ -1,10 +1,12 @@
-//! Exact solution of one class with any stations: convolution, then a flow-equivalent server beside the think time.
+//! Exact solution of one class with any stations: convolution, then a flow-equivalent server beside
+//! the think time.
 
 use crate::queue::station::{Capacity, ModelError, Station, check};
 
 /// Multiplications above which a network is refused.
 const STEP_LIMIT: f64 = 4e9;
-/// Sum of demands in units of the bottleneck's above which normalising constants could pass the range of numbers.
+/// Sum of demands in units of the bottleneck's above which normalising constants could pass the
+/// range of numbers.
 const SPREAD_LIMIT: f64 = 600.0;
 
 /// Means and marginal distributions of a closed network of one class.
@@ -34,7 +36,8 @@ struct Factor {
 
 /// Solve a closed network of one class exactly, whatever the speeds of its stations.
 ///
-/// Sources: Buzen, CACM 16(9) (1973) 527 (convolution); the think time joins as a birth-death chain over the flow-equivalent server, in logarithms.
+/// Sources: Buzen, CACM 16(9) (1973) 527 (convolution); the think time joins as a birth-death chain
+/// over the flow-equivalent server, in logarithms.
 ///
 /// # Errors
 /// When a value is out of range, or the network is too large.
@@ -243,7 +246,8 @@ impl Exact {
         mean
     }
 
-    /// The distribution of the number present at station `k`, 0 to the number of users; `None` for a delay or a station without demand.
+    /// The distribution of the number present at station `k`, 0 to the number of users; `None` for
+    /// a delay or a station without demand.
     #[must_use]
     pub fn marginal(&self, k: usize) -> Option<Vec<f64>> {
         let Factor { own, others } = self.stations.get(k)?.as_ref()?;

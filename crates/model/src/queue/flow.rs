@@ -1,7 +1,7 @@
 //! A whole network as one station: how fast work leaves it, by the number inside.
 //!
-//! Many questions are asked of the same stations (every number of users, every rate); the convolution is done once, and each answer is a walk along a
-//! birth-death chain.
+//! Many questions are asked of the same stations (every number of users, every rate); the
+//! convolution is done once, and each answer is a walk along a birth-death chain.
 
 use crate::queue::{
     exact::{convolution, guard},
@@ -10,7 +10,8 @@ use crate::queue::{
 
 /// A flow-equivalent server.
 ///
-/// Source: Chandy, Herzog, Woo, IBM J. Research and Development 19(1) (1975) 36; exact for product-form stations whose users are all alike.
+/// Source: Chandy, Herzog, Woo, IBM J. Research and Development 19(1) (1975) 36; exact for
+/// product-form stations whose users are all alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Departures per second with 1, 2, ... inside; the last one holds for more.
@@ -26,15 +27,17 @@ pub struct FlowSolution {
     pub x: f64,
     /// Mean time at the stations, s.
     pub time: f64,
-    /// Standard deviation of that time, s: an arrival that finds j stays for j + 1 departures at the speed of j + 1, as at one first-come-first-served
-    /// station. An approximation where there are several.
+    /// Standard deviation of that time, s: an arrival that finds j stays for j + 1 departures at
+    /// the speed of j + 1, as at one first-come-first-served station. An approximation where there
+    /// are several.
     pub deviation: f64,
     /// Share of arrivals that find no room; 0 in a closed network.
     pub dropped: f64,
 }
 
 impl Flow {
-    /// Of queueing stations, for up to `most` users inside. Delays do not belong here: they are part of the think time.
+    /// Of queueing stations, for up to `most` users inside. Delays do not belong here: they are
+    /// part of the think time.
     ///
     /// # Errors
     /// When a value is out of range, a station is a delay, or the network is too large.
@@ -91,7 +94,8 @@ impl Flow {
         self.rates[present.clamp(1, self.rates.len()) - 1]
     }
 
-    /// `users` who spend `delay` seconds outside of the stations between two visits; between whole numbers of users on a straight line.
+    /// `users` who spend `delay` seconds outside of the stations between two visits; between whole
+    /// numbers of users on a straight line.
     ///
     /// # Errors
     /// When `users` is not above 0, or `delay` is negative.
@@ -135,7 +139,8 @@ impl Flow {
         }
     }
 
-    /// Arrivals at `rate` per second, 1/s, > 0, that do not wait for answers; those that find `room` inside are dropped.
+    /// Arrivals at `rate` per second, 1/s, > 0, that do not wait for answers; those that find
+    /// `room` inside are dropped.
     ///
     /// # Errors
     /// When the rate is not above 0.
@@ -203,7 +208,8 @@ impl Chain {
         self.over(|j| j as f64)
     }
 
-    /// Summed from the mode outwards, for ratios that fall: nothing overflows, and terms that do not count are left out.
+    /// Summed from the mode outwards, for ratios that fall: nothing overflows, and terms that do
+    /// not count are left out.
     fn around_mode(most: usize, ratio: impl Fn(usize) -> f64) -> Self {
         const LEAST: f64 = 1e-18;
         let (mut low, mut high) = (0, most);

@@ -1,7 +1,9 @@
 //! Queueing models: closed networks exactly and approximately, bounds, open stations, percentiles.
 //!
-//! Times in seconds, rates per second, demands in core-seconds or device-seconds per transaction. Assumptions of the closed models (product form): a user
-//! does one thing at a time; stations are processor-sharing or delay with any service distribution, or first-come-first-served with exponential service.
+//! Times in seconds, rates per second, demands in core-seconds or device-seconds per transaction.
+//! Assumptions of the closed models (product form): a user does one thing at a time; stations are
+//! processor-sharing or delay with any service distribution, or first-come-first-served with
+//! exponential service.
 
 mod approximate;
 mod bounds;

@@ -71,8 +71,9 @@ pub(crate) fn single_servers(stations: &[Station], method: &'static str) -> Resu
     })
 }
 
-/// Approximate solution with several servers: each such station becomes one server with demand D/m and a delay D (m-1)/m, solved by
-/// mean value analysis. Prefer [`crate::queue::solve`], which is exact.
+/// Approximate solution with several servers: each such station becomes one server with demand D/m
+/// and a delay D (m-1)/m, solved by mean value analysis. Prefer [`crate::queue::solve`], which is
+/// exact.
 ///
 /// Source: Seidmann, Schweitzer, Shalev-Oren, Large Scale Systems 12 (1987) 91.
 ///

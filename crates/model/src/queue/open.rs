@@ -1,6 +1,7 @@
 //! Open stations: arrivals that do not wait for answers.
 //!
-//! These describe arrival-rate drivers. A think-time driver is closed, and open formulas overstate its response time near saturation.
+//! These describe arrival-rate drivers. A think-time driver is closed, and open formulas overstate
+//! its response time near saturation.
 
 use crate::queue::station::{ModelError, not_negative, positive};
 
@@ -22,7 +23,8 @@ pub struct Multiserver {
 }
 
 impl Multiserver {
-    /// Solve the station. Source: Erlang (1917); the recursion of the loss formula B(i) = a B(i-1)/(i + a B(i-1)).
+    /// Solve the station. Source: Erlang (1917); the recursion of the loss formula B(i) = a
+    /// B(i-1)/(i + a B(i-1)).
     ///
     /// # Errors
     /// When a value is out of range, or the station is overloaded.
@@ -74,7 +76,8 @@ pub fn mm1_quantile(arrivals: f64, service: f64, p: f64) -> Result<f64, ModelErr
     Ok(-Multiserver::new(arrivals, service, 1)?.response_time() * (1.0 - p).ln())
 }
 
-/// Mean wait of M/G/1, first come first served, s; `scv` is the squared coefficient of variation of service. Source: Pollaczek, Khinchine.
+/// Mean wait of M/G/1, first come first served, s; `scv` is the squared coefficient of variation of
+/// service. Source: Pollaczek, Khinchine.
 ///
 /// # Errors
 /// When a value is out of range, or the station is overloaded.
@@ -86,7 +89,8 @@ pub fn mg1_fcfs_wait(arrivals: f64, service: f64, scv: f64) -> Result<f64, Model
     Ok(rho * service * (1.0 + scv) / (2.0 * (1.0 - rho)))
 }
 
-/// Response time under processor sharing, for any service distribution, s: x/(1 - rho) for a job of `size` seconds.
+/// Response time under processor sharing, for any service distribution, s: x/(1 - rho) for a job of
+/// `size` seconds.
 ///
 /// # Errors
 /// When a value is out of range, or the station is overloaded.
@@ -95,7 +99,8 @@ pub fn ps_response(size: f64, rho: f64) -> Result<f64, ModelError> {
     Ok(size / (1.0 - below_one(not_negative("the utilisation", rho)?)?))
 }
 
-/// Standard deviation of the response time of M/M/1 under processor sharing, s. Source: Coffman, Muntz, Trotter, JACM 17(1) (1970) 123.
+/// Standard deviation of the response time of M/M/1 under processor sharing, s. Source: Coffman,
+/// Muntz, Trotter, JACM 17(1) (1970) 123.
 ///
 /// # Errors
 /// When a value is out of range, or the station is overloaded.
@@ -103,7 +108,8 @@ pub fn mm1_ps_deviation(service: f64, rho: f64) -> Result<f64, ModelError> {
     Ok(ps_response(service, rho)? * ((2.0 + rho) / (2.0 - rho)).sqrt())
 }
 
-/// Mean wait of G/G/c, s, approximately: that of M/M/c times (c_a^2 + c_s^2)/2. Source: Allen, Probability, Statistics and Queueing Theory (1990).
+/// Mean wait of G/G/c, s, approximately: that of M/M/c times (c_a^2 + c_s^2)/2. Source: Allen,
+/// Probability, Statistics and Queueing Theory (1990).
 ///
 /// # Errors
 /// When a value is out of range, or the station is overloaded.
@@ -119,7 +125,8 @@ pub fn allen_cunneen(
     Ok(Multiserver::new(arrivals, service, servers)?.wait * variation / 2.0)
 }
 
-/// Residence times R_ck = D_ck/(1 - sum_j X_j D_jk) of several classes, s; `rates[c]` in 1/s, `demands[c][k]` in s.
+/// Residence times R_ck = D_ck/(1 - sum_j X_j D_jk) of several classes, s; `rates[c]` in 1/s,
+/// `demands[c][k]` in s.
 ///
 /// # Errors
 /// When a value is out of range, the shapes differ, or a station is overloaded.

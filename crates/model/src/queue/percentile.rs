@@ -1,7 +1,7 @@
 //! Percentiles of response times of closed networks.
 //!
-//! Valid for totals of a transaction with exponential-like service. Not for heavy tails (checkpoints, garbage collection, throttling), mixes of unlike pages,
-//! or the 99.9th percentile.
+//! Valid for totals of a transaction with exponential-like service. Not for heavy tails
+//! (checkpoints, garbage collection, throttling), mixes of unlike pages, or the 99.9th percentile.
 
 use crate::{
     queue::{
@@ -21,10 +21,12 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
-    /// Response times of a closed network: what an arriving user finds is the marginal of the network with one user less; per station the mean and variance
-    /// of the resulting mixture of Erlang times are added up as if stations were independent.
+    /// Response times of a closed network: what an arriving user finds is the marginal of the
+    /// network with one user less; per station the mean and variance of the resulting mixture of
+    /// Erlang times are added up as if stations were independent.
     ///
-    /// Source: the arrival theorem (Lavenberg, Reiser, J. Applied Probability 17 (1980) 1048); the sum and the gamma shape are approximations.
+    /// Source: the arrival theorem (Lavenberg, Reiser, J. Applied Probability 17 (1980) 1048); the
+    /// sum and the gamma shape are approximations.
     ///
     /// # Errors
     /// When a value is out of range, or a station is limited or measured.
@@ -84,7 +86,8 @@ impl ResponseTimes {
     }
 }
 
-/// Mean and variance of the time at a first-come-first-served station where an arrival finds j users with probability `found[j]`.
+/// Mean and variance of the time at a first-come-first-served station where an arrival finds j
+/// users with probability `found[j]`.
 fn station_moments(service: f64, servers: u32, found: &[f64]) -> (f64, f64) {
     let m = f64::from(servers);
     let (mut mean, mut square) = (0.0, 0.0);
@@ -99,8 +102,8 @@ fn station_moments(service: f64, servers: u32, found: &[f64]) -> (f64, f64) {
     (mean, square - mean * mean)
 }
 
-/// The exact quantile of the response time at one first-come-first-served station of exponential service, s: an arrival that finds j users stays for an
-/// Erlang time of j + 1 services.
+/// The exact quantile of the response time at one first-come-first-served station of exponential
+/// service, s: an arrival that finds j users stays for an Erlang time of j + 1 services.
 ///
 /// # Errors
 /// When a value is out of range.

@@ -45,7 +45,8 @@ impl Repairman {
         n / self.throughput(n) - self.think
     }
 
-    /// The birth-death chain of the number at the station, summed from its mode outwards: nothing overflows, and terms that do not count are left out.
+    /// The birth-death chain of the number at the station, summed from its mode outwards: nothing
+    /// overflows, and terms that do not count are left out.
     fn whole(&self, n: f64) -> f64 {
         let speed = |j: f64| j.min(f64::from(self.servers)) / self.demand;
         if n < 1.0 {

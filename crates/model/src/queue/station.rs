@@ -7,7 +7,8 @@ pub enum Capacity {
     Delay,
     /// Identical servers, at least one: speed min(j, m).
     Servers(u32),
-    /// Servers under a limit in servers' worth of work, such as a CPU quota: speed min(j, servers, limit).
+    /// Servers under a limit in servers' worth of work, such as a CPU quota: speed min(j, servers,
+    /// limit).
     Limited {
         /// Servers, at least one.
         servers: u32,
@@ -147,7 +148,8 @@ pub enum ModelError {
     },
     /// An open station gets more work than it can do.
     #[error(
-        "the station is overloaded: its utilisation would be {0:.3}; an open model needs less than 1"
+        "the station is overloaded: its utilisation would be {0:.3}; an open model needs less than \
+         1"
     )]
     Overloaded(f64),
 }

@@ -5,16 +5,20 @@ use super::{Outcome, Probe};
 /// The end of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The largest load that keeps the limits: confirmed by fresh full runs if [`Self::confirmed`], else the best guess of what most
-    /// (85 %) of the runs keep. `None` when even the lowest load does not.
+    /// The largest load that keeps the limits: confirmed by fresh full runs if [`Self::confirmed`],
+    /// else the best guess of what most (85 %) of the runs keep. `None` when even the lowest load
+    /// does not.
     pub load: Option<f64>,
-    /// Whether fresh full runs at [`Self::load`] kept the limits. Report an unconfirmed load as such: it is an extreme value.
+    /// Whether fresh full runs at [`Self::load`] kept the limits. Report an unconfirmed load as
+    /// such: it is an extreme value.
     pub confirmed: bool,
-    /// The load that half of the runs keep: the best estimate of the knee, within the range searched.
+    /// The load that half of the runs keep: the best estimate of the knee, within the range
+    /// searched.
     pub knee: f64,
     /// 95 % interval of the knee. An end is `None` where it lies outside the range searched.
     pub interval: (Option<f64>, Option<f64>),
-    /// From the load that nine of ten runs keep to that which one of ten keeps, as a share of the load: how noisy the edge is.
+    /// From the load that nine of ten runs keep to that which one of ten keeps, as a share of the
+    /// load: how noisy the edge is.
     pub blur: f64,
     /// The rule that bound first above the load; `None` when no probe failed.
     pub binding: Option<String>,
@@ -27,7 +31,8 @@ pub struct Answer {
 /// Why a search ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
-    /// The load is confirmed (unless no confirmation was asked for), and runs above it fail, or pass by luck alone.
+    /// The load is confirmed (unless no confirmation was asked for), and runs above it fail, or
+    /// pass by luck alone.
     Found,
     /// The budget of probes is spent.
     Budget,
@@ -35,7 +40,8 @@ pub enum Ending {
     NothingPasses,
     /// Even the highest load passes.
     EverythingPasses,
-    /// Probes were invalid three times running: the driver or the environment, not the system under test, is the limit.
+    /// Probes were invalid three times running: the driver or the environment, not the system under
+    /// test, is the limit.
     Invalid {
         /// At which load.
         load: f64,
@@ -47,8 +53,8 @@ pub enum Ending {
 }
 
 impl Answer {
-    /// Loads at which a run passed although another failed at a lower one: (passed, failed), the widest such pair. It shows noise, or a system
-    /// that is not slower under more load.
+    /// Loads at which a run passed although another failed at a lower one: (passed, failed), the
+    /// widest such pair. It shows noise, or a system that is not slower under more load.
     #[must_use]
     pub fn contradiction(&self) -> Option<(f64, f64)> {
         edges(&self.probes).filter(|(passed, failed)| passed > failed)

@@ -1,9 +1,11 @@
 //! What the probes so far say of the knee: a distribution over its place and over the noise.
 //!
-//! A run at load x keeps the limits with probability e + (1 - 2 e) / (1 + exp((ln x - ln knee) / s)): a logistic curve over the logarithm of the
-//! load, whose steepness s is the noise (how near to the knee luck decides), and a share e of runs that go wrong for no reason of the load. Both
-//! the knee and s are unknown; their joint distribution is kept on a grid and multiplied by the probability of every outcome (Bayes). Probing
-//! at the median of the knee halves what is unknown: probabilistic bisection, Horstein, IEEE Trans. Inf. Theory 9 (1963) 136; Waeber, Frazier,
+//! A run at load x keeps the limits with probability e + (1 - 2 e) / (1 + exp((ln x - ln knee) /
+//! s)): a logistic curve over the logarithm of the load, whose steepness s is the noise (how near
+//! to the knee luck decides), and a share e of runs that go wrong for no reason of the load. Both
+//! the knee and s are unknown; their joint distribution is kept on a grid and multiplied by the
+//! probability of every outcome (Bayes). Probing at the median of the knee halves what is unknown:
+//! probabilistic bisection, Horstein, IEEE Trans. Inf. Theory 9 (1963) 136; Waeber, Frazier,
 //! Henderson, SIAM J. Control Optim. 51 (2013) 2261.
 
 use super::{Hint, Settings};
@@ -20,7 +22,8 @@ const OUTSIDE: f64 = 0.05;
 const MARGIN: f64 = 0.5;
 /// Share of the belief that a hint gets; the rest holds the whole range possible.
 const TRUST: f64 = 0.8;
-/// Weights below this are dropped: what is left out is less than a thousandth of what an interval leaves out.
+/// Weights below this are dropped: what is left out is less than a thousandth of what an interval
+/// leaves out.
 const NEGLIGIBLE: f64 = 1e-9;
 /// Most points of the grid of knees.
 const MOST_POINTS: usize = 4_000;
@@ -120,7 +123,8 @@ impl Belief {
             .sum()
     }
 
-    /// From the load at which nine of ten runs pass to that at which one does, as a share of the load: exp(2 ln 9 s) - 1, for the mean of ln s.
+    /// From the load at which nine of ten runs pass to that at which one does, as a share of the
+    /// load: exp(2 ln 9 s) - 1, for the mean of ln s.
     pub(super) fn blur(&self) -> f64 {
         let logs = self.weights.iter().flat_map(|row| row.iter().zip(SCALES));
         let scale = logs

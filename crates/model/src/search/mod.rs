@@ -1,7 +1,9 @@
-//! The saturation search: the largest load that keeps the limits, found with few probes although every probe is noisy.
+//! The saturation search: the largest load that keeps the limits, found with few probes although
+//! every probe is noisy.
 //!
-//! [`Search`] is a state machine without clock or file: it says which load to try, is told what came of it, and ends with an [`Answer`]. A load is
-//! whatever grows: users (of one guest, or of each of N guests at once), a rate, a number of guests. The caller runs the probes.
+//! [`Search`] is a state machine without clock or file: it says which load to try, is told what
+//! came of it, and ends with an [`Answer`]. A load is whatever grows: users (of one guest, or of
+//! each of N guests at once), a rate, a number of guests. The caller runs the probes.
 //!
 //! ```
 //! use rookery_model::search::{Outcome, Search, Settings};
@@ -16,18 +18,24 @@
 //! ```
 //!
 //! How it goes on:
-//! 1. **Approach.** The first probe is at the hint, or in the (logarithmic) middle of the range. Each further one is where the knee lies below, or in
-//!    turn above, with probability 0.35: almost the middle, which halves what is unknown, but aside enough to tell noise from place.
-//!    Never above twice the largest load that passed: overload far beyond the knee costs time and tells little. Every outcome is taken as noisy,
-//!    so loads near the edge are tried again where outcomes contradict each other.
-//! 2. **Confirmation.** When a pass and a failure lie a step apart, or the interval is as narrow as the resolution, or the rest of the budget is just
-//!    enough, fresh full runs are made at that pass, or at the largest load that most runs (85 %) should keep: all of [`Settings::confirm`]
+//! 1. **Approach.** The first probe is at the hint, or in the (logarithmic) middle of the range.
+//!    Each further one is where the knee lies below, or in turn above, with probability 0.35:
+//!    almost the middle, which halves what is unknown, but aside enough to tell noise from place.
+//!    Never above twice the largest load that passed: overload far beyond the knee costs time and
+//!    tells little. Every outcome is taken as noisy, so loads near the edge are tried again where
+//!    outcomes contradict each other.
+//! 2. **Confirmation.** When a pass and a failure lie a step apart, or the interval is as narrow as
+//!    the resolution, or the rest of the budget is just enough, fresh full runs are made at that
+//!    pass, or at the largest load that most runs (85 %) should keep: all of [`Settings::confirm`]
 //!    must pass, or all but one of two more. Otherwise a lower load is tried.
-//! 3. **Above.** One full run above must fail, at the next load where four of five should; if it passes, the search goes on from there.
+//! 3. **Above.** One full run above must fail, at the next load where four of five should; if it
+//!    passes, the search goes on from there.
 //!
-//! How well it does, by simulation: servers with knees from 40 to 340 users in a range of 20 to 400, at most 18 probes (60 % of a ladder of ten loads
-//! with three repeats), 200 seeds a row. "Steep" is one station of 10 ms with 1 s think time, "gentle" a 95th percentile that grows as the load
-//! does; noise is the deviation of the percentile from run to run. The tests keep it there, up to 10 % of noise.
+//! How well it does, by simulation: servers with knees from 40 to 340 users in a range of 20 to
+//! 400, at most 18 probes (60 % of a ladder of ten loads with three repeats), 200 seeds a row.
+//! "Steep" is one station of 10 ms with 1 s think time, "gentle" a 95th percentile that grows as
+//! the load does; noise is the deviation of the percentile from run to run. The tests keep it
+//! there, up to 10 % of noise.
 //!
 //! | server | noise | interval holds the knee | knee off by, mean | confirmed |
 //! |---|---|---|---|---|
@@ -40,10 +48,12 @@
 //! | gentle | 10 % | 194 | 3.7 % | 91 % |
 //! | gentle | 20 % | 180: too few, mend the noise first | 6.4 % | 81 % |
 //!
-//! For a study: one `Search` per point (layout x variant). Start it with [`Hint`]s from neighbours that are done (factor 1.3), from the queueing
-//! model (factor 1.5), or from the bound N* = (R + Z) / D_max (factor 2). Trials of a ladder of loads, needed for figures, are handed in
-//! by [`Search::learn`] first. Every probe takes fresh data and its own seed from [`Probe::attempt`]. To resume, make the same search and observe the
-//! stored outcomes in order: it asks the same questions again.
+//! For a study: one `Search` per point (layout x variant). Start it with [`Hint`]s from neighbours
+//! that are done (factor 1.3), from the queueing model (factor 1.5), or from the bound N* = (R + Z)
+//! / D_max (factor 2). Trials of a ladder of loads, needed for figures, are handed in by
+//! [`Search::learn`] first. Every probe takes fresh data and its own seed from [`Probe::attempt`].
+//! To resume, make the same search and observe the stored outcomes in order: it asks the same
+//! questions again.
 
 mod answer;
 mod belief;
@@ -61,11 +71,14 @@ use belief::Belief;
 const KEPT: f64 = 0.85;
 /// A load is believed to be too much when so few runs keep it.
 const BROKEN: f64 = 0.2;
-/// What each end of the interval of the knee leaves out. A little less than 2.5 %: the belief thinks in a few degrees of noise, not in all.
+/// What each end of the interval of the knee leaves out. A little less than 2.5 %: the belief
+/// thinks in a few degrees of noise, not in all.
 const TAIL: f64 = 0.02;
-/// So many invalid probes running end the search. Near saturation chance alone makes a tenth of them invalid, where a steady state is asked for.
+/// So many invalid probes running end the search. Near saturation chance alone makes a tenth of
+/// them invalid, where a steady state is asked for.
 const MOST_INVALID: usize = 3;
-/// On the way to the knee, probes go in turn to where it lies below, and above, with this probability.
+/// On the way to the knee, probes go in turn to where it lies below, and above, with this
+/// probability.
 const ASIDE: f64 = 0.35;
 /// The knee is outside the range when that is so likely.
 const SURE: f64 = 0.95;
@@ -111,8 +124,8 @@ impl Search {
         })
     }
 
-    /// Take in a result that was not asked for and costs nothing of the budget: a step of a ladder, a trial of an earlier run.
-    /// Loads that are not above 0 are ignored.
+    /// Take in a result that was not asked for and costs nothing of the budget: a step of a ladder,
+    /// a trial of an earlier run. Loads that are not above 0 are ignored.
     pub fn learn(&mut self, load: f64, passed: bool) {
         if load > 0.0 && load.is_finite() {
             self.take_in(load, passed);
@@ -184,7 +197,8 @@ impl Search {
         let load = self.confirmed.or_else(|| self.kept(self.settings.highest));
         let load = load.filter(|_| ending != Ending::NothingPasses && self.largest_pass.is_some());
         let (mut low, mut high) = (self.belief.quantile(TAIL), self.belief.quantile(1.0 - TAIL));
-        // Where no outcome contradicts another, nothing between the last pass and the first failure is ruled out.
+        // Where no outcome contradicts another, nothing between the last pass and the first failure
+        // is ruled out.
         if let Some((passed, failed)) = bracket(&self.probes) {
             let failed = if self.settings.whole {
                 failed - 1.0
@@ -336,7 +350,8 @@ impl Search {
         }
     }
 
-    /// A larger load that most runs should keep, now that they kept this one: worth confirming, if the budget carries it and what is above.
+    /// A larger load that most runs should keep, now that they kept this one: worth confirming, if
+    /// the budget carries it and what is above.
     fn larger(&self, load: f64) -> Option<f64> {
         let worth = |larger: &f64| *larger > load && *larger < self.refused;
         self.kept(self.settings.highest)
@@ -372,7 +387,8 @@ impl Search {
         }
     }
 
-    /// The largest load of the grid, up to `most`, that most runs should keep; `None` when the lowest is none.
+    /// The largest load of the grid, up to `most`, that most runs should keep; `None` when the
+    /// lowest is none.
     fn kept(&self, most: f64) -> Option<f64> {
         let settings = &self.settings;
         let holds = |load: f64| self.belief.chance(load) >= KEPT;
@@ -392,7 +408,8 @@ impl Search {
     }
 }
 
-/// The largest load that passed and the smallest that failed, if the first is smaller: no outcome contradicts another.
+/// The largest load that passed and the smallest that failed, if the first is smaller: no outcome
+/// contradicts another.
 fn bracket(probes: &[(Probe, Outcome)]) -> Option<(f64, f64)> {
     edges(probes).filter(|(passed, failed)| passed < failed)
 }

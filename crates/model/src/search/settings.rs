@@ -9,7 +9,8 @@ pub struct Settings {
     pub highest: f64,
     /// Whether loads are whole numbers.
     pub whole: bool,
-    /// Smallest difference that matters, as a share of the load, 0.001 to 0.5. Whole loads never differ by less than 1.
+    /// Smallest difference that matters, as a share of the load, 0.001 to 0.5. Whole loads never
+    /// differ by less than 1.
     pub resolution: f64,
     /// What is known before.
     pub hint: Option<Hint>,
@@ -63,7 +64,8 @@ impl Settings {
         }
     }
 
-    /// The load at this place of the grid: from the lowest on in steps of the resolution, whole if it must be, never above the highest.
+    /// The load at this place of the grid: from the lowest on in steps of the resolution, whole if
+    /// it must be, never above the highest.
     pub(super) fn grid(&self, place: u32) -> f64 {
         let load = self.lowest * (f64::from(place) * self.resolution.ln_1p()).exp();
         let load = if self.whole { load.round() } else { load };
@@ -143,7 +145,8 @@ impl Settings {
 pub enum SettingsError {
     /// The range is none.
     #[error(
-        "the range of loads must run from above 0 to something larger, not from {lowest} to {highest}"
+        "the range of loads must run from above 0 to something larger, not from {lowest} to \
+         {highest}"
     )]
     Range {
         /// Smallest load.

@@ -47,14 +47,16 @@ impl Server {
     }
 }
 
-/// 95th percentiles of one server of 10 ms with 1 s of think time: the knee of its throughput is at 101 users.
+/// 95th percentiles of one server of 10 ms with 1 s of think time: the knee of its throughput is at
+/// 101 users.
 fn table() -> Vec<f64> {
     (1..=400)
         .map(|users| repairman_quantile(0.01, 1.0, users, 0.95).expect("in range"))
         .collect()
 }
 
-/// The whole row of 200 servers: how many intervals hold the knee, mean relative error of the knee, most probes, share confirmed.
+/// The whole row of 200 servers: how many intervals hold the knee, mean relative error of the knee,
+/// most probes, share confirmed.
 fn row(
     table: Option<&Vec<f64>>,
     noise: f64,
@@ -123,7 +125,8 @@ fn intervals_hold_the_knee_with_sixty_percent_of_the_probes_of_a_ladder() {
     }
 }
 
-/// As [`row`] for other things that are searched: `knees` says where the knee lies for a uniform number.
+/// As [`row`] for other things that are searched: `knees` says where the knee lies for a uniform
+/// number.
 fn other_row(settings: Settings, knees: impl Fn(f64) -> f64, noise: f64) -> (u32, f64, usize) {
     let (mut held, mut error, mut most) = (0, 0.0, 0);
     for seed in 0..200 {
@@ -365,7 +368,8 @@ fn the_same_outcomes_lead_the_same_way() {
     assert_eq!(again, answer);
 }
 
-/// Runs that fail for no reason of the load (a hiccup of the host) mislead neither the interval nor the way.
+/// Runs that fail for no reason of the load (a hiccup of the host) mislead neither the interval nor
+/// the way.
 #[test]
 fn hiccups_do_not_mislead() {
     let table = table();

@@ -86,8 +86,9 @@ pub struct Replications {
     pub times: TimeHistogram,
 }
 
-/// Play one replication: `warm_up` transactions that do not count, then `transactions` that do. Each (seed, replication) has its own random streams, one per
-/// station, so that variants of a network share their random numbers.
+/// Play one replication: `warm_up` transactions that do not count, then `transactions` that do.
+/// Each (seed, replication) has its own random streams, one per station, so that variants of a
+/// network share their random numbers.
 ///
 /// # Errors
 /// When a value is out of range, or an open network is overloaded.
@@ -127,7 +128,8 @@ pub fn simulate(
     })
 }
 
-/// Play replications, at least five, until the 95 % half-widths of throughput and response time are below `precision` of their means, or `most` are done.
+/// Play replications, at least five, until the 95 % half-widths of throughput and response time are
+/// below `precision` of their means, or `most` are done.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -191,7 +193,8 @@ fn check(network: &Network, transactions: u64) -> Result<(), SimulationError> {
     };
     if !population || transactions == 0 {
         return Err(SimulationError::Value(
-            "users, think time, rate and transactions must be finite and above 0 (think time may be 0)",
+            "users, think time, rate and transactions must be finite and above 0 (think time may \
+             be 0)",
         ));
     }
     let speeds = |capacity: &Capacity| match capacity {
@@ -209,7 +212,8 @@ fn check(network: &Network, transactions: u64) -> Result<(), SimulationError> {
     };
     if network.stations.is_empty() || !network.stations.iter().all(valid) {
         return Err(SimulationError::Value(
-            "every station needs a service time, servers and speeds above 0; there must be at least one",
+            "every station needs a service time, servers and speeds above 0; there must be at \
+             least one",
         ));
     }
     Ok(())
@@ -235,7 +239,8 @@ struct Play {
 }
 
 enum Source {
-    /// Exponential thinkers need no heap: any of them may end next, and the time until then has no memory.
+    /// Exponential thinkers need no heap: any of them may end next, and the time until then has no
+    /// memory.
     Memoryless {
         idle: Vec<u32>,
         think: f64,
@@ -335,7 +340,8 @@ impl Play {
         let now = self.now;
         let job = match &mut self.source {
             Source::Memoryless { idle, think, next } => {
-                // Thinkers are all alike, so the next to end may be the one that is nearest in memory. There is one, else nothing would end.
+                // Thinkers are all alike, so the next to end may be the one that is nearest in
+                // memory. There is one, else nothing would end.
                 let job = idle.pop().unwrap_or(0);
                 *next = until_next(now, idle.len(), *think, &mut self.stream);
                 job

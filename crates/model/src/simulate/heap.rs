@@ -1,6 +1,7 @@
 //! A heap of four children a node: keys with a job, smallest first, ties by order of entry.
 
-/// Key, sequence number and job in one number: keys are times, at least 0, whose bits order as the numbers do, so that one comparison decides all.
+/// Key, sequence number and job in one number: keys are times, at least 0, whose bits order as the
+/// numbers do, so that one comparison decides all.
 type Entry = u128;
 
 /// Children of a node; those of one node lie in one line of the cache.
@@ -84,7 +85,8 @@ impl Heap {
     }
 }
 
-/// The place of the smallest of the children that begin at `first`, without a branch that depends on the keys where all four are there.
+/// The place of the smallest of the children that begin at `first`, without a branch that depends
+/// on the keys where all four are there.
 #[inline]
 fn least(entries: &[Entry], first: usize) -> Option<usize> {
     if let Some(&[a, b, c, d]) = entries.get(first..first + CHILDREN) {

@@ -44,7 +44,8 @@ impl TimeHistogram {
         self.total
     }
 
-    /// The time that a share `p` does not exceed, s: the upper end of its bucket; `None` without times.
+    /// The time that a share `p` does not exceed, s: the upper end of its bucket; `None` without
+    /// times.
     #[must_use]
     pub fn quantile(&self, p: f64) -> Option<f64> {
         let rank = ((p * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));

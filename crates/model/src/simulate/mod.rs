@@ -1,6 +1,8 @@
-//! Discrete-event simulation of one class of users, where no formula holds: first-come-first-served with unlike service times, limits, quantiles.
+//! Discrete-event simulation of one class of users, where no formula holds: first-come-first-served
+//! with unlike service times, limits, quantiles.
 //!
-//! [`simulate`] plays one replication; [`replicate`] plays several until the interval is narrow enough. Same seed, same events.
+//! [`simulate`] plays one replication; [`replicate`] plays several until the interval is narrow
+//! enough. Same seed, same events.
 
 mod event_loop;
 mod heap;

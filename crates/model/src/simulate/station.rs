@@ -1,4 +1,5 @@
-//! Stations of the simulator: each knows the time of its own next departure, so that nothing is ever cancelled.
+//! Stations of the simulator: each knows the time of its own next departure, so that nothing is
+//! ever cancelled.
 
 use std::collections::VecDeque;
 

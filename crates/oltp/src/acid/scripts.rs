@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::{
     Lab, Seen,
-    desk::{Desk, Waiting},
+    session::{AcidSession, Waiting},
 };
 use crate::OltpError;
 
@@ -25,10 +25,10 @@ enum End {
 }
 
 impl End {
-    async fn of(self, desk: &mut Desk) -> Result<(), OltpError> {
+    async fn apply(self, session: &mut AcidSession) -> Result<(), OltpError> {
         match self {
-            Self::Commit => desk.commit().await,
-            Self::Rollback => desk.rollback().await,
+            Self::Commit => session.commit().await,
+            Self::Rollback => session.rollback().await,
         }
     }
 }
@@ -52,7 +52,8 @@ pub(super) async fn run(lab: &mut Lab, number: u8) -> Result<Seen, OltpError> {
     }
 }
 
-/// What becomes of `step` while another transaction is open: its outcome if it does not wait; else the other's end is awaited, then the outcome.
+/// What becomes of `step` while another transaction is open: its outcome if it does not wait; else
+/// the other's end is awaited, then the outcome.
 ///
 /// A transaction's begin belongs to its step: on SQLite it is the begin that waits.
 async fn beside<T>(
@@ -70,8 +71,8 @@ async fn beside<T>(
 }
 
 async fn status_beside_order(
-    one: &mut Desk,
-    two: &mut Desk,
+    one: &mut AcidSession,
+    two: &mut AcidSession,
     watch: Duration,
     end: End,
 ) -> Result<Seen, OltpError> {
@@ -83,7 +84,7 @@ async fn status_beside_order(
         two.begin_to_read().await?;
         two.last_order(CUSTOMER).await
     };
-    let (waited, status) = beside(look, watch, end.of(one)).await?;
+    let (waited, status) = beside(look, watch, end.apply(one)).await?;
     let status = status?;
     two.commit().await?;
     let after = if end == End::Commit {
@@ -102,8 +103,8 @@ async fn status_beside_order(
 }
 
 async fn order_beside_order(
-    one: &mut Desk,
-    two: &mut Desk,
+    one: &mut AcidSession,
+    two: &mut AcidSession,
     watch: Duration,
     end: End,
 ) -> Result<Seen, OltpError> {
@@ -114,7 +115,7 @@ async fn order_beside_order(
         two.begin_to_write().await?;
         two.take_number().await
     };
-    let (waited, second) = beside(take, watch, end.of(one)).await?;
+    let (waited, second) = beside(take, watch, end.apply(one)).await?;
     let expected = if end == End::Commit { first + 1 } else { first };
     let (second, seen) = match second {
         Ok(second) => {
@@ -136,8 +137,8 @@ async fn order_beside_order(
 }
 
 async fn payment_beside_delivery(
-    one: &mut Desk,
-    two: &mut Desk,
+    one: &mut AcidSession,
+    two: &mut AcidSession,
     watch: Duration,
     end: End,
 ) -> Result<Seen, OltpError> {
@@ -153,7 +154,7 @@ async fn payment_beside_delivery(
         two.begin_to_write().await?;
         two.pay(customer, PAID).await
     };
-    let (waited, paid) = beside(pay, watch, end.of(one)).await?;
+    let (waited, paid) = beside(pay, watch, end.apply(one)).await?;
     let seen = match paid {
         Ok(()) => Seen::Waited,
         Err(error) if two.again(&error) => {
@@ -170,7 +171,11 @@ async fn payment_beside_delivery(
     Ok(if waited && right { seen } else { Seen::Wrong })
 }
 
-async fn price_twice(one: &mut Desk, two: &mut Desk, watch: Duration) -> Result<Seen, OltpError> {
+async fn price_twice(
+    one: &mut AcidSession,
+    two: &mut AcidSession,
+    watch: Duration,
+) -> Result<Seen, OltpError> {
     const PRICE: &str = "SELECT i_price FROM item WHERE i_id = 1";
     let before = one.cents(PRICE).await?;
     one.begin_to_write().await?;
@@ -203,8 +208,8 @@ fn old(held_up: bool) -> Seen {
 }
 
 async fn empty_district_twice(
-    one: &mut Desk,
-    two: &mut Desk,
+    one: &mut AcidSession,
+    two: &mut AcidSession,
     watch: Duration,
 ) -> Result<Seen, OltpError> {
     one.begin_to_write().await?;
@@ -228,8 +233,8 @@ async fn empty_district_twice(
 }
 
 async fn last_order_twice(
-    one: &mut Desk,
-    two: &mut Desk,
+    one: &mut AcidSession,
+    two: &mut AcidSession,
     watch: Duration,
 ) -> Result<Seen, OltpError> {
     one.begin_to_read().await?;
@@ -250,12 +255,13 @@ async fn last_order_twice(
     })
 }
 
-async fn payment_whole(one: &mut Desk, end: End) -> Result<Seen, OltpError> {
+async fn payment_whole(one: &mut AcidSession, end: End) -> Result<Seen, OltpError> {
     const SUMS: [&str; 4] = [
         "SELECT w_ytd FROM warehouse WHERE w_id = 1",
         "SELECT d_ytd FROM district WHERE d_w_id = 1 AND d_id = 1",
         "SELECT c_ytd_payment FROM customer WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
-        "SELECT COALESCE(SUM(h_amount), 0) FROM history WHERE h_c_w_id = 1 AND h_c_d_id = 1 AND h_c_id = 1",
+        "SELECT COALESCE(SUM(h_amount), 0) FROM history WHERE h_c_w_id = 1 AND h_c_d_id = 1 AND \
+         h_c_id = 1",
     ];
     let mut sums = [[0; 4]; 2];
     for (sum, query) in sums[0].iter_mut().zip(SUMS) {
@@ -263,7 +269,7 @@ async fn payment_whole(one: &mut Desk, end: End) -> Result<Seen, OltpError> {
     }
     one.begin_to_write().await?;
     one.pay(CUSTOMER, PAID).await?;
-    end.of(one).await?;
+    end.apply(one).await?;
     for (sum, query) in sums[1].iter_mut().zip(SUMS) {
         *sum = one.cents(query).await?;
     }

@@ -22,7 +22,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    pub(super) fn of(histogram: &rookery_stats::Latencies) -> Self {
+    pub(super) fn from_histogram(histogram: &rookery_stats::Latencies) -> Self {
         let at = |percent| Duration::from_micros(histogram.percentile_us(percent).unwrap_or(0));
         Self {
             count: histogram.count(),
@@ -44,7 +44,7 @@ mod tests {
     fn a_histogram_gives_its_figures() {
         let mut histogram = rookery_stats::Latencies::new();
         (1..=100).for_each(|ms| histogram.record_us(1000 * ms));
-        let latencies = Latencies::of(&histogram);
+        let latencies = Latencies::from_histogram(&histogram);
         let near = |value: Duration, ms| {
             value.abs_diff(Duration::from_millis(ms)) <= Duration::from_micros(ms)
         };
@@ -54,7 +54,7 @@ mod tests {
         );
         assert_eq!(latencies.count, 100);
         assert_eq!(
-            Latencies::of(&rookery_stats::Latencies::new()),
+            Latencies::from_histogram(&rookery_stats::Latencies::new()),
             Latencies::default()
         );
     }

@@ -1,4 +1,5 @@
-//! Rows in PostgreSQL's binary COPY format (its manual, "COPY", "Binary Format"): the server need not read numbers and times from text again.
+//! Rows in PostgreSQL's binary COPY format (its manual, "COPY", "Binary Format"): the server need
+//! not read numbers and times from text again.
 
 use rookery_workload::orderentry::{
     Column, ColumnType, Decimal, Table, Timestamp,
@@ -19,7 +20,8 @@ const BASE: u64 = 10_000;
 /// The digits of a 64-bit number, and one for the zeros that fill the last.
 const MOST_DIGITS: usize = 6;
 
-/// Appends rows to `out` until that holds `target` bytes or more, or there are none. Gives the number of rows, and whether more follow.
+/// Appends rows to `out` until that holds `target` bytes or more, or there are none. Gives the
+/// number of rows, and whether more follow.
 pub(super) fn fill(
     rows: &mut PartRows,
     table: Table,
@@ -119,7 +121,8 @@ impl RowSink for BinarySink<'_> {
     }
 }
 
-/// A field with a decimal: how many digits of base 10,000, the power of the first, sign, digits behind the point, digits.
+/// A field with a decimal: how many digits of base 10,000, the power of the first, sign, digits
+/// behind the point, digits.
 fn push_numeric(value: Decimal, out: &mut Vec<u8>) {
     let behind = usize::from(value.scale.div_ceil(DIGIT));
     let mut rest = value.unscaled.unsigned_abs();

@@ -1,4 +1,5 @@
-//! One table of one warehouse through the database's own bulk road: binary COPY, or LOAD DATA from memory.
+//! One table of one warehouse through the database's own bulk road: binary COPY, or LOAD DATA from
+//! memory.
 
 use std::{
     pin::pin,
@@ -34,9 +35,7 @@ pub(super) async fn load_part(
     let arrived = match &mut database.client {
         AnyClient::Postgres(client) => copy(client, part.table, rows, work).await?,
         AnyClient::Sqlite(_) => {
-            return Err(OltpError::Setting(
-                "the server of SQLite loads by itself".to_owned(),
-            ));
+            return Err(OltpError::setting("the server of SQLite loads by itself"));
         }
         #[cfg(feature = "odbc")]
         AnyClient::Odbc(connection) => return insert(connection, population, part, work).await,

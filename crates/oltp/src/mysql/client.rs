@@ -1,4 +1,5 @@
-//! Prepared statements in the binary protocol: calls go out together, answers are read into buffers that are kept.
+//! Prepared statements in the binary protocol: calls go out together, answers are read into buffers
+//! that are kept.
 
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ impl MysqlClient {
     /// Connects and introduces the target's user, within `patience`.
     pub(crate) async fn connect(target: &Target, patience: Duration) -> Result<Self, ClientError> {
         let connecting = async {
-            let socket = Socket::connect(&target.place, patience).await?;
+            let socket = Socket::connect(&target.route, patience).await?;
             handshake::greet(socket, target).await
         };
         let late = |_| ClientError::Timeout(patience.as_secs());
@@ -146,7 +147,8 @@ impl MysqlClient {
         self.calls.push(None);
     }
 
-    /// Sends what was added and reads all answers. The first error is told, when the last answer has been read.
+    /// Sends what was added and reads all answers. The first error is told, when the last answer
+    /// has been read.
     pub(crate) async fn fly(&mut self, answers: &mut Answers) -> Result<(), ClientError> {
         self.begin()?;
         self.socket.send(&self.out).await?;
@@ -165,7 +167,8 @@ impl MysqlClient {
         first.map_or(Ok(()), Err)
     }
 
-    /// A call that was given up leaves answers behind, which nobody could tell from those to later calls.
+    /// A call that was given up leaves answers behind, which nobody could tell from those to later
+    /// calls.
     fn begin(&mut self) -> Result<(), ClientError> {
         if std::mem::replace(&mut self.flying, true) {
             return Err(ClientError::Io(std::io::Error::new(
@@ -265,7 +268,7 @@ impl MysqlClient {
         columns.clear();
         for _ in 0..count {
             let (range, _) = packet::read(&mut self.socket, &mut self.incoming).await?;
-            columns.push(Column::of(self.incoming.taken(range))?);
+            columns.push(Column::parse(self.incoming.taken(range))?);
         }
         Ok(())
     }

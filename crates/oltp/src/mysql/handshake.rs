@@ -15,7 +15,7 @@ use super::packet;
 use crate::{
     ClientError, Target,
     socket::{Incoming, Socket},
-    target::Place,
+    target::Route,
 };
 
 /// A connection whose server knows who we are.
@@ -56,9 +56,10 @@ pub(super) async fn greet(socket: Socket, target: &Target) -> Result<Greeted, Cl
         | CapabilityFlags::CLIENT_DEPRECATE_EOF
         | CapabilityFlags::CLIENT_PLUGIN_AUTH;
     if !offered.contains(needed) {
-        return Err(ClientError::Session(
-            "the server is too old\n  mend: use MariaDB 10.2, MySQL 5.7 or a later one".to_owned(),
-        ));
+        return Err(ClientError::Unsupported {
+            what: "the server is too old".to_owned(),
+            help: "use MariaDB 10.2, MySQL 5.7 or a later one",
+        });
     }
     // MariaDB keeps extensions of its own where the lowest bit is clear.
     let keeps_columns = is_mariadb
@@ -189,14 +190,18 @@ impl Handshake<'_> {
             AuthPlugin::Other(name) if matches!(&name[..], b"unix_socket" | b"auth_socket") => {
                 Ok(Vec::new())
             }
-            other => Err(ClientError::Session(format!(
-                "the user is known by `{}`, which this client does not speak\n  mend: give the user a password by mysql_native_password or caching_sha2_password",
-                String::from_utf8_lossy(other.as_bytes())
-            ))),
+            other => Err(ClientError::Unsupported {
+                what: format!(
+                    "the user is known by `{}`, which this client does not speak",
+                    String::from_utf8_lossy(other.as_bytes())
+                ),
+                help: "give the user a password by mysql_native_password or caching_sha2_password",
+            }),
         }
     }
 
-    /// MySQL does not know the password yet: it gets the password itself, over TCP encrypted with its own key.
+    /// MySQL does not know the password yet: it gets the password itself, over TCP encrypted with
+    /// its own key.
     async fn tell_password(&mut self) -> Result<(), ClientError> {
         let mut password = self
             .target
@@ -205,7 +210,7 @@ impl Handshake<'_> {
             .unwrap_or_default()
             .into_bytes();
         password.push(0);
-        if !matches!(self.target.place, Place::Tcp(_)) {
+        if !matches!(self.target.route, Route::Tcp(_)) {
             return self.write(&password).await;
         }
         self.write(&[2]).await?;
@@ -214,7 +219,8 @@ impl Handshake<'_> {
         if !key.starts_with(b"-----BEGIN PUBLIC KEY-----") {
             return Err(ClientError::Io(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the server sent no key for the password; connect over its socket, or give the user mysql_native_password",
+                "the server sent no key for the password; connect over its socket, or give the \
+                 user mysql_native_password",
             )));
         }
         for (byte, mask) in password.iter_mut().zip(self.nonce.iter().cycle()) {
@@ -225,14 +231,15 @@ impl Handshake<'_> {
     }
 }
 
-/// The password under the server's key. A key that is none, or one that is too short for the password, is an error.
+/// The password under the server's key. A key that is none, or one that is too short for the
+/// password, is an error.
 fn encrypt(password: &[u8], key: &[u8]) -> Result<Vec<u8>, ClientError> {
     // The library takes for granted that servers send good keys, and panics over others.
     std::panic::catch_unwind(|| crypto::encrypt(password, key)).map_err(|_| {
-        ClientError::Session(
-            "the server's key for the password cannot be used\n  mend: connect over its socket, or give the user mysql_native_password"
-                .to_owned(),
-        )
+        ClientError::Unsupported {
+            what: "the server's key for the password cannot be used".to_owned(),
+            help: "connect over its socket, or give the user mysql_native_password",
+        }
     })
 }
 

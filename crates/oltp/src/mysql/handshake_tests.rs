@@ -1,4 +1,5 @@
-//! How the client proves who it is, against a scripted server and the proofs that the protocol's formulas give.
+//! How the client proves who it is, against a scripted server and the proofs that the protocol's
+//! formulas give.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -61,7 +62,8 @@ fn switch(plugin: &str) -> Vec<u8> {
     [b"\xfe", plugin.as_bytes(), b"\0", NONCE.as_slice(), b"\0"].concat()
 }
 
-/// Says one packet after another, each but the last answered by the client unless it is [`KNOWN`], and gives the client's answers and its end.
+/// Says one packet after another, each but the last answered by the client unless it is [`KNOWN`],
+/// and gives the client's answers and its end.
 fn play(target: &str, script: &[&[u8]]) -> (Vec<Vec<u8>>, Result<(), ClientError>) {
     let target: Target = target.parse().expect("a target");
     crate::runtime().expect("a runtime").block_on(async {
@@ -170,7 +172,7 @@ fn the_proof_is_changed_when_the_server_asks() {
 }
 
 #[test]
-fn a_proof_that_is_not_spoken_is_named_with_a_mend() {
+fn a_proof_that_is_not_spoken_is_named_with_help() {
     let (_, refused) = play(
         OVER_TCP,
         &[
@@ -179,9 +181,10 @@ fn a_proof_that_is_not_spoken_is_named_with_a_mend() {
             OK,
         ],
     );
-    let said = refused.expect_err("not spoken").to_string();
+    let refused = refused.expect_err("not spoken");
+    let said = refused.to_string();
     assert!(
-        said.contains("`sha256_password`") && said.contains("mend: "),
+        said.contains("`sha256_password`") && refused.help().is_some(),
         "{said}"
     );
     let (_, refused) = play(

@@ -1,4 +1,5 @@
-//! Parameters and columns in the binary protocol of MySQL: whole numbers, text, and dates, which come back as text.
+//! Parameters and columns in the binary protocol of MySQL: whole numbers, text, and dates, which
+//! come back as text.
 
 use rookery_workload::orderentry::transaction::{Answers, Value};
 
@@ -31,7 +32,7 @@ pub(super) struct Column {
 
 impl Column {
     /// Reads the description of a column.
-    pub(super) fn of(packet: &[u8]) -> Result<Self, ClientError> {
+    pub(super) fn parse(packet: &[u8]) -> Result<Self, ClientError> {
         let mut reader = Reader(packet);
         // Catalogue, schema, table twice, name twice.
         for _ in 0..6 {

@@ -9,7 +9,7 @@ use rookery_workload::orderentry::{
     population::{Part, RowSink},
 };
 
-use super::worker::{in_words, timestamp};
+use super::values::{in_words, timestamp};
 use crate::{ClientError, Progress};
 
 /// Rows of one array.

@@ -7,18 +7,20 @@ use odbc_api::{
     buffers::TextRowSet,
     handles::{StatementImpl, StatementRef},
     parameter::{InputParameter, VarCharBox, WithDataType},
-    sys::Timestamp as OdbcTimestamp,
 };
 use rookery_workload::orderentry::{
-    ColumnType, Dialect, Population, Table, Timestamp,
+    ColumnType, Dialect, Population, Table,
     population::Part,
     sql::{Statement, Style},
     transaction::{Answers, Flight, Value},
 };
 use tokio::sync::oneshot;
 
-use super::fill::insert;
-use crate::{ClientError, Progress, database::TextRow};
+use super::{
+    fill::insert,
+    values::{in_words, timestamp},
+};
+use crate::{ClientError, Progress, options::TextRow};
 
 /// Rows that one fetch brings.
 const ROWS: usize = 32;
@@ -212,7 +214,8 @@ fn fetch(
             for (column, &number) in numbers.iter().enumerate() {
                 match batch.at(column, row) {
                     None => answers.push_null(),
-                    // Everything arrives as text; a number that is stored unscaled must not be taken for a decimal.
+                    // Everything arrives as text; a number that is stored unscaled must not be
+                    // taken for a decimal.
                     Some(text) => match std::str::from_utf8(text)
                         .ok()
                         .and_then(|text| text.parse().ok())
@@ -241,7 +244,8 @@ fn is_number(name: &str) -> bool {
     )
 }
 
-/// A value with the type that it has in the table: not every database compares a number with a text.
+/// A value with the type that it has in the table: not every database compares a number with a
+/// text.
 fn parameter(dialect: Dialect, value: Value<'_>) -> Box<dyn InputParameter> {
     match value {
         Value::Null => Box::new(None::<i32>.into_parameter()),
@@ -270,53 +274,9 @@ fn parameter(dialect: Dialect, value: Value<'_>) -> Box<dyn InputParameter> {
     }
 }
 
-/// The parts of a time as ODBC has them.
-pub(super) fn timestamp(time: Timestamp) -> OdbcTimestamp {
-    let text = time.to_string();
-    let mut parts = text
-        .split(['-', ' ', ':'])
-        .map(|part| part.parse::<u16>().unwrap_or(0));
-    let mut next = || parts.next().unwrap_or(0);
-    OdbcTimestamp {
-        year: i16::try_from(next()).unwrap_or(i16::MAX),
-        month: next(),
-        day: next(),
-        hour: next(),
-        minute: next(),
-        second: next(),
-        fraction: 0,
-    }
-}
-
-/// The driver's words with SQLSTATE and native number, where there are any.
-pub(super) fn in_words(error: Error) -> ClientError {
-    match error {
-        Error::Diagnostics { record, .. }
-        | Error::UnsupportedOdbcApiVersion(record)
-        | Error::InvalidRowArraySize { record, .. }
-        | Error::UnableToRepresentNull(record)
-        | Error::OracleOdbcDriverDoesNotSupport64Bit(record) => ClientError::Server {
-            message: String::from_utf8_lossy(&record.message).into_owned(),
-            state: record.state.as_str().to_owned(),
-            code: i64::from(record.native_error),
-        },
-        other => ClientError::Session(other.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_taken_apart() {
-        let time = timestamp(Timestamp::DEFAULT_LOAD);
-        assert_eq!((time.year, time.month, time.day), (2000, 1, 1));
-        assert_eq!(
-            (time.hour, time.minute, time.second, time.fraction),
-            (0, 0, 0, 0)
-        );
-    }
 
     #[test]
     fn sums_are_numbers_and_names_are_not() {

@@ -1,5 +1,5 @@
-//! Prepared statements in PostgreSQL's extended protocol: the calls of a flight go out together, behind them one request for an end; answers
-//! are read into buffers that are kept.
+//! Prepared statements in PostgreSQL's extended protocol: the calls of a flight go out together,
+//! behind them one request for an end; answers are read into buffers that are kept.
 //!
 //! The server leaves out what follows an error up to that end, so the first error is the only one.
 
@@ -24,7 +24,7 @@ use super::{
 use crate::{
     ClientError,
     socket::{Incoming, Socket},
-    target::Place,
+    target::Route,
 };
 
 /// Bytes of a message before its content: its kind in one, its length in four.
@@ -63,11 +63,11 @@ impl PostgresClient {
     /// Connects and introduces the user of `config`, within `patience`.
     pub(crate) async fn connect(
         config: &Config,
-        place: &Place,
+        route: &Route,
         patience: Duration,
     ) -> Result<Self, ClientError> {
         let connecting = async {
-            let socket = Socket::connect(place, patience).await?;
+            let socket = Socket::connect(route, patience).await?;
             lent::introduce(config, socket).await
         };
         let late = |_| ClientError::Timeout(patience.as_secs());
@@ -215,7 +215,8 @@ impl PostgresClient {
         refused.map_or(Ok(()), Err)
     }
 
-    /// A call that was given up leaves answers behind, which nobody could tell from those to later calls.
+    /// A call that was given up leaves answers behind, which nobody could tell from those to later
+    /// calls.
     fn begin(&mut self) -> Result<(), ClientError> {
         if std::mem::replace(&mut self.flying, true) {
             return Err(ClientError::Io(std::io::Error::new(
@@ -300,7 +301,8 @@ fn column_types(mut content: &[u8]) -> Result<Vec<Type>, ClientError> {
     Ok(types)
 }
 
-/// Types of the server's own; a type that somebody made is text to us, and refused where it matters.
+/// Types of the server's own; a type that somebody made is text to us, and refused where it
+/// matters.
 fn known(oid: u32) -> Type {
     Type::from_oid(oid).unwrap_or(Type::TEXT)
 }

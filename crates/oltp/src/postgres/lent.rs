@@ -1,7 +1,7 @@
 //! A socket that is lent to the well-kept client for the introduction, and comes back.
 //!
-//! Passwords, SCRAM and start-up messages are its business; what terminals do afterwards is ours, because a statement costs less without its
-//! channel and task.
+//! Passwords, SCRAM and start-up messages are its business; what terminals do afterwards is ours,
+//! because a statement costs less without its channel and task.
 
 use std::{
     io,
@@ -64,8 +64,8 @@ impl AsyncWrite for Lent {
 /// Introduces `config`'s user on `socket`, and gives the socket back.
 pub(super) async fn introduce(config: &Config, socket: Socket) -> Result<Socket, ClientError> {
     let owner = Arc::new(Mutex::new(socket));
-    // The server says nothing unasked after its last word, so nothing is left behind in the client's buffers; and as the connection is never
-    // polled, it says nothing either.
+    // The server says nothing unasked after its last word, so nothing is left behind in the
+    // client's buffers; and as the connection is never polled, it says nothing either.
     drop(config.connect_raw(Lent(Arc::clone(&owner)), NoTls).await?);
     let socket = Arc::into_inner(owner)
         .ok_or_else(|| ClientError::Session("the connection did not come back".to_owned()))?;

@@ -1,7 +1,8 @@
 //! Values in PostgreSQL's binary form: whole numbers, exact decimals, times, text.
 //!
-//! A `numeric` is a list of digits to the base 10 000: their number, the weight of the first, sign, digits behind the decimal point
-//! (`src/backend/utils/adt/numeric.c`, `numeric_send`). No float is ever in between.
+//! A `numeric` is a list of digits to the base 10 000: their number, the weight of the first, sign,
+//! digits behind the decimal point (`src/backend/utils/adt/numeric.c`, `numeric_send`). No float is
+//! ever in between.
 
 use std::error::Error;
 
@@ -33,7 +34,8 @@ impl ToSql for Parameter<'_> {
                 _ => return Err(format!("a whole number for a parameter of type {ty}").into()),
             },
             Value::Decimal(decimal) if *ty == Type::NUMERIC => put_numeric(decimal, out),
-            // Without a time zone, so it is the same number for both types where the session keeps UTC, and the server converts else.
+            // Without a time zone, so it is the same number for both types where the session keeps
+            // UTC, and the server converts else.
             Value::Time(time) if matches!(*ty, Type::TIMESTAMP | Type::TIMESTAMPTZ) => {
                 out.put_i64(microseconds(time))
             }
@@ -123,7 +125,8 @@ fn numeric(raw: &[u8]) -> Option<Decimal> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column<'a> {
     Null,
-    /// Also a time, in microseconds since 2000: of times the transactions only ask whether they are there.
+    /// Also a time, in microseconds since 2000: of times the transactions only ask whether they are
+    /// there.
     Int(i64),
     Decimal(Decimal),
     Text(&'a [u8]),

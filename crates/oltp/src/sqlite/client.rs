@@ -29,8 +29,8 @@ use super::{
     wire::{LENGTH, MAX_REPLY, frame_length},
 };
 use crate::{
-    ClientError, LoadOptions, OltpError, Progress, SessionOptions, Target, database::TextRow,
-    mysql::CONNECT_PATIENCE, short_path::short_socket, target::Place,
+    ClientError, LoadOptions, OltpError, Progress, SessionOptions, Target, error::ServerError,
+    options::CONNECT_PATIENCE, options::TextRow, short_path::short_socket, target::Route,
 };
 
 /// Longest wait for the answers to a flight: many times what the server waits for locks.
@@ -76,7 +76,7 @@ impl Connection {
                 input: Vec::new(),
                 output: Vec::new(),
             };
-            write_hello(&mut connection.output, Hello::of(style));
+            write_hello(&mut connection.output, Hello::new(style));
             let welcomed = connection.exchange().await.and_then(|reply| match reply {
                 Reply::Welcome(version) => Ok(format!("SQLite {version}")),
                 other => Err(unexpected(&other)),
@@ -111,8 +111,8 @@ impl Connection {
         self.line.read_exact(&mut self.input).await?;
         match Reply::read(&self.input)? {
             Reply::Error { kind, code, text } => Err(ClientError::Sqlite(ServerError {
-                kind,
-                code,
+                code: (kind == ErrorKind::Engine).then_some(code),
+                exists: kind == ErrorKind::Exists,
                 text: text.to_owned(),
             })),
             reply => Ok(reply),
@@ -146,13 +146,13 @@ impl Connection {
 }
 
 async fn reach(target: &Target) -> io::Result<Box<dyn Duplex>> {
-    match &target.place {
-        Place::Tcp(address) => {
+    match &target.route {
+        Route::Tcp(address) => {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
             Ok(Box::new(stream))
         }
-        Place::Socket(path) | Place::SocketDirectory(path, _) => {
+        Route::Socket(path) | Route::SocketDirectory(path, _) => {
             let (_open, short) = short_socket(path)?;
             Ok(Box::new(UnixStream::connect(short).await?))
         }
@@ -176,35 +176,6 @@ fn unexpected(reply: &Reply<'_>) -> ClientError {
     ClientError::Session(format!(
         "the server gave an answer to another question: {reply:?}"
     ))
-}
-
-/// What the server says is wrong.
-#[derive(Clone, Debug)]
-pub struct ServerError {
-    kind: ErrorKind,
-    code: i64,
-    text: String,
-}
-
-impl ServerError {
-    /// The engine's extended result code, where it was the engine that refused.
-    pub(crate) fn code(&self) -> Option<i64> {
-        (self.kind == ErrorKind::Engine).then_some(self.code)
-    }
-
-    /// Whether a statement names a table that is not there.
-    pub(crate) fn has_no_table(&self) -> bool {
-        self.code() == Some(1) && self.text.contains("no such table")
-    }
-}
-
-impl std::fmt::Display for ServerError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.code() {
-            Some(code) => write!(f, "{} (SQLite result code {code})", self.text),
-            None => f.write_str(&self.text),
-        }
-    }
 }
 
 /// A terminal's session.
@@ -237,7 +208,8 @@ pub(crate) struct LoadTimes {
     pub(crate) indexing: Duration,
 }
 
-/// Lets the server load `options.population`, which it makes itself: no row travels. `progress` is told of every step.
+/// Lets the server load `options.population`, which it makes itself: no row travels. `progress` is
+/// told of every step.
 pub(crate) async fn load(
     target: &Target,
     options: &LoadOptions,
@@ -295,7 +267,7 @@ async fn wait_for_word(connection: &mut Connection, stop: &AtomicBool) -> Result
 
 fn refused_load(target: &Target, why: ClientError) -> OltpError {
     let table = match &why {
-        ClientError::Sqlite(error) if error.kind == ErrorKind::Exists => Table::ALL
+        ClientError::Sqlite(error) if error.exists => Table::ALL
             .into_iter()
             .find(|table| table.name() == error.text),
         _ => None,

@@ -1,4 +1,5 @@
-//! One client: the greeting, then requests and replies to the end. Whatever ends it, an open transaction is rolled back.
+//! One client: the greeting, then requests and replies to the end. Whatever ends it, an open
+//! transaction is rolled back.
 
 use std::{
     io::{BufReader, Write as _},
@@ -26,8 +27,9 @@ use super::{
     },
     sessions::Registered,
     turn::{Turn, Turns},
-    wire::{Fields, MAX_REPLY, WireError, put_int, put_null, put_text},
+    wire::{Fields, MAX_REPLY, put_int, put_null, put_text},
 };
+use crate::error::WireError;
 
 /// How long a client may take to greet.
 const GREETING_PATIENCE: Duration = Duration::from_secs(10);
@@ -45,7 +47,8 @@ const SESSIONS_END_WITHIN: Duration = Duration::from_secs(2);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// The answer to a GET, whatever it asks for: the server listens when its database is open.
-const HEALTHY: &[u8] = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\nConnection: close\r\n\r\nup\n";
+const HEALTHY: &[u8] = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \
+                         3\r\nConnection: close\r\n\r\nup\n";
 
 /// The engine's number for a database that is locked.
 const BUSY: i64 = 5;
@@ -146,7 +149,8 @@ impl Talk<'_> {
 pub(super) fn turn_away(mut line: Line, most: usize) {
     let mut output = Vec::new();
     let text = format!(
-        "{most} sessions are open already; start the server with a higher limit, or use fewer terminals"
+        "{most} sessions are open already; start the server with a higher limit, or use fewer \
+         terminals"
     );
     write_error(&mut output, ErrorKind::Full, 0, &text);
     // It may have gone; then there is nobody to tell.
@@ -163,7 +167,8 @@ pub(super) fn converse(line: Line, shared: &Shared<'_>, registered: &Registered<
         output: Vec::new(),
         registered,
     };
-    // Every way out is an end of the conversation, and none is worth a word here: the client was told, or has gone.
+    // Every way out is an end of the conversation, and none is worth a word here: the client was
+    // told, or has gone.
     let _ = greet(&mut talk, shared);
 }
 
@@ -242,8 +247,8 @@ fn attend(talk: &mut Talk<'_>, shared: &Shared<'_>) -> Option<()> {
     }
 }
 
-/// A session on the database. With a style, its statements are prepared before the client is welcomed; with `heard`, the first request is
-/// there already.
+/// A session on the database. With a style, its statements are prepared before the client is
+/// welcomed; with `heard`, the first request is there already.
 fn serve(
     talk: &mut Talk<'_>,
     shared: &Shared<'_>,
@@ -445,7 +450,8 @@ fn execute(
             match row.get_ref(column)? {
                 ValueRef::Null => put_null(out),
                 ValueRef::Integer(number) => put_int(out, number),
-                // No column and no sum of the schema is one; a typed query may ask for one all the same.
+                // No column and no sum of the schema is one; a typed query may ask for one all the
+                // same.
                 ValueRef::Real(number) => put_text(out, number.to_string().as_bytes()),
                 ValueRef::Text(text) | ValueRef::Blob(text) => put_text(out, text),
             }
@@ -460,7 +466,8 @@ fn execute(
     Ok(())
 }
 
-/// Loads the database, and tells the client how far it is. Gives microseconds for rows, and for the rest.
+/// Loads the database, and tells the client how far it is. Gives microseconds for rows, and for the
+/// rest.
 fn load_file(
     talk: &mut Talk<'_>,
     shared: &Shared<'_>,

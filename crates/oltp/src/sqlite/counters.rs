@@ -68,7 +68,8 @@ impl SharedCounters {
 fn take(connection: &Connection, counter: c_int) -> u64 {
     let (mut current, mut highest): (c_int, c_int) = (0, 0);
     const RESET: c_int = 1;
-    // SAFETY: the handle is open as long as the connection is borrowed, and this thread alone uses it; the call only writes to the two numbers.
+    // SAFETY: the handle is open as long as the connection is borrowed, and this thread alone uses
+    // it; the call only writes to the two numbers.
     let status = unsafe {
         ffi::sqlite3_db_status(
             connection.handle(),

@@ -13,7 +13,8 @@ pub enum Durability {
     /// Synced at every commit: it survives a power cut.
     #[default]
     Full,
-    /// Synced at checkpoints alone: a power cut may undo the last commits, the end of the server does not.
+    /// Synced at checkpoints alone: a power cut may undo the last commits, the end of the server
+    /// does not.
     Relaxed,
 }
 
@@ -28,14 +29,19 @@ impl Durability {
     }
 }
 
-impl FromStr for Durability {
-    type Err = String;
+/// A word for no durability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("use full or relaxed")]
+pub struct UnknownDurability;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+impl FromStr for Durability {
+    type Err = UnknownDurability;
+
+    fn from_str(name: &str) -> Result<Self, UnknownDurability> {
         [Self::Full, Self::Relaxed]
             .into_iter()
             .find(|durability| durability.name() == name)
-            .ok_or_else(|| "use full or relaxed".to_owned())
+            .ok_or(UnknownDurability)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Filling a fresh database file: no journal, no syncing, nobody else. It takes its place under its name only when it is whole.
+//! Filling a fresh database file: no journal, no syncing, nobody else. It takes its place under its
+//! name only when it is whole.
 
 use std::{
     fs, io,
@@ -14,7 +15,7 @@ use rookery_workload::orderentry::{
 use rusqlite::{Connection, Statement, ToSql};
 use thiserror::Error;
 
-use crate::load::meta_of;
+use crate::options::meta_of;
 
 /// Rows between two words about the progress.
 const STEP_ROWS: u64 = 20_000;
@@ -43,7 +44,8 @@ pub(super) enum FillError {
 /// Is told of rows and bytes of text since the last word, and says whether to go on.
 pub(super) type Report<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
-/// Fills a file beside `file` and gives it that name in the end, in place of what was there. Nobody may use it meanwhile.
+/// Fills a file beside `file` and gives it that name in the end, in place of what was there. Nobody
+/// may use it meanwhile.
 pub(super) fn fill(
     file: &Path,
     population: &Population,
@@ -95,7 +97,8 @@ fn fill_new(
     report: &mut Report<'_>,
 ) -> Result<Filled, FillError> {
     let connection = Connection::open(file)?;
-    // What is cut off is thrown away: nothing has to be undone, and nothing to be on the disk before the end.
+    // What is cut off is thrown away: nothing has to be undone, and nothing to be on the disk
+    // before the end.
     connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "OFF")?;
     connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;

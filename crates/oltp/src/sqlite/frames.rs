@@ -4,8 +4,9 @@ use rookery_workload::orderentry::transaction::Answers;
 
 use super::{
     message::{FlightReader, Reply, Request},
-    wire::{LENGTH, MAX_REPLY, MAX_REQUEST, WireError, frame_length},
+    wire::{LENGTH, MAX_REPLY, MAX_REQUEST, frame_length},
 };
+use crate::error::WireError;
 
 /// What was understood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,8 @@ pub struct Frames {
     pub disputed: usize,
 }
 
-/// Reads frame after frame, each as a request and as a reply, until one announces more than there is.
+/// Reads frame after frame, each as a request and as a reply, until one announces more than there
+/// is.
 #[must_use]
 pub fn read(mut bytes: &[u8]) -> Frames {
     let mut frames = Frames::default();

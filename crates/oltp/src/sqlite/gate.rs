@@ -43,7 +43,8 @@ impl Gate {
         })
     }
 
-    /// Lets a load in, if nobody uses the file. Sessions have `patience` to end: one whose client has gone is noticed a moment later.
+    /// Lets a load in, if nobody uses the file. Sessions have `patience` to end: one whose client
+    /// has gone is noticed a moment later.
     pub(super) fn load(&self, patience: Duration) -> Option<Pass<'_>> {
         let busy = |state: &mut State| !state.loading && state.sessions > 0;
         let waited = self.left.wait_timeout_while(self.state(), patience, busy);

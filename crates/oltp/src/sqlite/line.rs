@@ -1,4 +1,5 @@
-//! A client's line as the server has it, over TCP or the socket in the data directory, with limits on every wait.
+//! A client's line as the server has it, over TCP or the socket in the data directory, with limits
+//! on every wait.
 
 use std::{
     io::{self, BufRead as _, BufReader, Read, Write},
@@ -7,7 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::wire::{LENGTH, MAX_REQUEST, WireError, frame_length};
+use super::wire::{LENGTH, MAX_REQUEST, frame_length};
+use crate::error::WireError;
 
 /// Longest wait for the rest of a frame, and for a client that takes no answer.
 const FRAME_PATIENCE: Duration = Duration::from_secs(30);
@@ -133,7 +135,8 @@ pub(super) fn read_frame(
     }
 }
 
-/// Reads the rest of a request of HTTP: a line that closes with unread bytes may take the answer along.
+/// Reads the rest of a request of HTTP: a line that closes with unread bytes may take the answer
+/// along.
 fn read_request(reader: &mut BufReader<Line>) {
     let mut line = Vec::new();
     for _ in 0..MAX_HEADERS {

@@ -1,8 +1,9 @@
 //! What client and server say to each other.
 //!
-//! The client speaks first: a greeting with the protocol's version, a fingerprint of all statements, and the style whose statements are to be
-//! prepared. From then on each request has one reply, except that a load tells of its progress before its end. Statements of flights travel
-//! as numbers: their texts are in both programs, and the fingerprint says that they are the same.
+//! The client speaks first: a greeting with the protocol's version, a fingerprint of all
+//! statements, and the style whose statements are to be prepared. From then on each request has one
+//! reply, except that a load tells of its progress before its end. Statements of flights travel as
+//! numbers: their texts are in both programs, and the fingerprint says that they are the same.
 
 use std::sync::OnceLock;
 
@@ -14,8 +15,9 @@ use rookery_workload::orderentry::{
 
 use super::{
     counters::CacheCounters,
-    wire::{Fields, WireError, begin_frame, end_frame, put_bytes, put_value},
+    wire::{Fields, begin_frame, end_frame, put_bytes, put_value},
 };
+use crate::error::WireError;
 
 const MAGIC: &[u8] = b"rookery-oe";
 const VERSION: u16 = 1;
@@ -50,7 +52,7 @@ pub(super) struct Hello {
 }
 
 impl Hello {
-    pub(super) fn of(style: Option<Style>) -> Self {
+    pub(super) fn new(style: Option<Style>) -> Self {
         Self {
             version: VERSION,
             fingerprint: fingerprint(),
@@ -245,8 +247,8 @@ impl<'a> FlightReader<'a> {
         Ok(Self { fields, calls })
     }
 
-    /// The next statement, by [`Statement::index`], and the number of its values, each of which [`Self::value`] must read before the next
-    /// call. Nothing at the end of the flight.
+    /// The next statement, by [`Statement::index`], and the number of its values, each of which
+    /// [`Self::value`] must read before the next call. Nothing at the end of the flight.
     pub(super) fn call(&mut self) -> Result<Option<(usize, u8)>, WireError> {
         let Some(left) = self.calls.checked_sub(1) else {
             self.fields.end()?;

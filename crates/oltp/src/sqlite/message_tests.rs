@@ -20,7 +20,7 @@ fn content(out: &[u8]) -> &[u8] {
 fn requests_come_back() {
     let mut out = Vec::new();
     for style in [None, Some(Style::Plain), Some(Style::Pipelined)] {
-        write_hello(&mut out, Hello::of(style));
+        write_hello(&mut out, Hello::new(style));
         let Ok(Request::Hello(hello)) = Request::read(content(&out)) else {
             panic!("a greeting");
         };

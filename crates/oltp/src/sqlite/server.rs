@@ -1,4 +1,5 @@
-//! Listening: the lock on the data directory, the sockets, a thread for each session, the orderly end.
+//! Listening: the lock on the data directory, the sockets, a thread for each session, the orderly
+//! end.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -11,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_diagnosis::Diagnosis;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
 
@@ -46,7 +48,8 @@ const STACK: usize = 1 << 20;
 pub struct ServeConfig {
     /// The directory that holds the database, or will hold it.
     pub directory: PathBuf,
-    /// Address and port; port 0 takes a free one. Without it the server is reached over the socket in the directory alone.
+    /// Address and port; port 0 takes a free one. Without it the server is reached over the socket
+    /// in the directory alone.
     pub listen: Option<SocketAddr>,
     /// Page cache of each session in KiB, at least 64.
     pub cache_kib: u32,
@@ -74,9 +77,7 @@ impl ServeConfig {
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The directory cannot be used.
-    #[error(
-        "cannot use {path}: {source}\n  mend: name a directory that exists and may be written to"
-    )]
+    #[error("cannot use {path}: {source}")]
     Directory {
         /// The directory, or a file in it.
         path: PathBuf,
@@ -84,10 +85,10 @@ pub enum ServeError {
         source: io::Error,
     },
     /// Another server is at work there.
-    #[error("another server serves {0}\n  mend: end it, or name another directory")]
+    #[error("another server serves {0}")]
     Taken(PathBuf),
     /// The database is not one.
-    #[error("cannot open {path}: {why}\n  mend: remove the file and load the database again")]
+    #[error("cannot open {path}: {why}")]
     Database {
         /// The file.
         path: PathBuf,
@@ -95,9 +96,7 @@ pub enum ServeError {
         why: String,
     },
     /// The address cannot be used.
-    #[error(
-        "cannot listen on {address}: {source}\n  mend: name another address or port with --listen"
-    )]
+    #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: String,
@@ -107,6 +106,29 @@ pub enum ServeError {
     /// The system gives no more threads, or waiting failed.
     #[error("cannot serve: {0}")]
     System(io::Error),
+}
+
+impl Diagnosis for ServeError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Directory { .. } => "sqlite::directory",
+            Self::Taken(_) => "sqlite::taken",
+            Self::Database { .. } => "sqlite::database",
+            Self::Listen { .. } => "sqlite::listen",
+            Self::System(_) => "sqlite::system",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Directory { .. } => "name a directory that exists and may be written to",
+            Self::Taken(_) => "end it, or name another directory",
+            Self::Database { .. } => "remove the file and load the database again",
+            Self::Listen { .. } => "name another address or port with --listen",
+            Self::System(_) => return None,
+        };
+        Some(help.to_owned())
+    }
 }
 
 /// A server that listens already; clients are answered once it runs.
@@ -125,7 +147,8 @@ impl Server {
     /// Takes the directory, opens the database if there is one, and listens.
     ///
     /// # Errors
-    /// When the directory cannot be used or is taken, the database is damaged, or the address is taken.
+    /// When the directory cannot be used or is taken, the database is damaged, or the address is
+    /// taken.
     pub fn bind(config: &ServeConfig) -> Result<Self, ServeError> {
         let directory = &config.directory;
         let lock = lock(directory)?;
@@ -172,8 +195,9 @@ impl Server {
         &self.socket
     }
 
-    /// Serves until `stop` is set; it looks ten times a second. Then no more clients are let in, sessions are ended, their open transactions
-    /// rolled back, and the log is folded into the database.
+    /// Serves until `stop` is set; it looks ten times a second. Then no more clients are let in,
+    /// sessions are ended, their open transactions rolled back, and the log is folded into the
+    /// database.
     ///
     /// # Errors
     /// When the system cannot wait for clients.
@@ -226,7 +250,8 @@ impl Server {
                 .ok()
                 .map(|(stream, _)| Line::Unix(stream));
             if tcp.is_none() && unix.is_none() {
-                // Neither has a client that can be had: no file is left for it, or it has gone again.
+                // Neither has a client that can be had: no file is left for it, or it has gone
+                // again.
                 thread::sleep(Duration::from_millis(10));
             }
             for line in [tcp, unix].into_iter().flatten() {
@@ -303,7 +328,7 @@ fn listen_locally(directory: &Path, socket: &Path) -> Result<UnixListener, Serve
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    let short = ShortPath::of(directory).map_err(failed)?;
+    let short = ShortPath::open(directory).map_err(failed)?;
     let listener = UnixListener::bind(short.join(SOCKET_FILE)).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)

@@ -1,4 +1,5 @@
-//! Turns to write: SQLite has one writer at a time, and lets the others poll. Here they stand in line and wake each other.
+//! Turns to write: SQLite has one writer at a time, and lets the others poll. Here they stand in
+//! line and wake each other.
 
 use std::{
     collections::VecDeque,

@@ -1,10 +1,10 @@
 //! Frames and fields: how messages lie on the line. Nothing that arrives is trusted.
 //!
-//! A frame is its length (4 bytes, without themselves) and as many bytes; numbers have their lowest byte first. A value is a tag (0 null,
-//! 1 whole number, 2 text) and its content.
+//! A frame is its length (4 bytes, without themselves) and as many bytes; numbers have their lowest
+//! byte first. A value is a tag (0 null, 1 whole number, 2 text) and its content.
 
+use crate::error::WireError;
 use rookery_workload::orderentry::transaction::Value;
-use thiserror::Error;
 
 /// Bytes of a frame's length.
 pub(super) const LENGTH: usize = 4;
@@ -14,38 +14,6 @@ pub(super) const MAX_REQUEST: usize = 1 << 20;
 
 /// Longest frame of the server.
 pub(super) const MAX_REPLY: usize = 1 << 24;
-
-/// What is wrong with bytes that arrived.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum WireError {
-    /// A frame beyond its limit: the other side speaks another protocol.
-    #[error(
-        "a frame of {length} bytes, the limit is {limit}: the other side speaks another protocol"
-    )]
-    TooLong {
-        /// Its length.
-        length: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// A message that ends too early.
-    #[error("a message ends in the middle of a field")]
-    Truncated,
-    /// A message with bytes behind its end.
-    #[error("a message has {0} bytes behind its end")]
-    Surplus(usize),
-    /// A number that stands for nothing.
-    #[error("{what} {number} is not known")]
-    Unknown {
-        /// What it should be.
-        what: &'static str,
-        /// The number.
-        number: u32,
-    },
-    /// Text that is not UTF-8.
-    #[error("a text is not UTF-8")]
-    NotText,
-}
 
 /// The length that a frame's first bytes announce.
 pub(super) fn frame_length(head: [u8; LENGTH], limit: usize) -> Result<usize, WireError> {

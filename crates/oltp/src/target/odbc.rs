@@ -4,8 +4,8 @@ use std::{net::IpAddr, path::PathBuf};
 
 use rookery_workload::orderentry::Dialect;
 
-use super::{Place, Protocol, Target, decoded};
-use crate::OltpError;
+use super::{Protocol, Route, Target, decoded};
+use crate::{OltpError, error::TargetProblem};
 
 /// Keys that name a server, in the words of the drivers.
 const SERVERS: [&str; 6] = [
@@ -20,8 +20,9 @@ const SERVERS: [&str; 6] = [
 /// Keys whose values are for nobody else.
 const SECRETS: [&str; 2] = ["pwd", "password"];
 
-/// Takes `?dialect=NAME&connection=STRING` apart. The connection string is kept where passwords are.
-pub(super) fn parse(rest: &str) -> Result<Target, String> {
+/// Takes `?dialect=NAME&connection=STRING` apart. The connection string is kept where passwords
+/// are.
+pub(super) fn parse(rest: &str) -> Result<Target, TargetProblem> {
     let query = rest
         .trim_start_matches('/')
         .strip_prefix('?')
@@ -37,7 +38,8 @@ pub(super) fn parse(rest: &str) -> Result<Target, String> {
                 return Err(format!(
                     "`{}` is not known; write dialect and connection",
                     pair.split('=').next().unwrap_or(pair)
-                ));
+                )
+                .into());
             }
         }
     }
@@ -47,11 +49,11 @@ pub(super) fn parse(rest: &str) -> Result<Target, String> {
     let connection = connection
         .ok_or("there is no connection string; write connection=DRIVER%3D{NAME}%3B...")?;
     if pairs(&connection).next().is_none() {
-        return Err("the connection string has no KEY=VALUE".to_owned());
+        return Err("the connection string has no KEY=VALUE".into());
     }
     Ok(Target {
         protocol: Protocol::Odbc(dialect),
-        place: Place::Socket(PathBuf::new()),
+        route: Route::Socket(PathBuf::new()),
         user: String::new(),
         database: without_secrets(&connection),
         password: Some(connection),
@@ -78,17 +80,19 @@ pub(super) fn refuse_foreign(target: &Target, confirmed: &[IpAddr]) -> Result<()
     let connection = target.password.as_deref().unwrap_or_default();
     for (key, value) in pairs(connection) {
         if key == "dsn" || key == "filedsn" {
-            return Err(OltpError::Setting(format!(
-                "{target} names a data source, which does not say where it leads\n  mend: write its keys into the connection string"
-            )));
+            return Err(OltpError::Setting {
+                what: format!("{target} names a data source, which does not say where it leads"),
+                help: Some("write its keys into the connection string"),
+            });
         }
         if !SERVERS.contains(&key.as_str()) || value.starts_with('/') || value == "localhost" {
             continue;
         }
         let Ok(address) = value.trim_matches(['[', ']', '{', '}']).parse::<IpAddr>() else {
-            return Err(OltpError::Setting(format!(
-                "{target} names the server `{value}`, which is no address\n  mend: write its address, such as 127.0.0.1"
-            )));
+            return Err(OltpError::Setting {
+                what: format!("{target} names the server `{value}`, which is no address"),
+                help: Some("write its address, such as 127.0.0.1"),
+            });
         };
         if !address.to_canonical().is_loopback() && !confirmed.contains(&address) {
             return Err(OltpError::Foreign {
@@ -146,7 +150,10 @@ mod tests {
                 .expect("valid")
                 .refuse_foreign(&[])
                 .expect_err(hidden);
-            assert!(error.to_string().contains("mend:"), "{error}");
+            assert!(
+                matches!(error, OltpError::Setting { help: Some(_), .. }),
+                "{error}"
+            );
         }
         for near in [
             "DRIVER=x;SERVER=/run/pg",

@@ -1,8 +1,9 @@
-//! A client: one connection of a terminal, or of the worker of deferred deliveries, made again when it is lost.
+//! A client: one connection of a terminal, or of the worker of deferred deliveries, made again when
+//! it is lost.
 
 use std::{rc::Rc, time::Duration};
 
-use rookery_driver::crew::{Fault, Nanos, nanos};
+use rookery_driver::{Fault, Nanos, nanos};
 use rookery_workload::orderentry::{
     Kind,
     sql::Style,
@@ -11,7 +12,7 @@ use rookery_workload::orderentry::{
 };
 use tokio::time::sleep;
 
-use super::{fault, thread::open, worker::Worker};
+use super::{connect::open, fault, worker::Worker};
 use crate::{DbSession, OltpError};
 
 /// Pause after the first failed attempt to connect; it grows by as much with every further one.
@@ -67,7 +68,8 @@ impl Client {
         }
     }
 
-    /// Executes one transaction to its end, over as many connections as that takes, and tells the ledger.
+    /// Executes one transaction to its end, over as many connections as that takes, and tells the
+    /// ledger.
     pub(super) async fn transact(&mut self, input: &Input) -> Finished {
         let kind = input.kind();
         let worker = Rc::clone(&self.worker);

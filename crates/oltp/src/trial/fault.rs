@@ -1,6 +1,6 @@
 //! What databases say, in the classes of failures.
 
-use rookery_driver::crew::Fault;
+use rookery_driver::Fault;
 use rookery_stats::ErrorClass;
 use rookery_workload::orderentry::transaction::Cause;
 
@@ -56,7 +56,8 @@ pub(super) fn not_connected(error: &OltpError) -> Fault {
     Fault::new(ErrorClass::Connect, sub_class)
 }
 
-/// Whether trying to connect again may help: a server that dies while statements are prepared is as far away as one that does not answer.
+/// Whether trying to connect again may help: a server that dies while statements are prepared is as
+/// far away as one that does not answer.
 pub(super) fn may_pass(error: &OltpError) -> bool {
     matches!(
         error,

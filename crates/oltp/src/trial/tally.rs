@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use rookery_driver::crew::{Nanos, Span};
-use rookery_stats::{
-    DeferredDeliveries, LedgerCounts, OrderEntryCounters, RetryTally, TRANSACTIONS,
-    TransactionCounters,
-};
+use rookery_driver::{Nanos, Span};
 use rookery_workload::orderentry::{
     Counts, DEFERRED_DELIVERY_LIMIT_MS, DeliveryMode, Kind, Ledger, PerKind,
     transaction::{Cause, Outcome},
+};
+use rookery_workload::orderentry::{
+    DeferredDeliveries, LedgerCounts, OrderEntryCounters, RetryTally, TRANSACTIONS,
+    TransactionCounters,
 };
 
 /// Orders that one delivery delivers at most: one of each district.
@@ -61,7 +61,8 @@ impl Tally {
         self.deferred.in_time += other.deferred.in_time;
     }
 
-    /// A transaction completed; the ledger takes it always, the figures when it ended `within` the window.
+    /// A transaction completed; the ledger takes it always, the figures when it ended `within` the
+    /// window.
     pub(super) fn done(&mut self, kind: Kind, outcome: Outcome, within: bool) {
         match outcome {
             Outcome::NewOrder { .. } => self.told.new_orders += 1,

@@ -1,6 +1,6 @@
 //! One terminal of a closed load: appears, keys, executes, thinks, and stops in its turn.
 
-use rookery_driver::crew::{Nanos, Pause, nanos};
+use rookery_driver::{Nanos, Pause, nanos};
 use rookery_workload::orderentry::{
     terminal::{Input, Terminal},
     transaction::Outcome,
@@ -8,7 +8,7 @@ use rookery_workload::orderentry::{
 
 use super::{
     client::{Client, Finished},
-    deferred::Queue,
+    delivery_queue::DeliveryQueue,
     worker::Begun,
 };
 
@@ -97,7 +97,7 @@ impl Client {
 
     fn defer(
         &self,
-        queue: &Queue,
+        queue: &DeliveryQueue,
         delivery: rookery_workload::orderentry::terminal::DeliveryInput,
     ) -> Finished {
         let done = self.worker.now();

@@ -120,3 +120,18 @@ fn no_database_at_all_is_an_error() {
         run(&config(), &start, &stop, &|_| {}).expect_err("nothing listens on the discard port");
     assert!(matches!(refused, OltpError::NoServer { .. }), "{refused}");
 }
+
+#[test]
+fn a_trial_travels_as_json() {
+    let mut open = config();
+    open.load = Load::Open(open_load());
+    open.threads = Threads::Pinned(vec![1, 3]);
+    open.network = Some("/run/netns/lab".into());
+    open.patience = Some(Duration::from_millis(1_500));
+    open.confirmed = vec!["192.0.2.1".parse().expect("an address")];
+    for config in [config(), open] {
+        let sent = serde_json::to_string(&config).expect("plain data");
+        let arrived: TrialConfig = serde_json::from_str(&sent).expect(&sent);
+        assert_eq!(arrived, config);
+    }
+}

@@ -1,4 +1,5 @@
-//! One driver thread: its share of all connections, made before the start, and a runtime that carries them.
+//! One driver thread: its share of all connections, made before the start, and a runtime that
+//! carries them.
 
 use std::{
     cell::RefCell,
@@ -7,40 +8,36 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use futures_util::{StreamExt as _, stream};
 use rookery_driver::{
-    Load,
-    crew::{AlarmClock, Clock, Harvest, Nanos, Work, attend, life, nanos},
+    AlarmClock, Clock, Load, Nanos, ThreadResults, ThreadTask, local_runtime, nanos, supervise,
 };
 use rookery_workload::orderentry::{DeliveryMode, Kind, terminal::Terminal};
-use tokio::{
-    runtime::{Builder, LocalOptions, LocalRuntime},
-    time::timeout,
-};
+use tokio::runtime::LocalRuntime;
 
 use super::{
     Shared, TrialConfig,
-    arrivals::{self, Lobby, Server},
+    arrivals::{self, Server},
     client::Client,
+    connect::open,
     deferred, fault,
     tally::Tally,
     terminal::Operator,
     worker::Worker,
 };
-use crate::{ClientError, DbSession, OltpError};
+use crate::{DbSession, OltpError};
 
-/// Connections that one thread makes at a time: each prepares some forty statements, and a server has other clients too.
+/// Connections that one thread makes at a time: each prepares some forty statements, and a server
+/// has other clients too.
 const CONNECTING: usize = 8;
-/// Longest wait for a connection with all its prepared statements.
-const OPEN_PATIENCE: Duration = Duration::from_secs(30);
-/// How many events one look at the kernel's queue may bring.
-const EVENTS: usize = 1024;
+/// Tasks that run between two looks at the kernel's queue.
+const EVENT_INTERVAL: u32 = 61;
 
 /// The threads of a trial.
-pub(super) struct Crew<'a> {
+pub(super) struct TerminalTask<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) threads: usize,
     pub(super) stop: &'a AtomicBool,
@@ -79,26 +76,15 @@ pub(super) fn judge(reports: Vec<Report>) -> Result<(), OltpError> {
     Err(refusal.unwrap_or(OltpError::Stopped))
 }
 
-/// What a thread brings home.
-pub(super) struct Brought {
-    pub(super) harvest: Harvest,
+/// What one thread recorded.
+pub(super) struct Recorded {
+    pub(super) results: ThreadResults,
     /// By guest.
     pub(super) tallies: Vec<Tally>,
 }
 
-/// Connects and prepares, within a deadline.
-pub(super) async fn open(config: &TrialConfig, guest: usize) -> Result<DbSession, OltpError> {
-    let target = &config.guests[guest].target;
-    match timeout(OPEN_PATIENCE, DbSession::open(target, config.session)).await {
-        Ok(opened) => opened,
-        Err(_) => Err(OltpError::Connect {
-            target: target.to_string(),
-            why: ClientError::Timeout(OPEN_PATIENCE.as_secs()),
-        }),
-    }
-}
-
-/// The connections of one thread: all terminals of all guests are dealt out like cards, and the workers behind them.
+/// The connections of one thread: all terminals of all guests are dealt out like cards, and the
+/// workers behind them.
 fn seats(config: &TrialConfig, thread: usize, threads: usize) -> Vec<Seat> {
     let guests = || config.guests.iter().enumerate();
     let terminals = guests()
@@ -114,8 +100,9 @@ fn seats(config: &TrialConfig, thread: usize, threads: usize) -> Vec<Seat> {
     dealt
 }
 
-impl Crew<'_> {
-    /// Makes the connections, a few at a time. A guest that does not answer once is left to its terminals.
+impl TerminalTask<'_> {
+    /// Makes the connections, a few at a time. A guest that does not answer once is left to its
+    /// terminals.
     async fn connect(&self, seats: Vec<Seat>) -> Result<Connected, OltpError> {
         let config = &self.shared.config;
         let troubles = RefCell::new(Vec::new());
@@ -155,23 +142,14 @@ impl Crew<'_> {
 
 type Connected = (Vec<(Seat, Option<DbSession>)>, Vec<(usize, OltpError)>);
 
-impl Work for Crew<'_> {
+impl ThreadTask for TerminalTask<'_> {
     type Ready = Ready;
     type Report = Report;
-    type Harvest = Brought;
+    type Output = Recorded;
     type Error = OltpError;
 
     fn prepare(&self, index: usize) -> Result<(Ready, Report), OltpError> {
-        let runtime = Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .max_io_events_per_tick(EVENTS)
-            .build_local(LocalOptions::default())
-            .map_err(OltpError::Runtime)?;
-        let timer = {
-            let _context = runtime.enter();
-            AlarmClock::new().map_err(OltpError::Runtime)?
-        };
+        let (runtime, timer) = local_runtime(EVENT_INTERVAL).map_err(OltpError::Runtime)?;
         let began = Instant::now();
         let (seats, mut troubles) =
             runtime.block_on(self.connect(seats(&self.shared.config, index, self.threads)))?;
@@ -196,7 +174,7 @@ impl Work for Crew<'_> {
         Ok((ready, report))
     }
 
-    fn work(&self, index: usize, ready: Ready, clock: Clock) -> Brought {
+    fn work(&self, index: usize, ready: Ready, clock: Clock) -> Recorded {
         let Ready {
             runtime,
             timer,
@@ -205,8 +183,8 @@ impl Work for Crew<'_> {
             took,
         } = ready;
         let config = &self.shared.config;
-        let lobby = Lobby::new(config, index, self.threads);
-        let worker = Rc::new(Worker::new(self.shared, clock, timer.timer(), lobby, took));
+        let queue = arrivals::queue(config, index, self.threads);
+        let worker = Rc::new(Worker::new(self.shared, clock, timer.timer(), queue, took));
         for (guest, error) in troubles {
             worker.failure(
                 guest,
@@ -215,7 +193,7 @@ impl Work for Crew<'_> {
                 &error.to_string(),
             );
         }
-        let (harvest, tallies) = runtime.block_on(async {
+        let (results, tallies) = runtime.block_on(async {
             let ringing = Rc::clone(&worker);
             tokio::task::spawn_local(timer.ring(move || ringing.ring()));
             for (seat, session) in seats {
@@ -224,17 +202,17 @@ impl Work for Crew<'_> {
             if config.load != Load::Closed {
                 tokio::task::spawn_local(arrivals::receive(Rc::clone(&worker)));
             }
-            let end = attend(
+            let end = supervise(
                 &*worker,
                 &config.phases,
                 clock,
                 &self.shared.control,
-                &self.shared.boards[index],
+                &self.shared.statuses[index],
             )
             .await;
             worker.finish(end)
         });
-        Brought { harvest, tallies }
+        Recorded { results, tallies }
     }
 }
 
@@ -253,7 +231,7 @@ fn spawn(config: &TrialConfig, worker: &Rc<Worker>, seat: Seat, session: Option<
     let terminal = Terminal::new(&config.plan(guest), number);
     match &config.load {
         Load::Closed => {
-            let (starts, stops) = life(&config.phases, number, of);
+            let (starts, stops) = config.phases.lifetime(number, of);
             let operator = Operator {
                 client: client(stops),
                 terminal,

@@ -1,5 +1,5 @@
-//! What all terminals of one thread share: clock, alarms, register and recorders. Nothing on the way of a transaction is shared with another
-//! thread.
+//! What all terminals of one thread share: clock, alarms, register and recorders. Nothing on the
+//! way of a transaction is shared with another thread.
 
 use std::{
     cell::{Cell, RefCell, RefMut},
@@ -12,16 +12,19 @@ use std::{
 };
 
 use rookery_driver::{
-    Load,
-    crew::{
-        self, Alarms, Board, Clock, Fault, Harvest, Nanos, Operation, Outcome as End, Recorder,
-        Standing, Station, Timing,
-    },
+    Alarms, Arrival, ArrivalQueue, Clock, Fault, Load, LoadEnd, Nanos, OperationId, Outcome as End,
+    Recorder, ThreadResults, ThreadStatus, ThreadUsers, Timing, UserCounts,
 };
 use rookery_stats::Latencies;
 use rookery_workload::orderentry::{Kind, Timestamp, transaction::Outcome};
 
-use super::{Shared, arrivals::Lobby, fault, tally::Tally};
+use super::{
+    Shared,
+    delivery_queue::DeliveryQueue,
+    fault,
+    operations::{OPERATIONS, operation},
+    tally::Tally,
+};
 use crate::OltpError;
 
 /// A transaction that was begun.
@@ -34,8 +37,8 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    fn operation(self) -> Operation {
-        Operation::TRANSACTIONS[self.kind as usize]
+    fn operation(self) -> OperationId {
+        operation(self.kind)
     }
 }
 
@@ -82,7 +85,7 @@ pub(super) struct Worker {
     totals: Totals,
     stopping: Cell<bool>,
     /// Where the arrivals of an open load wait.
-    pub(super) lobby: Lobby,
+    pub(super) queue: ArrivalQueue,
     /// How long the terminals took to connect before the start.
     connecting: Nanos,
 }
@@ -92,11 +95,11 @@ impl Worker {
         shared: &Arc<Shared>,
         clock: Clock,
         timer: Rc<OwnedFd>,
-        lobby: Lobby,
+        queue: ArrivalQueue,
         connecting: Nanos,
     ) -> Self {
         let config = &shared.config;
-        let window = crew::window(&config.phases);
+        let window = config.phases.window();
         let is_open = config.load != Load::Closed;
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -112,14 +115,14 @@ impl Worker {
                 config
                     .guests
                     .iter()
-                    .map(|_| Recorder::new(window, is_open))
+                    .map(|_| Recorder::new(window, is_open, OPERATIONS.entries().len()))
                     .collect(),
             ),
             tallies: RefCell::new(config.guests.iter().map(|_| Tally::default()).collect()),
             lag: RefCell::default(),
             totals: Totals::default(),
             stopping: Cell::new(false),
-            lobby,
+            queue,
             connecting,
         }
     }
@@ -223,7 +226,7 @@ impl Worker {
     /// The timer fired: wake those whose time has come.
     pub(super) fn ring(&self) {
         self.alarms.ring(|row| match row {
-            Lobby::ROW => self.lobby.ring(),
+            ArrivalQueue::ROW => self.queue.schedule().ring(),
             row => self.wake(row as usize),
         });
     }
@@ -235,7 +238,7 @@ impl Worker {
         row.active_since.get_or_insert(now);
     }
 
-    /// A visitor has gone; the time until the next comes is nobody's.
+    /// A visitor has gone; the time until the next comes belongs to none.
     pub(super) fn disappear(&self, row: usize, now: Nanos) {
         let (guest, active_since) = {
             let mut row = self.row(row);
@@ -296,7 +299,7 @@ impl Worker {
         };
         recorder.request(begun.operation(), timing, outcome);
         match end {
-            Ok(Outcome::NewOrder { .. }) => recorder.committed(done),
+            Ok(Outcome::NewOrder { .. }) => recorder.unit_done(done),
             Ok(_) => {}
             Err(fault) => {
                 recorder.failure(fault, done, begun.operation(), evidence.as_bytes());
@@ -305,7 +308,8 @@ impl Worker {
         }
     }
 
-    /// Something failed on the way of a transaction that is not over: a connection was lost or not made.
+    /// Something failed on the way of a transaction that is not over: a connection was lost or not
+    /// made.
     pub(super) fn trouble(&self, row: usize, kind: Kind, fault: Fault, evidence: &str) {
         let guest = {
             let mut row = self.row(row);
@@ -318,9 +322,8 @@ impl Worker {
 
     /// A failure that is no transaction's end.
     pub(super) fn failure(&self, guest: usize, kind: Kind, fault: Fault, evidence: &str) {
-        let operation = Operation::TRANSACTIONS[kind as usize];
         self.recorder(guest)
-            .failure(fault, self.now(), operation, evidence.as_bytes());
+            .failure(fault, self.now(), operation(kind), evidence.as_bytes());
     }
 
     /// A row lost its connection.
@@ -348,20 +351,35 @@ impl Worker {
         row.failing &= working;
     }
 
+    /// The schedule holds this arrival.
+    pub(super) fn drawn(&self, arrival: Arrival) {
+        self.recorder(arrival.guest).arrival_drawn(arrival.at);
+    }
+
+    /// An arrival that as many as allowed came before.
+    pub(super) fn turn_away(&self, arrival: Arrival) {
+        self.recorder(arrival.guest)
+            .arrival_dropped(arrival.at, OPERATIONS.main());
+    }
+
     /// Something happened that must not happen: the trial ends.
     pub(super) fn give_up(&self, row: usize, error: OltpError) {
         self.shared.give_up(self.now(), self.guest(row), error);
     }
 
-    /// What all rows were doing when the trial ended; the harvest of the thread.
-    pub(super) fn finish(&self, end: crew::Attended) -> (Harvest, Vec<Tally>) {
+    /// What all rows were doing when the trial ended; what the thread recorded.
+    pub(super) fn finish(&self, end: LoadEnd) -> (ThreadResults, Vec<Tally>) {
         let requests_in_window = self
             .recorders
             .borrow()
             .iter()
             .map(Recorder::requests_in_window)
             .sum();
-        self.lobby.close(self);
+        let (late, waiting) = self.queue.close();
+        late.iter().for_each(|&arrival| self.drawn(arrival));
+        late.into_iter()
+            .chain(waiting)
+            .for_each(|arrival| self.turn_away(arrival));
         let mut recorders = self.recorders.take();
         let mut tallies = self.tallies.take();
         for row in self.rows.borrow_mut().iter_mut() {
@@ -372,7 +390,7 @@ impl Worker {
                 end.now,
             );
         }
-        let harvest = Harvest {
+        let results = ThreadResults {
             recorders,
             lag: self.lag.take(),
             cpu: end.cpu,
@@ -380,13 +398,13 @@ impl Worker {
             connections: self.totals.connections.get(),
             idle_retries: 0,
             connecting: Some((0, self.connecting)),
-            unconnected: end.standing.unconnected,
+            unconnected: end.counts.unconnected,
         };
-        (harvest, tallies)
+        (results, tallies)
     }
 }
 
-/// Book what a row was doing when the trial ended.
+/// Records what a row was doing when the trial ended.
 fn close(row: &mut Row, recorder: &mut Recorder, tally: &mut Tally, now: Nanos) {
     if row.started {
         recorder.occupied(row.begun.is_some(), row.since, now);
@@ -415,42 +433,45 @@ fn close(row: &mut Row, recorder: &mut Recorder, tally: &mut Tally, now: Nanos) 
     }
 }
 
-impl Station for Worker {
+impl ThreadUsers for Worker {
     fn cut(&self, at: Nanos) {
         self.recorders
             .borrow_mut()
             .iter_mut()
             .for_each(|recorder| recorder.cut(at));
-        self.lobby.cut(at);
+        self.queue.schedule().cut(at);
     }
 
     fn set_stopping(&self, stopping: bool) {
         self.stopping.set(stopping);
     }
 
-    fn sweep(&self, _: Nanos) -> Standing {
-        let mut standing = Standing::default();
+    fn sweep(&self, _: Nanos) -> UserCounts {
+        let mut counts = UserCounts::default();
         let is_open = self.shared.config.load != Load::Closed;
         for row in self.rows.borrow().iter() {
-            standing.busy += u32::from(row.begun.is_some() || row.working);
-            standing.unconnected += u32::from(!row.ever);
+            counts.busy += u32::from(row.begun.is_some() || row.working);
+            counts.unconnected += u32::from(!row.ever);
             if !row.background {
-                // A connection of an open load that waits for its next arrival works as far as anybody knows.
-                standing.started += u32::from(row.started || is_open);
-                standing.failing += u32::from(row.failing);
+                // A connection of an open load that waits for its next arrival works as far as
+                // anybody knows.
+                counts.started += u32::from(row.started || is_open);
+                counts.failing += u32::from(row.failing);
             }
         }
-        standing
+        counts
     }
 
-    fn publish(&self, board: &Board, standing: Standing, _: Nanos, _: bool) {
-        board.requests.store(self.totals.ended.get(), Relaxed);
-        board.errors.store(self.totals.errors.get(), Relaxed);
-        board.started.store(standing.started, Relaxed);
-        board.failing.store(standing.failing, Relaxed);
+    fn publish(&self, status: &ThreadStatus, counts: UserCounts, _: Nanos) {
+        status.requests.store(self.totals.ended.get(), Relaxed);
+        status.errors.store(self.totals.errors.get(), Relaxed);
+        status.started.store(counts.started, Relaxed);
+        status.failing.store(counts.failing, Relaxed);
     }
 
     fn expects(&self) -> bool {
-        self.lobby.expects() || self.shared.queues.iter().any(super::Queue::is_waiting)
+        self.queue.schedule().next_at().is_some()
+            || self.queue.unserved() > 0
+            || self.shared.queues.iter().any(DeliveryQueue::is_waiting)
     }
 }

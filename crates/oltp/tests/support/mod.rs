@@ -1,7 +1,7 @@
 //! Private database servers: everything in a temporary directory, reached over its sockets alone.
 //!
-//! The tests need the packages mariadb-server-core and postgresql-15; without them they fail, unless `ROOKERY_SKIP_DATABASE_TESTS=1` says that
-//! this is meant.
+//! The tests need the packages mariadb-server-core and postgresql-15; without them they fail,
+//! unless `ROOKERY_SKIP_DATABASE_TESTS=1` says that this is meant.
 
 #![allow(
     dead_code,
@@ -51,7 +51,8 @@ pub(crate) struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The processes of a killed PostgreSQL go on for a while: at the end it is told to take them along.
+        // The processes of a killed PostgreSQL go on for a while: at the end it is told to take
+        // them along.
         if let (Kind::Postgres, Some(process)) = (self.kind, &mut self.process)
             && let Some(pid) = i32::try_from(process.id()).ok().and_then(Pid::from_raw)
             && kill_process(pid, Signal::QUIT).is_ok()
@@ -87,7 +88,8 @@ impl Server {
             Some(server.account.1.as_raw()),
         )
         .expect("a directory of its own");
-        // A server that starts removes the temporary tables of others from a directory that it shares.
+        // A server that starts removes the temporary tables of others from a directory that it
+        // shares.
         let tmp = server.tmp();
         fs::create_dir(&tmp).expect("a directory for temporary tables");
         std::os::unix::fs::chown(
@@ -349,7 +351,12 @@ fn program(name: &str, directories: &[&str]) -> PathBuf {
         fs::metadata(file)
             .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };
-    all.map(|directory| directory.join(name)).find(runnable).unwrap_or_else(|| {
-        panic!("there is no {name}: install mariadb-server-core and postgresql-15, or set ROOKERY_SKIP_DATABASE_TESTS=1")
-    })
+    all.map(|directory| directory.join(name))
+        .find(runnable)
+        .unwrap_or_else(|| {
+            panic!(
+                "there is no {name}: install mariadb-server-core and postgresql-15, or set \
+                ROOKERY_SKIP_DATABASE_TESTS=1"
+            )
+        })
 }

@@ -1,4 +1,5 @@
-//! The workload of the tests: a test database of some warehouses, terminals for a short time, and what must hold after them.
+//! The workload of the tests: a test database of some warehouses, terminals for a short time, and
+//! what must hold after them.
 
 use std::{
     sync::{Mutex, atomic::AtomicBool},
@@ -109,7 +110,8 @@ pub(crate) fn drive_and_verify(target: &Target, style: Style) -> Report {
     report
 }
 
-/// After the turnover of warehouse 2 was changed behind the terminals' backs, two conditions do not hold.
+/// After the turnover of warehouse 2 was changed behind the terminals' backs, two conditions do not
+/// hold.
 pub(crate) fn the_broken_warehouse_is_found(target: &Target) {
     let found = verify(target, Moment::AnyTime).expect("verified");
     let broken = found

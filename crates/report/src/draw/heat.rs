@@ -8,8 +8,8 @@ use plotly::{
 
 use super::text;
 use crate::{
-    figure::{Mark, Panel, Place, Row, Series},
-    format,
+    figures::data::{Mark, Panel, Place, Row, Series},
+    prose::format,
 };
 
 /// Height of one line, pixels.

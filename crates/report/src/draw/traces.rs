@@ -9,7 +9,7 @@ use plotly::{
 };
 
 use super::{Coordinate, place, text};
-use crate::figure::{Datum, Mark, Series, Symbol};
+use crate::figures::data::{Datum, Mark, Series, Symbol};
 
 /// Dashes of lines that were not chosen.
 const DASHES: [DashType; 4] = [
@@ -231,7 +231,8 @@ fn forest(
     scatter
 }
 
-/// Error bars, none of them below `least`: a throughput cannot be less than nothing. `None` when no datum has ends.
+/// Error bars, none of them below `least`: a throughput cannot be less than nothing. `None` when no
+/// datum has ends.
 fn whiskers(data: &[Datum], least: f64) -> Option<ErrorData> {
     data.iter().any(|datum| datum.ends.is_some()).then(|| {
         let reach = |side: &dyn Fn(f64, (f64, f64)) -> f64| {

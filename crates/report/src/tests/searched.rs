@@ -1,11 +1,21 @@
-//! Reports of runs that search: the answer first, probes in no table of points, laws with their bands, trust.
+//! Reports of runs that search: the answer first, probes in no table of points, laws with their
+//! bands, trust.
 
-use super::{analysed, data};
+use rookery_analysis::scaling::BendKind;
+
+use super::{
+    analysed, data,
+    fixture::{
+        searched::{self, LADDER, VARIANTS},
+        void,
+    },
+};
 use crate::{
-    figure::{Mark, Place, Symbol},
-    figures,
-    fixture::searched::{self, LADDER, VARIANTS},
-    html, scaling_figure, search_figures, search_tables, terminal,
+    figures::{
+        self,
+        data::{Mark, Place, Symbol},
+    },
+    html, tables, terminal,
 };
 
 #[test]
@@ -33,13 +43,13 @@ fn the_largest_load_opens_the_answer() {
     );
     insta::assert_snapshot!(
         "search_capacity",
-        data(search_figures::capacity(&run, &analysis).as_ref())
+        data(figures::searches::capacity(&run, &analysis).as_ref())
     );
     insta::assert_snapshot!(
         "search_probes",
-        data(search_figures::probes(&run, &analysis).as_ref())
+        data(figures::searches::probes(&run, &analysis).as_ref())
     );
-    let table = search_tables::tried(&run, &analysis.searches[0]);
+    let table = tables::searches::tried(&run, &analysis.searches[0]);
     let void: Vec<&Vec<String>> = table.rows.iter().filter(|row| row[3] == "void").collect();
     assert!(
         matches!(void[..], [row] if row[6].starts_with("the driver used 84 %")),
@@ -56,7 +66,7 @@ fn what_a_search_tried_is_no_point_of_the_study() {
         run.header.plan.points.len() > 12,
         "and what was tried beside it"
     );
-    let places: usize = figures::consolidation(&run, &analysis).map_or(0, |figure| {
+    let places: usize = figures::consolidation::figure(&run, &analysis).map_or(0, |figure| {
         let rows = figure.panels.iter().flat_map(|panel| &panel.rows);
         rows.flat_map(|row| &row.series)
             .map(|series| series.data.len())
@@ -85,11 +95,11 @@ fn what_a_search_tried_is_no_point_of_the_study() {
 #[test]
 fn probes_are_drawn_by_outcome_with_the_edge_and_the_answer() {
     let (run, analysis) = analysed(&searched::complete(LADDER, &[2]));
-    let figure = search_figures::probes(&run, &analysis).expect("searches");
+    let figure = figures::searches::probes(&run, &analysis).expect("searches");
     let panel = &figure.panels[0];
-    let answer = &analysis.searches[0].found.answer;
+    let answer = &analysis.searches[0];
     assert_eq!(panel.lines.first().map(|(load, _)| *load), answer.load);
-    assert_eq!(panel.window, answer.interval.0.zip(answer.interval.1));
+    assert_eq!(panel.window, answer.edge.0.zip(answer.edge.1));
     let symbols: Vec<Symbol> = panel.rows[0]
         .series
         .iter()
@@ -120,7 +130,7 @@ fn searches_of_variants_are_compared() {
         analysis.answer
     );
     assert!(compared.contains("of its largest load: "), "{compared}");
-    let figure = search_figures::capacity(&run, &analysis).expect("two searches");
+    let figure = figures::searches::capacity(&run, &analysis).expect("two searches");
     assert_eq!(
         figure.panels[0].rows[0].series.len(),
         2,
@@ -161,7 +171,7 @@ fn void_trials_running_stop_a_search_and_are_told() {
     let mut header = searched::header(VARIANTS);
     let mut fixture = super::planned(&header);
     while let Some(trial) = searched::probe(&mut fixture, &mut header, 1) {
-        searched::end(&fixture, &header.plan, &trial, crate::fixture::void);
+        searched::end(&fixture, &header.plan, &trial, void);
     }
     let trial = searched::probe(&mut fixture, &mut header, 2).expect("a probe");
     searched::end(&fixture, &header.plan, &trial, |_| {});
@@ -172,9 +182,7 @@ fn void_trials_running_stop_a_search_and_are_told() {
         analysis.answer
     );
     assert!(
-        analysis
-            .trust
-            .table()
+        tables::trust::checks(&analysis.trust)
             .rows
             .iter()
             .any(|row| row[0].starts_with("driver")),
@@ -185,7 +193,7 @@ fn void_trials_running_stop_a_search_and_are_told() {
 #[test]
 fn a_law_is_drawn_with_its_band_and_dashed_beyond_the_loads() {
     let (run, analysis) = analysed(&searched::complete(LADDER, &[]));
-    let figure = scaling_figure::figure(&run, &analysis).expect("five loads");
+    let figure = figures::scaling::figure(&run, &analysis).expect("five loads");
     assert_eq!(
         figure.panels.len(),
         2,
@@ -205,7 +213,7 @@ fn a_law_is_drawn_with_its_band_and_dashed_beyond_the_loads() {
         Place::Number(number) => *number,
         Place::Name(_) => f64::NAN,
     };
-    let largest = analysis.scaling[0].judgement.largest;
+    let largest = analysis.scaling[0].largest();
     assert!(fit.data.iter().all(|datum| {
         number(&datum.x) <= largest
             && datum
@@ -215,8 +223,8 @@ fn a_law_is_drawn_with_its_band_and_dashed_beyond_the_loads() {
     assert!(beyond.data.iter().all(|datum| number(&datum.x) >= largest));
     assert!(
         analysis.scaling[0]
-            .bend()
-            .is_some_and(|(name, n, _)| name == "knee" && (75.0..100.0).contains(&n)),
+            .bend
+            .is_some_and(|bend| bend.bend == BendKind::Knee && (75.0..100.0).contains(&bend.load)),
         "the truth is 81 users"
     );
     insta::assert_snapshot!("scaling_remarks", figure.remarks.join("\n"));
@@ -231,6 +239,21 @@ fn a_law_is_drawn_with_its_band_and_dashed_beyond_the_loads() {
     );
 }
 
+fn simulated() -> rookery_study::StackUse {
+    let second = std::time::Duration::from_secs(1);
+    rookery_study::StackUse::Simulated(rookery_study::SimulatedUse {
+        pages: rookery_study::Pages::Corrected,
+        host_cpus: 9,
+        cpu_demand: second / 125,
+        disk_demand: std::time::Duration::ZERO,
+        lock_demand: std::time::Duration::ZERO,
+        guest_overhead: 0.0,
+        noise: 0.02,
+        freeze: std::time::Duration::ZERO,
+        freeze_every: 10 * second,
+    })
+}
+
 #[test]
 fn a_simulated_run_says_so_and_measures_nothing() {
     let mut header = searched::header(LADDER);
@@ -240,7 +263,7 @@ fn a_simulated_run_says_so_and_measures_nothing() {
         .iter_mut()
         .map(|variant| &mut variant.study);
     for study in studies.chain([&mut header.study]) {
-        study.stack.kind = rookery_study::StackKind::Simulated;
+        study.stack = simulated();
     }
     let fixture = super::planned(&header);
     let trials = header.plan.trials.clone();

@@ -39,7 +39,8 @@ pub(crate) struct AppDvdstoreArgs {
     /// Corrected or faithful pages
     #[arg(long, value_enum, default_value_t = PagesArg::Corrected)]
     pub(crate) pages: PagesArg,
-    /// CPU time that every page burns on purpose, such as 200us: a slow-down of known size, to test measurements
+    /// CPU time that every page burns on purpose, such as 200us: a slow-down of known size, to test
+    /// measurements
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = rookery_study::parse_duration)]
     pub(crate) extra_cpu: Duration,
     /// Directory of the pages in URLs
@@ -93,8 +94,9 @@ pub(crate) enum PrecisionArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenArgs {
-    /// Open load: visitors arrive on a schedule that does not wait for answers, order and leave; so many per second at each target, such as
-    /// 100, 10..200, 30s:100,30s:200,10s:~50 or swing:100:0.5:60s
+    /// Open load: visitors arrive on a schedule that does not wait for answers, order and leave; so
+    /// many per second at each target, such as 100, 10..200, 30s:100,30s:200,10s:~50 or
+    /// swing:100:0.5:60s
     #[arg(long, value_name = "RATE", conflicts_with = "users")]
     pub(crate) open: Option<String>,
     /// With --open: how arrivals are spaced
@@ -106,7 +108,8 @@ pub(crate) struct OpenArgs {
     /// With --open: how exactly arrivals are started
     #[arg(long, value_enum, default_value_t = PrecisionArg::Exact)]
     pub(crate) precision: PrecisionArg,
-    /// With --open: after an order a visitor thinks and orders again with this probability (a partly open load)
+    /// With --open: after an order a visitor thinks and orders again with this probability (a
+    /// partly open load)
     #[arg(long, value_name = "PROBABILITY", requires = "open")]
     pub(crate) go_on: Option<f64>,
     /// With --open: orders of each visitor, with think times between them (a partly open load)
@@ -126,7 +129,8 @@ pub(crate) struct DriveDvdstoreArgs {
     /// Yes, load may be aimed at this address although it is not on this machine
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) confirm_target: Vec<IpAddr>,
-    /// Parameter file of the original driver, lines of name=value; what is given here too, wins over it
+    /// Parameter file of the original driver, lines of name=value; what is given here too, wins
+    /// over it
     #[arg(long, value_name = "FILE")]
     pub(crate) config_file: Option<PathBuf>,
     /// Users per target [default: 1]
@@ -137,7 +141,8 @@ pub(crate) struct DriveDvdstoreArgs {
     /// Size of the loaded database [default: 10MB]
     #[arg(long)]
     pub(crate) size: Option<String>,
-    /// Mean think time between orders, such as 250ms; with --pacing cycle the cycle time [default: 0s]
+    /// Mean think time between orders, such as 250ms; with --pacing cycle the cycle time [default:
+    /// 0s]
     #[arg(long)]
     pub(crate) think_time: Option<String>,
     /// What the think time is counted from
@@ -193,7 +198,8 @@ pub(crate) struct DriveDvdstoreArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) words: WordArgs,
-    /// Learn the words to search for from the first target's own pages, by at most 400 searches before the load
+    /// Learn the words to search for from the first target's own pages, by at most 400 searches
+    /// before the load
     #[arg(long, conflicts_with_all = ["learn_words", "title_words"])]
     pub(crate) learn_from_pages: bool,
 }

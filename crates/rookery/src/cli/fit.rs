@@ -25,7 +25,8 @@ pub(crate) enum WeightsArg {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FitArgs {
-    /// CSV file: a line of column names, then one line per run; separated by comma, semicolon, tab, bar or blanks
+    /// CSV file: a line of column names, then one line per run; separated by comma, semicolon, tab,
+    /// bar or blanks
     pub(crate) file: PathBuf,
     /// Column of the load (users, CPUs or guests), by name or number
     #[arg(long, value_name = "COLUMN")]
@@ -51,7 +52,8 @@ pub(crate) struct FitArgs {
     /// Hold lambda at the throughput of load 1
     #[arg(long)]
     pub(crate) two_parameter: bool,
-    /// Print what the methods of published fits give (lambda free or held, Gunther's transform), of a refused law too
+    /// Print what the methods of published fits give (lambda free or held, Gunther's transform), of
+    /// a refused law too
     #[arg(long)]
     pub(crate) published: bool,
     /// Draws of the bootstrap

@@ -23,7 +23,8 @@ pub(crate) enum HostCommand {
     Apply(HostApplyArgs),
     /// Put every setting back as it was before `apply`
     Revert(HostShowArgs),
-    /// Measure with fio what a directory, or the storage that a study asks for, can do at growing queue depths
+    /// Measure with fio what a directory, or the storage that a study asks for, can do at growing
+    /// queue depths
     Storage(HostStorageArgs),
 }
 
@@ -36,7 +37,8 @@ pub(crate) struct HostShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HostAuditArgs {
-    /// Name of a profile, or a TOML file of your own; may be given several times [default: all profiles that come with Rookery]
+    /// Name of a profile, or a TOML file of your own; may be given several times [default: all
+    /// profiles that come with Rookery]
     #[arg(long, value_name = "PROFILE")]
     pub(crate) profile: Vec<String>,
     /// Print as JSON
@@ -52,7 +54,8 @@ pub(crate) struct HostApplyArgs {
     /// Put everything back when this command ends: it waits for Ctrl-C
     #[arg(long)]
     pub(crate) hold: bool,
-    /// Yes, change also what loses committed data at a power failure unless the disks' caches are on battery
+    /// Yes, change also what loses committed data at a power failure unless the disks' caches are
+    /// on battery
     #[arg(long)]
     pub(crate) accept_data_loss: bool,
     /// Print as JSON

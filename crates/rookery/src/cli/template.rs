@@ -26,7 +26,8 @@ pub(crate) struct TemplateLampArgs {
     /// Release of Debian [default: this host's own, else bookworm]
     #[arg(long, value_name = "NAME")]
     pub(crate) suite: Option<String>,
-    /// Where packages come from: an address, or a file of apt sources [default: this host's own sources, else Debian's]
+    /// Where packages come from: an address, or a file of apt sources [default: this host's own
+    /// sources, else Debian's]
     #[arg(long, value_name = "URL")]
     pub(crate) mirror: Option<String>,
     /// Print nothing but errors

@@ -4,7 +4,7 @@ pub(crate) mod orderentry;
 
 use std::ops::ControlFlow;
 
-use rookery_stack::embedded::{self, Behaviour, EmbeddedError, ServeConfig, Server, StopSignal};
+use rookery_stack::embedded::{self, EmbeddedError, Pages, ServeConfig, Server, StopSignal};
 use rookery_workload::dvdstore::Size;
 
 use crate::{
@@ -27,20 +27,20 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
         ));
         let words = words::lists(&args.words)?;
         embedded::load(&args.database, size, &words, &|_| ControlFlow::Continue(()))
-            .map_err(|error| Failure::new(Code::Guest, error))?;
+            .map_err(|error| Failure::from_error(Code::Guest, &error))?;
     }
     let config = ServeConfig {
         database: args.database.clone(),
         listen: args.listen,
         workers: args.workers,
         behaviour: match args.pages {
-            PagesArg::Corrected => Behaviour::Corrected,
-            PagesArg::Faithful => Behaviour::Faithful,
+            PagesArg::Corrected => Pages::Corrected,
+            PagesArg::Faithful => Pages::Faithful,
         },
         extra_cpu: args.extra_cpu,
         directory: args.directory.clone(),
     };
-    let failure = |error: EmbeddedError| Failure::new(Code::Guest, error);
+    let failure = |error: EmbeddedError| Failure::from_error(Code::Guest, &error);
     let stop = StopSignal::on_termination().map_err(|error| {
         Failure::new(
             Code::Internal,

@@ -10,7 +10,7 @@ use rookery_study::{Choices, Document, Plan, Problem, Problems};
 
 use crate::{
     cli::CheckArgs,
-    exit::{Code, Failure},
+    exit::{Code, Failure, code_of_problems},
     output,
 };
 
@@ -28,11 +28,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
             Some(problems) => problems,
         };
         if !args.json {
-            output::error(&problems);
+            output::remark(problems.to_string().trim_end());
         }
         // A study that is not right weighs more than a host that is not ready.
         if worst != Code::Study {
-            worst = code_of(problems.list());
+            worst = code_of_problems(problems.list());
         }
         all.extend(problems.list().iter().map(|problem| as_json(path, problem)));
     }
@@ -40,18 +40,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
         output::json(&all)?;
     }
     Ok(worst)
-}
-
-/// The study is right when all that it lacks is root.
-fn code_of(problems: &[Problem]) -> Code {
-    if problems
-        .iter()
-        .all(|problem| problem.code.as_str() == "plan::needs-root")
-    {
-        Code::Host
-    } else {
-        Code::Study
-    }
 }
 
 fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failure> {
@@ -78,11 +66,12 @@ fn as_json(path: &Path, problem: &Problem) -> serde_json::Value {
         "column": problem.column,
         "code": problem.code.as_str(),
         "message": problem.message,
-        "mend": problem.mend,
+        "help": problem.mend,
     })
 }
 
-/// Most bytes that are read of a study: more than the grammar takes, so that it can say so, and less than memory.
+/// Most bytes that are read of a study: more than the grammar takes, so that it can say so, and
+/// less than memory.
 const MOST_BYTES: u64 = 1 << 20;
 
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
@@ -96,11 +85,9 @@ fn parse(path: &Path, choices: Choices<'_>) -> Result<Result<Document, Problems>
     let bytes = bytes_of(path).map_err(|error| {
         Failure::new(
             Code::Study,
-            format!(
-                "cannot read the study {}: {error}\n  mend: name an existing file, such as studies/quick.toml",
-                path.display()
-            ),
+            format!("cannot read the study {}: {error}", path.display()),
         )
+        .help("name an existing file, such as studies/quick.toml")
     })?;
     Ok(Document::parse_bytes_with(
         &path.display().to_string(),
@@ -111,7 +98,7 @@ fn parse(path: &Path, choices: Choices<'_>) -> Result<Result<Document, Problems>
 
 /// A study that is right, as it was chosen, for commands that go on with it.
 pub(crate) fn load(path: &Path, choices: Choices<'_>) -> Result<Document, Failure> {
-    parse(path, choices)?.map_err(|problems| Failure::new(Code::Study, problems))
+    parse(path, choices)?.map_err(Failure::from_problems)
 }
 
 /// The plan of a study on this host.
@@ -132,8 +119,5 @@ pub(crate) fn plan_anyway(
         rookery_lab::check_profile(&variant.study)?;
     }
     let (plan, problems) = Plan::anyway(document, &facts);
-    Ok((
-        plan,
-        problems.map(|problems| Failure::new(code_of(problems.list()), problems)),
-    ))
+    Ok((plan, problems.map(Failure::from_problems)))
 }

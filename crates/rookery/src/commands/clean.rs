@@ -10,7 +10,7 @@ use crate::{
 
 pub(crate) fn run(args: &CleanArgs) -> Result<Code, Failure> {
     let report = rookery_guest::clean(&CleanOptions::default())
-        .map_err(|error| Failure::new(Code::Guest, error))?;
+        .map_err(|error| Failure::from_error(Code::Guest, &error))?;
     if args.json {
         let alive: Vec<String> = report.alive.iter().map(ToString::to_string).collect();
         output::json(
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &CleanArgs) -> Result<Code, Failure> {
             output::result("nothing to remove");
         }
         for failed in &report.failed {
-            output::error(format!("not removed: {failed}"));
+            output::remark(format!("error: not removed: {failed}"));
         }
     }
     Ok(if report.failed.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rookery_judge::{
+use rookery_analysis::{
     Run,
     compare::{Comparison, Options, compare},
 };
@@ -67,11 +67,9 @@ fn refuse_twice(base: &[PathBuf], new: &[PathBuf]) -> Result<(), Failure> {
     {
         Some((_, path)) => Err(Failure::new(
             Code::Usage,
-            format!(
-                "the run {} is named twice\n  mend: name different runs",
-                path.display()
-            ),
-        )),
+            format!("the run {} is named twice", path.display()),
+        )
+        .help("name different runs")),
         None => Ok(()),
     }
 }
@@ -79,7 +77,7 @@ fn refuse_twice(base: &[PathBuf], new: &[PathBuf]) -> Result<(), Failure> {
 fn read_all(directories: &[PathBuf]) -> Result<Vec<Run>, Failure> {
     let read = |directory: &PathBuf| -> Result<Run, Failure> {
         let store = report::open(directory)?;
-        Run::read(&store).map_err(|error| Failure::new(Code::Store, error))
+        Ok(Run::read(&store)?)
     };
     directories.iter().map(read).collect()
 }
@@ -87,11 +85,11 @@ fn read_all(directories: &[PathBuf]) -> Result<Vec<Run>, Failure> {
 fn write_html(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
     rookery_lab::write_whole(path, rookery_report::compare_html(comparison).as_bytes()).map_err(
         |error| {
-            let mend = "name a file in a directory that exists and may be written";
             Failure::new(
                 Code::Store,
-                format!("cannot write {}: {error}\n  mend: {mend}", path.display()),
+                format!("cannot write {}: {error}", path.display()),
             )
+            .help("name a file in a directory that exists and may be written")
         },
     )
 }

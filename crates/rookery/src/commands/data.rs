@@ -1,4 +1,5 @@
-//! `rookery data`: the load files. Those of DVD Store are here, those of order entry in a module of their own.
+//! `rookery data`: the load files. Those of DVD Store are here, those of order entry in a module of
+//! their own.
 
 mod files;
 pub(crate) mod orderentry;
@@ -85,7 +86,8 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
-/// Digests of every file, and of the twelve files of a kind in the order of the months, as the kit's are published.
+/// Digests of every file, and of the twelve files of a kind in the order of the months, as the
+/// kit's are published.
 fn print_digests(out: &Path) -> Result<(), Failure> {
     for kind in FileKind::ALL {
         let names = kind.file_names();

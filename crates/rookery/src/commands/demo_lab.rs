@@ -23,8 +23,7 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
     if let Some(path) = &args.study {
         return hand_out(path);
     }
-    let document =
-        Document::parse(FILE, STUDY).map_err(|problems| Failure::new(Code::Internal, problems))?;
+    let document = Document::parse(FILE, STUDY).map_err(Failure::from_problems)?;
     let plan = check::plan(&document, &args.runs)?;
     let places = Places {
         runs: args.runs.clone(),
@@ -33,7 +32,8 @@ pub(crate) fn run(args: &DemoLabArgs) -> Result<Code, Failure> {
     };
     if !args.quiet && !args.json {
         output::remark(
-            "simulated: no guest runs and nothing is measured; every number is computed from a queueing model",
+            "simulated: no guest runs and nothing is measured; every number is computed from a \
+             queueing model",
         );
     }
     conduct(&places, args.quiet, args.json, |conductor| {
@@ -49,14 +49,15 @@ fn hand_out(path: &Path) -> Result<Code, Failure> {
     }
     let file = path.display();
     let failure = |error: std::io::Error| {
-        let mend = match error.kind() {
+        let help = match error.kind() {
             ErrorKind::AlreadyExists => "name another file, or remove this one first",
             _ => "check that the directory exists, is yours and has room",
         };
         Failure::new(
             Code::Usage,
-            format!("cannot write the study to {file}: {error}\n  mend: {mend}"),
+            format!("cannot write the study to {file}: {error}"),
         )
+        .help(help)
     };
     let mut out = OpenOptions::new()
         .write(true)

@@ -15,8 +15,12 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use rookery_driver::{Assignment, Config, DriverError, Limits, OrderTally, Progress, Script};
+use rookery_driver::{DriverError, Progress};
 use rookery_stats::{GuestMeasurement, Measurement, faults};
+use rookery_web::{
+    Assignment, Config, Limits, Script,
+    workloads::dvdstore::{DvdstoreScript, OrderTally, SearchWords},
+};
 
 use crate::{
     cli::{DriveDvdstoreArgs, DriveFormat},
@@ -44,7 +48,10 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
     } else {
         drive(args, &config, &stop)?
     };
-    let faults = faults::faults(&measurement);
+    let faults: Vec<String> = faults::faults(&measurement)
+        .into_iter()
+        .map(|fault| fault.text)
+        .collect();
     match format {
         DriveFormat::Json => {
             output::json(&text::with_percentiles(&measurement, &faults)?).map(drop)?
@@ -62,11 +69,12 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
         return Err(Failure::new(
             Code::Guest,
             format!(
-                "{} answered nothing as a DVD Store does: {}\n  mend: check that the target serves, and address, port and directory of --target",
+                "{} answered nothing as a DVD Store does: {}",
                 target.guest,
                 first_failure(target)
             ),
-        ));
+        )
+        .help("check that the target serves, and address, port and directory of --target"));
     }
     Ok(if faults.is_empty() {
         Code::Done
@@ -81,7 +89,7 @@ fn start() -> Instant {
 }
 
 fn failure(error: DriverError) -> Failure {
-    Failure::new(code_of(&error), error)
+    Failure::from_error(code_of(&error), &error)
 }
 
 fn drive(
@@ -90,7 +98,7 @@ fn drive(
     stop: &AtomicBool,
 ) -> Result<Measurement, Failure> {
     let bar = load_bar(args.quiet, config.phases.load_end());
-    let measured = rookery_driver::run(config, start(), stop, &|progress| tell(&bar, &progress));
+    let measured = rookery_web::run(config, start(), stop, &|progress| tell(&bar, &progress));
     bar.finish_and_clear();
     measured.map_err(failure)
 }
@@ -118,7 +126,7 @@ fn drive_with_lines(
         *last = tallies.to_vec();
     };
     let measurement =
-        rookery_driver::run_with_tallies(config, start(), stop, &told).map_err(failure)?;
+        rookery_web::run_with_tallies(config, start(), stop, &told).map_err(failure)?;
     let (mut lines, tallies) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     let when = jiff::Timestamp::now()
         .strftime("%-m/%-d/%Y %-I:%M:%S %p")
@@ -174,15 +182,25 @@ pub(super) fn code_of(error: &DriverError) -> Code {
 }
 
 fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failure> {
+    let words = match settings.targets.first().filter(|_| args.learn_from_pages) {
+        Some(target) => {
+            SearchWords::Lists(learn::lists(target, &settings.page_type, settings.timeout)?)
+        }
+        None => match words::lists(&args.words)? {
+            Cow::Borrowed(_) => SearchWords::BuiltIn,
+            Cow::Owned(lists) => SearchWords::Lists(lists),
+        },
+    };
     let assignment = |target: &settings::Target| Assignment {
         guest: target.url.clone(),
         target: target.address,
         users: settings.users,
-        script: Script::DvdStore {
+        script: Script::Dvdstore(DvdstoreScript {
             directory: target.directory.clone(),
             page_type: settings.page_type.clone(),
             shopper: settings.shopper,
-        },
+            words: words.clone(),
+        }),
     };
     let cpus = match &args.cpus {
         Some(list) => cpu_list(list)?,
@@ -192,10 +210,6 @@ fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failu
             .copied()
             .into_iter()
             .collect(),
-    };
-    let words = match settings.targets.first().filter(|_| args.learn_from_pages) {
-        Some(target) => Cow::Owned(learn::lists(target, &settings.page_type, settings.timeout)?),
-        None => words::lists(&args.words)?,
     };
     Ok(Config {
         assignments: settings.targets.iter().map(assignment).collect(),
@@ -207,7 +221,6 @@ fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failu
         think_time: settings.think_time,
         timeout: settings.timeout,
         limits: Limits::default(),
-        words,
         seed: args.seed,
         confirmed_targets: settings
             .targets
@@ -229,9 +242,7 @@ fn tell(bar: &ProgressBar, progress: &Progress) {
 fn cpu_list(text: &str) -> Result<Vec<u32>, Failure> {
     let cpus = rookery_host::parse_cpu_list(text).filter(|cpus| !cpus.is_empty());
     cpus.map(|cpus| cpus.into_iter().collect()).ok_or_else(|| {
-        Failure::new(
-            Code::Usage,
-            format!("--cpus {text} is no list of CPUs\n  mend: write numbers and ranges, such as 1 or 2-3,6"),
-        )
+        Failure::new(Code::Usage, format!("--cpus {text} is no list of CPUs"))
+            .help("write numbers and ranges, such as 1 or 2-3,6")
     })
 }

@@ -1,6 +1,6 @@
 //! `rookery export`: a stored run for other programs.
 
-use rookery_judge::{Run, layers};
+use rookery_analysis::{Run, layers};
 
 use crate::{
     cli::{ExportArgs, ExportFormat},
@@ -12,7 +12,7 @@ use crate::{
 pub(crate) fn run(args: &ExportArgs) -> Result<Code, Failure> {
     let directory = rookery_lab::find(&args.places.runs, &args.run)?;
     let store = report::open(&directory)?;
-    let failure = |error: rookery_store::StoreError| Failure::new(Code::Store, error);
+    let failure = |error: rookery_store::StoreError| Failure::from(error);
     match args.format {
         ExportFormat::Csv => {
             let out = args.out.clone().unwrap_or_else(|| directory.join("export"));
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Code, Failure> {
             let mut value = rookery_store::export_json(&store).map_err(failure)?;
             // What is judged of it, beside what is stored.
             let run = Run::read(&store).map_err(failure)?;
-            value["layers"] = serde_json::to_value(layers::of(&[&run]))
+            value["layers"] = serde_json::to_value(layers::across(&[&run]))
                 .map_err(|error| Failure::new(Code::Internal, error))?;
             let Some(out) = &args.out else {
                 return output::json(&value);

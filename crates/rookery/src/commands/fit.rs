@@ -29,13 +29,10 @@ const CURVE_POINTS: usize = 160;
 
 pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
     if !args.z.is_finite() || args.z < 0.0 {
-        return Err(Failure::new(
-            Code::Usage,
-            format!(
-                "--z {} is no think time\n  mend: seconds, 0 or more",
-                args.z
-            ),
-        ));
+        return Err(
+            Failure::new(Code::Usage, format!("--z {} is no think time", args.z))
+                .help("seconds, 0 or more"),
+        );
     }
     let (observations, names) = observations(args)?;
     let args = &FitArgs {
@@ -68,11 +65,11 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
     if let Some(path) = &args.html {
         let page = rookery_report::fit_html(&figure(args, &observations, &judgement));
         fs::write(path, page).map_err(|error| {
-            let mend = "name a file in a directory that exists and may be written";
             Failure::new(
                 Code::Store,
-                format!("cannot write {}: {error}\n  mend: {mend}", path.display()),
+                format!("cannot write {}: {error}", path.display()),
             )
+            .help("name a file in a directory that exists and may be written")
         })?;
         output::result(format!("\nFigure: {}", path.display()));
     }
@@ -80,18 +77,24 @@ pub(crate) fn run(args: &FitArgs) -> Result<Code, Failure> {
 }
 
 fn check_options(args: &FitArgs, observations: &Observations) -> Result<(), Failure> {
-    let usage = |what: String| Err(Failure::new(Code::Usage, what));
+    let usage = |what: String, help: &str| Err(Failure::new(Code::Usage, what).help(help));
     if args.two_parameter && observations.smallest() != 1.0 {
-        return usage(format!(
-            "--two-parameter needs runs at load 1; the smallest is {}\n  mend: measure load 1, or leave the option out",
-            observations.smallest()
-        ));
+        return usage(
+            format!(
+                "--two-parameter needs runs at load 1; the smallest is {}",
+                observations.smallest()
+            ),
+            "measure load 1, or leave the option out",
+        );
     }
     if args.weights == WeightsArg::Variance && !observations.repeated() {
-        return usage("--weights variance needs three runs at every load\n  mend: use --weights relative, or add runs".to_owned());
+        return usage(
+            "--weights variance needs three runs at every load".to_owned(),
+            "use --weights relative, or add runs",
+        );
     }
     if let Some(n) = args.at.iter().find(|n| !n.is_finite() || **n <= 0.0) {
-        return usage(format!("--at {n} is no load\n  mend: a number above 0"));
+        return usage(format!("--at {n} is no load"), "write a number above 0");
     }
     Ok(())
 }
@@ -109,27 +112,27 @@ fn observations(args: &FitArgs) -> Result<(Observations, (String, String)), Fail
             DecimalArg::Comma => decimal::Mark::Comma,
         }),
     };
-    let csv::Table { n, x, rows } = csv::read(&contents(&args.file)?, &columns)
-        .map_err(|error| refuse(format!("{shown}:{error}")))?;
+    let csv::Table { n, x, rows } =
+        csv::read(&contents(&args.file)?, &columns).map_err(|error| error.in_file(&args.file))?;
     if rows.len() > MAX_RUNS {
-        return Err(refuse(format!(
-            "{shown} has {} runs, more than {MAX_RUNS}\n  mend: one line per run, not per request",
-            rows.len()
-        )));
+        let what = format!("{shown} has {} runs, more than {MAX_RUNS}", rows.len());
+        return Err(refuse(what).help("write one line per run, not per request"));
     }
     if let Some(row) = rows.iter().find(|row| row.run.n > MAX_LOAD) {
-        return Err(refuse(format!(
-            "{shown}:{}: a load of {} is beyond {MAX_LOAD}\n  mend: is `{}` the load?",
-            row.line, row.run.n, args.n
-        )));
+        return Err(
+            refuse(format!("a load of {} is beyond {MAX_LOAD}", row.run.n))
+                .at(format!("{shown}:{}", row.line))
+                .help(format!("check whether `{}` is the load", args.n)),
+        );
     }
     let (excluded, counted): (Vec<csv::Row>, Vec<csv::Row>) =
         rows.into_iter().partition(|row| row.excluded.is_some());
     if counted.is_empty() {
         return Err(refuse(format!(
-            "{shown}: the column `{}` leaves no run\n  mend: runs that count have nothing, 0, no, ok or done there",
+            "{shown}: the column `{}` leaves no run",
             args.exclude.as_deref().unwrap_or_default()
-        )));
+        ))
+        .help("runs that count have nothing, 0, no, ok or done there"));
     }
     let excluded = excluded.into_iter().filter_map(|row| {
         let (run, reason) = (row.run, row.excluded?);
@@ -146,15 +149,15 @@ fn contents(path: &Path) -> Result<String, Failure> {
             Code::Usage,
             format!("cannot read {}: {reason}", path.display()),
         )
+        .help("name a text file with one line per run")
     };
-    let mend = "\n  mend: name a text file with one line per run";
-    let about = fs::metadata(path).map_err(|error| fail(format!("{error}{mend}")))?;
+    let about = fs::metadata(path).map_err(|error| fail(error.to_string()))?;
     if !about.is_file() || about.len() > MAX_BYTES {
-        return Err(fail(format!("it is no file, or larger than 16 MiB{mend}")));
+        return Err(fail("it is no file, or larger than 16 MiB".to_owned()));
     }
-    let bytes = fs::read(path).map_err(|error| fail(format!("{error}{mend}")))?;
+    let bytes = fs::read(path).map_err(|error| fail(error.to_string()))?;
     decode(bytes)
-        .ok_or_else(|| fail("it is not UTF-8 text\n  mend: save it as text in UTF-8".to_owned()))
+        .ok_or_else(|| fail("it is not UTF-8 text".to_owned()).help("save it as text in UTF-8"))
 }
 
 /// UTF-8, or UTF-16 that says so, as spreadsheets write it.

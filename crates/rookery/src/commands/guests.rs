@@ -7,7 +7,8 @@ use crate::{
 };
 
 pub(crate) fn run(args: &GuestsArgs) -> Result<Code, Failure> {
-    let things = rookery_guest::inventory().map_err(|error| Failure::new(Code::Guest, error))?;
+    let things =
+        rookery_guest::inventory().map_err(|error| Failure::from_error(Code::Guest, &error))?;
     if args.json {
         let things: Vec<serde_json::Value> = things
             .iter()

@@ -244,7 +244,8 @@ fn tell_reverted(reverted: &Reverted, json: bool) -> Result<Code, Failure> {
     }
     if reverted.booted_since {
         output::result(
-            "this host was booted since the profile was applied: the kernel has its own settings again",
+            "this host was booted since the profile was applied: the kernel has its own settings \
+             again",
         );
     } else if reverted.profiles.is_empty() {
         output::result("no profile is applied: nothing to revert");
@@ -261,7 +262,8 @@ fn tell_reverted(reverted: &Reverted, json: bool) -> Result<Code, Failure> {
 fn warn(profile: &Profile, consent: &Consent) {
     if let Some(found) = tuned(&Root::machine()).filter(|found| found.running) {
         output::remark(format!(
-            "warning: tuned is running with profile {} and may set its own values again; `tuned-adm off` stops it",
+            "warning: tuned is running with profile {} and may set its own values again; \
+             `tuned-adm off` stops it",
             found.profile
         ));
     }
@@ -293,11 +295,12 @@ fn load(name: &str) -> Result<Profile, Failure> {
         let names: Vec<&str> = Profile::embedded_names().collect();
         Failure::new(
             Code::Usage,
-            format!(
-                "there is no profile `{name}`, and no such file can be read: {error}\n  mend: name one of {}, or a TOML file like those in stacks/host",
-                names.join(", ")
-            ),
+            format!("there is no profile `{name}`, and no such file can be read: {error}"),
         )
+        .help(format!(
+            "name one of {}, or a TOML file like those in stacks/host",
+            names.join(", ")
+        ))
     })?;
     Profile::parse(name, &text).map_err(|error| Failure::new(Code::Usage, error))
 }
@@ -319,7 +322,7 @@ fn failure(error: SettingsError) -> Failure {
         SettingsError::Interrupted => Code::Interrupted,
         _ => Code::Host,
     };
-    Failure::new(code, error)
+    Failure::from_error(code, &error)
 }
 
 fn named(knob: &str, device: &str) -> String {

@@ -1,4 +1,5 @@
-//! `rookery load|verify|drive orderentry`: the order-entry workload on a database that already runs.
+//! `rookery load|verify|drive orderentry`: the order-entry workload on a database that already
+//! runs.
 
 pub(crate) mod drive;
 pub(crate) mod load;
@@ -15,8 +16,10 @@ use crate::exit::{Code, Failure};
 /// The database, as typed.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// Database: `mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE` or `postgresql://...`; over a socket `mysql://USER@/DATABASE?socket=/PATH` or
-    /// `postgresql://USER@/DATABASE?host=/DIRECTORY`; SQLite behind `rookery app orderentry`: `sqlite+oe://127.0.0.1:5655/`. In the environment a password stays out of process lists
+    /// Database: `mysql://USER:PASSWORD@127.0.0.1:3306/DATABASE` or `postgresql://...`; over a
+    /// socket `mysql://USER@/DATABASE?socket=/PATH` or
+    /// `postgresql://USER@/DATABASE?host=/DIRECTORY`; SQLite behind `rookery app orderentry`:
+    /// `sqlite+oe://127.0.0.1:5655/`. In the environment a password stays out of process lists
     #[arg(
         long = "target",
         value_name = "URL",
@@ -42,7 +45,8 @@ impl From<OltpError> for Failure {
         let code = match &error {
             OltpError::BadTarget { .. }
             | OltpError::Foreign { .. }
-            | OltpError::Setting(_)
+            | OltpError::Setting { .. }
+            | OltpError::Pacing(_)
             | OltpError::Style(_)
             | OltpError::Exists { .. } => Code::Usage,
             OltpError::Driver(error) => super::drive::code_of(error),
@@ -51,7 +55,7 @@ impl From<OltpError> for Failure {
             OltpError::Bug { .. } | OltpError::Incomplete { .. } => Code::Inconsistent,
             _ => Code::Guest,
         };
-        Self::new(code, error)
+        Self::from_error(code, &error)
     }
 }
 
@@ -105,8 +109,7 @@ fn table(checks: &[Check]) -> String {
 fn inconsistent(target: &Target, broken: usize) -> Failure {
     Failure::new(
         Code::Inconsistent,
-        format!(
-            "{target} is not consistent, broken conditions: {broken}\n  mend: do not trust figures from it; load it again with --overwrite"
-        ),
+        format!("{target} is not consistent, broken conditions: {broken}"),
     )
+    .help("do not trust figures from it; load it again with --overwrite")
 }

@@ -1,4 +1,5 @@
-//! `rookery predict`: what layouts and loads that were not run would do, from the store of a run alone.
+//! `rookery predict`: what layouts and loads that were not run would do, from the store of a run
+//! alone.
 
 mod args;
 mod figure;
@@ -6,7 +7,7 @@ mod text;
 
 use std::path::Path;
 
-use rookery_judge::{
+use rookery_analysis::{
     Run,
     predict::{
         Calibration, Forecast, Forecaster, Holdout, Host, Offer, Packing, Readings, Shape,
@@ -26,7 +27,7 @@ use crate::{
 pub(crate) fn run(args: &PredictArgs) -> Result<Code, Failure> {
     let directory = rookery_lab::find(&args.places.runs, &args.run)?;
     let store = report::open(&directory)?;
-    let run = Run::read(&store).map_err(|error| Failure::new(Code::Store, error))?;
+    let run = Run::read(&store)?;
     let variants = variants(&run, args)?;
     if args.holdout {
         return holdout(&run, variants, args);
@@ -68,14 +69,13 @@ fn variants(run: &Run, args: &PredictArgs) -> Result<Vec<Readings>, Failure> {
         })
         .collect();
     if wanted.is_empty() {
-        let message = format!(
-            "the run has no such variant\n  mend: --variant 1 to {count}, or leave it out for all"
-        );
-        return Err(Failure::new(Code::Usage, message));
+        let help = format!("write --variant 1 to {count}, or leave it out for all");
+        return Err(Failure::new(Code::Usage, "the run has no such variant").help(help));
     }
     if wanted.iter().all(|readings| readings.all.is_empty()) {
-        let message = "the run has no good trial to predict from\n  mend: `rookery report` says why its trials are void or failed";
-        return Err(Failure::new(Code::Store, message));
+        let message = "the run has no good trial to predict from";
+        return Err(Failure::new(Code::Store, message)
+            .help("`rookery report` says why its trials are void or failed"));
     }
     for readings in &wanted {
         let (asked, other) = match readings.offer {
@@ -85,8 +85,9 @@ fn variants(run: &Run, args: &PredictArgs) -> Result<Vec<Readings>, Failure> {
         if !asked.is_empty() {
             return Err(Failure::new(
                 Code::Usage,
-                format!("the load of this run is counted in {other}\n  mend: {other}"),
-            ));
+                format!("the load of this run is counted in {other}"),
+            )
+            .help(other));
         }
     }
     Ok(wanted)
@@ -146,7 +147,12 @@ fn forecasts(
         packing: None,
         forecaster: None,
     };
-    let held_out = Holdout::of_loads(&readings, rookery_judge::predict::HELD_SHARE, 0, args.seed);
+    let held_out = Holdout::of_loads(
+        &readings,
+        rookery_analysis::predict::HELD_SHARE,
+        0,
+        args.seed,
+    );
     said.held_out_error = held_out
         .ok()
         .and_then(|holdout| holdout.error())
@@ -172,8 +178,8 @@ fn forecasts(
     if args.pack {
         let loads = asked_loads(args);
         if loads.len() > 1 {
-            let message = "--pack takes one load\n  mend: give one number, or none to find the most that each layout carries";
-            return Err(Failure::new(Code::Usage, message));
+            return Err(Failure::new(Code::Usage, "--pack takes one load")
+                .help("give one number, or none to find the most that each layout carries"));
         }
         said.packing = Some(pack(run, &forecaster, host, loads.first().copied()));
     } else {
@@ -238,7 +244,8 @@ fn shapes(
         .collect()
 }
 
-/// The loads that are asked for; or the measured ones of the layout and some beyond, as far as numbers may be given.
+/// The loads that are asked for; or the measured ones of the layout and some beyond, as far as
+/// numbers may be given.
 fn loads(forecaster: &Forecaster, shape: &Shape, args: &PredictArgs) -> Vec<f64> {
     let asked = asked_loads(args);
     if !asked.is_empty() {
@@ -305,21 +312,19 @@ fn confirmation(run: &Run, all: &[VariantForecast], args: &PredictArgs) -> Resul
         .find_map(|said| Some((said.forecaster.as_ref()?, said.packing.as_ref()?)));
     let found = found.filter(|(_, packing)| !packing.layouts.is_empty());
     let Some((forecaster, packing)) = found else {
-        let message = "no layout was found that could be confirmed\n  mend: `rookery predict --pack` without --study says why";
-        return Err(Failure::new(Code::Store, message));
+        let message = "no layout was found that could be confirmed";
+        return Err(Failure::new(Code::Store, message)
+            .help("`rookery predict --pack` without --study says why"));
     };
     Ok(confirming_study(run, forecaster, packing, args.confirm as usize).to_toml())
 }
 
 fn write(path: &Path, bytes: &[u8], what: &str) -> Result<(), Failure> {
     rookery_lab::write_whole(path, bytes).map_err(|error| {
-        let mend = "name a file in a directory that exists and may be written";
         Failure::new(
             Code::Store,
-            format!(
-                "cannot write {what} {}: {error}\n  mend: {mend}",
-                path.display()
-            ),
+            format!("cannot write {what} {}: {error}", path.display()),
         )
+        .help("name a file in a directory that exists and may be written")
     })
 }

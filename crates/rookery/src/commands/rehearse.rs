@@ -1,23 +1,30 @@
 //! `rookery rehearse`: the guests of a study without their users.
 
-use std::env;
+use std::{env, fs, path::Path};
 
 use rookery_lab::{Conductor, Rehearsal};
 
 use crate::{
     cli::RehearseArgs,
-    commands::{check, run::templates},
+    commands::{
+        check,
+        run::{log_event, templates},
+    },
     exit::{Code, Failure},
-    output,
-    progress::Teller,
+    logging, output,
+    progress::ProgressReporter,
     signals,
 };
+
+/// Name of the log of rehearsals, in the directory of the runs.
+const LOG_FILE: &str = "rehearsal.log";
 
 pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
     let document = check::load(&args.study, args.choice.choices())?;
     let plan = check::plan(&document, &args.places.runs)?;
     let stop = signals::stop_flag()?;
-    let teller = Teller::new(args.json, false);
+    keep_log(&args.places.runs);
+    let reporter = ProgressReporter::new(args.json, false);
     let conductor = Conductor {
         runs: args.places.runs.clone(),
         templates: templates(args.places.templates.as_deref())?,
@@ -28,7 +35,10 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
             )
         })?,
         stop: &stop,
-        listener: &|event| teller.tell(event),
+        listener: &|event| {
+            log_event(event);
+            reporter.report(event);
+        },
     };
     let width = plan
         .points
@@ -53,7 +63,7 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
             output::result(row(&rehearsal, width));
         },
     );
-    teller.finish();
+    reporter.finish();
     match (rehearsed, failed) {
         (Err(_), _) if signals::came(&stop) => Err(Failure::new(
             Code::Interrupted,
@@ -62,6 +72,15 @@ pub(crate) fn run(args: &RehearseArgs) -> Result<Code, Failure> {
         (Err(error), _) => Err(error.into()),
         (Ok(()), Some(failure)) => Err(failure),
         (Ok(()), None) => Ok(Code::Done),
+    }
+}
+
+/// Keep the log beside the runs: the directory of a rehearsal goes with its guests.
+fn keep_log(runs: &Path) {
+    let path = runs.join(LOG_FILE);
+    let kept = fs::create_dir_all(runs).and_then(|()| logging::write_to(&path));
+    if let Err(error) = kept {
+        output::remark(format!("no log is kept in {}: {error}", path.display()));
     }
 }
 

@@ -1,4 +1,5 @@
-//! `rookery report`: from the store, and from the ceilings of storage that were measured for the run.
+//! `rookery report`: from the store, and from the ceilings of storage that were measured for the
+//! run.
 
 use std::{
     fs::File,
@@ -6,8 +7,8 @@ use std::{
     path::Path,
 };
 
+use rookery_analysis::{Analysis, storage::Ceiling};
 use rookery_lab::CEILINGS;
-use rookery_report::Ceiling;
 use rookery_store::Store;
 
 use crate::{
@@ -19,6 +20,13 @@ use crate::{
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let directory = rookery_lab::find(&args.places.runs, &args.run)?;
     let store = open(&directory)?;
+    if args.json {
+        let analysis = Analysis::from_store(&store)?;
+        if let Some(html) = &args.html {
+            write_html(&store, &directory, html)?;
+        }
+        return output::json(&analysis);
+    }
     let html = args
         .html
         .clone()
@@ -37,8 +45,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
 
 /// Open the store of a run for reading.
 pub(crate) fn open(directory: &Path) -> Result<Store, Failure> {
-    Store::open_read_only(rookery_lab::store_in(directory))
-        .map_err(|error| Failure::new(Code::Store, error))
+    Ok(Store::open_read_only(rookery_lab::store_in(directory))?)
 }
 
 /// The summary for the terminal.
@@ -53,11 +60,11 @@ const MOST_BYTES: u64 = 4 << 20;
 fn ceilings(directory: &Path) -> Result<Vec<Ceiling>, Failure> {
     let path = directory.join(CEILINGS);
     let fail = |what: String| {
-        let mend = "measure again with `rookery host storage --run`, or remove the file";
         Failure::new(
             Code::Store,
-            format!("cannot read {}: {what}\n  mend: {mend}", path.display()),
+            format!("cannot read {}: {what}", path.display()),
         )
+        .help("measure again with `rookery host storage --run`, or remove the file")
     };
     let file = match File::open(&path) {
         Ok(file) => file,
@@ -78,11 +85,9 @@ pub(crate) fn write_html(store: &Store, directory: &Path, path: &Path) -> Result
     rookery_lab::write_whole(path, html.as_bytes()).map_err(|error| {
         Failure::new(
             Code::Store,
-            format!(
-                "cannot write the report {}: {error}\n  mend: name another place with --html",
-                path.display()
-            ),
+            format!("cannot write the report {}: {error}", path.display()),
         )
+        .help("name another place with --html")
     })
 }
 

@@ -6,7 +6,7 @@ use std::{
     sync::OnceLock,
 };
 
-use rookery_judge::{Run, TrialData, search};
+use rookery_analysis::{Run, TrialData, search};
 use rookery_lab::{Conductor, Event, Summary};
 use rookery_model::search::Ending;
 use rookery_store::{Store, TrialStatus};
@@ -15,8 +15,8 @@ use crate::{
     cli::{Places, RunArgs},
     commands::{check, report},
     exit::{Code, Failure},
-    output,
-    progress::Teller,
+    logging, output,
+    progress::ProgressReporter,
     signals,
 };
 
@@ -41,7 +41,7 @@ pub(crate) fn conduct(
 ) -> Result<Code, Failure> {
     let stop = signals::stop_flag()?;
     let begun = OnceLock::new();
-    let teller = Teller::new(quiet, json);
+    let reporter = ProgressReporter::new(quiet, json);
     let conductor = Conductor {
         runs: places.runs.clone(),
         templates: templates(places.templates.as_deref())?,
@@ -54,14 +54,16 @@ pub(crate) fn conduct(
         stop: &stop,
         listener: &|event| {
             if let Event::RunStarted { directory, .. } = event {
-                // Told once, before anything can fail that a resumption could mend.
+                keep_log(Path::new(directory));
+                // Set once, before anything can fail after which the run can be resumed.
                 let _ = begun.set(directory.clone());
             }
-            teller.tell(event);
+            log_event(event);
+            reporter.report(event);
         },
     };
     let conducted = work(&conductor);
-    teller.finish();
+    reporter.finish();
     let summary = conducted.map_err(|failure| failure.with_resumption(begun.get()))?;
     let store = report::open(&summary.directory)?;
     let html = summary.directory.join("report.html");
@@ -80,6 +82,21 @@ pub(crate) fn conduct(
         return Err(interrupted(&summary));
     }
     verdict(&store)
+}
+
+/// Keep the log in the run's directory. A run without a log is still worth more than none.
+fn keep_log(directory: &Path) {
+    let path = directory.join(logging::FILE);
+    if let Err(error) = logging::write_to(&path) {
+        output::remark(format!("no log is kept in {}: {error}", path.display()));
+    }
+}
+
+/// Log an event of the lab as programs read it.
+pub(crate) fn log_event(event: &Event) {
+    if let Ok(text) = serde_json::to_string(event) {
+        tracing::debug!("{text}");
+    }
 }
 
 fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summary, Failure> {
@@ -105,7 +122,8 @@ fn interrupted(summary: &Summary) -> Failure {
     Failure::new(
         Code::Interrupted,
         format!(
-            "interrupted {}; nothing finished is lost\n  go on with: rookery run --resume {directory}",
+            "interrupted {}; nothing finished is lost\n  go on with: rookery run --resume \
+             {directory}",
             match summary.left {
                 0 => "before its searches and repeats had ended".to_owned(),
                 left => format!("with {left} trials left"),
@@ -114,10 +132,10 @@ fn interrupted(summary: &Summary) -> Failure {
     )
 }
 
-/// The exit code of a finished run: every point of the study needs a valid trial, no search may have been stopped by the driver, and some trial
-/// must have kept QoS.
+/// The exit code of a finished run: every point of the study needs a valid trial, no search may
+/// have been stopped by the driver, and some trial must have kept QoS.
 fn verdict(store: &Store) -> Result<Code, Failure> {
-    let run = Run::read(store).map_err(|error| Failure::new(Code::Store, error))?;
+    let run = Run::read(store)?;
     let status = |point: u32, status: TrialStatus| {
         run.trials
             .iter()
@@ -160,10 +178,13 @@ pub(crate) fn templates(named: Option<&Path>) -> Result<PathBuf, Failure> {
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
         .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    cache.map(|cache| cache.join("rookery").join("templates")).ok_or_else(|| {
-        Failure::new(
-            Code::Host,
-            "neither HOME nor XDG_CACHE_HOME says where to keep templates\n  mend: name a directory with --templates DIR",
-        )
-    })
+    cache
+        .map(|cache| cache.join("rookery").join("templates"))
+        .ok_or_else(|| {
+            Failure::new(
+                Code::Host,
+                "neither HOME nor XDG_CACHE_HOME says where to keep templates",
+            )
+            .help("name a directory with --templates DIR")
+        })
 }

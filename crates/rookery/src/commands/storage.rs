@@ -75,9 +75,7 @@ enum Asked {
 fn asked(args: &HostStorageArgs) -> Result<Asked, Failure> {
     if let Some(run) = &args.run {
         let store = report::open(&rookery_lab::find(&args.places.runs, run)?)?;
-        let header = store
-            .header()
-            .map_err(|error| Failure::new(Code::Store, error))?;
+        let header = store.header()?;
         return Ok(Asked::Plan(Box::new(header.plan)));
     }
     if let Some(study) = &args.study {
@@ -104,11 +102,11 @@ fn keep(directory: &Path, ceilings: &[Ceiling]) -> Result<(), Failure> {
     let text =
         serde_json::to_vec_pretty(ceilings).map_err(|error| Failure::new(Code::Internal, error))?;
     rookery_lab::write_whole(&path, &text).map_err(|error| {
-        let mend = "check that the run's directory is yours and has room";
         Failure::new(
             Code::Store,
-            format!("cannot write {}: {error}\n  mend: {mend}", path.display()),
+            format!("cannot write {}: {error}", path.display()),
         )
+        .help("check that the run's directory is yours and has room")
     })?;
     output::remark(format!("kept in {}", path.display()));
     Ok(())

@@ -15,5 +15,5 @@ pub(crate) fn run(args: &SuperviseArgs) -> Result<Code, Failure> {
     };
     supervise::run(&args.services)
         .map(|()| Code::Done)
-        .map_err(|error| Failure::new(code(&error), error))
+        .map_err(|error| Failure::from_error(code(&error), &error))
 }

@@ -6,9 +6,7 @@ pub(crate) fn run() -> Result<Code, Failure> {
     rookery_guest::vm_agent()
         .map(|()| Code::Done)
         .map_err(|error| {
-            Failure::new(
-                Code::Guest,
-                format!("{error}\n  mend: only the system of a virtual machine starts this"),
-            )
+            Failure::new(Code::Guest, error)
+                .help("only the system of a virtual machine starts this")
         })
 }

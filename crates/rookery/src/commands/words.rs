@@ -23,13 +23,8 @@ pub(crate) fn lists(args: &WordArgs) -> Result<Cow<'static, WordLists>, Failure>
     };
     let text = |path: &Path| {
         String::from_utf8(read(path)?).map_err(|_| {
-            Failure::new(
-                Code::Usage,
-                format!(
-                    "{} is not UTF-8 text\n  mend: one upper-case word a line",
-                    path.display()
-                ),
-            )
+            Failure::new(Code::Usage, format!("{} is not UTF-8 text", path.display()))
+                .help("one upper-case word a line")
         })
     };
     let lists = WordLists::parse(&text(titles)?, &text(first)?, &text(last)?)

@@ -1,8 +1,11 @@
-//! What the tests of the command line share: a private place for runs, small studies, a look at the host.
+//! What the tests of the command line share: a private place for runs, small studies, a look at the
+//! host.
 
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
 pub(crate) mod orderentry;
+mod turn;
+mod voids;
 
 use std::{
     collections::BTreeSet,
@@ -14,20 +17,39 @@ use std::{
 };
 
 use tempfile::TempDir;
+use turn::Turn;
+
+/// Attempts at a trial that ends well, on a machine that may be busy.
+const ATTEMPTS: u32 = 3;
 
 /// How long a load may be in coming, where machines are translated on a busy host.
 const LOAD_LIMIT: Duration = Duration::from_secs(900);
 
-/// A private place: its own runs, a template cache shared by the tests of one binary.
+/// A private place: its own runs, a template cache shared by the tests of one binary, and the turn
+/// on this machine.
 pub(crate) struct Place {
     pub(crate) dir: TempDir,
+    /// Whether its studies load a system beyond what it carries.
+    overload: bool,
+    _turn: Turn,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
+        let turn = Turn::take();
         Self {
             dir: tempfile::tempdir().expect("a temporary directory"),
+            overload: false,
+            _turn: turn,
         }
+    }
+
+    /// A place for studies that look for the edge, and so go beyond it: a trial may also be void
+    /// because the system does not keep up with its load.
+    pub(crate) fn overloaded() -> Self {
+        let mut place = Self::new();
+        place.overload = true;
+        place
     }
 
     /// The command `rookery ARGS` in this place.
@@ -76,6 +98,41 @@ impl Place {
         path.display().to_string()
     }
 
+    /// The log of the only run.
+    pub(crate) fn run_log(&self) -> String {
+        let runs = fs::read_dir(self.runs()).expect("runs");
+        let logs: Vec<PathBuf> = runs
+            .map(|run| run.expect("a run").path().join("run.log"))
+            .filter(|log| log.exists())
+            .collect();
+        assert_eq!(logs.len(), 1, "{logs:?}");
+        fs::read_to_string(&logs[0]).expect("a log")
+    }
+
+    /// Perform a study until a trial of it ends well, at most three times; gives what that run told
+    /// and its export. What kept each other attempt from it is printed.
+    pub(crate) fn done(&self, name: &str, text_of: &str) -> (String, serde_json::Value) {
+        let study = self.study(name, text_of);
+        for attempt in 1..=ATTEMPTS {
+            let output = self
+                .rookery(&["run", &study])
+                .output()
+                .expect("rookery starts");
+            let told = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
+            assert!(went_to_its_end(&output), "{told}");
+            let run = self.export();
+            let trials = run["trials"].as_array().expect("trials");
+            if trials.iter().any(|trial| trial["status"] == "done") {
+                return (told, run);
+            }
+            eprintln!(
+                "attempt {attempt} of {ATTEMPTS}: no trial ended well: {}",
+                run["reasons"]
+            );
+        }
+        panic!("no trial ended well in {ATTEMPTS} attempts");
+    }
+
     /// The exported run `latest`.
     pub(crate) fn export(&self) -> serde_json::Value {
         let output = self
@@ -84,6 +141,19 @@ impl Place {
             .expect("rookery starts");
         assert!(output.status.success(), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("the export is JSON")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let unexcused = voids::unexcused(&self.runs(), self.overload);
+            assert!(
+                unexcused.is_empty(),
+                "void for another reason than a driver that this machine kept from its work: \
+                 {unexcused:#?}"
+            );
+        }
     }
 }
 
@@ -96,13 +166,14 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The run went to its end. On a busy machine the driver may have accused itself of every trial of a point (exit code 6): that is the rule at
-/// work, and no fault of the road under test.
+/// The run went to its end. On a busy machine the driver may have accused itself of every trial of
+/// a point (exit code 6): that is the rule at work, and no fault of the road under test. That it
+/// was the machine is seen to where the [`Place`] ends.
 pub(crate) fn went_to_its_end(output: &Output) -> bool {
     matches!(code(output), 0 | 6)
 }
 
-/// The trial was measured to its end: done, or void on a busy machine.
+/// The trial was measured to its end: done, or void on a busy machine (see [`Place`]).
 pub(crate) fn measured(trial: &serde_json::Value) -> bool {
     trial["status"] == "done" || trial["status"] == "void"
 }
@@ -154,7 +225,8 @@ vcpus = {vcpus}
     )
 }
 
-/// Whether the root tests are to run. They must not be skipped silently: only an explicit wish skips them.
+/// Whether the root tests are to run. They must not be skipped silently: only an explicit wish
+/// skips them.
 pub(crate) fn root_tests() -> bool {
     if std::env::var_os("ROOKERY_SKIP_ROOT_TESTS").is_some_and(|value| value == "1") {
         eprintln!("SKIPPED on request: ROOKERY_SKIP_ROOT_TESTS=1");
@@ -163,7 +235,8 @@ pub(crate) fn root_tests() -> bool {
     true
 }
 
-/// Whether the tests of bare LAMP guests, which run this host's own servers, are to run; as [`root_tests`].
+/// Whether the tests of bare LAMP guests, which run this host's own servers, are to run; as
+/// [`root_tests`].
 pub(crate) fn lamp_tests() -> bool {
     if std::env::var_os("ROOKERY_SKIP_LAMP_TESTS").is_some_and(|value| value == "1") {
         eprintln!("SKIPPED on request: ROOKERY_SKIP_LAMP_TESTS=1");
@@ -172,7 +245,8 @@ pub(crate) fn lamp_tests() -> bool {
     true
 }
 
-/// What must be the same on the host before and after: network namespaces, mounts, cgroups, links, labelled processes.
+/// What must be the same on the host before and after: network namespaces, mounts, cgroups, links,
+/// labelled processes.
 pub(crate) fn host_state() -> BTreeSet<String> {
     let mut state = BTreeSet::new();
     let mut add = |kind: &str, lines: String| {

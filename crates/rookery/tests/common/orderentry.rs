@@ -1,4 +1,5 @@
-//! What the tests of order-entry studies share: a small study, its audits, servers of a run, a server that is killed.
+//! What the tests of order-entry studies share: a small study, its audits, servers of a run, a
+//! server that is killed.
 
 use std::{
     fs,
@@ -8,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Place, measured, text, went_to_its_end};
+use super::Place;
 
 /// A study of a few seconds on a test database.
 pub(crate) fn tiny(stack: &str, guest: &str, guests: u32) -> String {
@@ -46,7 +47,8 @@ guests = {guests}
     )
 }
 
-/// Whether the tests that run this host's own database servers are to run; as [`super::root_tests`].
+/// Whether the tests that run this host's own database servers are to run; as
+/// [`super::root_tests`].
 pub(crate) fn database_tests() -> bool {
     if std::env::var_os("ROOKERY_SKIP_DATABASE_TESTS").is_some_and(|value| value == "1") {
         eprintln!("SKIPPED on request: ROOKERY_SKIP_DATABASE_TESTS=1");
@@ -62,7 +64,8 @@ pub(crate) fn number(value: &Value, key: &str) -> u64 {
         .unwrap_or_else(|| panic!("{key}: {value}"))
 }
 
-/// Every guest committed something, its database holds what terminals were told, and every condition holds.
+/// Every guest committed something, its database holds what terminals were told, and every
+/// condition holds.
 pub(crate) fn assert_audits(run: &Value, guests: usize) {
     let audits = run["audits"].as_array().expect("audits");
     assert_eq!(audits.len(), guests, "{audits:?}");
@@ -77,20 +80,12 @@ pub(crate) fn assert_audits(run: &Value, guests: usize) {
     }
 }
 
-/// A run of so many guests goes to its end, with audits, counters and settings.
+/// A run of so many guests ends well, with audits, counters and settings.
 pub(crate) fn runs_to_its_end(stack: &str, guest: &str, guests: u32) {
     let place = Place::new();
-    let study = place.study("tiny.toml", &tiny(stack, guest, guests));
-    let output = place
-        .rookery(&["run", &study])
-        .output()
-        .expect("rookery starts");
-    let told = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
-    assert!(went_to_its_end(&output), "{told}");
-    let run = place.export();
-    assert!(measured(&run["trials"][0]), "{told}");
+    let (_, run) = place.done("tiny.toml", &tiny(stack, guest, guests));
     assert_audits(&run, guests as usize);
-    let counters = run["guests"][0]["orderentry_json"]
+    let counters = run["guests"][0]["counters_json"]
         .as_str()
         .expect("counters of order entry");
     let counters: Value = serde_json::from_str(counters).expect("JSON");
@@ -136,7 +131,8 @@ fn parent(pid: u32) -> u32 {
         .unwrap_or(0)
 }
 
-/// Runs one bare guest whose server, of this process name, is killed under load: the trial fails, and no order that was told of is lost.
+/// Runs one bare guest whose server, of this process name, is killed under load: the trial fails,
+/// and no order that was told of is lost.
 pub(crate) fn killed_in_its_trial(stack: &str, server: &str) {
     let place = Place::new();
     let study = place.study(
@@ -163,7 +159,8 @@ pub(crate) fn killed_in_its_trial(stack: &str, server: &str) {
                 .as_f64()
                 .is_some_and(|elapsed| elapsed > 1.0)
         {
-            // PostgreSQL's sessions are processes of the same name: the server is the one that no other has started.
+            // PostgreSQL's sessions are processes of the same name: the server is the one that no
+            // other has started.
             let all = servers(&run, server);
             let victims: Vec<u32> = all
                 .iter()

@@ -1,7 +1,7 @@
 //! What a database guest runs and reads: its service and the configuration of its server.
 //!
-//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{address}`, `{port}`. Nothing outside of them is written, and nothing
-//! below `/etc` is read.
+//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{address}`, `{port}`.
+//! Nothing outside of them is written, and nothing below `/etc` is read.
 
 mod mariadb;
 mod postgresql;
@@ -12,7 +12,8 @@ use crate::tuning::Tuned;
 pub(super) use mariadb::SOCKET as MARIADB_SOCKET;
 pub(super) use postgresql::CONFIG as POSTGRESQL_CONFIG;
 
-/// What a guest is given: arguments of its program, and files with their paths below the guest's directory of configuration.
+/// What a guest is given: arguments of its program, and files with their paths below the guest's
+/// directory of configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Arguments of the `rookery` program.
@@ -35,8 +36,9 @@ impl Service {
     }
 }
 
-/// The service of a guest that serves terminals. The buffer pool of a `resizable` MariaDB may grow while it runs, for which newer versions set
-/// addresses aside; PostgreSQL's changes at a start only.
+/// The service of a guest that serves terminals. The buffer pool of a `resizable` MariaDB may grow
+/// while it runs, for which newer versions set addresses aside; PostgreSQL's changes at a start
+/// only.
 #[must_use]
 pub fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Service {
     match software.engine {
@@ -45,7 +47,8 @@ pub fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Service {
     }
 }
 
-/// The service of the guest in which a template is made: an empty database is initialised, then the server runs, with no care for a crash.
+/// The service of the guest in which a template is made: an empty database is initialised, then the
+/// server runs, with no care for a crash.
 #[must_use]
 pub fn builder(software: &Software) -> Service {
     match software.engine {

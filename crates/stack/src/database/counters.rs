@@ -19,7 +19,8 @@ const MARIADB_STEP: u64 = 1 << 20;
 
 /// What a server counts of its buffers since its start.
 ///
-/// Engines count differently: InnoDB every level of an index, PostgreSQL every visit of a page. A ratio is comparable within one engine alone.
+/// Engines count differently: InnoDB every level of an index, PostgreSQL every visit of a page. A
+/// ratio is comparable within one engine alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferCounters {
     /// Pages that were asked for.
@@ -28,17 +29,19 @@ pub struct BufferCounters {
     pub misses: u64,
     /// Pages that were read ahead, unasked; nothing where the server does not count them.
     pub read_ahead: Option<u64>,
-    /// Bytes that the server read from files. PostgreSQL's may have come from the cache of the system.
+    /// Bytes that the server read from files. PostgreSQL's may have come from the cache of the
+    /// system.
     pub read_bytes: Option<u64>,
     /// Size of the buffer pool, bytes.
     pub pool_bytes: Option<u64>,
-    /// Size of the database with its indexes, bytes: MariaDB's files of tables, whose free room counts, since its statistics lag behind;
-    /// PostgreSQL's with its catalogue of about 7 MiB.
+    /// Size of the database with its indexes, bytes: MariaDB's files of tables, whose free room
+    /// counts, since its statistics lag behind; PostgreSQL's with its catalogue of about 7 MiB.
     pub database_bytes: Option<u64>,
 }
 
 impl BufferCounters {
-    /// What was counted since `earlier`; sizes as they are now. Nothing where a counter went back, because the server was started anew.
+    /// What was counted since `earlier`; sizes as they are now. Nothing where a counter went back,
+    /// because the server was started anew.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let both = |now: Option<u64>, before: Option<u64>| match (now, before) {
@@ -63,27 +66,33 @@ impl BufferCounters {
 
 /// Read the counters of a server, connected as [`Account::Owner`](super::Account::Owner).
 ///
-/// PostgreSQL's sessions tell what they did once a second at most, between transactions: windows of ten seconds and more lose nothing that matters.
+/// PostgreSQL's sessions tell what they did once a second at most, between transactions: windows of
+/// ten seconds and more lose nothing that matters.
 ///
 /// # Errors
 /// When the server does not tell.
 pub fn counters(server: &mut Server) -> Result<BufferCounters, DatabaseError> {
     let (query, sizes) = match server.engine() {
         Engine::Mariadb => (
-            "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_read_requests', 'Innodb_buffer_pool_reads', \
+            "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_read_requests', \
+             'Innodb_buffer_pool_reads', \
              'Innodb_buffer_pool_read_ahead', 'Innodb_data_read')"
                 .to_owned(),
             format!(
-                "SELECT 'pool', CAST(@@innodb_buffer_pool_size AS CHAR) UNION ALL SELECT 'database', \
-                 CAST(COALESCE(SUM(FILE_SIZE), 0) AS CHAR) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE '{DATABASE}/%'"
+                "SELECT 'pool', CAST(@@innodb_buffer_pool_size AS CHAR) UNION ALL SELECT \
+                 'database', \
+                 CAST(COALESCE(SUM(FILE_SIZE), 0) AS CHAR) FROM \
+                 information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE '{DATABASE}/%'"
             ),
         ),
         Engine::Postgresql => (
             format!(
-                "SELECT c.name, c.value::text FROM pg_stat_database d, LATERAL (VALUES ('logical', d.blks_hit + d.blks_read), \
+                "SELECT c.name, c.value::text FROM pg_stat_database d, LATERAL (VALUES ('logical', \
+                 d.blks_hit + d.blks_read), \
                  ('misses', d.blks_read)) AS c (name, value) WHERE d.datname = '{DATABASE}'"
             ),
-            "SELECT 'pool', (setting::bigint * 8192)::text FROM pg_settings WHERE name = 'shared_buffers' \
+            "SELECT 'pool', (setting::bigint * 8192)::text FROM pg_settings WHERE name = \
+             'shared_buffers' \
              UNION ALL SELECT 'database', pg_database_size(current_database())::text"
                 .to_owned(),
         ),
@@ -124,8 +133,9 @@ pub enum PoolChange {
     AfterRestart(u64),
 }
 
-/// The line of a guest's configuration with which its server starts with a buffer pool of `bytes`, rounded to what it takes, and the file that it
-/// is appended to; nothing of MariaDB, which changes its pool while it runs.
+/// The line of a guest's configuration with which its server starts with a buffer pool of `bytes`,
+/// rounded to what it takes, and the file that it is appended to; nothing of MariaDB, which changes
+/// its pool while it runs.
 #[must_use]
 pub fn pool_line(engine: Engine, bytes: u64) -> Option<(&'static str, String)> {
     let line = || format!("shared_buffers = '{}kB'\n", whole_pages(bytes) / 1024);
@@ -137,8 +147,8 @@ fn whole_pages(bytes: u64) -> u64 {
     (bytes / POSTGRESQL_PAGE).max(16) * POSTGRESQL_PAGE
 }
 
-/// Give a server a buffer pool of `bytes`, rounded to what it takes. MariaDB changes it while it runs, PostgreSQL at its next start, if it has not
-/// started with it.
+/// Give a server a buffer pool of `bytes`, rounded to what it takes. MariaDB changes it while it
+/// runs, PostgreSQL at its next start, if it has not started with it.
 ///
 /// # Errors
 /// When the server refuses the size or does not get there in time.
@@ -185,7 +195,8 @@ fn resize(server: &mut Server, bytes: u64) -> Result<u64, DatabaseError> {
             .pop()
             .map(|(_, value)| value)
             .unwrap_or_default();
-        // Older servers work on it in the background and say when they are done; newer ones have done it when the statement returns.
+        // Older servers work on it in the background and say when they are done; newer ones have
+        // done it when the statement returns.
         let done = words.is_empty()
             || words.starts_with("Completed")
             || words.starts_with("Size did not change");

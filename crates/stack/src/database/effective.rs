@@ -1,4 +1,5 @@
-//! What is really in force in a running server, beside what was asked, and what that means for committed work.
+//! What is really in force in a running server, beside what was asked, and what that means for
+//! committed work.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +57,8 @@ pub fn read_back(server: &mut Server) -> Result<Readings, DatabaseError> {
     Ok(server.pairs(query)?.into_iter().collect())
 }
 
-/// Every setting of the tuning as asked and as in force, then what is always worth knowing, then what a commit is worth.
+/// Every setting of the tuning as asked and as in force, then what is always worth knowing, then
+/// what a commit is worth.
 #[must_use]
 pub fn compare(engine: Engine, readings: &Readings, tuned: &Tuned) -> Vec<Effective> {
     let mut rows: Vec<Effective> = tuned

@@ -1,5 +1,6 @@
 //! What can go wrong with the database of a guest.
 
+use rookery_diagnosis::Diagnosis;
 use std::{io, path::PathBuf};
 
 use rookery_oltp::OltpError;
@@ -7,11 +8,11 @@ use rookery_oltp::OltpError;
 use super::Engine;
 use crate::lamp::sql::SqlError;
 
-/// What went wrong: what, where, and how to mend it.
+/// What went wrong: what and where.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// Programs are missing.
-    #[error("{engine} is not complete below {root}: {} not found\n  mend: {mend}", missing.join(", "))]
+    #[error("{engine} is not complete below {root}: {} not found", missing.join(", "))]
     Missing {
         /// The server.
         engine: Engine,
@@ -20,7 +21,7 @@ pub enum DatabaseError {
         /// Everything that was not found.
         missing: Vec<String>,
         /// The command that installs it.
-        mend: String,
+        help: String,
     },
     /// MariaDB said no, or nothing.
     #[error(transparent)]
@@ -29,10 +30,7 @@ pub enum DatabaseError {
     #[error(transparent)]
     Oltp(#[from] OltpError),
     /// The server took too long. The connection is of no use any more.
-    #[error(
-        "{engine} in {data} did not answer `{statement}` within {seconds} s\n  mend: give the guest more CPU, or look whether another transaction holds its locks",
-        data = data.display()
-    )]
+    #[error("{engine} in {data} did not answer `{statement}` within {seconds} s", data = data.display())]
     Timeout {
         /// The server.
         engine: Engine,
@@ -44,7 +42,7 @@ pub enum DatabaseError {
         seconds: u64,
     },
     /// An answer that is none.
-    #[error("{engine} in {data} answered `{statement}` with {answer}\n  mend: report this as a defect", data = data.display())]
+    #[error("{engine} in {data} answered `{statement}` with {answer}", data = data.display())]
     Answer {
         /// The server.
         engine: Engine,
@@ -56,7 +54,8 @@ pub enum DatabaseError {
         answer: String,
     },
     /// The buffer pool did not get its size.
-    #[error("the buffer pool of {engine} in {data} did not become {bytes} bytes large: {what}\n  mend: ask for a size that fits the guest's memory", data = data.display())]
+    #[error("the buffer pool of {engine} in {data} did not become {bytes} bytes large: \
+    {what}", data = data.display())]
     Pool {
         /// The server.
         engine: Engine,
@@ -75,4 +74,33 @@ pub enum DatabaseError {
         /// The system's words.
         source: io::Error,
     },
+}
+
+impl Diagnosis for DatabaseError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "database::missing",
+            Self::Mariadb(_) => "database::mariadb",
+            Self::Oltp(_) => "database::oltp",
+            Self::Timeout { .. } => "database::timeout",
+            Self::Answer { .. } => "database::answer",
+            Self::Pool { .. } => "database::pool",
+            Self::Io { .. } => "database::io",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Missing { help, .. } => (*help).to_owned(),
+            Self::Mariadb(error) => return error.help(),
+            Self::Oltp(error) => return error.help(),
+            Self::Timeout { .. } => "give the guest more CPU, or look whether another transaction \
+                                     holds its locks"
+                .to_owned(),
+            Self::Answer { .. } => "report this as a defect".to_owned(),
+            Self::Pool { .. } => "ask for a size that fits the guest's memory".to_owned(),
+            _ => return None,
+        };
+        Some(help)
+    }
 }

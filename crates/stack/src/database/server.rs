@@ -1,4 +1,5 @@
-//! A connection to the server of a living guest, from the host: synchronous, over its socket, with bounded waits.
+//! A connection to the server of a living guest, from the host: synchronous, over its socket, with
+//! bounded waits.
 
 use std::{
     future::Future,
@@ -24,7 +25,8 @@ pub enum Account {
     Owner,
 }
 
-/// A connection. A statement that takes too long ends it: what the server does with it is then unknown.
+/// A connection. A statement that takes too long ends it: what the server does with it is then
+/// unknown.
 #[derive(Debug)]
 pub struct Server {
     engine: Engine,
@@ -50,7 +52,8 @@ impl Server {
     /// Connect over the socket in `data`, a guest's data directory.
     ///
     /// # Errors
-    /// When nobody listens there, the account is refused, or the server is silent for twenty seconds.
+    /// When nobody listens there, the account is refused, or the server is silent for twenty
+    /// seconds.
     pub fn connect(engine: Engine, data: &Path, account: Account) -> Result<Self, DatabaseError> {
         let link = match engine {
             Engine::Mariadb => {

@@ -1,9 +1,11 @@
-//! The beginning and the end of a template: an empty database for the load, and a state that clones best.
+//! The beginning and the end of a template: an empty database for the load, and a state that clones
+//! best.
 
 use super::{DATABASE, DatabaseError, Engine, Server, Software, USER, server::user_and_host};
 use crate::lamp;
 
-/// Make the empty database of the workload and its account, through the administrator's connection to a new server.
+/// Make the empty database of the workload and its account, through the administrator's connection
+/// to a new server.
 ///
 /// # Errors
 /// When the server refuses a step.
@@ -30,10 +32,11 @@ pub fn prepare(server: &mut Server, software: &Software) -> Result<(), DatabaseE
     }
 }
 
-/// Bring a loaded database into the state that clones best: on return, shut the server down cleanly.
+/// Bring a loaded database into the state that clones best: on return, shut the server down
+/// cleanly.
 ///
-/// MariaDB's next shutdown then purges what is left of deleted rows and empties the log, so that a clone starts without recovery. PostgreSQL
-/// writes everything out and lets go of the log.
+/// MariaDB's next shutdown then purges what is left of deleted rows and empties the log, so that a
+/// clone starts without recovery. PostgreSQL writes everything out and lets go of the log.
 ///
 /// # Errors
 /// When the server refuses a step.

@@ -128,9 +128,10 @@ fn refusal(engine: Engine, root: &Path, missing: Vec<String>) -> DatabaseError {
         Engine::Mariadb => "mariadb-server-core",
         Engine::Postgresql => "postgresql",
     };
-    let mend = if root == Path::new("/") {
+    let help = if root == Path::new("/") {
         format!(
-            "apt install --no-install-recommends {package}; or use container guests, which bring their own root"
+            "apt install --no-install-recommends {package}; or use container guests, which bring \
+             their own root"
         )
     } else {
         format!("build the root with the package {package}")
@@ -139,11 +140,12 @@ fn refusal(engine: Engine, root: &Path, missing: Vec<String>) -> DatabaseError {
         engine,
         root: root.display().to_string(),
         missing,
-        mend,
+        help,
     }
 }
 
-/// The full version: from the package database of the root, else, on this host, from the program itself.
+/// The full version: from the package database of the root, else, on this host, from the program
+/// itself.
 fn version(root: &Path, package: &str, server: &Path) -> String {
     let packages = package_versions(&root.join("var/lib/dpkg/status"));
     if let Some((_, version)) = packages
@@ -209,9 +211,8 @@ mod tests {
     #[test]
     fn everything_that_is_missing_is_named_at_once() {
         let root = root(&["usr/share/mysql/mysql_system_tables.sql"]);
-        let text = Software::find(Engine::Mariadb, root.path())
-            .expect_err("incomplete")
-            .to_string();
+        let error = Software::find(Engine::Mariadb, root.path()).expect_err("incomplete");
+        let text = rookery_diagnosis::ErrorFields::new(&error).to_string();
         for word in [
             "/usr/sbin/mariadbd",
             "mysql_system_tables_data.sql",

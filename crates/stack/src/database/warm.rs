@@ -1,4 +1,5 @@
-//! A database in memory, or out of it, by a stated procedure, so that "warm" and "cold" mean the same in every trial.
+//! A database in memory, or out of it, by a stated procedure, so that "warm" and "cold" mean the
+//! same in every trial.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -14,18 +15,22 @@ use rustix::{
 use super::{DATABASE, DatabaseError, Server};
 use crate::lamp::warm::warm_schema;
 
-/// Tables and indexes of the workload, the largest last: what does not fit pushes out what is small and comes back at once.
-const RELATIONS: &str = "SELECT c.oid::regclass::text, c.relkind::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+/// Tables and indexes of the workload, the largest last: what does not fit pushes out what is small
+/// and comes back at once.
+const RELATIONS: &str = "SELECT c.oid::regclass::text, c.relkind::text FROM pg_class c JOIN \
+                         pg_namespace n ON n.oid = c.relnamespace \
      WHERE n.nspname = 'public' AND c.relkind IN ('r', 'i') ORDER BY pg_relation_size(c.oid), 1";
 
-/// Files from this size on are a clone's own before its server runs, bytes. Smaller ones, of which a database has a thousand, are copied so fast
-/// that nobody notices when.
+/// Files from this size on are a clone's own before its server runs, bytes. Smaller ones, of which
+/// a database has a thousand, are copied so fast that nobody notices when.
 const LARGE: u64 = 256 << 10;
 
-/// Read every table and every index of the workload once, from end to end. What does not fit into the buffer pool is evicted again.
+/// Read every table and every index of the workload once, from end to end. What does not fit into
+/// the buffer pool is evicted again.
 ///
-/// MariaDB: `COUNT(*)` over each index, a table's rows being its primary key. PostgreSQL: `pg_prewarm` of each relation; where that is not
-/// installed, a sequential scan of each table, which leaves large tables in the cache of the system alone.
+/// MariaDB: `COUNT(*)` over each index, a table's rows being its primary key. PostgreSQL:
+/// `pg_prewarm` of each relation; where that is not installed, a sequential scan of each table,
+/// which leaves large tables in the cache of the system alone.
 ///
 /// # Errors
 /// When the server refuses a query.
@@ -50,7 +55,8 @@ pub fn warm(server: &mut Server) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// Let the system forget what it has cached of the files below `data`: what was written is written out first, what is in use stays.
+/// Let the system forget what it has cached of the files below `data`: what was written is written
+/// out first, what is in use stays.
 ///
 /// # Errors
 /// When a file cannot be opened or written out. Files that vanish meanwhile are none.
@@ -61,10 +67,12 @@ pub fn cool(data: &Path) -> Result<(), DatabaseError> {
     })
 }
 
-/// Make every large file below `data` the clone's own, before its server runs, and let the system forget it.
+/// Make every large file below `data` the clone's own, before its server runs, and let the system
+/// forget it.
 ///
-/// An overlay copies a whole file when it is first opened for writing. Under load that would be measured, and PostgreSQL takes the interruption of
-/// an opening that lasts so long for a broken disk. What is copied here is not charged to the guest's memory.
+/// An overlay copies a whole file when it is first opened for writing. Under load that would be
+/// measured, and PostgreSQL takes the interruption of an opening that lasts so long for a broken
+/// disk. What is copied here is not charged to the guest's memory.
 ///
 /// # Errors
 /// When a file cannot be opened for writing or written out.

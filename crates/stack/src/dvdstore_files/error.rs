@@ -21,7 +21,8 @@ pub enum FilesError {
     },
     /// Too little room, found before anything is written.
     #[error(
-        "the files need about {} MB but the disk of {} has {} MB free; choose a smaller size, make room, or choose a directory on another disk",
+        "the files need about {} MB but the disk of {} has {} MB free; choose a smaller size, make \
+         room, or choose a directory on another disk",
         needed / 1_000_000,
         path.display(),
         free / 1_000_000

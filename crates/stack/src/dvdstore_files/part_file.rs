@@ -1,7 +1,8 @@
 //! A file that bears its own name only when it is whole.
 //!
-//! Blocks go past the page cache (`O_DIRECT`) where the file system can: the files are much larger than what anybody reads
-//! back soon, and a cache filled with them would take its memory from the guests and its time from the generators.
+//! Blocks go past the page cache (`O_DIRECT`) where the file system can: the files are much larger
+//! than what anybody reads back soon, and a cache filled with them would take its memory from the
+//! guests and its time from the generators.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -23,7 +24,8 @@ const ALIGN: usize = 4096;
 /// More than the rows of one order take; the buffer then never grows, and stays aligned.
 const SLACK: usize = 8192;
 
-/// A file under construction, `<name>.part`, with its buffer; removed on drop unless it was finished.
+/// A file under construction, `<name>.part`, with its buffer; removed on drop unless it was
+/// finished.
 #[derive(Debug)]
 pub(super) struct PartFile {
     file: File,
@@ -93,7 +95,8 @@ impl PartFile {
         Ok(whole as u64)
     }
 
-    /// Writes what is left, through the page cache since it ends anywhere. Returns the bytes written.
+    /// Writes what is left, through the page cache since it ends anywhere. Returns the bytes
+    /// written.
     pub(super) fn write_rest(&mut self) -> Result<u64, FilesError> {
         self.use_page_cache()?;
         let end = self.buffer.len();
@@ -118,7 +121,8 @@ impl PartFile {
                 Ok(0) => return Err(explain(&self.part, io::ErrorKind::WriteZero.into())),
                 Ok(written) => from += written,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Some file systems open such files and then refuse to write them, or want other alignments.
+                // Some file systems open such files and then refuse to write them, or want other
+                // alignments.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput && self.direct => {
                     self.use_page_cache()?
                 }

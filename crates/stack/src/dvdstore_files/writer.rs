@@ -96,7 +96,8 @@ impl Writer<'_> {
         false
     }
 
-    /// Completes files, which mostly waits for the disk. After a failure the queue is emptied, which removes the partial files.
+    /// Completes files, which mostly waits for the disk. After a failure the queue is emptied,
+    /// which removes the partial files.
     pub(super) fn complete(&self, queue: Receiver<Made>) {
         for (file, rows) in queue {
             if !self.failed.load(Ordering::Relaxed) {

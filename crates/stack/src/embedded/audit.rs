@@ -13,8 +13,9 @@ use crate::audit::{OrderAudit, StockCheck};
 
 /// Count what is in `database` beyond the loaded rows.
 ///
-/// The server need not run. After it was killed, opening the database replays its log first: committed orders count, others never do.
-/// Reads only the rows that were added and the inventory, so that a large database is audited as fast as a small one.
+/// The server need not run. After it was killed, opening the database replays its log first:
+/// committed orders count, others never do. Reads only the rows that were added and the inventory,
+/// so that a large database is audited as fast as a small one.
 ///
 /// # Errors
 /// When there is no database, or it is not one of ours.
@@ -44,30 +45,42 @@ fn count(connection: &Connection, meta: &Meta) -> Result<OrderAudit, rusqlite::E
         loaded_orders: orders,
         orders: beyond("SELECT count(*) FROM ORDERS WHERE ORDERID > ?1", orders)?,
         order_lines: beyond("SELECT count(*) FROM ORDERLINES WHERE ORDERID > ?1", orders)?,
-        history_rows: beyond("SELECT count(*) FROM CUST_HIST WHERE rowid > ?1", meta.order_lines)?,
-        customers: beyond("SELECT count(*) FROM CUSTOMERS WHERE CUSTOMERID > ?1", rows.customers)?,
+        history_rows: beyond(
+            "SELECT count(*) FROM CUST_HIST WHERE rowid > ?1",
+            meta.order_lines,
+        )?,
+        customers: beyond(
+            "SELECT count(*) FROM CUSTOMERS WHERE CUSTOMERID > ?1",
+            rows.customers,
+        )?,
         orders_without_lines: beyond(
-            "SELECT count(*) FROM ORDERS o WHERE ORDERID > ?1 AND NOT EXISTS (SELECT 1 FROM ORDERLINES l WHERE l.ORDERID = o.ORDERID)",
+            "SELECT count(*) FROM ORDERS o WHERE ORDERID > ?1 AND NOT EXISTS (SELECT 1 FROM \
+             ORDERLINES l WHERE l.ORDERID = o.ORDERID)",
             orders,
         )?,
         lines_without_order: beyond(
-            "SELECT count(*) FROM ORDERLINES l WHERE ORDERID > ?1 AND NOT EXISTS (SELECT 1 FROM ORDERS o WHERE o.ORDERID = l.ORDERID)",
+            "SELECT count(*) FROM ORDERLINES l WHERE ORDERID > ?1 AND NOT EXISTS (SELECT 1 FROM \
+             ORDERS o WHERE o.ORDERID = l.ORDERID)",
             orders,
         )?,
         orphan_history: beyond(
-            "SELECT count(*) FROM CUST_HIST h WHERE rowid > ?1 AND NOT EXISTS (SELECT 1 FROM ORDERS o WHERE o.ORDERID = h.ORDERID)",
+            "SELECT count(*) FROM CUST_HIST h WHERE rowid > ?1 AND NOT EXISTS (SELECT 1 FROM \
+             ORDERS o WHERE o.ORDERID = h.ORDERID)",
             meta.order_lines,
         )?,
         orders_with_other_history: beyond(
             "SELECT count(*) FROM ORDERS o WHERE ORDERID > ?1 AND
                (SELECT count(*) FROM ORDERLINES l WHERE l.ORDERID = o.ORDERID) <>
-               (SELECT count(*) FROM CUST_HIST h WHERE h.CUSTOMERID = o.CUSTOMERID AND h.ORDERID = o.ORDERID)",
+               (SELECT count(*) FROM CUST_HIST h WHERE h.CUSTOMERID = o.CUSTOMERID AND h.ORDERID = \
+             o.ORDERID)",
             orders,
         )?,
         orders_with_other_amounts: beyond(
             "SELECT count(*) FROM ORDERS o WHERE ORDERID > ?1 AND
-               (TAX <> (NETAMOUNT * 825 + 5000) / 10000 OR TOTALAMOUNT <> NETAMOUNT + TAX OR NETAMOUNT <>
-                 (SELECT coalesce(sum(l.QUANTITY * p.PRICE), 0) FROM ORDERLINES l JOIN PRODUCTS p ON p.PROD_ID = l.PROD_ID
+               (TAX <> (NETAMOUNT * 825 + 5000) / 10000 OR TOTALAMOUNT <> NETAMOUNT + TAX OR \
+             NETAMOUNT <>
+                 (SELECT coalesce(sum(l.QUANTITY * p.PRICE), 0) FROM ORDERLINES l JOIN PRODUCTS p \
+             ON p.PROD_ID = l.PROD_ID
                   WHERE l.ORDERID = o.ORDERID))",
             orders,
         )?,

@@ -4,21 +4,25 @@ use std::{path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-/// Statements that one connection keeps prepared; more than the server has, so that none is ever prepared twice.
+/// Statements that one connection keeps prepared; more than the server has, so that none is ever
+/// prepared twice.
 const STATEMENTS: usize = 64;
 
-/// How long a connection waits for a lock that another process holds before the request is answered 503.
+/// How long a connection waits for a lock that another process holds before the request is answered
+/// 503.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Pages of write-ahead log after which the writer copies them into the database: 16 MiB. A product's stock is written by many
-/// orders; a longer log copies such a page once for all of them, a shorter one is read faster. SQLite's own default is 4 MiB.
+/// Pages of write-ahead log after which the writer copies them into the database: 16 MiB. A
+/// product's stock is written by many orders; a longer log copies such a page once for all of them,
+/// a shorter one is read faster. SQLite's own default is 4 MiB.
 const CHECKPOINT_PAGES: u32 = 4_096;
 
 /// Open for one reader. The caller uses the connection from one thread at a time.
 pub(crate) fn open_reader(database: &Path) -> Result<Connection, rusqlite::Error> {
     let connection = open(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "query_only", true)?;
-    // In WAL mode a commit empties every reader's own page cache; mapped pages stay, and are read without copying.
+    // In WAL mode a commit empties every reader's own page cache; mapped pages stay, and are read
+    // without copying.
     connection.pragma_update(None, "mmap_size", 1_i64 << 30)?;
     // Small for the same reason: the mapping is the cache.
     connection.pragma_update(None, "cache_size", -2_048)?;
@@ -38,7 +42,8 @@ pub(crate) fn open_writer(database: &Path) -> Result<Connection, rusqlite::Error
 
 /// Open what reader and writer have in common.
 fn open(database: &Path, mode: OpenFlags) -> Result<Connection, rusqlite::Error> {
-    // Without SQLITE_OPEN_CREATE a missing file is an error; without SQLite's own mutex, as no connection is shared.
+    // Without SQLITE_OPEN_CREATE a missing file is an error; without SQLite's own mutex, as no
+    // connection is shared.
     let connection = Connection::open_with_flags(database, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     settle(&connection)?;
     // No page sorts more than a few rows. Loading does, so it keeps to temporary files.
@@ -50,7 +55,8 @@ fn open(database: &Path, mode: OpenFlags) -> Result<Connection, rusqlite::Error>
 pub(crate) fn settle(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(LOCK_PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // One plan per statement: without it, statistics of single values make SQLite prepare a statement again for each new parameter.
+    // One plan per statement: without it, statistics of single values make SQLite prepare a
+    // statement again for each new parameter.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }

@@ -1,18 +1,19 @@
-//! What can go wrong with the embedded stack: what, where and how to mend.
+//! What can go wrong with the embedded stack: what and where.
 
+use rookery_diagnosis::Diagnosis;
 use std::{io, net::SocketAddr, path::PathBuf};
 
 /// An error of loading, serving or auditing.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedError {
     /// The database file is there already.
-    #[error("{path} exists already\n  mend: remove it, or choose another file", path = .0.display())]
+    #[error("{path} exists already", path = .0.display())]
     Exists(PathBuf),
     /// There is no database file.
-    #[error("there is no database at {path}\n  mend: load one there first: `rookery app dvdstore --size 10MB` does, with this --database", path = .0.display())]
+    #[error("there is no database at {path}", path = .0.display())]
     Missing(PathBuf),
     /// The file is not a database of this stack, or of another version of it.
-    #[error("{path} is not a DVD Store database of this version: {what}\n  mend: load it anew", path = path.display())]
+    #[error("{path} is not a DVD Store database of this version: {what}", path = path.display())]
     Foreign {
         /// The database file.
         path: PathBuf,
@@ -20,7 +21,7 @@ pub enum EmbeddedError {
         what: String,
     },
     /// The tables do not hold what the database says it was loaded with.
-    #[error("{path}: db_size does not match the loaded row counts: {what}\n  mend: load the database anew", path = path.display())]
+    #[error("{path}: db_size does not match the loaded row counts: {what}", path = path.display())]
     SizeMismatch {
         /// The database file.
         path: PathBuf,
@@ -28,7 +29,7 @@ pub enum EmbeddedError {
         what: String,
     },
     /// SQLite refused a step.
-    #[error("{path}: {step} failed: {source}\n  mend: check that the file is a database that you may write, and that its disk has room", path = path.display())]
+    #[error("{path}: {step} failed: {source}", path = path.display())]
     Database {
         /// The database file.
         path: PathBuf,
@@ -48,9 +49,7 @@ pub enum EmbeddedError {
         source: io::Error,
     },
     /// The address cannot be listened on.
-    #[error(
-        "cannot listen on {address}: {source}\n  mend: choose a free port of an address of this machine"
-    )]
+    #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address asked for.
         address: SocketAddr,
@@ -66,8 +65,44 @@ pub enum EmbeddedError {
         source: io::Error,
     },
     /// The writer thread ended by a bug of ours.
-    #[error("the writer thread of {path} ended unexpectedly; committed orders are safe\n  mend: report this as a defect", path = .0.display())]
+    #[error("the writer thread of {path} ended unexpectedly; committed orders are safe", path = .0.display())]
     WriterLost(PathBuf),
+}
+
+impl Diagnosis for EmbeddedError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Exists(_) => "embedded::exists",
+            Self::Missing(_) => "embedded::missing",
+            Self::Foreign { .. } => "embedded::foreign",
+            Self::SizeMismatch { .. } => "embedded::size-mismatch",
+            Self::Database { .. } => "embedded::database",
+            Self::File { .. } => "embedded::file",
+            Self::Listen { .. } => "embedded::listen",
+            Self::Thread { .. } => "embedded::thread",
+            Self::WriterLost(_) => "embedded::writer-lost",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Exists(_) => "remove it, or choose another file".to_owned(),
+            Self::Missing(_) => "load one there first: `rookery app dvdstore --size 10MB` does, \
+                                 with this \
+    --database"
+                .to_owned(),
+            Self::Foreign { .. } => "load it anew".to_owned(),
+            Self::SizeMismatch { .. } => "load the database anew".to_owned(),
+            Self::Database { .. } => "check that the file is a database that you may write, and \
+                                      that its disk has \
+    room"
+                .to_owned(),
+            Self::Listen { .. } => "choose a free port of an address of this machine".to_owned(),
+            Self::WriterLost(_) => "report this as a defect".to_owned(),
+            _ => return None,
+        };
+        Some(help)
+    }
 }
 
 /// Adds path and step to an error of SQLite.

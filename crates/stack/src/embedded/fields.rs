@@ -67,8 +67,8 @@ fn without_brackets(name: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Undo the encoding of form fields: `+` is a space, `%41` is `A`; a `%` that no two hexadecimal digits follow stays.
-/// What is not UTF-8 afterwards is replaced.
+/// Undo the encoding of form fields: `+` is a space, `%41` is `A`; a `%` that no two hexadecimal
+/// digits follow stays. What is not UTF-8 afterwards is replaced.
 fn decode(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| byte == b'+' || byte == b'%') {
         return Cow::Borrowed(text);

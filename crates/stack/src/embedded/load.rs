@@ -49,10 +49,12 @@ pub struct LoadSummary {
     pub took: Duration,
 }
 
-/// Make a database of `size` at `database`, with titles and actors from `words`, and report to `progress` about every ten thousand rows; its
-/// answer may end the load, of which nothing stays then.
+/// Make a database of `size` at `database`, with titles and actors from `words`, and report to
+/// `progress` about every ten thousand rows; its answer may end the load, of which nothing stays
+/// then.
 ///
-/// The file appears under its name only when it is complete: a load that was killed leaves `<name>.part`, which the next load replaces.
+/// The file appears under its name only when it is complete: a load that was killed leaves
+/// `<name>.part`, which the next load replaces.
 ///
 /// # Errors
 /// When `database` exists, the disk is full, SQLite refuses, or `progress` ends the load.
@@ -110,11 +112,13 @@ fn fill(
 ) -> Result<u64, EmbeddedError> {
     let connection = Connection::open(part).at(part, "creating the database")?;
     settle(&connection).at(part, "setting up the database")?;
-    // The block of common file systems and the unit of the page cache: a page never needs two writes or reads.
+    // The block of common file systems and the unit of the page cache: a page never needs two
+    // writes or reads.
     connection
         .pragma_update(None, "page_size", 4_096)
         .at(part, "setting up the database")?;
-    // A load that fails is thrown away whole, so nothing has to be undone or synchronised before the end.
+    // A load that fails is thrown away whole, so nothing has to be undone or synchronised before
+    // the end.
     for (setting, value) in [
         ("journal_mode", "OFF"),
         ("synchronous", "OFF"),
@@ -151,7 +155,8 @@ fn fill(
     };
     meta.write(&connection)
         .at(part, "writing what was loaded")?;
-    // Write-ahead logging is a property of the file: readers and the writer do not block each other.
+    // Write-ahead logging is a property of the file: readers and the writer do not block each
+    // other.
     connection
         .pragma_update(None, "locking_mode", "NORMAL")
         .at(part, "finishing")?;
@@ -271,7 +276,8 @@ impl Loader<'_> {
     fn customers(&self, rows: Rows) -> Result<(), EmbeddedError> {
         self.table("loading CUSTOMERS", |connection| {
             let mut insert = connection.prepare(
-                "INSERT INTO CUSTOMERS VALUES (?1, ?2, ?3, ?4, '', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+                "INSERT INTO CUSTOMERS VALUES (?1, ?2, ?3, ?4, '', ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
+                 ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
             )?;
             let halves = CustomerHalf::ALL
                 .into_iter()
@@ -304,7 +310,8 @@ impl Loader<'_> {
         })
     }
 
-    /// `ORDERS`, `ORDERLINES` and `CUST_HIST` together, as one order draws them. Returns the number of lines and the units sold per product.
+    /// `ORDERS`, `ORDERLINES` and `CUST_HIST` together, as one order draws them. Returns the number
+    /// of lines and the units sold per product.
     fn orders(&self, rows: Rows) -> Result<(u64, Vec<u32>), EmbeddedError> {
         self.table("loading ORDERS, ORDERLINES and CUST_HIST", |connection| {
             let mut orders =

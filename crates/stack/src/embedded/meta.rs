@@ -48,7 +48,8 @@ impl Meta {
     /// Read it from the database at `path`.
     ///
     /// # Errors
-    /// [`EmbeddedError::Foreign`] when the file is not ours, [`EmbeddedError::SizeMismatch`] when the counts are not those of the size.
+    /// [`EmbeddedError::Foreign`] when the file is not ours, [`EmbeddedError::SizeMismatch`] when
+    /// the counts are not those of the size.
     pub(crate) fn read(connection: &Connection, path: &Path) -> Result<Self, EmbeddedError> {
         let header = |name| {
             connection
@@ -91,8 +92,8 @@ impl Meta {
         })
     }
 
-    /// Compare with the tables in a few index look-ups, also for a database of many gigabytes: the first and last loaded id of every
-    /// table must be there, and no product beyond.
+    /// Compare with the tables in a few index look-ups, also for a database of many gigabytes: the
+    /// first and last loaded id of every table must be there, and no product beyond.
     ///
     /// # Errors
     /// [`EmbeddedError::SizeMismatch`] with the first table that disagrees.

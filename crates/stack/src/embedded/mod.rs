@@ -1,16 +1,17 @@
 //! The DVD Store as one small application server on one SQLite file.
 //!
-//! [`load()`] makes the database, [`Server`] (or [`serve`]) answers the page contract of DVD Store 2.1 over HTTP/1.1, [`audit`] counts
-//! what a trial has left in the database. Nothing has to be installed for it.
+//! [`load()`] makes the database, [`Server`] (or [`serve`]) answers the page contract of DVD Store
+//! 2.1 over HTTP/1.1, [`audit`] counts what a trial has left in the database. Nothing has to be
+//! installed for it.
 //!
 //! # The road of a request
 //!
-//! A worker thread parses the request, runs the short read queries right there (`reader`), and renders the page. A purchase or
-//! a new customer also goes to the one writer thread (`writer`), which commits all that wait for it together and answers only
-//! after the commit: an acknowledged order survives `kill -9` and, with SQLite's full synchronisation, a power cut.
+//! A worker thread parses the request, runs the short read queries right there (`reader`), and
+//! renders the page. A purchase or a new customer also goes to the one writer thread (`writer`),
+//! which commits all that wait for it together and answers only after the commit: an acknowledged
+//! order survives `kill -9` and, with SQLite's full synchronisation, a power cut.
 
 mod audit;
-mod behaviour;
 mod burn;
 mod calendar;
 mod connection;
@@ -38,9 +39,9 @@ mod tests;
 
 pub use crate::audit::OrderAudit;
 pub use audit::audit;
-pub use behaviour::{Behaviour, ParseBehaviourError};
 pub use error::EmbeddedError;
 pub use load::{LoadProgress, LoadSummary, load};
+pub use rookery_study::Pages;
 pub use server::{ServeConfig, Server, serve};
 pub use service::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, guest_args, sqlite_version};
 pub use stop::StopSignal;

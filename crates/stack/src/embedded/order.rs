@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::{behaviour::Behaviour, money::Amounts, reader::StockLevel};
+use super::{Pages, money::Amounts, reader::StockLevel};
 
 /// Largest quantity of one line, the range of the original's SMALLINT column.
 pub(crate) const MAX_QUANTITY: i64 = 32_767;
@@ -31,14 +31,14 @@ pub(crate) struct NewOrder {
 pub(crate) enum StockChange {
     /// Relative, refused by the database where the stock does not suffice.
     Relative,
-    /// To a level that was computed from an earlier read, one per line; `None` = the stock did not suffice then.
-    /// Orders that ran in between are overwritten: the lost update of the original.
+    /// To a level that was computed from an earlier read, one per line; `None` = the stock did not
+    /// suffice then. Orders that ran in between are overwritten: the lost update of the original.
     Absolute(Vec<Option<StockLevel>>),
 }
 
 impl StockChange {
-    /// The levels after an order that finds the stock as it was `read`. Repeated products see what the order itself took before,
-    /// as the statements of one transaction do.
+    /// The levels after an order that finds the stock as it was `read`. Repeated products see what
+    /// the order itself took before, as the statements of one transaction do.
     pub(crate) fn from_read(lines: &[Line], read: &[Option<StockLevel>]) -> Self {
         let mut after: Vec<Option<StockLevel>> = Vec::with_capacity(lines.len());
         for (index, line) in lines.iter().enumerate() {
@@ -74,10 +74,11 @@ pub(crate) enum OrderOutcome {
 /// Cost: 3 statements per line and 3 more, all prepared.
 ///
 /// # Errors
-/// Only what is no fault of the order: disk full, I/O, corruption. The savepoint may then still be open.
+/// Only what is no fault of the order: disk full, I/O, corruption. The savepoint may then still be
+/// open.
 pub(crate) fn place(
     connection: &Connection,
-    behaviour: Behaviour,
+    behaviour: Pages,
     id: i64,
     date: i64,
     order: &NewOrder,
@@ -85,7 +86,7 @@ pub(crate) fn place(
     run(connection, "SAVEPOINT one_order")?;
     let outcome = match store(connection, id, date, order) {
         Ok(short) if short.is_empty() => {
-            if behaviour == Behaviour::Corrected {
+            if behaviour == Pages::Corrected {
                 remember(connection, id, order)?;
             }
             OrderOutcome::Ordered(id)
@@ -98,14 +99,16 @@ pub(crate) fn place(
         run(connection, "ROLLBACK TO one_order")?;
     }
     run(connection, "RELEASE one_order")?;
-    // The original writes the history after the transaction, whatever became of it, and does not look at the result.
-    if behaviour == Behaviour::Faithful && outcome != OrderOutcome::UnknownCustomer {
+    // The original writes the history after the transaction, whatever became of it, and does not
+    // look at the result.
+    if behaviour == Pages::Faithful && outcome != OrderOutcome::UnknownCustomer {
         remember(connection, id, order)?;
     }
     Ok(outcome)
 }
 
-/// The order, its stock and its lines. Returns the products of which there is too little; then the caller rolls back.
+/// The order, its stock and its lines. Returns the products of which there is too little; then the
+/// caller rolls back.
 fn store(
     connection: &Connection,
     id: i64,
@@ -114,12 +117,17 @@ fn store(
 ) -> Result<Vec<i64>, rusqlite::Error> {
     let Amounts { net, tax, total } = order.amounts;
     connection
-        .prepare_cached("INSERT INTO ORDERS (ORDERID, ORDERDATE, CUSTOMERID, NETAMOUNT, TAX, TOTALAMOUNT) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .prepare_cached(
+            "INSERT INTO ORDERS (ORDERID, ORDERDATE, CUSTOMERID, NETAMOUNT, TAX, \
+                         TOTALAMOUNT) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
         .execute(params![id, date, order.customer, net.0, tax.0, total.0])?;
     let short = take_stock(connection, order)?;
     if short.is_empty() {
-        let mut insert = connection
-            .prepare_cached("INSERT INTO ORDERLINES (ORDERLINEID, ORDERID, PROD_ID, QUANTITY, ORDERDATE) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO ORDERLINES (ORDERLINEID, ORDERID, PROD_ID, QUANTITY, \
+                             ORDERDATE) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
         for (number, line) in (1_i64..).zip(&order.lines) {
             insert.execute(params![number, id, line.product, line.quantity, date])?;
         }
@@ -127,13 +135,15 @@ fn store(
     Ok(short)
 }
 
-/// Take every line out of stock, going on after one that fails, as the original does. Returns the failed products.
+/// Take every line out of stock, going on after one that fails, as the original does. Returns the
+/// failed products.
 fn take_stock(connection: &Connection, order: &NewOrder) -> Result<Vec<i64>, rusqlite::Error> {
     let mut short = Vec::new();
     match &order.stock {
         StockChange::Relative => {
             let mut update = connection.prepare_cached(
-                "UPDATE INVENTORY SET QUAN_IN_STOCK = QUAN_IN_STOCK - ?1, SALES = SALES + ?1 WHERE PROD_ID = ?2 AND QUAN_IN_STOCK >= ?1",
+                "UPDATE INVENTORY SET QUAN_IN_STOCK = QUAN_IN_STOCK - ?1, SALES = SALES + ?1 WHERE \
+                 PROD_ID = ?2 AND QUAN_IN_STOCK >= ?1",
             )?;
             for line in &order.lines {
                 if update.execute([line.quantity, line.product])? == 0 {
@@ -148,7 +158,7 @@ fn take_stock(connection: &Connection, order: &NewOrder) -> Result<Vec<i64>, rus
             for (line, level) in order.lines.iter().zip(levels) {
                 match level {
                     Some(level) => {
-                        drop(update.execute([level.in_stock, level.sales, line.product])?)
+                        update.execute([level.in_stock, level.sales, line.product])?;
                     }
                     None => short.push(line.product),
                 }
@@ -174,8 +184,8 @@ pub(crate) fn run(connection: &Connection, sql: &str) -> Result<(), rusqlite::Er
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-/// Whether a foreign key refers to nothing. The only one that input can violate is the customer's: ids of orders are ours, and products
-/// are checked by the stock.
+/// Whether a foreign key refers to nothing. The only one that input can violate is the customer's:
+/// ids of orders are ours, and products are checked by the stock.
 fn is_missing_reference(error: &rusqlite::Error) -> bool {
     error
         .sqlite_error()

@@ -1,6 +1,7 @@
 //! How long a client may take, without a timer per request.
 //!
-//! A stream notes when it last began to wait for its client; one coarse timer per connection looks at the notes.
+//! A stream notes when it last began to wait for its client; one coarse timer per connection looks
+//! at the notes.
 
 use std::{
     io,
@@ -23,7 +24,8 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// What a client may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// From one answer to the first byte of the next request. Longer than any think time of a study.
+    /// From one answer to the first byte of the next request. Longer than any think time of a
+    /// study.
     pub(crate) idle: Duration,
     /// From the first byte of a request to its end.
     pub(crate) request: Duration,
@@ -40,7 +42,8 @@ impl Limits {
     };
 }
 
-/// What a connection waits for. Times are milliseconds since the connection began, plus one; 0 = not now.
+/// What a connection waits for. Times are milliseconds since the connection began, plus one; 0 =
+/// not now.
 #[derive(Debug)]
 pub(crate) struct Notes {
     began: Instant,

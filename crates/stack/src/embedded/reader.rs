@@ -22,12 +22,15 @@ LEFT JOIN PRODUCTS related ON related.PROD_ID = p.COMMON_PROD_ID
 WHERE h.CUSTOMERID = ?1 ORDER BY h.ORDERID DESC, p.TITLE LIMIT ?2";
 const USERNAME: &str = "SELECT 1 FROM CUSTOMERS WHERE USERNAME = ?1";
 const BY_TITLE: &str = "
-SELECT p.PROD_ID, p.TITLE, p.ACTOR, p.PRICE FROM IX_PROD_TITLE f JOIN PRODUCTS p ON p.PROD_ID = f.rowid
+SELECT p.PROD_ID, p.TITLE, p.ACTOR, p.PRICE FROM IX_PROD_TITLE f JOIN PRODUCTS p ON p.PROD_ID = \
+                        f.rowid
 WHERE IX_PROD_TITLE MATCH ?1 ORDER BY f.rank LIMIT ?2";
 const BY_ACTOR: &str = "
-SELECT p.PROD_ID, p.TITLE, p.ACTOR, p.PRICE FROM IX_PROD_ACTOR f JOIN PRODUCTS p ON p.PROD_ID = f.rowid
+SELECT p.PROD_ID, p.TITLE, p.ACTOR, p.PRICE FROM IX_PROD_ACTOR f JOIN PRODUCTS p ON p.PROD_ID = \
+                        f.rowid
 WHERE IX_PROD_ACTOR MATCH ?1 ORDER BY f.rank LIMIT ?2";
-const BY_CATEGORY: &str = "SELECT PROD_ID, TITLE, ACTOR, PRICE FROM PRODUCTS WHERE CATEGORY = ?1 AND SPECIAL = 1 LIMIT ?2";
+const BY_CATEGORY: &str = "SELECT PROD_ID, TITLE, ACTOR, PRICE FROM PRODUCTS WHERE CATEGORY = ?1 \
+                           AND SPECIAL = 1 LIMIT ?2";
 const PRODUCT: &str = "SELECT PROD_ID, TITLE, ACTOR, PRICE FROM PRODUCTS WHERE PROD_ID = ?1";
 const STOCK: &str = "SELECT QUAN_IN_STOCK, SALES FROM INVENTORY WHERE PROD_ID = ?1";
 const CARD: &str =
@@ -94,7 +97,8 @@ impl Reader {
         open_reader(database).map(Self)
     }
 
-    /// Run several queries on one state of the database, which also saves taking the read lock for each.
+    /// Run several queries on one state of the database, which also saves taking the read lock for
+    /// each.
     fn snapshot<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.0.prepare_cached("BEGIN")?.execute([])?;
         let result = work();
@@ -106,7 +110,8 @@ impl Reader {
         result.and_then(|value| ended.map(|_| value))
     }
 
-    /// The customer with this name and password, and the ten latest purchases; `None` = there is none such.
+    /// The customer with this name and password, and the ten latest purchases; `None` = there is
+    /// none such.
     pub(crate) fn login(&self, username: &str, password: &str) -> Result<Option<Login>> {
         self.snapshot(|| {
             let found = self
@@ -210,8 +215,9 @@ fn product(row: &Row<'_>) -> Result<Product> {
 
 /// Readers that are not in use.
 ///
-/// A worker takes one for as long as a query runs and never across a suspension point, so there are never more than workers. The
-/// last one given back is taken first, and on one worker it is always the same: its statements and pages stay in the CPU's caches.
+/// A worker takes one for as long as a query runs and never across a suspension point, so there are
+/// never more than workers. The last one given back is taken first, and on one worker it is always
+/// the same: its statements and pages stay in the CPU's caches.
 #[derive(Debug)]
 pub(crate) struct Readers {
     database: PathBuf,

@@ -1,6 +1,7 @@
 //! From what a shopper typed to a full-text query.
 
-/// Words of a search text that count; later ones are ignored, so that no text makes a query of unbounded cost.
+/// Words of a search text that count; later ones are ignored, so that no text makes a query of
+/// unbounded cost.
 pub(crate) const MAX_WORDS: usize = 16;
 
 /// Shortest word that can match, in bytes, as `ft_min_word_len=3` of the kit's configuration.
@@ -8,8 +9,8 @@ const MIN_WORD: usize = 3;
 
 /// The FTS5 query that matches any word of `text`; `None` when no word can match.
 ///
-/// Words are quoted, so that nothing in them is query syntax. They are split where the `ascii` tokenizer splits: at every ASCII
-/// character that is neither letter nor digit.
+/// Words are quoted, so that nothing in them is query syntax. They are split where the `ascii`
+/// tokenizer splits: at every ASCII character that is neither letter nor digit.
 pub(crate) fn any_word(text: &str) -> Option<String> {
     let words = text
         .split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())

@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{
-    behaviour::Behaviour,
+    Pages,
     connection::open_reader,
     error::{DatabaseContext as _, EmbeddedError},
     meta::Meta,
@@ -47,7 +47,8 @@ const STOP_PATIENCE: Duration = Duration::from_secs(5);
 /// Connections that may wait to be accepted; the kernel's own limit is usually the same.
 const BACKLOG: u32 = 4_096;
 
-/// Files that are not connections: the database and its log for every worker, standard streams, the runtime's own.
+/// Files that are not connections: the database and its log for every worker, standard streams, the
+/// runtime's own.
 const OTHER_FILES: u64 = 64;
 
 /// Pause of accepting when the process or the machine has no file or memory left for a connection.
@@ -60,11 +61,13 @@ pub struct ServeConfig {
     pub database: PathBuf,
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Worker threads, at least 1: as many as the guest has CPUs. The writer has a thread of its own that mostly waits for the disk.
+    /// Worker threads, at least 1: as many as the guest has CPUs. The writer has a thread of its
+    /// own that mostly waits for the disk.
     pub workers: usize,
     /// With or without the original's defects.
-    pub behaviour: Behaviour,
-    /// CPU time that every page burns on purpose, to plant a slow-down of known size; zero for none.
+    pub behaviour: Pages,
+    /// CPU time that every page burns on purpose, to plant a slow-down of known size; zero for
+    /// none.
     pub extra_cpu: Duration,
     /// First part of the pages' path, without slashes; `ds2` for the original driver.
     pub directory: String,
@@ -148,8 +151,8 @@ impl Server {
         self.address
     }
 
-    /// Serve until `stop` is raised. Then accept no more, let requests in flight finish (at most 5 s), finish the queued writes, fold the
-    /// write-ahead log into the database, and return.
+    /// Serve until `stop` is raised. Then accept no more, let requests in flight finish (at most 5
+    /// s), finish the queued writes, fold the write-ahead log into the database, and return.
     ///
     /// # Errors
     /// When the log cannot be folded in; committed orders are safe in the log even then.
@@ -172,7 +175,8 @@ impl Server {
             stop.clone(),
         ));
         runtime.block_on(async {
-            // Fails only if accepting panicked; then there is nothing more to wait for than the connections.
+            // Fails only if accepting panicked; then there is nothing more to wait for than the
+            // connections.
             let _ = accepting.await;
             // Every connection holds one permit: to have them all is to have no connection left.
             let _ = timeout(STOP_PATIENCE, connections.acquire_many(max_connections)).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Behaviour;
+use super::Pages;
 
 /// Port of the service within a guest.
 pub const PORT: u16 = 8080;
@@ -26,18 +26,19 @@ pub fn sqlite_version() -> &'static str {
 ///
 /// With `extra_cpu` the server burns that much CPU time in every page, to the microsecond.
 ///
-/// `{data}` and `{listen}` are left for the guest to replace with its data directory and its address, see `GuestSpec::args`.
+/// `{data}` and `{listen}` are left for the guest to replace with its data directory and its
+/// address, see `GuestSpec::args`.
 ///
 /// ```
 /// use std::time::Duration;
-/// use rookery_stack::embedded::{Behaviour, guest_args};
+/// use rookery_stack::embedded::{Pages, guest_args};
 /// assert_eq!(
-///     guest_args(2, Behaviour::Corrected, Duration::ZERO).join(" "),
+///     guest_args(2, Pages::Corrected, Duration::ZERO).join(" "),
 ///     "app dvdstore --database {data}/shop.sqlite --listen {listen} --workers 2 --pages corrected"
 /// );
 /// ```
 #[must_use]
-pub fn guest_args(workers: usize, behaviour: Behaviour, extra_cpu: Duration) -> Vec<String> {
+pub fn guest_args(workers: usize, behaviour: Pages, extra_cpu: Duration) -> Vec<String> {
     let mut args = [
         "app",
         "dvdstore",

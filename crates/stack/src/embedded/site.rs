@@ -5,7 +5,7 @@
 use std::{path::Path, time::Duration};
 
 use super::{
-    behaviour::Behaviour,
+    Pages,
     burn::burn,
     error::{DatabaseContext as _, EmbeddedError},
     fields::Fields,
@@ -17,7 +17,8 @@ use super::{
     writer::{CustomerRow, WriteFault, Writer},
 };
 
-/// Longest value of a text column, in characters; longer input is cut, as the original's database does.
+/// Longest value of a text column, in characters; longer input is cut, as the original's database
+/// does.
 const MAX_TEXT: usize = 50;
 
 /// Rows of a search that does not say how many.
@@ -148,7 +149,7 @@ impl Page {
 pub(crate) struct Site {
     readers: Readers,
     writer: Writer,
-    behaviour: Behaviour,
+    behaviour: Pages,
     /// CPU time that every page burns on purpose.
     extra_cpu: Duration,
     /// What the pages' paths begin with: `/ds2/`.
@@ -162,7 +163,7 @@ impl Site {
     pub(crate) fn open(
         database: &Path,
         workers: usize,
-        behaviour: Behaviour,
+        behaviour: Pages,
         directory: &str,
         meta: Meta,
         writer: Writer,
@@ -191,8 +192,9 @@ impl Site {
 
     /// Answer one request.
     ///
-    /// The read queries run right here on the worker thread: each takes some ten microseconds from memory, less than a hop to another
-    /// thread and back; and the workers are as many as the CPUs, so that nothing else could run meanwhile anyway.
+    /// The read queries run right here on the worker thread: each takes some ten microseconds from
+    /// memory, less than a hop to another thread and back; and the workers are as many as the CPUs,
+    /// so that nothing else could run meanwhile anyway.
     pub(crate) async fn answer(&self, request: Request<'_>) -> Answer {
         if request.path == HEALTH_PATH {
             return match request.method {
@@ -412,11 +414,12 @@ impl Site {
             .collect())
     }
 
-    /// How the stock changes. The faithful way reads it here, outside the writer's transaction and without a lock, as the original does.
+    /// How the stock changes. The faithful way reads it here, outside the writer's transaction and
+    /// without a lock, as the original does.
     fn stock_change(&self, lines: &[Line]) -> Result<StockChange, Fault> {
         match self.behaviour {
-            Behaviour::Corrected => Ok(StockChange::Relative),
-            Behaviour::Faithful => {
+            Pages::Corrected => Ok(StockChange::Relative),
+            Pages::Faithful => {
                 let read = self
                     .readers
                     .with(|reader| reader.stock(lines.iter().map(|line| line.product)))?;
@@ -426,7 +429,8 @@ impl Site {
     }
 }
 
-/// The row of a new customer; numbers that are none become 0, as the original's database has it in its lenient mode.
+/// The row of a new customer; numbers that are none become 0, as the original's database has it in
+/// its lenient mode.
 fn customer_row(fields: &Fields<'_>) -> CustomerRow {
     let text = |name: &str| cut(fields.text(name));
     let month = fields.number("ccexpmon").unwrap_or(0);

@@ -12,7 +12,7 @@ use rookery_workload::dvdstore::{Size, WordLists};
 use tempfile::TempDir;
 
 use super::{
-    Behaviour, DATABASE_FILE, EmbeddedError, OrderAudit, audit,
+    DATABASE_FILE, EmbeddedError, OrderAudit, Pages, audit,
     connection::open_reader,
     load,
     meta::Meta,
@@ -48,25 +48,21 @@ pub(super) struct Shop {
 }
 
 impl Shop {
-    pub(super) fn open(behaviour: Behaviour) -> Self {
+    pub(super) fn open(behaviour: Pages) -> Self {
         Self::on(database(), behaviour)
     }
 
     /// A shop every page of which burns `extra_cpu` of CPU time.
     pub(super) fn burning(extra_cpu: Duration) -> Self {
-        Self::with(database(), Behaviour::Corrected, extra_cpu)
+        Self::with(database(), Pages::Corrected, extra_cpu)
     }
 
     /// A shop on a database of its own.
-    pub(super) fn on(database: (TempDir, PathBuf), behaviour: Behaviour) -> Self {
+    pub(super) fn on(database: (TempDir, PathBuf), behaviour: Pages) -> Self {
         Self::with(database, behaviour, Duration::ZERO)
     }
 
-    fn with(
-        (dir, database): (TempDir, PathBuf),
-        behaviour: Behaviour,
-        extra_cpu: Duration,
-    ) -> Self {
+    fn with((dir, database): (TempDir, PathBuf), behaviour: Pages, extra_cpu: Duration) -> Self {
         let meta = Meta::read(&open_reader(&database).expect("readable"), &database)
             .expect("loaded by this version");
         let (writer, thread) =

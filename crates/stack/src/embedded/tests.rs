@@ -1,7 +1,8 @@
 //! The pages through the site: texts, the original driver's reading, behaviour, bad input.
 //!
-//! Facts of the 1 MB database used here: customer 28 has three history rows, customer 2 none; products 1 to 3 have 178, 275 and
-//! 311 units in stock, product 163 none and product 298 two; categories 3 and 1 have two and no special products.
+//! Facts of the 1 MB database used here: customer 28 has three history rows, customer 2 none;
+//! products 1 to 3 have 178, 275 and 311 units in stock, product 163 none and product 298 two;
+//! categories 3 and 1 have two and no special products.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ use rookery_workload::dvdstore::{
 };
 
 use super::{
-    Behaviour, OrderAudit,
+    OrderAudit, Pages,
     site::{Method, Request},
     testing::{SIZE, Shop},
 };
@@ -45,8 +46,9 @@ fn purchase(customer: u64, items: &[(u64, u32)]) -> String {
     target(|out| PHP.purchase(out, customer, &items))
 }
 
-/// A shop whose titles and actors are named by product, so that snapshots do not depend on the word lists.
-fn plain_shop(behaviour: Behaviour) -> Shop {
+/// A shop whose titles and actors are named by product, so that snapshots do not depend on the word
+/// lists.
+fn plain_shop(behaviour: Pages) -> Shop {
     let shop = Shop::open(behaviour);
     shop.sql("UPDATE PRODUCTS SET TITLE = 'TITLE ' || PROD_ID, ACTOR = 'ACTOR ' || PROD_ID");
     shop
@@ -54,7 +56,7 @@ fn plain_shop(behaviour: Behaviour) -> Shop {
 
 #[test]
 fn login_pages() {
-    let shop = plain_shop(Behaviour::Corrected);
+    let shop = plain_shop(Pages::Corrected);
     let nobody = shop.inner("/ds2/dslogin.php");
     assert_snapshot!("login_form", nobody);
     let failed = shop.inner("/ds2/dslogin.php?username=user1&password=wrong");
@@ -73,7 +75,7 @@ fn login_pages() {
 
 #[test]
 fn browse_pages() {
-    let shop = plain_shop(Behaviour::Corrected);
+    let shop = plain_shop(Pages::Corrected);
     let results = |page: &str| {
         page.split_once("VALUE=\"Search\">\n</FORM>\n")
             .expect("a search form")
@@ -100,9 +102,12 @@ fn browse_pages() {
 
 #[test]
 fn purchase_pages() {
-    let shop = plain_shop(Behaviour::Corrected);
+    let shop = plain_shop(Pages::Corrected);
     shop.sql("UPDATE PRODUCTS SET PRICE = 1999 WHERE PROD_ID < 4");
-    shop.sql("UPDATE CUSTOMERS SET CREDITCARDTYPE = 2, CREDITCARD = '1234', CREDITCARDEXPIRATION = '2009/08' WHERE CUSTOMERID = 28");
+    shop.sql(
+        "UPDATE CUSTOMERS SET CREDITCARDTYPE = 2, CREDITCARD = '1234', CREDITCARDEXPIRATION = \
+              '2009/08' WHERE CUSTOMERID = 28",
+    );
     assert_snapshot!(
         "purchase_review",
         shop.inner("/ds2/dspurchase.php?customerid=28&item[]=1&quan[]=0&item[]=163&quan[]=9&item[]=2&quan[]=2&drop[]=1")
@@ -133,7 +138,7 @@ fn purchase_pages() {
 
 #[test]
 fn a_new_customer_can_log_in_and_buy() {
-    let mut shop = Shop::open(Behaviour::Corrected);
+    let mut shop = Shop::open(Pages::Corrected);
     let person = Shopper::new(1, 1, 1).person();
     let form = target(|out| PHP.new_customer(out, &person, "newuser5"));
     assert_eq!(
@@ -166,7 +171,7 @@ fn a_new_customer_can_log_in_and_buy() {
 
 #[test]
 fn the_original_driver_could_drive_these_pages() {
-    let shop = Shop::open(Behaviour::Corrected);
+    let shop = Shop::open(Pages::Corrected);
     let params = ShopperParams::new(SIZE);
     for page_type in ["php", "jsp", "html", "aspx"] {
         let site = PageSite {
@@ -207,7 +212,7 @@ fn the_original_driver_could_drive_these_pages() {
 
 #[test]
 fn searches_find_any_word_and_rank_both_first() {
-    let shop = Shop::open(Behaviour::Corrected);
+    let shop = Shop::open(Pages::Corrected);
     let words = WordLists::own();
     let [one, two] = [&words.titles[400], &words.titles[700]];
     let title = |first: &str, second: &str| {
@@ -237,7 +242,7 @@ fn searches_find_any_word_and_rank_both_first() {
 }
 
 /// Buy all of product 1 (178 units) twice in one order, and more than there is.
-fn run_short(behaviour: Behaviour) -> OrderAudit {
+fn run_short(behaviour: Pages) -> OrderAudit {
     let mut shop = Shop::open(behaviour);
     let order = |items: &[(u64, u32)]| read_purchase(shop.page(&purchase(28, items)).as_bytes());
     assert_eq!(
@@ -256,7 +261,7 @@ fn run_short(behaviour: Behaviour) -> OrderAudit {
 
 #[test]
 fn corrected_pages_leave_nothing_of_a_rolled_back_order() {
-    let audit = run_short(Behaviour::Corrected);
+    let audit = run_short(Pages::Corrected);
     let expected = OrderAudit {
         loaded_orders: 1_200,
         orders: 2,
@@ -265,12 +270,12 @@ fn corrected_pages_leave_nothing_of_a_rolled_back_order() {
         ..OrderAudit::default()
     };
     assert_eq!(audit, expected);
-    assert!(audit.consistent(Behaviour::Corrected));
+    assert!(audit.consistent(Pages::Corrected));
 }
 
 #[test]
 fn faithful_pages_leave_the_history_of_a_rolled_back_order() {
-    let audit = run_short(Behaviour::Faithful);
+    let audit = run_short(Pages::Faithful);
     let expected = OrderAudit {
         loaded_orders: 1_200,
         orders: 2,
@@ -281,18 +286,21 @@ fn faithful_pages_leave_the_history_of_a_rolled_back_order() {
     };
     assert_eq!(audit, expected);
     assert_eq!(
-        audit.faults(Behaviour::Corrected),
+        audit.faults(Pages::Corrected),
         ["4 history rows belong to no order"]
     );
-    assert!(audit.consistent(Behaviour::Faithful));
+    assert!(audit.consistent(Pages::Faithful));
 }
 
 #[test]
 fn audit_tells_what_does_not_fit() {
-    let mut shop = Shop::open(Behaviour::Corrected);
+    let mut shop = Shop::open(Pages::Corrected);
     shop.page(&purchase(28, &[(1, 1), (2, 1)]));
     shop.page(&purchase(28, &[(3, 1)]));
-    shop.sql("DELETE FROM ORDERLINES WHERE ORDERID = 1201; UPDATE INVENTORY SET QUAN_IN_STOCK = 0 WHERE PROD_ID = 3");
+    shop.sql(
+        "DELETE FROM ORDERLINES WHERE ORDERID = 1201; UPDATE INVENTORY SET QUAN_IN_STOCK = 0 \
+              WHERE PROD_ID = 3",
+    );
     shop.sql("PRAGMA foreign_keys = OFF; DELETE FROM ORDERS WHERE ORDERID = 1202");
     let audit = shop.close();
     let expected = [
@@ -304,13 +312,13 @@ fn audit_tells_what_does_not_fit() {
         "3 products have another stock than the orders left",
         "2 products have other sales than the orders made",
     ];
-    assert_eq!(audit.faults(Behaviour::Corrected), expected);
+    assert_eq!(audit.faults(Pages::Corrected), expected);
     assert_eq!(audit.units_off, 2 + 310);
 }
 
 #[test]
 fn paths_and_methods_are_judged() {
-    let shop = Shop::open(Behaviour::Corrected);
+    let shop = Shop::open(Pages::Corrected);
     let status = |method, path| {
         shop.request(Request {
             method,
@@ -353,7 +361,7 @@ fn paths_and_methods_are_judged() {
 
 #[test]
 fn health_tells_what_is_served() {
-    let shop = Shop::open(Behaviour::Faithful);
+    let shop = Shop::open(Pages::Faithful);
     shop.page(&purchase(28, &[(1, 1)]));
     let health: serde_json::Value =
         serde_json::from_slice(&shop.answer("/health").body).expect("JSON");
@@ -426,14 +434,14 @@ fn requests() -> impl Strategy<Value = (String, String)> {
 
 #[test]
 fn no_input_makes_more_than_a_page_or_a_refusal() {
-    let mut shop = Shop::open(Behaviour::Corrected);
+    let mut shop = Shop::open(Pages::Corrected);
     proptest!(ProptestConfig::with_cases(300), |((path, query) in requests(), post: bool)| {
         let (method, query, form) = if post { (Method::Post, "", query.as_str()) } else { (Method::Get, query.as_str(), "") };
         let answer = shop.request(Request { method, path: &path, query, form });
         prop_assert!(matches!(answer.status, 200 | 400..=499), "{} {}", answer.status, String::from_utf8_lossy(&answer.body));
     });
     let audit = shop.close();
-    assert!(audit.consistent(Behaviour::Corrected), "{audit:?}");
+    assert!(audit.consistent(Pages::Corrected), "{audit:?}");
 }
 
 /// Two orders of five units each whose stock was read before either was written.
@@ -462,7 +470,7 @@ async fn overlapping_orders(writer: &super::writer::Writer, readers: &super::rea
 fn an_absolute_stock_change_loses_the_update_in_between() {
     use super::{audit, reader::Readers, testing::database, writer::Writer};
     let (_dir, path) = database();
-    let (writer, thread) = Writer::start(&path, Behaviour::Faithful, 1_200).expect("a writer");
+    let (writer, thread) = Writer::start(&path, Pages::Faithful, 1_200).expect("a writer");
     let readers = Readers::open(&path, 1).expect("a reader");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -484,8 +492,11 @@ fn an_absolute_stock_change_loses_the_update_in_between() {
 
 #[test]
 fn a_refusing_database_is_told_and_nothing_is_stored() {
-    let mut shop = Shop::open(Behaviour::Corrected);
-    shop.sql("CREATE TRIGGER BROKEN BEFORE INSERT ON ORDERLINES BEGIN SELECT RAISE(ABORT, 'the disk burns'); END");
+    let mut shop = Shop::open(Pages::Corrected);
+    shop.sql(
+        "CREATE TRIGGER BROKEN BEFORE INSERT ON ORDERLINES BEGIN SELECT RAISE(ABORT, 'the \
+              disk burns'); END",
+    );
     let answer = shop.answer(&purchase(28, &[(1, 1)]));
     assert_eq!(answer.status, 500);
     assert!(String::from_utf8_lossy(&answer.body).contains("Nothing was stored: the disk burns"));
@@ -493,7 +504,7 @@ fn a_refusing_database_is_told_and_nothing_is_stored() {
     assert_eq!(shop.answer(&purchase(28, &[(1, 1)])).status, 200);
     let audit = shop.close();
     assert_eq!(audit.orders, 1);
-    assert!(audit.consistent(Behaviour::Corrected), "{audit:?}");
+    assert!(audit.consistent(Pages::Corrected), "{audit:?}");
 }
 
 #[test]
@@ -508,7 +519,10 @@ fn databases_that_are_not_whole_are_refused() {
     change("PRAGMA foreign_keys = OFF; DELETE FROM CUSTOMERS WHERE CUSTOMERID = 2000");
     let error = audit(&path).expect_err("a customer is missing").to_string();
     assert!(
-        error.contains("db_size does not match the loaded row counts: 1MB needs CUSTOMERID 1 to 2000 in CUSTOMERS, 2000 is missing"),
+        error.contains(
+            "db_size does not match the loaded row counts: 1MB needs CUSTOMERID 1 to \
+                        2000 in CUSTOMERS, 2000 is missing"
+        ),
         "{error}"
     );
     change("UPDATE META SET VALUE = '2MB' WHERE NAME = 'size'");

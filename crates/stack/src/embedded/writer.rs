@@ -1,8 +1,9 @@
 //! The one writer: group commit.
 //!
-//! SQLite has one writer at a time, and a commit waits for the disk. So all writes go to one thread over a bounded queue. It takes what
-//! waits there (at most [`GROUP`] jobs), runs each in a savepoint of its own inside one transaction, commits once, and only then
-//! answers them all. While the disk works, the next group gathers: the busier the shop, the fewer disk waits per order.
+//! SQLite has one writer at a time, and a commit waits for the disk. So all writes go to one thread
+//! over a bounded queue. It takes what waits there (at most [`GROUP`] jobs), runs each in a
+//! savepoint of its own inside one transaction, commits once, and only then answers them all. While
+//! the disk works, the next group gathers: the busier the shop, the fewer disk waits per order.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,7 +19,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    behaviour::Behaviour,
+    Pages,
     calendar::date_number,
     connection::{is_busy, open_writer},
     error::{DatabaseContext as _, EmbeddedError},
@@ -34,7 +35,8 @@ const QUEUE: usize = 1_024;
 /// How long a request waits for room in the queue before it is answered 503.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Times the start of a transaction is tried when another process holds the lock; each waits for the connection's own patience.
+/// Times the start of a transaction is tried when another process holds the lock; each waits for
+/// the connection's own patience.
 const BEGIN_TRIES: u32 = 3;
 
 /// A customer on the way to the writer; the column order of `CUSTOMERS` without the id.
@@ -90,7 +92,8 @@ enum Job {
     Customer(Box<CustomerRow>, Reply<Option<i64>>),
 }
 
-/// What the shop keeps of the writer. When the last clone is dropped, the writer finishes its queue and ends.
+/// What the shop keeps of the writer. When the last clone is dropped, the writer finishes its queue
+/// and ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     jobs: mpsc::Sender<Job>,
@@ -98,13 +101,14 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Start the writer of `database`. The handle returns once the queue is done and the log is folded into the database.
+    /// Start the writer of `database`. The handle returns once the queue is done and the log is
+    /// folded into the database.
     ///
     /// # Errors
     /// When the database cannot be opened or the thread not started.
     pub(crate) fn start(
         database: &Path,
-        behaviour: Behaviour,
+        behaviour: Pages,
         loaded_orders: u64,
     ) -> Result<(Self, JoinHandle<Result<(), EmbeddedError>>), EmbeddedError> {
         let connection = open_writer(database).at(database, "opening the database for writing")?;
@@ -171,11 +175,13 @@ impl Writer {
     }
 }
 
-/// The id that the next order gets. Ids of rolled-back orders are not given again while their history rows may remain, so the last
-/// history row counts too; it is the newest, as rows are only appended.
+/// The id that the next order gets. Ids of rolled-back orders are not given again while their
+/// history rows may remain, so the last history row counts too; it is the newest, as rows are only
+/// appended.
 fn next_order(connection: &Connection) -> Result<i64, rusqlite::Error> {
     let last = "SELECT max(coalesce((SELECT max(ORDERID) FROM ORDERS), 0),
-                           coalesce((SELECT ORDERID FROM CUST_HIST ORDER BY rowid DESC LIMIT 1), 0))";
+                           coalesce((SELECT ORDERID FROM CUST_HIST ORDER BY rowid DESC LIMIT 1), \
+                0))";
     connection
         .query_row(last, [], |row| row.get::<_, i64>(0))
         .map(|last| last + 1)
@@ -208,7 +214,7 @@ impl Answer {
 struct Scribe {
     database: PathBuf,
     connection: Connection,
-    behaviour: Behaviour,
+    behaviour: Pages,
     next_order: i64,
     orders: Arc<AtomicU64>,
     /// Of the running transaction.
@@ -232,7 +238,8 @@ impl Scribe {
         let mut jobs = group.drain(..);
         if let Err(error) = self.try_commit_group(&mut jobs) {
             let fault = &WriteFault::from(&error);
-            // Fails where SQLite itself has rolled back already (disk full, I/O error), and has nothing left to do then.
+            // Fails where SQLite itself has rolled back already (disk full, I/O error), and has
+            // nothing left to do then.
             let _ = self.connection.execute_batch("ROLLBACK");
             // What was not run yet is answered too.
             for job in jobs {
@@ -280,7 +287,8 @@ impl Scribe {
     /// Keep the answer of one job.
     ///
     /// # Errors
-    /// The job's own error, which ends the whole group: what makes the database refuse (a full disk, an I/O error) is no matter of one job.
+    /// The job's own error, which ends the whole group: what makes the database refuse (a full
+    /// disk, an I/O error) is no matter of one job.
     fn keep<T>(
         &mut self,
         answer: fn(Reply<T>, Result<T, WriteFault>) -> Answer,
@@ -313,9 +321,11 @@ fn insert_customer(
     row: &CustomerRow,
 ) -> Result<Option<i64>, rusqlite::Error> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO CUSTOMERS (FIRSTNAME, LASTNAME, ADDRESS1, ADDRESS2, CITY, STATE, ZIP, COUNTRY, REGION, EMAIL, PHONE, CREDITCARDTYPE,
+        "INSERT INTO CUSTOMERS (FIRSTNAME, LASTNAME, ADDRESS1, ADDRESS2, CITY, STATE, ZIP, \
+         COUNTRY, REGION, EMAIL, PHONE, CREDITCARDTYPE,
            CREDITCARD, CREDITCARDEXPIRATION, USERNAME, PASSWORD, AGE, INCOME, GENDER)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) ON CONFLICT (USERNAME) DO NOTHING",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+         ?19) ON CONFLICT (USERNAME) DO NOTHING",
     )?;
     let inserted = insert.execute(params![
         row.first_name,

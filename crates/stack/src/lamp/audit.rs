@@ -1,5 +1,6 @@
 //! What a trial has left in MariaDB.
 
+use rookery_diagnosis::Diagnosis;
 use std::collections::BTreeMap;
 
 use rookery_workload::dvdstore::{Rows, Size};
@@ -14,15 +15,36 @@ pub enum AuditError {
     #[error(transparent)]
     Sql(#[from] SqlError),
     /// The tables do not hold what a database of the size was loaded with.
-    #[error(
-        "db_size does not match the loaded row counts: {0}\n  mend: load the database anew, or state the size that it was loaded with"
-    )]
+    #[error("db_size does not match the loaded row counts: {0}")]
     SizeMismatch(String),
 }
 
-/// Count what is in the database beyond the rows that one of `size` was loaded with, and what does not fit together there.
+impl Diagnosis for AuditError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Sql(_) => "lamp::sql",
+            Self::SizeMismatch(_) => "lamp::size-mismatch",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Sql(error) => return error.help(),
+            Self::SizeMismatch(_) => {
+                "load the database anew, or state the size that it was loaded \
+                                      with"
+                    .to_owned()
+            }
+        };
+        Some(help)
+    }
+}
+
+/// Count what is in the database beyond the rows that one of `size` was loaded with, and what does
+/// not fit together there.
 ///
-/// Nobody should write meanwhile. Reads the added rows, the inventory, and all of `CUST_HIST`, which has no index on orders.
+/// Nobody should write meanwhile. Reads the added rows, the inventory, and all of `CUST_HIST`,
+/// which has no index on orders.
 ///
 /// # Errors
 /// When the server refuses a query, or the loaded rows are not those of `size`.
@@ -95,7 +117,8 @@ fn count(database: &mut Database, rows: Rows) -> Result<OrderAudit, SqlError> {
         .cast_unsigned();
     let mut stock = StockCheck::new(rows);
     let taken = format!(
-        "SELECT PROD_ID, CAST(SUM(QUANTITY) AS SIGNED) FROM DS2.ORDERLINES WHERE ORDERID > {last} GROUP BY PROD_ID"
+        "SELECT PROD_ID, CAST(SUM(QUANTITY) AS SIGNED) FROM DS2.ORDERLINES WHERE ORDERID > {last} \
+         GROUP BY PROD_ID"
     );
     for (product, quantity) in database.query(&taken)? {
         stock.take(product, quantity);
@@ -114,17 +137,20 @@ impl Added {
     fn read(database: &mut Database, last: u64) -> Result<Self, SqlError> {
         let cents = |column: &str| format!("CAST(100 * {column} AS SIGNED)");
         let orders = format!(
-            "SELECT ORDERID, IFNULL(CUSTOMERID, 0), {}, {}, {} FROM DS2.ORDERS WHERE ORDERID > {last}",
+            "SELECT ORDERID, IFNULL(CUSTOMERID, 0), {}, {}, {} FROM DS2.ORDERS WHERE ORDERID > \
+             {last}",
             cents("NETAMOUNT"),
             cents("TAX"),
             cents("TOTALAMOUNT")
         );
         let lines = format!(
-            "SELECT ORDERID, COUNT(*), {} FROM DS2.ORDERLINES LEFT JOIN DS2.PRODUCTS USING (PROD_ID) WHERE ORDERID > {last} GROUP BY ORDERID",
+            "SELECT ORDERID, COUNT(*), {} FROM DS2.ORDERLINES LEFT JOIN DS2.PRODUCTS USING \
+             (PROD_ID) WHERE ORDERID > {last} GROUP BY ORDERID",
             cents("SUM(QUANTITY * IFNULL(PRICE, 0))")
         );
         let history = format!(
-            "SELECT ORDERID, CUSTOMERID, COUNT(*) FROM DS2.CUST_HIST WHERE ORDERID > {last} GROUP BY ORDERID, CUSTOMERID"
+            "SELECT ORDERID, CUSTOMERID, COUNT(*) FROM DS2.CUST_HIST WHERE ORDERID > {last} GROUP \
+             BY ORDERID, CUSTOMERID"
         );
         let order = |(id, customer, net, tax, total)| {
             let order = Order {
@@ -159,7 +185,8 @@ impl Added {
             .iter()
             .filter(|(order, _)| !self.orders.contains_key(order));
         audit.lines_without_order = without_order.map(|(_, (count, _))| count).sum();
-        // Rows of the order's own customer only: what another one has of it is a fault of the order too.
+        // Rows of the order's own customer only: what another one has of it is a fault of the order
+        // too.
         let mut remembered = BTreeMap::new();
         for (order, customer, count) in &self.history {
             match self.orders.get(order) {
@@ -223,7 +250,8 @@ mod tests {
             ..order(5, 999)
         };
         let added = Added {
-            // 1: no line and no history. 2: wrong tax. 3: history of another customer. 4: sum of lines. 5: right.
+            // 1: no line and no history. 2: wrong tax. 3: history of another customer. 4: sum of
+            // lines. 5: right.
             orders: [
                 (1, order(5, 0)),
                 (2, wrong_tax),

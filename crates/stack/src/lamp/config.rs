@@ -1,16 +1,14 @@
 //! What a LAMP guest runs and reads: its services and their configuration files.
 //!
-//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{listen}`. Nothing outside of them is written, and nothing below `/etc` is read
-//! but the list of file types.
+//! Paths stand as placeholders in the texts: `{data}`, `{conf}`, `{run}`, `{listen}`. Nothing
+//! outside of them is written, and nothing below `/etc` is read but the list of file types.
 
 mod apache;
 mod mariadb;
 mod php;
 mod services;
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
+pub use rookery_study::WebServer;
 
 use super::{Component, Software, Tuned, pages};
 use crate::tuning::is_on;
@@ -40,50 +38,30 @@ pub(super) const MODULES: [&str; 10] = [
     "status",
 ];
 
-/// How Apache serves PHP.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Server {
-    /// A process for each connection, PHP within it (`mpm_prefork`, `mod_php`).
-    #[default]
-    Prefork,
-    /// Threads for connections, PHP in a pool of processes of its own (`mpm_event`, `php-fpm`).
-    Event,
-}
-
-impl fmt::Display for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Prefork => "prefork",
-            Self::Event => "event",
-        })
-    }
-}
-
 /// What a study chooses besides the tuning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// How Apache serves PHP.
-    pub server: Server,
+    pub server: WebServer,
     /// Whether the pages have the known defects of the original.
     pub faithful: bool,
-    /// Whether MariaDB runs; without it the guest is Apache and PHP alone, and only pages that need no database answer 200.
+    /// Whether MariaDB runs; without it the guest is Apache and PHP alone, and only pages that need
+    /// no database answer 200.
     pub database: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            server: Server::Prefork,
+            server: WebServer::Prefork,
             faithful: false,
             database: true,
         }
     }
 }
 
-/// What a guest is given: arguments of its program, and files with their paths below the guest's directory of configuration.
+/// What a guest is given: arguments of its program, and files with their paths below the guest's
+/// directory of configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Arguments of the `rookery` program.
@@ -131,7 +109,7 @@ pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
         .to_owned()
     };
     files.extend(pages::FILES.map(|(path, page)| (format!("htdocs/{path}"), text(path, page))));
-    if options.server == Server::Event {
+    if options.server == WebServer::Event {
         files.push(("php-fpm.conf".to_owned(), php::fpm(tuned)));
     }
     if options.database {
@@ -146,7 +124,8 @@ pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
     }
 }
 
-/// The service of the guest in which the template of a database is made: an empty database is initialised, then MariaDB runs alone.
+/// The service of the guest in which the template of a database is made: an empty database is
+/// initialised, then MariaDB runs alone.
 #[must_use]
 pub fn builder(software: &Software) -> Service {
     Service {

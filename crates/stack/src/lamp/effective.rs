@@ -1,13 +1,14 @@
 //! What is really in force in a running LAMP guest, beside what was asked.
 //!
-//! The lab asks MariaDB for its variables and fetches the [`PATHS`]; [`ReadBack::of`] understands the answers and [`ReadBack::compare`] puts them
-//! beside a tuning. Answers come from a server: they are bounded and may be anything.
+//! The lab asks MariaDB for its variables and fetches the [`PATHS`]; [`ReadBack::of`] understands
+//! the answers and [`ReadBack::compare`] puts them beside a tuning. Answers come from a server:
+//! they are bounded and may be anything.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Component, Server, Setting, Tuned};
+use super::{Component, Setting, Tuned, WebServer};
 use crate::tuning::{Effective, row};
 
 /// Apache's directives as it read them.
@@ -19,10 +20,12 @@ const STATUS: &str = "/server-status?auto";
 /// PHP's settings.
 const SETTINGS: &str = "/rookery-settings.php";
 
-/// Paths that tell the settings in force, to be fetched from inside the lab's network. Longest answer worth reading: 1 MiB.
+/// Paths that tell the settings in force, to be fetched from inside the lab's network. Longest
+/// answer worth reading: 1 MiB.
 pub const PATHS: [&str; 4] = [CONFIG, LIMITS, STATUS, SETTINGS];
 
-/// Variables of MariaDB that a reader of a result wants to know even where nobody asked for a value.
+/// Variables of MariaDB that a reader of a result wants to know even where nobody asked for a
+/// value.
 const ALWAYS: [&str; 12] = [
     "version",
     "innodb_buffer_pool_size",
@@ -47,7 +50,8 @@ pub struct ReadBack {
 }
 
 impl ReadBack {
-    /// Understand what a guest says: MariaDB's variables (`None` for a guest without), and the body of each of the [`PATHS`] that answered 200.
+    /// Understand what a guest says: MariaDB's variables (`None` for a guest without), and the body
+    /// of each of the [`PATHS`] that answered 200.
     #[must_use]
     pub fn of(
         mariadb: Option<BTreeMap<String, String>>,
@@ -64,7 +68,7 @@ impl ReadBack {
 
     /// Every setting of the tuning as asked and as in force, then what is always worth knowing.
     #[must_use]
-    pub fn compare(&self, tuned: &Tuned, server: Server) -> Vec<Effective> {
+    pub fn compare(&self, tuned: &Tuned, server: WebServer) -> Vec<Effective> {
         let components = [
             Component::Mariadb,
             Component::Apache,
@@ -168,8 +172,8 @@ fn apache(config: &str, limits: &str, status: &str) -> BTreeMap<String, String> 
     found
 }
 
-/// What Apache's threaded model makes of `MaxRequestWorkers`, by its documentation: it does not tell, but whole processes only, and no more than
-/// `ServerLimit` of them, work.
+/// What Apache's threaded model makes of `MaxRequestWorkers`, by its documentation: it does not
+/// tell, but whole processes only, and no more than `ServerLimit` of them, work.
 fn most_workers_of_threads(directive: impl Fn(&str) -> Option<u64>) -> Option<u64> {
     let asked = directive("maxrequestworkers")?;
     let threads = directive("threadsperchild").unwrap_or(25).max(1);

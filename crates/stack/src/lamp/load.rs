@@ -1,17 +1,22 @@
-//! Making the database of one size: generated rows stream into MariaDB, in parallel, without files between.
+//! Making the database of one size: generated rows stream into MariaDB, in parallel, without files
+//! between.
 //!
 //! # Why this way
 //!
-//! Rows go in by `LOAD DATA LOCAL INFILE`, whose file is the generator itself. Each table has one stream in the order of its primary key, so that
-//! pages fill one after the other; the streams share the tables, longest first. Secondary indexes and full text are made after the rows, foreign keys
-//! last and unchecked. `unique_checks` stays on, against custom: switched off, MariaDB sorts every empty table's rows through
-//! temporary files first, which doubled the CPU time for rows that are sorted already (`cargo xtask bench load` compares).
+//! Rows go in by `LOAD DATA LOCAL INFILE`, whose file is the generator itself. Each table has one
+//! stream in the order of its primary key, so that pages fill one after the other; the streams
+//! share the tables, longest first. Secondary indexes and full text are made after the rows,
+//! foreign keys last and unchecked. `unique_checks` stays on, against custom: switched off, MariaDB
+//! sorts every empty table's rows through temporary files first, which doubled the CPU time for
+//! rows that are sorted already (`cargo xtask bench load` compares).
 //!
 //! # What is verified
 //!
-//! The rows that the server says it stored, statement by statement, against those generated; that it warned of nothing; the first, last and next
-//! id of each table. Primary keys are then without gaps, so that a foreign key is right when its least and greatest value are within them.
+//! The rows that the server says it stored, statement by statement, against those generated; that
+//! it warned of nothing; the first, last and next id of each table. Primary keys are then without
+//! gaps, so that a foreign key is right when its least and greatest value are within them.
 
+use rookery_diagnosis::Diagnosis;
 use std::{
     io,
     ops::ControlFlow,
@@ -34,8 +39,8 @@ use crate::embedded::{LoadProgress, LoadSummary};
 
 mod rows;
 
-/// Longest wait for one statement: an index of the largest databases takes hours, one of the smallest a moment. A server that hangs is told
-/// from a slow one by it.
+/// Longest wait for one statement: an index of the largest databases takes hours, one of the
+/// smallest a moment. A server that hangs is told from a slow one by it.
 fn patience(size: Size) -> Duration {
     Duration::from_secs(300 + size.megabytes())
 }
@@ -47,9 +52,7 @@ pub enum LoadError {
     #[error(transparent)]
     Sql(#[from] SqlError),
     /// The server's settings do not suit the schema.
-    #[error(
-        "MariaDB has {name} = {found}, the schema needs {wanted}\n  mend: write `{name} = {wanted}` into the server's configuration and start it anew"
-    )]
+    #[error("MariaDB has {name} = {found}, the schema needs {wanted}")]
     Setting {
         /// Name of the setting.
         name: &'static str,
@@ -59,7 +62,7 @@ pub enum LoadError {
         found: String,
     },
     /// The server does not hold what was sent.
-    #[error("table {table}: {what}\n  mend: load again; if it happens again, report a defect")]
+    #[error("table {table}: {what}")]
     Rows {
         /// The table.
         table: &'static str,
@@ -74,14 +77,41 @@ pub enum LoadError {
     Thread(io::Error),
 }
 
-/// Make the database `DS2` of `size` with titles and actors from `words`, through `streams` connections at a time (at least one; one per CPU is
-/// best), and report to `progress` about every hundred thousand rows and after every index; its answer may end the load.
+impl Diagnosis for LoadError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Sql(_) => "lamp::sql",
+            Self::Setting { .. } => "lamp::setting",
+            Self::Rows { .. } => "lamp::rows",
+            Self::Interrupted => "lamp::interrupted",
+            Self::Thread(_) => "lamp::thread",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Sql(error) => return error.help(),
+            Self::Setting { name, wanted, .. } => format!(
+                "write `{name} = {wanted}` into the \
+                server's configuration and start it anew"
+            ),
+            Self::Rows { .. } => "load again; if it happens again, report a defect".to_owned(),
+            _ => return None,
+        };
+        Some(help)
+    }
+}
+
+/// Make the database `DS2` of `size` with titles and actors from `words`, through `streams`
+/// connections at a time (at least one; one per CPU is best), and report to `progress` about every
+/// hundred thousand rows and after every index; its answer may end the load.
 ///
-/// `database` must be connected as [`Account::Root`](super::sql::Account::Root) and hold no `DS2` yet. The number of rows in reports is an
-/// estimate until the end: five lines an order.
+/// `database` must be connected as [`Account::Root`](super::sql::Account::Root) and hold no `DS2`
+/// yet. The number of rows in reports is an estimate until the end: five lines an order.
 ///
 /// # Errors
-/// When the server refuses a step, does not hold afterwards what was sent, or `progress` ends the load.
+/// When the server refuses a step, does not hold afterwards what was sent, or `progress` ends the
+/// load.
 pub fn load(
     database: &mut Database,
     size: Size,
@@ -100,7 +130,8 @@ pub fn load(
     let rows = size.rows();
     let counts =
         Loader::new(rows, words).run(database, streams.clamp(1, Table::ALL.len()), progress)?;
-    // As each stream had: without it the server would read every row again to check what is verified below.
+    // As each stream had: without it the server would read every row again to check what is
+    // verified below.
     database.execute("SET SESSION foreign_key_checks = 0")?;
     database.execute_script(schema::KEYS)?;
     database.execute("SET SESSION foreign_key_checks = 1")?;
@@ -115,21 +146,25 @@ pub fn load(
 /// `ER_INCORRECT_GLOBAL_LOCAL_VAR`: a variable that this server only takes at its start.
 const READ_ONLY_VARIABLE: u16 = 1238;
 
-/// Bring a loaded database into the state that clones best: on return, shut the server down cleanly.
+/// Bring a loaded database into the state that clones best: on return, shut the server down
+/// cleanly.
 ///
-/// The next shutdown then purges what is left of deleted rows and empties the log, so that a clone starts without recovery.
+/// The next shutdown then purges what is left of deleted rows and empties the log, so that a clone
+/// starts without recovery.
 ///
 /// # Errors
 /// When the server refuses a setting.
 pub fn settle(database: &mut Database) -> Result<(), SqlError> {
     for statement in [
         "SET GLOBAL innodb_fast_shutdown = 0",
-        // Else every clone would begin by reading what the builder had in memory, and no trial would begin cold.
+        // Else every clone would begin by reading what the builder had in memory, and no trial
+        // would begin cold.
         "SET GLOBAL innodb_buffer_pool_dump_at_shutdown = OFF",
     ] {
         database.execute(statement)?;
     }
-    // A clone makes its own log of the size that it is tuned to; it need not begin by copying the one that the load needed.
+    // A clone makes its own log of the size that it is tuned to; it need not begin by copying the
+    // one that the load needed.
     match database
         .execute("SET GLOBAL innodb_log_file_size = GREATEST(@@innodb_log_buffer_size, 4194304)")
     {
@@ -287,7 +322,10 @@ impl<'a> Loader<'a> {
     }
 
     fn tables(&self, connection: &mut Database, tell: &Sender<Step>) -> Result<(), LoadError> {
-        connection.execute("SET SESSION foreign_key_checks = 0, unique_checks = 1, innodb_ft_enable_stopword = OFF")?;
+        connection.execute(
+            "SET SESSION foreign_key_checks = 0, unique_checks = 1, \
+                            innodb_ft_enable_stopword = OFF",
+        )?;
         while let Some(table) = self.next() {
             let mut count = 0;
             for part in rows::parts(table) {
@@ -333,7 +371,8 @@ impl<'a> Loader<'a> {
     ) -> Result<u64, LoadError> {
         self.go_on()?;
         let statement = format!(
-            "LOAD DATA LOCAL INFILE 'rows' INTO TABLE DS2.{} CHARACTER SET ascii FIELDS TERMINATED BY ','",
+            "LOAD DATA LOCAL INFILE 'rows' INTO TABLE DS2.{} CHARACTER SET ascii FIELDS TERMINATED \
+             BY ','",
             table.name()
         );
         let (chunks, received) = tokio::sync::mpsc::channel(4);
@@ -392,7 +431,8 @@ fn verify(database: &mut Database, rows: Rows, counts: &[(Table, u64)]) -> Resul
         }
         if table.counts() {
             let next = database.number(&format!(
-                "SELECT CAST(AUTO_INCREMENT AS SIGNED) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2' AND TABLE_NAME = '{name}'"
+                "SELECT CAST(AUTO_INCREMENT AS SIGNED) FROM information_schema.TABLES WHERE \
+                 TABLE_SCHEMA = 'DS2' AND TABLE_NAME = '{name}'"
             ))?;
             if next.cast_unsigned() != sent + 1 {
                 return Err(mismatch(format!(
@@ -418,6 +458,7 @@ fn keys(table: Table, rows: Rows) -> Vec<(&'static str, u64)> {
 
 /// Bytes of data and indexes, as the server counts them.
 fn bytes(database: &mut Database) -> Result<u64, SqlError> {
-    let sum = "SELECT CAST(SUM(DATA_LENGTH + INDEX_LENGTH) AS SIGNED) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2'";
+    let sum = "SELECT CAST(SUM(DATA_LENGTH + INDEX_LENGTH) AS SIGNED) FROM \
+               information_schema.TABLES WHERE TABLE_SCHEMA = 'DS2'";
     database.number(sum).map(i64::cast_unsigned)
 }

@@ -1,9 +1,10 @@
 //! The pages of the shop in PHP: `stacks/lamp/pages`, embedded.
 //!
-//! They keep the page contract of DVD Store 2.1 to the letter, as the embedded server does, and say the same texts. Beyond it: values are bound by the
-//! client library (a statement prepared on the server takes one more round trip, 7 to 10 per cent of a page), output is escaped, and input that no
-//! page can be made of is answered with 400. A database that fails is answered with 503, never with a page that looks like success or
-//! like a shortage.
+//! They keep the page contract of DVD Store 2.1 to the letter, as the embedded server does, and say
+//! the same texts. Beyond it: values are bound by the client library (a statement prepared on the
+//! server takes one more round trip, 7 to 10 per cent of a page), output is escaped, and input that
+//! no page can be made of is answered with 400. A database that fails is answered with 503, never
+//! with a page that looks like success or like a shortage.
 
 /// The pages' files: path below the document root, and text.
 pub const FILES: [(&str, &str); 8] = [
@@ -47,7 +48,8 @@ pub const SETTINGS_FILE: &str = "ds2/config.php";
 /// Settings of the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings<'a> {
-    /// MariaDB's socket, or `None` for a guest without a database: then `health.php` answers 200 without asking one.
+    /// MariaDB's socket, or `None` for a guest without a database: then `health.php` answers 200
+    /// without asking one.
     pub socket: Option<&'a str>,
     /// Whether the known defects of the original are reproduced.
     pub faithful: bool,

@@ -1,18 +1,24 @@
-//! The schema of DVD Store 2.1 on MariaDB: `stacks/lamp/schema/*.sql`, and in which order its parts are made.
+//! The schema of DVD Store 2.1 on MariaDB: `stacks/lamp/schema/*.sql`, and in which order its parts
+//! are made.
 //!
 //! Names, columns and indexes are the original's. What differs, and why:
 //!
-//! * `PRODUCTS` is InnoDB, as all tables: its full-text search is in InnoDB since 2013. The shortest word is three letters and there are no stop
-//!   words, as the kit's configuration asks of MyISAM; InnoDB has no rule that ignores words which half of all rows hold.
-//! * The text is `utf8mb4`, so that every name that a customer types can be stored, and the collation `utf8mb4_general_ci` ignores
-//!   case as the defaults of the original did. The loaded rows are ASCII and take one byte a letter.
-//! * Secondary indexes, full text and foreign keys come after the rows. `ORDERLINES` alone has its unique index from the start, since
-//!   without a primary key that index is the order in which InnoDB keeps the rows.
+//! * `PRODUCTS` is InnoDB, as all tables: its full-text search is in InnoDB since 2013. The
+//!   shortest word is three letters and there are no stop words, as the kit's configuration asks of
+//!   MyISAM; InnoDB has no rule that ignores words which half of all rows hold.
+//! * The text is `utf8mb4`, so that every name that a customer types can be stored, and the
+//!   collation `utf8mb4_general_ci` ignores case as the defaults of the original did. The loaded
+//!   rows are ASCII and take one byte a letter.
+//! * Secondary indexes, full text and foreign keys come after the rows. `ORDERLINES` alone has its
+//!   unique index from the start, since without a primary key that index is the order in which
+//!   InnoDB keeps the rows.
 
-/// Server settings that belong to the schema rather than to a tuning: they decide which words a search finds.
+/// Server settings that belong to the schema rather than to a tuning: they decide which words a
+/// search finds.
 ///
-/// They must be in force when the full-text indexes are made and whenever the pages search. Both are fixed at the server's start or by its
-/// configuration: write them into the file of every guest.
+/// They must be in force when the full-text indexes are made and whenever the pages search. Both
+/// are fixed at the server's start or by its configuration: write them into the file of every
+/// guest.
 pub const SETTINGS: [(&str, &str); 2] = [
     ("innodb_ft_min_token_size", "3"),
     ("innodb_ft_enable_stopword", "OFF"),
@@ -49,7 +55,8 @@ pub enum Table {
 }
 
 impl Table {
-    /// Every table, those first that take longest: streams that take the next one then end at about the same time.
+    /// Every table, those first that take longest: streams that take the next one then end at about
+    /// the same time.
     pub const ALL: [Self; 6] = [
         Self::OrderLines,
         Self::Customers,
@@ -72,7 +79,8 @@ impl Table {
         }
     }
 
-    /// The indexes that are made after the rows, one statement each: InnoDB makes one full-text index at a time.
+    /// The indexes that are made after the rows, one statement each: InnoDB makes one full-text
+    /// index at a time.
     #[must_use]
     pub fn indexes(self) -> &'static [&'static str] {
         match self {
@@ -87,7 +95,8 @@ impl Table {
                 // Full text first: it writes the table again, with a hidden number for each row.
                 "ALTER TABLE DS2.PRODUCTS ADD FULLTEXT INDEX IX_PROD_TITLE (TITLE)",
                 "ALTER TABLE DS2.PRODUCTS ADD FULLTEXT INDEX IX_PROD_ACTOR (ACTOR)",
-                "ALTER TABLE DS2.PRODUCTS ADD INDEX IX_PROD_CATEGORY (CATEGORY), ADD INDEX IX_PROD_SPECIAL (SPECIAL)",
+                "ALTER TABLE DS2.PRODUCTS ADD INDEX IX_PROD_CATEGORY (CATEGORY), ADD INDEX \
+                 IX_PROD_SPECIAL (SPECIAL)",
             ],
             Self::OrderLines | Self::Inventory => &[],
         }

@@ -1,5 +1,6 @@
 //! The programs of the LAMP stack in a root file system: where they are and which versions.
 
+use rookery_diagnosis::Diagnosis;
 use std::{
     collections::BTreeMap,
     fmt,
@@ -78,25 +79,42 @@ pub struct Software {
 #[derive(Debug, thiserror::Error)]
 pub enum LampError {
     /// Programs are missing.
-    #[error("the LAMP stack is not complete below {root}: {} not found\n  mend: {mend}", missing.join(", "))]
+    #[error("the LAMP stack is not complete below {root}: {} not found", missing.join(", "))]
     Missing {
         /// The root that was searched.
         root: String,
         /// Everything that was not found.
         missing: Vec<String>,
         /// The command that installs it.
-        mend: String,
+        help: String,
     },
     /// A new database could not be made.
-    #[error("a new MariaDB database cannot be made in {datadir}: {what}\n  mend: {mend}")]
+    #[error("a new MariaDB database cannot be made in {datadir}: {what}")]
     Initialise {
         /// Its directory.
         datadir: String,
         /// What happened, with the server's own words.
         what: String,
         /// What to do.
-        mend: &'static str,
+        help: &'static str,
     },
+}
+
+impl Diagnosis for LampError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "lamp::missing",
+            Self::Initialise { .. } => "lamp::initialise",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Missing { help, .. } => (*help).to_owned(),
+            Self::Initialise { help, .. } => (*help).to_owned(),
+        };
+        Some(help)
+    }
 }
 
 impl Software {
@@ -195,7 +213,8 @@ impl Search<'_> {
         found.filter(|version| *version >= OLDEST_PHP).max()
     }
 
-    /// The directory of extensions that belongs to this PHP: each version has its own interface number.
+    /// The directory of extensions that belongs to this PHP: each version has its own interface
+    /// number.
     fn php_extensions(&mut self, php: Option<PhpVersion>) -> PathBuf {
         let base = Path::new(PHP_EXTENSIONS);
         let mut interfaces = names(&self.path(base));
@@ -218,11 +237,13 @@ impl Search<'_> {
     fn refusal(self, php: Option<PhpVersion>) -> LampError {
         let php = php.map(|php| php.to_string()).unwrap_or_default();
         let packages = format!(
-            "apache2-bin mariadb-server-core libapache2-mod-php{php} php{php}-fpm php{php}-mysql php{php}-opcache"
+            "apache2-bin mariadb-server-core libapache2-mod-php{php} php{php}-fpm php{php}-mysql \
+             php{php}-opcache"
         );
-        let mend = if self.root == Path::new("/") {
+        let help = if self.root == Path::new("/") {
             format!(
-                "apt install --no-install-recommends {packages}; or use container guests, which bring their own root"
+                "apt install --no-install-recommends {packages}; or use container guests, which \
+                 bring their own root"
             )
         } else {
             format!("build the root with these packages: {packages}")
@@ -230,7 +251,7 @@ impl Search<'_> {
         LampError::Missing {
             root: self.root.display().to_string(),
             missing: self.missing,
-            mend,
+            help,
         }
     }
 }
@@ -254,7 +275,8 @@ fn names(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Full versions: from the package database of the root, else, on this host, from the programs themselves.
+/// Full versions: from the package database of the root, else, on this host, from the programs
+/// themselves.
 fn versions(root: &Path, software: &Software) -> BTreeMap<String, String> {
     let wanted = [
         (
@@ -392,9 +414,8 @@ mod tests {
             "usr/lib/php/20220829/mysqli.so",
             "usr/lib/apache2/modules/libphp8.2.so",
         ]);
-        let text = Software::find(root.path())
-            .expect_err("incomplete")
-            .to_string();
+        let error = Software::find(root.path()).expect_err("incomplete");
+        let text = rookery_diagnosis::ErrorFields::new(&error).to_string();
         for missing in [
             "/usr/sbin/mariadbd",
             "/usr/lib/php/20220829/mysqli.so",

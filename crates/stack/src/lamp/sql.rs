@@ -1,9 +1,11 @@
 //! The database of a guest, from the host: synchronous, over its socket, with bounded waits.
 //!
-//! MariaDB has no network in a LAMP guest; its socket is a file of the guest's data, and who shares the kernel reaches it. [`Database`] hides
-//! the asynchronous client behind a private runtime of one thread, since everybody who audits, loads or reads settings has nothing else
-//! to do meanwhile.
+//! MariaDB has no network in a LAMP guest; its socket is a file of the guest's data, and who shares
+//! the kernel reaches it. [`Database`] hides the asynchronous client behind a private runtime of
+//! one thread, since everybody who audits, loads or reads settings has nothing else to do
+//! meanwhile.
 
+use rookery_diagnosis::Diagnosis;
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -22,7 +24,8 @@ pub use mysql_async::prelude::FromRow;
 
 mod infile;
 
-/// Longest wait for a connection: a server that is ready answers in milliseconds, also a starved one in seconds.
+/// Longest wait for a connection: a server that is ready answers in milliseconds, also a starved
+/// one in seconds.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Longest wait for one statement unless [`Database::set_patience`] says otherwise.
@@ -34,7 +37,8 @@ pub const DATABASE: &str = "DS2";
 /// Who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Account {
-    /// The administrator, without a password: the socket is only within reach of those who own the guest.
+    /// The administrator, without a password: the socket is only within reach of those who own the
+    /// guest.
     Root,
     /// The account of the pages, in the database [`DATABASE`].
     Web,
@@ -55,7 +59,7 @@ impl Account {
 #[derive(Debug, thiserror::Error)]
 pub enum SqlError {
     /// There is no way to the server.
-    #[error("cannot connect to MariaDB at {socket} as {user}: {source}\n  mend: see in the guest's log whether MariaDB runs", socket = socket.display())]
+    #[error("cannot connect to MariaDB at {socket} as {user}: {source}", socket = socket.display())]
     Connect {
         /// The socket.
         socket: PathBuf,
@@ -75,7 +79,7 @@ pub enum SqlError {
         source: mysql_async::Error,
     },
     /// The rows have other columns than the caller expects.
-    #[error("MariaDB at {socket} answered `{statement}` with other columns than expected\n  mend: report this as a defect", socket = socket.display())]
+    #[error("MariaDB at {socket} answered `{statement}` with other columns than expected", socket = socket.display())]
     Columns {
         /// The socket.
         socket: PathBuf,
@@ -83,10 +87,7 @@ pub enum SqlError {
         statement: String,
     },
     /// The server took too long. The connection is of no use any more.
-    #[error(
-        "MariaDB at {socket} did not answer `{statement}` within {seconds} s\n  mend: give the guest more CPU, or look whether another transaction holds its locks",
-        socket = socket.display()
-    )]
+    #[error("MariaDB at {socket} did not answer `{statement}` within {seconds} s", socket = socket.display())]
     Timeout {
         /// The socket.
         socket: PathBuf,
@@ -97,8 +98,32 @@ pub enum SqlError {
     },
 }
 
+impl Diagnosis for SqlError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Connect { .. } => "lamp::connect",
+            Self::Statement { .. } => "lamp::statement",
+            Self::Columns { .. } => "lamp::columns",
+            Self::Timeout { .. } => "lamp::timeout",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Connect { .. } => "see in the guest's log whether MariaDB runs".to_owned(),
+            Self::Columns { .. } => "report this as a defect".to_owned(),
+            Self::Timeout { .. } => "give the guest more CPU, or look whether another transaction \
+                                     holds its locks"
+                .to_owned(),
+            _ => return None,
+        };
+        Some(help)
+    }
+}
+
 impl SqlError {
-    /// The server's error number, such as 1045 for a wrong password; `None` when the server said nothing.
+    /// The server's error number, such as 1045 for a wrong password; `None` when the server said
+    /// nothing.
     #[must_use]
     pub fn code(&self) -> Option<u16> {
         match self {
@@ -113,7 +138,8 @@ impl SqlError {
 
 /// A connection to the database of one guest.
 ///
-/// A statement that takes too long ends the connection: what the server does with it is then unknown.
+/// A statement that takes too long ends the connection: what the server does with it is then
+/// unknown.
 #[derive(Debug)]
 pub struct Database {
     runtime: Runtime,
@@ -128,7 +154,8 @@ impl Database {
     /// Connect over `socket`, whose path may be of any length.
     ///
     /// # Errors
-    /// When nobody listens there, the account is refused, or the server is silent for twenty seconds.
+    /// When nobody listens there, the account is refused, or the server is silent for twenty
+    /// seconds.
     pub fn connect(socket: &Path, account: Account) -> Result<Self, SqlError> {
         let (user, password, database) = account.credentials();
         let failed = |source| SqlError::Connect {
@@ -140,7 +167,8 @@ impl Database {
             .enable_all()
             .build()
             .map_err(|error| failed(error.into()))?;
-        // An address of a socket has room for 107 bytes; that of an open directory is short, however deep the directory lies.
+        // An address of a socket has room for 107 bytes; that of an open directory is short,
+        // however deep the directory lies.
         let directory = File::open(socket.parent().unwrap_or(Path::new(".")))
             .map_err(|error| failed(error.into()))?;
         let name = socket.file_name().unwrap_or_default().to_string_lossy();
@@ -205,7 +233,8 @@ impl Database {
         })
     }
 
-    /// Run the statements of a script, which are separated by a semicolon at the end of a line; lines that begin with `--` are comments.
+    /// Run the statements of a script, which are separated by a semicolon at the end of a line;
+    /// lines that begin with `--` are comments.
     ///
     /// # Errors
     /// The server's refusal of the first statement that it refuses, or a timeout.
@@ -262,7 +291,8 @@ impl Database {
             .collect())
     }
 
-    /// Run a `LOAD DATA LOCAL INFILE` whose file is what comes out of `chunks`. Returns rows stored and warnings.
+    /// Run a `LOAD DATA LOCAL INFILE` whose file is what comes out of `chunks`. Returns rows stored
+    /// and warnings.
     ///
     /// # Errors
     /// The server's refusal, or a timeout.
@@ -389,9 +419,9 @@ mod tests {
             let error = Database::connect(&socket, Account::Root)
                 .map(drop)
                 .expect_err("nobody listens");
-            let text = error.to_string();
+            let text = rookery_diagnosis::ErrorFields::new(&error).to_string();
             assert!(
-                text.contains(&socket.display().to_string()) && text.contains("mend:"),
+                text.contains(&socket.display().to_string()) && text.contains("help:"),
                 "{text}"
             );
             assert_eq!(error.code(), None);

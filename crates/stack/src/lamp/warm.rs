@@ -13,10 +13,11 @@ pub struct Warmed {
 
 /// Read every index of every table of the shop once, from end to end.
 ///
-/// The procedure: for each index of `information_schema.STATISTICS` but the full-text ones, `COUNT(*)` over the table with that index forced, in the
-/// order of tables and indexes by name; the rows of a table are its primary key, or the
-/// unique one that stands for it, or are read for themselves. Then one search of each full-text
-/// index, for a word that nothing holds: this loads its dictionary. What does not fit into the buffer pool is evicted again.
+/// The procedure: for each index of `information_schema.STATISTICS` but the full-text ones,
+/// `COUNT(*)` over the table with that index forced, in the order of tables and indexes by name;
+/// the rows of a table are its primary key, or the unique one that stands for it, or are read for
+/// themselves. Then one search of each full-text index, for a word that nothing holds: this loads
+/// its dictionary. What does not fit into the buffer pool is evicted again.
 ///
 /// # Errors
 /// When the server refuses a query.
@@ -27,11 +28,13 @@ pub fn warm(database: &mut Database) -> Result<Warmed, SqlError> {
 /// The same for the tables of any schema.
 pub(crate) fn warm_schema(database: &mut Database, schema: &str) -> Result<Warmed, SqlError> {
     let indexes: Vec<(String, String, bool, String)> = database.query(&format!(
-        "SELECT DISTINCT TABLE_NAME, INDEX_NAME, NON_UNIQUE, IF(INDEX_TYPE = 'FULLTEXT', COLUMN_NAME, '') FROM information_schema.STATISTICS \
+        "SELECT DISTINCT TABLE_NAME, INDEX_NAME, NON_UNIQUE, IF(INDEX_TYPE = 'FULLTEXT', \
+         COLUMN_NAME, '') FROM information_schema.STATISTICS \
          WHERE TABLE_SCHEMA = '{schema}' ORDER BY 1, 2"
     ))?;
     let tables: Vec<(String,)> = database.query(&format!(
-        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{schema}' AND TABLE_TYPE = 'BASE TABLE' ORDER BY 1"
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{schema}' AND \
+         TABLE_TYPE = 'BASE TABLE' ORDER BY 1"
     ))?;
     let mut warmed = Warmed::default();
     let mut read = |statement: &str| -> Result<(), SqlError> {
@@ -47,7 +50,8 @@ pub(crate) fn warm_schema(database: &mut Database, schema: &str) -> Result<Warme
             ))?;
         } else {
             read(&format!(
-                "SELECT COUNT(*) FROM {schema}.{table} WHERE MATCH({searched}) AGAINST('rookerywarmsup')"
+                "SELECT COUNT(*) FROM {schema}.{table} WHERE MATCH({searched}) \
+                 AGAINST('rookerywarmsup')"
             ))?;
         }
     }

@@ -40,8 +40,9 @@ const EXCLUDED: [&str; 5] = [
     "/usr/share/lintian/*",
 ];
 
-/// Runs a program in a process namespace of its own: when the first process in it is killed, the kernel kills all others, and it is killed
-/// with its parent. Else what mmdebstrap has started would go on writing where the next builder builds.
+/// Runs a program in a process namespace of its own: when the first process in it is killed, the
+/// kernel kills all others, and it is killed with its parent. Else what mmdebstrap has started
+/// would go on writing where the next builder builds.
 const ENCLOSED: [&str; 6] = [
     "unshare",
     "--pid",
@@ -88,7 +89,8 @@ impl Finder {
     }
 }
 
-/// Arguments for a recipe. `/bin` and its like are links into `/usr` as in an installed system: some releases count on them.
+/// Arguments for a recipe. `/bin` and its like are links into `/usr` as in an installed system:
+/// some releases count on them.
 fn arguments(root: &Path, recipe: &RootRecipe) -> Vec<OsString> {
     let links = r#"for name in bin sbin lib lib64; do mkdir -p "$1/usr/$name" && ln -s "usr/$name" "$1/$name" || exit 1; done"#;
     let mut arguments: Vec<OsString> = vec![
@@ -178,7 +180,8 @@ fn line(program: &Path, arguments: &[OsString]) -> String {
         .join(" ")
 }
 
-/// In a process group of its own: Ctrl-C reaches us alone, and we end all of it. Output and error text share a pipe and keep their order.
+/// In a process group of its own: Ctrl-C reaches us alone, and we end all of it. Output and error
+/// text share a pipe and keep their order.
 fn spawn(words: &[OsString], scratch: &Path) -> io::Result<(Child, PipeReader)> {
     let (output, input) = io::pipe()?;
     let (program, arguments) = words
@@ -194,7 +197,8 @@ fn spawn(words: &[OsString], scratch: &Path) -> io::Result<(Child, PipeReader)> 
         .stdin(Stdio::null())
         .stdout(input.try_clone()?)
         .stderr(input);
-    // A builder that is killed must not leave one behind that goes on writing where the next one builds.
+    // A builder that is killed must not leave one behind that goes on writing where the next one
+    // builds.
     let die_with_us = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
     // SAFETY: between fork and exec this makes one system call and touches no memory of ours.
     unsafe { command.pre_exec(die_with_us) };
@@ -310,7 +314,8 @@ fn send_lines(output: PipeReader, sender: &Sender<String>) {
     }
 }
 
-/// Whether a line is worth an error's space: apt's and mmdebstrap's own remarks, or anything that no program prefixes.
+/// Whether a line is worth an error's space: apt's and mmdebstrap's own remarks, or anything that
+/// no program prefixes.
 fn said_to_people(line: &str) -> bool {
     let chatter = [
         "I: ",

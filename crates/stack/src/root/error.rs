@@ -1,40 +1,34 @@
 //! Why a root could not be built.
 
+use rookery_diagnosis::Diagnosis;
 use std::{io, path::Path};
 
 /// Below this a disk counts as full, MiB: the last packages are larger.
 const FULL_MIB: u64 = 64;
 
-/// Why a root could not be built: what, where, and how to mend it.
+/// Why a root could not be built: what and where.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The program that does it is missing.
     #[error(
-        "there is no mmdebstrap on this host, which builds the root file systems of container guests\n  mend: apt-get install mmdebstrap"
+        "there is no mmdebstrap on this host, which builds the root file systems of \
+    container guests"
     )]
     Missing,
     /// Only root may.
-    #[error(
-        "only root can build the root file systems of container guests\n  mend: run as root (sudo)"
-    )]
+    #[error("only root can build the root file systems of container guests")]
     NotRoot,
     /// No name of a release.
-    #[error(
-        "`{0}` is no name of a release\n  mend: name one as Debian does, for example --suite bookworm"
-    )]
+    #[error("`{0}` is no name of a release")]
     Suite(String),
     /// No name of a package.
-    #[error("`{0}` is no name of a package\n  mend: name packages as the distribution does")]
+    #[error("`{0}` is no name of a package")]
     Package(String),
     /// No mirror.
-    #[error(
-        "`{0}` is no mirror\n  mend: give an address (--mirror http://...), or a file of apt sources"
-    )]
+    #[error("`{0}` is no mirror")]
     Mirror(String),
     /// The packages could not be fetched.
-    #[error(
-        "packages of {suite} cannot be fetched from {mirror}:\n{words}\n  mend: check the network, or name another mirror with --mirror"
-    )]
+    #[error("packages of {suite} cannot be fetched from {mirror}:\n{words}")]
     Unreachable {
         /// Release.
         suite: String,
@@ -45,7 +39,8 @@ pub enum RootError {
     },
     /// apt does not trust the mirror.
     #[error(
-        "the packages of {suite} are signed with a key that this host does not know:\n{words}\n  mend: apt-get install debian-archive-keyring"
+        "the packages of {suite} are signed with a key that this host does not \
+    know:\n{words}"
     )]
     Untrusted {
         /// Release.
@@ -54,9 +49,7 @@ pub enum RootError {
         words: String,
     },
     /// The release has no such package.
-    #[error(
-        "{suite} lacks a package:\n{words}\n  mend: choose a release that has all of them, for example --suite bookworm"
-    )]
+    #[error("{suite} lacks a package:\n{words}")]
     NoPackage {
         /// Release.
         suite: String,
@@ -64,10 +57,7 @@ pub enum RootError {
         words: String,
     },
     /// The disk is full.
-    #[error(
-        "the disk is full: {free_mib} MiB are free at {path}, a root takes up to 500\n  mend: free some (`rookery template list` shows what \
-         templates take), or name a directory on another disk with --templates DIR"
-    )]
+    #[error("the disk is full: {free_mib} MiB are free at {path}, a root takes up to 500")]
     DiskFull {
         /// The root.
         path: String,
@@ -83,9 +73,7 @@ pub enum RootError {
         source: io::Error,
     },
     /// mmdebstrap failed otherwise.
-    #[error(
-        "mmdebstrap ended with {status}:\n{words}\n  mend: see its words above; `{command}` does it by hand"
-    )]
+    #[error("mmdebstrap ended with {status}:\n{words}")]
     Failed {
         /// How it ended.
         status: String,
@@ -96,7 +84,8 @@ pub enum RootError {
     },
     /// mmdebstrap took too long.
     #[error(
-        "mmdebstrap did not end within {minutes} minutes and was killed; its last words:\n{words}\n  mend: check the network, or name another mirror with --mirror"
+        "mmdebstrap did not end within {minutes} minutes and was killed; its last \
+    words:\n{words}"
     )]
     Late {
         /// The limit.
@@ -107,6 +96,58 @@ pub enum RootError {
     /// The caller asked to stop.
     #[error("stopped while building the root file system, as asked")]
     Stopped,
+}
+
+impl Diagnosis for RootError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Missing => "root::missing",
+            Self::NotRoot => "root::not-root",
+            Self::Suite(_) => "root::suite",
+            Self::Package(_) => "root::package",
+            Self::Mirror(_) => "root::mirror",
+            Self::Unreachable { .. } => "root::unreachable",
+            Self::Untrusted { .. } => "root::untrusted",
+            Self::NoPackage { .. } => "root::no-package",
+            Self::DiskFull { .. } => "root::disk-full",
+            Self::Disk { .. } => "root::disk",
+            Self::Failed { .. } => "root::failed",
+            Self::Late { .. } => "root::late",
+            Self::Stopped => "root::stopped",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Missing => "apt-get install mmdebstrap".to_owned(),
+            Self::NotRoot => "run as root (sudo)".to_owned(),
+            Self::Suite(_) => "name one as Debian does, for example --suite bookworm".to_owned(),
+            Self::Package(_) => "name packages as the distribution does".to_owned(),
+            Self::Mirror(_) => "give an address (--mirror http://...), or a file of apt \
+                                sources"
+                .to_owned(),
+            Self::Unreachable { .. } => "check the network, or name another mirror with \
+                                         --mirror"
+                .to_owned(),
+            Self::Untrusted { .. } => "apt-get install debian-archive-keyring".to_owned(),
+            Self::NoPackage { .. } => "choose a release that has all of them, for example --suite \
+                                       bookworm"
+                .to_owned(),
+            Self::DiskFull { .. } => "free some (`rookery template list` shows what templates \
+                                      take), or name a \
+    directory on another disk with --templates DIR"
+                .to_owned(),
+            Self::Failed { command, .. } => format!(
+                "see its words above; `{command}` does it by \
+                hand"
+            ),
+            Self::Late { .. } => "check the network, or name another mirror with \
+                                  --mirror"
+                .to_owned(),
+            _ => return None,
+        };
+        Some(help)
+    }
 }
 
 impl RootError {

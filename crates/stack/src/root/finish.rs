@@ -56,7 +56,8 @@ fn with_user(lines: &str, user: &str) -> String {
     }
 }
 
-/// Versions of the servers, from names such as `mariadb-server-core_1%3a10.11.6-0+deb12u1_amd64.deb`.
+/// Versions of the servers, from names such as
+/// `mariadb-server-core_1%3a10.11.6-0+deb12u1_amd64.deb`.
 fn versions(archives: &str) -> BTreeMap<String, String> {
     let known = |package: &str| match package {
         "mariadb-server-core" => Some("mariadb"),

@@ -1,4 +1,5 @@
-//! With a stand-in for mmdebstrap: what it is told, what its words mean, and that it ends when asked.
+//! With a stand-in for mmdebstrap: what it is told, what its words mean, and that it ends when
+//! asked.
 
 use std::{
     io::Write,
@@ -20,7 +21,8 @@ impl StandIn {
         let stand_in = Self {
             dir: tempfile::tempdir().expect("temporary directory"),
         };
-        let head = "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.args\"\nfor root; do case $root in */root) break;; esac; done\n";
+        let head = "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.args\"\nfor root; do case $root in \
+                    */root) break;; esac; done\n";
         // Another process writes it: one that this process holds open for writing could not be run.
         let mut writer = Command::new("sh")
             .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
@@ -81,8 +83,10 @@ fn recipe() -> RootRecipe {
 fn steps_follow_its_words_and_the_root_is_finished() {
     let stand_in = StandIn::new(
         "echo 'I: running apt-get update...' >&2; echo 'Get:1 x InRelease'\n\
-         echo '0 upgraded, 2 newly installed, 0 to remove and 0 not upgraded.'; echo 'Get:1 x'; echo 'Get:2 x'\n\
-         echo 'I: extracting archives...' >&2; mkdir -p $root/etc; echo secret > $root/etc/hostname\n\
+         echo '0 upgraded, 2 newly installed, 0 to remove and 0 not upgraded.'; echo 'Get:1 x'; \
+         echo 'Get:2 x'\n\
+         echo 'I: extracting archives...' >&2; mkdir -p $root/etc; echo secret > \
+         $root/etc/hostname\n\
          echo apache2-bin_2.4.1-1_amd64.deb > $root/.rookery-archives\n\
          echo 'I: cleaning package lists' >&2",
     );
@@ -126,13 +130,12 @@ fn steps_follow_its_words_and_the_root_is_finished() {
 }
 
 #[test]
-fn its_words_become_an_error_with_a_mend() {
+fn its_words_become_an_error_with_help() {
     let said = |words: &str| {
-        StandIn::new(&format!(
+        let stand_in = StandIn::new(&format!(
             "echo 'Get:1 chatter'; echo '{words}' >&2; exit 25"
-        ))
-        .error()
-        .to_string()
+        ));
+        rookery_diagnosis::ErrorFields::new(&stand_in.error()).to_string()
     };
     let text = said("E: Failed to fetch http://127.0.0.1:9/x  Connection refused");
     assert!(

@@ -1,5 +1,6 @@
 //! Brings the services up in order, stays with them, takes them down in reverse.
 
+use rookery_diagnosis::Diagnosis as _;
 use std::{
     io,
     time::{Duration, Instant},
@@ -21,7 +22,8 @@ use super::{
 
 /// Pause between two looks at a file or a socket that is not there yet.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
-/// A stop of the whole process group reaches services too, and one of them may be seen to end before our own signal is.
+/// A stop of the whole process group reaches services too, and one of them may be seen to end
+/// before our own signal is.
 const ASKED_SOON: Duration = Duration::from_millis(200);
 /// How long a service may take to vanish after SIGKILL.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
@@ -50,11 +52,11 @@ impl Unit<'_> {
         }
     }
 
-    fn fault(&self, what: String, mend: &'static str) -> SuperviseError {
+    fn fault(&self, what: String, help: &'static str) -> SuperviseError {
         SuperviseError::Service {
             service: self.service.name.clone(),
             what,
-            mend,
+            help,
         }
     }
 }
@@ -125,9 +127,9 @@ impl<'a> Conductor<'a> {
 
     fn start(&mut self, number: usize) -> Result<(), SuperviseError> {
         let unit = &mut self.units[number];
-        let mend = "look whether the program exists in the guest and may be run by its user";
+        let help = "look whether the program exists in the guest and may be run by its user";
         let (process, pipe) = spawn(unit.service)
-            .map_err(|error| unit.fault(format!("cannot be started: {error}"), mend))?;
+            .map_err(|error| unit.fault(format!("cannot be started: {error}"), help))?;
         unit.process = Some(process);
         let stream = Stream::new(number, &unit.service.name, pipe).map_err(|reason| {
             SuperviseError::System {
@@ -139,7 +141,8 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Wait until a service is ready (a oneshot: done). Gives false when the guest was asked to stop.
+    /// Wait until a service is ready (a oneshot: done). Gives false when the guest was asked to
+    /// stop.
     fn await_ready(&mut self, number: usize, begin: Instant) -> Result<bool, SuperviseError> {
         let service = self.units[number].service;
         let limit = service.ready_within();
@@ -219,7 +222,8 @@ impl<'a> Conductor<'a> {
         self.signals.stop_asked()
     }
 
-    /// Stop what lives, last started first, then kill whatever is still ours. Gives the first service that had to be killed.
+    /// Stop what lives, last started first, then kill whatever is still ours. Gives the first
+    /// service that had to be killed.
     fn take_down(&mut self) -> Result<(), SuperviseError> {
         let mut outcome = Ok(());
         for number in (0..self.units.len()).rev() {
@@ -333,6 +337,9 @@ impl<'a> Conductor<'a> {
 
 /// An error as one line of the log.
 fn one_line(error: &SuperviseError) -> String {
-    let text = error.to_string();
+    let mut text = error.to_string();
+    if let Some(help) = error.help() {
+        text = format!("{text}\nhelp: {help}");
+    }
     text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }

@@ -1,7 +1,8 @@
 //! A user namespace in which the caller is a plain user.
 //!
-//! Apache and MariaDB behave differently, or refuse, when they find themselves to be root. In a namespace that maps the caller to the user of Debian's
-//! web server they are plain users, while every file keeps its owner outside.
+//! Apache and MariaDB behave differently, or refuse, when they find themselves to be root. In a
+//! namespace that maps the caller to the user of Debian's web server they are plain users, while
+//! every file keeps its owner outside.
 
 use std::{fs, io};
 
@@ -13,7 +14,8 @@ use rustix::{
 /// `www-data` of Debian: the user that guests see.
 const INNER_ID: u32 = 33;
 
-/// Where the caller is root: enter a user namespace in which it is not. Call it on the only thread of the process.
+/// Where the caller is root: enter a user namespace in which it is not. Call it on the only thread
+/// of the process.
 pub(super) fn leave_root() -> io::Result<()> {
     if !geteuid().is_root() {
         return Ok(());
@@ -21,7 +23,8 @@ pub(super) fn leave_root() -> io::Result<()> {
     enter_user_namespace(INNER_ID, INNER_ID)
 }
 
-/// Enter a namespace of shared memory of our own; a plain user gets it together with a user namespace in which he is himself.
+/// Enter a namespace of shared memory of our own; a plain user gets it together with a user
+/// namespace in which he is himself.
 pub(super) fn own_ipc() -> io::Result<()> {
     // SAFETY: file descriptors stay shared (no `FILES`), and we hold no shared memory.
     if unsafe { unshare_unsafe(UnshareFlags::NEWIPC) }.is_ok() {
@@ -35,7 +38,8 @@ pub(super) fn own_ipc() -> io::Result<()> {
 /// Enter a user namespace in which the caller has these numbers.
 fn enter_user_namespace(inner_user: u32, inner_group: u32) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    // SAFETY: file descriptors stay shared (no `FILES`); the kernel itself refuses a new user namespace to a process of several threads.
+    // SAFETY: file descriptors stay shared (no `FILES`); the kernel itself refuses a new user
+    // namespace to a process of several threads.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }?;
     // Without this the kernel does not let a process write its own group map.
     fs::write("/proc/self/setgroups", "deny")?;

@@ -9,7 +9,8 @@ use rustix::io::ioctl_fionbio;
 
 /// Longest piece of a line; longer lines are cut into pieces, each with its prefix.
 const LONGEST_LINE: usize = 8192;
-/// Bytes taken from a pipe at a time, so that a service that never stops writing does not keep its supervisor from all else.
+/// Bytes taken from a pipe at a time, so that a service that never stops writing does not keep its
+/// supervisor from all else.
 const PORTION: usize = 1 << 16;
 
 /// Cuts a stream of bytes into lines of bounded length.
@@ -86,7 +87,8 @@ impl Stream {
         })
     }
 
-    /// Write what the service has written to the log; `heard` gets every line. Gives false when there will be no more.
+    /// Write what the service has written to the log; `heard` gets every line. Gives false when
+    /// there will be no more.
     pub(super) fn pump(&mut self, mut heard: impl FnMut(&str)) -> bool {
         let mut bytes = vec![0; PORTION];
         let open = match self.pipe.read(&mut bytes) {

@@ -16,7 +16,8 @@ use rustix::{
 
 use super::{Service, group::keep_group};
 
-/// Variables with this beginning label the processes of a run: by them a dead run's processes are found.
+/// Variables with this beginning label the processes of a run: by them a dead run's processes are
+/// found.
 const LABELS: &str = "ROOKERY_";
 /// How long killed processes may take to vanish.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
@@ -39,8 +40,9 @@ impl fmt::Display for End {
 
 /// Start a service; gives its process and its output.
 ///
-/// As the first process of a container it gives the service a process group of its own: an ending Apache sends SIGTERM to its whole group, and
-/// the services that are to end after it must not hear that. Elsewhere all stay in the supervisor's group, by which they are found and killed.
+/// As the first process of a container it gives the service a process group of its own: an ending
+/// Apache sends SIGTERM to its whole group, and the services that are to end after it must not hear
+/// that. Elsewhere all stay in the supervisor's group, by which they are found and killed.
 pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
     let (reader, writer) = io::pipe()?;
     let (program, args) = service
@@ -73,8 +75,8 @@ pub(super) fn spawn(service: &Service) -> io::Result<(Pid, PipeReader)> {
     ))
 }
 
-/// What services get of the supervisor's own environment: labels, and what every program expects. Above all not the library path by which the
-/// supervisor itself was started in a foreign root.
+/// What services get of the supervisor's own environment: labels, and what every program expects.
+/// Above all not the library path by which the supervisor itself was started in a foreign root.
 fn environment(own: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
     let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let mut environment = BTreeMap::from(
@@ -152,7 +154,8 @@ fn children() -> io::Result<Vec<Pid>> {
     Ok(children)
 }
 
-/// Parent and state of a process from its `stat`: `pid (name) state parent ...`, where the name may contain anything.
+/// Parent and state of a process from its `stat`: `pid (name) state parent ...`, where the name may
+/// contain anything.
 fn parent_and_state(stat: &str) -> Option<(i32, char)> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let state = fields.next()?.chars().next()?;

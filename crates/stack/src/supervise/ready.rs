@@ -48,7 +48,8 @@ fn accepts(path: &Path) -> io::Result<bool> {
     })
 }
 
-/// A path to `path` that is short enough for an address; it holds as long as the file given with it is open.
+/// A path to `path` that is short enough for an address; it holds as long as the file given with it
+/// is open.
 fn reachable(path: &Path) -> io::Result<(Option<File>, PathBuf)> {
     if path.as_os_str().len() <= LONGEST_ADDRESS {
         return Ok((None, path.to_owned()));

@@ -1,5 +1,6 @@
 //! The services file: what to start, how to see that it is ready, how to stop it.
 
+use rookery_diagnosis::Diagnosis;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
@@ -38,7 +39,8 @@ pub struct GuestSection {
     /// Started by root: enter a user namespace first.
     #[serde(default)]
     pub user_namespace: bool,
-    /// Enter a namespace of shared memory and semaphores of its own, where that is allowed: what a killed service leaves there ends with it.
+    /// Enter a namespace of shared memory and semaphores of its own, where that is allowed: what a
+    /// killed service leaves there ends with it.
     #[serde(default)]
     pub ipc_namespace: bool,
 }
@@ -155,11 +157,21 @@ impl StopWith {
 
 /// What is wrong with a services file.
 #[derive(Debug, thiserror::Error)]
-#[error("services file {path}: {what}\n  mend: {mend}")]
+#[error("services file {path}: {what}")]
 pub struct ServicesError {
     path: String,
     what: String,
-    mend: &'static str,
+    help: &'static str,
+}
+
+impl Diagnosis for ServicesError {
+    fn code(&self) -> &'static str {
+        "supervise::services-file"
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(self.help.to_owned())
+    }
 }
 
 impl Services {
@@ -168,10 +180,10 @@ impl Services {
     /// # Errors
     /// When it cannot be read or does not say what to run.
     pub fn read(path: &Path) -> Result<Self, ServicesError> {
-        let fail = |what: String, mend| ServicesError {
+        let fail = |what: String, help| ServicesError {
             path: path.display().to_string(),
             what,
-            mend,
+            help,
         };
         let mut text = String::new();
         File::open(path)

@@ -4,7 +4,7 @@ use rookery_study::{Expression, Variables};
 use serde::Deserialize;
 
 use super::{
-    Component, Family, Gone, Server, Setting, TuningError, malformed, parse_key, value::Value,
+    Component, Family, Gone, Setting, TuningError, WebServer, malformed, parse_key, value::Value,
     value::render,
 };
 
@@ -26,7 +26,7 @@ pub(super) struct Line {
     name: Option<String>,
     value: Option<String>,
     formula: Option<String>,
-    server: Option<Server>,
+    server: Option<WebServer>,
     former: Option<String>,
     reason: String,
 }
@@ -101,7 +101,7 @@ impl Line {
         };
         let value = value
             .and_then(|value| render(component, &name, &value, variables))
-            .map_err(|(what, mend)| malformed(&key, what, mend))?;
+            .map_err(|(what, help)| malformed(&key, what, help))?;
         Ok(Entry::Setting(Setting {
             component,
             name,

@@ -41,7 +41,8 @@ fn same(asked: &str, effective: &str) -> bool {
     canonical(asked) == canonical(effective)
 }
 
-/// Endings of numbers: sizes in bytes, times in milliseconds. What MariaDB and PHP write comes first, then what PostgreSQL adds.
+/// Endings of numbers: sizes in bytes, times in milliseconds. What MariaDB and PHP write comes
+/// first, then what PostgreSQL adds.
 const UNITS: [(&str, f64); 14] = [
     ("k", 1024.0),
     ("m", 1_048_576.0),
@@ -59,7 +60,8 @@ const UNITS: [(&str, f64); 14] = [
     ("d", 86_400_000.0),
 ];
 
-/// One way of writing a value: switches as 1 and 0, sizes in bytes, times in milliseconds, numbers without trailing zeros, words in small letters.
+/// One way of writing a value: switches as 1 and 0, sizes in bytes, times in milliseconds, numbers
+/// without trailing zeros, words in small letters.
 fn canonical(value: &str) -> String {
     let value = value.trim().to_lowercase();
     if is_on(&value) {

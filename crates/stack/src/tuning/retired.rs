@@ -51,7 +51,8 @@ const RETIRED: [Retired; 15] = [
     removed(
         Mariadb,
         "innodb_thread_concurrency",
-        "removed in MariaDB 10.6: InnoDB admits every thread; mariadb.thread_handling = pool-of-threads bounds the threads of the server instead",
+        "removed in MariaDB 10.6: InnoDB admits every thread; mariadb.thread_handling = \
+         pool-of-threads bounds the threads of the server instead",
     ),
     removed(
         Mariadb,

@@ -21,7 +21,7 @@ fn tuned(name: &str, overrides: &[(&str, &str)]) -> Result<Tuned, TuningError> {
     Tuned::of(Family::Lamp, name, &overrides, &guest(2.0, 5120.0))
 }
 
-fn value(tuned: &Tuned, server: Server, key: &str) -> Option<String> {
+fn value(tuned: &Tuned, server: WebServer, key: &str) -> Option<String> {
     let mut found = tuned
         .settings
         .iter()
@@ -32,9 +32,8 @@ fn value(tuned: &Tuned, server: Server, key: &str) -> Option<String> {
 }
 
 fn refusal(key: &str, value: &str) -> String {
-    tuned("stock", &[(key, value)])
-        .expect_err("refused")
-        .to_string()
+    let error = tuned("stock", &[(key, value)]).expect_err("refused");
+    rookery_diagnosis::ErrorFields::new(&error).to_string()
 }
 
 #[test]
@@ -43,7 +42,7 @@ fn every_tuning_has_a_value_for_every_guest_and_sets_nothing_twice() {
         for (vcpus, memory) in [(0.05, 64.0), (0.25, 160.0), (1.0, 2560.0), (16.0, 40_960.0)] {
             let tuned = Tuned::of(Family::Lamp, name, &[], &guest(vcpus, memory)).expect("valid");
             assert_eq!(tuned.name, name);
-            for server in [Server::Prefork, Server::Event] {
+            for server in [WebServer::Prefork, WebServer::Event] {
                 for setting in &tuned.settings {
                     value(&tuned, server, &setting.key());
                     assert!(setting.reason.len() > 10, "{setting:?}");
@@ -62,12 +61,16 @@ fn pureflex_follows_the_formulas_of_the_paper() {
     let check = |vcpus, memory, pool, workers: &str| {
         let tuned = of(vcpus, memory);
         assert_eq!(
-            value(&tuned, Server::Prefork, "mariadb.innodb_buffer_pool_size"),
+            value(
+                &tuned,
+                WebServer::Prefork,
+                "mariadb.innodb_buffer_pool_size"
+            ),
             mib(pool)
         );
         for key in ["MaxRequestWorkers", "ServerLimit", "StartServers"] {
             assert_eq!(
-                value(&tuned, Server::Prefork, &format!("apache.{key}")).as_deref(),
+                value(&tuned, WebServer::Prefork, &format!("apache.{key}")).as_deref(),
                 Some(workers)
             );
         }
@@ -81,7 +84,7 @@ fn pureflex_follows_the_formulas_of_the_paper() {
     assert_eq!(
         value(
             &of(2.0, 5120.0),
-            Server::Prefork,
+            WebServer::Prefork,
             "mariadb.innodb_log_file_size"
         ),
         mib(204),
@@ -100,7 +103,7 @@ fn modern_leaves_memory_for_everything() {
     for memory in [160.0, 640.0, 2560.0, 40_960.0] {
         let tuned = Tuned::of(Family::Lamp, "modern", &[], &guest(1.0, memory)).expect("valid");
         let number = |key: &str| {
-            value(&tuned, Server::Prefork, key)
+            value(&tuned, WebServer::Prefork, key)
                 .and_then(|value| value.parse::<f64>().ok())
                 .expect("a number")
         };
@@ -128,7 +131,12 @@ fn settings_of_the_study_replace_and_add() {
     );
     let tuned = tuned.expect("valid");
     assert_eq!(
-        value(&tuned, Server::Prefork, "mariadb.innodb_buffer_pool_size").as_deref(),
+        value(
+            &tuned,
+            WebServer::Prefork,
+            "mariadb.innodb_buffer_pool_size"
+        )
+        .as_deref(),
         Some("8388608"),
         "whole MiB"
     );
@@ -137,7 +145,7 @@ fn settings_of_the_study_replace_and_add() {
         "mariadb.innodb_buffer_pool_size",
         "where the other stood"
     );
-    for server in [Server::Prefork, Server::Event] {
+    for server in [WebServer::Prefork, WebServer::Event] {
         assert_eq!(
             value(&tuned, server, "apache.MaxRequestWorkers").as_deref(),
             Some("2")
@@ -200,7 +208,7 @@ fn values_are_formulas_words_or_quoted_text() {
 }
 
 #[test]
-fn wrong_keys_say_what_and_how_to_mend() {
+fn wrong_keys_say_what_and_how_to_help() {
     assert!(refusal("innodb_x", "1").contains("COMPONENT.NAME"));
     assert!(refusal("mysql.x", "1").contains("mariadb, apache, php, pages"));
     assert!(refusal("mariadb.a b", "1").contains("no name"));
@@ -209,7 +217,8 @@ fn wrong_keys_say_what_and_how_to_mend() {
     assert!(refusal("mariadb.socket", "x").contains("Rookery sets this"));
     assert!(refusal("apache.listen", "80").contains("Rookery sets this"));
     assert!(refusal("mariadb.innodb_thread_concurrency", "20").contains("does not exist any more"));
-    let unknown = tuned("sotck", &[]).expect_err("unknown").to_string();
+    let unknown = tuned("sotck", &[]).expect_err("unknown");
+    let unknown = rookery_diagnosis::ErrorFields::new(&unknown).to_string();
     assert!(unknown.contains("stock, pureflex, modern"), "{unknown}");
 }
 
@@ -222,6 +231,9 @@ fn the_plan_shows_value_formula_reason_and_what_is_gone() {
             .expect("a row")
             .join(" | ")
     };
-    insta::assert_snapshot!(row("apache.MaxRequestWorkers [prefork]"), @"apache.MaxRequestWorkers [prefork] | 256 | = max(256, 64 * vcpus); 64 for each vCPU, not below the default of 256 (was MaxClients)");
-    insta::assert_snapshot!(row("innodb_thread_concurrency"), @"mariadb.innodb_thread_concurrency = 20 | gone | removed in MariaDB 10.6: InnoDB admits every thread; it has no successor");
+    insta::assert_snapshot!(row("apache.MaxRequestWorkers [prefork]"), @"apache.MaxRequestWorkers \
+        [prefork] | 256 | = max(256, 64 * vcpus); 64 for each vCPU, not below the default of 256 \
+        (was MaxClients)");
+    insta::assert_snapshot!(row("innodb_thread_concurrency"), @"mariadb.innodb_thread_concurrency \
+        = 20 | gone | removed in MariaDB 10.6: InnoDB admits every thread; it has no successor");
 }

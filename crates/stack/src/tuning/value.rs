@@ -4,12 +4,14 @@ use rookery_study::{Expression, Variables};
 
 use super::Component;
 
-/// Sizes that a server takes in certain steps only: it would round them itself, and what is in force would differ from what was asked.
+/// Sizes that a server takes in certain steps only: it would round them itself, and what is in
+/// force would differ from what was asked.
 const STEPS: [(&str, f64); 2] = [
     ("innodb_buffer_pool_size", 1_048_576.0),
     ("innodb_log_file_size", 1_048_576.0),
 ];
-/// PostgreSQL's sizes, with their steps in bytes. A number without a unit means steps to it, and bytes to us: so sizes are written in kB.
+/// PostgreSQL's sizes, with their steps in bytes. A number without a unit means steps to it, and
+/// bytes to us: so sizes are written in kB.
 const POSTGRESQL_SIZES: [(&str, f64); 27] = [
     ("autovacuum_work_mem", KIB),
     ("backend_flush_after", 8.0 * KIB),
@@ -46,7 +48,7 @@ const FORBIDDEN: [char; 9] = ['"', '\'', '\\', '#', ';', '{', '}', '<', '>'];
 /// Longest text of a value, bytes.
 const LONGEST: usize = 256;
 
-/// What is wrong, and the mend.
+/// What is wrong, and the help.
 type Refusal = (String, String);
 
 /// A value before it is evaluated.
@@ -84,8 +86,9 @@ impl Value {
         if word {
             return Self::text(text);
         }
-        let mend = "write a number such as 64MiB, a formula such as 80% * memory, a word such as ON, or any text between single quotes";
-        Err((refusal, mend.to_owned()))
+        let help = "write a number such as 64MiB, a formula such as 80% * memory, a word such as \
+                    ON, or any text between single quotes";
+        Err((refusal, help.to_owned()))
     }
 
     /// A text that keeps its line and its place in every configuration file.
@@ -157,8 +160,9 @@ fn kilobytes(formula: &Expression, bytes: f64, step: f64) -> Result<String, Refu
     match literal {
         Some(special) if special == 0.0 || special == -1.0 => return Ok(format!("{special:.0}")),
         Some(number) => {
-            let mend = "write it with a unit, such as 64MiB: without one PostgreSQL would count pages or kilobytes";
-            return Err((format!("{number} has no unit"), mend.to_owned()));
+            let help = "write it with a unit, such as 64MiB: without one PostgreSQL would count \
+                        pages or kilobytes";
+            return Err((format!("{number} has no unit"), help.to_owned()));
         }
         None => {}
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use rookery_stack::embedded::{
-    Behaviour, DATABASE_FILE, EmbeddedError, ServeConfig, Server, StopSignal, load,
+    DATABASE_FILE, EmbeddedError, Pages, ServeConfig, Server, StopSignal, load,
 };
 use rookery_workload::dvdstore::{LineItem, PageSite, Size, WordLists};
 use tempfile::TempDir;
@@ -28,7 +28,7 @@ pub(crate) fn database() -> (TempDir, PathBuf) {
     (dir, path)
 }
 
-pub(crate) fn config(database: PathBuf, behaviour: Behaviour) -> ServeConfig {
+pub(crate) fn config(database: PathBuf, behaviour: Pages) -> ServeConfig {
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
     ServeConfig {
         database,
@@ -53,7 +53,7 @@ pub(crate) struct Running {
 
 #[allow(dead_code, reason = "as above")]
 impl Running {
-    pub(crate) fn start(database: PathBuf, behaviour: Behaviour) -> Self {
+    pub(crate) fn start(database: PathBuf, behaviour: Pages) -> Self {
         let server = Server::bind(&config(database, behaviour)).expect("a listening server");
         let (address, stop) = (server.local_addr(), StopSignal::new());
         let raised = stop.clone();

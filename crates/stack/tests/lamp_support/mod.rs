@@ -1,7 +1,8 @@
 //! A private MariaDB, and PHP's own web server on the pages, for the tests of the LAMP stack.
 //!
-//! Everything lives in a temporary directory and on a loopback address; nothing of the host's services is touched. The tests need the LAMP packages;
-//! without them they fail, unless `ROOKERY_SKIP_LAMP_TESTS=1` says that this is meant.
+//! Everything lives in a temporary directory and on a loopback address; nothing of the host's
+//! services is touched. The tests need the LAMP packages; without them they fail, unless
+//! `ROOKERY_SKIP_LAMP_TESTS=1` says that this is meant.
 
 #![allow(
     dead_code,
@@ -37,7 +38,8 @@ pub(crate) fn skipped() -> bool {
     skip
 }
 
-/// A process that is ended with its owner, and its children with it: PHP's server leaves its workers behind.
+/// A process that is ended with its owner, and its children with it: PHP's server leaves its
+/// workers behind.
 pub(crate) struct Process(pub(crate) Child);
 
 impl Drop for Process {

@@ -118,7 +118,8 @@ impl Shop {
     /// POST a form to `target`.
     pub(crate) fn post(&self, target: &str, form: &str) -> Answer {
         let head = format!(
-            "POST {target} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+            "POST {target} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\nContent-Type: \
+             application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
             form.len()
         );
         exchange(

@@ -51,8 +51,8 @@ impl Design {
             .all(|run| block.iter().any(|trial| trial.levels == *run))
     }
 
-    /// The two-factor interactions that stand in the main effect of a factor, the largest share first. Only factors of two levels
-    /// are looked at: others are not screened.
+    /// The two-factor interactions that stand in the main effect of a factor, the largest share
+    /// first. Only factors of two levels are looked at: others are not screened.
     #[must_use]
     pub fn aliases(&self, factor: usize) -> Vec<Alias> {
         let factors = self.runs.first().map_or(0, Vec::len);

@@ -29,7 +29,8 @@ fn full(factors: u32) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// Studies by formula: every block has its own height, every run its own noise of `sigma`, and `log` says what levels do.
+/// Studies by formula: every block has its own height, every run its own noise of `sigma`, and
+/// `log` says what levels do.
 fn study(
     stream: &mut Stream,
     runs: &[Vec<u32>],
@@ -347,7 +348,8 @@ proptest! {
         let of = |scaled| effect(&pairs(scaled), &design, contrast(0)).expect("an effect");
         let (plain, scaled) = (of(false), of(true));
         prop_assert!((plain.ratio / scaled.ratio - 1.0).abs() < 1e-9);
-        let ((low, high), (low_scaled, high_scaled)) = (plain.interval.expect("two blocks"), scaled.interval.expect("two blocks"));
+        let ((low, high), (low_scaled, high_scaled)) = (plain.interval.expect("two \
+            blocks"), scaled.interval.expect("two blocks"));
         prop_assert!((low.ln() - low_scaled.ln()).abs() < 1e-6 && (high.ln() - high_scaled.ln()).abs() < 1e-6);
     }
 }

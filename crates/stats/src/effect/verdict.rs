@@ -1,5 +1,7 @@
 //! What an effect may be called.
 
+use serde::Serialize;
+
 use super::Effect;
 
 /// An effect is called one when chance alone would show it in fewer than this share of studies.
@@ -17,7 +19,8 @@ pub enum Goal {
 }
 
 /// What the data carry.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Change {
     /// A change to the good.
     Better,
@@ -37,7 +40,8 @@ pub enum Change {
 }
 
 impl Effect {
-    /// What it may be called; `adjusted_p` is its [`p`](Effect::p) after [`holm`] over all comparisons that are shown together.
+    /// What it may be called; `adjusted_p` is its [`p`](Effect::p) after [`holm`] over all
+    /// comparisons that are shown together.
     #[must_use]
     pub fn change(&self, goal: Goal, adjusted_p: Option<f64>) -> Change {
         let (Some((low, high)), Some(p)) = (self.interval, adjusted_p) else {
@@ -60,8 +64,9 @@ impl Effect {
     }
 }
 
-/// Probabilities adjusted after Holm (1979), in the order given: the i-th smallest of c times (c - i + 1), never falling, at most 1.
-/// Whoever rejects below 5 % of these errs in at most 5 % of families, whatever depends on what.
+/// Probabilities adjusted after Holm (1979), in the order given: the i-th smallest of c times (c -
+/// i + 1), never falling, at most 1. Whoever rejects below 5 % of these errs in at most 5 % of
+/// families, whatever depends on what.
 #[must_use]
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();

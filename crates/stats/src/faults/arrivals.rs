@@ -1,31 +1,34 @@
 //! Faults of open loads: arrivals that never came.
 
+use super::{Fault, FaultCode};
 use crate::{Measurement, Mode};
 
 /// Largest share of arrivals that may be dropped.
 const DROPPED_LIMIT: f64 = 0.001;
 
 /// Where arrivals were dropped, those that suffered most are missing from the response times.
-pub(super) fn dropped(measurement: &Measurement) -> Option<String> {
+pub(super) fn dropped(measurement: &Measurement) -> Option<Fault> {
     let arrivals = measurement.driver.arrivals.as_ref()?;
     let share = arrivals.dropped as f64 / arrivals.drawn.max(1) as f64;
     (share > DROPPED_LIMIT).then(|| {
-        format!(
-            "{} of {} arrivals ({:.2} %, limit 0.1 %) were dropped, because as many visitors as allowed were present: the system does not \
+        Fault::new(FaultCode::ArrivalsDropped, format!(
+            "{} of {} arrivals ({:.2} %, limit 0.1 %) were dropped, because as many visitors as \
+             allowed were present: the system does not \
              keep up with this load, or max_in_flight is too small",
             arrivals.dropped,
             arrivals.drawn,
             100.0 * share
-        )
+        ))
     })
 }
 
 /// Share of the orders that began in the window by which those that ended in it may fall short.
 const UNSERVED_LIMIT: f64 = 0.05;
 
-/// More arrives than is served: the number outstanding grows over the window, so that no steady state exists and response times are those of its
-/// length. In steady state as many orders end in a window as begin in it, but for chance (three deviations of a count).
-pub(super) fn unserved(measurement: &Measurement) -> Option<String> {
+/// More arrives than is served: the number outstanding grows over the window, so that no steady
+/// state exists and response times are those of its length. In steady state as many orders end in a
+/// window as begin in it, but for chance (three deviations of a count).
+pub(super) fn unserved(measurement: &Measurement) -> Option<Fault> {
     if measurement.mode == Mode::Closed {
         return None;
     }
@@ -42,26 +45,36 @@ pub(super) fn unserved(measurement: &Measurement) -> Option<String> {
     });
     let short = begun.saturating_sub(ended) as f64;
     let chance = 3.0 * (begun as f64).sqrt();
+    let units = measurement.info()?.unit.plural;
     (short > chance && short > UNSERVED_LIMIT * begun as f64).then(|| {
-        format!("unstable: {begun} orders began in the window and {ended} ended, so that more and more waited: the system does not keep up with this load")
+        Fault::new(
+            FaultCode::Overload,
+            format!(
+                "unstable: {begun} {units} began in the window and {ended} ended, so that more and \
+                 more waited: the system does not keep up with this load"
+            ),
+        )
     })
 }
 
 /// Every arrival is started or dropped.
-pub(super) fn lost(measurement: &Measurement) -> Option<String> {
+pub(super) fn lost(measurement: &Measurement) -> Option<Fault> {
     let arrivals = measurement.driver.arrivals.as_ref()?;
     let accounted = arrivals.started + arrivals.dropped;
     (accounted != arrivals.drawn).then(|| {
-        format!(
-            "{} arrivals were drawn, but {accounted} started or dropped",
-            arrivals.drawn
+        Fault::new(
+            FaultCode::ArrivalsLost,
+            format!(
+                "{} arrivals were drawn, but {accounted} started or dropped",
+                arrivals.drawn
+            ),
         )
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{faults, tests::healthy};
+    use super::super::{Fault, faults, tests::healthy};
     use crate::{ArrivalCounts, Latencies, Mode, Pacing};
 
     /// 100 orders/s of 10 ms for 60 s.
@@ -94,19 +107,19 @@ mod tests {
             (arrivals.drawn, arrivals.started, arrivals.dropped) = (drawn, started, dropped);
             faults(&open)
         };
-        assert_eq!(with(6_000, 6_000, 0), Vec::<String>::new());
-        assert_eq!(with(6_000, 5_994, 6), Vec::<String>::new());
+        assert_eq!(with(6_000, 6_000, 0), Vec::<Fault>::new());
+        assert_eq!(with(6_000, 5_994, 6), Vec::<Fault>::new());
         let faults = with(6_000, 5_993, 7);
         assert!(
-            faults.len() == 1 && faults[0].contains("7 of 6000 arrivals (0.12 %"),
+            faults.len() == 1 && faults[0].text.contains("7 of 6000 arrivals (0.12 %"),
             "{faults:?}"
         );
         let faults = with(6_000, 5_999, 0);
         assert!(
-            faults.len() == 1 && faults[0].contains("5999 started or dropped"),
+            faults.len() == 1 && faults[0].text.contains("5999 started or dropped"),
             "{faults:?}"
         );
-        assert_eq!(with(0, 0, 0), Vec::<String>::new());
+        assert_eq!(with(0, 0, 0), Vec::<Fault>::new());
     }
 
     #[test]
@@ -124,6 +137,7 @@ mod tests {
         assert!(
             with(5_600, 0)
                 .expect("a growing backlog")
+                .text
                 .contains("6000 orders began in the window and 5600 ended")
         );
     }
@@ -132,11 +146,14 @@ mod tests {
     fn open_loads_are_judged_by_their_own_law_and_have_no_population() {
         let mut open = open();
         open.driver.little_error = 0.019;
-        assert_eq!(faults(&open), Vec::<String>::new());
+        assert_eq!(faults(&open), Vec::<Fault>::new());
         open.driver.little_error = 0.021;
         let faults = faults(&open);
         assert!(
-            faults.len() == 1 && faults[0].contains("Little's law is off by 2.1 % (limit 2 %)"),
+            faults.len() == 1
+                && faults[0]
+                    .text
+                    .contains("Little's law is off by 2.1 % (limit 2 %)"),
             "{faults:?}"
         );
     }

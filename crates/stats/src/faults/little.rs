@@ -3,7 +3,8 @@
 use super::{cycle_s, cycles, delays_s, is_short, service_moments, users, window_s};
 use crate::{Measurement, Mode, Pacing};
 
-/// Largest error of Little's law with at least [`MANY`] operations in a window of at least 20 cycles.
+/// Largest error of Little's law with at least [`MANY`] operations in a window of at least 20
+/// cycles.
 const LITTLE_LIMIT: f64 = 0.02;
 /// Otherwise.
 const LITTLE_LIMIT_FEW: f64 = 0.05;
@@ -24,12 +25,15 @@ pub(super) fn limit(measurement: &Measurement) -> Option<f64> {
 
 /// Standard error of X (R + Z) / N of a healthy trial; `None` without acts.
 ///
-/// X counts the acts that end inside a window of length T, and R and Z come from the very same cycles, so that for each user the sum of
-/// the cycles c is T but for the pieces of cycle at the two ends. Each piece is a recurrence time, of variance V = E(c^3) / (3 E(c)) -
-/// (E(c^2) / (2 E(c)))^2 (D. R. Cox, "Renewal Theory", 1962, chapter 5). The two ends and the users are independent: the error is
-/// sqrt(2 V / N) / T. Think times are uniform from 0 to twice their mean; R and Z are taken as independent.
+/// X counts the acts that end inside a window of length T, and R and Z come from the very same
+/// cycles, so that for each user the sum of the cycles c is T but for the pieces of cycle at the
+/// two ends. Each piece is a recurrence time, of variance V = E(c^3) / (3 E(c)) - (E(c^2) / (2
+/// E(c)))^2 (D. R. Cox, "Renewal Theory", 1962, chapter 5). The two ends and the users are
+/// independent: the error is sqrt(2 V / N) / T. Think times are uniform from 0 to twice their mean;
+/// R and Z are taken as independent.
 ///
-/// Worked example: 10 users, R = 0.15 s without variance, Z = 0.45 s, T = 60 s: E(c^2) = 0.4275, E(c^3) = 0.3375, V = 0.0606 s^2: 0.18 %.
+/// Worked example: 10 users, R = 0.15 s without variance, Z = 0.45 s, T = 60 s: E(c^2) = 0.4275,
+/// E(c^3) = 0.3375, V = 0.0606 s^2: 0.18 %.
 fn standard_error(measurement: &Measurement) -> Option<f64> {
     let [service, squares, cubes] = service_moments(measurement)?;
     if measurement.mode != Mode::Closed {
@@ -58,11 +62,14 @@ fn standard_error(measurement: &Measurement) -> Option<f64> {
 
 /// Standard error of X R / L of a healthy open trial; `None` without acts.
 ///
-/// X R T adds up the whole time of acts, L T what of it lies inside the window. They differ by the acts that are cut at its two ends: each adds
-/// R - r, where r is what of it lies beyond, a recurrence time with the moments E(r) = E(s^2) / (2 E(s)), E(r^2) = E(s^3) / (3 E(s)) of the
-/// time s of an act. With a Poisson number L = X R of acts at each end the error is sqrt(2 E((R - r)^2) / L) / T.
+/// X R T adds up the whole time of acts, L T what of it lies inside the window. They differ by the
+/// acts that are cut at its two ends: each adds R - r, where r is what of it lies beyond, a
+/// recurrence time with the moments E(r) = E(s^2) / (2 E(s)), E(r^2) = E(s^3) / (3 E(s)) of the
+/// time s of an act. With a Poisson number L = X R of acts at each end the error is sqrt(2 E((R -
+/// r)^2) / L) / T.
 ///
-/// Worked example: 1000 acts/s of 10 ms without variance: L = 10, E((R - r)^2) = R^2 / 3; T = 9 s: 0.029 %.
+/// Worked example: 1000 acts/s of 10 ms without variance: L = 10, E((R - r)^2) = R^2 / 3; T = 9 s:
+/// 0.029 %.
 fn standard_error_open(
     measurement: &Measurement,
     [service, squares, cubes]: [f64; 3],

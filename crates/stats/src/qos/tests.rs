@@ -1,7 +1,12 @@
 //! Tests of verdicts.
 
 use super::*;
-use crate::{DriverQuality, Mode, ORDER, ShopCounters, Window};
+use rookery_workload::{
+    Counters,
+    dvdstore::{ORDER, ShopCounters},
+};
+
+use crate::{DriverQuality, Mode, Window};
 
 fn operation(
     name: &str,
@@ -27,8 +32,7 @@ fn guest(name: &str, operations: Vec<OperationMeasurement>) -> GuestMeasurement 
         operations,
         series: Vec::new(),
         errors: Vec::new(),
-        orderentry: None,
-        shop: ShopCounters::default(),
+        counters: Counters::Dvdstore(ShopCounters::default()),
         busy_s: 0.0,
         idle_s: 0.0,
         drawn_delay_mean_s: None,

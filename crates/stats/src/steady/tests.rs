@@ -165,7 +165,8 @@ fn accused(deviation: f64, likeness: f64, length: usize) -> f64 {
 
 #[test]
 fn noise_is_no_warm_up() {
-    // Deviation of a second, correlation with the second before, seconds, and the largest share that may be accused.
+    // Deviation of a second, correlation with the second before, seconds, and the largest share
+    // that may be accused.
     let cases = [
         (0.03, 0.0, 70, 0.01),
         (0.3, 0.0, 70, 0.02),
@@ -202,7 +203,8 @@ fn findings_say_how_to_mend_it() {
     warm-up too short: throughput settled 20 s (22 %) into the window: take a longer settle phase
     throughput drifted by +59.7 % over the window (a cache that fills, a checkpoint, a leak?)
     ");
-    insta::assert_snapshot!(Finding::NeverSettled(Quantity::Response).sentence(), @"response time never settled: take a longer settle and steady phase");
+    insta::assert_snapshot!(Finding::NeverSettled(Quantity::Response).sentence(), @"response time \
+        never settled: take a longer settle and steady phase");
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 //! Expressions over the shape of a guest: `max(256, 64 * vcpus)`, `80% * memory`.
 //!
-//! [`Expression::parse`] reads one, [`Expression::evaluate`] computes it for the [`Variables`] of a guest. Numbers may have a
-//! unit of size, which makes them bytes, or a percent sign. Nothing is computed before it is asked for, so that an expression
-//! prints as it was written.
+//! [`Expression::parse`] reads one, [`Expression::evaluate`] computes it for the [`Variables`] of a
+//! guest. Numbers may have a unit of size, which makes them bytes, or a percent sign. Nothing is
+//! computed before it is asked for, so that an expression prints as it was written.
 
 mod parse;
 mod units;
@@ -237,7 +237,7 @@ impl Expression {
             .iter()
             .enumerate()
             .find(|(index, _)| {
-                units[*index].is_none()
+                units.sizes[*index].is_none()
                     && self
                         .root
                         .any(&|node| matches!(node, Node::Number { unit: Unit::Size(size), .. } if size == index))
@@ -252,10 +252,10 @@ impl Node {
             Self::Number { value, unit } => match unit {
                 Unit::None => *value,
                 Unit::Percent => value / 100.0,
-                Unit::Size(size) => value * units[*size].unwrap_or(f64::NAN),
+                Unit::Size(size) => value * units.sizes[*size].unwrap_or(f64::NAN),
             },
             Self::Variable(Variable::Vcpus) => variables.vcpus,
-            Self::Variable(Variable::Memory) => variables.memory_bytes,
+            Self::Variable(Variable::Memory) => variables.memory_bytes * units.byte,
             Self::Variable(Variable::Users) => variables.users,
             Self::Variable(Variable::Guests) => variables.guests,
             Self::Negative(node) => -node.value(variables, units)?,

@@ -88,7 +88,8 @@ fn the_nearest_name_is_offered() {
     let error = Expression::parse("64 * vcpu").expect_err("a typing error");
     assert_eq!(
         error.to_string(),
-        "`vcpu` is neither a variable nor a function, at character 6 of the expression; write `vcpus`"
+        "`vcpu` is neither a variable nor a function, at character 6 of the expression; write \
+         `vcpus`"
     );
 }
 
@@ -141,6 +142,9 @@ fn what_an_expression_asks_for_is_known() {
     let size = Expression::parse("1GB * vcpus").expect("an expression");
     assert_eq!(size.foreign_unit(&NOMINAL_MEGABYTES), None);
     assert_eq!(size.evaluate_in(&guest(), &NOMINAL_MEGABYTES), Ok(256.0));
+    let half = Expression::parse("50% * memory").expect("an expression");
+    assert_eq!(half.evaluate_in(&guest(), &BYTES), Ok(320.0 * MIB));
+    assert_eq!(half.evaluate_in(&guest(), &NOMINAL_MEGABYTES), Ok(320.0));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The grammar of a study file.
 //!
-//! Every section declares its keys once, with the `keys!` macro: name, kind, default and meaning. Parsing, the search for
-//! the nearest valid key, printing, the JSON Schema and the reference text all read that one list.
+//! Every section declares its keys once, with the `keys!` macro: name, kind, default and meaning.
+//! Parsing, the search for the nearest valid key, printing, the JSON Schema and the reference text
+//! all read that one list.
 
 pub(crate) mod kinds;
 mod reader;
@@ -81,8 +82,8 @@ pub(crate) struct SectionInfo {
 /// Sections below a section: `[qos.login]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Below {
-    pub(crate) names: &'static [&'static str],
-    pub(crate) meaning: &'static str,
+    pub(crate) names: fn() -> Vec<&'static str>,
+    pub(crate) meaning: fn() -> String,
     pub(crate) keys: fn() -> Vec<KeyInfo>,
     /// Keys that the writer of the study names.
     pub(crate) any: Option<FreeInfo>,
@@ -98,9 +99,11 @@ pub(crate) struct FreeInfo {
     pub(crate) schema: fn() -> Json,
 }
 
-/// Declares the keys of a section: a struct with one optional value per key, `keys`, `read` and `write`.
+/// Declares the keys of a section: a struct with one optional value per key, `keys`, `read` and
+/// `write`.
 ///
-/// `field ("name") : Kind = kind, need;` where the name is needed only when it is no Rust identifier.
+/// `field ("name") : Kind = kind, need;` where the name is needed only when it is no Rust
+/// identifier.
 macro_rules! keys {
     (
         $(#[$outer:meta])*
@@ -112,7 +115,7 @@ macro_rules! keys {
         }
     ) => {
         $(#[$outer])*
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         pub(crate) struct $section {
             $(pub(crate) $field: Option<<$kind as $crate::grammar::Kind>::Value>,)+
         }
@@ -134,7 +137,8 @@ macro_rules! keys {
                 }),+]
             }
 
-            /// Reads all keys; what is absent gets its default, what is wrong is told to the reader.
+            /// Reads all keys; what is absent gets its default, what is wrong is told to the
+            /// reader.
             pub(crate) fn read(reader: &mut $crate::grammar::Reader<'_, '_, '_>) -> Self {
                 use $crate::grammar::Need;
                 Self {
@@ -143,6 +147,21 @@ macro_rules! keys {
                         reader.take($crate::grammar::key_name!($field $(($name))?), &kind, { use Need::*; $need })
                     },)+
                 }
+            }
+
+            /// Whether a key is in the file but has no value: it was refused, and its problem is
+            /// told already.
+            #[allow(dead_code)]
+            pub(crate) fn misread(
+                &self,
+                section: &str,
+                context: &$crate::grammar::Context,
+            ) -> bool {
+                let read = [
+                    $(($crate::grammar::key_name!($field $(($name))?), self.$field.is_some()),)+
+                ];
+                read.into_iter()
+                    .any(|(key, read)| !read && context.spans.has(&format!("{section}.{key}")))
             }
 
             /// Appends `key = value` lines of all keys that have a value.

@@ -18,7 +18,8 @@ use crate::{
 pub(crate) struct Spans(BTreeMap<String, Range<usize>>);
 
 impl Spans {
-    /// The place of `path`, or of the nearest thing around it that is in the file, or the beginning of the file.
+    /// The place of `path`, or of the nearest thing around it that is in the file, or the beginning
+    /// of the file.
     pub(crate) fn nearest(&self, path: &str) -> Range<usize> {
         let mut path = path;
         loop {
@@ -162,7 +163,8 @@ impl At {
 
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The line says which layout and which element; the indices would only count from another number than the reader.
+        // The line says which layout and which element; the indices would only count from another
+        // number than the reader.
         let mut name = String::new();
         let mut inside = false;
         for c in self.path.chars() {

@@ -34,7 +34,8 @@ pub(super) fn unsound(host: &HostFacts) -> Division {
 /// On large hosts the driver gets one CPU in so many.
 const CPUS_PER_DRIVER_CPU: usize = 8;
 
-/// Divides the host; what the study does not say is chosen: the driver gets the last CPUs, the guests the rest.
+/// Divides the host; what the study does not say is chosen: the driver gets the last CPUs, the
+/// guests the rest.
 pub(super) fn divide(asked: &HostUse, host: &HostFacts, context: &mut Context) -> Option<Division> {
     if host.cpus.len() < 2 {
         let span = context.spans.nearest("host.driver_cpus");

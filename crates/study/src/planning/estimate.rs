@@ -20,16 +20,7 @@ fn guest_overhead(kind: GuestKind) -> Duration {
 }
 
 /// Copying a loaded database, MiB/s: a conservative sequential rate of a disk.
-const COPY_MIB_PER_S: f64 = 400.0;
-
-/// Loading a template, nominal MB/s: some 11 000 rows per MB with their indexes, through one connection.
-const LOAD_MB_PER_S: f64 = 10.0;
-
-/// MiB on disk per nominal MB of a loaded database: tables, indexes and full text come to about twice the nominal size.
-const LOADED_MIB_PER_MB: f64 = 2.0;
-
-/// MiB on disk per nominal MB of a database under load: half as much again for new orders and the write-ahead log.
-const USED_MIB_PER_MB: f64 = 2.5;
+pub(crate) const COPY_MIB_PER_S: f64 = 400.0;
 
 /// Root file system of a container template with the stack's program, MiB.
 const CONTAINER_ROOT_MIB: u64 = 64;
@@ -40,7 +31,8 @@ const LAMP_ROOT_MIB: u64 = 260;
 /// Building it with mmdebstrap.
 const LAMP_BUILD: Duration = Duration::from_secs(45);
 
-/// Start of three servers, reading the database, audit and orderly stop, whatever the number of guests.
+/// Start of three servers, reading the database, audit and orderly stop, whatever the number of
+/// guests.
 const LAMP_START: Duration = Duration::from_secs(2);
 
 /// The same for one more guest, all guests on the same CPUs.
@@ -55,19 +47,8 @@ const DATABASE_ROOT_MIB: u64 = 230;
 /// Redo or write-ahead log, undo, catalogue and temporary files of a database guest, MiB.
 const DATABASE_GUEST_FILES_MIB: u64 = 160;
 
-/// Loading an order-entry database with its indexes, MiB/s.
-const ORDERENTRY_LOAD_MIB_PER_S: f64 = 20.0;
-
-/// MiB on disk per MiB of an order-entry database under load: new orders at full speed over some minutes.
-const ORDERENTRY_USED: f64 = 1.5;
-
-/// Checking the consistency conditions of an order-entry database after a trial, MiB/s.
-const VERIFY_MIB_PER_S: f64 = 40.0;
-
-/// Most rounds of a search for a buffer hit ratio, of which about half are needed.
-const CALIBRATION_ROUNDS: u32 = 3;
-
-/// Measuring what one pool of storage can do: eight points of a second, and what fio takes to begin and to end.
+/// Measuring what one pool of storage can do: eight points of a second, and what fio takes to begin
+/// and to end.
 const CEILING: Duration = Duration::from_secs(12);
 
 /// Logs and sockets of a guest, MiB.
@@ -97,7 +78,8 @@ fn computed(variants: &[Variant], points: &[Point], searches: &[Search]) -> Esti
     }
 }
 
-/// The cost of all trials of these points and of the searches, of which `largest` are the points at their largest loads.
+/// The cost of all trials of these points and of the searches, of which `largest` are the points at
+/// their largest loads.
 pub(super) fn estimate<'p>(
     variants: &'p [Variant],
     points: &'p [Point],
@@ -106,7 +88,7 @@ pub(super) fn estimate<'p>(
 ) -> Estimate {
     if variants
         .iter()
-        .all(|variant| variant.study.stack.kind == StackKind::Simulated)
+        .all(|variant| variant.study.stack.kind() == StackKind::Simulated)
     {
         return computed(variants, points, searches);
     }
@@ -126,7 +108,10 @@ pub(super) fn estimate<'p>(
         .collect();
     let trials: Duration = planned
         .iter()
-        .map(|(point, study)| trial_time(study, point) * (study.load.repeats + calibration(study)))
+        .map(|(point, study)| {
+            let trials = study.load.repeats + study.workload.keys().calibrations();
+            trial_time(study, point) * trials
+        })
         .sum();
     let searching: Duration = searches
         .iter()
@@ -134,15 +119,17 @@ pub(super) fn estimate<'p>(
         .sum();
     let roots: BTreeSet<(&str, u64)> = all.iter().map(|(_, study)| root(study)).collect();
     let mut databases: Vec<(&str, PointData)> = Vec::new();
-    for database in all
-        .iter()
-        .map(|(point, study)| (root(study).0, point.database))
-    {
+    for database in all.iter().flat_map(|(point, study)| {
+        point
+            .groups
+            .iter()
+            .map(|group| (root(study).0, group.database))
+    }) {
         if !databases.contains(&database) {
             databases.push(database);
         }
     }
-    let load_s: f64 = databases.iter().map(|(_, data)| load_s(*data)).sum();
+    let load_s: f64 = databases.iter().map(|(_, data)| data.load_s()).sum();
     let build: Duration = roots
         .iter()
         .filter(|(_, mib)| *mib >= DATABASE_ROOT_MIB)
@@ -151,21 +138,22 @@ pub(super) fn estimate<'p>(
     let templates_mib = roots.iter().map(|(_, mib)| mib).sum::<u64>()
         + databases
             .iter()
-            .map(|(_, data)| on_disk_mib(*data))
+            .map(|(_, data)| data.used_mib())
             .sum::<u64>();
     // A volume takes all of its blocks when it is made, however much of it the clone fills.
     let clones = |(point, study): &(&Point, &Study)| {
-        let clone = machines::clone_mib(point, study).unwrap_or(match point.volume_mib {
-            0 => on_disk_mib(point.database),
+        let group = point.only_group();
+        let clone = machines::clone_mib(point, study).unwrap_or(match group.volume_mib {
+            0 => group.database.used_mib(),
             volume => volume,
         });
-        u64::from(point.guests) * (clone + guest_files_mib(study))
+        u64::from(group.guests) * (clone + guest_files_mib(study))
     };
     Estimate {
         duration: trials + searching + build + ceilings(variants) + Duration::from_secs_f64(load_s),
         memory_mib: all
             .iter()
-            .map(|(point, _)| u64::from(point.guests) * point.memory_mib)
+            .map(|(point, _)| point.total_memory_mib())
             .max()
             .unwrap_or(0),
         disk_mib: templates_mib
@@ -191,7 +179,7 @@ fn ceilings(variants: &[Variant]) -> Duration {
 
 /// The root file system that the guests of a study share: what it holds, and its size in MiB.
 pub(super) fn root(study: &Study) -> (&'static str, u64) {
-    match (study.stack.kind, study.guest.kind) {
+    match (study.stack.kind(), study.guest.kind()) {
         (StackKind::Embedded, GuestKind::Container | GuestKind::Vm) => {
             ("embedded", CONTAINER_ROOT_MIB)
         }
@@ -213,30 +201,13 @@ pub(super) fn root(study: &Study) -> (&'static str, u64) {
 }
 
 pub(super) fn guest_files_mib(study: &Study) -> u64 {
-    match study.stack.kind {
+    match study.stack.kind() {
         StackKind::Embedded => GUEST_FILES_MIB,
         StackKind::Lamp => LAMP_GUEST_FILES_MIB,
         StackKind::Mariadb | StackKind::Postgresql => DATABASE_GUEST_FILES_MIB,
         StackKind::Sqlite => GUEST_FILES_MIB,
         StackKind::Simulated => 0,
     }
-}
-
-/// MiB on disk of a database under load.
-pub(super) fn on_disk_mib(database: PointData) -> u64 {
-    let used = match database {
-        PointData::Dvdstore(_) => USED_MIB_PER_MB,
-        PointData::Orderentry(_) => ORDERENTRY_USED,
-    };
-    (database.megabytes() as f64 * used).ceil() as u64
-}
-
-fn load_s(database: PointData) -> f64 {
-    let per_s = match database {
-        PointData::Dvdstore(_) => LOAD_MB_PER_S,
-        PointData::Orderentry(_) => ORDERENTRY_LOAD_MIB_PER_S,
-    };
-    database.megabytes() as f64 / per_s
 }
 
 /// A search approaches with about half of the trials that it may make, and makes what confirms.
@@ -262,38 +233,23 @@ fn trial_phases(study: &Study) -> Duration {
 }
 
 fn guests_start(study: &Study, guests: u32) -> Duration {
-    let (start, each) = match study.stack.kind {
+    let (start, each) = match study.stack.kind() {
         StackKind::Lamp | StackKind::Mariadb | StackKind::Postgresql => {
             (TRIAL_OVERHEAD + LAMP_START, LAMP_GUEST_START)
         }
-        _ => (TRIAL_OVERHEAD, guest_overhead(study.guest.kind)),
+        _ => (TRIAL_OVERHEAD, guest_overhead(study.guest.kind())),
     };
     start + each * guests
 }
 
-/// Trials of a point that size its buffer pool.
-fn calibration(study: &Study) -> u32 {
-    let wanted = study
-        .workload
-        .orderentry
-        .as_ref()
-        .and_then(|wanted| wanted.hit_target);
-    wanted.map_or(0, |_| CALIBRATION_ROUNDS)
-}
-
-/// Phases, overhead, and copying the databases. The drain is not counted: it only lasts while something hangs.
+/// Phases, overhead, and copying the databases. The drain is not counted: it only lasts while
+/// something hangs.
 fn trial_time(study: &Study, point: &Point) -> Duration {
-    let mb = f64::from(point.guests) * point.database.megabytes() as f64;
-    let copy_s = match &study.workload.orderentry {
-        None => mb * LOADED_MIB_PER_MB / COPY_MIB_PER_S,
-        Some(wanted) => {
-            mb / COPY_MIB_PER_S
-                + if wanted.verify {
-                    mb / VERIFY_MIB_PER_S
-                } else {
-                    0.0
-                }
-        }
-    };
-    trial_phases(study) + guests_start(study, point.guests) + Duration::from_secs_f64(copy_s)
+    let mb: f64 = point
+        .groups
+        .iter()
+        .map(|group| f64::from(group.guests) * group.database.megabytes() as f64)
+        .sum();
+    let copy_s = study.workload.keys().copy_s(mb);
+    trial_phases(study) + guests_start(study, point.guests()) + Duration::from_secs_f64(copy_s)
 }

@@ -1,16 +1,18 @@
-//! How a plan grows while it is performed: probes of its searches, more repeats of its points. The same plan grows in the same way.
+//! How a plan grows while it is performed: probes of its searches, more repeats of its points. The
+//! same plan grows in the same way.
 
 use super::{cpus::Division, searches, trials};
 use crate::{HostFacts, Plan, Purpose, Trial, Variant, grammar::Context};
 
-/// A load that cannot be planned: the host does not carry it, or a rule of the study has no value for it.
+/// A load that cannot be planned: the host does not carry it, or a rule of the study has no value
+/// for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CannotPlan(String);
 
 impl Plan {
-    /// Append a trial of a search at this load: of the point that the search has tried before, or of a new one. `attempt` counts from zero how
-    /// often the search has tried the load.
+    /// Append a trial of a search at this load: of the point that the search has tried before, or
+    /// of a new one. `attempt` counts from zero how often the search has tried the load.
     ///
     /// # Errors
     /// When the plan has no such search, or this host does not carry the load.
@@ -36,7 +38,7 @@ impl Plan {
         let mut point = self.probe_point(variant, &planned, load, host)?;
         let known = self.points.iter().find(|known| {
             known.search == Some(search)
-                && known.guests == point.guests
+                && known.guests() == point.guests()
                 && known.load() == point.load()
         });
         let id = known.map_or(self.points.len() as u32 + 1, |known| known.id);
@@ -88,7 +90,8 @@ impl Plan {
         })
     }
 
-    /// Append so many further repeats of the combination that holds this point of the study: all its variants, as blocks.
+    /// Append so many further repeats of the combination that holds this point of the study: all
+    /// its variants, as blocks.
     pub fn add_repeats(&mut self, point: u32, count: u32) {
         let combinations = self.combinations();
         let Some(place) = combinations
@@ -223,7 +226,7 @@ mod tests {
         let point = plan.points.last().expect("the new point");
         assert_eq!(
             (
-                point.guests,
+                point.guests(),
                 point.total_users(),
                 point.search,
                 point.variant

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::estimate::{on_disk_mib, root};
+use super::estimate::root;
 use crate::{
     GuestKind, Point, Study, VolumeUse,
     grammar::Context,
@@ -16,25 +16,26 @@ const SYSTEM_MIB: u64 = 320;
 /// What a file system of its own adds to a disk's image: its tables and its journal, MiB.
 const FILE_SYSTEM_MIB: u64 = 80;
 
-/// Refuses machines whose kernel would not come up, or whose disk cannot hold their root and their database.
+/// Refuses machines whose kernel would not come up, or whose disk cannot hold their root and their
+/// database.
 pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
-    if study.guest.kind != GuestKind::Vm {
+    let Some(machine) = study.guest.vm() else {
         return;
-    }
+    };
     if let Some(point) = points
         .iter()
-        .find(|point| point.memory_mib < LEAST_MEMORY_MIB)
+        .find(|point| point.only_group().memory_mib < LEAST_MEMORY_MIB)
     {
         let span = context.spans.nearest("guest.memory");
         let message = format!(
             "machines of {} MiB are too small for a kernel of their own ({})",
-            point.memory_mib,
+            point.only_group().memory_mib,
             point.layouts.join(", ")
         );
         let mend = format!("give them {LEAST_MEMORY_MIB} MiB or more in [guest]");
         context.refuse::<()>(Code::OutOfRange, span, message, mend);
     }
-    let disk = study.guest.vm.disk.size_mib;
+    let disk = machine.disk.size_mib;
     let least = |point: &Point| whole_mib(point, study);
     if let Some(point) = points
         .iter()
@@ -44,8 +45,9 @@ pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
         let span = context.spans.nearest("guest.vm.disk_size");
         let least = least(point);
         let message = format!(
-            "machines have a disk of {disk} MiB: their root, a database of {} and the file system need about {least} MiB",
-            point.database
+            "machines have a disk of {disk} MiB: their root, a database of {} and the file system \
+             need about {least} MiB",
+            point.only_group().database
         );
         let mend = format!(
             "write `disk_size = \"{}GiB\"` or more in [guest.vm]",
@@ -57,17 +59,17 @@ pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
 
 /// Root, database and file system of one machine, MiB.
 fn whole_mib(point: &Point, study: &Study) -> u64 {
-    root(study).1 + on_disk_mib(point.database) + FILE_SYSTEM_MIB
+    root(study).1 + point.only_group().database.used_mib() + FILE_SYSTEM_MIB
 }
 
 /// Beside the templates of all kinds: the system, and an image of each template's disk, MiB.
 pub(super) fn images_mib(all: &[(&Point, &Study)]) -> u64 {
     let machines = || {
         all.iter()
-            .filter(|(_, study)| study.guest.kind == GuestKind::Vm)
+            .filter(|(_, study)| study.guest.kind() == GuestKind::Vm)
     };
     let images: BTreeSet<(u64, u64)> = machines()
-        .map(|(point, study)| (root(study).1, on_disk_mib(point.database)))
+        .map(|(point, study)| (root(study).1, point.only_group().database.used_mib()))
         .collect();
     let system = if images.is_empty() { 0 } else { SYSTEM_MIB };
     system
@@ -77,24 +79,26 @@ pub(super) fn images_mib(all: &[(&Point, &Study)]) -> u64 {
             .sum::<u64>()
 }
 
-/// The volume that one machine's disk needs, MiB: all of it may be written. Nothing for other kinds.
+/// The volume that one machine's disk needs, MiB: all of it may be written. Nothing for other
+/// kinds.
 pub(super) fn disk_on_volume_mib(study: &Study, volume: &VolumeUse) -> Option<u64> {
-    let size = study.guest.vm.disk.size_mib;
+    let size = study.guest.vm()?.disk.size_mib;
     // What the file system around the disk's file keeps to itself.
     let around = if volume.raw {
         0
     } else {
         size / 16 + FILE_SYSTEM_MIB
     };
-    (study.guest.kind == GuestKind::Vm).then_some(size + around)
+    Some(size + around)
 }
 
-/// What the clone of one machine takes in the end, MiB; nothing for other kinds. A volume takes all of its blocks at once.
+/// What the clone of one machine takes in the end, MiB; nothing for other kinds. A volume takes all
+/// of its blocks at once.
 pub(super) fn clone_mib(point: &Point, study: &Study) -> Option<u64> {
-    let disk = &study.guest.vm.disk;
-    (study.guest.kind == GuestKind::Vm).then(|| match disk.clone {
-        _ if point.volume_mib > 0 => point.volume_mib,
-        DiskClone::Overlay => on_disk_mib(point.database),
+    let disk = &study.guest.vm()?.disk;
+    Some(match disk.clone {
+        _ if point.only_group().volume_mib > 0 => point.only_group().volume_mib,
+        DiskClone::Overlay => point.only_group().database.used_mib(),
         DiskClone::Raw => whole_mib(point, study),
         DiskClone::Preallocated => disk.size_mib,
     })
@@ -106,7 +110,8 @@ mod tests {
 
     fn plan(guest: &str) -> Result<u64, String> {
         let text = format!(
-            "title = \"t\"\n[workload]\nkind = \"dvdstore\"\n[load]\nusers = 5\n[stack]\nkind = \"lamp\"\n[guest]\n{guest}\n[[layout]]\nname = \"one\"\n"
+            "title = \"t\"\n[workload]\nkind = \"dvdstore\"\n[load]\nusers = 5\n[stack]\nkind \
+             = \"lamp\"\n[guest]\n{guest}\n[[layout]]\nname = \"one\"\n"
         );
         let document = Document::parse("s.toml", &text).map_err(|problems| problems.to_string())?;
         let host = HostFacts {

@@ -5,7 +5,6 @@ mod estimate;
 mod growth;
 mod machines;
 mod notes;
-mod orderentry;
 mod pins;
 mod placement;
 mod points;
@@ -19,18 +18,25 @@ pub use growth::CannotPlan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    DatabaseSize, Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Vcpus,
+    Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Variables, Vcpus,
     grammar::Context,
     problem::{Code, Finding},
 };
 
+pub(crate) use estimate::COPY_MIB_PER_S;
+
+/// A MiB in bytes.
+const MIB: f64 = 1_048_576.0;
+
 impl Plan {
-    /// Expands a study on a host into points, pins and trials. The same document and host give the same plan.
+    /// Expands a study on a host into points, pins and trials. The same document and host give the
+    /// same plan.
     ///
     /// # Errors
     ///
-    /// Every contradiction between study and host at once, at the line of the guilty key: CPUs that do not exist, driver and
-    /// guests on one CPU, more vCPUs, memory or disk than there is, guests that need root, fewer users than guests.
+    /// Every contradiction between study and host at once, at the line of the guilty key: CPUs that
+    /// do not exist, driver and guests on one CPU, more vCPUs, memory or disk than there is, guests
+    /// that need root, fewer users than guests.
     pub fn of(document: &Document, host: &HostFacts) -> Result<Self, Problems> {
         match Self::anyway(document, host) {
             (plan, None) => Ok(plan),
@@ -38,9 +44,9 @@ impl Plan {
         }
     }
 
-    /// The plan as [`Plan::of`] makes it, and the contradictions that forbid to run it. Where there are any, the plan only shows what
-    /// was asked for: its pins, capacities and baselines are those of this host, and combinations without users, memory or database
-    /// are missing.
+    /// The plan as [`Plan::of`] makes it, and the contradictions that forbid to run it. Where there
+    /// are any, the plan only shows what was asked for: its pins, capacities and baselines are
+    /// those of this host, and combinations without users, memory or database are missing.
     #[must_use]
     pub fn anyway(document: &Document, host: &HostFacts) -> (Self, Option<Problems>) {
         let mut context = Context {
@@ -112,19 +118,21 @@ fn alias_names(document: &Document) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What points of different variants must share to be compared: guests, vCPUs, users, arrivals (as bits).
+/// What points of different variants must share to be compared: guests, vCPUs, users, arrivals (as
+/// bits).
 type Shape = (u32, Vcpus, u32, Option<u64>);
 
 fn shape(point: &Point) -> Shape {
     (
-        point.guests,
-        point.vcpus,
+        point.guests(),
+        point.only_group().vcpus,
         point.total_users(),
-        point.rate_per_s.map(f64::to_bits),
+        point.rate_per_s().map(f64::to_bits),
     )
 }
 
-/// Brings the points of all variants together by their shape, in the order of the file, and gives them ids and baselines.
+/// Brings the points of all variants together by their shape, in the order of the file, and gives
+/// them ids and baselines.
 fn combine(expanded: Vec<Vec<Point>>) -> Vec<Vec<Point>> {
     let mut combinations: Vec<Vec<Point>> = Vec::new();
     let mut places: BTreeMap<Shape, usize> = BTreeMap::new();
@@ -150,7 +158,7 @@ fn refusal(document: &Document, mut findings: Vec<Finding>) -> Problems {
 }
 
 fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
-    let who = match study.guest.kind {
+    let who = match study.guest.kind() {
         GuestKind::Container => Some("containers"),
         GuestKind::Vm => Some("machines"),
         GuestKind::Bare | GuestKind::Fake => None,
@@ -180,32 +188,36 @@ fn disk_finding(document: &Document, host: &HostFacts, disk_mib: u64) -> Option<
     );
     (disk_mib > host.disk_free_mib).then(|| Finding {
         code: Code::Disk,
-        span: document.spans(0).nearest(database_key(document.study())),
+        span: document
+            .spans(0)
+            .nearest(document.study().workload.keys().size_key()),
         message,
         mend: "make the database smaller, use fewer guests, or free disk space".to_owned(),
     })
 }
 
-/// The key that says how large databases are.
-fn database_key(study: &Study) -> &'static str {
-    match study
-        .workload
-        .orderentry
-        .as_ref()
-        .map(|wanted| &wanted.size)
-    {
-        None => "workload.database",
-        Some(DatabaseSize::Warehouses(_)) => "workload.warehouses",
-        Some(DatabaseSize::Mib(_)) => "workload.db_size",
+/// What expressions may ask of a guest of a point. The users of an open load are the visitors that
+/// may be present.
+pub(crate) fn variables(study: &Study, point: &Point) -> Variables {
+    let group = point.only_group();
+    Variables {
+        vcpus: group.vcpus.cpus(),
+        memory_bytes: group.memory_mib as f64 * MIB,
+        users: match study.load.max_in_flight() {
+            Some(most) => f64::from(most),
+            None => f64::from(group.total_users()) / f64::from(group.guests),
+        },
+        guests: f64::from(group.guests),
     }
 }
 
-/// The baseline of a point is the one guest of its variant that could use the same CPUs and serves the same users.
+/// The baseline of a point is the one guest of its variant that could use the same CPUs and serves
+/// the same users.
 fn set_baselines(combinations: &mut [Vec<Point>]) {
     let singles: Vec<Point> = combinations
         .iter()
         .flatten()
-        .filter(|point| point.guests == 1)
+        .filter(|point| point.guests() == 1)
         .cloned()
         .collect();
     for point in combinations.iter_mut().flatten() {

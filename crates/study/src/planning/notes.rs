@@ -2,8 +2,7 @@
 
 use super::{cpus::Division, points::rounded_users, thousandths};
 use crate::{
-    Design, Document, GuestKind, Point, Variables, Variant, expression::NOMINAL_MEGABYTES,
-    grammar::kinds::cpu_list,
+    Design, Document, GuestKind, Point, Variant, grammar::kinds::cpu_list, workloads::size_notes,
 };
 
 /// Roundings, choices made, limits that are not enforced, comparisons that cannot be made.
@@ -18,7 +17,7 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     }
     if variants
         .iter()
-        .any(|variant| variant.study.guest.kind == GuestKind::Bare)
+        .any(|variant| variant.study.guest.kind() == GuestKind::Bare)
     {
         notes.push("bare guests are not held to their limits of memory and pids".to_owned());
     }
@@ -36,7 +35,9 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
     }
     if document.aliases().partly {
         notes.push(
-            "effects of two factors together are mixed in part with those of others, the effects of single factors are not".to_owned(),
+            "effects of two factors together are mixed in part with those of others, the effects \
+             of single factors are not"
+                .to_owned(),
         );
     }
     notes.extend(rounded(variants, points));
@@ -52,63 +53,37 @@ pub(super) fn notes(document: &Document, points: &[Point], division: &Division) 
 
 /// Amounts that became other amounts, one note for each key.
 fn rounded(variants: &[Variant], points: &[Point]) -> Vec<String> {
-    let odd = points.iter().find_map(|point| {
-        let exact = exact_mb(variants, point)?;
-        ((exact - point.database.megabytes() as f64).abs() > 1e-6).then_some((exact, point))
-    });
-    let mut notes: Vec<String> = super::orderentry::notes(variants, points);
-    if let Some((exact, point)) = odd {
-        let exact = (exact * 1000.0).round() / 1000.0;
-        notes.push(format!(
-            "databases are rounded up to sizes that exist: {exact}MB become {} (point {})",
-            point.database, point.id
-        ));
-    }
+    let mut notes = size_notes(variants, points);
     notes.extend(
         variants
             .iter()
             .find_map(|variant| rounded_users(&variant.study)),
     );
-    if let Some(point) = points
-        .iter()
-        .find(|point| point.users.first() != point.users.last())
-    {
+    if let Some(point) = points.iter().find(|point| {
+        let users = &point.only_group().users;
+        users.first() != users.last()
+    }) {
         notes.push(format!(
-            "users do not divide evenly: the first guests have one more ({} users on {} guests, point {})",
+            "users do not divide evenly: the first guests have one more ({} users on {} guests, \
+             point {})",
             point.total_users(),
-            point.guests,
+            point.guests(),
             point.id
         ));
     }
     notes
 }
 
-/// Megabytes of each guest's database before they became a size.
-fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
-    let variant = variants
-        .iter()
-        .find(|variant| variant.id == point.variant)?;
-    point.database.dvdstore()?;
-    let guest = Variables {
-        vcpus: point.vcpus.cpus(),
-        memory_bytes: point.memory_mib as f64,
-        users: match &variant.study.load.open {
-            Some(open) => f64::from(open.max_in_flight),
-            None => f64::from(point.total_users()) / f64::from(point.guests),
-        },
-        guests: f64::from(point.guests),
-    };
-    variant
-        .study
-        .workload
-        .database
-        .each(&guest, &NOMINAL_MEGABYTES)
-        .ok()
-}
-
 /// Points whose vCPUs cannot all be used, because too many of them lie on one CPU.
 fn crowded(points: &[Point]) -> Option<String> {
-    let asked = |point: &Point| thousandths(point.guests, point.vcpus) as f64 / 1000.0;
+    let asked = |point: &Point| {
+        let all: u64 = point
+            .groups
+            .iter()
+            .map(|group| thousandths(group.guests, group.vcpus))
+            .sum();
+        all as f64 / 1000.0
+    };
     let ids: Vec<String> = points
         .iter()
         .filter(|point| asked(point) > point.capacity_cpus + 1e-9)
@@ -128,14 +103,15 @@ fn without_baseline(points: &[Point]) -> Option<String> {
         .filter(|point| point.baseline.is_none())
         .map(|point| point.id.to_string())
         .collect();
-    let what = if points.iter().any(|point| point.rate_per_s.is_some()) {
+    let what = if points.iter().any(|point| point.rate_per_s().is_some()) {
         "arrivals"
     } else {
         "users"
     };
     (!ids.is_empty()).then(|| {
         format!(
-            "no single guest of equal CPUs and {what} is in the study, so there is no consolidation efficiency: {}",
+            "no single guest of equal CPUs and {what} is in the study, so there is no \
+             consolidation efficiency: {}",
             listed(&ids)
         )
     })

@@ -6,10 +6,13 @@ use super::placement;
 use super::thousandths;
 use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
 
-/// The CPUs of each of `guests` guests of `vcpus` vCPUs. `cpus` must hold at least as many CPUs as one guest is wide.
+/// The CPUs of each of `guests` guests of `vcpus` vCPUs. `cpus` must hold at least as many CPUs as
+/// one guest is wide.
 ///
-/// * `spread`: guests are dealt over the CPUs in turn; each takes as many CPUs as it has vCPUs, rounded up.
-/// * `pack`: each guest takes the first CPUs that carry it within `overcommit` vCPUs each, or the emptiest where none do.
+/// * `spread`: guests are dealt over the CPUs in turn; each takes as many CPUs as it has vCPUs,
+///   rounded up.
+/// * `pack`: each guest takes the first CPUs that carry it within `overcommit` vCPUs each, or the
+///   emptiest where none do.
 /// * `none`: each guest has all CPUs.
 /// * all others look at where the CPUs sit: see [`placement::lay`].
 pub(super) fn lay(

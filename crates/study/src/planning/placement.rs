@@ -1,19 +1,22 @@
 //! Lays guests on sockets and memory nodes.
 //!
-//! Within a group of CPUs (a socket, a node) the first hardware threads of all cores come before the second ones, so that two guests share a core
-//! only when there are no free cores left. A guest that fits into one group stays in it.
+//! Within a group of CPUs (a socket, a node) the first hardware threads of all cores come before
+//! the second ones, so that two guests share a core only when there are no free cores left. A guest
+//! that fits into one group stays in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
 
-/// The CPUs of each of `guests` guests of `vcpus` vCPUs, for the pins that look at where CPUs sit. `cpus` must hold at least as many CPUs as one
-/// guest is wide.
+/// The CPUs of each of `guests` guests of `vcpus` vCPUs, for the pins that look at where CPUs sit.
+/// `cpus` must hold at least as many CPUs as one guest is wide.
 ///
-/// * `socket`: each guest takes the least loaded CPUs of the first socket that carries it within `overcommit` vCPUs per CPU.
+/// * `socket`: each guest takes the least loaded CPUs of the first socket that carries it within
+///   `overcommit` vCPUs per CPU.
 /// * `node`: guest `g` (from 0) begins its search with node `g` modulo the number of nodes.
-/// * `diagonal`: each node is cut into as many slots as whole guests fit; guest `g` takes slot `s = g mod slots` of node
-///   `(s + g / slots) mod nodes`. When all slots are taken, or where nodes differ in size, the rest is laid as by `node`.
+/// * `diagonal`: each node is cut into as many slots as whole guests fit; guest `g` takes slot
+///   `s = g mod slots` of node `(s + g / slots) mod nodes`. When all slots are taken, or where
+///   nodes differ in size, the rest is laid as by `node`.
 ///
 /// Where no group carries a guest alone, it takes the least loaded CPUs of all.
 pub(super) fn lay(
@@ -102,7 +105,8 @@ struct Group {
     order: BTreeSet<(u64, usize)>,
 }
 
-/// A CPU of a group that a guest may take. Sorts by load, then in the order in which CPUs are filled.
+/// A CPU of a group that a guest may take. Sorts by load, then in the order in which CPUs are
+/// filled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Seat {
     load: u64,
@@ -119,7 +123,8 @@ impl Group {
         }
     }
 
-    /// Its least loaded CPUs, as many as a guest takes or as there are; of equal ones the first. It is group number `group`.
+    /// Its least loaded CPUs, as many as a guest takes or as there are; of equal ones the first. It
+    /// is group number `group`.
     fn lightest(&self, group: usize, width: usize) -> Vec<Seat> {
         let seats = self.order.iter().take(width);
         seats
@@ -190,8 +195,9 @@ fn lightest_of_all(groups: &[Group], width: usize) -> Vec<Seat> {
 mod tests {
     use super::*;
 
-    /// The host of the RHEV study: two sockets of eight cores, no second threads. `even` = even numbers on the first socket, as three of its tables
-    /// have it; otherwise the lower half, as the table of 1-vCPU guests has it.
+    /// The host of the RHEV study: two sockets of eight cores, no second threads. `even` = even
+    /// numbers on the first socket, as three of its tables have it; otherwise the lower half, as
+    /// the table of 1-vCPU guests has it.
     fn rhev(even: bool) -> Vec<CpuPlace> {
         let place = |cpu| {
             let node = if even { cpu % 2 } else { cpu / 8 };
@@ -254,7 +260,8 @@ mod tests {
             let rows: Vec<_> = pins.into_iter().zip(nodes).collect();
             assert_eq!(rows, table(vcpus), "{guests} guests of {vcpus} vCPU");
         }
-        // The CPUs of the 1-vCPU table are those of the other enumeration too; only its nodes contradict the other tables.
+        // The CPUs of the 1-vCPU table are those of the other enumeration too; only its nodes
+        // contradict the other tables.
         let pins = laid(Pin::Node, 16, 1000, &rhev(true));
         assert!(pins.iter().eq(table(1).iter().map(|(cpus, _)| cpus)));
     }

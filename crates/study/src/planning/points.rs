@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
-use rookery_workload::dvdstore::Size;
-
-use super::{cpus::Division, orderentry, pins, placement, storage, thousandths};
+use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, HostFacts, Per, Point, PointData, Study, Variables, Variant, Vcpus,
-    expression::{BYTES, NO_UNITS, NOMINAL_MEGABYTES},
+    Amount, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables, Variant, Vcpus,
+    expression::{BYTES, NO_UNITS},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS},
     problem::Code,
@@ -15,8 +13,6 @@ use crate::{
 
 /// Less memory than this no stack starts with, MiB.
 const LEAST_MEMORY_MIB: u64 = 16;
-
-const MIB: f64 = 1_048_576.0;
 
 /// One combination of a layout, with the places of its numbers in the file.
 struct Combination<'a> {
@@ -33,7 +29,8 @@ struct Combination<'a> {
 }
 
 impl Combination<'_> {
-    /// Users of all guests, not yet whole, or arrivals. Rules are evaluated for one guest and users rounded to whole ones.
+    /// Users of all guests, not yet whole, or arrivals. Rules are evaluated for one guest and users
+    /// rounded to whole ones.
     fn total(&self) -> Result<f64, String> {
         match self.amount {
             // All vCPUs together are exact thousandths; shares of guests would be rounded twice.
@@ -77,8 +74,8 @@ impl Combination<'_> {
     }
 }
 
-/// Expands all layouts of a variant; points have no ids yet. Every problem is told to the context; combinations that have no users,
-/// memory or database at all are left out.
+/// Expands all layouts of a variant; points have no ids yet. Every problem is told to the context;
+/// combinations that have no users, memory or database at all are left out.
 pub(super) fn expand(
     variant: &Variant,
     division: &Division,
@@ -111,17 +108,15 @@ pub(super) fn expand(
             }
             Entry::Vacant(place) => {
                 place.insert(points.len());
-                let mut point = point(
+                points.push(point(
                     variant,
                     &combination,
                     offered,
                     memory_mib,
                     database,
-                    division,
-                    host,
-                );
-                point.volume_mib = storage::volume_mib(study, &point, users, context);
-                points.push(point);
+                    (division, host),
+                    context,
+                ));
             }
         }
     }
@@ -134,8 +129,8 @@ fn point(
     offered: Offered,
     memory_mib: u64,
     database: PointData,
-    division: &Division,
-    host: &HostFacts,
+    (division, host): (&Division, &HostFacts),
+    context: &mut Context,
 ) -> Point {
     let (guests, vcpus, study) = (combination.guests, combination.vcpus, &variant.study);
     let pins = pins::lay(
@@ -146,21 +141,28 @@ fn point(
         &host.places,
         study.host.overcommit,
     );
-    Point {
-        id: 0,
-        variant: variant.id,
-        levels: variant.levels.clone(),
-        layouts: vec![combination.layout.to_owned()],
+    let capacity_cpus = pins::capacity(&pins, vcpus);
+    let mut group = GuestGroup {
+        name: String::new(),
         guests,
         vcpus,
         users: deal(offered.users, guests),
         rate_per_s: offered.rate_per_s,
         memory_mib,
         database,
-        capacity_cpus: pins::capacity(&pins, vcpus),
         nodes: placement::nodes(study.guest.pin, &pins, &host.places),
         pins,
         volume_mib: 0,
+    };
+    let users = combination.users_each(offered);
+    group.volume_mib = storage::volume_mib(study, &group, users, context);
+    Point {
+        id: 0,
+        variant: variant.id,
+        levels: variant.levels.clone(),
+        layouts: vec![combination.layout.to_owned()],
+        groups: vec![group],
+        capacity_cpus,
         baseline: None,
         search: None,
     }
@@ -190,7 +192,7 @@ pub(super) fn single(
         guests: asked.guests,
         vcpus: asked.vcpus,
         amount: asked.amount,
-        max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
+        max_in_flight: study.load.max_in_flight(),
         guests_path: place(),
         vcpus_path: place(),
         amount_path: place(),
@@ -201,16 +203,15 @@ pub(super) fn single(
     let users = combination.users_each(offered);
     let memory_mib = memory(&combination, users, study, host, context)?;
     let database = database(&combination, users, memory_mib, study, context)?;
-    let mut point = point(
+    let point = point(
         variant,
         &combination,
         offered,
         memory_mib,
         database,
-        division,
-        host,
+        (division, host),
+        context,
     );
-    point.volume_mib = storage::volume_mib(study, &point, combination.users_each(offered), context);
     (context.findings.len() == before).then_some(point)
 }
 
@@ -236,7 +237,7 @@ fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
         .enumerate()
         .flat_map(move |(index, layout)| {
             let path = format!("layout[{index}]");
-            let amounts_path = match (&study.load.open, &layout.users) {
+            let amounts_path = match (study.load.open(), &layout.users) {
                 (Some(_), _) => "load.rate".to_owned(),
                 (None, Some(_)) => format!("{path}.users"),
                 (None, None) => "load.users".to_owned(),
@@ -252,7 +253,7 @@ fn combinations(study: &Study) -> impl Iterator<Item = Combination<'_>> {
                             guests: *guests,
                             vcpus: *vcpus,
                             amount,
-                            max_in_flight: study.load.open.as_ref().map(|open| open.max_in_flight),
+                            max_in_flight: study.load.max_in_flight(),
                             guests_path: format!("{path}.guests[{g}]"),
                             vcpus_path: format!("{path}.vcpus[{v}]"),
                             amount_path: format!("{amounts_path}[{u}]"),
@@ -299,7 +300,8 @@ fn check_cpus(
     );
     let enough = (asked / cpus as f64 * 1000.0).ceil() / 1000.0;
     let mend = format!(
-        "use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with `overcommit = {enough}` in [host]"
+        "use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with \
+         `overcommit = {enough}` in [host]"
     );
     context.refuse::<()>(Code::TooFewCpus, span, message, mend);
 }
@@ -380,7 +382,8 @@ fn arrivals(
     if (max_in_flight as usize) < threads {
         let span = context.spans.nearest("load.max_in_flight");
         let message = format!(
-            "at most {max_in_flight} visitors may be present, fewer than the driver has CPUs ({threads})"
+            "at most {max_in_flight} visitors may be present, fewer than the driver has CPUs \
+             ({threads})"
         );
         let mend = format!("write at least `max_in_flight = {threads}`");
         return context.refuse(Code::Users, span, message, mend);
@@ -441,7 +444,8 @@ fn deal(users: u32, guests: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Memory of one guest, rounded up to whole MiB. What the host does not have is refused and told all the same.
+/// Memory of one guest, rounded up to whole MiB. What the host does not have is refused and told
+/// all the same.
 fn memory(
     combination: &Combination<'_>,
     users: f64,
@@ -491,7 +495,8 @@ fn memory(
         };
         let span = context.spans.nearest(guilty);
         let message = format!(
-            "{} with {each} MiB each and the reserve of {reserve} MiB need {} MiB of memory, this host has {} MiB",
+            "{} with {each} MiB each and the reserve of {reserve} MiB need {} MiB of memory, this \
+             host has {} MiB",
             combination.describe(),
             all.saturating_add(reserve),
             host.memory_mib
@@ -502,7 +507,7 @@ fn memory(
     Some(each)
 }
 
-/// Database of one guest: whole megabytes, at least one; beyond 1023 whole gigabytes.
+/// What a guest has in its database.
 fn database(
     combination: &Combination<'_>,
     users: f64,
@@ -510,49 +515,11 @@ fn database(
     study: &Study,
     context: &mut Context,
 ) -> Option<PointData> {
-    if let Some(wanted) = &study.workload.orderentry {
-        let guest = combination.variables(memory_mib as f64 * MIB, users);
-        return orderentry::data(study, wanted, &guest, &combination.describe(), context)
-            .map(PointData::Orderentry);
-    }
-    // In rules over databases memory is counted in their unit.
-    let variables = combination.variables(memory_mib as f64, users);
-    let each = match study.workload.database.each(&variables, &NOMINAL_MEGABYTES) {
-        Ok(each) if each > 0.0 => each,
-        other => {
-            let why = other.map_or_else(
-                |error| error.to_string(),
-                |each| format!("{each}MB is no size"),
-            );
-            let message = format!("the database of {}: {why}", combination.describe());
-            return context.refuse(
-                Code::Database,
-                context.spans.nearest("workload.database"),
-                message,
-                "change the rule",
-            );
-        }
-    };
-    let mb = nominal_mb(each);
-    if mb <= 1023 {
-        return Some(Size::Mb(mb as u32).into());
-    }
-    match mb.div_ceil(1024) {
-        gb @ ..=1023 => Some(Size::Gb(gb as u32).into()),
-        gb => {
-            let span = context.spans.nearest("workload.database");
-            let message = format!(
-                "each of {} would have a database of {gb}GB, the largest size is 1023GB",
-                combination.describe()
-            );
-            context.refuse(Code::Database, span, message, "make the database smaller")
-        }
-    }
-}
-
-/// Nominal megabytes, rounded up; what floats add beyond a millionth is not another megabyte.
-fn nominal_mb(amount: f64) -> u64 {
-    ((amount - 1e-6).ceil() as u64).max(1)
+    let guest = combination.variables(memory_mib as f64 * MIB, users);
+    study
+        .workload
+        .keys()
+        .data(study, &guest, &combination.describe(), context)
 }
 
 #[cfg(test)]
@@ -563,12 +530,5 @@ mod tests {
     fn users_are_shared_out_evenly() {
         assert_eq!(deal(10, 4), [3, 3, 2, 2]);
         assert_eq!(deal(4, 4), [1, 1, 1, 1]);
-    }
-
-    #[test]
-    fn megabytes_are_whole_and_at_least_one() {
-        assert_eq!(nominal_mb(0.001), 1);
-        assert_eq!(nominal_mb(2.5), 3);
-        assert_eq!(nominal_mb(10.0 * 0.1 * 3.0), 3);
     }
 }

@@ -1,4 +1,5 @@
-//! The searches of a study on a host: one for each combination of guests and vCPUs, with the range that the host carries.
+//! The searches of a study on a host: one for each combination of guests and vCPUs, with the range
+//! that the host carries.
 
 use super::{
     cpus::Division,
@@ -25,7 +26,8 @@ struct Subject<'a> {
     load: Option<&'a Amount>,
 }
 
-/// All searches of a variant, without ids, and the point of each at its largest load; every problem is told to the context.
+/// All searches of a variant, without ids, and the point of each at its largest load; every problem
+/// is told to the context.
 pub(super) fn expand(
     variant: &Variant,
     division: &Division,
@@ -251,7 +253,8 @@ pub(super) fn point(
     })
 }
 
-/// Brings the searches of all variants together by what they are about, and gives them ids and ladders.
+/// Brings the searches of all variants together by what they are about, and gives them ids and
+/// ladders.
 pub(super) fn combine(expanded: Vec<Vec<Search>>, points: &[Point]) -> Vec<Search> {
     let mut groups: Vec<Vec<Search>> = Vec::new();
     for search in expanded.into_iter().flatten() {
@@ -280,14 +283,14 @@ pub(super) fn combine(expanded: Vec<Vec<Search>>, points: &[Point]) -> Vec<Searc
 }
 
 fn on_ladder(search: &Search, point: &Point) -> bool {
-    if point.variant != search.variant || point.vcpus != search.vcpus {
+    if point.variant != search.variant || point.only_group().vcpus != search.vcpus {
         return false;
     }
     match &search.load {
-        None => point.guests == search.guests,
+        None => point.guests() == search.guests,
         Some(amount) => {
-            let rate = point.rate_per_s.is_some();
-            points::total(point.guests, point.vcpus, amount, rate)
+            let rate = point.rate_per_s().is_some();
+            points::total(point.guests(), point.only_group().vcpus, amount, rate)
                 .is_ok_and(|total| (total - point.load()).abs() < 0.5)
         }
     }

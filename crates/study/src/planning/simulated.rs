@@ -1,4 +1,5 @@
-//! The host of a simulated study: it is computed as well, so that the study runs on every machine alike.
+//! The host of a simulated study: it is computed as well, so that the study runs on every machine
+//! alike.
 
 use crate::{
     Document, GuestKind, HostFacts, SimulatedUse, StackKind, grammar::Context, problem::Code,
@@ -21,15 +22,17 @@ impl SimulatedUse {
     }
 }
 
-/// The host that a simulated study plans for; `None` where the study runs on this one. Contradictions are refused.
+/// The host that a simulated study plans for; `None` where the study runs on this one.
+/// Contradictions are refused.
 pub(super) fn host(document: &Document, context: &mut Context) -> Option<HostFacts> {
     let simulated =
-        |index: usize| document.variants()[index].study.stack.kind == StackKind::Simulated;
+        |index: usize| document.variants()[index].study.stack.kind() == StackKind::Simulated;
     let all = 0..document.variants().len();
     let first = all.clone().find(|index| simulated(*index))?;
     if let Some(real) = all.clone().find(|index| !simulated(*index)) {
         let span = document.spans(real).nearest("stack.kind");
-        let message = "some variants are simulated and others are not: what is computed is not compared with what is measured";
+        let message = "some variants are simulated and others are not: what is computed is not \
+                       compared with what is measured";
         context.refuse::<()>(
             Code::Contradiction,
             span,
@@ -39,8 +42,9 @@ pub(super) fn host(document: &Document, context: &mut Context) -> Option<HostFac
     }
     for index in all.filter(|index| simulated(*index)) {
         let (study, spans) = (&document.variants()[index].study, document.spans(index));
-        if study.guest.kind != GuestKind::Fake {
-            let message = "`stack.kind` is \"simulated\", so that no guest runs, but `guest.kind` is not \"fake\"";
+        if study.guest.kind() != GuestKind::Fake {
+            let message = "`stack.kind` is \"simulated\", so that no guest runs, but `guest.kind` \
+                           is not \"fake\"";
             let mend = "write `kind = \"fake\"` in [guest]";
             context.refuse::<()>(
                 Code::Contradiction,
@@ -62,7 +66,6 @@ pub(super) fn host(document: &Document, context: &mut Context) -> Option<HostFac
     document.variants()[first]
         .study
         .stack
-        .simulated
-        .as_ref()
+        .simulated()
         .map(SimulatedUse::host)
 }

@@ -1,47 +1,49 @@
 //! How large the volumes of guests are.
 
-use super::{
-    estimate::{guest_files_mib, on_disk_mib},
-    machines,
-};
+use super::{MIB, estimate::guest_files_mib, machines};
 use crate::{
-    Amount, Point, Scaled, Study, Variables, VolumeFileSystem, VolumeUse, expression::BYTES,
-    grammar::Context, problem::Code,
+    Amount, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES, grammar::Context,
+    problem::Code,
 };
-
-const MIB: f64 = 1_048_576.0;
 
 /// Room for logs and what the file system itself takes, MiB.
 const SPARE_MIB: u64 = 256;
 
-/// The volume of each guest of a point, or its part of a shared one, MiB; 0 where there is none. One that is too small is refused.
-pub(super) fn volume_mib(study: &Study, point: &Point, users: f64, context: &mut Context) -> u64 {
+/// The volume of each guest of a group, or its part of a shared one, MiB; 0 where there is none.
+/// One that is too small is refused.
+pub(super) fn volume_mib(
+    study: &Study,
+    group: &GuestGroup,
+    users: f64,
+    context: &mut Context,
+) -> u64 {
     let Some(volume) = &study.storage.volume else {
         return 0;
     };
     let machine = machines::disk_on_volume_mib(study, volume);
-    let wanted = machine.unwrap_or(on_disk_mib(point.database) + guest_files_mib(study));
+    let wanted = machine.unwrap_or(group.database.used_mib() + guest_files_mib(study));
     let Some(size) = &volume.size else {
-        let usual = 3 * point.database.megabytes() + SPARE_MIB;
-        return machine.unwrap_or(usual.max(wanted).max(least_mib(volume, point.guests)));
+        let usual = 3 * group.database.megabytes() + SPARE_MIB;
+        return machine.unwrap_or(usual.max(wanted).max(least_mib(volume, group.guests)));
     };
     let span = context.spans.nearest("storage.size");
-    let each = match each_mib(size, point, users) {
+    let each = match each_mib(size, group, users) {
         Ok(each) => each,
         Err(why) => {
-            let message = format!("the volumes of {} guests: {why}", point.guests);
+            let message = format!("the volumes of {} guests: {why}", group.guests);
             context.refuse::<()>(Code::Disk, span, message, "change the rule");
             return 0;
         }
     };
-    let least = wanted.max(least_mib(volume, point.guests));
+    let least = wanted.max(least_mib(volume, group.guests));
     if each < least {
-        let what = match machine {
-            Some(_) => format!("a disk of {} MiB", study.guest.vm.disk.size_mib),
-            None => format!("a database of {}", point.database),
+        let what = match study.guest.vm() {
+            Some(machine) => format!("a disk of {} MiB", machine.disk.size_mib),
+            None => format!("a database of {}", group.database),
         };
         let message = format!(
-            "a guest would have {each} MiB of volume: {what} and its file system need about {least} MiB"
+            "a guest would have {each} MiB of volume: {what} and its file system need about \
+             {least} MiB"
         );
         let smaller = if machine.is_some() {
             ", or make `disk_size` in [guest.vm] smaller"
@@ -56,12 +58,12 @@ pub(super) fn volume_mib(study: &Study, point: &Point, users: f64, context: &mut
 }
 
 /// In whole MiB, rounded up.
-fn each_mib(size: &Amount, point: &Point, users: f64) -> Result<u64, String> {
+fn each_mib(size: &Amount, group: &GuestGroup, users: f64) -> Result<u64, String> {
     let variables = Variables {
-        vcpus: point.vcpus.cpus(),
-        memory_bytes: point.memory_mib as f64 * MIB,
+        vcpus: group.vcpus.cpus(),
+        memory_bytes: group.memory_mib as f64 * MIB,
         users,
-        guests: f64::from(point.guests),
+        guests: f64::from(group.guests),
     };
     let each = match size {
         Amount::Rule(_) => size.each(&variables, &BYTES).map(|bytes| bytes / MIB),
@@ -76,8 +78,7 @@ fn each_mib(size: &Amount, point: &Point, users: f64) -> Result<u64, String> {
 fn least_mib(volume: &VolumeUse, guests: u32) -> u64 {
     let whole = match (volume.raw, volume.filesystem) {
         (true, _) => 1,
-        (false, VolumeFileSystem::Ext4) => 16_u64,
-        (false, VolumeFileSystem::Xfs) => 300,
+        (false, file_system) => file_system.least_mib(),
     };
     if volume.shared {
         whole.div_ceil(u64::from(guests))
@@ -96,9 +97,12 @@ mod tests {
 
     fn planned_for(guest: &str, storage: &str, root: bool) -> Result<Plan, String> {
         let text = format!(
-            "title = \"t\"\nworkload = {{ kind = \"dvdstore\", database = \"10MB per guest\" }}\nload = {{ users = 9 }}\n\
-             guest = {{ {guest}, memory = \"256MiB\" }}\nhost = {{ guest_cpus = 0, driver_cpus = 1, overcommit = 4 }}\n\
-             layout = [{{ name = \"a\", guests = [1, 3], vcpus = 1 }}]\n[storage]\npool = \"volume\"\n{storage}"
+            "title = \"t\"\nworkload = {{ kind = \"dvdstore\", database = \"10MB per guest\" \
+             }}\nload = {{ users = 9 }}\n\
+             guest = {{ {guest}, memory = \"256MiB\" }}\nhost = {{ guest_cpus = 0, driver_cpus = \
+             1, overcommit = 4 }}\n\
+             layout = [{{ name = \"a\", guests = [1, 3], vcpus = 1 }}]\n[storage]\npool \
+             = \"volume\"\n{storage}"
         );
         let host = HostFacts {
             cpus: vec![0, 1],
@@ -113,7 +117,10 @@ mod tests {
 
     fn sizes(storage: &str) -> Vec<u64> {
         let plan = planned(storage, true).unwrap_or_else(|problems| panic!("{problems}"));
-        plan.points.iter().map(|point| point.volume_mib).collect()
+        plan.points
+            .iter()
+            .map(|point| point.only_group().volume_mib)
+            .collect()
     }
 
     #[test]
@@ -136,7 +143,10 @@ mod tests {
                 storage,
                 true,
             )?;
-            Ok::<_, String>((plan.points[0].volume_mib, plan.estimate.disk_mib))
+            Ok::<_, String>((
+                plan.points[0].only_group().volume_mib,
+                plan.estimate.disk_mib,
+            ))
         };
         let (whole, on_disk) = of_machines("").expect("a plan");
         assert!((1024 + 64..2048).contains(&whole), "{whole}");

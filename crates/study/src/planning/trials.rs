@@ -2,8 +2,9 @@
 
 use crate::{Order, Point, Purpose, Study, Trial, Vcpus};
 
-/// All trials in the order of execution: every combination once, then every combination again, ... Each combination is a block:
-/// its points differ in the levels of factors alone and run back to back, so that what drifts does so for all of them alike.
+/// All trials in the order of execution: every combination once, then every combination again, ...
+/// Each combination is a block: its points differ in the levels of factors alone and run back to
+/// back, so that what drifts does so for all of them alike.
 pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut shuffle = Splitmix(mix(study.seed ^ SHUFFLE));
@@ -42,10 +43,12 @@ const SHUFFLE: u64 = 0x726f_6f6b_6572_7901;
 /// The golden ratio as a fraction of 2^64, the increment of splitmix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The seed of a trial, a fixed function of study seed, combination and repeat, whatever the order of execution. The trials of a
-/// block share it: the same users make the same choices under every level, and their differences are not those of luck.
+/// The seed of a trial, a fixed function of study seed, combination and repeat, whatever the order
+/// of execution. The trials of a block share it: the same users make the same choices under every
+/// level, and their differences are not those of luck.
 ///
-/// Both steps are bijections of the 64-bit numbers, so that different blocks of one study never share a seed.
+/// Both steps are bijections of the 64-bit numbers, so that different blocks of one study never
+/// share a seed.
 pub(super) fn trial_seed(study_seed: u64, combination: u32, repeat: u32) -> u64 {
     let trial = u64::from(combination) << 32 | u64::from(repeat);
     mix(mix(study_seed).wrapping_add(trial.wrapping_mul(GOLDEN)))
@@ -54,7 +57,8 @@ pub(super) fn trial_seed(study_seed: u64, combination: u32, repeat: u32) -> u64 
 /// Keeps the seeds of probes apart from those of planned trials.
 const PROBE: u64 = 0x726f_6f6b_6572_7902;
 
-/// The seed of a probe, a fixed function of study seed, layout, load and attempt: the variants of a layout share it.
+/// The seed of a probe, a fixed function of study seed, layout, load and attempt: the variants of a
+/// layout share it.
 pub(super) fn probe_seed(
     study_seed: u64,
     guests: u32,
@@ -74,8 +78,8 @@ pub(super) fn shuffled(points: &[u32], seed: u64, repeat: u32) -> Vec<u32> {
     points
 }
 
-/// The mixing function of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014,
-/// in the constants of Vigna's reference implementation).
+/// The mixing function of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014, in the constants of Vigna's reference implementation).
 fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(GOLDEN);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -53,7 +53,8 @@ impl std::str::FromStr for GuestNet {
         };
         if !(1..=30).contains(&net.prefix) || net.address(1).is_none() {
             return Err(format!(
-                "`{text}` is no address of a guest: it names a network of 1 to 30 bits, or one that is not for guests"
+                "`{text}` is no address of a guest: it names a network of 1 to 30 bits, or one \
+                 that is not for guests"
             ));
         }
         Ok(net)

@@ -105,13 +105,16 @@ impl VmShape {
             unless(
                 is_local(uri),
                 format!(
-                    "`{}` is no connection to a libvirt on this host: take one such as qemu:///system",
+                    "`{}` is no connection to a libvirt on this host: take one such as \
+                     qemu:///system",
                     uri.escape_debug()
                 ),
             );
             unless(
                 nic.network != Network::Lab,
-                "the lab's own network is not within reach of another libvirt: take a bridge of the host, or user mode".to_owned(),
+                "the lab's own network is not within reach of another libvirt: take a bridge of \
+                 the host, or user mode"
+                    .to_owned(),
             );
         }
         problems

@@ -104,7 +104,8 @@ fn networks_pools_images_and_connections_are_checked() {
         },
         ..VmShape::default()
     };
-    insta::assert_snapshot!(bridged.problems().join("\n"), @"guests on a bridge of the host need addresses: say which, as in 192.168.1.50/24");
+    insta::assert_snapshot!(bridged.problems().join("\n"), @"guests on a bridge of the host need \
+        addresses: say which, as in 192.168.1.50/24");
 }
 
 #[test]

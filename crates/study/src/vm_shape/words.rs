@@ -66,8 +66,14 @@ impl FromStr for Pool {
             return Ok(Self::Lvm(group.to_owned()));
         }
         match text.strip_prefix(DEVICES).filter(|paths| !paths.is_empty()) {
-            Some(paths) => Ok(Self::Devices(paths.split(',').map(|path| path.trim().into()).collect())),
-            None => Err("write `directory`, `lvm:GROUP`, `lvm:GROUP/POOL`, or `devices:` and paths with commas between".to_owned()),
+            Some(paths) => Ok(Self::Devices(
+                paths.split(',').map(|path| path.trim().into()).collect(),
+            )),
+            None => Err(
+                "write `directory`, `lvm:GROUP`, `lvm:GROUP/POOL`, or `devices:` and paths \
+                         with commas between"
+                    .to_owned(),
+            ),
         }
     }
 }

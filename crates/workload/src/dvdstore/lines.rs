@@ -1,8 +1,8 @@
 //! The output lines of the original driver, from plain numbers.
 //!
-//! Names and widths are the original's, so that scripts which read them keep working. Times go in as microseconds and come
-//! out as whole milliseconds, rounded down. What the original prints as a huge negative number or NaN, because nothing was
-//! counted, is `n/a` here.
+//! Names and widths are the original's, so that scripts which read them keep working. Times go in
+//! as microseconds and come out as whole milliseconds, rounded down. What the original prints as a
+//! huge negative number or NaN, because nothing was counted, is `n/a` here.
 
 use std::fmt;
 
@@ -72,7 +72,8 @@ impl Totals {
 #[must_use]
 pub fn interval_line(totals: &Totals) -> String {
     format!(
-        "et={:7.1} n_overall={} opm={} rt_tot_lastn_max_msec={} rt_tot_avg_msec={} rt_tot_sampled={} rollbacks: n={} %={} ",
+        "et={:7.1} n_overall={} opm={} rt_tot_lastn_max_msec={} rt_tot_avg_msec={} \
+         rt_tot_sampled={} rollbacks: n={} %={} ",
         totals.elapsed_seconds,
         totals.orders.count,
         Known(totals.opm()),
@@ -84,13 +85,16 @@ pub fn interval_line(totals: &Totals) -> String {
     )
 }
 
-/// The line that the original driver prints at the end; `when` is the date and time, nothing for the line of one target.
+/// The line that the original driver prints at the end; `when` is the date and time, nothing for
+/// the line of one target.
 #[must_use]
 pub fn final_line(when: Option<&str>, totals: &Totals, calls: &Calls) -> String {
     let when = when.map_or_else(String::new, |when| format!(" ({when})"));
     format!(
-        "Final{when}: et={:7.1} n_overall={} opm={} rt_tot_lastn_max={} rt_tot_avg={} n_login_overall={} n_newcust_overall={} \
-         n_browse_overall={} n_purchase_overall={} rt_login_avg_msec={} rt_newcust_avg_msec={} rt_browse_avg_msec={} \
+        "Final{when}: et={:7.1} n_overall={} opm={} rt_tot_lastn_max={} rt_tot_avg={} \
+         n_login_overall={} n_newcust_overall={} \
+         n_browse_overall={} n_purchase_overall={} rt_login_avg_msec={} rt_newcust_avg_msec={} \
+         rt_browse_avg_msec={} \
          rt_purchase_avg_msec={} rt_tot_sampled={} n_rollbacks_overall={} rollback_rate = {}%",
         totals.elapsed_seconds,
         totals.orders.count,
@@ -111,7 +115,8 @@ pub fn final_line(when: Option<&str>, totals: &Totals, calls: &Calls) -> String 
     )
 }
 
-/// The last line: purchases and rollbacks of the whole run. Their difference is the number of new rows in ORDERS.
+/// The last line: purchases and rollbacks of the whole run. Their difference is the number of new
+/// rows in ORDERS.
 #[must_use]
 pub fn from_start_line(purchases: u64, rollbacks: u64) -> String {
     format!("n_purchase_from_start= {purchases} n_rollbacks_from_start= {rollbacks}")
@@ -159,7 +164,8 @@ mod tests {
     fn the_interval_line_is_the_original_one() {
         assert_eq!(
             interval_line(&totals()),
-            "et=   60.0 n_overall=1201 opm=1200 rt_tot_lastn_max_msec=81 rt_tot_avg_msec=12 rt_tot_sampled=14 rollbacks: n=31 %=  2.6 "
+            "et=   60.0 n_overall=1201 opm=1200 rt_tot_lastn_max_msec=81 rt_tot_avg_msec=12 \
+             rt_tot_sampled=14 rollbacks: n=31 %=  2.6 "
         );
     }
 
@@ -175,9 +181,12 @@ mod tests {
             browse: times(3600, 4),
             purchase: times(1201, 5),
         };
-        let rest = "et=   60.0 n_overall=1201 opm=1200 rt_tot_lastn_max=81 rt_tot_avg=12 n_login_overall=960 n_newcust_overall=241 \
-                    n_browse_overall=3600 n_purchase_overall=1201 rt_login_avg_msec=2 rt_newcust_avg_msec=3 rt_browse_avg_msec=4 \
-                    rt_purchase_avg_msec=5 rt_tot_sampled=14 n_rollbacks_overall=31 rollback_rate =   2.6%";
+        let rest = "et=   60.0 n_overall=1201 opm=1200 rt_tot_lastn_max=81 rt_tot_avg=12 \
+                    n_login_overall=960 n_newcust_overall=241 \
+                    n_browse_overall=3600 n_purchase_overall=1201 rt_login_avg_msec=2 \
+                    rt_newcust_avg_msec=3 rt_browse_avg_msec=4 \
+                    rt_purchase_avg_msec=5 rt_tot_sampled=14 n_rollbacks_overall=31 rollback_rate \
+                    =   2.6%";
         assert_eq!(
             final_line(Some("3/1/2012 1:02:03 PM"), &totals(), &calls),
             format!("Final (3/1/2012 1:02:03 PM): {rest}")
@@ -197,7 +206,8 @@ mod tests {
         let line = interval_line(&Totals::default());
         assert_eq!(
             line,
-            "et=    0.0 n_overall=0 opm=n/a rt_tot_lastn_max_msec=0 rt_tot_avg_msec=n/a rt_tot_sampled=n/a rollbacks: n=0 %=  n/a "
+            "et=    0.0 n_overall=0 opm=n/a rt_tot_lastn_max_msec=0 rt_tot_avg_msec=n/a \
+             rt_tot_sampled=n/a rollbacks: n=0 %=  n/a "
         );
     }
 }

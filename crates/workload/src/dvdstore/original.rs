@@ -1,8 +1,9 @@
 //! How the original web driver reads pages: the compatibility oracle for servers.
 //!
-//! A page that these functions read can be driven by the original driver. They keep its quirks on purpose: texts that
-//! only count behind the start of the page, values at fixed distances, double quotes as the only quotes. To judge pages
-//! as a client use [`super::pages`], which accepts more and tells more apart.
+//! A page that these functions read can be driven by the original driver. They keep its quirks on
+//! purpose: texts that only count behind the start of the page, values at fixed distances, double
+//! quotes as the only quotes. To judge pages as a client use [`super::pages`], which accepts more
+//! and tells more apart.
 
 /// The most rows that the original driver has room for.
 const MAX_ROWS: usize = 100;
@@ -31,7 +32,8 @@ pub enum OriginalFault {
 pub struct OriginalLogin {
     /// The customer id.
     pub customer: i32,
-    /// Title, actor and related title of earlier purchases, as far as they stand behind the customer id.
+    /// Title, actor and related title of earlier purchases, as far as they stand behind the
+    /// customer id.
     pub history: Vec<[String; 3]>,
 }
 
@@ -51,7 +53,8 @@ pub struct OriginalResult {
 /// Reads the page after a login.
 ///
 /// # Errors
-/// When the original driver would not find the customer id, or would stumble over the history behind it.
+/// When the original driver would not find the customer id, or would stumble over the history
+/// behind it.
 pub fn read_login(body: &str) -> Result<OriginalLogin, OriginalFault> {
     let (customer, mut rest) = read_customer(body)?;
     let mut history = Vec::new();
@@ -128,7 +131,8 @@ pub fn read_purchase(body: &str) -> Result<Option<i32>, OriginalFault> {
     integer("an order number", id).map(Some)
 }
 
-/// The id between the first `=` and the first `>` behind the first `customerid`, and the page from that `>` on.
+/// The id between the first `=` and the first `>` behind the first `customerid`, and the page from
+/// that `>` on.
 fn read_customer(body: &str) -> Result<(i32, &str), OriginalFault> {
     let (_, rest) = split(from(body, "customerid")?, "=")?;
     let (value, rest) = split(rest, ">")?;
@@ -247,7 +251,8 @@ mod tests {
 
     #[test]
     fn results_are_read_with_their_quirks() {
-        let row = "<TR><TD><INPUT NAME=selected_item[] TYPE=CHECKBOX VALUE=\"39\"></TD><TD>A B</TD><TD>C D</TD><TD> 9.99</TD></TR>";
+        let row = "<TR><TD><INPUT NAME=selected_item[] TYPE=CHECKBOX VALUE=\"39\"></TD><TD>A \
+                   B</TD><TD>C D</TD><TD> 9.99</TD></TR>";
         let body = format!("<TABLE border=2><TR><TH>Title</TH></TR>{row}</TABLE>");
         let result = OriginalResult {
             product: 39,

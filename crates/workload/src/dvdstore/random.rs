@@ -8,9 +8,11 @@ pub(crate) trait CRand {
     /// The next integer of the stream, `0..2^31`.
     fn next_rand(&mut self) -> u32;
 
-    /// A uniform integer, both ends included: `low + floor((1 + high - low) * rand / 2^31)` in IEEE double.
+    /// A uniform integer, both ends included: `low + floor((1 + high - low) * rand / 2^31)` in IEEE
+    /// double.
     ///
-    /// Narrow ranges take an integer multiplication: below 2^22 the product is exact in a double, so both agree.
+    /// Narrow ranges take an integer multiplication: below 2^22 the product is exact in a double,
+    /// so both agree.
     #[inline]
     fn pick(&mut self, low: u64, high: u64) -> u64 {
         let width = 1 + high - low;
@@ -48,7 +50,8 @@ fn scale(width: u64, rand: u32) -> f64 {
 
 /// GNU libc `rand`: the additive feedback generator of degree 31 (TYPE_3).
 ///
-/// `r[k] = r[k-31] + r[k-3] mod 2^32`, output `r[k] >> 1`; the table is refreshed 31 values at a time.
+/// `r[k] = r[k-31] + r[k-3] mod 2^32`, output `r[k] >> 1`; the table is refreshed 31 values at a
+/// time.
 #[derive(Clone, Debug)]
 pub(crate) struct GnuRand {
     table: [u32; 31],

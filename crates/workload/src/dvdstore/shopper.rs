@@ -23,7 +23,8 @@ pub enum Opening {
     NewCustomer,
 }
 
-/// The form of a new customer, without the user name. Names are capital letters, stored without allocation.
+/// The form of a new customer, without the user name. Names are capital letters, stored without
+/// allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewCustomer {
     /// First name.
@@ -88,8 +89,9 @@ fn letters(bytes: &[u8]) -> &str {
 
 /// The random streams of one emulated user.
 ///
-/// Three streams, so that a change of one does not shift the others: what is chosen, how long the user pauses, and the
-/// data of new customers. The same (trial seed, guest, user) gives the same sequence on every machine.
+/// Three streams, so that a change of one does not shift the others: what is chosen, how long the
+/// user pauses, and the data of new customers. The same (trial seed, guest, user) gives the same
+/// sequence on every machine.
 #[derive(Clone, Debug)]
 pub struct Shopper {
     choice: Pcg32,
@@ -154,7 +156,8 @@ impl Shopper {
         }
     }
 
-    /// The number `n` of the next user name to try, `newuser<n>`; draw again while the name is in use.
+    /// The number `n` of the next user name to try, `newuser<n>`; draw again while the name is in
+    /// use.
     pub fn new_name_number(&mut self, p: &ShopperParams) -> u64 {
         uniform(&mut self.data, 1, p.size.rows().customers)
     }
@@ -214,7 +217,8 @@ fn microseconds(duration: Duration) -> u64 {
         .min(u64::MAX / 2)
 }
 
-/// A product from the weighted list: every product once, then each multiple of 10 000 nine times more.
+/// A product from the weighted list: every product once, then each multiple of 10 000 nine times
+/// more.
 fn weighted_product(rng: &mut Pcg32, products: u64) -> u64 {
     let places = products + 9 * (products / 10_000);
     product_at(below(rng, places), products)
@@ -249,8 +253,8 @@ fn uniform(rng: &mut Pcg32, low: u64, high: u64) -> u64 {
     low + below(rng, high - low + 1)
 }
 
-/// Uniform in `0..bound`, 0 when `bound` is 0: the upper half of a 64-bit draw times the bound (Lemire 2019, without the
-/// rejection step, whose bias is below 2^-32 for every range used here).
+/// Uniform in `0..bound`, 0 when `bound` is 0: the upper half of a 64-bit draw times the bound
+/// (Lemire 2019, without the rejection step, whose bias is below 2^-32 for every range used here).
 fn below(rng: &mut Pcg32, bound: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
 }

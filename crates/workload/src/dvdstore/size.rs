@@ -30,7 +30,8 @@ pub struct Rows {
 impl Size {
     /// The row counts of this size.
     ///
-    /// Source: the size table of the DVD Store 2.1 kit; products of a ratio are truncated to integers.
+    /// Source: the size table of the DVD Store 2.1 kit; products of a ratio are truncated to
+    /// integers.
     ///
     /// ```
     /// use rookery_workload::dvdstore::Size;
@@ -80,7 +81,8 @@ impl Rows {
 /// A size that is not one of `S`, `M`, `L`, `<1..1023>MB` or `<1..1023>GB`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a database size; write S, M, L, or a whole number from 1 to 1023 with MB or GB, such as 10MB"
+    "`{0}` is not a database size; write S, M, L, or a whole number from 1 to 1023 with MB or GB, \
+     such as 10MB"
 )]
 pub struct ParseSizeError(pub String);
 

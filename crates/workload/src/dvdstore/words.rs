@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
+
 mod crawl;
 mod learn;
 
@@ -43,10 +45,12 @@ impl std::fmt::Display for WordList {
     }
 }
 
-/// The words of one catalogue. Words are distinct: capital letters and hyphens, at most 24 characters.
+/// The words of one catalogue. Words are distinct: capital letters and hyphens, at most 24
+/// characters.
 ///
-/// Data and shoppers must use the same lists, else searches find nothing. Shoppers can do with fewer words than data need.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Data and shoppers must use the same lists, else searches find nothing. Shoppers can do with
+/// fewer words than data need.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WordLists {
     /// 1000 title words, or those that a [`Crawl`] found.
     pub titles: Vec<String>,
@@ -113,7 +117,8 @@ impl WordLists {
 pub enum WordsError {
     /// A line is not a word.
     #[error(
-        "{list}, line {line}: `{word}` {problem}; write one word a line, of capital letters A-Z and hyphens, at most {LONGEST} characters"
+        "{list}, line {line}: `{word}` {problem}; write one word a line, of capital letters A-Z \
+         and hyphens, at most {LONGEST} characters"
     )]
     Word {
         /// The list.
@@ -127,7 +132,8 @@ pub enum WordsError {
     },
     /// A word occurs twice.
     #[error(
-        "{list}, line {line}: `{word}` already stands in line {first}; remove one of them, the words must be distinct"
+        "{list}, line {line}: `{word}` already stands in line {first}; remove one of them, the \
+         words must be distinct"
     )]
     Duplicate {
         /// The list.
@@ -149,10 +155,12 @@ pub enum WordsError {
     },
 }
 
-/// Reads one list from a text with one word a line. LF and CR LF both end a line; the order of the words is kept.
+/// Reads one list from a text with one word a line. LF and CR LF both end a line; the order of the
+/// words is kept.
 ///
 /// # Errors
-/// The first line that is not a word of capital letters and hyphens or occurs twice, or a wrong number of words.
+/// The first line that is not a word of capital letters and hyphens or occurs twice, or a wrong
+/// number of words.
 pub fn parse_list(list: WordList, text: &str) -> Result<Vec<String>, WordsError> {
     let mut lines = std::collections::HashMap::new();
     let mut words = Vec::with_capacity(list.count());
@@ -291,7 +299,8 @@ mod tests {
         let error = |change: &dyn Fn(&mut Vec<String>)| text(change).expect_err("a broken list");
         assert_eq!(
             error(&|names| names[4] = "Abe".into()),
-            "first names, line 5: `Abe` has small letters; write one word a line, of capital letters A-Z and hyphens, at most 24 characters"
+            "first names, line 5: `Abe` has small letters; write one word a line, of capital \
+             letters A-Z and hyphens, at most 24 characters"
         );
         assert!(error(&|names| names[4] = String::new()).contains("line 5: `` is an empty line"));
         assert!(error(&|names| names[4] = "A B".into()).contains("no letter or hyphen"));
@@ -299,7 +308,8 @@ mod tests {
         assert!(error(&|names| names[4] = "X".repeat(25)).contains("is too long"));
         assert_eq!(
             error(&|names| names[4] = "AAA".into()),
-            "first names, line 5: `AAA` already stands in line 1; remove one of them, the words must be distinct"
+            "first names, line 5: `AAA` already stands in line 1; remove one of them, the words \
+             must be distinct"
         );
         assert_eq!(
             error(&|names| names.truncate(199)),

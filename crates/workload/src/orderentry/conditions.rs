@@ -1,4 +1,5 @@
-//! The consistency conditions as SQL: each query answers with the keys of what breaks its condition, and with nothing on a sound database.
+//! The consistency conditions as SQL: each query answers with the keys of what breaks its
+//! condition, and with nothing on a sound database.
 
 use super::{dialect::Dialect, scale::Scale};
 
@@ -14,7 +15,8 @@ pub enum Moment {
     AnyTime,
 }
 
-/// A consistency condition. 1 to 12 are those of the benchmark that the workload follows, 13 to 15 are ours; the sixteenth is the
+/// A consistency condition. 1 to 12 are those of the benchmark that the workload follows, 13 to 15
+/// are ours; the sixteenth is the
 /// [`ledger_query`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition(u8);
@@ -43,7 +45,8 @@ impl Condition {
         match self.0 {
             1 => "payments of a warehouse are those of its districts",
             2 => {
-                "the next order number of a district follows its last order, and its last waiting order if it has any"
+                "the next order number of a district follows its last order, and its last waiting \
+                 order if it has any"
             }
             3 => "waiting orders of a district have no gaps",
             4 => "a district has as many lines as its orders say",
@@ -100,70 +103,98 @@ impl Condition {
     fn body(self) -> String {
         match self.0 {
             1 => "SELECT w_id, w_ytd, v_sum FROM warehouse \
-                  LEFT JOIN (SELECT d_w_id, SUM(d_ytd) AS v_sum FROM district GROUP BY d_w_id) v ON d_w_id = w_id \
+                  LEFT JOIN (SELECT d_w_id, SUM(d_ytd) AS v_sum FROM district GROUP BY d_w_id) v \
+                  ON d_w_id = w_id \
                   WHERE w_ytd <> COALESCE(v_sum, 0)"
                 .to_owned(),
             2 => "SELECT d_w_id, d_id, d_next_o_id, v_last, v_new FROM district \
-                  LEFT JOIN (SELECT o_w_id, o_d_id, MAX(o_id) AS v_last FROM orders GROUP BY o_w_id, o_d_id) v \
+                  LEFT JOIN (SELECT o_w_id, o_d_id, MAX(o_id) AS v_last FROM orders GROUP BY \
+                  o_w_id, o_d_id) v \
                   ON o_w_id = d_w_id AND o_d_id = d_id \
-                  LEFT JOIN (SELECT no_w_id, no_d_id, MAX(no_o_id) AS v_new FROM new_orders GROUP BY no_w_id, no_d_id) u \
+                  LEFT JOIN (SELECT no_w_id, no_d_id, MAX(no_o_id) AS v_new FROM new_orders GROUP \
+                  BY no_w_id, no_d_id) u \
                   ON no_w_id = d_w_id AND no_d_id = d_id \
-                  WHERE d_next_o_id - 1 <> COALESCE(v_last, 0) OR d_next_o_id - 1 <> COALESCE(v_new, d_next_o_id - 1)"
+                  WHERE d_next_o_id - 1 <> COALESCE(v_last, 0) OR d_next_o_id - 1 <> \
+                  COALESCE(v_new, d_next_o_id - 1)"
                 .to_owned(),
-            3 => "SELECT no_w_id, no_d_id, MIN(no_o_id), MAX(no_o_id), COUNT(*) FROM new_orders GROUP BY no_w_id, no_d_id \
+            3 => "SELECT no_w_id, no_d_id, MIN(no_o_id), MAX(no_o_id), COUNT(*) FROM new_orders \
+                  GROUP BY no_w_id, no_d_id \
                   HAVING MAX(no_o_id) - MIN(no_o_id) + 1 <> COUNT(*)"
                 .to_owned(),
             4 => "SELECT d_w_id, d_id, v_said, v_lines FROM district \
-                  LEFT JOIN (SELECT o_w_id, o_d_id, SUM(o_ol_cnt) AS v_said FROM orders GROUP BY o_w_id, o_d_id) v \
+                  LEFT JOIN (SELECT o_w_id, o_d_id, SUM(o_ol_cnt) AS v_said FROM orders GROUP BY \
+                  o_w_id, o_d_id) v \
                   ON o_w_id = d_w_id AND o_d_id = d_id \
-                  LEFT JOIN (SELECT ol_w_id, ol_d_id, COUNT(*) AS v_lines FROM order_line GROUP BY ol_w_id, ol_d_id) u \
+                  LEFT JOIN (SELECT ol_w_id, ol_d_id, COUNT(*) AS v_lines FROM order_line GROUP BY \
+                  ol_w_id, ol_d_id) u \
                   ON ol_w_id = d_w_id AND ol_d_id = d_id \
                   WHERE COALESCE(v_said, 0) <> COALESCE(v_lines, 0)"
                 .to_owned(),
             6 => "SELECT o_w_id, o_d_id, o_id, o_ol_cnt, v_lines FROM orders \
-                  LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS v_lines FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) v \
+                  LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS v_lines FROM order_line \
+                  GROUP BY ol_w_id, ol_d_id, ol_o_id) v \
                   ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
                   WHERE o_ol_cnt <> COALESCE(v_lines, 0)"
                 .to_owned(),
             7 => "SELECT ol_w_id, ol_d_id, ol_o_id, ol_number FROM order_line \
                   LEFT JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id \
-                  WHERE (ol_delivery_d IS NULL AND o_carrier_id IS NOT NULL) OR (ol_delivery_d IS NOT NULL AND o_carrier_id IS NULL)"
+                  WHERE (ol_delivery_d IS NULL AND o_carrier_id IS NOT NULL) OR (ol_delivery_d IS \
+                  NOT NULL AND o_carrier_id IS NULL)"
                 .to_owned(),
             8 => "SELECT w_id, w_ytd, v_sum FROM warehouse \
-                  LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS v_sum FROM history GROUP BY h_w_id) v ON h_w_id = w_id \
+                  LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS v_sum FROM history GROUP BY h_w_id) v \
+                  ON h_w_id = w_id \
                   WHERE w_ytd <> COALESCE(v_sum, 0)"
                 .to_owned(),
             9 => "SELECT d_w_id, d_id, d_ytd, v_sum FROM district \
-                  LEFT JOIN (SELECT h_w_id, h_d_id, SUM(h_amount) AS v_sum FROM history GROUP BY h_w_id, h_d_id) v \
+                  LEFT JOIN (SELECT h_w_id, h_d_id, SUM(h_amount) AS v_sum FROM history GROUP BY \
+                  h_w_id, h_d_id) v \
                   ON h_w_id = d_w_id AND h_d_id = d_id \
                   WHERE d_ytd <> COALESCE(v_sum, 0)"
                 .to_owned(),
-            10 => customers(&[DELIVERED, PAID], "c_balance <> COALESCE(v_delivered, 0) - COALESCE(v_paid, 0)"),
-            12 => customers(&[DELIVERED], "c_balance + c_ytd_payment <> COALESCE(v_delivered, 0)"),
+            10 => customers(
+                &[DELIVERED, PAID],
+                "c_balance <> COALESCE(v_delivered, 0) - \
+                COALESCE(v_paid, 0)",
+            ),
+            12 => customers(
+                &[DELIVERED],
+                "c_balance + c_ytd_payment <> COALESCE(v_delivered, 0)",
+            ),
             13 => customers(
                 &[PAID],
                 "c_payment_cnt <> COALESCE(v_payments, 0) OR c_ytd_payment <> COALESCE(v_paid, 0)",
             ),
-            _ => "SELECT s_w_id, s_i_id, s_quantity FROM stock WHERE s_quantity < 10 OR s_quantity > 100".to_owned(),
+            _ => {
+                "SELECT s_w_id, s_i_id, s_quantity FROM stock WHERE s_quantity < 10 OR s_quantity \
+                  > 100"
+                    .to_owned()
+            }
         }
     }
 }
 
 const WAITING_ORDERS: &str = "SELECT o_w_id, o_d_id, o_id FROM orders \
     LEFT JOIN new_orders ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id \
-    WHERE (o_carrier_id IS NULL AND no_o_id IS NULL) OR (o_carrier_id IS NOT NULL AND no_o_id IS NOT NULL)";
+    WHERE (o_carrier_id IS NULL AND no_o_id IS NULL) OR (o_carrier_id IS NOT NULL AND no_o_id IS \
+                              NOT NULL)";
 
 const ORPHANS: &str = "SELECT no_w_id, no_d_id, no_o_id FROM new_orders \
-    LEFT JOIN orders ON o_w_id = no_w_id AND o_d_id = no_d_id AND o_id = no_o_id WHERE o_id IS NULL";
+    LEFT JOIN orders ON o_w_id = no_w_id AND o_d_id = no_d_id AND o_id = no_o_id WHERE o_id IS \
+                       NULL";
 
 /// What was delivered to each customer: order lines are grouped once, not once per customer.
-const DELIVERED: &str = "LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, SUM(ol_amount) AS v_delivered FROM orders \
-    JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id WHERE ol_delivery_d IS NOT NULL \
+const DELIVERED: &str = "LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, SUM(ol_amount) AS v_delivered \
+                         FROM orders \
+    JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id WHERE \
+                         ol_delivery_d IS NOT NULL \
     GROUP BY o_w_id, o_d_id, o_c_id) v ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id";
 
 /// What each customer paid.
-const PAID: &str = "LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, SUM(h_amount) AS v_paid, COUNT(*) AS v_payments FROM history \
-    GROUP BY h_c_w_id, h_c_d_id, h_c_id) u ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id";
+const PAID: &str = "LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, SUM(h_amount) AS v_paid, \
+                    COUNT(*) AS v_payments FROM history \
+    GROUP BY h_c_w_id, h_c_d_id, h_c_id) u ON h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = \
+                    c_id";
 
 fn customers(joins: &[&str], broken: &str) -> String {
     format!(
@@ -180,11 +211,14 @@ fn delivered_orders(scale: Scale, moment: Moment) -> String {
     };
     format!(
         "SELECT d_w_id, d_id, v_orders, v_new, v_since FROM district \
-         LEFT JOIN (SELECT o_w_id, o_d_id, COUNT(*) AS v_orders FROM orders GROUP BY o_w_id, o_d_id) v \
+         LEFT JOIN (SELECT o_w_id, o_d_id, COUNT(*) AS v_orders FROM orders GROUP BY o_w_id, \
+         o_d_id) v \
          ON o_w_id = d_w_id AND o_d_id = d_id \
-         LEFT JOIN (SELECT no_w_id, no_d_id, COUNT(*) AS v_new FROM new_orders GROUP BY no_w_id, no_d_id) u \
+         LEFT JOIN (SELECT no_w_id, no_d_id, COUNT(*) AS v_new FROM new_orders GROUP BY no_w_id, \
+         no_d_id) u \
          ON no_w_id = d_w_id AND no_d_id = d_id \
-         LEFT JOIN (SELECT c_w_id, c_d_id, SUM(c_delivery_cnt) AS v_since FROM customer GROUP BY c_w_id, c_d_id) t \
+         LEFT JOIN (SELECT c_w_id, c_d_id, SUM(c_delivery_cnt) AS v_since FROM customer GROUP BY \
+         c_w_id, c_d_id) t \
          ON c_w_id = d_w_id AND c_d_id = d_id \
          WHERE COALESCE(v_orders, 0) - COALESCE(v_new, 0) <> {expected}"
     )
@@ -193,15 +227,20 @@ fn delivered_orders(scale: Scale, moment: Moment) -> String {
 fn stock_counters(scale: Scale) -> String {
     let loaded = scale.customers();
     format!(
-        "SELECT s_w_id, s_i_id, s_order_cnt, v_lines, s_ytd, v_units, s_remote_cnt, v_remote FROM stock \
-         LEFT JOIN (SELECT ol_supply_w_id, ol_i_id, COUNT(*) AS v_lines, SUM(ol_quantity) AS v_units, \
-         SUM(CASE WHEN ol_w_id <> ol_supply_w_id THEN 1 ELSE 0 END) AS v_remote FROM order_line WHERE ol_o_id > {loaded} \
+        "SELECT s_w_id, s_i_id, s_order_cnt, v_lines, s_ytd, v_units, s_remote_cnt, v_remote FROM \
+         stock \
+         LEFT JOIN (SELECT ol_supply_w_id, ol_i_id, COUNT(*) AS v_lines, SUM(ol_quantity) AS \
+         v_units, \
+         SUM(CASE WHEN ol_w_id <> ol_supply_w_id THEN 1 ELSE 0 END) AS v_remote FROM order_line \
+         WHERE ol_o_id > {loaded} \
          GROUP BY ol_supply_w_id, ol_i_id) v ON ol_supply_w_id = s_w_id AND ol_i_id = s_i_id \
-         WHERE s_order_cnt <> COALESCE(v_lines, 0) OR s_ytd <> COALESCE(v_units, 0) OR s_remote_cnt <> COALESCE(v_remote, 0)"
+         WHERE s_order_cnt <> COALESCE(v_lines, 0) OR s_ytd <> COALESCE(v_units, 0) OR \
+         s_remote_cnt <> COALESCE(v_remote, 0)"
     )
 }
 
-/// What a database says of everything that was committed since load; for condition 16 it is compared with what clients were told.
+/// What a database says of everything that was committed since load; for condition 16 it is
+/// compared with what clients were told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// New orders.
@@ -218,15 +257,16 @@ pub fn ledger_query(scale: Scale) -> String {
     let payments =
         u64::from(scale.warehouses()) * scale.rows_per_warehouse(super::schema::Table::History);
     format!(
-        "SELECT (SELECT SUM(d_next_o_id - {}) FROM district) AS v_orders, (SELECT COUNT(*) - {payments} FROM history) AS v_payments, \
+        "SELECT (SELECT SUM(d_next_o_id - {}) FROM district) AS v_orders, (SELECT COUNT(*) - \
+         {payments} FROM history) AS v_payments, \
          (SELECT SUM(c_delivery_cnt) FROM customer) AS v_delivered FROM warehouse WHERE w_id = 1",
         scale.customers() + 1
     )
 }
 
 impl Ledger {
-    /// Condition 16: whether a database that says `self` holds what clients were told, `told`, where `unknown` transactions may or may not
-    /// have been committed.
+    /// Condition 16: whether a database that says `self` holds what clients were told, `told`,
+    /// where `unknown` transactions may or may not have been committed.
     #[must_use]
     pub fn holds(self, told: Self, unknown: Self) -> bool {
         let within = |found: i64, told: i64, unknown: i64| (told..=told + unknown).contains(&found);

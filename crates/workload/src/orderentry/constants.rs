@@ -11,13 +11,15 @@ pub(crate) const A_CUSTOMER: u32 = 1023;
 /// A of item numbers.
 pub(crate) const A_ITEM: u32 = 8191;
 
-/// The constant of last names in the population of `seed`, `0..=255`. The loader stores it; the runner needs it.
+/// The constant of last names in the population of `seed`, `0..=255`. The loader stores it; the
+/// runner needs it.
 #[must_use]
 pub fn load_constant(seed: u64) -> u32 {
     Stream::new(seed, Purpose::LoadConstant, 0).between(0, A_LAST_NAME)
 }
 
-/// Whether the distance of the constants of load and run is allowed: 65 to 119, and neither 96 nor 112.
+/// Whether the distance of the constants of load and run is allowed: 65 to 119, and neither 96 nor
+/// 112.
 #[must_use]
 pub fn constants_fit(load: u32, run: u32) -> bool {
     let distance = load.abs_diff(run);
@@ -36,7 +38,8 @@ pub struct RunConstants {
 }
 
 impl RunConstants {
-    /// The constants of a run with `seed` over a population that was loaded with the constant `load`, `0..=255`.
+    /// The constants of a run with `seed` over a population that was loaded with the constant
+    /// `load`, `0..=255`.
     #[must_use]
     pub fn new(seed: u64, load: u32) -> Self {
         let load = load.min(A_LAST_NAME);

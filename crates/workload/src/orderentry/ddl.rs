@@ -1,4 +1,5 @@
-//! The schema as SQL text, in the order in which it is needed: tables, then rows, then what comes after the rows.
+//! The schema as SQL text, in the order in which it is needed: tables, then rows, then what comes
+//! after the rows.
 
 use super::{
     dialect::Dialect,
@@ -25,7 +26,8 @@ impl Default for SchemaOptions {
 
 /// The statements that make the empty tables, one for each.
 ///
-/// Primary keys are part of them where the engine keeps rows in that order; PostgreSQL and DB2 get theirs from [`after_load`].
+/// Primary keys are part of them where the engine keeps rows in that order; PostgreSQL and DB2 get
+/// theirs from [`after_load`].
 #[must_use]
 pub fn create_tables(dialect: Dialect, options: SchemaOptions) -> Vec<String> {
     Table::ALL
@@ -47,7 +49,8 @@ pub fn after_load(dialect: Dialect, options: SchemaOptions) -> Vec<String> {
             ));
         }
     }
-    // Engines that do not cluster read the name's customer from the index alone when it holds the number too.
+    // Engines that do not cluster read the name's customer from the index alone when it holds the
+    // number too.
     let id = if clusters(dialect) { "" } else { ", c_id" };
     statements.push(format!(
         "CREATE INDEX customer_name ON customer (c_w_id, c_d_id, c_last, c_first{id})"
@@ -103,7 +106,8 @@ pub fn drop_tables(dialect: Dialect) -> Vec<String> {
         .collect()
 }
 
-/// The statement that inserts one row of the population with `?` for each field, for databases that have no bulk path of ours.
+/// The statement that inserts one row of the population with `?` for each field, for databases that
+/// have no bulk path of ours.
 #[must_use]
 pub fn insert_row(table: Table) -> String {
     let names: Vec<&str> = table
@@ -230,11 +234,19 @@ fn type_name(dialect: Dialect, kind: ColumnType) -> String {
 fn statistics(dialect: Dialect) -> Vec<String> {
     let names = Table::LOADED.iter().map(|table| table.name());
     match dialect {
-        Dialect::Mariadb | Dialect::Mysql => vec![format!("ANALYZE TABLE {}", names.collect::<Vec<_>>().join(", "))],
+        Dialect::Mariadb | Dialect::Mysql => vec![format!(
+            "ANALYZE TABLE {}",
+            names.collect::<Vec<_>>().join(", ")
+        )],
         Dialect::Postgresql => vec!["VACUUM (ANALYZE)".to_owned(), "CHECKPOINT".to_owned()],
         Dialect::Sqlite => vec!["ANALYZE".to_owned()],
         Dialect::Db2 => names
-            .map(|name| format!("CALL SYSPROC.ADMIN_CMD('RUNSTATS ON TABLE {name} WITH DISTRIBUTION AND DETAILED INDEXES ALL')"))
+            .map(|name| {
+                format!(
+                    "CALL SYSPROC.ADMIN_CMD('RUNSTATS ON TABLE {name} WITH \
+                                 DISTRIBUTION AND DETAILED INDEXES ALL')"
+                )
+            })
             .collect(),
         Dialect::Generic => Vec::new(),
     }

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// An exact decimal: `unscaled / 10^scale`.
@@ -34,10 +35,12 @@ impl Decimal {
         }
     }
 
-    /// Reads text such as `-12.3` as a number of `10^-scale`; missing digits count as zeros, surplus ones must be zeros.
+    /// Reads text such as `-12.3` as a number of `10^-scale`; missing digits count as zeros,
+    /// surplus ones must be zeros.
     ///
     /// # Errors
-    /// When the text is no decimal number, does not fit 64 bits or has other digits behind the last place.
+    /// When the text is no decimal number, does not fit 64 bits or has other digits behind the last
+    /// place.
     pub fn parse(text: &[u8], scale: u8) -> Result<Self, ParseDecimalError> {
         let refuse = || ParseDecimalError(String::from_utf8_lossy(text).into_owned());
         let (negative, digits) = match text {
@@ -106,8 +109,9 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// A point in time to the second, without a time zone: seconds since 1970-01-01 00:00:00 of whichever zone the databases keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A point in time to the second, without a time zone: seconds since 1970-01-01 00:00:00 of
+/// whichever zone the databases keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(pub i64);
 
 /// Not a date and time.
@@ -118,7 +122,8 @@ pub struct Timestamp(pub i64);
 pub struct ParseTimestampError(String);
 
 impl Timestamp {
-    /// When nothing else is said, data were loaded at 2000-01-01 00:00:00, so that the same seed gives the same bytes on every day.
+    /// When nothing else is said, data were loaded at 2000-01-01 00:00:00, so that the same seed
+    /// gives the same bytes on every day.
     pub const DEFAULT_LOAD: Self = Self(946_684_800);
 
     /// Year, month, day (H. Hinnant, "chrono-compatible low-level date algorithms", 2013).

@@ -1,7 +1,9 @@
-//! The dial of the buffer hit ratio: which size of the buffer pool gives the ratio that is asked for.
+//! The dial of the buffer hit ratio: which size of the buffer pool gives the ratio that is asked
+//! for.
 //!
-//! A first guess comes from measured curves; then the size is searched by a secant on the logarithm of the misses against the share of the
-//! database that the pool holds, within a bracket that every measurement narrows.
+//! A first guess comes from measured curves; then the size is searched by a secant on the logarithm
+//! of the misses against the share of the database that the pool holds, within a bracket that every
+//! measurement narrows.
 
 use super::dialect::Dialect;
 
@@ -14,7 +16,8 @@ pub const NEAR: f64 = 0.01;
 /// A ratio within so much of the target is taken for the target.
 pub const REACHED: f64 = 0.02;
 
-/// Measured on MariaDB 10.11 with pages of 16 KiB: pool as a share of the database, hit ratio. Uniform binding, no pauses, four warehouses.
+/// Measured on MariaDB 10.11 with pages of 16 KiB: pool as a share of the database, hit ratio.
+/// Uniform binding, no pauses, four warehouses.
 const INNODB: [(f64, f64); 10] = [
     (0.045, 0.734),
     (0.067, 0.793),
@@ -69,7 +72,8 @@ pub struct Dial {
 }
 
 impl Dial {
-    /// A search for `target` (0 to 1) on a database of so many bytes; pools are multiples of `step` from `least` to `most`, all in bytes.
+    /// A search for `target` (0 to 1) on a database of so many bytes; pools are multiples of `step`
+    /// from `least` to `most`, all in bytes.
     #[must_use]
     pub fn new(
         target: f64,
@@ -115,7 +119,8 @@ impl Dial {
         });
     }
 
-    /// A server does not work with a pool of `bytes`: only larger ones are tried from now on. Counts as a round.
+    /// A server does not work with a pool of `bytes`: only larger ones are tried from now on.
+    /// Counts as a round.
     pub fn refuse(&mut self, bytes: u64) {
         self.refused += 1;
         self.least = self.least.max((bytes + self.step).min(self.most));
@@ -165,7 +170,8 @@ impl Dial {
         self.is_new(middle).then_some(middle)
     }
 
-    /// The first size: what came closest elsewhere, or is likely by it; by the measured curves where nothing is known.
+    /// The first size: what came closest elsewhere, or is likely by it; by the measured curves
+    /// where nothing is known.
     fn first(&self) -> f64 {
         let mut elsewhere = self.clone();
         elsewhere.tried = std::mem::take(&mut elsewhere.hints);
@@ -188,7 +194,8 @@ impl Dial {
         (steps.saturating_mul(self.step)).clamp(self.least, self.most)
     }
 
-    /// The largest size below the target and the smallest above it; the ends of the range where there is none.
+    /// The largest size below the target and the smallest above it; the ends of the range where
+    /// there is none.
     fn bracket(&self) -> (End, End) {
         let below = self
             .tried
@@ -259,7 +266,8 @@ fn miss(hit: f64) -> f64 {
     (1.0 - hit).max(1e-6)
 }
 
-/// The pool as a share of the database that gives about this hit ratio, by the measured curves: straight lines in the logarithm of the misses.
+/// The pool as a share of the database that gives about this hit ratio, by the measured curves:
+/// straight lines in the logarithm of the misses.
 #[must_use]
 pub fn first_share(dialect: Dialect, hit: f64) -> f64 {
     let curve = if dialect.is_mysql_like() {
@@ -285,7 +293,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Turns the dial on a database that follows `truth` (share of the pool to hit ratio); rounds, size and ratio.
+    /// Turns the dial on a database that follows `truth` (share of the pool to hit ratio); rounds,
+    /// size and ratio.
     fn turn(target: f64, dialect: Dialect, truth: impl Fn(f64) -> f64) -> (usize, Tried, bool) {
         let mut dial = Dial::new(target, dialect, 400 * MIB, 5 * MIB, 800 * MIB, MIB);
         while let Some(bytes) = dial.next() {

@@ -62,7 +62,8 @@ impl Dialect {
         matches!(self, Self::Mariadb | Self::Mysql)
     }
 
-    /// Whether decimals are stored as integers: cents and ten-thousandths. SQLite would make floats of them.
+    /// Whether decimals are stored as integers: cents and ten-thousandths. SQLite would make floats
+    /// of them.
     #[must_use]
     pub fn stores_unscaled(self) -> bool {
         self == Self::Sqlite
@@ -126,7 +127,8 @@ impl Dialect {
         numbered
     }
 
-    /// The statement that sets the isolation level of a session, or nothing where it is left as it is.
+    /// The statement that sets the isolation level of a session, or nothing where it is left as it
+    /// is.
     ///
     /// SQLite has one level. DB2 sets it by its own names (UR, CS, RS, RR).
     #[must_use]

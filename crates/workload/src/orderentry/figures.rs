@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::terminal::{Kind, Mix, Pacing, PerKind};
 
-/// What ended within the steady window. A transaction counts where it ends, even when it began in the ramp-up.
+/// What ended within the steady window. A transaction counts where it ends, even when it began in
+/// the ramp-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Completed transactions, new orders without those that were rolled back.
@@ -104,7 +105,8 @@ pub const MAX_FAILED_SHARE: f64 = 0.001;
 /// Deliveries with an empty district that are no remark yet, as a share of all.
 const MAX_SHORT_DELIVERIES: f64 = 0.01;
 
-/// The least shares that the benchmark which the workload follows asks for; new orders take the rest.
+/// The least shares that the benchmark which the workload follows asks for; new orders take the
+/// rest.
 pub const MINIMUM_SHARES: PerKind<f64> = PerKind([0.0, 0.43, 0.04, 0.04, 0.04]);
 
 const SHARE_BLUR: f64 = 0.005;
@@ -114,7 +116,8 @@ const SHARE_BLUR: f64 = 0.005;
 pub enum Remark {
     /// Too large a share failed or has an unknown outcome: the run is not valid.
     TooManyFailed(f64),
-    /// Too large a share of deliveries found an empty district: the mix has drained the queue of waiting orders.
+    /// Too large a share of deliveries found an empty district: the mix has drained the queue of
+    /// waiting orders.
     ShortDeliveries(f64),
     /// A transaction had less than its least share.
     Share(Kind, f64),
@@ -151,14 +154,16 @@ impl std::fmt::Display for Remark {
     }
 }
 
-/// Whether new orders as counted by clients and as the database says (`sum of d_next_o_id` after less before) agree: they may differ by the
-/// transactions in flight at both ends, one per client each.
+/// Whether new orders as counted by clients and as the database says (`sum of d_next_o_id` after
+/// less before) agree: they may differ by the transactions in flight at both ends, one per client
+/// each.
 #[must_use]
 pub fn new_orders_agree(counted: u64, in_database: u64, clients: u32) -> bool {
     counted.abs_diff(in_database) <= 2 * u64::from(clients)
 }
 
-/// The most new orders per minute and warehouse with `terminals` per warehouse, when transactions take no time; nothing without pauses.
+/// The most new orders per minute and warehouse with `terminals` per warehouse, when transactions
+/// take no time; nothing without pauses.
 #[must_use]
 pub fn ceiling_per_warehouse(mix: Mix, pacing: Pacing, terminals: f64) -> Option<f64> {
     let cycle_s: f64 = Kind::ALL
@@ -168,7 +173,8 @@ pub fn ceiling_per_warehouse(mix: Mix, pacing: Pacing, terminals: f64) -> Option
     (cycle_s > 0.0).then(|| 60.0 * terminals / cycle_s * mix.share(Kind::NewOrder))
 }
 
-/// Below so many new orders per minute and warehouse a run of the `spec` profile has more warehouses than it needs.
+/// Below so many new orders per minute and warehouse a run of the `spec` profile has more
+/// warehouses than it needs.
 pub const LEAST_PER_WAREHOUSE: f64 = 9.0;
 
 /// Limits of the 90th percentile of response times in milliseconds.

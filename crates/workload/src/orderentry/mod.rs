@@ -1,17 +1,20 @@
 //! Order entry: the database load of one wholesale company, W warehouses and five transactions.
 //!
-//! [`Profile`] and [`Settings`] say what is asked for, [`Scale`] how large the database is. [`create_tables`] and [`after_load`] give the
-//! schema as text, [`Population`] its rows, [`Condition`] what must hold of them at any time. A [`terminal::Terminal`] draws what comes
-//! next; [`transaction::perform`] executes it over any client that is a [`transaction::Session`], with the statements of [`sql`].
-//! [`Counts`] gives the figures, `nopm` and `tpm`.
+//! [`Profile`] and [`Settings`] say what is asked for, [`Scale`] how large the database is.
+//! [`create_tables`] and [`after_load`] give the schema as text, [`Population`] its rows,
+//! [`Condition`] what must hold of them at any time. A [`terminal::Terminal`] draws what comes
+//! next; [`transaction::perform`] executes it over any client that is a [`transaction::Session`],
+//! with the statements of [`sql`]. [`Counts`] gives the figures, `nopm` and `tpm`.
 
 mod conditions;
 mod constants;
+pub mod counters;
 mod ddl;
 mod decimal;
 pub mod dial;
 mod dialect;
 mod figures;
+mod info;
 pub mod population;
 mod profile;
 mod random;
@@ -23,6 +26,10 @@ pub mod transaction;
 
 pub use conditions::{Condition, Ledger, MOST_OFFENDERS, Moment, ledger_query};
 pub use constants::{RunConstants, constants_fit, load_constant};
+pub use counters::{
+    DatabaseReadings, DeferredDeliveries, LedgerCounts, OrderEntryCounters, RetryTally,
+    TransactionCounters,
+};
 pub use ddl::{SchemaOptions, after_load, create_tables, drop_tables, insert_row};
 pub use decimal::{Decimal, ParseDecimalError, ParseTimestampError, Timestamp};
 pub use dialect::{Dialect, Isolation, ParseNameError};
@@ -31,6 +38,7 @@ pub use figures::{
     Remark, ResponseLimits, SEED_LIMITS_MS, SPEC_LIMITS_MS, ceiling_per_warehouse,
     new_orders_agree, over_limit,
 };
+pub use info::{INFO, NEW_ORDER, TRANSACTIONS};
 pub use population::Population;
 pub use profile::{
     Clients, DataSize, DeliveryMode, HitTarget, ParseClientsError, ParseHitTargetError, Profile,

@@ -18,7 +18,8 @@ use super::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// The rules of the benchmark that the workload follows: ten terminals per warehouse, with pauses.
+    /// The rules of the benchmark that the workload follows: ten terminals per warehouse, with
+    /// pauses.
     Spec,
     /// No pauses, any number of clients.
     #[default]

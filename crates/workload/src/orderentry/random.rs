@@ -1,6 +1,7 @@
 //! The random streams, and the random functions of the workload on top of them.
 
-/// The alphabet of `astr`: the 62 letters and digits, and two marks that no text format quotes, so that six bits make one character.
+/// The alphabet of `astr`: the 62 letters and digits, and two marks that no text format quotes, so
+/// that six bits make one character.
 const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
 
 /// Every pair of characters: twelve bits make two of them with one look-up.
@@ -35,13 +36,16 @@ pub(crate) enum Purpose {
     Arrival,
 }
 
-/// A deterministic stream of random numbers: xoshiro256** (Blackman and Vigna, 2018), one per (seed, purpose, number).
+/// A deterministic stream of random numbers: xoshiro256** (Blackman and Vigna, 2018), one per
+/// (seed, purpose, number).
 ///
-/// Streams are independent of each other, so any part of a population can be made alone and in any order.
+/// Streams are independent of each other, so any part of a population can be made alone and in any
+/// order.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream([u64; 4]);
 
-/// One step of SplitMix64 (Steele, Lea and Flood, 2014), the seeding that the authors of xoshiro recommend.
+/// One step of SplitMix64 (Steele, Lea and Flood, 2014), the seeding that the authors of xoshiro
+/// recommend.
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut word = *state;
@@ -98,7 +102,8 @@ impl Stream {
         self.between(1, 100) <= share
     }
 
-    /// `nurand(A, low, high, C)`: the non-uniform distribution, `(((rnd[0..A] | rnd[low..high]) + C) mod (high-low+1)) + low`.
+    /// `nurand(A, low, high, C)`: the non-uniform distribution,
+    /// `(((rnd[0..A] | rnd[low..high]) + C) mod (high-low+1)) + low`.
     #[inline]
     pub(crate) fn non_uniform(&mut self, a: u32, low: u32, high: u32, c: u32) -> u32 {
         let first = self.between(0, a);
@@ -220,7 +225,8 @@ impl<const N: usize> std::fmt::Debug for Text<N> {
 /// The mark in the data of a tenth of items and stock.
 pub(crate) const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-/// Chooses exactly `wanted` of `left` rows while they pass by (selection sampling: Knuth, TAOCP 2, 3.4.2, algorithm S).
+/// Chooses exactly `wanted` of `left` rows while they pass by (selection sampling: Knuth, TAOCP 2,
+/// 3.4.2, algorithm S).
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     wanted: u64,

@@ -46,13 +46,15 @@ pub enum ScaleError {
     Warehouses(u32),
     /// Rows that cannot be divided evenly.
     #[error(
-        "divisor {0}: use 1 for a whole database, or 2, 4, 5, 10, 20, 25, 50 or 100 for a test database"
+        "divisor {0}: use 1 for a whole database, or 2, 4, 5, 10, 20, 25, 50 or 100 for a test \
+         database"
     )]
     Divisor(u32),
 }
 
 impl Scale {
-    /// `warehouses` in `1..=1 000 000` with one `divisor`-th of the rows of each; the divisor divides 100, and 1 means a whole database.
+    /// `warehouses` in `1..=1 000 000` with one `divisor`-th of the rows of each; the divisor
+    /// divides 100, and 1 means a whole database.
     ///
     /// # Errors
     /// When a number is out of its range.
@@ -69,7 +71,8 @@ impl Scale {
         })
     }
 
-    /// A whole database whose size comes closest to `bytes` on `dialect`, by the measured bytes per warehouse.
+    /// A whole database whose size comes closest to `bytes` on `dialect`, by the measured bytes per
+    /// warehouse.
     ///
     /// ```
     /// use rookery_workload::orderentry::{Dialect, Scale};
@@ -135,8 +138,8 @@ impl Scale {
         999.min(self.customers() - 1)
     }
 
-    /// Rows of `table` in one warehouse right after load, exact but for order lines, which are ten per order on average.
-    /// Items belong to no warehouse and count as 0.
+    /// Rows of `table` in one warehouse right after load, exact but for order lines, which are ten
+    /// per order on average. Items belong to no warehouse and count as 0.
     #[must_use]
     pub fn rows_per_warehouse(self, table: Table) -> u64 {
         let per_district = match table {
@@ -166,7 +169,8 @@ impl Scale {
         Table::ALL.into_iter().map(|table| self.rows(table)).sum()
     }
 
-    /// Bytes of the rows alone, by the typical row lengths of the benchmark that the workload follows.
+    /// Bytes of the rows alone, by the typical row lengths of the benchmark that the workload
+    /// follows.
     #[must_use]
     pub fn payload_bytes(self) -> u64 {
         Table::LOADED
@@ -184,8 +188,9 @@ impl Scale {
     }
 }
 
-/// MiB per warehouse and MiB once (items). MariaDB 10.11 and PostgreSQL 15 were measured at four warehouses without foreign keys;
-/// SQLite 3 by a test of this crate. DB2 and others are taken for PostgreSQL.
+/// MiB per warehouse and MiB once (items). MariaDB 10.11 and PostgreSQL 15 were measured at four
+/// warehouses without foreign keys; SQLite 3 by a test of this crate. DB2 and others are taken for
+/// PostgreSQL.
 fn mib_per_warehouse(dialect: Dialect) -> (f64, f64) {
     match dialect {
         Dialect::Mariadb | Dialect::Mysql => (80.0, 10.5),

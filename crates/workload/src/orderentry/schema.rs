@@ -222,7 +222,8 @@ impl Table {
         Self::Meta,
     ];
 
-    /// The tables of the population, in the order in which they are loaded: what is referred to comes first.
+    /// The tables of the population, in the order in which they are loaded: what is referred to
+    /// comes first.
     pub const LOADED: [Self; 9] = [
         Self::Item,
         Self::Warehouse,

@@ -1,4 +1,5 @@
-//! A blocking session over SQLite in memory, and a loader: the smallest client that the workload can have.
+//! A blocking session over SQLite in memory, and a loader: the smallest client that the workload
+//! can have.
 
 use std::{collections::BTreeMap, future::Future};
 

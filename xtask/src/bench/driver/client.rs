@@ -1,16 +1,16 @@
-//! The process that is measured: the driver and nothing else, and how to start and weigh such a process.
+//! The process that is measured: the driver and nothing else, and how to start and weigh such a
+//! process.
 
 use std::{
-    borrow::Cow,
     net::SocketAddr,
     process::{Command, Stdio},
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
-use rookery_driver::{Assignment, Config, Limits, Phases, Script, faults, run as drive};
+use rookery_driver::{Load as LoopType, Phases, faults};
 use rookery_stats::{Measurement, Pacing};
-use rookery_workload::dvdstore::WordLists;
+use rookery_web::{Assignment, Config, Limits, Script, run as drive, workloads::page::PageScript};
 use serde_json::{Value, json};
 
 /// What the driver is to do.
@@ -50,7 +50,8 @@ pub(super) fn weigh(command: &mut Command) -> Result<Weighed, String> {
 /// User and system time of all children that have been waited for.
 fn children_cpu() -> Duration {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a rusage of our own, which is all zeros, a valid value, should the call write nothing.
+    // SAFETY: the pointer is to a rusage of our own, which is all zeros, a valid value, should the
+    // call write nothing.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
         usage.assume_init()
@@ -113,9 +114,9 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
                 .parse()
                 .map_err(|_| format!("`{address}` is no address"))?,
             users: super::parse(users)?,
-            script: Script::Page {
+            script: Script::Page(PageScript {
                 path: (*path).to_owned(),
-            },
+            }),
         }],
         network: None,
         cpus: vec![super::CLIENT_CPU],
@@ -126,12 +127,11 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
             ramp_down: Duration::ZERO,
             drain: Duration::from_secs(1),
         },
-        load: rookery_driver::Load::Closed,
+        load: LoopType::Closed,
         pacing: Pacing::Think,
         think_time,
         timeout: Duration::from_secs(10),
         limits: Limits::default(),
-        words: Cow::Borrowed(WordLists::own()),
         seed: 1,
         confirmed_targets: Vec::new(),
     };
@@ -157,7 +157,7 @@ fn result(measurement: &Measurement, rss_kib: u64) -> Value {
         "p99_us": guest.operations[0].service.percentile_us(99.0),
         "rss_kib": rss_kib,
         "driver": measurement.driver,
-        "faults": faults(measurement),
+        "faults": faults(measurement).into_iter().map(|fault| fault.text).collect::<Vec<_>>(),
         "aborted": measurement.aborted,
     })
 }

@@ -1,15 +1,15 @@
-//! CPU per transaction of the order-entry terminals' clients against `sysbench` and `pgbench`: the same statements, tables, connections and
-//! processor, in turn.
+//! CPU per transaction of the order-entry terminals' clients against `sysbench` and `pgbench`: the
+//! same statements, tables, connections and processor, in turn.
 //!
-//! Server on CPU 0, client on CPU 1, TCP on 127.0.0.1, all statements prepared. What is weighed is user and system time of the client's whole
-//! process, its start included.
+//! Server on CPU 0, client on CPU 1, TCP on 127.0.0.1, all statements prepared. What is weighed is
+//! user and system time of the client's whole process, its start included.
 
 use std::process::Command;
 
 use super::{
     client::{Weighed, weigh},
+    mix::{LIBRARY, Mix, TERMINALS},
     say,
-    statements::Mix,
 };
 use crate::bench::{
     lamp::{median, shuffle},
@@ -22,12 +22,14 @@ pub(super) const CONNECTIONS: u32 = 8;
 /// Rows of sysbench's table.
 const SYSBENCH_ROWS: u64 = 100_000;
 
-/// Branches of pgbench, 100 000 accounts each: one per connection, so that clients seldom wait for each other.
+/// Branches of pgbench, 100 000 accounts each: one per connection, so that clients seldom wait for
+/// each other.
 const PGBENCH_SCALE: u64 = 8;
 
 pub(super) fn run(repeats: u32, seconds: u32) -> Result<(), String> {
     say(&format!(
-        "databases: server on CPU {}, clients on CPU {}, {CONNECTIONS} connections over TCP, {repeats} repeats of {seconds} s in random order",
+        "databases: server on CPU {}, clients on CPU {}, {CONNECTIONS} connections over TCP, \
+         {repeats} repeats of {seconds} s in random order",
         super::SERVER_CPU,
         super::CLIENT_CPU
     ))?;
@@ -60,7 +62,7 @@ pub(super) fn run(repeats: u32, seconds: u32) -> Result<(), String> {
     compare(&postgres, "TPC-B", Mix::TpcB, repeats, seconds)
 }
 
-/// Weighs both clients `repeats` times and prints what a transaction costs.
+/// Weighs every client `repeats` times and prints what a transaction costs.
 fn compare(
     server: &Server,
     name: &str,
@@ -68,40 +70,43 @@ fn compare(
     repeats: u32,
     seconds: u32,
 ) -> Result<(), String> {
-    let mut costs = [Vec::new(), Vec::new()];
+    let clients: &[&str] = match server.kind {
+        Kind::MariaDb => &["sysbench", TERMINALS],
+        Kind::Postgres => &["pgbench", TERMINALS, LIBRARY],
+    };
+    let mut costs = vec![Vec::new(); clients.len()];
     for _ in 0..repeats {
-        let mut order = [0, 1];
+        let mut order: Vec<usize> = (0..clients.len()).collect();
         shuffle(&mut order);
         for client in order {
             let (weighed, transactions) = match client {
-                0 => ours(server, mix, seconds)?,
-                _ => peer(server, mix, seconds)?,
+                0 => peer(server, mix, seconds)?,
+                _ => ours(server, clients[client], mix, seconds)?,
             };
             costs[client].push(weighed.cpu.as_secs_f64() * 1e6 / transactions as f64);
         }
     }
-    let peer = if server.kind == Kind::MariaDb {
-        "sysbench"
-    } else {
-        "pgbench"
-    };
-    for (client, costs) in ["rookery", peer].iter().zip(&costs) {
+    for (client, costs) in clients.iter().zip(&costs) {
         let mut sorted = costs.clone();
         sorted.sort_by(f64::total_cmp);
         say(&format!(
-            "{name:<18} {client:<9} {:8.2} CPU us/transaction ({:.2} to {:.2})",
+            "{name:<18} {client:<14} {:8.2} CPU us/transaction ({:.2} to {:.2})",
             median(costs),
             sorted.first().copied().unwrap_or_default(),
             sorted.last().copied().unwrap_or_default()
         ))?;
     }
-    say(&format!(
-        "{name:<18} ratio     {:8.3} (median of rookery / median of {peer}; aim: 1.0 or less)",
-        median(&costs[0]) / median(&costs[1])
-    ))
+    for (client, own) in clients.iter().zip(&costs).skip(1) {
+        say(&format!(
+            "{name:<18} ratio          {:8.3} (median of {client} / median of {})",
+            median(own) / median(&costs[0]),
+            clients[0],
+        ))?;
+    }
+    Ok(())
 }
 
-fn ours(server: &Server, mix: Mix, seconds: u32) -> Result<(Weighed, u64), String> {
+fn ours(server: &Server, client: &str, mix: Mix, seconds: u32) -> Result<(Weighed, u64), String> {
     let own =
         std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let rows = if server.kind == Kind::MariaDb {
@@ -111,13 +116,8 @@ fn ours(server: &Server, mix: Mix, seconds: u32) -> Result<(Weighed, u64), Strin
     };
     let weighed = weigh(
         on_client_cpu(&own)
-            .args([
-                "bench",
-                "driver",
-                "statements",
-                mix.name(),
-                &server.url("bench"),
-            ])
+            .args(["bench", "driver", "statements", client, mix.name()])
+            .arg(server.url("bench"))
             .args([
                 rows.to_string(),
                 CONNECTIONS.to_string(),

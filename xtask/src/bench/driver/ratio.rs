@@ -30,7 +30,8 @@ struct Costs {
 pub(super) fn run(repeats: u32, seconds: u32) -> Result<(), String> {
     let nginx = Nginx::start()?;
     say(&format!(
-        "nginx (1 process, CPU {}), {CONNECTIONS} keep-alive connections, client on CPU {}, {repeats} repeats of {seconds} s in random order",
+        "nginx (1 process, CPU {}), {CONNECTIONS} keep-alive connections, client on CPU {}, \
+         {repeats} repeats of {seconds} s in random order",
         super::SERVER_CPU,
         super::CLIENT_CPU
     ))?;

@@ -1,6 +1,8 @@
-//! The process that is measured on databases: the clients of terminals with the statements of `sysbench` and `pgbench`, and nothing else.
+//! The process that is measured on databases: the clients of terminals with the statements of
+//! `sysbench` and `pgbench`, and nothing else.
 //!
-//! As in a trial there is one thread, a task for each connection, a generator for each, two looks at the clock per transaction and a histogram.
+//! As in a trial there is one thread, a task for each connection, a generator for each, two looks
+//! at the clock per transaction and a histogram.
 
 use std::{
     cell::RefCell,
@@ -12,66 +14,10 @@ use rookery_oltp::{ClientError, OltpError, Statements, Target};
 use rookery_stats::Latencies;
 use rookery_workload::orderentry::transaction::{Answers, Value};
 
-/// What is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mix {
-    /// `oltp_point_select`: one row by its key.
-    PointSelect,
-    /// `oltp_read_write`: 14 reads, 4 changes, begin and commit.
-    ReadWrite,
-    /// `pgbench -S`: one row by its key.
-    SelectOnly,
-    /// `pgbench`: 3 updates, a read, an insert, begin and commit.
-    TpcB,
-}
-
-impl Mix {
-    const ALL: [Self; 4] = [
-        Self::PointSelect,
-        Self::ReadWrite,
-        Self::SelectOnly,
-        Self::TpcB,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::PointSelect => "point-select",
-            Self::ReadWrite => "read-write",
-            Self::SelectOnly => "select-only",
-            Self::TpcB => "tpc-b",
-        }
-    }
-
-    fn statements(self) -> &'static [&'static str] {
-        match self {
-            Self::PointSelect => &["SELECT c FROM sbtest1 WHERE id=?"],
-            Self::ReadWrite => &[
-                "BEGIN",
-                "SELECT c FROM sbtest1 WHERE id=?",
-                "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?",
-                "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?",
-                "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
-                "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
-                "UPDATE sbtest1 SET k=k+1 WHERE id=?",
-                "UPDATE sbtest1 SET c=? WHERE id=?",
-                "DELETE FROM sbtest1 WHERE id=?",
-                "INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)",
-                "COMMIT",
-                "ROLLBACK",
-            ],
-            Self::SelectOnly => &["SELECT abalance FROM pgbench_accounts WHERE aid = $1"],
-            Self::TpcB => &[
-                "BEGIN",
-                "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2",
-                "SELECT abalance FROM pgbench_accounts WHERE aid = $1",
-                "UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2",
-                "UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2",
-                "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)",
-                "END",
-            ],
-        }
-    }
-}
+use super::{
+    library,
+    mix::{LIBRARY, Mix},
+};
 
 /// One connection.
 struct Terminal {
@@ -190,14 +136,13 @@ impl Terminal {
 
 /// The process itself: prints the number of transactions.
 pub(super) fn run(words: &[&str]) -> Result<(), String> {
-    let [mix, url, size, connections, seconds] = words else {
+    let [client, mix, url, size, connections, seconds] = words else {
         return Err("the client is started by the benchmark".to_owned());
     };
     let mix = Mix::ALL
         .into_iter()
         .find(|known| known.name() == *mix)
         .ok_or("no such mix")?;
-    let target: Target = url.parse().map_err(|error: OltpError| error.to_string())?;
     let (size, connections, seconds) = (
         super::parse(size)?,
         super::parse(connections)?,
@@ -208,16 +153,19 @@ pub(super) fn run(words: &[&str]) -> Result<(), String> {
         .build();
     let runtime = runtime.map_err(|error| format!("cannot start a runtime: {error}"))?;
     let local = tokio::task::LocalSet::new();
-    let count = local.block_on(
-        &runtime,
-        drive(
-            mix,
-            &target,
-            size.into(),
-            connections,
-            Duration::from_secs(seconds.into()),
-        ),
-    )?;
+    let length = Duration::from_secs(seconds.into());
+    let count = if *client == LIBRARY {
+        let driven = library::drive(mix, url, size.into(), connections, length);
+        local
+            .block_on(&runtime, driven)
+            .map_err(|error| error.to_string())?
+    } else {
+        let target: Target = url.parse().map_err(|error: OltpError| error.to_string())?;
+        local.block_on(
+            &runtime,
+            drive(mix, &target, size.into(), connections, length),
+        )?
+    };
     super::say(&count.to_string())
 }
 

@@ -44,8 +44,10 @@ fn measure(nginx: &Nginx, users: u32) -> Result<Value, String> {
         _ => format!("VOID {} {}", found["faults"], found["aborted"]),
     };
     say(&format!(
-        "{users} users, think time 0 to 10 s: {verdict}; {:.1} % of a core, {:.1} CPU us/request, lag p50 {:.2} p99 {:.2} max {:.2} ms, \
-         connected within {:.2} s, {} unconnected, {} failed, {:.1} requests/s, resident {:.1} MiB, Little {:.3} %",
+        "{users} users, think time 0 to 10 s: {verdict}; {:.1} % of a core, {:.1} CPU us/request, \
+         lag p50 {:.2} p99 {:.2} max {:.2} ms, \
+         connected within {:.2} s, {} unconnected, {} failed, {:.1} requests/s, resident {:.1} \
+         MiB, Little {:.3} %",
         100.0 * number("cpu_share"),
         number("cpu_us_per_request"),
         number("lag_p50_us") / 1e3,

@@ -1,7 +1,9 @@
-//! The load of order-entry databases against the database's own bulk road on prepared files: `COPY ... FROM 'file'`, `LOAD DATA INFILE`.
+//! The load of order-entry databases against the database's own bulk road on prepared files:
+//! `COPY ... FROM 'file'`, `LOAD DATA INFILE`.
 //!
-//! Both make the same tables with the same session settings over the same number of connections, one table of one warehouse at a time. Files hold
-//! the same bytes, are read by the server itself and lie in the page cache. Rates are those of the rows; what follows the rows is the same.
+//! Both make the same tables with the same session settings over the same number of connections,
+//! one table of one warehouse at a time. Files hold the same bytes, are read by the server itself
+//! and lie in the page cache. Rates are those of the rows; what follows the rows is the same.
 
 use std::{
     fs::{self, File},

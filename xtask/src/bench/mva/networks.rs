@@ -193,7 +193,8 @@ impl Case {
                     ""
                 };
                 format!(
-                    "[U R Q X] = qncsmva({users}, {s}, {ones}, {m}, {think:?}); put([X(1), R, Q{again}]);"
+                    "[U R Q X] = qncsmva({users}, {s}, {ones}, {m}, {think:?}); put([X(1), R, \
+                     Q{again}]);"
                 )
             }
             Kind::LoadDependent => {
@@ -203,7 +204,8 @@ impl Case {
                     .map(|(demand, capacity)| inverse_rates(*demand, capacity, *users))
                     .collect();
                 format!(
-                    "[U R Q X] = qncsmvald({users}, [{}], {ones}, {think:?}); put([X(1), R(:)', Q(:)']);",
+                    "[U R Q X] = qncsmvald({users}, [{}], {ones}, {think:?}); put([X(1), R(:)', \
+                     Q(:)']);",
                     rows.join("; ")
                 )
             }
@@ -212,7 +214,8 @@ impl Case {
                 let rates = inverse_rates(demands[last], &self.capacities[last], *users);
                 let (first, visits) = (vector(&demands[..last]), ones);
                 format!(
-                    "[U R Q X] = qncscmva({users}, {first}, [{rates}], {visits}, {think:?}); put([X(1), sum(R)]);"
+                    "[U R Q X] = qncscmva({users}, {first}, [{rates}], {visits}, {think:?}); \
+                     put([X(1), sum(R)]);"
                 )
             }
             Kind::Classes | Kind::Approximate => {
@@ -241,7 +244,8 @@ impl Case {
                     _ => ("qncmmvabs", ", 1e-14, 100000"),
                 };
                 format!(
-                    "S = [{rows}]; [U R Q X] = {function}({n}, S, ones(size(S)), {m}, {z}{more}); put([X(:,1)', reshape(R', 1, []), reshape(Q', 1, [])]);"
+                    "S = [{rows}]; [U R Q X] = {function}({n}, S, ones(size(S)), {m}, {z}{more}); \
+                     put([X(:,1)', reshape(R', 1, []), reshape(Q', 1, [])]);"
                 )
             }
             Kind::Asymptotic | Kind::Balanced => {

@@ -1,4 +1,5 @@
-//! A server of 10 ms that stands still for a second: what an open load tells, what closed loads tell, and the truth.
+//! A server of 10 ms that stands still for a second: what an open load tells, what closed loads
+//! tell, and the truth.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,8 @@ const USERS: u32 = 64;
 pub(super) fn run(repeats: u32) -> Result<(), String> {
     let truth_ms = |p| truth(SERVICE, 1, FREEZE, WINDOW, p).as_secs_f64() * 1e3;
     say(&format!(
-        "freeze: {} ms of service, still for {} s in {} s; truth for uniform arrivals: p50 {:.0}, p90 {:.0}, p99 {:.0} ms; {repeats} repeats",
+        "freeze: {} ms of service, still for {} s in {} s; truth for uniform arrivals: p50 {:.0}, \
+         p90 {:.0}, p99 {:.0} ms; {repeats} repeats",
         SERVICE.as_millis(),
         FREEZE.as_secs(),
         WINDOW.as_secs(),
@@ -101,7 +103,8 @@ fn tell(
         return Ok(());
     };
     say(&format!(
-        "    the last: p50 {:.1}, p90 {:.1}, max {:.0} ms; lateness p50 {} p99 {} max {} us; {} connections; void: {:?}",
+        "    the last: p50 {:.1}, p90 {:.1}, max {:.0} ms; lateness p50 {} p99 {} max {} us; {} \
+         connections; void: {:?}",
         percentile_ms(&measurement, 50.0),
         percentile_ms(&measurement, 90.0),
         percentile_ms(&measurement, 100.0),

@@ -1,4 +1,5 @@
-//! Lateness of 5000 arrivals per second, as the driver tells it and as the server sees it, and the CPU time of each precision.
+//! Lateness of 5000 arrivals per second, as the driver tells it and as the server sees it, and the
+//! CPU time of each precision.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,8 @@ struct Found {
 
 pub(super) fn run(repeats: u32) -> Result<(), String> {
     say(&format!(
-        "punctuality: {RATE} uniform arrivals/s for {} s after {} s, {repeats} repeats, exact and batched in turn",
+        "punctuality: {RATE} uniform arrivals/s for {} s after {} s, {repeats} repeats, exact and \
+         batched in turn",
         STEADY.as_secs(),
         SETTLE.as_secs()
     ))?;
@@ -46,7 +48,8 @@ pub(super) fn run(repeats: u32) -> Result<(), String> {
             format!("{median:.0} [{least:.0}-{most:.0}]")
         };
         say(&format!(
-            "  {:8} lateness p50 {} us, p99 {} us, max {} us; at the server p50 {} us; CPU {} us/request; void: {}",
+            "  {:8} lateness p50 {} us, p99 {} us, max {} us; at the server p50 {} us; CPU {} \
+             us/request; void: {}",
             precision.name(),
             show(&mut found.p50),
             show(&mut found.p99),
@@ -80,7 +83,9 @@ fn once(precision: Precision, found: &mut Found) -> Result<(), String> {
     found.p99.push(driver.lag_p99_us as f64);
     found.max.push(driver.lag_max_us as f64);
     found.cpu.push(driver.cpu_us_per_request);
-    found.void.extend(faults(&measurement));
+    found
+        .void
+        .extend(faults(&measurement).into_iter().map(|fault| fault.text));
     // The k-th arrival is due at (k + 0.5) / rate; the first second settles.
     let mut late: Vec<f64> = server
         .finish()

@@ -31,10 +31,10 @@ fn every_connection_is_dealt_to_one_thread() {
 fn one_database_is_enough() {
     let report = |connected, refusal| Report { connected, refusal };
     assert!(judge(vec![report(0, Some(OltpError::Stopped)), report(1, None)]).is_ok());
-    let none = OltpError::Setting("nobody".to_owned());
+    let none = OltpError::setting("nobody");
     let refused = judge(vec![report(0, None), report(0, Some(none))]);
     assert!(
-        matches!(refused, Err(OltpError::Setting(_))),
+        matches!(refused, Err(OltpError::Setting { .. })),
         "the words of the first refusal"
     );
 }

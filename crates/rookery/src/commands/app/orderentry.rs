@@ -22,7 +22,8 @@ pub(crate) struct AppOrderentryArgs {
     /// Page cache of each session in KiB
     #[arg(long, value_name = "KIB", default_value_t = DEFAULT_CACHE_KIB, value_parser = clap::value_parser!(u32).range(64..=1 << 30))]
     cache: u32,
-    /// `full` syncs every commit; `relaxed` syncs at checkpoints, so that a power cut may undo the last commits
+    /// `full` syncs every commit; `relaxed` syncs at checkpoints, so that a power cut may undo the
+    /// last commits
     #[arg(long, value_name = "LEVEL", default_value = "full")]
     durability: Durability,
     /// Sessions at most
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &AppOrderentryArgs) -> Result<Code, Failure> {
         durability: args.durability,
         max_sessions: args.sessions.into(),
     };
-    let failure = |error: ServeError| Failure::new(Code::Guest, error);
+    let failure = |error: ServeError| Failure::from_error(Code::Guest, &error);
     let stop = signals::stop_flag()?;
     let server = Server::bind(&config).map_err(failure)?;
     let address = server.local_addr().unwrap_or(args.listen);

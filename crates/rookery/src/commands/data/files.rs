@@ -1,7 +1,8 @@
-//! Files of rows on disk: made in parallel from a queue of jobs, each under its own name only when it is whole.
+//! Files of rows on disk: made in parallel from a queue of jobs, each under its own name only when
+//! it is whole.
 //!
-//! A thread holds one buffer, so memory does not grow with the size. Files are forced to the disk by one more thread, so that
-//! generators need not wait for it.
+//! A thread holds one buffer, so memory does not grow with the size. Files are forced to the disk
+//! by one more thread, so that generators need not wait for it.
 
 use std::{
     fs::{self, File},
@@ -70,7 +71,8 @@ struct Writer<'a> {
     failed: AtomicBool,
 }
 
-/// Writes all files of `plan`. The same population gives the same bytes, whatever the number of threads.
+/// Writes all files of `plan`. The same population gives the same bytes, whatever the number of
+/// threads.
 pub(super) fn write_all(plan: &Plan<'_>) -> Result<Written, String> {
     let start = Instant::now();
     prepare(plan.directory, plan.overwrite)?;
@@ -120,7 +122,8 @@ fn prepare(directory: &Path, overwrite: bool) -> Result<(), String> {
         .map_err(|error| format!("cannot read the directory {shown}: {error}"))?;
     if !overwrite && entries.next().is_some() {
         return Err(format!(
-            "the directory {shown} is not empty; choose another one, or replace its files with --overwrite"
+            "the directory {shown} is not empty; choose another one, or replace its files with \
+             --overwrite"
         ));
     }
     Ok(())
@@ -155,11 +158,13 @@ impl Writer<'_> {
             let shown = path.display();
             if error.kind() == ErrorKind::StorageFull {
                 format!(
-                    "the disk is full while writing {shown}; make room or choose a directory on another disk, then start again"
+                    "the disk is full while writing {shown}; make room or choose a directory on \
+                     another disk, then start again"
                 )
             } else {
                 format!(
-                    "cannot write {shown}: {error}; check the permissions and the disk, then start again"
+                    "cannot write {shown}: {error}; check the permissions and the disk, then start \
+                     again"
                 )
             }
         };
@@ -185,7 +190,8 @@ impl Writer<'_> {
         if self.plan.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed) {
             let shown = self.plan.directory.display();
             return Err(format!(
-                "stopped; the complete files in {shown} stay, start again with --overwrite to write all"
+                "stopped; the complete files in {shown} stay, start again with --overwrite to \
+                 write all"
             ));
         }
         let written = file.write_all(piece);

@@ -15,16 +15,14 @@ pub(super) fn load(args: &OpenArgs) -> Result<Load, Failure> {
         return Ok(Load::Closed);
     };
     let profile = profile(text).ok_or_else(|| {
-        Failure::new(
-            Code::Usage,
-            format!(
-                "--open {text} is no rate\n  mend: write arrivals per second at each target, such as 100; 10..200 (evenly from 10 to 200); \
-                 30s:100,30s:200,10s:~50 (in steps; ~ = evenly to it); swing:100:0.5:60s (up and down by half within a minute)"
-            ),
+        Failure::new(Code::Usage, format!("--open {text} is no rate")).help(
+            "write arrivals per second at each target, such as 100; 10..200 (evenly from \
+    10 to 200); 30s:100,30s:200,10s:~50 (in steps; ~ = evenly to it); \
+    swing:100:0.5:60s (up and down by half within a minute)",
         )
     })?;
     let visit = match (args.go_on, args.acts) {
-        (Some(probability), _) => Visit::Continue { probability },
+        (Some(probability), _) => Visit::GoOn(probability),
         (None, Some(acts)) => Visit::Acts(acts),
         (None, None) => Visit::Single,
     };

@@ -4,7 +4,10 @@ use std::{path::Path, time::Duration};
 
 use rookery_workload::dvdstore::Size;
 
-use crate::exit::{Code, Failure};
+use crate::{
+    commands::line_error::LineError,
+    exit::{Code, Failure},
+};
 
 /// Every name that the original driver knows.
 const NAMES: [&str; 16] = [
@@ -58,46 +61,44 @@ pub(super) fn read(path: &Path) -> Result<Original, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::new(
             Code::Usage,
-            format!(
-                "cannot read the parameter file {}: {error}\n  mend: name a file of lines such as n_threads=4",
-                path.display()
-            ),
+            format!("cannot read the parameter file {}: {error}", path.display()),
         )
+        .help("name a file of lines such as n_threads=4")
     })?;
-    parse(&text).map_err(|error| Failure::new(Code::Usage, format!("{}, {error}", path.display())))
+    parse(&text).map_err(|error| error.in_file(path))
 }
 
 /// Read its text; a later line of the same name wins, as with the original.
-fn parse(text: &str) -> Result<Original, String> {
+fn parse(text: &str) -> Result<Original, LineError> {
     if text.len() > LARGEST {
-        return Err(
-            "it is longer than 64 KiB\n  mend: a parameter file has some twenty lines".to_owned(),
-        );
+        let what = "the file is longer than 64 KiB";
+        return Err(LineError::new(
+            1,
+            what,
+            "a parameter file has some twenty lines",
+        ));
     }
     let mut original = Original::default();
     for (number, line) in (1..)
         .zip(text.lines())
         .filter(|(_, line)| !line.trim().is_empty())
     {
-        let take =
-            |error: (String, String)| format!("line {number}: {}\n  mend: {}", error.0, error.1);
         let line = line.trim();
         let Some((name, value)) = line.trim_start_matches("--").split_once('=') else {
-            return Err(take((
-                format!("`{line}` is not name=value"),
-                "write one name=value a line".to_owned(),
-            )));
+            let what = format!("`{line}` is not name=value");
+            return Err(LineError::new(number, what, "write one name=value a line"));
         };
-        set(&mut original, name.trim(), value.trim()).map_err(take)?;
+        set(&mut original, name.trim(), value.trim())
+            .map_err(|(what, help)| LineError::new(number, what, help))?;
     }
     Ok(original)
 }
 
-/// What is wrong, and the mend.
+/// What is wrong, and the help.
 type Wrong = (String, String);
 
 fn set(original: &mut Original, name: &str, value: &str) -> Result<(), Wrong> {
-    let wrong = |mend: &str| (format!("{name}={value} cannot be taken"), mend.to_owned());
+    let wrong = |help: &str| (format!("{name}={value} cannot be taken"), help.to_owned());
     let positive = || match value.parse::<u32>() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(wrong("write a whole number of at least 1")),
@@ -108,9 +109,9 @@ fn set(original: &mut Original, name: &str, value: &str) -> Result<(), Wrong> {
         }
         _ => Err(wrong("write whole minutes")),
     };
-    let number = |highest: f64, mend: &str| match value.parse::<f64>() {
+    let number = |highest: f64, help: &str| match value.parse::<f64>() {
         Ok(number) if (0.0..=highest).contains(&number) => Ok(number),
-        _ => Err(wrong(mend)),
+        _ => Err(wrong(help)),
     };
     let text = || {
         if value.is_empty() {
@@ -193,7 +194,8 @@ mod tests {
 
     #[test]
     fn every_name_of_the_original_is_understood() {
-        let file = "target=127.0.0.1:8080; 127.0.0.2\nn_threads=50\nramp_rate=10\nrun_time=10\ndb_size=S\nwarmup_time=1\nthink_time=0.25\n\
+        let file = "target=127.0.0.1:8080; \
+                    127.0.0.2\nn_threads=50\nramp_rate=10\nrun_time=10\ndb_size=S\nwarmup_time=1\nthink_time=0.25\n\
                     pct_newcustomers=5\nn_searches=3\nsearch_batch_size=6\nn_line_items=4\nvirt_dir=shop\npage_type=jsp\n\
                     windows_perf_host=\nlinux_perf_host=me:secret:host\ndetailed_view=Y\n\n";
         let original = parse(file).expect("a parameter file");
@@ -232,7 +234,9 @@ mod tests {
         );
         let all: Vec<String> = NAMES.iter().map(|name| format!("{name}=")).collect();
         for line in all {
-            let said = parse(&line).err().unwrap_or_default();
+            let said = parse(&line)
+                .err()
+                .map_or_else(String::new, |error| error.what);
             assert!(!said.contains("is no parameter"), "{said}");
         }
     }
@@ -245,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_line_and_mend() {
+    fn what_is_wrong_is_said_with_line_and_help() {
         for (text, expected) in [
             ("n_threads=1\nn_user=4", "line 2: `n_user` is no parameter"),
             ("n_threads", "line 1: `n_threads` is not name=value"),
@@ -262,11 +266,10 @@ mod tests {
             ("virt_dir=", "after the ="),
             ("config_file=other", "cannot name another"),
         ] {
-            let said = parse(text).expect_err("wrong");
-            assert!(
-                said.contains(expected) && said.contains("mend: "),
-                "{text}: {said}"
-            );
+            let error = parse(text).expect_err("wrong");
+            let said = format!("{error}, {}", error.help);
+            assert!(said.contains(expected), "{text}: {said}");
+            assert!(!error.help.is_empty(), "{text}");
         }
         assert!(parse(&"n_threads=1\n".repeat(10_000)).is_err());
     }

@@ -46,12 +46,9 @@ pub(super) fn lists(
         };
         pages.browse(&mut path, &search, ROWS, CUSTOMER);
         let failed = |what: String| {
-            Failure::new(
-                Code::Guest,
-                format!(
-                    "{}: {what}\n  mend: check address, port and directory of --target and --page-type, or give the words by --learn-words or --title-words",
-                    target.url
-                ),
+            Failure::new(Code::Guest, format!("{}: {what}", target.url)).help(
+                "check address, port and directory of --target and --page-type, or give the \
+    words by --learn-words or --title-words",
             )
         };
         let body = get(target, &path, timeout).map_err(failed)?;
@@ -61,22 +58,21 @@ pub(super) fn lists(
     }
     let (titles, first_names, last_names) = crawl.found();
     output::remark(format!(
-        "{}: {} searches showed {titles} title words, {first_names} first and {last_names} last names",
+        "{}: {} searches showed {titles} title words, {first_names} first and {last_names} last \
+         names",
         target.url,
         crawl.requests()
     ));
     crawl.finish().map_err(|error| {
-        Failure::new(
-            Code::Usage,
-            format!(
-                "{}: {error}\n  mend: give the words by --learn-words or --title-words, --first-names and --last-names",
-                target.url
-            ),
+        Failure::new(Code::Usage, format!("{}: {error}", target.url)).help(
+            "give the words by --learn-words or --title-words, --first-names and \
+    --last-names",
         )
     })
 }
 
-/// The body of a page. HTTP/1.0, so that the answer does not come in chunks and the server closes after it.
+/// The body of a page. HTTP/1.0, so that the answer does not come in chunks and the server closes
+/// after it.
 fn get(target: &Target, path: &[u8], timeout: Duration) -> Result<Vec<u8>, String> {
     let unreachable = |error: std::io::Error| format!("the pages cannot be read: {error}");
     let mut stream = TcpStream::connect_timeout(&target.address, timeout).map_err(unreachable)?;
@@ -114,7 +110,8 @@ fn head_end(answer: &[u8]) -> Option<usize> {
         .map(|at| at + 4)
 }
 
-/// Whether the answer has all the bytes that it announced; some servers keep the connection open all the same.
+/// Whether the answer has all the bytes that it announced; some servers keep the connection open
+/// all the same.
 fn is_whole(answer: &[u8]) -> bool {
     let Some(begin) = head_end(answer) else {
         return false;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use rookery_driver::OrderTally;
-use rookery_stats::{Measurement, ShopCounters};
+use rookery_stats::Measurement;
+use rookery_web::workloads::dvdstore::OrderTally;
+use rookery_workload::dvdstore::ShopCounters;
 use rookery_workload::dvdstore::lines::{self, Calls, Times, Totals};
 
 /// Seconds between two lines.
@@ -28,7 +29,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// For a load with `warm_up` before its measured window; `detailed` = a line for each target too.
+    /// For a load with `warm_up` before its measured window; `detailed` = a line for each target
+    /// too.
     pub(super) fn new(
         warm_up: Duration,
         run_time: Duration,
@@ -126,7 +128,12 @@ impl Lines {
             self.sample(tallies);
         }
         let elapsed_s = measurement.window.end_s - measurement.window.start_s;
-        let shops = || measurement.guests.iter().map(|guest| &guest.shop);
+        let shops = || {
+            measurement
+                .guests
+                .iter()
+                .filter_map(|guest| ShopCounters::from_counters(&guest.counters))
+        };
         let all: Vec<Calls> = shops().map(calls).collect();
         let total = Calls {
             login: sum(all.iter().map(|calls| calls.login)),
@@ -209,6 +216,7 @@ pub(super) fn window_totals(shop: &ShopCounters, elapsed_seconds: f64) -> Totals
 #[cfg(test)]
 mod tests {
     use rookery_stats::{DriverQuality, GuestMeasurement, Mode, Pacing, Window};
+    use rookery_workload::Counters;
 
     use super::*;
 
@@ -230,7 +238,8 @@ mod tests {
     fn a_line_every_ten_seconds_and_a_reset_between() {
         let mut lines = Lines::new(second(15.0), second(25.0), 1, false);
         assert!(lines.at(second(9.0), &[tally(90, 10)]).is_empty());
-        let early = "et=   10.0 n_overall=100 opm=600 rt_tot_lastn_max_msec=11 rt_tot_avg_msec=10 rt_tot_sampled=10 rollbacks: n=10 %= 10.0 ";
+        let early = "et=   10.0 n_overall=100 opm=600 rt_tot_lastn_max_msec=11 rt_tot_avg_msec=10 \
+                     rt_tot_sampled=10 rollbacks: n=10 %= 10.0 ";
         assert_eq!(lines.at(second(10.0), &[tally(100, 10)]), [early]);
         assert_eq!(lines.at(second(15.0), &[tally(0, 10)]), ["Stats reset"]);
         assert!(lines.at(second(24.9), &[tally(100, 20)]).is_empty());
@@ -287,8 +296,7 @@ mod tests {
             operations: Vec::new(),
             series: Vec::new(),
             errors: Vec::new(),
-            orderentry: None,
-            shop: *shop,
+            counters: Counters::Dvdstore(*shop),
             busy_s: 0.0,
             idle_s: 0.0,
             drawn_delay_mean_s: None,
@@ -326,7 +334,8 @@ mod tests {
             &two,
         );
         assert_eq!(text.len(), 4, "all, each, and from the start");
-        let all = "Final (1/2/2026 3:04:05 PM): et=   20.0 n_overall=400 opm=1200 rt_tot_lastn_max=31 rt_tot_avg=25 n_login_overall=400";
+        let all = "Final (1/2/2026 3:04:05 PM): et=   20.0 n_overall=400 opm=1200 \
+                   rt_tot_lastn_max=31 rt_tot_avg=25 n_login_overall=400";
         assert!(text[0].starts_with(all), "{}", text[0]);
         assert!(
             text[0].contains("rt_login_avg_msec=7 rt_newcust_avg_msec=n/a"),

@@ -95,9 +95,10 @@ fn at_least_one(
     default: u32,
 ) -> Result<u32, Failure> {
     match typed.or(filed).unwrap_or(default) {
-        0 => Err(usage(format!(
-            "--{option} 0 does nothing\n  mend: write a whole number of at least 1"
-        ))),
+        0 => {
+            Err(usage(format!("--{option} 0 does nothing"))
+                .help("write a whole number of at least 1"))
+        }
         value => Ok(value),
     }
 }
@@ -105,9 +106,10 @@ fn at_least_one(
 fn shopper(args: &DriveDvdstoreArgs, file: &Original) -> Result<ShopperParams, Failure> {
     let new_customers = args.new_customers.or(file.new_customers).unwrap_or(0.2);
     if !(0.0..=1.0).contains(&new_customers) {
-        return Err(usage(format!(
-            "--new-customers {new_customers} is not a share\n  mend: write a number from 0 to 1, such as 0.2"
-        )));
+        return Err(
+            usage(format!("--new-customers {new_customers} is not a share"))
+                .help("write a number from 0 to 1, such as 0.2"),
+        );
     }
     let size = args
         .size
@@ -160,9 +162,10 @@ fn targets(args: &DriveDvdstoreArgs, file: &Original) -> Result<Vec<Target>, Fai
         args.target.clone()
     };
     if urls.is_empty() {
-        return Err(usage(
-            "no system to drive: the parameter file names no target\n  mend: add --target http://HOST[:PORT][/DIRECTORY], or a line target=HOST[:PORT]",
-        ));
+        return Err(
+            usage("no system to drive: the parameter file names no target")
+                .help("add --target http://HOST[:PORT][/DIRECTORY], or a line target=HOST[:PORT]"),
+        );
     }
     urls.iter().map(|url| target(url, directory)).collect()
 }
@@ -170,9 +173,8 @@ fn targets(args: &DriveDvdstoreArgs, file: &Original) -> Result<Vec<Target>, Fai
 /// A target from its URL; `directory` where the URL names none.
 fn target(url: &str, directory: &str) -> Result<Target, Failure> {
     let wrong = |what: &str| {
-        usage(format!(
-            "--target {url}: {what}\n  mend: write http://HOST[:PORT][/DIRECTORY], such as http://127.0.0.1:8080/ds2"
-        ))
+        usage(format!("--target {url}: {what}"))
+            .help("write http://HOST[:PORT][/DIRECTORY], such as http://127.0.0.1:8080/ds2")
     };
     let rest = url
         .strip_prefix("http://")
@@ -220,8 +222,12 @@ fn refuse_foreign(targets: &[Target], args: &DriveDvdstoreArgs) -> Result<(), Fa
         let ip = target.address.ip();
         if !ip.is_loopback() && !args.confirm_target.contains(&ip) {
             return Err(usage(format!(
-                "{} is at {ip}, which is not this machine: load goes to foreign hosts only on your word\n  mend: if that system is yours to load, add --confirm-target {ip}",
+                "{} is at {ip}, which is not this machine: no load goes to other hosts without \
+                 your consent",
                 target.url
+            ))
+            .help(format!(
+                "if that system is yours to load, add --confirm-target {ip}"
             )));
         }
     }
@@ -248,7 +254,7 @@ mod tests {
         let Command::Drive(DriveCommand::Dvdstore(args)) = cli.command else {
             return Err("another command".to_owned());
         };
-        Settings::of(&args).map_err(|failure| failure.message)
+        Settings::of(&args).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -307,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_driven_is_refused_with_the_mend() {
+    fn what_cannot_be_driven_is_refused_with_help() {
         let refused = |typed: &[&str], file: Option<&str>| {
             settings(typed, file)
                 .err()

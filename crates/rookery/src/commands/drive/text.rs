@@ -1,7 +1,7 @@
 //! What a load measured, as tables for people and as JSON.
 
 use rookery_stats::{GuestMeasurement, Latencies, Measurement, Mode, hidden_freezes};
-use rookery_workload::dvdstore::lines;
+use rookery_workload::dvdstore::{ShopCounters, lines};
 
 use crate::{
     exit::{Code, Failure},
@@ -19,7 +19,7 @@ pub(super) fn print(measurement: &Measurement, faults: &[String]) {
         output::result(format!(
             "all {} targets: {:.0} orders/min, {:.0} requests/s",
             measurement.guests.len(),
-            measurement.orders_per_minute(),
+            measurement.units_per_minute(),
             measurement.requests_per_second()
         ));
     }
@@ -33,7 +33,8 @@ pub(super) fn print(measurement: &Measurement, faults: &[String]) {
     ));
     if let Some(arrivals) = &driver.arrivals {
         output::result(format!(
-            "arrivals: {} {} drawn, {} started ({}), {} dropped; lateness p50 {} us, p99 {} us, max {} us",
+            "arrivals: {} {} drawn, {} started ({}), {} dropped; lateness p50 {} us, p99 {} us, \
+             max {} us",
             arrivals.drawn,
             arrivals.spacing,
             arrivals.started,
@@ -67,19 +68,15 @@ fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
         guest.guest,
         loop_type(measurement.mode, guest.users)
     ));
-    let totals = original::window_totals(
-        &guest.shop,
-        measurement.window.end_s - measurement.window.start_s,
-    );
-    output::result(lines::final_line(
-        None,
-        &totals,
-        &original::calls(&guest.shop),
-    ));
-    output::result(lines::from_start_line(
-        guest.shop.n_purchase_from_start,
-        guest.shop.n_rollbacks_from_start,
-    ));
+    if let Some(shop) = ShopCounters::from_counters(&guest.counters) {
+        let totals =
+            original::window_totals(shop, measurement.window.end_s - measurement.window.start_s);
+        output::result(lines::final_line(None, &totals, &original::calls(shop)));
+        output::result(lines::from_start_line(
+            shop.n_purchase_from_start,
+            shop.n_rollbacks_from_start,
+        ));
+    }
     output::result(format!(
         "{:14} {:>9} {:>8} {:>10} {:>10} {:>10} {:>10}",
         "operation", "completed", "failed", "p50 ms", "p95 ms", "p99 ms", "max ms"

@@ -1,8 +1,10 @@
-//! Columns of a delimited text file, as people and their programs write them, with errors that name the line.
+//! Columns of a delimited text file, as people and their programs write them, with errors that name
+//! the line.
 
 use rookery_model::fit::Observation;
 
 use super::decimal::{Mark, number};
+use crate::commands::line_error::LineError;
 
 /// A cell is no longer than this in an error.
 const SHOWN: usize = 40;
@@ -48,16 +50,18 @@ struct Places {
     exclude: Option<usize>,
 }
 
-/// Read the runs. Separator is the comma, semicolon, tab, bar or white space that parts the first line into the columns; empty lines and lines that start
-/// with `#` are skipped, but a line of names may start with `#`.
-pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, String> {
+/// Read the runs. Separator is the comma, semicolon, tab, bar or white space that parts the first
+/// line into the columns; empty lines and lines that start with `#` are skipped, but a line of
+/// names may start with `#`.
+pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, LineError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (comments, lines): (Vec<_>, Vec<_>) = records(text)?
         .into_iter()
         .partition(|(_, line)| line.starts_with('#'));
-    let &(at, first) = lines
-        .first()
-        .ok_or("1: the file is empty\n  mend: a first line with the names of columns, then one line per run")?;
+    let &(at, first) = lines.first().ok_or_else(|| {
+        let help = "write a first line with the names of columns, then one line per run";
+        LineError::new(1, "the file is empty", help)
+    })?;
     let named = comments
         .iter()
         .filter(|(line, _)| *line < at)
@@ -71,10 +75,9 @@ pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, String> {
                 .iter()
                 .find_map(|s| Some((index, *s, places(head, *s, columns)?)))
         })
-        .ok_or_else(|| {
-            missing(first, columns).map_or_else(String::new, |reason| format!("{at}: {reason}"))
-        })?;
-    // The first line holds names, unless these stood in a comment, or columns are numbered and it holds numbers already.
+        .ok_or_else(|| missing(at, first, columns))?;
+    // The first line holds names, unless these stood in a comment, or columns are numbered and it
+    // holds numbers already.
     let cells = split(first, separator);
     let numbers = |place: usize| {
         cells.get(place).is_some_and(|cell| {
@@ -91,9 +94,8 @@ pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, String> {
         .filter(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()))
         .collect();
     if rows.is_empty() {
-        return Err(format!(
-            "{at}: there are no rows below the names of the columns\n  mend: one line per run"
-        ));
+        let what = "there are no rows below the names of the columns";
+        return Err(LineError::new(at, what, "write one line per run"));
     }
     let pairs = rows.iter().flat_map(|(line, cells)| {
         [places.n, places.x].map(|place| (*line, cells.get(place).map_or("", String::as_str)))
@@ -110,7 +112,7 @@ pub(super) fn read(text: &str, columns: &Columns) -> Result<Table, String> {
         name.filter(|_| head > 0 || !nameless)
             .unwrap_or_else(|| format!("column {}", place + 1))
     };
-    let rows: Result<Vec<Row>, String> = rows
+    let rows: Result<Vec<Row>, LineError> = rows
         .iter()
         .map(|(line, cells)| row(*line, cells, &places, columns, mark))
         .collect();
@@ -127,9 +129,9 @@ fn row(
     places: &Places,
     columns: &Columns,
     mark: Mark,
-) -> Result<Row, String> {
+) -> Result<Row, LineError> {
     let value = |place: usize, name: &str| {
-        value(cells, place, name, mark).map_err(|reason| format!("{line}: {reason}"))
+        value(cells, place, name, mark).map_err(|(what, help)| LineError::new(line, what, help))
     };
     let reason = places
         .exclude
@@ -146,24 +148,34 @@ fn row(
     })
 }
 
-fn value(cells: &[String], place: usize, name: &str, mark: Mark) -> Result<f64, String> {
+/// The number in a cell, or what is wrong with it and the help.
+fn value(
+    cells: &[String],
+    place: usize,
+    name: &str,
+    mark: Mark,
+) -> Result<f64, (String, &'static str)> {
     let cell = cells
         .get(place)
         .filter(|cell| !cell.is_empty())
         .ok_or_else(|| {
-            format!(
-                "there is no cell in column `{name}`\n  mend: give it a value, or remove the line"
-            )
+            let what = format!("there is no cell in column `{name}`");
+            (what, "give it a value, or remove the line")
         })?;
     let shown = shown(cell, SHOWN);
     let value = number(cell, mark).ok_or_else(|| {
-        format!("`{shown}` in column `{name}` is no number\n  mend: write it like 1234.5, without unit, or remove the line")
+        let what = format!("`{shown}` in column `{name}` is no number");
+        (
+            what,
+            "write it like 1234.5, without unit, or remove the line",
+        )
     })?;
     if value.is_finite() && value > 0.0 {
         Ok(value)
     } else {
-        Err(format!(
-            "{shown} in column `{name}` is not above 0\n  mend: loads and throughputs are finite and above 0; remove the line if nothing was measured"
+        Err((
+            format!("{shown} in column `{name}` is not above 0"),
+            "loads and throughputs are finite and above 0; remove the line if nothing was measured",
         ))
     }
 }
@@ -202,22 +214,27 @@ fn place(heads: &[String], name: &str) -> Option<usize> {
 }
 
 /// Which column is not there, by the separator that parts most.
-fn missing(head: &str, columns: &Columns) -> Option<String> {
+fn missing(line: usize, head: &str, columns: &Columns) -> LineError {
     let heads = SEPARATORS
         .iter()
         .map(|s| split(head, *s))
         .rev()
-        .max_by_key(Vec::len)?;
+        .max_by_key(Vec::len)
+        .unwrap_or_default();
     let names = [Some(columns.n), Some(columns.x), columns.exclude];
     let name = names
         .into_iter()
         .flatten()
-        .find(|name| place(&heads, name).is_none())?;
-    Some(format!(
-        "there is no column `{}`\n  mend: the columns are {}; a number counts them from 1",
-        shown(name, SHOWN),
-        shown(&heads.join(", "), 200)
-    ))
+        .find(|name| place(&heads, name).is_none())
+        .unwrap_or(columns.n);
+    LineError::new(
+        line,
+        format!("there is no column `{}`", shown(name, SHOWN)),
+        format!(
+            "the columns are {}; a number counts them from 1",
+            shown(&heads.join(", "), 200)
+        ),
+    )
 }
 
 /// The first characters of a text of unknown origin, without control characters.
@@ -229,7 +246,7 @@ fn shown(text: &str, most: usize) -> String {
 }
 
 /// Lines with their numbers, empty ones left out; a quoted cell may hold ends of lines.
-fn records(text: &str) -> Result<Vec<(usize, &str)>, String> {
+fn records(text: &str) -> Result<Vec<(usize, &str)>, LineError> {
     let (mut records, mut start, mut line, mut first, mut quoted) = (Vec::new(), 0, 1, 1, false);
     for (place, c) in text.char_indices().chain([(text.len(), '\n')]) {
         match c {
@@ -253,8 +270,10 @@ fn records(text: &str) -> Result<Vec<(usize, &str)>, String> {
     }
     if quoted {
         let open = records.last().map_or(1, |(line, _)| *line);
-        return Err(format!(
-            "{open}: a quote is opened and never closed\n  mend: close it, or double a quote that belongs to the text"
+        return Err(LineError::new(
+            open,
+            "a quote is opened and never closed",
+            "close it, or double a quote that belongs to the text",
         ));
     }
     Ok(records)
@@ -386,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_line_and_mend() {
+    fn errors_name_line_and_help() {
         let columns = Columns {
             n: "n",
             x: "x",
@@ -396,7 +415,7 @@ mod tests {
             ("", "1: the file is empty"),
             (
                 "n,y\n1,2\n",
-                "1: there is no column `x`\n  mend: the columns are n, y",
+                "1: there is no column `x`: the columns are n, y",
             ),
             ("n,x\n", "1: there are no rows"),
             ("n,x\n1,2\n3,many\n", "3: `many` in column `x` is no number"),
@@ -417,9 +436,10 @@ mod tests {
         ];
         for (text, expected) in cases {
             let error = read(text, &columns).expect_err(text);
+            let said = format!("{}: {}: {}", error.line, error.what, error.help);
             assert!(
-                error.starts_with(expected) && error.contains("mend:"),
-                "{error}"
+                said.starts_with(expected) && !error.help.is_empty(),
+                "{said}"
             );
         }
     }

@@ -1,5 +1,7 @@
 //! Numbers as people write them: decimal comma or point, thousands in groups.
 
+use crate::commands::line_error::LineError;
+
 /// What parts whole numbers from fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
@@ -51,13 +53,14 @@ pub(super) fn number(cell: &str, mark: Mark) -> Option<f64> {
     format!("{}{fraction}{rest}", groups.concat()).parse().ok()
 }
 
-/// The decimal mark that all cells agree with. `quoted` = commas part the columns, so that those in a cell are likelier groups of thousands.
+/// The decimal mark that all cells agree with. `quoted` = commas part the columns, so that those in
+/// a cell are likelier groups of thousands.
 ///
 /// Cells come with their lines.
 pub(super) fn tell<'a>(
     cells: impl Iterator<Item = (usize, &'a str)>,
     quoted: bool,
-) -> Result<Mark, String> {
+) -> Result<Mark, LineError> {
     let mut told: Option<(Mark, usize, &str)> = None;
     let mut unclear = None;
     for (line, cell) in cells {
@@ -69,22 +72,28 @@ pub(super) fn tell<'a>(
         };
         match told {
             Some((known, before, other)) if known != mark => {
-                return Err(format!(
-                    "{line}: `{}` has another decimal mark than `{}` in line {before}\n  mend: write all numbers like 1234.5",
+                let what = format!(
+                    "`{}` has another decimal mark than `{}` in line {before}",
                     short(cell),
                     short(other)
-                ));
+                );
+                let help = "write all numbers like 1234.5";
+                return Err(LineError::new(line, what, help));
             }
             _ => told = Some((mark, line, cell)),
         }
     }
     match (told, unclear) {
         (Some((mark, ..)), _) => Ok(mark),
-        (None, Some((line, cell))) if !quoted => Err(format!(
-            "{line}: `{}` may be {} or {}\n  mend: say --decimal comma or --decimal point, or write numbers like 1234.5",
-            short(cell),
-            short(cell).replace(',', ""),
-            short(cell).replace(',', ".")
+        (None, Some((line, cell))) if !quoted => Err(LineError::new(
+            line,
+            format!(
+                "`{}` may be {} or {}",
+                short(cell),
+                short(cell).replace(',', ""),
+                short(cell).replace(',', ".")
+            ),
+            "add --decimal comma or --decimal point, or write numbers like 1234.5",
         )),
         _ => Ok(Mark::Point),
     }
@@ -108,7 +117,8 @@ fn evidence(cell: &str) -> Option<Mark> {
     }
 }
 
-/// Whether a mark cannot part a group of thousands: other than three digits follow, or other than one to three, the first not 0, come before.
+/// Whether a mark cannot part a group of thousands: other than three digits follow, or other than
+/// one to three, the first not 0, come before.
 fn no_group(cell: &str, mark: char) -> bool {
     let (before, after) = cell.split_once(mark).unwrap_or((cell, ""));
     let before = before.trim_start_matches(['-', '+']);
@@ -155,9 +165,12 @@ mod tests {
             "a point alone is a point"
         );
         assert_eq!(tell(&["1,012", "5"], true), Ok(Mark::Point));
-        assert!(tell(&["1,012", "5"], false).is_err_and(|error| error.contains("--decimal comma")));
         assert!(
-            tell(&["1,5", "2.5"], false).is_err_and(|error| error.contains("another decimal mark"))
+            tell(&["1,012", "5"], false).is_err_and(|error| error.help.contains("--decimal comma"))
+        );
+        assert!(
+            tell(&["1,5", "2.5"], false)
+                .is_err_and(|error| error.what.contains("another decimal mark"))
         );
     }
 }

@@ -1,4 +1,5 @@
-//! The laws that lost, and what other methods make of the same data: for whoever knows published parameters.
+//! The laws that lost, and what other methods make of the same data: for whoever knows published
+//! parameters.
 
 use rookery_model::{
     Usl,
@@ -54,7 +55,8 @@ fn parameters(fitted: &Fitted) -> String {
     parts.join(", ")
 }
 
-/// The universal law by the methods that published fits use. Of a refused law only on demand: its parameters mean nothing.
+/// The universal law by the methods that published fits use. Of a refused law only on demand: its
+/// parameters mean nothing.
 pub(super) fn published(
     out: &mut String,
     args: &FitArgs,

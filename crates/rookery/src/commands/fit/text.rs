@@ -371,7 +371,8 @@ fn comparison(out: &mut String, judgement: &Judgement) {
     if judgement.worse_than_naive() {
         line(
             out,
-            "  The chosen law predicts no better than the last measured value: it has no predictive value beyond the measured loads.",
+            "  The chosen law predicts no better than the last measured value: it has no \
+             predictive value beyond the measured loads.",
         );
     }
 }

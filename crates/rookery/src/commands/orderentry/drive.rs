@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::ProgressBar;
 use rookery_oltp::{DriveOptions, Latencies, Report, SessionOptions, Target, trial::Progress};
-use rookery_stats::{ArrivalCounts, DeferredDeliveries};
+use rookery_stats::ArrivalCounts;
+use rookery_workload::orderentry::{DeferredDeliveries, OrderEntryCounters};
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Kind, Moment, PerKind, Profile, Settings, over_limit,
     sql::Style,
@@ -48,7 +49,8 @@ pub(crate) struct DriveOrderentryArgs {
     /// `none`, `spec`, `scaled=FACTOR` or `rate=PER_SECOND` [default: the profile's]
     #[arg(long, value_parser = pacing)]
     pacing: Option<Pacing>,
-    /// Who executes deliveries: `inline`, the terminal, or `deferred`, one worker behind a queue [default: the profile's]
+    /// Who executes deliveries: `inline`, the terminal, or `deferred`, one worker behind a queue
+    /// [default: the profile's]
     #[arg(long, value_parser = delivery)]
     delivery: Option<DeliveryMode>,
     /// Time before the steady window
@@ -156,10 +158,9 @@ pub(crate) fn run(args: &DriveOrderentryArgs) -> Result<Code, Failure> {
     if !report.ledger_holds() {
         return Err(Failure::new(
             Code::Inconsistent,
-            format!(
-                "{target} does not hold what terminals were told was committed\n  mend: see whether others write to it; if not, its commits are not durable"
-            ),
-        ));
+            format!("{target} does not hold what terminals were told was committed"),
+        )
+        .help("see whether others write to it; if not, its commits are not durable"));
     }
     if args.verify {
         let found = rookery_oltp::verify(&target, Moment::AnyTime)?;
@@ -208,7 +209,8 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
         .filter(|arrivals| arrivals.dropped > 0)
     {
         remarks.push(format!(
-            "{} of {} arrivals found too many others waiting and were turned away: the rate is above what the database can do",
+            "{} of {} arrivals found too many others waiting and were turned away: the rate is \
+             above what the database can do",
             arrivals.dropped, arrivals.drawn
         ));
     }
@@ -232,20 +234,15 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
 }
 
 fn deferred(report: &Report) -> Option<DeferredDeliveries> {
-    report
-        .measurement
-        .guests
-        .first()?
-        .orderentry
-        .as_ref()?
-        .deferred
+    OrderEntryCounters::from_counters(&report.measurement.guests.first()?.counters)?.deferred
 }
 
 fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
     let counts = &report.counts;
     let window = report.window.max(Duration::from_millis(1));
     let mut text = format!(
-        "{}, {} warehouses, {} terminals, statements {}, isolation {}\n{:.0} nopm, {:.0} tpm over {:.1} s\n\n",
+        "{}, {} warehouses, {} terminals, statements {}, isolation {}\n{:.0} nopm, {:.0} tpm over \
+         {:.1} s\n\n",
         report.version,
         report.population.scale.warehouses(),
         options.terminals,
@@ -255,7 +252,8 @@ fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
         counts.tpm(window),
         report.window.as_secs_f64(),
     );
-    text += "  transaction       count   share   mean ms    p50 ms    p90 ms    p95 ms    p99 ms    max ms\n";
+    text += "  transaction       count   share   mean ms    p50 ms    p90 ms    p95 ms    p99 \
+             ms    max ms\n";
     let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
     for kind in Kind::ALL {
         let Latencies {
@@ -278,7 +276,8 @@ fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
         text += "\n";
     }
     text += &format!(
-        "\n  {} new orders were rolled back as they must be, {} transactions failed, {} have an unknown outcome\n",
+        "\n  {} new orders were rolled back as they must be, {} transactions failed, {} have an \
+         unknown outcome\n",
         counts.rolled_back, counts.failed, counts.unknown
     );
     let retries: Vec<String> = Cause::ALL
@@ -304,7 +303,8 @@ fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {
     }
     let (told, found) = (report.told, report.found);
     text += &format!(
-        "  ledger {}: told {} new orders, {} payments, {} deliveries; the database has {}, {}, {}\n",
+        "  ledger {}: told {} new orders, {} payments, {} deliveries; the database has {}, {}, \
+         {}\n",
         if report.ledger_holds() {
             "holds"
         } else {

@@ -123,7 +123,8 @@ pub(crate) fn run(args: &LoadOrderentryArgs) -> Result<Code, Failure> {
             None => "not verified".to_owned(),
         };
         output::result(format!(
-            "{target}: {}, {} warehouses\n{} rows, {megabytes:.1} MB sent in {rows_seconds:.2} s ({speed:.0} MB/s); keys, indexes and statistics in {index_seconds:.2} s; {verified}",
+            "{target}: {}, {} warehouses\n{} rows, {megabytes:.1} MB sent in {rows_seconds:.2} s \
+             ({speed:.0} MB/s); keys, indexes and statistics in {index_seconds:.2} s; {verified}",
             loaded.version,
             scale.warehouses(),
             loaded.rows

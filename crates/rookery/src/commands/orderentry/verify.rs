@@ -1,4 +1,5 @@
-//! `rookery verify orderentry`: the consistency conditions on a database, and with `--acid` what its isolation level keeps apart.
+//! `rookery verify orderentry`: the consistency conditions on a database, and with `--acid` what
+//! its isolation level keeps apart.
 
 use clap::Args;
 use rookery_oltp::Acid;
@@ -19,7 +20,8 @@ pub(crate) struct VerifyOrderentryArgs {
     /// The database was just loaded: no order may have been delivered since
     #[arg(long)]
     after_load: bool,
-    /// Try with two connections what the isolation level keeps apart, before the conditions. Leaves a few orders and payments behind
+    /// Try with two connections what the isolation level keeps apart, before the conditions. Leaves
+    /// a few orders and payments behind
     #[arg(long, conflicts_with = "after_load")]
     acid: bool,
     /// Level of these tests: `default`, `read_committed`, `repeatable_read` or `serializable`
@@ -86,9 +88,13 @@ fn deviates(acid: &Acid) -> Result<(), Failure> {
     Err(Failure::new(
         Code::Inconsistent,
         format!(
-            "{} at {} does not keep transactions apart as it must\n  mend: see that nobody else writes to it, and try again; then look for a server setting that relaxes isolation",
+            "{} at {} does not keep transactions apart as it must",
             acid.version, acid.isolation
         ),
+    )
+    .help(
+        "see that nobody else writes to it, and try again; then look for a server \
+    setting that relaxes isolation",
     ))
 }
 
@@ -125,7 +131,8 @@ pub(crate) fn run(args: &VerifyOrderentryArgs) -> Result<Code, Failure> {
             String::new()
         };
         output::result(format!(
-            "{target}: {}, {} warehouses{mini}, seed {}\n{}{}since load: {} new orders, {} payments, {} orders delivered",
+            "{target}: {}, {} warehouses{mini}, seed {}\n{}{}since load: {} new orders, {} \
+             payments, {} orders delivered",
             found.version,
             scale.warehouses(),
             found.population.seed,

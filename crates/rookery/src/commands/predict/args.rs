@@ -19,10 +19,12 @@ pub(crate) struct PredictArgs {
     /// A run's directory, name or id, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// A layout: number of guests and vCPUs of each, such as "8 x 0.5"; may be given several times [default: the layouts of the run]
+    /// A layout: number of guests and vCPUs of each, such as "8 x 0.5"; may be given several times
+    /// [default: the layouts of the run]
     #[arg(long, value_name = "G x V", value_parser = layout)]
     pub(crate) layout: Vec<LayoutArg>,
-    /// Users on all guests together, such as 400,800 [default: the loads of the run, and up to twice its largest]
+    /// Users on all guests together, such as 400,800 [default: the loads of the run, and up to
+    /// twice its largest]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = load)]
     pub(crate) users: Vec<f64>,
     /// Arrivals per second at all guests together, for runs of open loads
@@ -44,9 +46,10 @@ pub(crate) struct PredictArgs {
     #[arg(long, conflicts_with_all = ["layout", "users", "rate", "pack", "host_cpus", "host_memory", "disk_speed", "html"])]
     pub(crate) holdout: bool,
     /// Share of the loads that is held out
-    #[arg(long, value_name = "SHARE", default_value_t = rookery_judge::predict::HELD_SHARE, value_parser = share, requires = "holdout")]
+    #[arg(long, value_name = "SHARE", default_value_t = rookery_analysis::predict::HELD_SHARE, value_parser = share, requires = "holdout")]
     pub(crate) holdout_share: f64,
-    /// Plan: which layouts fit on the host, and which loads they carry within the limits; with --users the layouts that carry those
+    /// Plan: which layouts fit on the host, and which loads they carry within the limits; with
+    /// --users the layouts that carry those
     #[arg(long, conflicts_with = "layout")]
     pub(crate) pack: bool,
     /// With --pack: write a study that confirms the best layouts, for `rookery run`
@@ -59,7 +62,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(10..=10_000))]
     pub(crate) draws: u32,
     /// Seed of the bootstrap
-    #[arg(long, default_value_t = rookery_judge::predict::SEED)]
+    #[arg(long, default_value_t = rookery_analysis::predict::SEED)]
     pub(crate) seed: u64,
     /// Print the result as JSON
     #[arg(long)]

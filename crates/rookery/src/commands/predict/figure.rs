@@ -1,6 +1,7 @@
-//! The figure of forecasts: for each measured layout its trials, the curve with its band, dashed beyond what was measured.
+//! The figure of forecasts: for each measured layout its trials, the curve with its band, dashed
+//! beyond what was measured.
 
-use rookery_judge::{
+use rookery_analysis::{
     Run,
     predict::{Forecaster, Offer, Shape},
 };
@@ -46,7 +47,8 @@ fn panel(forecaster: &Forecaster, shape: &Shape) -> FitPanel {
     }
 }
 
-/// The forecast up to twice the largest measured load, and at every measured one; `None` where there is no forecast.
+/// The forecast up to twice the largest measured load, and at every measured one; `None` where
+/// there is no forecast.
 fn curve(forecaster: &Forecaster, shape: &Shape) -> Option<FitCurve> {
     let largest = forecaster.readings.largest(shape)?;
     let step = 2.0 * largest / POINTS as f64;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rookery_judge::{
+use rookery_analysis::{
     Run,
     predict::{Calibration, Forecast, Holdout, Kept, Numbers, Packing, Ranged},
 };
@@ -25,7 +25,8 @@ pub(crate) struct HoldoutResult {
 }
 
 /// What every forecast leaves out.
-const NOT_MODELLED: &str = "Not modelled: shared caches and memory bandwidth beyond the measured growth, hardware threads, turbo, remote memory, \
+const NOT_MODELLED: &str = "Not modelled: shared caches and memory bandwidth beyond the measured \
+                            growth, hardware threads, turbo, remote memory, \
      overcommitted memory, and another mix of requests.";
 
 pub(crate) fn forecasts(run: &Run, all: &[VariantForecast], args: &PredictArgs) -> String {
@@ -50,7 +51,8 @@ pub(crate) fn forecasts(run: &Run, all: &[VariantForecast], args: &PredictArgs) 
         }
     }
     if args.disk_speed.is_some() {
-        out += "\nNo counter says which part of the delay is storage: with another disk, intervals reach from none of it to all of it.\n";
+        out += "\nNo counter says which part of the delay is storage: with another disk, intervals \
+                reach from none of it to all of it.\n";
     }
     let _ = writeln!(out, "\n{NOT_MODELLED}");
     if let Some(path) = &args.study {
@@ -79,7 +81,10 @@ fn model(out: &mut String, said: &VariantForecast) {
     if let Some(calibration) = &said.calibration {
         demands(out, calibration);
     } else {
-        out.push_str("  no demand: no trial counted the busy cores of its guests, or they do not grow with throughput\n");
+        out.push_str(
+            "  no demand: no trial counted the busy cores of its guests, or they do not \
+                      grow with throughput\n",
+        );
     }
     if let Some(residual) = said.residual_s {
         let _ = writeln!(
@@ -136,7 +141,8 @@ fn demands(out: &mut String, calibration: &Calibration) {
         );
         let changes = demand.changes_by.map_or_else(String::new, |change| {
             format!(
-                "; it changes by {:+.0} % from the smallest to the largest load, that of the largest is used",
+                "; it changes by {:+.0} % from the smallest to the largest load, that of the \
+                 largest is used",
                 100.0 * change
             )
         });
@@ -148,7 +154,8 @@ fn demands(out: &mut String, calibration: &Calibration) {
         if demand.wakeup_s > 0.0 {
             let _ = writeln!(
                 out,
-                "    at busy cores; at idle ones {} ms more, for waking up: busy cores grow ever more slowly with throughput",
+                "    at busy cores; at idle ones {} ms more, for waking up: busy cores grow ever \
+                 more slowly with throughput",
                 number(demand.wakeup_s * 1e3)
             );
         }
@@ -172,11 +179,13 @@ fn demands(out: &mut String, calibration: &Calibration) {
         ),
         2 => writeln!(
             out,
-            "  it grows by {per_guest} for each further guest: a line through two numbers of guests, nothing more"
+            "  it grows by {per_guest} for each further guest: a line through two numbers of \
+             guests, nothing more"
         ),
         numbers => writeln!(
             out,
-            "  it grows by {per_guest} for each further guest, fitted to {numbers} numbers of guests"
+            "  it grows by {per_guest} for each further guest, fitted to {numbers} numbers of \
+             guests"
         ),
     };
 }
@@ -240,10 +249,15 @@ fn cells(numbers: &Numbers) -> [String; 6] {
 /// Which limit would break first, in words.
 fn nearest<'a>(out: &mut String, forecasts: impl Iterator<Item = &'a Forecast>) {
     let first = forecasts.into_iter().find_map(|forecast| {
-        let numbers = forecast.numbers.as_ref().ok().filter(|numbers| numbers.kept != Kept::Yes)?;
+        let numbers = forecast
+            .numbers
+            .as_ref()
+            .ok()
+            .filter(|numbers| numbers.kept != Kept::Yes)?;
         let (limit, load) = (numbers.nearest_limit.as_ref()?, numbers.load_of_limit?);
         Some(format!(
-            "The limit that breaks first: {limit}; with {} and a load of {} it is at {} of the limit",
+            "The limit that breaks first: {limit}; with {} and a load of {} it is at {} of the \
+             limit",
             forecast.layout(),
             number(forecast.load),
             ranged_percent(load)
@@ -270,7 +284,7 @@ fn sources(out: &mut String, forecasts: &[Forecast]) {
     }
     let _ = writeln!(out, "Throughput by: {}", methods.join("; "));
     let quantiles = || numbers.iter().flat_map(|numbers| &numbers.quantiles);
-    let by_model: Vec<String> = rookery_judge::predict::PERCENTILES
+    let by_model: Vec<String> = rookery_analysis::predict::PERCENTILES
         .into_iter()
         .filter(|p| quantiles().any(|quantile| quantile.percentile == *p && quantile.by_model))
         .map(|p| format!("p{p}"))
@@ -289,7 +303,8 @@ fn sources(out: &mut String, forecasts: &[Forecast]) {
     } else if !by_model.is_empty() {
         let _ = writeln!(
             out,
-            "Percentiles by the model, within 20 % at every measured load; never beyond p99, nor for heavy tails"
+            "Percentiles by the model, within 20 % at every measured load; never beyond p99, nor \
+             for heavy tails"
         );
     }
 }
@@ -343,7 +358,10 @@ fn pack(out: &mut String, packing: &Packing, unit: &str, args: &PredictArgs) {
         table(out, &rows);
     }
     if packing.layouts.iter().any(|packed| packed.at_border) {
-        out.push_str("\"or more\": the limits are kept up to twice the measured load, and beyond that the model says nothing\n");
+        out.push_str(
+            "\"or more\": the limits are kept up to twice the measured load, and beyond \
+                      that the model says nothing\n",
+        );
     }
     for (layouts, reason) in packing.refused.iter().take(12) {
         let _ = writeln!(out, "{layouts}: left out; {}", printable(reason));
@@ -456,14 +474,18 @@ fn one_holdout(out: &mut String, holdout: &Holdout) {
     if let Some(error) = holdout.error() {
         let _ = writeln!(
             out,
-            "Throughput was missed by {} on average (bias {:+.1} %); {:.0} % of the runs lie inside their intervals; {noise}",
+            "Throughput was missed by {} on average (bias {:+.1} %); {:.0} % of the runs lie \
+             inside their intervals; {noise}",
             percent(error.mape),
             100.0 * error.bias,
             100.0 * holdout.inside()
         );
     }
     if !holdout.beats_last_value() {
-        out.push_str("The model predicts no better than the last measured value: it has no predictive value here\n");
+        out.push_str(
+            "The model predicts no better than the last measured value: it has no \
+                      predictive value here\n",
+        );
     }
 }
 

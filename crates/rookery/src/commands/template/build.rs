@@ -13,7 +13,8 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rookery_guest::{
-    Fill, GuestError, Recipe, Template, TemplateInfo, build_template, short_digest, templates,
+    Fill, FillError, GuestError, Recipe, StepError, Template, TemplateInfo, build_template,
+    short_digest, templates,
 };
 use rookery_stack::root::{RootError, RootKind, RootProgress, RootRecipe, RootStep, build_root};
 use serde_json::json;
@@ -32,13 +33,13 @@ pub(crate) fn run(args: &TemplateLampArgs) -> Result<Code, Failure> {
         .with(args.suite.clone(), args.mirror.clone())
         .map_err(|error| failure(&error))?;
     let stop = stop_flag()?;
-    let teller = Teller::new(args);
+    let reporter = BuildReporter::new(args);
     let began = Instant::now();
     let built = AtomicBool::new(false);
-    let template = build(&directory, &recipe, &teller, &stop, &built);
-    teller.finish();
+    let template = build(&directory, &recipe, &reporter, &stop, &built);
+    reporter.finish();
     let template = template?;
-    let known = templates(&directory).map_err(|error| Failure::new(Code::Guest, error))?;
+    let known = templates(&directory).map_err(|error| Failure::from_error(Code::Guest, &error))?;
     let info = known
         .into_iter()
         .find(|info| info.digest == template.digest);
@@ -54,19 +55,14 @@ pub(crate) fn run(args: &TemplateLampArgs) -> Result<Code, Failure> {
 fn build(
     directory: &Path,
     recipe: &RootRecipe,
-    teller: &Teller,
+    reporter: &BuildReporter,
     stop: &Arc<AtomicBool>,
     built: &AtomicBool,
 ) -> Result<Template, Failure> {
-    // The template's error is text; the exit code needs the error itself.
-    let reason = Mutex::new(None);
     let fill = |root: &Path| {
         built.store(true, Ordering::Relaxed);
-        build_root(root, recipe, &|progress| teller.tell(progress), stop).map_err(|error| {
-            let text = error.to_string();
-            *reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            text
-        })
+        build_root(root, recipe, &|progress| reporter.report(progress), stop)
+            .map_err(FillError::from)
     };
     let waited = AtomicBool::new(false);
     let patience = || {
@@ -89,14 +85,24 @@ fn build(
         },
         &patience,
     );
-    let reason = reason.into_inner().unwrap_or_else(PoisonError::into_inner);
-    template.map_err(|error| match reason {
-        Some(reason) => failure(&reason),
+    template.map_err(|error| match cause(&error) {
+        Some(cause) => failure(cause),
         None if matches!(error, GuestError::Stopped { .. }) => {
-            Failure::new(Code::Interrupted, error)
+            Failure::from_error(Code::Interrupted, &error)
         }
-        None => Failure::new(Code::Guest, error),
+        None => Failure::from_error(Code::Guest, &error),
     })
+}
+
+/// Why the root could not be built, where that is what failed: it decides the exit code.
+fn cause(error: &GuestError) -> Option<&RootError> {
+    match error {
+        GuestError::Step {
+            source: StepError::Fill(error),
+            ..
+        } => error.downcast_ref(),
+        _ => None,
+    }
 }
 
 fn failure(error: &RootError) -> Failure {
@@ -112,7 +118,7 @@ fn failure(error: &RootError) -> Failure {
         | RootError::DiskFull { .. }
         | RootError::Late { .. } => Code::Host,
     };
-    Failure::new(code, error)
+    Failure::from_error(code, error)
 }
 
 fn tell(
@@ -150,8 +156,8 @@ fn tell(
     Ok(Code::Done)
 }
 
-/// Tells progress.
-enum Teller {
+/// Reports the progress of a build.
+enum BuildReporter {
     Quiet,
     Json,
     /// A line that is written over, on a terminal.
@@ -160,7 +166,7 @@ enum Teller {
     Lines(Mutex<Option<RootStep>>),
 }
 
-impl Teller {
+impl BuildReporter {
     fn new(args: &TemplateLampArgs) -> Self {
         match (args.json, args.quiet) {
             (true, _) => Self::Json,
@@ -177,13 +183,13 @@ impl Teller {
         }
     }
 
-    fn tell(&self, progress: &RootProgress) {
+    fn report(&self, progress: &RootProgress) {
         let seconds = progress.elapsed.as_secs_f64();
         match self {
             Self::Quiet => {}
             Self::Json => {
                 let line = json!({ "event": "progress", "step": progress.step.to_string(), "seconds": seconds });
-                // Whoever does not listen any more shall not end the building.
+                // A reader that goes away must not end the build.
                 let _ = output::try_result(line);
             }
             Self::Terminal(bar) => {

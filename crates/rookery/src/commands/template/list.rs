@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) fn run(args: &TemplateListArgs) -> Result<Code, Failure> {
     let directory = super::directory(&args.place)?;
-    let known = templates(&directory).map_err(|error| Failure::new(Code::Guest, error))?;
+    let known = templates(&directory).map_err(|error| Failure::from_error(Code::Guest, &error))?;
     if args.json {
         return output::json(&json!({
             "directory": directory,

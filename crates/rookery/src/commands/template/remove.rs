@@ -20,7 +20,7 @@ pub(crate) fn run(args: &TemplateRemoveArgs) -> Result<Code, Failure> {
     };
     let directory = super::directory(&args.place)?;
     let removal = remove_templates(&directory, &choice, args.with_dependents)
-        .map_err(|error| Failure::new(Code::Guest, error))?;
+        .map_err(|error| Failure::from_error(Code::Guest, &error))?;
     if args.json {
         let kept = removal.kept.iter();
         output::json(&json!({
@@ -48,8 +48,8 @@ fn tell(removal: &TemplateRemoval) {
     }
     for (info, reason) in &removal.kept {
         let what = output::printable(&info.description);
-        output::error(format!(
-            "not removed: {} ({what}): {reason}",
+        output::remark(format!(
+            "error: not removed: {} ({what}): {reason}",
             short_digest(&info.digest)
         ));
     }

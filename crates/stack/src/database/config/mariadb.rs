@@ -9,15 +9,16 @@ use crate::{
 /// MariaDB's socket in the data directory.
 pub(in crate::database) const SOCKET: &str = "mysql.sock";
 
-/// The network of the guest, and room for the prepared statements of a thousand terminals: the usual 16382 are used up by 390.
+/// The network of the guest, and room for the prepared statements of a thousand terminals: the
+/// usual 16382 are used up by 390.
 const SERVING: &str = "\
 bind_address = {address}
 port = {port}
 max_prepared_stmt_count = 1048576
 ";
 
-/// Addresses that are set aside at least for a pool that grows, bytes: servers that know the setting would else never exceed their first size.
-/// Not many more: they cost a little memory.
+/// Addresses that are set aside at least for a pool that grows, bytes: servers that know the
+/// setting would else never exceed their first size. Not many more: they cost a little memory.
 const ADDRESSES: u64 = 8 << 30;
 /// How far a pool may grow.
 const GROWTH: u64 = 4;

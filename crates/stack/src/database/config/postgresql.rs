@@ -7,11 +7,13 @@ use crate::{
     tuning::{Component, Tuned},
 };
 
-/// Its configuration, below the guest's directory of configurations. Of two lines for one setting the later counts.
+/// Its configuration, below the guest's directory of configurations. Of two lines for one setting
+/// the later counts.
 pub(in crate::database) const CONFIG: &str = "postgresql.conf";
 
-/// Where the server lives. The directory of the socket is named from the data directory, in which the server stands: so its path is short however
-/// long the guest's is. Memory of parallel workers is in files of the data: what is killed leaves nothing on the host.
+/// Where the server lives. The directory of the socket is named from the data directory, in which
+/// the server stands: so its path is short however long the guest's is. Memory of parallel workers
+/// is in files of the data: what is killed leaves nothing on the host.
 const PLACES: &str = "\
 hba_file = '{conf}/pg_hba.conf'
 ident_file = '{conf}/pg_ident.conf'
@@ -26,7 +28,8 @@ lc_messages = 'C'
 ssl = off
 ";
 
-/// Even with its buffers elsewhere PostgreSQL keeps a few bytes of System V shared memory, which would outlive a killed server.
+/// Even with its buffers elsewhere PostgreSQL keeps a few bytes of System V shared memory, which
+/// would outlive a killed server.
 const IPC: &str = "ipc_namespace = true\n";
 
 /// The network of the guest.
@@ -35,7 +38,8 @@ listen_addresses = '{address}'
 port = {port}
 ";
 
-/// For a database that is being made: no waits for the disk, since a load that is cut off is thrown away, and no vacuum beside the load.
+/// For a database that is being made: no waits for the disk, since a load that is cut off is thrown
+/// away, and no vacuum beside the load.
 const BUILDING: &str = "\
 listen_addresses = ''
 port = {port}
@@ -85,7 +89,8 @@ fn service(services: String, config: String, hba: String) -> Service {
     ])
 }
 
-/// The script that makes an empty cluster inside a guest. What is unfinished keeps another name, so that it is not taken for done.
+/// The script that makes an empty cluster inside a guest. What is unfinished keeps another name, so
+/// that it is not taken for done.
 fn initialise(software: &Software) -> String {
     format!(
         r#"set -eu
@@ -97,7 +102,8 @@ mv "{{data}}/postgresql.part" "{{data}}/postgresql"
     )
 }
 
-/// PostgreSQL ends its clients' sessions and writes everything out on SIGINT; on SIGTERM it would wait for them.
+/// PostgreSQL ends its clients' sessions and writes everything out on SIGINT; on SIGTERM it would
+/// wait for them.
 fn postgres(software: &Software) -> String {
     format!(
         r#"

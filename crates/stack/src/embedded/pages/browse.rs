@@ -32,7 +32,8 @@ pub(crate) struct CartItem {
     pub(crate) title: String,
 }
 
-/// The page. A search's table is the last that has `<TR>`: the original driver reads every further one as a product.
+/// The page. A search's table is the last that has `<TR>`: the original driver reads every further
+/// one as a product.
 pub(crate) fn browse(show: &Browse<'_>, suffix: Suffix) -> Vec<u8> {
     let mut page = Html::open("DVD Store Browse Page", suffix);
     search_form(&mut page, show);
@@ -96,7 +97,10 @@ fn search_form(page: &mut Html, show: &Browse<'_>) {
 
 fn results(page: &mut Html, show: &Browse<'_>, products: &[Product]) {
     page.heading("Search Results").form("dsbrowse");
-    page.raw("<TABLE border=2>\n<TR><TH>Add to Shopping Cart</TH><TH>Title</TH><TH>Actor</TH><TH>Price</TH></TR>\n");
+    page.raw(
+        "<TABLE border=2>\n<TR><TH>Add to Shopping \
+              Cart</TH><TH>Title</TH><TH>Actor</TH><TH>Price</TH></TR>\n",
+    );
     for product in products {
         page.raw("<TR><TD><INPUT NAME=selected_item[] TYPE=CHECKBOX VALUE=")
             .number(product.id)

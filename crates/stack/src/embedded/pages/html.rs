@@ -4,7 +4,8 @@ use std::io::Write as _;
 
 use super::super::money::Cents;
 
-/// The file suffix of the pages, one of those the original driver knows; links keep the one of the request.
+/// The file suffix of the pages, one of those the original driver knows; links keep the one of the
+/// request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Suffix {
     #[default]
@@ -36,18 +37,22 @@ pub(super) struct Html {
 /// Room for a usual page, so that the buffer does not grow.
 const USUAL_BYTES: usize = 5_000;
 
-/// From the end of the title to the shop's name. The style is what makes the pages about as long as the original's.
+/// From the end of the title to the shop's name. The style is what makes the pages about as long as
+/// the original's.
 const HEAD: &str = "</TITLE>
 <STYLE>
-BODY { font: 16px/1.5 Georgia, serif; max-width: 54em; margin: 0 auto; padding: 1em; color: #2b2724; background: #f7f4ee }
-H1 { margin: 0 0 .6em; padding: .3em; color: #fff; background: #7a1f1f; letter-spacing: .12em; border-radius: 4px }
+BODY { font: 16px/1.5 Georgia, serif; max-width: 54em; margin: 0 auto; padding: 1em; color: \
+                    #2b2724; background: #f7f4ee }
+H1 { margin: 0 0 .6em; padding: .3em; color: #fff; background: #7a1f1f; letter-spacing: .12em; \
+                    border-radius: 4px }
 H2, H3 { color: #7a1f1f; margin: .8em 0 .4em }
 FORM { margin: .6em 0 }
 TABLE { border-collapse: collapse; background: #fff; border: 1px solid #cbbfae }
 TD, TH { padding: .25em .8em; border: 1px solid #e0d8ca; text-align: left }
 TH { background: #efe7da }
 INPUT, SELECT { font: inherit; margin: .1em .2em; padding: .1em .4em }
-INPUT[TYPE=SUBMIT] { color: #fff; background: #7a1f1f; border: 0; border-radius: 4px; padding: .3em 1em; cursor: pointer }
+INPUT[TYPE=SUBMIT] { color: #fff; background: #7a1f1f; border: 0; border-radius: 4px; padding: \
+                    .3em 1em; cursor: pointer }
 HR { border: 0; border-top: 1px solid #cbbfae; margin-top: 2em }
 </STYLE>
 </HEAD>
@@ -70,7 +75,10 @@ impl Html {
 
     /// End the frame.
     pub(super) fn close(mut self) -> Vec<u8> {
-        self.raw("<HR>\n<P ALIGN=CENTER><SMALL>An emulated shop. Nothing is sold here.</SMALL></P>\n</BODY>\n</HTML>\n");
+        self.raw(
+            "<HR>\n<P ALIGN=CENTER><SMALL>An emulated shop. Nothing is sold \
+                  here.</SMALL></P>\n</BODY>\n</HTML>\n",
+        );
         self.out
     }
 

@@ -26,7 +26,8 @@ pub(crate) fn login_form(suffix: Suffix) -> Vec<u8> {
     page.close()
 }
 
-/// Wrong name or password. Must not hold the text `customerid`: this is how the original driver tells.
+/// Wrong name or password. Must not hold the text `customerid`: this is how the original driver
+/// tells.
 pub(crate) fn login_failed(suffix: Suffix) -> Vec<u8> {
     let mut page = Html::open(TITLE, suffix);
     page.heading("Username/password incorrect. Please re-enter your username and password");

@@ -1,8 +1,9 @@
 //! The pages: from what a query found to HTML.
 //!
-//! The texts and tags that the original driver looks for, and their order, are a contract: it searches the body for the first occurrence
-//! of each, case-sensitively. So tags are upper case, no page holds a `<TR>` after the result table, a failed login does not say
-//! `customerid` anywhere, and the history comes before the hidden field.
+//! The texts and tags that the original driver looks for, and their order, are a contract: it
+//! searches the body for the first occurrence of each, case-sensitively. So tags are upper case, no
+//! page holds a `<TR>` after the result table, a failed login does not say `customerid` anywhere,
+//! and the history comes before the hidden field.
 
 mod browse;
 mod html;

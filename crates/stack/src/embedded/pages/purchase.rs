@@ -104,7 +104,8 @@ pub(crate) struct Outcome<'a> {
     pub(crate) card: Option<&'a Card>,
 }
 
-/// After an attempt to buy. As in the original the heading says `Purchase complete` whatever became of it; the truth is below.
+/// After an attempt to buy. As in the original the heading says `Purchase complete` whatever became
+/// of it; the truth is below.
 pub(crate) fn complete(lines: &[PageLine], outcome: &Outcome<'_>, suffix: Suffix) -> Vec<u8> {
     let mut page = Html::open(TITLE, suffix);
     let amounts = PageLine::amounts(lines);

@@ -1,8 +1,9 @@
 //! Configuration of Apache.
 
-use super::{Component, MODULES, Server, Software, Tuned};
+use super::{Component, MODULES, Software, Tuned, WebServer};
 
-/// Who may read the settings in force: the guest itself, and the lab, whose networks are loopback and private ones.
+/// Who may read the settings in force: the guest itself, and the lab, whose networks are loopback
+/// and private ones.
 const LAB: &str = "Require ip 127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16";
 
 /// Where the server lives.
@@ -22,22 +23,24 @@ LogLevel warn
 ";
 
 /// The whole configuration: nothing of the distribution's is included.
-pub(super) fn config(software: &Software, tuned: &Tuned, server: Server) -> String {
+pub(super) fn config(software: &Software, tuned: &Tuned, server: WebServer) -> String {
     let mut text = PLACES.to_owned();
     for name in MODULES.iter().filter(|name| wants(server, name)) {
         text += &load(software, name, &format!("mod_{name}.so"));
     }
-    if server == Server::Prefork {
+    if server == WebServer::Prefork {
         text += &load(software, "php", &software.php_module);
     }
     text += &documents(software);
     text += match server {
-        Server::Prefork => {
-            "PHPIniDir \"{conf}/php\"\n<FilesMatch \"\\.php$\">\n    SetHandler application/x-httpd-php\n</FilesMatch>\n"
+        WebServer::Prefork => {
+            "PHPIniDir \"{conf}/php\"\n<FilesMatch \"\\.php$\">\n    SetHandler \
+             application/x-httpd-php\n</FilesMatch>\n"
         }
-        Server::Event => {
+        WebServer::Event => {
             // Connections to PHP are not kept: an idle one would hold a process of the pool.
-            "<FilesMatch \"\\.php$\">\n    SetHandler \"proxy:unix:{run}/php-fpm.sock|fcgi://localhost\"\n</FilesMatch>\n"
+            "<FilesMatch \"\\.php$\">\n    \
+             SetHandler \"proxy:unix:{run}/php-fpm.sock|fcgi://localhost\"\n</FilesMatch>\n"
         }
     };
     for setting in tuned.of_component(Component::Apache, server) {
@@ -47,10 +50,10 @@ pub(super) fn config(software: &Software, tuned: &Tuned, server: Server) -> Stri
 }
 
 /// Whether a configuration loads a module.
-fn wants(server: Server, module: &str) -> bool {
+fn wants(server: WebServer, module: &str) -> bool {
     match module {
-        "mpm_prefork" => server == Server::Prefork,
-        "mpm_event" | "proxy" | "proxy_fcgi" => server == Server::Event,
+        "mpm_prefork" => server == WebServer::Prefork,
+        "mpm_event" | "proxy" | "proxy_fcgi" => server == WebServer::Event,
         _ => true,
     }
 }

@@ -10,11 +10,12 @@ use std::{
 
 use rustix::process::geteuid;
 
-use super::{Component, Server, Software, Tuned};
+use super::{Component, Software, Tuned, WebServer};
 use crate::lamp::{LampError, SCHEMA_SETTINGS};
 
-/// Where the server lives. The socket is named from the data directory, in which the server stands: so its path is short however long the
-/// guest's is. The buffer pool is neither stored nor filled: a trial begins cold, or warmed by the lab's own procedure.
+/// Where the server lives. The socket is named from the data directory, in which the server stands:
+/// so its path is short however long the guest's is. The buffer pool is neither stored nor filled:
+/// a trial begins cold, or warmed by the lab's own procedure.
 pub(crate) const PLACES: &str = "\
 [mariadbd]
 datadir = {data}/mysql
@@ -26,8 +27,9 @@ innodb_buffer_pool_load_at_startup = OFF
 innodb_buffer_pool_dump_at_shutdown = OFF
 ";
 
-/// For a database that is being made: a log that holds a load's writes, and no waits for the disk, since a load that is cut off is thrown away.
-/// The log's buffer is small because the log cannot be made smaller than it at the end.
+/// For a database that is being made: a log that holds a load's writes, and no waits for the disk,
+/// since a load that is cut off is thrown away. The log's buffer is small because the log cannot be
+/// made smaller than it at the end.
 pub(crate) const BUILDING: &str = "\
 innodb_buffer_pool_size = 268435456
 innodb_log_file_size = 268435456
@@ -38,7 +40,8 @@ max_allowed_packet = 67108864
 innodb_undo_tablespaces = 3
 ";
 
-/// For the making of the system tables. The redo log is of the least size: each guest makes its own of the size it is tuned to.
+/// For the making of the system tables. The redo log is of the least size: each guest makes its own
+/// of the size it is tuned to.
 const BOOTSTRAP_OPTIONS: [&str; 4] = [
     "--bootstrap",
     "--log-warnings=0",
@@ -47,7 +50,7 @@ const BOOTSTRAP_OPTIONS: [&str; 4] = [
 ];
 
 /// Configuration of a serving guest.
-pub(super) fn config(tuned: &Tuned, server: Server) -> String {
+pub(super) fn config(tuned: &Tuned, server: WebServer) -> String {
     let mut text = base();
     for setting in tuned.of_component(Component::Mariadb, server) {
         text += &format!("{} = {}\n", setting.name, setting.value);
@@ -69,7 +72,8 @@ fn base() -> String {
 /// SQL before the distribution's own: no account that uses a socket's owner.
 const BEFORE: &str = "create database mysql;\nuse mysql;\nset @auth_root_socket = NULL;\n";
 /// SQL after it: root comes over the socket alone.
-const AFTER: &str = "delete from mysql.global_priv where User = 'root' and Host <> 'localhost';\ndelete from mysql.proxies_priv where Host <> 'localhost';\n";
+const AFTER: &str = "delete from mysql.global_priv where User = 'root' and Host <> \
+                     'localhost';\ndelete from mysql.proxies_priv where Host <> 'localhost';\n";
 
 /// The files of the distribution that make the system tables.
 fn bootstrap_files(share: &Path) -> [String; 2] {
@@ -77,7 +81,8 @@ fn bootstrap_files(share: &Path) -> [String; 2] {
         .map(|name| share.join(name).display().to_string())
 }
 
-/// The script that makes the system tables inside a guest. What is unfinished keeps another name, so that it is not taken for done.
+/// The script that makes the system tables inside a guest. What is unfinished keeps another name,
+/// so that it is not taken for done.
 pub(crate) fn bootstrap_script(mariadbd: &Path, share: &Path) -> String {
     let options = BOOTSTRAP_OPTIONS.join(" ");
     let files = bootstrap_files(share).join(" ");
@@ -97,7 +102,8 @@ mv "{{data}}/mysql.part" "{{data}}/mysql"
     )
 }
 
-/// Make the system tables of an empty database in `datadir`, which must not exist yet, with the programs of this host.
+/// Make the system tables of an empty database in `datadir`, which must not exist yet, with the
+/// programs of this host.
 ///
 /// # Errors
 /// When the directory exists or cannot be made, or the server refuses; then nothing is left of it.
@@ -105,7 +111,7 @@ pub fn initialise(software: &Software, datadir: &Path) -> Result<(), LampError> 
     let fail = |what: String| LampError::Initialise {
         datadir: datadir.display().to_string(),
         what,
-        mend: "give a new directory with room for 20 MB on a file system that may be written",
+        help: "give a new directory with room for 20 MB on a file system that may be written",
     };
     DirBuilder::new()
         .mode(0o700)

@@ -1,6 +1,6 @@
 //! Configuration of PHP, of its FastCGI server and of the pages.
 
-use super::{Component, Server, Software, Tuned};
+use super::{Component, Software, Tuned, WebServer};
 use crate::tuning::Setting;
 
 /// What prints the settings in force, for the lab to read back.
@@ -11,7 +11,8 @@ pub(super) const SETTINGS_PAGE: &str =
 pub(super) const HEALTH_WITHOUT_DATABASE: &str =
     "<?php\nheader('Content-Type: text/plain');\necho \"ok\\n\";\n";
 
-/// The base of `php.ini`: what Debian's says where it differs from PHP's own defaults and matters to pages, and private places.
+/// The base of `php.ini`: what Debian's says where it differs from PHP's own defaults and matters
+/// to pages, and private places.
 const BASE: &str = "\
 display_errors = Off
 log_errors = On
@@ -29,7 +30,7 @@ opcache.lockfile_path = \"{run}\"
 ";
 
 /// The text of `php.ini`. No other directory is scanned, so all extensions are named here.
-pub(super) fn ini(software: &Software, tuned: &Tuned, server: Server) -> String {
+pub(super) fn ini(software: &Software, tuned: &Tuned, server: WebServer) -> String {
     let mut text = BASE.to_owned();
     text += &format!(
         "extension_dir = \"{}\"\n",
@@ -63,7 +64,7 @@ decorate_workers_output = no
 "
     .to_owned();
     for setting in tuned
-        .of_component(Component::Php, Server::Event)
+        .of_component(Component::Php, WebServer::Event)
         .filter(|setting| is_of_pool(setting))
     {
         text += &format!("{} = {}\n", setting.name, setting.value);
@@ -76,7 +77,8 @@ fn is_of_pool(setting: &Setting) -> bool {
     setting.name == "pm" || setting.name.starts_with("pm.")
 }
 
-/// What the pages read: where the database is and how they behave. A socket whose path is too long for an address is named from its directory.
+/// What the pages read: where the database is and how they behave. A socket whose path is too long
+/// for an address is named from its directory.
 pub(super) fn page_config(faithful: bool, persistent: bool) -> String {
     format!(
         "<?php

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::{Server, Software};
+use super::{Software, WebServer};
 
-/// Times are generous: a guest of a twentieth of a CPU takes twenty times as long as one of its own CPU.
+/// Times are generous: a guest of a twentieth of a CPU takes twenty times as long as one of its own
+/// CPU.
 pub(crate) const HEAD: &str = "[guest]\nuser_namespace = true\n";
 
 /// MariaDB, then PHP, then Apache; stopped the other way round.
@@ -13,7 +14,7 @@ pub(super) fn serving(software: &Software, options: &super::Options) -> String {
     if options.database {
         text += &mariadb(&software.mariadbd);
     }
-    if options.server == Server::Event {
+    if options.server == WebServer::Event {
         text += &format!(
             r#"
 [[service]]
@@ -68,7 +69,8 @@ ready_within_ms = 300000
     )
 }
 
-/// MariaDB must be allowed to write its pages before it is killed: an orderly stop is part of a template.
+/// MariaDB must be allowed to write its pages before it is killed: an orderly stop is part of a
+/// template.
 pub(crate) fn mariadb(mariadbd: &Path) -> String {
     format!(
         r#"

@@ -38,7 +38,7 @@ fn file(service: &Service, path: &str) -> String {
     found.unwrap_or_else(|| panic!("no file {path}")).1.clone()
 }
 
-fn with(server: Server) -> Options {
+fn with(server: WebServer) -> Options {
     Options {
         server,
         ..Options::default()
@@ -47,13 +47,13 @@ fn with(server: Server) -> Options {
 
 #[test]
 fn the_files_of_both_servers() {
-    let prefork = guest(&software(), &tuned("modern"), &with(Server::Prefork));
+    let prefork = guest(&software(), &tuned("modern"), &with(WebServer::Prefork));
     insta::assert_snapshot!("apache_prefork", file(&prefork, "apache.conf"));
     insta::assert_snapshot!("mariadb", file(&prefork, "mariadb.cnf"));
     insta::assert_snapshot!("services_prefork", file(&prefork, "services.toml"));
     insta::assert_snapshot!("php_ini", file(&prefork, "php/php.ini"));
     insta::assert_snapshot!("page_config", file(&prefork, "htdocs/ds2/config.php"));
-    let event = guest(&software(), &tuned("modern"), &with(Server::Event));
+    let event = guest(&software(), &tuned("modern"), &with(WebServer::Event));
     insta::assert_snapshot!("apache_event", file(&event, "apache.conf"));
     insta::assert_snapshot!("php_fpm", file(&event, "php-fpm.conf"));
     insta::assert_snapshot!("services_event", file(&event, "services.toml"));
@@ -70,9 +70,9 @@ fn the_builder_initialises_and_runs_mariadb_alone() {
 #[test]
 fn every_services_file_is_one_that_the_supervisor_understands() {
     for (server, database) in [
-        (Server::Prefork, true),
-        (Server::Event, true),
-        (Server::Event, false),
+        (WebServer::Prefork, true),
+        (WebServer::Event, true),
+        (WebServer::Event, false),
     ] {
         let options = Options {
             server,
@@ -91,9 +91,9 @@ fn every_services_file_is_one_that_the_supervisor_understands() {
             .map(|service| service.name.as_str())
             .collect();
         let expected = match (server, database) {
-            (Server::Prefork, _) => vec!["mariadb", "apache"],
-            (Server::Event, true) => vec!["mariadb", "php-fpm", "apache"],
-            (Server::Event, false) => vec!["php-fpm", "apache"],
+            (WebServer::Prefork, _) => vec!["mariadb", "apache"],
+            (WebServer::Event, true) => vec!["mariadb", "php-fpm", "apache"],
+            (WebServer::Event, false) => vec!["php-fpm", "apache"],
         };
         assert_eq!(names, expected);
     }
@@ -128,7 +128,7 @@ fn switches_reach_the_pages() {
 
 #[test]
 fn paths_of_files_are_relative_and_plain() {
-    for server in [Server::Prefork, Server::Event] {
+    for server in [WebServer::Prefork, WebServer::Event] {
         for (path, _) in guest(&software(), &tuned("modern"), &with(server)).files {
             assert!(
                 path.split('/')

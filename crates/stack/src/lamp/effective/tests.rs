@@ -15,8 +15,10 @@ const CONFIG_PAGE: &str = r#"<dl><dt><strong>Configuration:</strong>
 <dd><tt>&nbsp;&nbsp;27:&nbsp;&lt;FilesMatch &quot;\.php$&quot;&gt;</tt></dd>
 <dd><tt>&nbsp;&nbsp;28:&nbsp;&nbsp;&nbsp;SetHandler <i>&quot;x&quot;</i></tt></dd>
 "#;
-const LIMITS_PAGE: &str = "<dt><strong>Timeouts:</strong> <tt>connection: 60 &nbsp;&nbsp; keep-alive: 5</tt></dt><dt><strong>MPM Name:</strong> \
-     <tt>prefork</tt></dt>\n<dt><strong>MPM Information:</strong> <tt>Max Daemons: 200 Threaded: no Forked: yes</tt></dt>";
+const LIMITS_PAGE: &str = "<dt><strong>Timeouts:</strong> <tt>connection: 60 &nbsp;&nbsp; \
+                           keep-alive: 5</tt></dt><dt><strong>MPM Name:</strong> \
+     <tt>prefork</tt></dt>\n<dt><strong>MPM Information:</strong> <tt>Max Daemons: 200 Threaded: \
+                           no Forked: yes</tt></dt>";
 const STATUS_PAGE: &str =
     "ServerVersion: Apache/2.4.1\nServerMPM: prefork\nBusyWorkers: 1\nScoreboard: __W.......\n";
 const PHP_PAGE: &str = r#"{"version":"8.2.1","sapi":"apache2handler","settings":{"memory_limit":"128M","opcache.enable":"1","x":null},
@@ -52,7 +54,7 @@ fn tuned(overrides: &[(&str, &str)]) -> Tuned {
 
 /// The rows of the settings asked for: name, in force, differs.
 fn rows(read: &ReadBack, overrides: &[(&str, &str)]) -> Vec<(String, Option<String>, bool)> {
-    let rows = read.compare(&tuned(overrides), Server::Prefork);
+    let rows = read.compare(&tuned(overrides), WebServer::Prefork);
     let asked = rows.into_iter().filter(|row| row.asked.is_some());
     asked
         .map(|row| (row.name, row.effective, row.differs))
@@ -117,7 +119,7 @@ fn asked_and_in_force_stand_side_by_side() {
         row("pages.persistent", "ON", false),
     ];
     assert_eq!(rows(&read, &asked), expected);
-    let all = read.compare(&tuned(&asked), Server::Prefork);
+    let all = read.compare(&tuned(&asked), WebServer::Prefork);
     let unasked: Vec<&str> = all
         .iter()
         .filter(|row| row.asked.is_none())
@@ -162,7 +164,7 @@ fn a_static_pool_tells_its_size_and_a_dynamic_one_is_silent() {
         let read = ReadBack::of(None, &page(manager));
         let rows = read.compare(
             &tuned(&[("php.pm.max_start", "9"), ("php.pm.spare", "8")]),
-            Server::Event,
+            WebServer::Event,
         );
         assert!(rows.iter().all(|row| !row.differs), "{rows:?}");
         read.php.and_then(|php| php.get("pm.max_children").cloned())
@@ -176,7 +178,7 @@ proptest! {
     fn whatever_a_server_says_is_survived(config in any::<String>(), limits in any::<String>(), status in any::<String>(), settings in any::<String>()) {
         let bodies = [(CONFIG, config), (LIMITS, limits), (STATUS, status), (SETTINGS, settings)];
         let bodies = bodies.map(|(path, body)| (path.to_owned(), body)).into();
-        let rows = ReadBack::of(None, &bodies).compare(&tuned(&[]), Server::Event);
+        let rows = ReadBack::of(None, &bodies).compare(&tuned(&[]), WebServer::Event);
         prop_assert!(rows.iter().all(|row| !row.differs));
     }
 }

@@ -14,10 +14,12 @@ use tokio::sync::mpsc::Sender;
 
 use super::super::schema::Table;
 
-/// Bytes of one chunk: large enough that handing it over costs nothing, small enough that server and generator work at the same time.
+/// Bytes of one chunk: large enough that handing it over costs nothing, small enough that server
+/// and generator work at the same time.
 const CHUNK: usize = 256 * 1024;
 
-/// The parts that a table is loaded in, each by one statement and transaction: a large table in one would grow the undo log with it.
+/// The parts that a table is loaded in, each by one statement and transaction: a large table in one
+/// would grow the undo log with it.
 pub(super) fn parts(table: Table) -> std::ops::RangeInclusive<u8> {
     match table {
         Table::Orders | Table::OrderLines | Table::CustHist => 1..=12,
@@ -43,7 +45,8 @@ pub(super) struct Sink<'a> {
     pub(super) count: &'a dyn Fn(u64) -> io::Result<()>,
 }
 
-/// Generate `part` of `table` into `sink`. Returns the rows generated, which are all unless the receiver has gone or the count ended the stream.
+/// Generate `part` of `table` into `sink`. Returns the rows generated, which are all unless the
+/// receiver has gone or the count ended the stream.
 pub(super) fn generate(
     table: Table,
     part: u8,

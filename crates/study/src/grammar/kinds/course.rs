@@ -1,4 +1,5 @@
-//! How a rate changes over the measured window: `10s: 100%, 10s: 150%`, `50%..150%`, `swing 50% every 20s`.
+//! How a rate changes over the measured window: `10s: 100%, 10s: 150%`, `50%..150%`,
+//! `swing 50% every 20s`.
 
 use std::{fmt, time::Duration};
 
@@ -50,7 +51,8 @@ impl Kind for CourseText {
     }
 
     fn describe(&self) -> String {
-        "\"level\"; steps such as \"10s: 100%, 10s: 150%, 5s: ~50%\" (~ = evenly to it; the last lasts to the end); \"50%..150%\" (evenly); or \
+        "\"level\"; steps such as \"10s: 100%, 10s: 150%, 5s: ~50%\" (~ = evenly to it; the last \
+         lasts to the end); \"50%..150%\" (evenly); or \
          \"swing 50% every 20s\" (a sine)"
             .to_owned()
     }

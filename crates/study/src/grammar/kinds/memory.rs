@@ -17,7 +17,8 @@ use crate::{
 
 const MIB: f64 = 1_048_576.0;
 
-/// Units in MiB: powers of 1024 with an i, powers of 1000 without. MiB first: it is how memory is written.
+/// Units in MiB: powers of 1024 with an i, powers of 1000 without. MiB first: it is how memory is
+/// written.
 const UNITS: [(&str, f64); 9] = [
     ("MiB", 1.0),
     ("KiB", 1.0 / 1024.0),
@@ -143,7 +144,8 @@ impl Kind for Memory {
     }
 
     fn describe(&self) -> String {
-        "memory with a unit, per vcpu, per guest or per host; or a rule over vcpus, guests, users and memory (here what the host has for guests), \
+        "memory with a unit, per vcpu, per guest or per host; or a rule over vcpus, guests, users \
+         and memory (here what the host has for guests), \
          such as \"max(640MiB, 2560MiB * vcpus)\""
             .to_owned()
     }

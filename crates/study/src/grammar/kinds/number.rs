@@ -11,7 +11,7 @@ use toml::{
 use crate::grammar::{At, Context, Kind};
 
 /// The integer, if it fits into 128 bits.
-pub(super) fn integer(value: &DeInteger<'_>) -> Option<i128> {
+pub(crate) fn integer(value: &DeInteger<'_>) -> Option<i128> {
     i128::from_str_radix(value.as_str(), value.radix()).ok()
 }
 

@@ -33,7 +33,8 @@ pub(super) fn split(text: &str) -> Result<(f64, &str), BadQuantity> {
     Ok((number, unit.trim()))
 }
 
-/// Splits `640MiB per vcpu` into `640MiB` and what it is counted by; without `per` it is counted by guest.
+/// Splits `640MiB per vcpu` into `640MiB` and what it is counted by; without `per` it is counted by
+/// guest.
 pub(super) fn split_per(text: &str) -> Result<(&str, Per), String> {
     let Some((amount, per)) = text.split_once(" per ") else {
         return Ok((text, Per::Guest));
@@ -56,7 +57,8 @@ pub(super) fn per_suffix(per: Per) -> &'static str {
     }
 }
 
-/// The pattern of a number, and of `per`, for the schema. The parser is the judge; the schema only helps editors.
+/// The pattern of a number, and of `per`, for the schema. The parser is the judge; the schema only
+/// helps editors.
 pub(super) const NUMBER: &str = r"\s*[0-9]+(\.[0-9]+)?\s*";
 pub(super) const PER: &str =
     r"(\s+per\s+([vV][cC][pP][uU]|[gG][uU][eE][sS][tT]|[hH][oO][sS][tT]))?\s*";

@@ -8,10 +8,12 @@ use crate::{
     problem::Code,
 };
 
-/// What no plain quantity contains, for the schema. The parser is the judge; the schema only helps editors.
+/// What no plain quantity contains, for the schema. The parser is the judge; the schema only helps
+/// editors.
 pub(super) const RULE: &str = r"[-*/+(%]|^\s*(vcpus|memory|users|guests)\s*$";
 
-/// Whether a text is a rule and not a quantity such as `50 per vcpu`; a sign at its beginning belongs to a quantity.
+/// Whether a text is a rule and not a quantity such as `50 per vcpu`; a sign at its beginning
+/// belongs to a quantity.
 pub(super) fn is_rule(text: &str) -> bool {
     let text = text.trim();
     text.contains(['*', '/', '+', '(', '%'])
@@ -19,7 +21,8 @@ pub(super) fn is_rule(text: &str) -> bool {
         || Variable::ALL.iter().any(|variable| variable.name() == text)
 }
 
-/// Reads a rule that may ask for `known` and use `units`; where there are units, the result must be a size.
+/// Reads a rule that may ask for `known` and use `units`; where there are units, the result must be
+/// a size.
 pub(super) fn read_rule(
     text: &str,
     known: &[Variable],

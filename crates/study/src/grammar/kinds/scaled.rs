@@ -1,6 +1,5 @@
 //! Users and database sizes: `50 per vcpu`, `10MB per vcpu`.
 
-use rookery_workload::orderentry::MAX_WAREHOUSES;
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
@@ -68,10 +67,10 @@ pub(crate) const MOST_RATE: f64 = 1_000_000.0;
 
 /// A number of users, or arrivals per second: a plain number counts by guest.
 pub(crate) struct Count {
-    noun: &'static str,
-    what: &'static str,
-    most: f64,
-    example: &'static str,
+    pub(crate) noun: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) most: f64,
+    pub(crate) example: &'static str,
 }
 
 impl Count {
@@ -87,13 +86,6 @@ impl Count {
         what: "arrivals per second",
         most: MOST_RATE,
         example: "\"20 per vcpu\"",
-    };
-
-    pub(crate) const WAREHOUSES: Self = Self {
-        noun: "warehouses",
-        what: "number of warehouses",
-        most: MAX_WAREHOUSES as f64,
-        example: "\"2 per guest\"",
     };
 
     /// Whatever grows in a search.
@@ -182,7 +174,8 @@ impl Kind for Count {
 
     fn describe(&self) -> String {
         format!(
-            "{}, per vcpu, per guest (as a plain number) or per host; or a rule over vcpus and guests, such as \"max(10, 50 * vcpus)\"",
+            "{}, per vcpu, per guest (as a plain number) or per host; or a rule over vcpus and \
+             guests, such as \"max(10, 50 * vcpus)\"",
             self.what
         )
     }
@@ -276,7 +269,9 @@ impl Kind for Database {
     }
 
     fn describe(&self) -> String {
-        "nominal size in MB or GB (or S, M, L), per vcpu, per guest or per host; or a rule over vcpus, guests, users and memory".to_owned()
+        "nominal size in MB or GB (or S, M, L), per vcpu, per guest or per host; or a rule over \
+         vcpus, guests, users and memory"
+            .to_owned()
     }
 
     fn example(&self) -> String {

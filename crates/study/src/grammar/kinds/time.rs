@@ -24,7 +24,8 @@ const UNITS: [(&str, u64); 6] = [
 
 const UNITS_IN_WORDS: &str = "us, ms, s, min or h";
 
-/// A duration from `min` to `max`, with a unit, to the microsecond. Plain `0` is allowed where zero is.
+/// A duration from `min` to `max`, with a unit, to the microsecond. Plain `0` is allowed where zero
+/// is.
 pub(crate) struct Time {
     pub(crate) min: Duration,
     pub(crate) max: Duration,
@@ -147,11 +148,13 @@ impl Kind for Time {
 /// Reads a duration as a study file writes it, for command lines: `250ms`, `1.5s`, `2min`, or `0`.
 ///
 /// # Errors
-/// When `text` is no number with a unit, or less than a microsecond without being zero, or more than a day.
+/// When `text` is no number with a unit, or less than a microsecond without being zero, or more
+/// than a day.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = |what: &str| {
         format!(
-            "{} {what}\n  mend: write a number with a unit, such as 250ms; units are {UNITS_IN_WORDS}",
+            "{} {what}\n  mend: write a number with a unit, such as 250ms; units are \
+             {UNITS_IN_WORDS}",
             quoted(text)
         )
     };

@@ -8,7 +8,7 @@ use crate::{
         kinds::{Choice, Memory, Named, Time, Whole},
         sections::machine::{self, MachineKeys},
     },
-    model::{GuestKind, GuestShape, Pin},
+    model::{GuestKind, GuestShape, LabShape, Pin},
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
@@ -52,17 +52,20 @@ impl Named for Pin {
         (
             "socket",
             Self::Socket,
-            "guests fill one socket before the next, and the first threads of its cores before the second ones; memory is bound to the nodes of the CPUs",
+            "guests fill one socket before the next, and the first threads of its cores before the \
+             second ones; memory is bound to the nodes of the CPUs",
         ),
         (
             "node",
             Self::Node,
-            "guests are dealt over the memory nodes in turn, each within one node, first threads of cores first; memory is bound to the node",
+            "guests are dealt over the memory nodes in turn, each within one node, first threads \
+             of cores first; memory is bound to the node",
         ),
         (
             "diagonal",
             Self::Diagonal,
-            "as node, and each guest one step further along the node's CPUs, so that neighbours in number are taken last",
+            "as node, and each guest one step further along the node's CPUs, so that neighbours in \
+             number are taken last",
         ),
     ];
 }
@@ -105,19 +108,22 @@ impl GuestKeys {
             GuestKind::Vm => MACHINE_READY_WITHIN,
             GuestKind::Bare | GuestKind::Container | GuestKind::Fake => READY_WITHIN,
         };
+        let vm = vm?;
         Some(GuestShape {
-            kind,
+            lab: match kind {
+                GuestKind::Vm => LabShape::Vm(Box::new(vm)),
+                other => other.into(),
+            },
             memory: self.memory?,
             pin: self.pin?,
             pids: self.pids?,
             ready_within: self.ready_within.unwrap_or(ready_within),
-            vm: vm?,
         })
     }
 
-    pub(crate) fn of(guest: &GuestShape) -> Self {
+    pub(crate) fn from_shape(guest: &GuestShape) -> Self {
         Self {
-            kind: Some(guest.kind),
+            kind: Some(guest.kind()),
             memory: Some(guest.memory.clone()),
             pin: Some(guest.pin),
             pids: Some(guest.pids),
@@ -135,7 +141,7 @@ mod tests {
         let guest = with("").expect("valid").guest;
         assert_eq!(
             (
-                guest.kind,
+                guest.kind(),
                 guest.pin,
                 guest.pids,
                 guest.ready_within.as_secs()

@@ -28,7 +28,8 @@ keys! {
         overcommit: Factor = Factor { min: 1.0, max: 1000.0 }, Default("1.0");
         /// Memory kept back for the host and the driver.
         reserve: WholeMemory = WholeMemory, Default("\"512MiB\"");
-        /// Profile of host settings that is applied while the study runs, and put back after (see `rookery host`).
+        /// Profile of host settings that is applied while the study runs, and put back after (see
+        /// `rookery host`).
         settings: ProfileName = ProfileName, Default("\"none\"");
     }
 }
@@ -40,7 +41,8 @@ impl HostKeys {
         {
             let span = context.spans.nearest("host.driver_cpus");
             let message = format!(
-                "CPU {cpu} is given to the driver and to the guests: the driver would measure itself"
+                "CPU {cpu} is given to the driver and to the guests: the driver would measure \
+                 itself"
             );
             let mend = format!("take {cpu} out of `driver_cpus` or out of `guest_cpus`");
             return context.refuse(Code::SharedCpu, span, message, mend);
@@ -73,7 +75,8 @@ mod tests {
     fn driver_and_guests_never_share_a_cpu() {
         assert_eq!(
             refusal("[host]\nguest_cpus = \"0-3\"\ndriver_cpus = [3]\n"),
-            "plan::shared-cpu: CPU 3 is given to the driver and to the guests: the driver would measure itself"
+            "plan::shared-cpu: CPU 3 is given to the driver and to the guests: the driver would \
+             measure itself"
         );
     }
 

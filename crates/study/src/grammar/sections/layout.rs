@@ -35,7 +35,8 @@ keys! {
         /// vCPUs of each guest; fractions where the kind of guest can limit CPU time.
         vcpus: ListOf<VcpuCount> = ListOf { kind: VcpuCount, most: MOST_LEVELS }, Default("1");
         /// Users of this layout.
-        users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("the users of [load]");
+        users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("the \
+            users of [load]");
     }
 }
 
@@ -115,7 +116,8 @@ mod tests {
         let layout = "[[layout]]\nname = \"two\"\nvcpus = [1, 0.25]\n";
         assert_eq!(
             refusal(layout),
-            "study::contradiction: bare guests cannot have 0.25 vCPUs: nothing limits their CPU time"
+            "study::contradiction: bare guests cannot have 0.25 vCPUs: nothing limits their CPU \
+             time"
         );
         assert!(with(&format!("[guest]\nkind = \"container\"\n{layout}")).is_ok());
     }

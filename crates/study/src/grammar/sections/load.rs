@@ -8,14 +8,17 @@ use crate::{
         kinds::{Choice, Count, CourseText, Factor, ListOf, MOST_USERS, Named, Time, Whole},
         sections::search,
     },
-    model::{Arrivals, Load, LoadModel, OpenLoad, Order, Over, Precision, SearchUse, Visit},
+    model::{
+        Arrivals, Load, LoadModel, LoopType, OpenLoad, Order, Over, Precision, SearchUse, Visit,
+    },
     problem::Code,
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
     name: "load",
     many: false,
-    meaning: "How many users, and for how long. A trial is ramp_up, settle, steady (measured), ramp_down.",
+    meaning: "How many users, and for how long. A trial is ramp_up, settle, steady (measured), \
+              ramp_down.",
     keys: LoadKeys::keys,
     below: Some(search::BELOW),
 };
@@ -104,14 +107,19 @@ keys! {
         /// Loop type.
         model: Choice<LoadModel> = Choice::NEW, Default("\"closed\"");
         /// Users of the layouts that do not say their own.
-        users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("every layout must have its own users; open loads have none");
-        /// Open and partly open loads: visitors that arrive per second, each of several rates a point of its own.
-        rate: ListOf<Count> = ListOf { kind: Count::RATE, most: MOST_LEVELS }, Optional("a closed load has none");
-        /// Open and partly open loads: how the rate changes over the measured window; shares are of `rate`.
+        users: ListOf<Count> = ListOf { kind: Count::USERS, most: MOST_LEVELS }, Optional("every \
+            layout must have its own users; open loads have none");
+        /// Open and partly open loads: visitors that arrive per second, each of several rates a
+        /// point of its own.
+        rate: ListOf<Count> = ListOf { kind: Count::RATE, most: MOST_LEVELS }, Optional("a closed \
+            load has none");
+        /// Open and partly open loads: how the rate changes over the measured window; shares are of
+        /// `rate`.
         course: CourseText = CourseText, Optional("level");
         /// Open and partly open loads: how arrivals are spaced.
         arrivals: Choice<Arrivals> = Choice::NEW, Optional("\"poisson\"");
-        /// Open and partly open loads: visitors that may be present at one guest; further arrivals are dropped and counted. In rules, `users` stands for it.
+        /// Open and partly open loads: visitors that may be present at one guest; further arrivals
+        /// are dropped and counted. In rules, `users` stands for it.
         max_in_flight: Whole<u32> = Whole { min: 1, max: MOST_USERS }, Optional("1000");
         /// Open and partly open loads: how exactly arrivals are started.
         precision: Choice<Precision> = Choice::NEW, Optional("\"exact\"");
@@ -133,8 +141,10 @@ keys! {
         timeout: Time = Time { min: Duration::from_millis(1), max: HOUR, example: "10s" }, Default("\"10s\"");
         /// Trials of each point; two or more give intervals, three or more good ones.
         repeats: Whole<u32> = Whole { min: 1, max: 1000 }, Default("3");
-        /// Repeat a point beyond `repeats` until half of the 95 % interval of its throughput is this share of the mean.
-        half_width: Factor = Factor { min: 0.001, max: 0.5 }, Optional("each point has exactly `repeats` trials");
+        /// Repeat a point beyond `repeats` until half of the 95 % interval of its throughput is
+        /// this share of the mean.
+        half_width: Factor = Factor { min: 0.001, max: 0.5 }, Optional("each point has exactly \
+            `repeats` trials");
         /// Most trials of a point that is repeated for its `half_width`.
         max_repeats: Whole<u32> = Whole { min: 1, max: 1000 }, Default("10");
         /// Order of the trials.
@@ -148,9 +158,11 @@ impl LoadKeys {
         let model = self.model?;
         self.check_repeats(context)?;
         self.check(model, search.as_ref().map(|search| search.over), context)?;
-        let open = match model {
-            LoadModel::Closed => None,
-            LoadModel::Open | LoadModel::PartlyOpen => Some(OpenLoad {
+        let loop_type = match model {
+            LoadModel::Closed => LoopType::Closed {
+                users: self.users.unwrap_or_default(),
+            },
+            LoadModel::Open | LoadModel::PartlyOpen => LoopType::Open(OpenLoad {
                 rate: self.rate.unwrap_or_default(),
                 course: self.course.unwrap_or_default(),
                 arrivals: self.arrivals.unwrap_or(Arrivals::Poisson),
@@ -164,9 +176,7 @@ impl LoadKeys {
             }),
         };
         Some(Load {
-            model,
-            users: self.users.unwrap_or_default(),
-            open,
+            loop_type,
             ramp_up: self.ramp_up?,
             settle: self.settle?,
             steady: self.steady?,
@@ -190,7 +200,8 @@ impl LoadKeys {
         };
         if repeats < FIRST_LOT {
             let message = format!(
-                "`load.half_width` is judged by the scatter of the first {repeats} trials of a point, which are too few"
+                "`load.half_width` is judged by the scatter of the first {repeats} trials of a \
+                 point, which are too few"
             );
             let mend = format!("write `repeats = {FIRST_LOT}` or more, 5 is good");
             return context.refuse(
@@ -202,7 +213,8 @@ impl LoadKeys {
         }
         if most < repeats {
             let message = format!(
-                "`load.max_repeats` is {most}, fewer than the {repeats} repeats that every point has"
+                "`load.max_repeats` is {most}, fewer than the {repeats} repeats that every point \
+                 has"
             );
             let mend = format!("write `max_repeats = {}`", 2 * repeats);
             return context.refuse(
@@ -236,7 +248,8 @@ impl LoadKeys {
             ),
             LoadModel::Open => (
                 [&users[..], &visit_keys].concat(),
-                "leave it out: visitors order once; `model = \"partly-open\"` lets them stay, `model = \"closed\"` has users",
+                "leave it out: visitors order once; `model = \"partly-open\"` lets them stay, \
+                 `model = \"closed\"` has users",
             ),
             LoadModel::PartlyOpen => (users.to_vec(), "leave it out: visitors come at a `rate`"),
         };
@@ -262,18 +275,22 @@ impl LoadKeys {
         }
         if model == LoadModel::PartlyOpen && self.acts.is_some() == self.go_on.is_some() {
             let message = "a partly open load needs either `load.acts` or `load.go_on`";
-            let mend = "write how many orders a visitor makes, `acts = 3`, or how likely another one is, `go_on = 0.7`";
+            let mend = "write how many orders a visitor makes, `acts = 3`, or how likely another \
+                        one is, `go_on = 0.7`";
             sound = context.refuse(Code::Contradiction, place, message, mend);
         }
         sound
     }
 
-    pub(crate) fn of(load: &Load) -> Self {
-        let open = load.open.as_ref();
+    pub(crate) fn from_load(load: &Load) -> Self {
+        let (users, open) = match &load.loop_type {
+            LoopType::Closed { users } => (Some(users), None),
+            LoopType::Open(open) => (None, Some(open)),
+        };
         let visit = open.map(|open| open.visit);
         Self {
-            model: Some(load.model),
-            users: (!load.users.is_empty()).then(|| load.users.clone()),
+            model: Some(load.model()),
+            users: users.filter(|users| !users.is_empty()).cloned(),
             rate: open
                 .map(|open| open.rate.clone())
                 .filter(|rates| !rates.is_empty()),
@@ -323,7 +340,7 @@ mod tests {
         .map(|time| time.as_secs());
         assert_eq!(seconds, [5, 10, 60, 0, 5, 10]);
         assert_eq!(
-            (load.repeats, load.order, load.model),
+            (load.repeats, load.order, load.model()),
             (3, Order::Random, LoadModel::Closed)
         );
     }
@@ -334,11 +351,10 @@ mod tests {
             with("[load]\nmodel = \"open\"\nrate = [\"20 per vcpu\", 5]\narrivals = \"uniform\"\n")
                 .expect("valid")
                 .load;
-        let open = load.open.expect("arrivals");
-        assert_eq!(
-            (load.users.len(), open.rate.len(), open.arrivals),
-            (0, 2, Arrivals::Uniform)
-        );
+        let LoopType::Open(open) = load.loop_type else {
+            panic!("no arrivals");
+        };
+        assert_eq!((open.rate.len(), open.arrivals), (2, Arrivals::Uniform));
         assert_eq!(
             (open.max_in_flight, open.precision, open.visit),
             (1000, Precision::Exact, Visit::Single)
@@ -347,13 +363,10 @@ mod tests {
             with(&format!(
                 "[load]\nmodel = \"partly-open\"\nrate = 3\n{key}\n"
             ))
-            .map(|study| study.load.open)
+            .map(|study| study.load.open().map(|open| open.visit))
         };
-        let acts = visit("acts = 4").expect("valid").expect("arrivals").visit;
-        let go_on = visit("go_on = 0.75")
-            .expect("valid")
-            .expect("arrivals")
-            .visit;
+        let acts = visit("acts = 4").expect("valid").expect("arrivals");
+        let go_on = visit("go_on = 0.75").expect("valid").expect("arrivals");
         assert_eq!(
             [
                 acts.mean_acts(),
@@ -391,7 +404,8 @@ mod tests {
     fn nothing_measured_is_refused() {
         assert_eq!(
             refusal("[load]\nusers = 1\nsteady = \"0s\"\nrepeats = 0\n"),
-            "study::out-of-range: `load.steady` is less than 1s\nstudy::out-of-range: `load.repeats` is less than 1"
+            "study::out-of-range: `load.steady` is less than 1s\nstudy::out-of-range: \
+             `load.repeats` is less than 1"
         );
     }
 }

@@ -16,8 +16,12 @@ use crate::{
 const NAME: &str = "vm";
 
 pub(super) const BELOW: Below = Below {
-    names: &[NAME],
-    meaning: "The shape of guests that are virtual machines; other kinds of guest leave it aside. vCPUs come from the layout, memory from [guest].",
+    names: || vec![NAME],
+    meaning: || {
+        "The shape of guests that are virtual machines; other kinds of guest leave it aside. \
+              vCPUs come from the layout, memory from [guest]."
+            .to_owned()
+    },
     keys: MachineKeys::keys,
     any: None,
 };
@@ -124,7 +128,8 @@ keys! {
         /// What all other keys begin with.
         profile: Choice<ShapeProfile> = Choice::NEW, Optional("\"default\"");
         /// Processor: `host` (needs KVM; else `maximum`), `maximum`, or a named model.
-        cpu: Worded<CpuModel> = Worded::new("a model of a processor", "host"), Optional("that of the profile");
+        cpu: Worded<CpuModel> = Worded::new("a model of a processor", "host"), Optional("that of \
+            the profile");
         /// Size of the disk.
         disk_size: WholeMemory = WholeMemory, Optional("4GiB, or what the profile has");
         /// How the disk comes from the template's image.
@@ -140,7 +145,8 @@ keys! {
         /// Where the network interface is plugged in: `lab`, `user`, or a bridge of the host.
         network: Worded<Network> = Worded::new("a network: lab, user or bridge:NAME", "bridge:br0"), Optional("\"lab\"");
         /// Address of the first guest on a bridge of the host; the others follow.
-        addresses: Worded<GuestNet> = Worded::new("an address with the length of its network's prefix", "192.168.1.50/24"), Optional("none");
+        addresses: Worded<GuestNet> = Worded::new("an address with the length of its network's \
+            prefix", "192.168.1.50/24"), Optional("none");
         /// Packets are handled by the kernel.
         vhost: Choice<Switch> = Choice::NEW, Optional("where the host has it");
         /// Pairs of queues of the network interface.
@@ -155,16 +161,20 @@ keys! {
         balloon: Choice<Switch> = Choice::NEW, Optional("\"off\"");
         /// The host may merge pages of several guests.
         merged: Choice<Switch> = Choice::NEW, Optional("\"off\"");
-        /// Each vCPU runs on one of the guest's CPUs, the first on the first, instead of on all of them.
+        /// Each vCPU runs on one of the guest's CPUs, the first on the first, instead of on all of
+        /// them.
         vcpu_pins: Choice<Switch> = Choice::NEW, Optional("\"off\"");
         /// Host CPUs of the emulator's own threads.
         emulator_cpus: Cpus = Cpus, Optional("those of the guest");
         /// Host CPUs of the threads of the disk's I/O.
         iothread_cpus: Cpus = Cpus, Optional("those of the guest");
         /// Where the disks lie. What is on devices is lost.
-        pool: Worded<Pool> = Worded::new("a pool: directory, lvm:GROUP, lvm:GROUP/POOL or devices:PATH,PATH", "lvm:data"), Optional("\"directory\"");
+        pool: Worded<Pool> = Worded::new("a pool: directory, lvm:GROUP, lvm:GROUP/POOL or \
+                                          devices:PATH,PATH", "lvm:data"), Optional("\"directory\"");
         /// A cloud image (qcow2 or raw, with cloud-init) to boot from, as an absolute path.
-        image: Text = Text { most: 4096, lines: false, example: "/srv/images/debian-12.qcow2" }, Optional("the lab's own system");
+        image: Text = Text { most: 4096, lines: false, example: "/srv/images/debian-12.qcow2" }, Optional("the \
+            lab's own \
+            system");
         /// How a machine comes up.
         boot: Choice<Boot> = Choice::NEW, Optional("\"direct\", and \"firmware\" from an image");
         /// Connection of a libvirt on this host.
@@ -283,11 +293,15 @@ mod tests {
 
     #[test]
     fn a_machine_is_shaped_by_its_section() {
-        let study =
-            with("[guest]\nkind = \"vm\"\n[guest.vm]\nprofile = \"pureflex\"\ndisk_size = \"8GiB\"\nlocked = \"on\"\ncpu = \"Westmere\"\nnetwork = \"bridge:br0\"\naddresses = \"10.1.0.10/24\"\nvcpu_pins = \"on\"\nemulator_cpus = \"0-1\"\n")
-                .expect("valid");
-        let shape = &study.guest.vm;
-        assert_eq!(study.guest.kind, GuestKind::Vm);
+        let study = with(
+            "[guest]\nkind = \"vm\"\n[guest.vm]\nprofile = \"pureflex\"\ndisk_size \
+                  = \"8GiB\"\nlocked = \"on\"\ncpu = \"Westmere\"\nnetwork \
+                  = \"bridge:br0\"\naddresses = \"10.1.0.10/24\"\nvcpu_pins \
+                  = \"on\"\nemulator_cpus = \"0-1\"\n",
+        )
+        .expect("valid");
+        let shape = study.guest.vm().expect("a machine");
+        assert_eq!(study.guest.kind(), GuestKind::Vm);
         assert_eq!(
             (
                 shape.disk.size_mib,

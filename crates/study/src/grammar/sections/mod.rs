@@ -1,11 +1,11 @@
-//! The sections of a study file, one file each: its keys, its own contradictions, and both ways between file and model.
+//! The sections of a study file, one file each: its keys, its own contradictions, and both ways
+//! between file and model.
 
 mod guest;
 mod host;
 mod layout;
 mod load;
 mod machine;
-mod orderentry;
 mod qos;
 mod root;
 pub(crate) mod search;
@@ -21,7 +21,7 @@ pub(crate) use host::HostKeys;
 pub(crate) use layout::LayoutKeys;
 pub(crate) use load::LoadKeys;
 pub(crate) use machine::MachineKeys;
-pub(crate) use qos::{QosSection, check_operations, profile_limits};
+pub(crate) use qos::{QosSection, check_operations};
 pub(crate) use root::RootKeys;
 pub(crate) use search::SearchKeys;
 pub(crate) use stack::StackSection;
@@ -30,7 +30,8 @@ pub(crate) use workload::WorkloadSection;
 
 pub(crate) use layout::{MOST_GUESTS, MOST_LAYOUTS};
 
-/// All sections in the order of a well-written file; the first has no name, it is the top of the file.
+/// All sections in the order of a well-written file; the first has no name, it is the top of the
+/// file.
 pub(crate) const ALL: [SectionInfo; 9] = [
     root::SECTION,
     workload::SECTION,

@@ -3,58 +3,62 @@
 use std::time::Duration;
 
 use rookery_stats::qos::{PercentileLimit, Qos};
-use rookery_workload::orderentry::Profile;
 
 use crate::{
+    WorkloadKind,
     grammar::{
         Below, Context, Reader, SectionInfo, keys,
-        kinds::{Factor, Named as _, Time, Whole},
+        kinds::{Factor, Time, Whole},
     },
-    model::WorkloadKind,
     problem::Code,
+    workloads::limits_meaning,
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
     name: "qos",
     many: false,
-    meaning: "Limits that a good trial keeps. The percentiles here hold for every operation but the whole order of a DVD Store.",
+    meaning: "Limits that a good trial keeps. The percentiles here hold for every operation that \
+              is one request.",
     keys: all_keys,
     below: Some(Below {
-        names: &OPERATIONS,
-        meaning: "Limits for one operation, besides those for all. DVD Store: `order` is the whole order, from login to purchase, the four before it \
-                  are its pages. Order entry: the five after it. Where a study of profile \"spec\", \"seed001\" or \"seed003\" gives no limit at all, \
-                  those of its profile hold for the 90th percentiles.",
+        names: operations,
+        meaning: operations_meaning,
         keys: LimitKeys::keys,
         any: None,
     }),
 };
 
-/// The operations that can have limits of their own, under the names of the results: those of the DVD Store, then those of order entry in the order of
-/// its transactions.
-const OPERATIONS: [&str; 10] = [
-    "login",
-    "new-customer",
-    "browse",
-    "purchase",
-    "order",
-    "new-order",
-    "payment",
-    "order-status",
-    "delivery",
-    "stock-level",
-];
-
-/// The operations of a workload.
-fn operations(kind: WorkloadKind) -> &'static [&'static str] {
-    match kind {
-        WorkloadKind::Dvdstore => &OPERATIONS[..5],
-        WorkloadKind::Orderentry => &OPERATIONS[5..],
+/// The operations that can have limits of their own, under the names of the results: those of one
+/// workload after the other.
+fn operations() -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for operation in WorkloadKind::ALL
+        .into_iter()
+        .flat_map(|kind| kind.info().operations)
+    {
+        if !names.contains(&operation.name) {
+            names.push(operation.name);
+        }
     }
+    names
+}
+
+fn operations_meaning() -> String {
+    let meanings: Vec<&str> = WorkloadKind::ALL.into_iter().map(limits_meaning).collect();
+    format!(
+        "Limits for one operation, besides those for all. {}",
+        meanings.join(" ")
+    )
 }
 
 /// Refuse limits on operations that the workload does not have.
 pub(crate) fn check_operations(qos: &Qos, kind: WorkloadKind, context: &mut Context) {
-    let known = operations(kind);
+    let known: Vec<&str> = kind
+        .info()
+        .operations
+        .iter()
+        .map(|operation| operation.name)
+        .collect();
     let named = qos
         .percentiles
         .iter()
@@ -72,21 +76,6 @@ pub(crate) fn check_operations(qos: &Qos, kind: WorkloadKind, context: &mut Cont
         let mend = format!("it has {}", known.join(", "));
         context.refuse::<()>(Code::Contradiction, span, message, mend);
     }
-}
-
-/// The limits of an order-entry profile, where a study gives none; profiles without a paper behind them have none.
-pub(crate) fn profile_limits(profile: Profile) -> Vec<PercentileLimit> {
-    if matches!(profile, Profile::Nothink | Profile::Mini) {
-        return Vec::new();
-    }
-    let limits = profile.settings().qos_p90_ms;
-    let names = operations(WorkloadKind::Orderentry).iter();
-    let limit = |(name, limit_ms): (&&str, u64)| PercentileLimit {
-        operation: Some((*name).to_owned()),
-        percentile: 90.0,
-        limit_us: 1000 * limit_ms,
-    };
-    names.zip(limits.0).map(limit).collect()
 }
 
 const TIMES: Time = Time {
@@ -150,7 +139,7 @@ impl LimitKeys {
         ]
     }
 
-    fn of(limits: &[PercentileLimit], operation: Option<&str>) -> Self {
+    fn from_limits(limits: &[PercentileLimit], operation: Option<&str>) -> Self {
         let of_operation = |limit: &&PercentileLimit| limit.operation.as_deref() == operation;
         let find = |percentile: f64| {
             let limit = limits
@@ -180,7 +169,8 @@ impl LimitKeys {
         self.pairs().into_iter().filter_map(limit)
     }
 
-    /// A limit below that of a lower percentile makes the lower one idle: one of the two is a mistake.
+    /// A limit below that of a lower percentile makes the lower one idle: one of the two is a
+    /// mistake.
     fn check(&self, path: &str, context: &mut Context) {
         let given: Vec<_> = self
             .pairs()
@@ -192,7 +182,8 @@ impl LimitKeys {
             if high_limit < low_limit {
                 let span = context.spans.nearest(&format!("{path}.p{high}"));
                 let message = format!(
-                    "the limit `p{high}` of `{path}` is shorter than `p{low}`, so that `p{low}` can never decide"
+                    "the limit `p{high}` of `{path}` is shorter than `p{low}`, so that `p{low}` \
+                     can never decide"
                 );
                 let mend =
                     format!("make `p{high}` at least as long as `p{low}`, or remove `p{low}`");
@@ -207,18 +198,19 @@ impl QosSection {
         let every = LimitKeys::read(&mut reader);
         every.check(SECTION.name, reader.context);
         let rest = RestKeys::read(&mut reader);
-        let operations = OPERATIONS.map(|operation| {
+        let operations = operations().into_iter().map(|operation| {
             let mut below = reader.section(operation);
             let limits = LimitKeys::read(&mut below);
             limits.check(&format!("{}.{operation}", SECTION.name), below.context);
             below.finish();
             (operation, limits)
         });
+        let operations = operations.collect();
         reader.finish();
         Self {
             every,
             rest,
-            operations: operations.into(),
+            operations,
         }
     }
 
@@ -235,16 +227,21 @@ impl QosSection {
     }
 
     pub(crate) fn of(qos: &Qos) -> Self {
-        let operations = OPERATIONS
-            .map(|operation| (operation, LimitKeys::of(&qos.percentiles, Some(operation))));
+        let operations = operations()
+            .into_iter()
+            .map(|operation| {
+                let limits = LimitKeys::from_limits(&qos.percentiles, Some(operation));
+                (operation, limits)
+            })
+            .collect();
         Self {
-            every: LimitKeys::of(&qos.percentiles, None),
+            every: LimitKeys::from_limits(&qos.percentiles, None),
             rest: RestKeys {
                 // Without a limit any share passes.
                 errors: Some(qos.error_ratio.unwrap_or(1.0)),
                 min_operations: Some(qos.min_operations),
             },
-            operations: operations.into(),
+            operations,
         }
     }
 
@@ -294,7 +291,8 @@ mod tests {
     fn falling_limits_are_refused() {
         assert_eq!(
             refusal("[qos]\np95 = \"2s\"\np99 = \"1s\"\n"),
-            "study::contradiction: the limit `p99` of `qos` is shorter than `p95`, so that `p95` can never decide"
+            "study::contradiction: the limit `p99` of `qos` is shorter than `p95`, so that `p95` \
+             can never decide"
         );
         assert!(
             refusal("[qos.login]\np50 = \"2s\"\n\"p99.9\" = \"1s\"\n")

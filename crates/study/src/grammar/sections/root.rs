@@ -23,7 +23,8 @@ impl Named for Design {
         (
             "screening",
             Self::Screening,
-            "a balanced part of the combinations of factors of two levels each, which shows the effect of each factor alone",
+            "a balanced part of the combinations of factors of two levels each, which shows the \
+             effect of each factor alone",
         ),
     ];
 }
@@ -35,10 +36,14 @@ keys! {
     /// Keys at the top of the file.
     RootKeys {
         /// Title of the report.
-        title: Text = Text { most: 200, lines: false, example: "One big guest or many small ones?" }, Required;
+        title: Text = Text { most: 200, lines: false, example: "One big guest or many small \
+            ones?" }, Required;
         /// The question in words; opens the report.
-        question: Text = Text { most: 2000, lines: true, example: "What does each layer cost?" }, Optional("the title asks it");
-        /// Every random stream derives from it: the same seed gives the same data, users and order of trials.
+        question: Text = Text { most: 2000, lines: true, example: "What does each layer \
+            cost?" }, Optional("the title \
+            asks it");
+        /// Every random stream derives from it: the same seed gives the same data, users and order
+        /// of trials.
         seed: Whole<u64> = Whole { min: 0, max: LARGEST_SEED }, Default("1");
         /// How the levels of factors (keys with a list of values) are combined.
         design: Choice<Design> = Choice::NEW, Default("\"full\"");

@@ -15,9 +15,14 @@ use crate::{
 const NAME: &str = "search";
 
 pub(super) const BELOW: Below = Below {
-    names: &[NAME],
-    meaning: "Find the largest load within the limits of [qos], for every layout: every trial is taken as noisy, the answer is confirmed by fresh trials \
-              and has an interval. The users (or rates) of [load] are tried first, as a ladder for figures; without them there is the search alone.",
+    names: || vec![NAME],
+    meaning: || {
+        "Find the largest load within the limits of [qos], for every layout: every trial is \
+              taken as noisy, the answer is confirmed by fresh trials \
+              and has an interval. The users (or rates) of [load] are tried first, as a ladder for \
+              figures; without them there is the search alone."
+            .to_owned()
+    },
     keys: SearchKeys::keys,
     any: None,
 };
@@ -48,11 +53,14 @@ keys! {
     /// Keys of `[load.search]`.
     SearchKeys {
         /// What grows.
-        over: Choice<Over> = Choice::NEW, Optional("\"users\" of a closed load, \"rate\" of an open one");
+        over: Choice<Over> = Choice::NEW, Optional("\"users\" of a closed load, \"rate\" of an \
+            open one");
         /// Smallest load of interest, counted as users are; a number of guests stands alone.
-        from: Count = Count::LOAD, Optional("one user for each guest, one arrival in ten seconds, or one guest");
+        from: Count = Count::LOAD, Optional("one user for each guest, one arrival in ten seconds, \
+            or one guest");
         /// Largest load that may be tried.
-        to: Count = Count::LOAD, Optional("10000 users per vCPU, 10000 arrivals/s per vCPU, or as many guests as this host carries");
+        to: Count = Count::LOAD, Optional("10000 users per vCPU, 10000 arrivals/s per vCPU, or as \
+                                           many guests as this host carries");
         /// Smallest difference that matters, as a share of the load.
         resolution: Factor = Factor { min: 0.001, max: 0.5 }, Default("0.02");
         /// Most trials of one search, confirmation included.

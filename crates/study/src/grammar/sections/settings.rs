@@ -1,4 +1,5 @@
-//! `[stack.settings]`: single settings of the servers, `"mariadb.innodb_buffer_pool_size" = "8MiB"`.
+//! `[stack.settings]`: single settings of the servers,
+//! `"mariadb.innodb_buffer_pool_size" = "8MiB"`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,10 @@ use crate::{
 
 pub(crate) const NAME: &str = "settings";
 
-pub(super) const MEANING: &str = "Single settings of the servers on top of the tuning (lamp only): keys of your choice, the name of the \
-     component before the first dot. Which settings exist is known to the servers, not to the study.";
+pub(super) const MEANING: &str = "Single settings of the servers on top of the tuning (lamp only): \
+                                  keys of your choice, the name of the \
+     component before the first dot. Which settings exist is known to the servers, not to the \
+                                  study.";
 
 /// Components that have settings.
 pub(crate) const COMPONENTS: [&str; 5] = ["mariadb", "postgresql", "apache", "php", "pages"];
@@ -38,7 +41,8 @@ pub(super) type Settings = BTreeMap<String, SettingValue>;
 
 pub(super) const INFO: FreeInfo = FreeInfo {
     name: "COMPONENT.NAME",
-    describe: "boolean, number, text of up to 200 characters, or a rule over vcpus, memory, users and guests, such as \"64 * vcpus\"; \
+    describe: "boolean, number, text of up to 200 characters, or a rule over vcpus, memory, users \
+               and guests, such as \"64 * vcpus\"; \
                components are mariadb, postgresql, apache, php, pages",
     example: "\"mariadb.innodb_buffer_pool_size\" = \"80% * memory\"",
     schema,
@@ -58,7 +62,8 @@ pub(crate) struct Written<'t, 'i> {
     pub(crate) value: &'t Spanned<DeValue<'i>>,
 }
 
-/// All settings of the table, those without quotes (tables in tables) too, bounded in number and depth.
+/// All settings of the table, those without quotes (tables in tables) too, bounded in number and
+/// depth.
 pub(crate) fn written<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Written<'t, 'i>> {
     let mut found = Vec::new();
     collect(table, &[], &mut found);
@@ -133,7 +138,9 @@ fn check_name(setting: &Written<'_, '_>, context: &mut Context) -> Option<()> {
         let near = crate::grammar::nearest(component, &COMPONENTS);
         let mend = match near {
             Some(near) => format!("write `\"{near}.{}\"`", printable(name, 40)),
-            None => "write the component before the name, for instance `\"mariadb.max_connections\" = 200`".to_owned(),
+            None => "write the component before the name, for instance \
+                     `\"mariadb.max_connections\" = 200`"
+                .to_owned(),
         };
         let components = COMPONENTS.join(", ");
         (
@@ -190,7 +197,8 @@ fn read_value(setting: &Written<'_, '_>, context: &mut Context) -> Option<Settin
     };
     if text.is_empty() || text.chars().count() > LONGEST_TEXT || text.contains(char::is_control) {
         let message = format!(
-            "the value of {name} is blank, longer than {LONGEST_TEXT} characters, or has control characters"
+            "the value of {name} is blank, longer than {LONGEST_TEXT} characters, or has control \
+             characters"
         );
         return context.refuse(Code::Malformed, span, message, "write one short line");
     }
@@ -224,7 +232,7 @@ mod tests {
     fn settings(lines: &str) -> Result<Settings, String> {
         let text = format!("[stack]\nkind = \"lamp\"\n[stack.settings]\n{lines}\n");
         match with(&text) {
-            Ok(study) => Ok(study.stack.lamp.expect("lamp").settings),
+            Ok(study) => Ok(study.stack.lamp().expect("lamp").settings.clone()),
             Err(_) => Err(refusal(&text)),
         }
     }
@@ -232,7 +240,8 @@ mod tests {
     #[test]
     fn settings_are_words_numbers_and_rules() {
         let found = settings(
-            "\"mariadb.innodb_buffer_pool_size\" = \"80% * memory\"\n\"apache.KeepAlive\" = true\nphp.opcache.enable = 1\n\
+            "\"mariadb.innodb_buffer_pool_size\" = \"80% * memory\"\n\"apache.KeepAlive\" = \
+             true\nphp.opcache.enable = 1\n\
              \"mariadb.innodb_flush_method\" = \"O_DIRECT\"\n",
         )
         .expect("valid");

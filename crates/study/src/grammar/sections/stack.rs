@@ -8,10 +8,10 @@ use crate::{
         Below, Context, Reader, SectionInfo, keys,
         kinds::{Choice, Factor, Named, Time, Whole},
     },
-    orderentry_use::DatabaseUse,
     problem::Code,
     stack_use::{
-        BufferPool, LampUse, Pages, SimulatedUse, StackKind, StackUse, TuningProfile, WebServer,
+        BufferPool, DatabaseUse, Engine, LampUse, Pages, SimulatedUse, StackKind, StackUse,
+        TuningProfile, WebServer,
     },
 };
 
@@ -21,8 +21,8 @@ pub(super) const SECTION: SectionInfo = SectionInfo {
     meaning: "What runs in a guest.",
     keys: StackKeys::keys,
     below: Some(Below {
-        names: &[settings::NAME],
-        meaning: settings::MEANING,
+        names: || vec![settings::NAME],
+        meaning: || settings::MEANING.to_owned(),
         keys: Vec::new,
         any: Some(settings::INFO),
     }),
@@ -134,7 +134,8 @@ keys! {
         tuning: Choice<TuningProfile> = Choice::NEW, Optional("\"stock\"");
         /// State of the database's memory when the load begins (lamp, mariadb and postgresql).
         buffer_pool: Choice<BufferPool> = Choice::NEW, Optional("\"warm\"");
-        /// CPU time that the server burns in every page on purpose, to prove that a slow-down of known size is found (embedded only).
+        /// CPU time that the server burns in every page on purpose, to prove that a slow-down of
+        /// known size is found (embedded only).
         extra_cpu: Time = Time { min: Duration::ZERO, max: Duration::from_secs(1), example: "200us" }, Optional("\"0s\"");
         /// CPU time of an order on one core, on average (this and all keys below: simulated only).
         cpu_demand: Time = Time { min: Duration::from_micros(1), max: TEN_SECONDS, example: "8ms" }, Optional("\"8ms\"");
@@ -175,31 +176,46 @@ impl StackSection {
     pub(crate) fn build(self, context: &mut Context) -> Option<StackUse> {
         let (kind, pages) = (self.keys.kind?, self.keys.pages?);
         refuse_foreign_keys(kind, context);
-        if kind == StackKind::Sqlite {
-            return Some(StackUse {
-                kind,
-                pages,
-                ..StackUse::default()
-            });
-        }
-        if kind == StackKind::Simulated {
-            return Some(StackUse {
-                kind,
-                pages,
-                simulated: Some(simulated(&self.keys, context)?),
-                ..StackUse::default()
-            });
-        }
-        if kind == StackKind::Embedded {
-            return (!refused("extra_cpu", self.keys.extra_cpu.is_some(), context)).then(|| {
-                StackUse {
-                    kind,
+        match kind {
+            StackKind::Sqlite => Some(StackUse::Sqlite),
+            StackKind::Simulated => simulated(&self.keys, pages, context).map(StackUse::Simulated),
+            StackKind::Embedded => {
+                if refused("extra_cpu", self.keys.extra_cpu.is_some(), context) {
+                    return None;
+                }
+                Some(StackUse::Embedded {
                     pages,
                     extra_cpu: self.keys.extra_cpu.unwrap_or_default(),
-                    ..StackUse::default()
-                }
-            });
+                })
+            }
+            StackKind::Lamp => {
+                let server = self.keys.server;
+                let tuned = self.tuned(kind, context)?;
+                Some(StackUse::Lamp(LampUse {
+                    pages,
+                    server: server.unwrap_or(WebServer::Prefork),
+                    tuning: tuned.tuning,
+                    buffer_pool: tuned.buffer_pool,
+                    settings: tuned.settings,
+                }))
+            }
+            StackKind::Mariadb => self.database(Engine::Mariadb, context),
+            StackKind::Postgresql => self.database(Engine::Postgresql, context),
         }
+    }
+
+    fn database(self, engine: Engine, context: &mut Context) -> Option<StackUse> {
+        let tuned = self.tuned(engine.into(), context)?;
+        Some(StackUse::Database(DatabaseUse {
+            engine,
+            tuning: tuned.tuning,
+            buffer_pool: tuned.buffer_pool,
+            settings: tuned.settings,
+        }))
+    }
+
+    /// What all stacks of the distribution's packages have; nothing where a key of it was refused.
+    fn tuned(self, kind: StackKind, context: &mut Context) -> Option<Tuned> {
         let StackKeys {
             server,
             tuning,
@@ -217,71 +233,63 @@ impl StackSection {
         {
             return None;
         }
-        let (tuning, buffer_pool) = (
-            tuning.unwrap_or(TuningProfile::Stock),
-            buffer_pool.unwrap_or(BufferPool::Warm),
-        );
+        let tuning = tuning.unwrap_or(TuningProfile::Stock);
         check_tuning(kind, tuning, context)?;
         let settings = self.settings?;
         check_components(kind, &settings, context)?;
-        let used = StackUse {
-            kind,
-            pages,
-            ..StackUse::default()
-        };
-        Some(if kind == StackKind::Lamp {
-            let lamp = LampUse {
-                server: server.unwrap_or(WebServer::Prefork),
-                tuning,
-                buffer_pool,
-                settings,
-            };
-            StackUse {
-                lamp: Some(lamp),
-                ..used
-            }
-        } else {
-            let database = DatabaseUse {
-                tuning,
-                buffer_pool,
-                settings,
-            };
-            StackUse {
-                database: Some(database),
-                ..used
-            }
+        Some(Tuned {
+            tuning,
+            buffer_pool: buffer_pool.unwrap_or(BufferPool::Warm),
+            settings,
         })
     }
 
-    pub(crate) fn of(stack: &StackUse) -> Self {
-        let lamp = stack.lamp.as_ref();
-        let database = stack.database.as_ref();
-        let simulated = stack.simulated.as_ref();
-        Self {
-            keys: StackKeys {
-                kind: Some(stack.kind),
-                pages: stack.kind.dialect().is_none().then_some(stack.pages),
-                server: lamp.map(|lamp| lamp.server),
-                tuning: lamp
-                    .map(|lamp| lamp.tuning)
-                    .or(database.map(|database| database.tuning)),
-                buffer_pool: lamp
-                    .map(|lamp| lamp.buffer_pool)
-                    .or(database.map(|database| database.buffer_pool)),
-                extra_cpu: (!stack.extra_cpu.is_zero()).then_some(stack.extra_cpu),
-                cpu_demand: simulated.map(|system| system.cpu_demand),
-                disk_demand: simulated.map(|system| system.disk_demand),
-                lock_demand: simulated.map(|system| system.lock_demand),
-                guest_overhead: simulated.map(|system| system.guest_overhead),
-                noise: simulated.map(|system| system.noise),
-                freeze: simulated.map(|system| system.freeze),
-                freeze_every: simulated.map(|system| system.freeze_every),
-                host_cpus: simulated.map(|system| system.host_cpus),
-            },
-            settings: lamp
-                .map(|lamp| lamp.settings.clone())
-                .or(database.map(|database| database.settings.clone())),
+    pub(crate) fn from_use(stack: &StackUse) -> Self {
+        let mut keys = StackKeys {
+            kind: Some(stack.kind()),
+            pages: stack.pages(),
+            server: None,
+            tuning: None,
+            buffer_pool: None,
+            extra_cpu: None,
+            cpu_demand: None,
+            disk_demand: None,
+            lock_demand: None,
+            guest_overhead: None,
+            noise: None,
+            freeze: None,
+            freeze_every: None,
+            host_cpus: None,
+        };
+        let mut settings = None;
+        match stack {
+            StackUse::Embedded { extra_cpu, .. } => {
+                keys.extra_cpu = (!extra_cpu.is_zero()).then_some(*extra_cpu);
+            }
+            StackUse::Lamp(lamp) => {
+                keys.server = Some(lamp.server);
+                keys.tuning = Some(lamp.tuning);
+                keys.buffer_pool = Some(lamp.buffer_pool);
+                settings = Some(lamp.settings.clone());
+            }
+            StackUse::Database(database) => {
+                keys.tuning = Some(database.tuning);
+                keys.buffer_pool = Some(database.buffer_pool);
+                settings = Some(database.settings.clone());
+            }
+            StackUse::Sqlite => {}
+            StackUse::Simulated(system) => {
+                keys.cpu_demand = Some(system.cpu_demand);
+                keys.disk_demand = Some(system.disk_demand);
+                keys.lock_demand = Some(system.lock_demand);
+                keys.guest_overhead = Some(system.guest_overhead);
+                keys.noise = Some(system.noise);
+                keys.freeze = Some(system.freeze);
+                keys.freeze_every = Some(system.freeze_every);
+                keys.host_cpus = Some(system.host_cpus);
+            }
         }
+        Self { keys, settings }
     }
 
     /// Appends the section and the settings.
@@ -296,6 +304,13 @@ impl StackSection {
             settings::write(settings, out);
         }
     }
+}
+
+/// Keys that the LAMP stack and the database servers share.
+struct Tuned {
+    tuning: TuningProfile,
+    buffer_pool: BufferPool,
+    settings: Settings,
 }
 
 /// What only some kinds of stack have, how messages name them, and whose key it is.
@@ -424,7 +439,7 @@ fn refuse_foreign_keys(kind: StackKind, context: &mut Context) {
 }
 
 /// The simulated system; nothing where a key of it was refused.
-fn simulated(keys: &StackKeys, context: &mut Context) -> Option<SimulatedUse> {
+fn simulated(keys: &StackKeys, pages: Pages, context: &mut Context) -> Option<SimulatedUse> {
     let given = [
         keys.cpu_demand.is_some(),
         keys.disk_demand.is_some(),
@@ -443,6 +458,7 @@ fn simulated(keys: &StackKeys, context: &mut Context) -> Option<SimulatedUse> {
         return None;
     }
     let system = SimulatedUse {
+        pages,
         host_cpus: keys.host_cpus.unwrap_or(9),
         cpu_demand: keys.cpu_demand.unwrap_or(Duration::from_millis(8)),
         disk_demand: keys.disk_demand.unwrap_or_default(),
@@ -473,23 +489,24 @@ mod tests {
     #[test]
     fn pages_are_corrected_unless_said() {
         let stack = with("").expect("valid").stack;
-        assert_eq!((stack.pages, stack.lamp), (Pages::Corrected, None));
+        let plain = StackUse::Embedded {
+            pages: Pages::Corrected,
+            extra_cpu: Duration::ZERO,
+        };
+        assert_eq!(stack, plain);
         assert_eq!(
             with("[stack]\npages = \"faithful\"\n")
                 .expect("valid")
                 .stack
-                .pages,
-            Pages::Faithful
+                .pages(),
+            Some(Pages::Faithful)
         );
     }
 
     #[test]
     fn lamp_is_untuned_and_warm_unless_said() {
-        let lamp = with("[stack]\nkind = \"lamp\"\n")
-            .expect("valid")
-            .stack
-            .lamp
-            .expect("lamp");
+        let lamp = with("[stack]\nkind = \"lamp\"\n").expect("valid").stack;
+        let lamp = lamp.lamp().expect("lamp");
         assert_eq!(
             (
                 lamp.server,
@@ -512,8 +529,10 @@ mod tests {
             refusal(
                 "[stack]\ntuning = \"stock\"\n[stack.settings]\n\"php.memory_limit\" = \"64M\"\n"
             ),
-            "study::contradiction: `stack.tuning` belongs to the LAMP stack and the databases, but `stack.kind` is \"embedded\"\n\
-             study::contradiction: `stack.settings` belongs to the LAMP stack and the databases, but `stack.kind` is \"embedded\""
+            "study::contradiction: `stack.tuning` belongs to the LAMP stack and the databases, but \
+             `stack.kind` is \"embedded\"\n\
+             study::contradiction: `stack.settings` belongs to the LAMP stack and the databases, \
+             but `stack.kind` is \"embedded\""
         );
     }
 
@@ -522,11 +541,15 @@ mod tests {
         let stack = with("[stack]\nextra_cpu = \"200us\"\n")
             .expect("valid")
             .stack;
-        assert_eq!(stack.extra_cpu, Duration::from_micros(200));
-        assert_eq!(with("").expect("valid").stack.extra_cpu, Duration::ZERO);
+        let slowed = StackUse::Embedded {
+            pages: Pages::Corrected,
+            extra_cpu: Duration::from_micros(200),
+        };
+        assert_eq!(stack, slowed);
         assert_eq!(
             refusal("[stack]\nkind = \"lamp\"\nextra_cpu = \"200us\"\n"),
-            "study::contradiction: `stack.extra_cpu` belongs to the embedded stack, but `stack.kind` is \"lamp\""
+            "study::contradiction: `stack.extra_cpu` belongs to the embedded stack, but \
+             `stack.kind` is \"lamp\""
         );
         assert!(refusal("[stack]\nextra_cpu = \"2s\"\n").starts_with("study::out-of-range"));
     }
@@ -536,18 +559,20 @@ mod tests {
         let stack = with("[stack]\nkind = \"simulated\"\ncpu_demand = \"4ms\"\nnoise = 0\n")
             .expect("valid")
             .stack;
-        let system = stack.simulated.expect("simulated");
+        let system = stack.simulated().expect("simulated");
         assert_eq!(
             (system.cpu_demand, system.noise, system.host_cpus),
             (Duration::from_millis(4), 0.0, 9)
         );
         assert_eq!(
             refusal("[stack]\ncpu_demand = \"4ms\"\n"),
-            "study::contradiction: `stack.cpu_demand` belongs to the simulated stack, but `stack.kind` is \"embedded\""
+            "study::contradiction: `stack.cpu_demand` belongs to the simulated stack, but \
+             `stack.kind` is \"embedded\""
         );
         assert_eq!(
             refusal("[stack]\nkind = \"simulated\"\nfreeze = \"2s\"\nfreeze_every = \"2s\"\n"),
-            "study::contradiction: `stack.freeze` is not shorter than `stack.freeze_every`: the system would never run"
+            "study::contradiction: `stack.freeze` is not shorter than `stack.freeze_every`: the \
+             system would never run"
         );
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     },
     problem::Code,
     storage_use::{
-        AccessTimes, BlockSize, IoUse, JournalMode, StorageUse, VolumeCache, VolumeFileSystem,
+        AccessTimes, BlockSize, FileSystem, IoLimits, JournalMode, StorageUse, VolumeCache,
         VolumeUse,
     },
 };
@@ -47,7 +47,8 @@ impl Named for Pool {
         (
             "volume",
             Self::Volume,
-            "a file system of its own on a loop device, made for each trial and deleted after it; needs root",
+            "a file system of its own on a loop device, made for each trial and deleted after it; \
+             needs root",
         ),
         (
             "raw",
@@ -64,7 +65,7 @@ impl Named for PoolPer {
     ];
 }
 
-impl Named for VolumeFileSystem {
+impl Named for FileSystem {
     const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("ext4", Self::Ext4, "16 MiB or more"),
         (
@@ -131,14 +132,16 @@ keys! {
     StorageKeys {
         /// Where guests keep their data.
         pool: Choice<Pool> = Choice::NEW, Default("\"directory\"");
-        /// Measure with fio what the storage can do, once, before the first trial; the report draws it over the I/O of the guests.
+        /// Measure with fio what the storage can do, once, before the first trial; the report draws
+        /// it over the I/O of the guests.
         ceiling: Choice<Switch> = Choice::NEW, Default("\"off\"");
         /// For whom there is a volume (this and all keys down to `cache`: volumes only).
         per: Choice<PoolPer> = Choice::NEW, Optional("\"guest\"");
         /// Size; of a shared volume the parts of all guests together.
-        size: Memory = Memory, Optional("three times the nominal database, and 256MiB for logs; for machines what their disk needs");
+        size: Memory = Memory, Optional("three times the nominal database, and 256MiB for logs; \
+                                         for machines what their disk needs");
         /// Its file system.
-        filesystem: Choice<VolumeFileSystem> = Choice::NEW, Optional("\"ext4\"");
+        filesystem: Choice<FileSystem> = Choice::NEW, Optional("\"ext4\"");
         /// Block size of the file system.
         block_size: Choice<BlockSize> = Choice::NEW, Optional("\"4KiB\"");
         /// What reading does to access times.
@@ -153,7 +156,8 @@ keys! {
         commit: Time = Time { min: Duration::from_secs(1), max: LONGEST_COMMIT, example: "5s" }, Optional("5 s");
         /// Whether the host caches the volume a second time.
         cache: Choice<VolumeCache> = Choice::NEW, Optional("\"none\"");
-        /// Most reads per second of a guest (this and all keys below: containers and machines only).
+        /// Most reads per second of a guest (this and all keys below: containers and machines
+        /// only).
         read_iops: PerSecond = PerSecond::Count, Default("\"none\"");
         /// Most writes per second of a guest.
         write_iops: PerSecond = PerSecond::Count, Default("\"none\"");
@@ -194,7 +198,7 @@ impl StorageKeys {
     pub(crate) fn build(self, context: &mut Context) -> Option<StorageUse> {
         let pool = self.pool?;
         let ceiling = self.ceiling?.0;
-        let limits = IoUse {
+        let limits = IoLimits {
             read_iops: self.read_iops?,
             write_iops: self.write_iops?,
             read_bps: self.read_bps?,
@@ -247,8 +251,8 @@ impl StorageKeys {
         if VOLUME_KEYS.iter().zip(given).any(refused) {
             return None;
         }
-        let filesystem = self.filesystem.unwrap_or(VolumeFileSystem::Ext4);
-        if filesystem == VolumeFileSystem::Xfs {
+        let filesystem = self.filesystem.unwrap_or(FileSystem::Ext4);
+        if filesystem == FileSystem::Xfs {
             let mend = "write `filesystem = \"ext4\"`, or remove it";
             refuse_all(
                 &EXT4_KEYS,
@@ -353,7 +357,9 @@ mod tests {
 
     #[test]
     fn the_file_system_of_the_rhev_study() {
-        let text = "[storage]\npool = \"volume\"\nsize = \"1GiB per vcpu\"\natime = \"noatime\"\njournal = \"writeback\"\nbarriers = \"off\"\nread_iops = 500\nread_bps = \"20MiB\"\n";
+        let text = "[storage]\npool = \"volume\"\nsize = \"1GiB per vcpu\"\natime \
+                    = \"noatime\"\njournal = \"writeback\"\nbarriers = \"off\"\nread_iops = \
+                    500\nread_bps = \"20MiB\"\n";
         let study = with(&format!("{CONTAINER}{text}")).expect("valid");
         let volume = study.storage.volume.as_ref().expect("a volume");
         assert_eq!(
@@ -366,7 +372,7 @@ mod tests {
                 volume.cache
             ),
             (
-                VolumeFileSystem::Ext4,
+                FileSystem::Ext4,
                 AccessTimes::Noatime,
                 Some(JournalMode::Writeback),
                 Some(false),
@@ -389,8 +395,10 @@ mod tests {
     fn keys_of_volumes_have_no_meaning_in_a_directory() {
         assert_eq!(
             refusal("[storage]\nbarriers = \"off\"\natime = \"noatime\"\n"),
-            "study::contradiction: `storage.barriers` belongs to volumes, but `storage.pool` is \"directory\"\n\
-             study::contradiction: `storage.atime` belongs to volumes, but `storage.pool` is \"directory\""
+            "study::contradiction: `storage.barriers` belongs to volumes, but `storage.pool` \
+             is \"directory\"\n\
+             study::contradiction: `storage.atime` belongs to volumes, but `storage.pool` \
+             is \"directory\""
         );
     }
 
@@ -400,7 +408,8 @@ mod tests {
             refusal(
                 "[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\njournal = \"writeback\"\n"
             ),
-            "study::contradiction: `storage.journal` belongs to ext4, but `storage.filesystem` is \"xfs\""
+            "study::contradiction: `storage.journal` belongs to ext4, but `storage.filesystem` \
+             is \"xfs\""
         );
         assert_eq!(
             refusal("[storage]\npool = \"volume\"\nfilesystem = \"xfs\"\nbarriers = \"off\"\n"),
@@ -443,7 +452,8 @@ mod tests {
         );
         assert_eq!(
             refusal("[storage]\nread_iops = 100\n"),
-            "study::contradiction: `storage.read_iops` limits I/O, and only containers and machines can be held to that"
+            "study::contradiction: `storage.read_iops` limits I/O, and only containers and \
+             machines can be held to that"
         );
         assert_eq!(
             refusal("[guest]\nkind = \"fake\"\n[storage]\npool = \"volume\"\n"),
@@ -451,7 +461,8 @@ mod tests {
         );
         assert_eq!(
             refusal("[guest]\nkind = \"container\"\n[storage]\npool = \"raw\"\n"),
-            "study::contradiction: `storage.pool` is \"raw\", but the embedded stack keeps its data in files"
+            "study::contradiction: `storage.pool` is \"raw\", but the embedded stack keeps its \
+             data in files"
         );
     }
 
@@ -469,13 +480,16 @@ mod tests {
         }
         assert_eq!(
             refusal(
-                "[guest]\nkind = \"vm\"\nvm = { pool = \"lvm:vg0\", clone = \"raw\" }\n[storage]\npool = \"volume\"\n"
+                "[guest]\nkind = \"vm\"\nvm = { pool = \"lvm:vg0\", clone = \"raw\" \
+                 }\n[storage]\npool = \"volume\"\n"
             ),
-            "study::contradiction: the disks of machines cannot lie both on volumes and in the pool of [guest.vm]"
+            "study::contradiction: the disks of machines cannot lie both on volumes and in the \
+             pool of [guest.vm]"
         );
         assert_eq!(
             refusal("[guest]\nkind = \"vm\"\n[storage]\npool = \"raw\"\nper = \"host\"\n"),
-            "study::contradiction: machines cannot share a raw device: each has a file system of its own on it"
+            "study::contradiction: machines cannot share a raw device: each has a file system of \
+             its own on it"
         );
     }
 }

@@ -21,7 +21,8 @@ impl LineEnd {
     }
 }
 
-/// Appends whole rows to `out` until it holds `target` bytes or more, or the rows end. Says whether more rows follow.
+/// Appends whole rows to `out` until it holds `target` bytes or more, or the rows end. Says whether
+/// more rows follow.
 pub fn fill<T>(
     rows: &mut impl Iterator<Item = T>,
     target: usize,
@@ -97,7 +98,8 @@ pub fn write_order(order: &Order, end: LineEnd, out: &mut Vec<u8>) {
     line.end(end, out);
 }
 
-/// Appends the rows of `<month>_orderlines.csv` that belong to one order. What they share is formatted once.
+/// Appends the rows of `<month>_orderlines.csv` that belong to one order. What they share is
+/// formatted once.
 #[inline]
 pub fn write_order_lines(order: &Order, end: LineEnd, out: &mut Vec<u8>) {
     let mut date = Line::new();
@@ -120,7 +122,8 @@ pub fn write_order_lines(order: &Order, end: LineEnd, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the rows of `<month>_cust_hist.csv` that belong to one order. What they share is formatted once.
+/// Appends the rows of `<month>_cust_hist.csv` that belong to one order. What they share is
+/// formatted once.
 #[inline]
 pub fn write_history(order: &Order, end: LineEnd, out: &mut Vec<u8>) {
     let mut line = Line::new();
@@ -175,7 +178,8 @@ pub fn write_stock(stock: &Stock, end: LineEnd, out: &mut Vec<u8>) {
 
 /// One row under construction, on the stack: the rows' buffer then grows once per row.
 ///
-/// The longest row is a product with two 24-letter title words and two 24-letter names, under 160 bytes; a customer is under 180.
+/// The longest row is a product with two 24-letter title words and two 24-letter names, under 160
+/// bytes; a customer is under 180.
 struct Line {
     bytes: [u8; 256],
     len: usize,

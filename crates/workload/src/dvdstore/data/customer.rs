@@ -183,7 +183,8 @@ impl Iterator for Customers {
     }
 }
 
-/// Draws one customer; the order of the draws is part of the format, and fields are evaluated as written.
+/// Draws one customer; the order of the draws is part of the format, and fields are evaluated as
+/// written.
 #[inline]
 fn draw(rand: &mut impl CRand, id: u64, half: CustomerHalf) -> Customer {
     let first_name = rand.letters();

@@ -19,8 +19,8 @@ pub struct Stock {
 
 /// The inventory in order of product ids.
 ///
-/// The units sold are the quantities of all order lines of the year: count them with [`count_month`], month by month
-/// or in parallel, or while the orders are loaded.
+/// The units sold are the quantities of all order lines of the year: count them with
+/// [`count_month`], month by month or in parallel, or while the orders are loaded.
 #[derive(Clone, Debug)]
 pub struct Inventory<'s> {
     rand: GnuRand,
@@ -29,7 +29,8 @@ pub struct Inventory<'s> {
 }
 
 impl<'s> Inventory<'s> {
-    /// The inventory of as many products as `sold` has entries; `sold[p - 1]` belongs to product `p`.
+    /// The inventory of as many products as `sold` has entries; `sold[p - 1]` belongs to product
+    /// `p`.
     ///
     /// The stream is seeded by the number of products.
     #[must_use]
@@ -68,7 +69,8 @@ impl Iterator for Inventory<'_> {
     }
 }
 
-/// Replays the orders of `month` and adds their quantities to `sold`; `sold[p - 1]` belongs to product `p`.
+/// Replays the orders of `month` and adds their quantities to `sold`; `sold[p - 1]` belongs to
+/// product `p`.
 ///
 /// # Panics
 /// When `sold` has fewer entries than `rows` has products, or `month` is not in `1..=12`.

@@ -1,8 +1,9 @@
 //! The data of DVD Store: typed rows, and the load files as a thin layer over them.
 //!
-//! [`Customers`], [`Orders`], [`Products`] and [`Inventory`] are iterators of rows. Each file of the kit has its own
-//! random stream, so that files can be made in parallel without changing a byte. A loader takes the rows;
-//! [`fill`] and the `write_*` functions of [`csv`] turn them into the bytes of the load files.
+//! [`Customers`], [`Orders`], [`Products`] and [`Inventory`] are iterators of rows. Each file of
+//! the kit has its own random stream, so that files can be made in parallel without changing a
+//! byte. A loader takes the rows; [`fill`] and the `write_*` functions of [`csv`] turn them into
+//! the bytes of the load files.
 
 pub mod csv;
 mod customer;

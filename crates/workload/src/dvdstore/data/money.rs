@@ -5,7 +5,8 @@
 pub struct Cents(pub u64);
 
 impl Cents {
-    /// The amount that `printf("%.2f", amount)` prints: the exact binary value of the double, rounded half to even.
+    /// The amount that `printf("%.2f", amount)` prints: the exact binary value of the double,
+    /// rounded half to even.
     ///
     /// `amount` must be finite, not negative and below 2^53.
     #[must_use]

@@ -76,7 +76,8 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// The orders of `month` (`1..=12`) in a database of `rows`; the stream is seeded by the first id.
+    /// The orders of `month` (`1..=12`) in a database of `rows`; the stream is seeded by the first
+    /// id.
     ///
     /// # Panics
     /// When `month` is not in `1..=12`.

@@ -49,7 +49,8 @@ pub struct Products<'w> {
 }
 
 impl<'w> Products<'w> {
-    /// The products of a database of `rows`, named from `words`; the stream always starts from seed 1.
+    /// The products of a database of `rows`, named from `words`; the stream always starts from seed
+    /// 1.
     #[must_use]
     pub fn new(rows: Rows, words: &'w WordLists) -> Self {
         Self {

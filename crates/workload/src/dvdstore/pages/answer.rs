@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use memchr::{memchr, memmem::Finder};
 
-/// A text that is searched for through a whole page: prepared once, since that costs more than to search.
+/// A text that is searched for through a whole page: prepared once, since that costs more than to
+/// search.
 type Prepared = LazyLock<Finder<'static>>;
 
 static NAME_TAKEN: Prepared = LazyLock::new(|| Finder::new("Username already in use"));
@@ -85,7 +86,8 @@ pub fn read_new_customer(body: &[u8]) -> Result<NewCustomerAnswer, PageFault> {
 /// Reads how many products a search found, at most 100; every row is checked.
 ///
 /// # Errors
-/// The customer was not logged in, there is no table of results, or a row lacks its id, title, actor or price.
+/// The customer was not logged in, there is no table of results, or a row lacks its id, title,
+/// actor or price.
 pub fn read_browse(body: &[u8]) -> Result<u32, PageFault> {
     read_products(body, |_, _, _| ())
 }
@@ -196,7 +198,8 @@ fn number(text: &[u8]) -> Option<u64> {
     digits.filter(|&id| id > 0)
 }
 
-/// Digits with at most one decimal point or comma; a leading blank or currency sign does not matter.
+/// Digits with at most one decimal point or comma; a leading blank or currency sign does not
+/// matter.
 fn is_price(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"$").unwrap_or(text);
@@ -216,7 +219,8 @@ fn cell<'a>(table: &mut Scan<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// Position of a short token that is near or whose first byte is rare: cheaper than to prepare a search.
+/// Position of a short token that is near or whose first byte is rare: cheaper than to prepare a
+/// search.
 fn find(body: &[u8], token: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(hit) = memchr(token[0], &body[from..]) {

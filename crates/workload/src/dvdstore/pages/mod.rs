@@ -1,8 +1,9 @@
 //! The client's side of the page contract: request targets out, answers in.
 //!
-//! [`PageSite`] writes the target of each page, fields in the order of the original driver; the `read_*` functions judge
-//! a page by its body. Both are pure and work on buffers of the caller. Tags are matched in capital letters, as the
-//! contract wants; values are accepted with and without quotes.
+//! [`PageSite`] writes the target of each page, fields in the order of the original driver; the
+//! `read_*` functions judge a page by its body. Both are pure and work on buffers of the caller.
+//! Tags are matched in capital letters, as the contract wants; values are accepted with and without
+//! quotes.
 
 mod answer;
 mod request;

@@ -10,7 +10,8 @@ use crate::dvdstore::{data::csv::push_number, shopper::NewCustomer};
 pub struct PageSite<'a> {
     /// Directory of the pages, `ds2` by default; slashes at its ends do not matter.
     pub directory: &'a str,
-    /// Suffix of the pages. `php` takes array fields with brackets (`item[]`); every other type repeats plain fields.
+    /// Suffix of the pages. `php` takes array fields with brackets (`item[]`); every other type
+    /// repeats plain fields.
     pub page_type: &'a str,
 }
 
@@ -58,7 +59,8 @@ impl PageSite<'_> {
         text(out, "&gender=", person.gender);
     }
 
-    /// A search for at most `limit` rows on behalf of `customer`; the fields of the other kinds of search are sent empty.
+    /// A search for at most `limit` rows on behalf of `customer`; the fields of the other kinds of
+    /// search are sent empty.
     pub fn browse(&self, out: &mut Vec<u8>, search: &Search<'_>, limit: u32, customer: u64) {
         self.page(out, "dsbrowse");
         match *search {
@@ -148,7 +150,8 @@ fn phone(out: &mut Vec<u8>, person: &NewCustomer) {
     number(out, "", u64::from(person.phone_number));
 }
 
-/// Percent-encodes all but unreserved characters and `@`, which the original driver leaves as it is.
+/// Percent-encodes all but unreserved characters and `@`, which the original driver leaves as it
+/// is.
 fn encode(out: &mut Vec<u8>, byte: u8) {
     if byte.is_ascii_alphanumeric() || b"-._~@".contains(&byte) {
         out.push(byte);

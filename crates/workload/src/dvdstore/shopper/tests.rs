@@ -13,7 +13,8 @@ fn params(size: Size) -> ShopperParams {
     ShopperParams::new(size)
 }
 
-/// Requires the mean of the draws to be within four standard errors of `mean`, given the variance of one draw.
+/// Requires the mean of the draws to be within four standard errors of `mean`, given the variance
+/// of one draw.
 #[track_caller]
 fn check_mean(draws: impl Iterator<Item = f64>, mean: f64, variance: f64) {
     let (count, sum) = draws.fold((0.0, 0.0), |(count, sum), draw| (count + 1.0, sum + draw));
@@ -267,7 +268,8 @@ proptest! {
         }
         prop_assert_eq!(quiet, orders(&mut shopper, &p));
         let mut paused = Shopper::new(seed, 0, 0);
-        prop_assert_eq!(pause, (0..=pauses).map(|_| paused.think_us(Duration::from_secs(1))).last().expect("one pause at least"));
+        prop_assert_eq!(pause, (0..=pauses).map(|_| paused.think_us(Duration::from_secs(1))).last().expect("one pause \
+            at least"));
     }
 
     #[test]

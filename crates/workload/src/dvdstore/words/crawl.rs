@@ -1,4 +1,5 @@
-//! Learning words from the pages of a store that nobody knows more about: search, read the titles and actors found, search for these.
+//! Learning words from the pages of a store that nobody knows more about: search, read the titles
+//! and actors found, search for these.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,7 +15,8 @@ const FEWEST_NAMES: usize = 20;
 /// The pages did not show enough words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{requests} searches showed {titles} title words, {first_names} first and {last_names} last names; at least {FEWEST_TITLES}, {FEWEST_NAMES} and \
+    "{requests} searches showed {titles} title words, {first_names} first and {last_names} last \
+     names; at least {FEWEST_TITLES}, {FEWEST_NAMES} and \
      {FEWEST_NAMES} are needed"
 )]
 pub struct TooFewWords {
@@ -55,9 +57,11 @@ pub struct Crawl {
     titles: BTreeSet<String>,
     first_names: BTreeSet<String>,
     last_names: BTreeSet<String>,
-    /// To be searched for, in order: categories, then actors, whose products have all kinds of titles.
+    /// To be searched for, in order: categories, then actors, whose products have all kinds of
+    /// titles.
     leads: VecDeque<Lead>,
-    /// To be searched for when no other lead is left: titles, which share their first word with a thousand others.
+    /// To be searched for when no other lead is left: titles, which share their first word with a
+    /// thousand others.
     title_leads: VecDeque<Lead>,
     present: Option<Lead>,
 }
@@ -78,7 +82,8 @@ impl Crawl {
         }
     }
 
-    /// The next search; `None` when every word is known, nothing is left to search for, or enough was asked.
+    /// The next search; `None` when every word is known, nothing is left to search for, or enough
+    /// was asked.
     pub fn next_search(&mut self) -> Option<Search<'_>> {
         if self.complete() || self.left == 0 {
             return None;
@@ -100,7 +105,8 @@ impl Crawl {
     /// Learn from the answer to a search; returns the number of products that it shows.
     ///
     /// # Errors
-    /// When it is no page of results. Titles and names that are not two words of capital letters are passed over.
+    /// When it is no page of results. Titles and names that are not two words of capital letters
+    /// are passed over.
     pub fn read(&mut self, body: &[u8]) -> Result<u32, PageFault> {
         let mut products = Vec::new();
         let rows = read_products(body, |_, title, actor| {
@@ -175,7 +181,8 @@ impl Crawl {
     }
 }
 
-/// Adds a word; true when it is new. A list does not grow beyond its size: a store that shows more is no DVD Store.
+/// Adds a word; true when it is new. A list does not grow beyond its size: a store that shows more
+/// is no DVD Store.
 fn add(list: WordList, words: &mut BTreeSet<String>, word: &str) -> bool {
     words.len() < list.count() && words.insert(word.to_owned())
 }
@@ -194,7 +201,8 @@ mod tests {
         data::{Product, Products},
     };
 
-    /// Answers as a store does: at most 100 products; categories show their special offers, the others match either word.
+    /// Answers as a store does: at most 100 products; categories show their special offers, the
+    /// others match either word.
     fn answer(products: &[Product<'_>], search: &Search<'_>) -> String {
         let has = |words: &[&str; 2], one: &str, other: &str| {
             words.iter().any(|word| *word == one || *word == other)

@@ -9,7 +9,8 @@ use super::{WordList, WordLists, problem};
 pub enum LearnError {
     /// A row is not a product.
     #[error(
-        "catalogue, line {line}: {problem}; expected `id,category,title,actor,price,special,common id` with a title and an actor of two words each"
+        "catalogue, line {line}: {problem}; expected `id,category,title,actor,price,special,common \
+         id` with a title and an actor of two words each"
     )]
     Row {
         /// Line number, from 1.
@@ -19,7 +20,8 @@ pub enum LearnError {
     },
     /// The title of a product does not follow from its id.
     #[error(
-        "product {id}: the title word `{found}` should be `{expected}`; this catalogue was not made by the DVD Store generator, supply the word lists as files"
+        "product {id}: the title word `{found}` should be `{expected}`; this catalogue was not \
+         made by the DVD Store generator, supply the word lists as files"
     )]
     OtherShape {
         /// The product.
@@ -45,7 +47,8 @@ pub enum LearnError {
     },
 }
 
-/// Collects word lists from products in any order: from the rows of a `prod.csv` or of a PRODUCTS table.
+/// Collects word lists from products in any order: from the rows of a `prod.csv` or of a PRODUCTS
+/// table.
 #[derive(Debug)]
 pub struct Learner {
     titles: Vec<Option<String>>,
@@ -214,7 +217,8 @@ mod tests {
             .collect();
         assert_eq!(
             message(&few),
-            "the catalogue is too small: it shows 500 of 1000 title words; learn from one of 10 000 products or more, or supply the lists as files"
+            "the catalogue is too small: it shows 500 of 1000 title words; learn from one of 10 \
+             000 products or more, or supply the lists as files"
         );
         assert!(message(b"").contains("line 1: the id is not a number"));
         assert!(message(b"1,2,AB CD\n").contains("fewer than four fields"));

@@ -21,7 +21,8 @@ const DIVISOR: &str = "mini_divisor";
 const LOAD_CONSTANT: &str = "c_load_last";
 const LOADED_AT: &str = "loaded_at";
 
-/// The rows of `oe_meta` that follow from the population alone. A loader adds `foreign_keys`, `history_pk`, `loader_version` and its marks.
+/// The rows of `oe_meta` that follow from the population alone. A loader adds `foreign_keys`,
+/// `history_pk`, `loader_version` and its marks.
 #[must_use]
 pub fn meta_rows(population: &Population) -> Vec<(&'static str, String)> {
     vec![
@@ -50,7 +51,8 @@ pub enum MetaError {
     },
     /// Another version of this workload loaded it.
     #[error(
-        "the database has schema version {found}, this program needs {SCHEMA_VERSION}; load it again"
+        "the database has schema version {found}, this program needs {SCHEMA_VERSION}; load it \
+         again"
     )]
     Version {
         /// What stands there.
@@ -58,7 +60,8 @@ pub enum MetaError {
     },
     /// The run asks for another size.
     #[error(
-        "the run asks for {asked} {what}, the database was loaded with {found}; change the study, or load the database again"
+        "the run asks for {asked} {what}, the database was loaded with {found}; change the study, \
+         or load the database again"
     )]
     Differs {
         /// What differs.
@@ -76,7 +79,8 @@ pub enum MetaError {
     Time(#[from] ParseTimestampError),
 }
 
-/// Reads the rows of `oe_meta` back and compares them with what a run asks for; `None` takes any size.
+/// Reads the rows of `oe_meta` back and compares them with what a run asks for; `None` takes any
+/// size.
 ///
 /// # Errors
 /// When a row is missing or not valid, or the database is not what the run asks for.

@@ -1,8 +1,10 @@
 //! The rows of a fresh database, typed and streamed.
 //!
-//! [`Population`] says which database; its iterators give the rows of one table and one warehouse in the order of the primary key, each
-//! from a random stream of its own, so that any number of loaders gives the same rows. [`Part`] is one table of one warehouse, the unit of
-//! a loader's work; [`PartRows`] hands its rows to any [`RowSink`]: text for a bulk loader ([`TextSink`]), or a client's own format.
+//! [`Population`] says which database; its iterators give the rows of one table and one warehouse
+//! in the order of the primary key, each from a random stream of its own, so that any number of
+//! loaders gives the same rows. [`Part`] is one table of one warehouse, the unit of a loader's
+//! work; [`PartRows`] hands its rows to any
+//! [`RowSink`]: text for a bulk loader ([`TextSink`]), or a client's own format.
 
 mod catalogue;
 mod customers;
@@ -21,6 +23,8 @@ pub use orders::{NewOrder, NewOrders, Order, OrderLine, OrderLines, Orders};
 pub use part::{Part, PartRows};
 pub use sink::{RowSink, TextFormat, TextSink};
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     constants::load_constant,
     decimal::Timestamp,
@@ -29,7 +33,7 @@ use super::{
 };
 
 /// A fresh database, as numbers: the same population gives the same rows, always.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Population {
     /// How large.
     pub scale: Scale,

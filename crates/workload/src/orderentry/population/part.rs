@@ -16,7 +16,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// The parts of a population: items first, then one warehouse after another, each in the order of [`Table::LOADED`].
+    /// The parts of a population: items first, then one warehouse after another, each in the order
+    /// of [`Table::LOADED`].
     pub fn all(population: &Population) -> impl Iterator<Item = Self> + use<> {
         let items = Self {
             table: Table::Item,
@@ -84,8 +85,8 @@ enum Rows {
 }
 
 impl PartRows {
-    /// Appends rows as text of `format` to `out` until that holds `target` bytes or more, or there are none. Gives the number of rows, and
-    /// whether more follow.
+    /// Appends rows as text of `format` to `out` until that holds `target` bytes or more, or there
+    /// are none. Gives the number of rows, and whether more follow.
     pub fn fill_text(
         &mut self,
         out: &mut Vec<u8>,
@@ -97,7 +98,8 @@ impl PartRows {
         (sink.rows(), more)
     }
 
-    /// Hands rows to `sink` until it wants no more, or there are none. Says whether more rows follow.
+    /// Hands rows to `sink` until it wants no more, or there are none. Says whether more rows
+    /// follow.
     pub fn fill(&mut self, sink: &mut impl RowSink) -> bool {
         match &mut self.0 {
             Rows::Items(rows) => each(rows, sink, |row, sink| row.write(sink)),

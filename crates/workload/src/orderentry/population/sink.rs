@@ -10,9 +10,11 @@ use crate::{
     },
 };
 
-/// Takes rows field by field, in the order of [`Table::loaded_columns`](crate::orderentry::Table::loaded_columns).
+/// Takes rows field by field, in the order of
+/// [`Table::loaded_columns`](crate::orderentry::Table::loaded_columns).
 ///
-/// A loader implements it for the format of its client: a binary copy stream, parameter arrays, a prepared insert.
+/// A loader implements it for the format of its client: a binary copy stream, parameter arrays, a
+/// prepared insert.
 pub trait RowSink {
     /// A whole number.
     fn int(&mut self, value: i64);
@@ -24,7 +26,8 @@ pub trait RowSink {
     fn time(&mut self, value: Timestamp);
     /// Nothing.
     fn null(&mut self);
-    /// The row is complete. Says whether the sink takes another one now; if not, the rest is kept for the next call.
+    /// The row is complete. Says whether the sink takes another one now; if not, the rest is kept
+    /// for the next call.
     fn end_row(&mut self) -> bool;
 }
 
@@ -33,7 +36,8 @@ pub trait RowSink {
 pub enum TextFormat {
     /// Text of PostgreSQL's COPY: tabs between fields, `\N` for null.
     Copy,
-    /// Text of MariaDB's and MySQL's LOAD DATA with its default clauses: tabs between fields, `\N` for null.
+    /// Text of MariaDB's and MySQL's LOAD DATA with its default clauses: tabs between fields, `\N`
+    /// for null.
     LoadData,
     /// Comma separated, nothing quoted, nothing at all for null. Decimals are written out.
     Csv,

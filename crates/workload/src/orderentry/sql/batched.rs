@@ -11,7 +11,8 @@ pub(super) fn text(verb: Verb, rows: usize, dialect: Dialect) -> String {
             list("?", rows)
         ),
         Verb::StocksForUpdate => format!(
-            "SELECT s_w_id, s_i_id, s_quantity, s_data, {} FROM stock WHERE {} ORDER BY s_w_id, s_i_id{}",
+            "SELECT s_w_id, s_i_id, s_quantity, s_data, {} FROM stock WHERE {} ORDER BY s_w_id, \
+             s_i_id{}",
             district_text(dialect),
             keys(&["s_w_id", "s_i_id"], rows),
             dialect.lock()
@@ -21,7 +22,8 @@ pub(super) fn text(verb: Verb, rows: usize, dialect: Dialect) -> String {
             "stock",
             &[("w", "s_w_id"), ("i", "s_i_id")],
             &["q", "y", "c", "r"],
-            "s_quantity = v.q, s_ytd = s_ytd + v.y, s_order_cnt = s_order_cnt + v.c, s_remote_cnt = s_remote_cnt + v.r",
+            "s_quantity = v.q, s_ytd = s_ytd + v.y, s_order_cnt = s_order_cnt + v.c, s_remote_cnt \
+             = s_remote_cnt + v.r",
             rows,
         ),
         Verb::InsertLines => insert_lines(rows),
@@ -53,7 +55,8 @@ fn list(element: &str, count: usize) -> String {
     vec![element; count].join(", ")
 }
 
-/// Any of so many keys. Written out, because not every optimiser makes a range of a list of rows, and a locking scan would lock them all.
+/// Any of so many keys. Written out, because not every optimiser makes a range of a list of rows,
+/// and a locking scan would lock them all.
 fn keys(columns: &[&str], count: usize) -> String {
     let one: Vec<String> = columns
         .iter()
@@ -92,7 +95,8 @@ fn amount(dialect: Dialect) -> &'static str {
 
 pub(super) fn insert_lines(rows: usize) -> String {
     format!(
-        "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, \
+        "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \
+         ol_delivery_d, ol_quantity, ol_amount, \
          ol_dist_info) VALUES {}",
         list("(?, ?, ?, ?, ?, ?, NULL, ?, ?, ?)", rows)
     )
@@ -100,14 +104,15 @@ pub(super) fn insert_lines(rows: usize) -> String {
 
 pub(super) fn orders_total(rows: usize) -> String {
     format!(
-        "SELECT o_d_id, o_c_id, SUM(ol_amount) FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
+        "SELECT o_d_id, o_c_id, SUM(ol_amount) FROM orders JOIN order_line ON ol_w_id = o_w_id AND \
+         ol_d_id = o_d_id AND ol_o_id = o_id \
          WHERE {} GROUP BY o_d_id, o_c_id",
         keys(&["o_w_id", "o_d_id", "o_id"], rows)
     )
 }
 
-/// Changes several rows, each by values of its own: parameters are keys and values, row after row. `key` pairs the name of a value with
-/// its column; values that are called `a` are amounts.
+/// Changes several rows, each by values of its own: parameters are keys and values, row after row.
+/// `key` pairs the name of a value with its column; values that are called `a` are amounts.
 fn update_rows(
     dialect: Dialect,
     table: &str,
@@ -150,12 +155,14 @@ fn update_rows(
         }
         Dialect::Sqlite => {
             format!(
-                "WITH v ({columns}) AS (VALUES {values}) UPDATE {table} SET {set} FROM v WHERE {matches}"
+                "WITH v ({columns}) AS (VALUES {values}) UPDATE {table} SET {set} FROM v WHERE \
+                 {matches}"
             )
         }
         Dialect::Db2 => {
             format!(
-                "MERGE INTO {table} USING (VALUES {values}) AS v ({columns}) ON {matches} WHEN MATCHED THEN UPDATE SET {set}"
+                "MERGE INTO {table} USING (VALUES {values}) AS v ({columns}) ON {matches} WHEN \
+                 MATCHED THEN UPDATE SET {set}"
             )
         }
         Dialect::Postgresql | Dialect::Generic => {

@@ -194,8 +194,8 @@ fn its_sessions() {
     insta::assert_snapshot!(texts.join("\n"));
 }
 
-/// No DB2 is at hand to try what a terminal prepares there, what makes the schema, and what checks it: no words of other databases are
-/// among them at least.
+/// No DB2 is at hand to try what a terminal prepares there, what makes the schema, and what checks
+/// it: no words of other databases are among them at least.
 #[test]
 fn db2_is_told_nothing_that_it_does_not_know() {
     let plain: Vec<String> = Statement::used(Style::Plain, Dialect::Db2)

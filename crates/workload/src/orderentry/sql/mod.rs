@@ -1,7 +1,8 @@
 //! The statements of the transactions: which there are, and their text in each dialect.
 //!
-//! A session prepares what [`Statement::used`] lists, keeps it under [`Statement::index`], and executes calls by that number: no text is
-//! built or compared while transactions run. [`Statement::sql`] says in its text how many parameters there are and of which columns; a
+//! A session prepares what [`Statement::used`] lists, keeps it under [`Statement::index`], and
+//! executes calls by that number: no text is built or compared while transactions run.
+//! [`Statement::sql`] says in its text how many parameters there are and of which columns; a
 //! decimal goes in and comes out as the dialect stores it.
 
 mod batched;
@@ -124,7 +125,8 @@ impl Statement {
         self.verb as usize * VARIANTS + usize::from(self.variant)
     }
 
-    /// Whether it begins, commits or rolls back; a session may do that by other means than the text.
+    /// Whether it begins, commits or rolls back; a session may do that by other means than the
+    /// text.
     #[must_use]
     pub fn is_control(self) -> bool {
         self.verb <= Verb::Rollback

@@ -79,7 +79,8 @@ fn new_order(verb: Verb, district: u8, dialect: Dialect) -> String {
             format!("SELECT c_discount, c_last, c_credit FROM customer WHERE {CUSTOMER_KEY}")
         }
         Verb::InsertOrder => format!(
-            "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local) \
+            "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, \
+             o_all_local) \
              VALUES (?, ?, ?, ?, {now}, NULL, ?, ?)"
         ),
         Verb::InsertNewOrder => {
@@ -88,7 +89,8 @@ fn new_order(verb: Verb, district: u8, dialect: Dialect) -> String {
         Verb::ItemRead => "SELECT i_price, i_name, i_data FROM item WHERE i_id = ?".to_owned(),
         Verb::StockForUpdate => {
             format!(
-                "SELECT s_quantity, s_data, s_dist_{district:02} FROM stock WHERE s_w_id = ? AND s_i_id = ?{lock}"
+                "SELECT s_quantity, s_data, s_dist_{district:02} FROM stock WHERE s_w_id = ? AND \
+                 s_i_id = ?{lock}"
             )
         }
         Verb::StockUpdate => {
@@ -113,19 +115,26 @@ fn payment(verb: Verb, dialect: Dialect) -> String {
     let (lock, now) = (dialect.lock(), dialect.now());
     let pay_warehouse = "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?";
     let pay_district = "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?";
-    let pay_customer = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = c_ytd_payment + ?, c_payment_cnt = c_payment_cnt + 1";
+    let pay_customer = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment = \
+                        c_ytd_payment + ?, c_payment_cnt = c_payment_cnt + 1";
     match verb {
         Verb::WarehousePay => pay_warehouse.to_owned(),
         Verb::WarehouseRead => format!("SELECT {WAREHOUSE_COLUMNS} FROM warehouse WHERE w_id = ?"),
         Verb::WarehousePayRead => update_and_read(dialect, pay_warehouse, WAREHOUSE_COLUMNS),
         Verb::DistrictPay => pay_district.to_owned(),
-        Verb::DistrictRead => format!("SELECT {DISTRICT_COLUMNS} FROM district WHERE d_w_id = ? AND d_id = ?"),
+        Verb::DistrictRead => format!(
+            "SELECT {DISTRICT_COLUMNS} FROM district WHERE d_w_id = ? \
+                                       AND d_id = ?"
+        ),
         Verb::DistrictPayRead => update_and_read(dialect, pay_district, DISTRICT_COLUMNS),
         Verb::CustomersByName => {
-            "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first, c_id".to_owned()
+            "SELECT c_id FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY \
+             c_first, c_id"
+                .to_owned()
         }
         Verb::CustomerForUpdate => format!(
-            "SELECT c_credit, c_balance, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, \
+            "SELECT c_credit, c_balance, c_first, c_middle, c_last, c_street_1, c_street_2, \
+             c_city, c_state, c_zip, c_phone, c_since, \
              c_credit_lim, c_discount FROM customer WHERE {CUSTOMER_KEY}{lock}"
         ),
         Verb::CustomerPay => format!("{pay_customer} WHERE {CUSTOMER_KEY}"),
@@ -141,7 +150,8 @@ fn payment(verb: Verb, dialect: Dialect) -> String {
             format!("{pay_customer}, c_data = {joined} WHERE {CUSTOMER_KEY}")
         }
         _ => format!(
-            "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
+            "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, \
+             h_data) \
              VALUES (?, ?, ?, ?, ?, {now}, ?, ?)"
         ),
     }
@@ -158,24 +168,29 @@ fn others(verb: Verb, dialect: Dialect) -> String {
         Verb::StatusById => format!("SELECT {STATUS_COLUMNS} FROM customer WHERE {CUSTOMER_KEY}"),
         Verb::StatusByName => {
             format!(
-                "SELECT {STATUS_COLUMNS} FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first, c_id"
+                "SELECT {STATUS_COLUMNS} FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last \
+                 = ? ORDER BY c_first, c_id"
             )
         }
         Verb::LastOrder => format!(
-            "SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC{first}"
+            "SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = ? AND o_d_id = ? AND \
+             o_c_id = ? ORDER BY o_id DESC{first}"
         ),
         Verb::OrderLines => {
             format!(
-                "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line WHERE {LINE_KEY}"
+                "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM \
+                 order_line WHERE {LINE_KEY}"
             )
         }
         Verb::OldestNewOrder => {
             format!(
-                "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id{first}{lock}"
+                "SELECT no_o_id FROM new_orders WHERE no_w_id = ? AND no_d_id = ? ORDER BY \
+                 no_o_id{first}{lock}"
             )
         }
         Verb::DeleteNewOrder => format!("DELETE FROM new_orders WHERE {NEW_ORDER_KEY}"),
-        // A locking read sees what was committed after the transaction's snapshot too, such as the order just found.
+        // A locking read sees what was committed after the transaction's snapshot too, such as the
+        // order just found.
         Verb::OrderForUpdate => format!("SELECT o_c_id FROM orders WHERE {ORDER_KEY}{lock}"),
         Verb::OrderDeliver => format!("UPDATE orders SET o_carrier_id = ? WHERE {ORDER_KEY}"),
         Verb::LinesDeliver => format!("UPDATE order_line SET ol_delivery_d = ? WHERE {LINE_KEY}"),
@@ -183,15 +198,18 @@ fn others(verb: Verb, dialect: Dialect) -> String {
         Verb::OrderTotal => super::batched::orders_total(1),
         Verb::CustomerDeliver => {
             format!(
-                "UPDATE customer SET c_balance = c_balance + ?, c_delivery_cnt = c_delivery_cnt + 1 WHERE {CUSTOMER_KEY}"
+                "UPDATE customer SET c_balance = c_balance + ?, c_delivery_cnt = c_delivery_cnt + \
+                 1 WHERE {CUSTOMER_KEY}"
             )
         }
         Verb::NextOrder => {
             format!("SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?{dirty}")
         }
         _ => format!(
-            "SELECT COUNT(DISTINCT s_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
-             WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id >= ? AND ol_o_id < ? AND s_quantity < ?{dirty}"
+            "SELECT COUNT(DISTINCT s_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND \
+             s_i_id = ol_i_id \
+             WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id >= ? AND ol_o_id < ? AND s_quantity < \
+             ?{dirty}"
         ),
     }
 }

@@ -1,6 +1,7 @@
 //! The transactions as procedures in the server. All random input comes from the client.
 //!
-//! A procedure begins, commits and rolls back by itself; the client keeps autocommit on. The lines of an order travel as one text of
+//! A procedure begins, commits and rolls back by itself; the client keeps autocommit on. The lines
+//! of an order travel as one text of
 //! [`LINE_WIDTH`] digits per line: number, supplying warehouse, item, quantity.
 
 use super::Verb;
@@ -15,7 +16,8 @@ pub(crate) const LINE_WIDTH: usize = 18;
 const MYSQL: &str = include_str!("procedures/mysql.sql");
 const POSTGRESQL: &str = include_str!("procedures/postgresql.sql");
 
-/// The statements that make the procedures, each to be sent as a whole; none where the dialect has none.
+/// The statements that make the procedures, each to be sent as a whole; none where the dialect has
+/// none.
 #[must_use]
 pub fn create_procedures(dialect: Dialect) -> Vec<String> {
     let text = match dialect {
@@ -70,9 +72,10 @@ pub fn drop_procedures(dialect: Dialect) -> Vec<String> {
     }
 }
 
-/// The text that calls a procedure. Each answers with rows whose first columns are those of the plain statements' results:
-/// a new order with (order, total, rolled back), a payment with the customer, an order status with (order, item, amount) per line, a
-/// delivery with (delivered, skipped), a stock level with the count.
+/// The text that calls a procedure. Each answers with rows whose first columns are those of the
+/// plain statements' results: a new order with (order, total, rolled back), a payment with the
+/// customer, an order status with (order, item, amount) per line, a delivery with (delivered,
+/// skipped), a stock level with the count.
 pub(super) fn call(verb: Verb, dialect: Dialect) -> String {
     let (name, parameters) = match verb {
         Verb::CallNewOrder => ("oe_new_order", 6),
@@ -85,7 +88,8 @@ pub(super) fn call(verb: Verb, dialect: Dialect) -> String {
     if dialect != Dialect::Postgresql {
         format!("CALL {name}({markers})")
     } else if verb == Verb::CallNewOrder {
-        // A procedure, because it must be able to roll back what it has done and answer all the same.
+        // A procedure, because it must be able to roll back what it has done and answer all the
+        // same.
         format!("CALL {name}({markers}, NULL, NULL, NULL)")
     } else {
         format!("SELECT * FROM {name}({markers})")

@@ -1,4 +1,5 @@
-//! How the steps of a transaction become statements and round trips. Figures of different styles are never compared.
+//! How the steps of a transaction become statements and round trips. Figures of different styles
+//! are never compared.
 
 use std::str::FromStr;
 
@@ -60,7 +61,8 @@ impl Style {
     /// Says whether `dialect` has this style.
     ///
     /// # Errors
-    /// When it has not: other databases have the plain one alone, SQLite and DB2 no procedures of ours.
+    /// When it has not: other databases have the plain one alone, SQLite and DB2 no procedures of
+    /// ours.
     pub fn on(self, dialect: Dialect) -> Result<Self, StyleError> {
         let has = match dialect {
             Dialect::Mariadb | Dialect::Mysql | Dialect::Postgresql => true,

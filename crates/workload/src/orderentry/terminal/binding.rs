@@ -1,4 +1,5 @@
-//! Which warehouse a terminal works for. Without think time this decides how much of the database is touched.
+//! Which warehouse a terminal works for. Without think time this decides how much of the database
+//! is touched.
 
 use serde::{Deserialize, Serialize};
 

@@ -73,7 +73,8 @@ pub struct NewOrderInput {
 }
 
 impl NewOrderInput {
-    /// An order of these lines, 1 to 15; they are put into the order of locking: by supplying warehouse and item, the unused item last.
+    /// An order of these lines, 1 to 15; they are put into the order of locking: by supplying
+    /// warehouse and item, the unused item last.
     ///
     /// # Panics
     /// When there are more than 15 lines, or none.
@@ -210,7 +211,8 @@ impl InputSource {
         self.stream.between(low, high)
     }
 
-    /// The input of a transaction of `kind` for `warehouse`; `fixed_district` is that of stock levels where a terminal keeps one.
+    /// The input of a transaction of `kind` for `warehouse`; `fixed_district` is that of stock
+    /// levels where a terminal keeps one.
     pub(super) fn draw(
         &mut self,
         kind: Kind,

@@ -5,7 +5,10 @@ use std::ops::{Index, IndexMut};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::orderentry::random::Stream;
+use crate::{
+    MixShare,
+    orderentry::{TRANSACTIONS, random::Stream},
+};
 
 /// A transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,7 +83,8 @@ pub enum Mix {
     /// From a shuffled deck of 23 cards per terminal: exact shares over every deck.
     #[default]
     Deck,
-    /// By independent draws with these weights: new order, payment, order status, delivery, stock level.
+    /// By independent draws with these weights: new order, payment, order status, delivery, stock
+    /// level.
     Weighted([u32; 5]),
 }
 
@@ -104,6 +108,16 @@ impl Mix {
         } else {
             Err(MixError(weights))
         }
+    }
+
+    /// The shares of all transactions, by the names of their operations.
+    #[must_use]
+    pub fn shares(self) -> Vec<MixShare> {
+        Kind::ALL
+            .into_iter()
+            .zip(TRANSACTIONS)
+            .map(|(kind, name)| MixShare::new(name, self.share(kind)))
+            .collect()
     }
 
     /// The share of `kind` in the long run, 0 to 1.

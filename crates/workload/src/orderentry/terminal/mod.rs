@@ -1,7 +1,7 @@
 //! What one terminal does: which transaction comes next, with which input, and how long it pauses.
 //!
-//! [`Terminal`] is the principal type. All of its choices come from streams of its own, seeded by the run's seed and its number; input
-//! exists before the clock of a transaction starts.
+//! [`Terminal`] is the principal type. All of its choices come from streams of its own, seeded by
+//! the run's seed and its number; input exists before the clock of a transaction starts.
 
 mod binding;
 mod input;

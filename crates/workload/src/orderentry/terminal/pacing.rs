@@ -24,11 +24,13 @@ pub enum Pacing {
     /// Not at all.
     #[default]
     None,
-    /// Keying before and thinking after each transaction, as the benchmark that the workload follows demands.
+    /// Keying before and thinking after each transaction, as the benchmark that the workload
+    /// follows demands.
     Spec,
     /// The same times this factor, above 0.
     Scaled(f64),
-    /// An open load: so many transactions per second arrive for all terminals together, and wait for a free one.
+    /// An open load: so many transactions per second arrive for all terminals together, and wait
+    /// for a free one.
     Rate(f64),
 }
 
@@ -80,7 +82,8 @@ impl Pacing {
         }
     }
 
-    /// Think times are exponential, `-mean * ln(r)` with r in (0, 1], to the nanosecond, cut at ten means.
+    /// Think times are exponential, `-mean * ln(r)` with r in (0, 1], to the nanosecond, cut at ten
+    /// means.
     pub(super) fn pauses(self, kind: Kind, stream: &mut Stream) -> Pauses {
         let factor = self.factor();
         if factor == 0.0 {
@@ -117,7 +120,8 @@ impl Arrivals {
 impl Iterator for Arrivals {
     type Item = Duration;
 
-    /// The time from one arrival to the next. Response times count from the arrival, not from when a terminal was free.
+    /// The time from one arrival to the next. Response times count from the arrival, not from when
+    /// a terminal was free.
     fn next(&mut self) -> Option<Duration> {
         Some(
             Duration::try_from_secs_f64(-self.stream.unit().ln() * self.mean_s).unwrap_or_default(),

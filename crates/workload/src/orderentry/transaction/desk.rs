@@ -1,4 +1,5 @@
-//! The desk of a terminal: the calls that it prepares, the answers that it got, and what may be wrong with them.
+//! The desk of a terminal: the calls that it prepares, the answers that it got, and what may be
+//! wrong with them.
 
 use thiserror::Error;
 
@@ -140,8 +141,9 @@ impl Desk {
         self.send(session, true).await
     }
 
-    /// Sends the last flight of a transaction with its COMMIT, or the COMMIT behind it where it must not travel along. `check` looks at
-    /// the answers before a COMMIT that travels alone, else after it.
+    /// Sends the last flight of a transaction with its COMMIT, or the COMMIT behind it where it
+    /// must not travel along. `check` looks at the answers before a COMMIT that travels alone, else
+    /// after it.
     pub(super) async fn fly_and_commit<S: Session>(
         &mut self,
         session: &mut S,

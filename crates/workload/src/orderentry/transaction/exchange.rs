@@ -17,10 +17,11 @@ pub trait Session {
     /// Whose SQL it speaks.
     fn dialect(&self) -> Dialect;
 
-    /// Executes the calls of `flight` in order and appends one answer for each to `answers`, which is empty before.
+    /// Executes the calls of `flight` in order and appends one answer for each to `answers`, which
+    /// is empty before.
     ///
-    /// A client that can sends all calls before it reads the first answer. After an error the rest need not be executed and the answers
-    /// mean nothing.
+    /// A client that can sends all calls before it reads the first answer. After an error the rest
+    /// need not be executed and the answers mean nothing.
     fn fly(
         &mut self,
         flight: &Flight,
@@ -30,10 +31,11 @@ pub trait Session {
     /// What kind of error it is; see [`classify`](super::classify).
     fn classify(&self, error: &Self::Error) -> ErrorClass;
 
-    /// Whether the server executes nothing of a flight after an error in it. If it does, a COMMIT at the end of a flight could commit half
-    /// a transaction, and travels alone.
+    /// Whether the server executes nothing of a flight after an error in it. If it does, a COMMIT
+    /// at the end of a flight could commit half a transaction, and travels alone.
     fn stops_at_error(&self) -> bool {
-        // MariaDB and MySQL roll back at a deadlock, and what is behind it in the pipe runs on outside the transaction.
+        // MariaDB and MySQL roll back at a deadlock, and what is behind it in the pipe runs on
+        // outside the transaction.
         !self.dialect().is_mysql_like()
     }
 }
@@ -45,7 +47,8 @@ pub enum Value<'a> {
     Null,
     /// A whole number.
     Int(i64),
-    /// An exact decimal; [`Dialect::stores_unscaled`] says whether the database wants its unscaled number.
+    /// An exact decimal; [`Dialect::stores_unscaled`] says whether the database wants its unscaled
+    /// number.
     Decimal(Decimal),
     /// A date and time.
     Time(Timestamp),
@@ -360,7 +363,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A decimal in units of its last place: a number that the database stores unscaled comes as it is.
+    /// A decimal in units of its last place: a number that the database stores unscaled comes as it
+    /// is.
     fn unscaled(&self, index: usize, scale: u8) -> Result<i64, Bug> {
         let bad = || Self::bad(index, "a decimal");
         match self.value(index) {

@@ -1,8 +1,10 @@
 //! The five transactions, written once over any database client.
 //!
-//! A client implements [`Session`]: it sends a [`Flight`] of prepared statements and fills [`Answers`]. [`perform`] executes one
-//! transaction with retries; [`execute`] is one attempt. The code is `async` without a runtime: a blocking client's futures are ready at
-//! once, and [`block_on`] drives them. Dispatch is static, and a [`Desk`] keeps its buffers from transaction to transaction.
+//! A client implements [`Session`]: it sends a [`Flight`] of prepared statements and fills
+//! [`Answers`]. [`perform`] executes one transaction with retries; [`execute`] is one attempt. The
+//! code is `async` without a runtime: a blocking client's futures are ready at once, and
+//! [`block_on`] drives them. Dispatch is static, and a [`Desk`] keeps its buffers from transaction
+//! to transaction.
 
 mod delivery;
 mod desk;
@@ -40,7 +42,8 @@ pub enum Outcome {
         /// Lines of brand `B`, whose item and stock are both marked; procedures do not say.
         branded: Option<u32>,
     },
-    /// A new order asked for the unused item and was rolled back, as it must be: neither an error nor a commit.
+    /// A new order asked for the unused item and was rolled back, as it must be: neither an error
+    /// nor a commit.
     RolledBack,
     /// A payment was committed.
     Payment {

@@ -54,7 +54,8 @@ fn left_in_stock(stock: i64, quantity: u32) -> i64 {
     if left >= 10 { left } else { left + 91 }
 }
 
-/// Whether the data of an item or of stock is marked. Where both are, the line's brand is `B` on the terminal, else `G`.
+/// Whether the data of an item or of stock is marked. Where both are, the line's brand is `B` on
+/// the terminal, else `G`.
 fn marked(data: &[u8]) -> bool {
     memchr::memmem::find(data, ORIGINAL).is_some()
 }
@@ -67,7 +68,8 @@ struct ItemFacts {
     marked: bool,
 }
 
-/// One row of stock that an order changes, and the lines that change it: repeats of an item see each other's effect.
+/// One row of stock that an order changes, and the lines that change it: repeats of an item see
+/// each other's effect.
 #[derive(Clone, Copy, Debug)]
 struct StockChange {
     supply: u32,
@@ -110,7 +112,8 @@ impl StockChanges {
         Self(changes)
     }
 
-    /// Takes over what was read of change `index`; the columns from `column` on are quantity, data and the district's text.
+    /// Takes over what was read of change `index`; the columns from `column` on are quantity, data
+    /// and the district's text.
     fn read(
         &mut self,
         index: usize,

@@ -22,7 +22,8 @@ pub enum Ended<E> {
     Failed(Cause),
     /// The connection was lost during a COMMIT: nobody knows whether the transaction was committed.
     Unknown(E),
-    /// The connection was lost before a COMMIT: nothing was changed, and the same input may be tried on a new connection.
+    /// The connection was lost before a COMMIT: nothing was changed, and the same input may be
+    /// tried on a new connection.
     Disconnected(E),
     /// The server refused something that it must not refuse: the run stops.
     Refused(E),
@@ -41,7 +42,8 @@ pub struct Performed<E> {
     pub retries: [u32; 5],
 }
 
-/// Executes `input`, and again when that may help: the same input from the start, in a new transaction.
+/// Executes `input`, and again when that may help: the same input from the start, in a new
+/// transaction.
 ///
 /// `pause` waits; the time between the first attempt and the end is the response time.
 pub async fn perform<S: Session>(

@@ -104,7 +104,8 @@ pub enum Verdict {
     GiveUp,
 }
 
-/// The retries of one terminal: at once, then after a random time whose bound doubles from 1 to 64 ms ("full jitter").
+/// The retries of one terminal: at once, then after a random time whose bound doubles from 1 to 64
+/// ms ("full jitter").
 #[derive(Clone, Debug)]
 pub struct Retries {
     max: u32,

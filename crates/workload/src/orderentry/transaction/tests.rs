@@ -1,4 +1,5 @@
-//! Errors on the way: what is tried again, what is not, and what travels with what. The session is a script.
+//! Errors on the way: what is tried again, what is not, and what travels with what. The session is
+//! a script.
 
 use std::{collections::VecDeque, future::ready, time::Duration};
 
@@ -53,7 +54,8 @@ impl Session for Script {
         self.flights
             .push(flight.calls().map(|(statement, _)| statement).collect());
         for _ in flight.calls() {
-            // District, customer and sum of every order alike, so that each question finds its answer.
+            // District, customer and sum of every order alike, so that each question finds its
+            // answer.
             for number in [1, 1, 1] {
                 answers.push_int(number);
             }

@@ -15,7 +15,8 @@ fn results(rows: &str) -> String {
 
 fn row(id: &str) -> String {
     format!(
-        "<TR><TD><INPUT NAME=selected_item[] TYPE=CHECKBOX VALUE={id}></TD><TD>RED SEA</TD><TD>ANN LEE</TD><TD>29.99</TD></TR>\n"
+        "<TR><TD><INPUT NAME=selected_item[] TYPE=CHECKBOX VALUE={id}></TD><TD>RED SEA</TD><TD>ANN \
+         LEE</TD><TD>29.99</TD></TR>\n"
     )
 }
 
@@ -92,7 +93,8 @@ fn results_are_counted_row_by_row() {
     let body = results(&[row("1"), row("\"20\""), row("300")].concat());
     assert_eq!(read_browse(body.as_bytes()), Ok(3));
     let cart = format!(
-        "{body}<H2>Shopping Cart</H2><TABLE border=2><TR><TH>Item</TH></TR><TR><TD>1</TD></TR></TABLE>"
+        "{body}<H2>Shopping Cart</H2><TABLE \
+         border=2><TR><TH>Item</TH></TR><TR><TD>1</TD></TR></TABLE>"
     );
     assert_eq!(
         read_browse(cart.as_bytes()),
@@ -175,7 +177,8 @@ proptest! {
 
     #[test]
     fn any_cut_of_a_page_is_read_without_panic(cut in 0usize..1000) {
-        let page = [results(&row("7").repeat(4)), FORM.to_owned(), HISTORY.to_owned(), "ORDER NUMBER:  7<".to_owned()].concat();
+        let page = [results(&row("7").repeat(4)), FORM.to_owned(), HISTORY.to_owned(), "ORDER \
+            NUMBER:  7<".to_owned()].concat();
         let body = &page.as_bytes()[..cut.min(page.len())];
         prop_assert!(read_browse(body).is_ok_and(|rows| rows <= 4) || read_browse(body).is_err());
         prop_assert!(matches!(read_purchase(body), Err(_) | Ok(PurchaseAnswer::Ordered(7))));

@@ -1,0 +1,448 @@
+//! What every level of every factor is worth, from trials of equal block. Pure.
+
+use std::collections::BTreeMap;
+
+use rookery_stats::{
+    Change, Contrast, Design, Effect, Goal, Measurement, Observation, effect, holm, interaction,
+};
+use rookery_study::{Factor, Level, Plan};
+
+use crate::{Run, TrialData, schema::data};
+
+/// The percentile of the order's response time that is compared.
+const PERCENTILE: f64 = 95.0;
+/// An alias below this share is not worth a word.
+const ALIAS: f64 = 0.3;
+
+data! {
+    /// What is compared.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EffectMetric {
+        /// Orders per minute of all guests.
+        Throughput,
+        /// The 95th percentile of the time of a whole order, or of a New-Order, over all guests of the
+        /// trial.
+        OrderP95,
+    }
+}
+
+impl EffectMetric {
+    /// All of them, in the order in which they are compared.
+    pub const ALL: [Self; 2] = [Self::Throughput, Self::OrderP95];
+
+    fn goal(self) -> Goal {
+        match self {
+            Self::Throughput => Goal::Higher,
+            Self::OrderP95 => Goal::Lower,
+        }
+    }
+
+    /// `None` where nothing was measured that could be compared.
+    fn of(self, measured: &Measurement) -> Option<f64> {
+        match self {
+            Self::Throughput => Some(measured.units_per_minute()),
+            Self::OrderP95 => measured
+                .latencies(measured.main_operation())
+                .percentile_us(PERCENTILE)
+                .map(|us| us as f64),
+        }
+    }
+}
+
+data! {
+    /// A metric at one level against the reference.
+    #[derive(Clone, Debug)]
+    pub struct Compared {
+        /// The metric.
+        pub metric: EffectMetric,
+        /// The ratio with its interval; `None` where no trials could be compared.
+        pub effect: Option<Effect>,
+        /// What it may be called, after Holm over all comparisons of this metric and scope.
+        pub change: Change,
+    }
+}
+
+data! {
+    /// One level of one factor against the reference, in all layouts together or in one.
+    #[derive(Clone, Debug)]
+    pub struct Worth {
+        /// The layout, `None` for all together.
+        pub layout: Option<String>,
+        /// The level.
+        pub level: Level,
+        /// The value that it is compared with.
+        pub reference: String,
+        /// One entry per metric.
+        pub compared: Vec<Compared>,
+        /// Failed and unfinished requests as a share of all, at the reference and at the level.
+        pub errors: [Option<f64>; 2],
+    }
+}
+
+data! {
+    /// Two factors that change each other's effect on a metric.
+    #[derive(Clone, Debug)]
+    pub struct Interaction {
+        /// The metric.
+        pub metric: EffectMetric,
+        /// A level of one factor, and one of another.
+        pub levels: [Level; 2],
+        /// The ratio of ratios.
+        pub effect: Effect,
+    }
+}
+
+data! {
+    /// All effects of a run; empty in a study without factors.
+    #[derive(Clone, Debug, Default)]
+    pub struct Effects {
+        /// Over all layouts.
+        pub overall: Vec<Worth>,
+        /// Layout by layout, where there are several.
+        pub by_layout: Vec<Worth>,
+        /// Those whose interval leaves 1 out.
+        pub interactions: Vec<Interaction>,
+        /// How many interactions were looked at.
+        pub interactions_examined: usize,
+        /// Whether some factors were screened: their levels are balanced over a block, never alone in it.
+        pub screened: bool,
+        /// Of a screening design: what main effects cannot be told apart from.
+        pub aliases: Vec<Aliased>,
+    }
+}
+
+data! {
+    /// A main effect of a screening design, and the interactions that it cannot be told apart from.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Aliased {
+        /// Key of the factor.
+        pub factor: String,
+        /// The interactions of two others, at least one.
+        pub with: Vec<AliasedWith>,
+    }
+}
+
+data! {
+    /// An interaction of two factors that shows up in the main effect of a third.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct AliasedWith {
+        /// Keys of both factors.
+        pub factors: [String; 2],
+        /// How much of the interaction shows up there, 0 to 1.
+        pub share: f64,
+    }
+}
+
+/// A good trial with all that is compared.
+struct Sample {
+    block: u32,
+    stratum: u32,
+    levels: Vec<u32>,
+    /// In the order of [`EffectMetric::ALL`].
+    values: Vec<Option<f64>>,
+    started: u64,
+    bad: u64,
+}
+
+impl Effects {
+    /// From the good trials of a run.
+    #[must_use]
+    pub fn from_run(run: &Run) -> Self {
+        let plan = &run.header.plan;
+        if plan.factors.is_empty() {
+            return Self::default();
+        }
+        let design = Design::new(
+            plan.variants
+                .iter()
+                .filter_map(|variant| level_numbers(plan, &variant.levels)),
+        );
+        let strata = strata(plan);
+        let samples = samples(run, &strata);
+        let contrasts = contrasts(&plan.factors);
+        let worth = |chosen: &[&Sample], layout: Option<String>| {
+            worths(plan, &design, &contrasts, chosen, layout)
+        };
+        let all: Vec<&Sample> = samples.iter().collect();
+        let layouts = layout_names(plan, &strata);
+        let mut by_layout = Vec::new();
+        for (stratum, name) in layouts.iter().filter(|_| layouts.len() > 1) {
+            let own: Vec<&Sample> = samples
+                .iter()
+                .filter(|sample| sample.stratum == *stratum)
+                .collect();
+            by_layout.extend(worth(&own, Some(name.clone())));
+        }
+        adjust(&mut by_layout);
+        let mut overall = worth(&all, None);
+        adjust(&mut overall);
+        let (interactions, interactions_examined) =
+            interactions(plan, &design, &contrasts, &samples);
+        Self {
+            overall,
+            by_layout,
+            interactions,
+            interactions_examined,
+            screened: screened(&design, &contrasts).next().is_some(),
+            aliases: aliases(plan, &design, &contrasts),
+        }
+    }
+
+    /// Whether there is anything to be shown.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.overall.is_empty()
+    }
+}
+
+/// Every level but the first of every factor against the first.
+fn contrasts(factors: &[Factor]) -> Vec<Contrast> {
+    let of_factor = |(factor, of): (usize, &Factor)| {
+        let levels = 1..u32::try_from(of.levels.len()).unwrap_or(0);
+        levels.map(move |level| Contrast {
+            factor,
+            reference: 0,
+            level,
+        })
+    };
+    factors.iter().enumerate().flat_map(of_factor).collect()
+}
+
+/// The levels of a variant as numbers, in the order of the factors; `None` when it lacks one.
+fn level_numbers(plan: &Plan, levels: &[Level]) -> Option<Vec<u32>> {
+    let number = |factor: &Factor| {
+        let own = levels.iter().find(|level| level.key == factor.key)?;
+        let at = factor.levels.iter().position(|value| *value == own.value)?;
+        u32::try_from(at).ok()
+    };
+    plan.factors.iter().map(number).collect()
+}
+
+fn level(plan: &Plan, factor: usize, number: u32) -> Option<Level> {
+    let factor = plan.factors.get(factor)?;
+    Some(Level {
+        key: factor.key.clone(),
+        value: factor.levels.get(number as usize)?.clone(),
+    })
+}
+
+/// The stratum of every point: points that meet in a block differ in factor levels alone. Named by
+/// its smallest point.
+fn strata(plan: &Plan) -> BTreeMap<u32, u32> {
+    let mut strata: BTreeMap<u32, u32> = plan
+        .study_points()
+        .map(|point| (point.id, point.id))
+        .collect();
+    let mut blocks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for trial in &plan.trials {
+        blocks.entry(trial.block).or_default().push(trial.point);
+    }
+    for points in blocks.values() {
+        let meeting: Vec<u32> = points
+            .iter()
+            .filter_map(|point| strata.get(point).copied())
+            .collect();
+        let Some(&smallest) = meeting.iter().min() else {
+            continue;
+        };
+        strata
+            .values_mut()
+            .filter(|stratum| meeting.contains(stratum))
+            .for_each(|stratum| *stratum = smallest);
+    }
+    strata
+}
+
+/// The layouts that are compared on their own: strata with their names, in the order of the plan.
+fn layout_names(plan: &Plan, strata: &BTreeMap<u32, u32>) -> Vec<(u32, String)> {
+    let own = plan
+        .study_points()
+        .filter(|point| strata.get(&point.id) == Some(&point.id));
+    own.map(|point| {
+        let name = format!(
+            "{} x {} vCPU, {}",
+            point.guests(),
+            point.only_group().vcpus,
+            point.load_words()
+        );
+        (point.id, name)
+    })
+    .collect()
+}
+
+fn samples(run: &Run, strata: &BTreeMap<u32, u32>) -> Vec<Sample> {
+    let plan = &run.header.plan;
+    let sample = |trial: &TrialData| {
+        let (_, measured) = trial.valid()?;
+        let planned = &trial.row.trial;
+        let point = plan.points.iter().find(|point| point.id == planned.point)?;
+        let (started, bad) = measured.started_and_bad();
+        Some(Sample {
+            block: planned.block,
+            stratum: *strata.get(&point.id)?,
+            levels: level_numbers(plan, &point.levels)?,
+            values: EffectMetric::ALL
+                .iter()
+                .map(|metric| metric.of(measured))
+                .collect(),
+            started,
+            bad,
+        })
+    };
+    run.trials.iter().filter_map(sample).collect()
+}
+
+fn observations(samples: &[&Sample], metric: usize) -> Vec<Observation> {
+    let observation = |sample: &&Sample| {
+        Some(Observation {
+            block: sample.block,
+            stratum: sample.stratum,
+            levels: sample.levels.clone(),
+            value: sample.values[metric]?,
+        })
+    };
+    samples.iter().filter_map(observation).collect()
+}
+
+fn worths(
+    plan: &Plan,
+    design: &Design,
+    contrasts: &[Contrast],
+    samples: &[&Sample],
+    layout: Option<String>,
+) -> Vec<Worth> {
+    let lots: Vec<Vec<Observation>> = (0..EffectMetric::ALL.len())
+        .map(|metric| observations(samples, metric))
+        .collect();
+    let errors = |contrast: &Contrast, number: u32| {
+        let own = samples
+            .iter()
+            .filter(|sample| sample.levels.get(contrast.factor) == Some(&number));
+        let (started, bad) = own.fold((0u64, 0u64), |sum, sample| {
+            (
+                sum.0.saturating_add(sample.started),
+                sum.1.saturating_add(sample.bad),
+            )
+        });
+        (started > 0).then(|| bad as f64 / started as f64)
+    };
+    let worth = |contrast: &Contrast| {
+        let compared = EffectMetric::ALL
+            .iter()
+            .zip(&lots)
+            .map(|(metric, lot)| Compared {
+                metric: *metric,
+                effect: effect(lot, design, *contrast),
+                change: Change::NoInterval,
+            });
+        Some(Worth {
+            layout: layout.clone(),
+            level: level(plan, contrast.factor, contrast.level)?,
+            reference: level(plan, contrast.factor, contrast.reference)?.value,
+            compared: compared.collect(),
+            errors: [contrast.reference, contrast.level].map(|number| errors(contrast, number)),
+        })
+    };
+    contrasts.iter().filter_map(worth).collect()
+}
+
+/// Say what each effect may be called, metric by metric, after Holm over all that are shown
+/// together.
+fn adjust(worths: &mut [Worth]) {
+    for metric in 0..EffectMetric::ALL.len() {
+        let effects: Vec<(usize, Effect)> = worths
+            .iter()
+            .enumerate()
+            .filter_map(|(index, worth)| Some((index, worth.compared[metric].effect?)))
+            .collect();
+        let tested: Vec<(usize, f64)> = effects
+            .iter()
+            .filter_map(|(index, effect)| Some((*index, effect.p?)))
+            .collect();
+        let adjusted = holm(&tested.iter().map(|(_, p)| *p).collect::<Vec<_>>());
+        for (index, effect) in effects {
+            let p = tested
+                .iter()
+                .position(|(tested, _)| *tested == index)
+                .map(|at| adjusted[at]);
+            let compared = &mut worths[index].compared[metric];
+            compared.change = effect.change(compared.metric.goal(), p);
+        }
+    }
+}
+
+fn interactions(
+    plan: &Plan,
+    design: &Design,
+    contrasts: &[Contrast],
+    samples: &[Sample],
+) -> (Vec<Interaction>, usize) {
+    let all: Vec<&Sample> = samples.iter().collect();
+    let (mut found, mut examined) = (Vec::new(), 0);
+    for (index, metric) in EffectMetric::ALL.into_iter().enumerate() {
+        let lot = observations(&all, index);
+        let pairs = contrasts.iter().enumerate().flat_map(|(at, first)| {
+            contrasts[at + 1..]
+                .iter()
+                .map(move |second| (first, second))
+        });
+        for (first, second) in pairs
+            .filter(|(first, second)| first.factor != second.factor && design.has_pairs(**first))
+        {
+            let Some(effect) =
+                interaction(&lot, *first, *second).filter(|effect| effect.interval.is_some())
+            else {
+                continue;
+            };
+            examined += 1;
+            if !effect.excludes_one() {
+                continue;
+            }
+            if let (Some(one), Some(other)) = (
+                level(plan, first.factor, first.level),
+                level(plan, second.factor, second.level),
+            ) {
+                found.push(Interaction {
+                    metric,
+                    levels: [one, other],
+                    effect,
+                });
+            }
+        }
+    }
+    (found, examined)
+}
+
+/// What the main effects of a screening design cannot be told apart from.
+fn aliases(plan: &Plan, design: &Design, contrasts: &[Contrast]) -> Vec<Aliased> {
+    let key = |factor: usize| {
+        plan.factors
+            .get(factor)
+            .map_or_else(String::new, |factor| factor.key.clone())
+    };
+    screened(design, contrasts)
+        .map(|contrast| Aliased {
+            factor: key(contrast.factor),
+            with: design
+                .aliases(contrast.factor)
+                .iter()
+                .filter(|alias| alias.share.abs() >= ALIAS)
+                .map(|alias| AliasedWith {
+                    factors: [key(alias.factors.0), key(alias.factors.1)],
+                    share: alias.share.abs(),
+                })
+                .collect(),
+        })
+        .filter(|aliased| !aliased.with.is_empty())
+        .collect()
+}
+
+/// The contrasts of factors that never stand alone in a pair of trials.
+fn screened<'a>(
+    design: &'a Design,
+    contrasts: &'a [Contrast],
+) -> impl Iterator<Item = &'a Contrast> {
+    contrasts
+        .iter()
+        .filter(|contrast| !design.has_pairs(**contrast))
+}

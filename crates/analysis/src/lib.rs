@@ -1,0 +1,36 @@
+//! What stored runs say, in numbers: the analysis of one run, how two runs compare, what a search
+//! has found, which demands the measurements show, what follows for layouts and loads that were not
+//! run, and how far to trust it.
+//!
+//! [`Analysis`] is the whole of one run and serialises; [`json_schema`] describes its form. Everything
+//! here reads stored runs and computes; it touches no guest and knows no clock. No sentence is made
+//! here: words are the report's.
+
+mod analysis;
+pub mod best;
+pub mod capacity;
+pub mod compare;
+pub mod cpu;
+pub mod effects;
+pub mod estimate;
+mod identity;
+pub mod io;
+pub mod label;
+pub mod layers;
+mod mean;
+mod meaning;
+pub mod points;
+pub mod predict;
+mod run;
+pub mod scaling;
+pub mod schema;
+pub mod search;
+pub mod searches;
+pub mod storage;
+pub mod timeline;
+pub mod trust;
+mod units;
+mod window;
+
+pub use analysis::{Analysis, FORMAT, RunInfo, TrialCounts, WorkloadSummary, json_schema};
+pub use run::{Run, TrialData};

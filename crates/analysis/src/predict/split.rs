@@ -1,0 +1,93 @@
+//! Parting readings before anything is fitted: what is held out is not seen by any choice.
+
+use crate::predict::reading::{Reading, Readings};
+
+/// Readings to fit, and readings to predict.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// To fit.
+    pub fitted: Readings,
+    /// To predict; they are larger.
+    pub held: Readings,
+}
+
+/// Loads per core that are the same but for rounding to whole users.
+const SAME: f64 = 1.02;
+
+impl Split {
+    /// Hold out the largest loads: a `share` of all loads, rounded down, but at least one; loads of
+    /// layouts are put in order per core.
+    ///
+    /// # Errors
+    /// In a clause of words, when fewer than two loads would remain to fit.
+    pub fn by_load(readings: &Readings, share: f64) -> Result<Self, String> {
+        let levels = levels(&readings.all);
+        let held = ((levels.len() as f64 * share + 1e-9).floor() as usize).max(1);
+        if levels.len() < held + 2 {
+            return Err(too_few(levels.len(), held));
+        }
+        let border = levels[levels.len() - held] / SAME.sqrt();
+        Ok(Self::parted(readings, |reading| {
+            reading.load_per_core() > border
+        }))
+    }
+
+    /// As the prediction protocol asks for the choice of a model: at least a quarter of the loads,
+    /// and at least two.
+    ///
+    /// # Errors
+    /// As [`Self::by_load`].
+    pub fn for_choice(readings: &Readings) -> Result<Self, String> {
+        let levels = levels(&readings.all).len();
+        let held = levels.div_ceil(4).max(2);
+        Self::by_load(readings, (held as f64 + 0.5) / levels.max(1) as f64)
+    }
+
+    /// Hold out the layouts with the largest number of guests.
+    ///
+    /// # Errors
+    /// In words, when there is one number of guests only.
+    pub fn by_guests(readings: &Readings) -> Result<Self, String> {
+        let guests = |reading: &Reading| reading.shape.guests;
+        let most = readings.all.iter().map(guests).max().unwrap_or(0);
+        if readings.all.iter().all(|reading| guests(reading) == most) {
+            return Err("one number of guests only: no layout can be held out".to_owned());
+        }
+        Ok(Self::parted(readings, |reading| guests(reading) == most))
+    }
+
+    fn parted(readings: &Readings, held: impl Fn(&Reading) -> bool) -> Self {
+        let (above, below) = readings.all.iter().cloned().partition(held);
+        Self {
+            fitted: readings.with(below),
+            held: readings.with(above),
+        }
+    }
+}
+
+fn too_few(levels: usize, held: usize) -> String {
+    let needed = held + 2;
+    match levels {
+        0 => "no trial is good enough to fit".to_owned(),
+        1 => format!(
+            "only one load per core was measured, and a curve needs {needed} different ones or more"
+        ),
+        count => format!(
+            "only {count} different loads per core were measured, and {needed} are needed to hold \
+             out {held}"
+        ),
+    }
+}
+
+/// Different loads per core, ascending.
+fn levels(readings: &[Reading]) -> Vec<f64> {
+    let mut all: Vec<f64> = readings.iter().map(Reading::load_per_core).collect();
+    all.sort_by(f64::total_cmp);
+    let mut levels: Vec<f64> = Vec::new();
+    for load in all {
+        if levels.last().is_none_or(|last| load > last * SAME) {
+            levels.push(load);
+        }
+    }
+    levels
+}

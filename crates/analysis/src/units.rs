@@ -1,0 +1,33 @@
+//! What units of work cost and ask for, whatever the workload.
+
+use rookery_stats::Measurement;
+use rookery_study::Study;
+
+/// Mean pause of a client for each unit of work, s; `None` where it cannot be told.
+pub(crate) fn pause_s(study: &Study, measured: &Measurement) -> Option<f64> {
+    match study.workload.think_time() {
+        Some(pause) => Some(pause.mean.as_secs_f64()),
+        None => measured.pause_per_unit_s(),
+    }
+}
+
+/// Units of work that an arrival of an open load asks for; `None` where it cannot be told.
+pub(crate) fn units_per_arrival(study: &Study, measured: &Measurement) -> Option<f64> {
+    let open = study.load.open()?;
+    match study.workload.think_time() {
+        Some(_) => Some(open.visit.mean_acts()),
+        // Of several operations that go with a unit of work, one arrives at a time.
+        None => Some(1.0 / measured.requests_per_unit()?),
+    }
+}
+
+/// Rolled-back units of work as a share of all; `None` without any.
+pub(crate) fn rollback_share<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<f64> {
+    let (rolled, all) = all
+        .flat_map(|measured| &measured.guests)
+        .filter_map(|guest| guest.counters.rollbacks())
+        .fold((0_u64, 0_u64), |sum, next| {
+            (sum.0.saturating_add(next.0), sum.1.saturating_add(next.1))
+        });
+    (all > 0).then(|| rolled as f64 / all as f64)
+}

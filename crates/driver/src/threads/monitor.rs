@@ -1,0 +1,125 @@
+//! The view from outside: progress, and when a trial is given up.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
+
+use super::control::{ThreadStatus, TrialControl};
+use crate::{
+    clock::{Clock, Nanos, seconds},
+    phases::{Phase, Phases, Progress},
+};
+
+/// How often the trial is looked at from outside.
+const LOOK: Duration = Duration::from_millis(50);
+const SECOND: Nanos = 1_000_000_000;
+
+/// Watches a trial from the calling thread.
+#[derive(Debug)]
+pub struct TrialMonitor<'a> {
+    /// The phases of the trial.
+    pub phases: &'a Phases,
+    /// The common start.
+    pub clock: Clock,
+    /// What the threads obey.
+    pub control: &'a TrialControl,
+    /// What they show, one each.
+    pub statuses: &'a [ThreadStatus],
+    /// When every user's last request failed for so long, the trial is ended.
+    pub all_failing: Nanos,
+    /// Progress is reported about twenty times per second and once more at the end, instead of once
+    /// per second.
+    pub every_look: bool,
+}
+
+impl TrialMonitor<'_> {
+    /// Looks until all threads are done, and reports to `progress`. The reason if the load was
+    /// ended early.
+    pub fn watch(
+        &self,
+        stop: &AtomicBool,
+        progress: &dyn Fn(Progress),
+        done: &dyn Fn() -> bool,
+    ) -> Option<String> {
+        let mut aborted = None;
+        let mut failing_since = None;
+        let (mut reported, mut requests, mut errors) = (0, 0, 0);
+        while !done() {
+            thread::sleep(LOOK);
+            let now = self.clock.now();
+            if aborted.is_none() {
+                aborted = self.reason_to_stop(stop, now, &mut failing_since);
+                if aborted.is_some() {
+                    self.control.end(now);
+                }
+            }
+            let second_over = now / SECOND > reported;
+            if second_over || (self.every_look && now > 0) {
+                let passed = seconds(now - reported * SECOND);
+                let (all_requests, all_errors) = (
+                    self.sum(|status| status.requests.load(Relaxed)),
+                    self.sum(|status| status.errors.load(Relaxed)),
+                );
+                progress(Progress {
+                    elapsed: Duration::from_nanos(now),
+                    phase: self.phase(now),
+                    requests_per_s: (all_requests - requests) as f64 / passed,
+                    errors_per_s: (all_errors - errors) as f64 / passed,
+                    active_users: self.sum(|status| status.started.load(Relaxed).into()) as u32,
+                });
+                if second_over {
+                    (reported, requests, errors) = (now / SECOND, all_requests, all_errors);
+                }
+            }
+        }
+        if self.every_look {
+            let now = self.clock.now();
+            progress(Progress {
+                elapsed: Duration::from_nanos(now),
+                phase: self.phase(now),
+                requests_per_s: 0.0,
+                errors_per_s: 0.0,
+                active_users: 0,
+            });
+        }
+        aborted
+    }
+
+    pub(super) fn reason_to_stop(
+        &self,
+        stop: &AtomicBool,
+        now: Nanos,
+        failing_since: &mut Option<Nanos>,
+    ) -> Option<String> {
+        if stop.load(Relaxed) {
+            return Some("stopped on request".to_owned());
+        }
+        let started = self.sum(|status| status.started.load(Relaxed).into());
+        let failing = self.sum(|status| status.failing.load(Relaxed).into());
+        if started == 0 || failing < started {
+            *failing_since = None;
+            return None;
+        }
+        let since = *failing_since.get_or_insert(now);
+        (now - since >= self.all_failing).then(|| {
+            format!(
+                "all {started} users failed for {:.0} s",
+                seconds(self.all_failing)
+            )
+        })
+    }
+
+    fn sum(&self, of: impl Fn(&ThreadStatus) -> u64) -> u64 {
+        self.statuses.iter().map(of).sum()
+    }
+
+    pub(super) fn phase(&self, now: Nanos) -> Phase {
+        if self.control.ended().is_some() {
+            Phase::Drain
+        } else {
+            self.phases.phase_at(now)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A guest, of whatever kind.
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+use rookery_host::UsageProbe;
+
+use crate::{counters::MachineProbe, error::GuestError, health::Health, storage::InForce};
+
+/// Whether a guest lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuestState {
+    /// Made, not started.
+    Created,
+    /// Running.
+    Running,
+    /// Ended, with the reason (`exit code 1`, `killed by signal 9`).
+    Ended(String),
+}
+
+/// Tells the numbers of a guest's processes, as the host counts them; empty when it has none.
+pub type ProcessProbe = Box<dyn FnMut() -> Vec<u32> + Send>;
+
+/// One isolated place where a whole stack lives.
+///
+/// Dropping a guest kills and removes it: no path out of a trial leaves one behind.
+pub trait Guest: Send {
+    /// Its name.
+    fn name(&self) -> &str;
+    /// Where its service listens, as the driver reaches it (inside the lab's network, see
+    /// [`Lab::network`](crate::Lab::network)).
+    fn address(&self) -> SocketAddr;
+    /// How its service is seen to be healthy.
+    fn health(&self) -> &Health;
+    /// Start it; returns when its processes run, not when it is healthy. A guest that was stopped
+    /// or killed, or that ended by itself, starts again at the same address, with its data as they
+    /// were left.
+    ///
+    /// # Errors
+    /// When it runs already, or the kind's own means refuse.
+    fn start(&mut self) -> Result<(), GuestError>;
+    /// Whether it lives.
+    fn state(&mut self) -> GuestState;
+    /// A reader of its use of CPU and memory. Take it after the start: a bare guest that has no
+    /// processes yet has nothing to read.
+    fn usage_probe(&self) -> UsageProbe;
+    /// A reader of the numbers of its processes. Take it after the start.
+    fn process_probe(&self) -> ProcessProbe {
+        Box::new(Vec::new)
+    }
+    /// What was asked of its storage and memory nodes, beside what is in force; nothing where
+    /// nothing was asked. A guest that runs tells all.
+    fn in_force(&self) -> Vec<InForce> {
+        Vec::new()
+    }
+    /// How many of its processes the kernel has killed since its start because they wanted more
+    /// memory than its limit; 0 for kinds whose limit is not in force.
+    fn memory_kills(&self) -> u64 {
+        0
+    }
+    /// A reader of what is counted of the guest as a machine of its own, by its kernel and from
+    /// outside; `None` for a guest that has no kernel of its own, or does not run. Take it after the
+    /// start.
+    fn machine_probe(&self) -> Option<MachineProbe> {
+        None
+    }
+    /// Its data directory as the host sees it. Those of a virtual machine lie on its own disk: the
+    /// host sees them as they were at the last
+    /// [`Guest::stop`], and before the first one not at all.
+    fn data_dir(&self) -> &Path;
+    /// Where the host finds the [`GuestSpec::sockets`](crate::GuestSpec::sockets) of a guest that runs, at the same paths as
+    /// below its data directory. Those of a virtual machine are led to the host.
+    fn sockets_dir(&self) -> &Path {
+        self.data_dir()
+    }
+    /// The last `bytes` bytes of its own log.
+    fn log_tail(&self, bytes: usize) -> String;
+    /// Ask it to end, wait up to `grace`, then kill it.
+    ///
+    /// # Errors
+    /// When even killing fails.
+    fn stop(&mut self, grace: Duration) -> Result<(), GuestError>;
+    /// Kill all its processes at once and wait until they are gone.
+    ///
+    /// # Errors
+    /// When a process survives.
+    fn kill(&mut self) -> Result<(), GuestError>;
+    /// Remove everything of it but its log: clone, mounts, namespaces, cgroups. Kills it first if
+    /// need be.
+    ///
+    /// # Errors
+    /// When something remains.
+    fn remove(&mut self) -> Result<(), GuestError>;
+}

@@ -1,0 +1,3 @@
+//! Kinds of guest, as studies have them.
+
+pub use rookery_study::{GuestKind as Kind, LabShape};

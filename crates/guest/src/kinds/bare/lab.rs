@@ -1,0 +1,148 @@
+//! The lab of bare guests.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rookery_host::{HostError, volume::VolumeSpec};
+use tracing::instrument;
+
+use super::guest::BareGuest;
+use crate::{
+    addresses::Blocks,
+    copy::copy_tree,
+    error::GuestError,
+    guest::Guest,
+    kind::Kind,
+    lab::Lab,
+    lab_core::LabCore,
+    paths::{clone_dir, log_file, open_directory, prepare},
+    spec::{GuestSpec, check_spec},
+    storage::{Provision, Store, Volume},
+    template::{self, Patience, Recipe, Template},
+};
+
+/// What is attempted where storage is prepared.
+const STORAGE_STEP: &str = "preparing its storage";
+
+/// The lab of bare guests: a block of loopback addresses.
+pub(crate) struct BareLab {
+    core: LabCore,
+    blocks: Mutex<Blocks>,
+}
+
+impl BareLab {
+    /// # Errors
+    /// When no address is free.
+    pub(crate) fn open(core: LabCore) -> Result<Self, GuestError> {
+        let blocks = Blocks::reserve(&core.label.run)
+            .map_err(|error| GuestError::in_lab("reserving addresses", error))?;
+        Ok(Self {
+            core,
+            blocks: Mutex::new(blocks),
+        })
+    }
+}
+
+impl Lab for BareLab {
+    fn kind(&self) -> Kind {
+        Kind::Bare
+    }
+
+    fn network(&self) -> Option<&Path> {
+        None
+    }
+
+    fn template(
+        &self,
+        recipe: &Recipe<'_>,
+        patience: Patience<'_>,
+    ) -> Result<Template, GuestError> {
+        self.core.template(recipe, patience)
+    }
+
+    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
+        self.core.volume(name, spec)
+    }
+
+    #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %spec.name))]
+    fn create_with(
+        &self,
+        template: &Template,
+        spec: &GuestSpec,
+        provision: &Provision,
+    ) -> Result<Box<dyn Guest>, GuestError> {
+        check_spec(spec)?;
+        template::check_top(template, &spec.name)?;
+        let store = self.store(spec, provision)?;
+        let fail = |step| move |error: io::Error| GuestError::in_guest(&spec.name, step, error);
+        let address = self
+            .blocks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .address(spec.number, spec.port);
+        let address = address.map_err(fail("finding an address"))?;
+        let dir = &self.core.dirs.dir;
+        let clone = clone_dir(dir, &spec.name);
+        self.core
+            .host
+            .step("clone directory")
+            .and_then(|()| prepare(dir, &spec.name))
+            .map_err(fail("making the clone's directory"))?;
+        let guest = BareGuest {
+            label: self.core.label.clone(),
+            host: Arc::clone(&self.core.host),
+            address,
+            template: template.clone(),
+            data: store.home.as_ref().unwrap_or(&clone).join("data"),
+            log: log_file(dir, &spec.name),
+            clone,
+            store,
+            spec: spec.clone(),
+            child: None,
+            ended: None,
+        };
+        // From here on the guest's drop removes what was made.
+        let copied = guest
+            .host
+            .step("clone data")
+            .and_then(|()| guest.store.home.as_deref().map_or(Ok(()), open_directory))
+            .and_then(|()| copy_tree(&template.root.join("data"), &guest.data))
+            .and_then(|()| open_directory(&guest.clone.join("run")));
+        copied.map_err(fail("copying the data"))?;
+        guest.store.settle();
+        Ok(Box::new(guest))
+    }
+
+    #[instrument(level = "debug", skip_all, err(level = "debug"))]
+    fn close(&mut self) -> Result<(), GuestError> {
+        self.core.close()
+    }
+}
+
+impl BareLab {
+    /// Its storage; a process has neither limits on I/O nor memory nodes nor devices of its own.
+    fn store(&self, spec: &GuestSpec, provision: &Provision) -> Result<Store, GuestError> {
+        let refused = |what: &str, help: &str| {
+            let error = HostError::refused(what, help);
+            GuestError::in_guest(&spec.name, STORAGE_STEP, error)
+        };
+        if !provision.limits.is_none() || !provision.nodes.is_empty() {
+            return Err(refused(
+                "bare guests cannot be held to limits on I/O or to memory nodes",
+                "use containers, or leave these out",
+            ));
+        }
+        let store = Store::new(provision, &spec.name, &self.core.dirs.dir)
+            .map_err(|error| GuestError::in_guest(&spec.name, STORAGE_STEP, error))?;
+        match store.raw() {
+            Some(_) => Err(refused(
+                "bare guests keep their data in files and take no raw device",
+                "give the volume a file system, or use containers",
+            )),
+            None => Ok(store),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The OCI configuration of a guest (runtime specification 1.0.2), written by hand: it is short,
+//! and every line of it is meant.
+
+use rookery_host::format_cpu_list;
+use serde_json::{Value, json};
+
+use crate::{cpu_quota::quota, spec::GuestSpec, storage::Store};
+
+/// What a bundle says of a guest besides its spec.
+pub(super) struct BundleContext<'a> {
+    /// Program and arguments.
+    pub(super) args: Vec<String>,
+    /// `KEY=value` lines.
+    pub(super) environment: Vec<String>,
+    /// Directory of its files on the host.
+    pub(super) conf: &'a str,
+    /// Path of its network namespace.
+    pub(super) network: &'a str,
+    /// Path of its control group.
+    pub(super) group: &'a str,
+    /// Whether the kernel accounts for swap, so that it can be forbidden.
+    pub(super) swap_limit: bool,
+    /// Its limits on I/O, its memory nodes, its raw device.
+    pub(super) store: &'a Store,
+    /// Limit on open files, as hard as ours.
+    pub(super) open_files: u64,
+}
+
+/// The text of `config.json`.
+pub(super) fn config(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
+    json!({
+        "ociVersion": "1.0.2",
+        "hostname": spec.name,
+        "root": { "path": "rootfs", "readonly": false },
+        "process": {
+            "terminal": false,
+            "user": { "uid": spec.user.unwrap_or(0), "gid": spec.user.unwrap_or(0) },
+            "cwd": "/",
+            "args": context.args,
+            "env": context.environment,
+            "noNewPrivileges": true,
+            "capabilities": capabilities(spec.user),
+            "rlimits": [{ "type": "RLIMIT_NOFILE", "soft": context.open_files, "hard": context.open_files }],
+        },
+        "mounts": mounts(context.conf),
+        "linux": {
+            "cgroupsPath": format!("/{}", context.group),
+            "namespaces": [
+                { "type": "pid" }, { "type": "ipc" }, { "type": "uts" }, { "type": "mount" }, { "type": "cgroup" },
+                { "type": "network", "path": context.network },
+            ],
+            "devices": devices(context.store),
+            "resources": resources(spec, context.store, context.swap_limit),
+            "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/sched_debug", "/sys/firmware"],
+            "readonlyPaths": ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"],
+        },
+    })
+}
+
+/// Root's least set: a service may listen below port 1024, and root may write data that another
+/// user's template holds. Others need none.
+fn capabilities(user: Option<u32>) -> Value {
+    let set = match user {
+        None | Some(0) => json!(["CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"]),
+        Some(_) => json!([]),
+    };
+    json!({ "bounding": set, "effective": set, "permitted": set })
+}
+
+/// The files of the guest are bound read-only from outside its root: nothing that the guest does
+/// can make us write elsewhere.
+fn mounts(conf: &str) -> Value {
+    json!([
+        { "destination": "/conf", "type": "bind", "source": conf, "options": ["bind", "ro", "nosuid", "nodev"] },
+        { "destination": "/proc", "type": "proc", "source": "proc" },
+        { "destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "strictatime", "mode=755", "size=65536k"] },
+        { "destination": "/dev/shm", "type": "tmpfs", "source": "shm", "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"] },
+        { "destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"] },
+        { "destination": "/run", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777", "size=65536k"] },
+    ])
+}
+
+/// Where a guest finds its raw device.
+const RAW_DEVICE: &str = "/dev/rookery-data";
+
+/// The raw device, open to the guest's user.
+fn devices(store: &Store) -> Value {
+    let device = store
+        .raw()
+        .map(|(major, minor)| json!({ "path": RAW_DEVICE, "type": "b", "major": major, "minor": minor, "fileMode": 0o666 }));
+    device.into_iter().collect()
+}
+
+fn resources(spec: &GuestSpec, store: &Store, swap_limit: bool) -> Value {
+    let mut allowed = vec![json!({ "allow": false, "access": "rwm" })];
+    if let Some((major, minor)) = store.raw() {
+        allowed.push(
+            json!({ "allow": true, "type": "b", "major": major, "minor": minor, "access": "rw" }),
+        );
+    }
+    let mut resources = json!({ "devices": allowed });
+    let mut cpu = serde_json::Map::new();
+    if !spec.cpus.is_empty() {
+        cpu.insert(
+            "cpus".to_owned(),
+            json!(format_cpu_list(spec.cpus.iter().copied())),
+        );
+    }
+    if !store.nodes.is_empty() {
+        cpu.insert(
+            "mems".to_owned(),
+            json!(format_cpu_list(store.nodes.iter().copied())),
+        );
+    }
+    if let Some((quota, period)) = spec.cpu_limit.map(quota) {
+        cpu.insert("quota".to_owned(), json!(quota));
+        cpu.insert("period".to_owned(), json!(period));
+    }
+    if !cpu.is_empty() {
+        resources["cpu"] = Value::Object(cpu);
+    }
+    if let Some(bytes) = spec.memory_mib.map(|mib| mib.saturating_mul(1 << 20)) {
+        resources["memory"] = if swap_limit {
+            json!({ "limit": bytes, "swap": bytes })
+        } else {
+            json!({ "limit": bytes })
+        };
+    }
+    if let Some(pids) = spec.pids {
+        resources["pids"] = json!({ "limit": pids });
+    }
+    if let Some(limits) = io_limits(store) {
+        resources["blockIO"] = limits;
+    }
+    resources
+}
+
+/// Limits on I/O; runc writes them to whichever version the host has.
+fn io_limits(store: &Store) -> Option<Value> {
+    let (major, minor) = store.device?;
+    let keys = [
+        "throttleReadIOPSDevice",
+        "throttleWriteIOPSDevice",
+        "throttleReadBpsDevice",
+        "throttleWriteBpsDevice",
+    ];
+    let limit = |(key, (_, rate)): (&str, (_, Option<u64>))| {
+        Some((
+            key.to_owned(),
+            json!([{ "major": major, "minor": minor, "rate": rate? }]),
+        ))
+    };
+    Some(Value::Object(
+        keys.into_iter()
+            .zip(store.limits.named())
+            .filter_map(limit)
+            .collect(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> GuestSpec {
+        GuestSpec {
+            number: 1,
+            name: "g1".into(),
+            cpus: vec![0, 1],
+            cpu_limit: Some(0.25),
+            memory_mib: Some(160),
+            pids: Some(64),
+            args: vec![],
+            port: 80,
+            health: crate::Health::Http("/".into()),
+            files: vec![],
+            user: None,
+            sockets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn limits_are_written_in_the_kernels_units() {
+        insta::assert_snapshot!(resources(&spec(), &Store::default(), true), @r#"{"cpu":{"cpus":"0-1","period":20000,"quota":5000},"devices":[{"access":"rwm","allow":false}],"memory":{"limit":167772160,"swap":167772160},"pids":{"limit":64}}"#);
+        let free = GuestSpec {
+            cpus: vec![],
+            cpu_limit: None,
+            memory_mib: None,
+            pids: None,
+            ..spec()
+        };
+        insta::assert_snapshot!(resources(&free, &Store::default(), true), @r#"{"devices":[{"access":"rwm","allow":false}]}"#);
+    }
+
+    #[test]
+    fn storage_is_limited_and_memory_bound() {
+        let store = Store {
+            limits: rookery_host::io::IoLimits {
+                read_iops: Some(200),
+                write_bps: Some(1 << 20),
+                ..Default::default()
+            },
+            device: Some((7, 3)),
+            nodes: vec![0, 1],
+            ..Store::default()
+        };
+        let resources = resources(
+            &GuestSpec {
+                cpus: vec![],
+                cpu_limit: None,
+                ..spec()
+            },
+            &store,
+            true,
+        );
+        assert_eq!(resources["cpu"], json!({ "mems": "0-1" }));
+        insta::assert_snapshot!(resources["blockIO"], @r#"{"throttleReadIOPSDevice":[{"major":7,"minor":3,"rate":200}],"throttleWriteBpsDevice":[{"major":7,"minor":3,"rate":1048576}]}"#);
+        assert_eq!(devices(&store), json!([]), "no raw device");
+    }
+
+    #[test]
+    fn a_guest_gains_no_privileges() {
+        let context = BundleContext {
+            args: vec!["/program".into()],
+            environment: vec![],
+            conf: "/clones/g1/conf",
+            network: "/run/netns/x",
+            group: "rookery/r/g1",
+            swap_limit: true,
+            store: &Store::default(),
+            open_files: 1024,
+        };
+        let config = config(&spec(), &context);
+        assert_eq!(config["process"]["noNewPrivileges"], true);
+        assert_eq!(
+            config["process"]["capabilities"]["effective"]
+                .as_array()
+                .map(Vec::len),
+            Some(2)
+        );
+        assert_eq!(config["linux"]["cgroupsPath"], "/rookery/r/g1");
+        let plain = super::config(
+            &GuestSpec {
+                user: Some(33),
+                ..spec()
+            },
+            &context,
+        );
+        assert_eq!(plain["process"]["user"], json!({ "uid": 33, "gid": 33 }));
+        assert_eq!(plain["process"]["capabilities"]["bounding"], json!([]));
+    }
+}

@@ -1,0 +1,117 @@
+//! The lab of containers.
+
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rookery_host::{netns_path, volume::VolumeSpec};
+use tracing::instrument;
+
+use super::{
+    STATE,
+    guest::{ContainerGuest, Shared},
+};
+use crate::{
+    error::GuestError,
+    guest::Guest,
+    kind::Kind,
+    lab::Lab,
+    lab_core::LabCore,
+    lab_network::{guest_address, make_lab_network},
+    label::run_name,
+    paths::{clone_dir, log_file},
+    spec::{GuestSpec, check_spec},
+    storage::{Provision, Store, Volume},
+    template::{self, Patience, Recipe, Template},
+};
+
+/// The lab of containers: the lab's network namespace.
+pub(crate) struct ContainerLab {
+    core: LabCore,
+    network: PathBuf,
+    shared: Arc<Shared>,
+}
+
+impl ContainerLab {
+    /// # Errors
+    /// When its network cannot be made; nothing is left then.
+    pub(crate) fn open(core: LabCore) -> Result<Self, GuestError> {
+        // Containers outlive the runc that makes them; as their adoptive parent we learn how they
+        // end, and reap them at once.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(|error| GuestError::in_lab("adopting containers", io::Error::from(error)))?;
+        make_lab_network(&*core.host, &core.label)
+            .map_err(|error| GuestError::in_lab("making the lab's network", error))?;
+        let network = netns_path(&run_name(&core.label.run));
+        let shared = Arc::new(Shared {
+            label: core.label.clone(),
+            cgroups: core.cgroups.clone(),
+            host: Arc::clone(&core.host),
+            runc_root: core.state_dir(STATE),
+            network: network.clone(),
+        });
+        Ok(Self {
+            core,
+            network,
+            shared,
+        })
+    }
+}
+
+impl Lab for ContainerLab {
+    fn kind(&self) -> Kind {
+        Kind::Container
+    }
+
+    fn network(&self) -> Option<&Path> {
+        Some(&self.network)
+    }
+
+    fn template(
+        &self,
+        recipe: &Recipe<'_>,
+        patience: Patience<'_>,
+    ) -> Result<Template, GuestError> {
+        self.core.template(recipe, patience)
+    }
+
+    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
+        self.core.volume(name, spec)
+    }
+
+    #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %spec.name))]
+    fn create_with(
+        &self,
+        template: &Template,
+        spec: &GuestSpec,
+        provision: &Provision,
+    ) -> Result<Box<dyn Guest>, GuestError> {
+        check_spec(spec)?;
+        template::check_top(template, &spec.name)?;
+        let fail = |error: io::Error| GuestError::in_guest(&spec.name, "making its clone", error);
+        let address = SocketAddr::from((guest_address(spec.number).map_err(fail)?, spec.port));
+        let dir = &self.core.dirs.dir;
+        let store = Store::new(provision, &spec.name, dir).map_err(|error| fail(error.into()))?;
+        let guest = ContainerGuest::make(
+            Arc::clone(&self.shared),
+            spec,
+            address,
+            clone_dir(dir, &spec.name),
+            log_file(dir, &spec.name),
+            dir,
+            store,
+        );
+        let mut guest = guest.map_err(fail)?;
+        // From here on the guest's drop removes what was made.
+        guest.fill(template).map_err(fail)?;
+        Ok(Box::new(guest))
+    }
+
+    #[instrument(level = "debug", skip_all, err(level = "debug"))]
+    fn close(&mut self) -> Result<(), GuestError> {
+        self.core.close()
+    }
+}

@@ -1,0 +1,317 @@
+//! The service inside a guest: it makes the guest what the seed says, runs the guest's program in
+//! its own root, and tells the host.
+//!
+//! It talks over three ports: the program's output goes to the log's port as it is, events go out
+//! as lines of JSON, and requests come in as lines of one word. The words are `counters` (answered
+//! by a line of JSON) and `stop`.
+
+use std::{
+    ffi::CString,
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Write},
+    net::IpAddr,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    fs::{Gid, Uid},
+    mount::{MountFlags, mount, mount_bind_recursive, mount_remount},
+    process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit},
+    thread::{set_thread_gid, set_thread_groups, set_thread_uid},
+};
+
+use super::{
+    counters,
+    domain::{CONTROL_PORT, EVENT_PORT, LOG_PORT},
+    events::Event,
+    relay,
+    seed::Seed,
+};
+
+/// Root of the guest's program.
+const ROOT: &str = "/guest";
+/// The disk of the seed.
+const SEED: &str = "/dev/vdc";
+/// How long the ports may take to be there.
+const PORTS: Duration = Duration::from_secs(30);
+
+/// Be the service of a virtual machine until its program has ended: `rookery vm-agent`, started by
+/// the system of the guest alone.
+///
+/// # Errors
+/// When the guest cannot be made what its seed says; the reason is told to the host as well.
+pub fn vm_agent() -> Result<(), String> {
+    let events = port(EVENT_PORT).map_err(|error| error.to_string())?;
+    let events = Arc::new(Mutex::new(events));
+    let done = serve(&events);
+    if let Err(what) = &done {
+        tell(&events, &Event::Failed { what: what.clone() });
+    }
+    done
+}
+
+fn serve(events: &Arc<Mutex<File>>) -> Result<(), String> {
+    let at = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
+    let seed = Seed::read(Path::new(SEED)).map_err(at("reading the seed"))?;
+    if !seed.has_network {
+        network(&seed)?;
+    }
+    mounts().map_err(at("mounting"))?;
+    configuration(&seed).map_err(at("writing its files"))?;
+    let log = port(LOG_PORT).map_err(at("opening the log"))?;
+    let control = port(CONTROL_PORT).map_err(at("opening the port of requests"))?;
+    sockets(&seed)?;
+    let mut child = program(&seed, &log)?
+        .spawn()
+        .map_err(at("starting the program"))?;
+    tell(
+        events,
+        &Event::Started {
+            uptime_ms: uptime_ms(),
+        },
+    );
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    thread::spawn(move || listen(&control, pid));
+    let status = child.wait().map_err(at("waiting for the program"))?;
+    // Whoever hears of the end may look at the disk.
+    rustix::fs::sync();
+    tell(events, &Event::of_end(status));
+    Ok(())
+}
+
+/// Answer requests for ever. The port says "no more" while nobody is connected on the host's side.
+fn listen(control: &File, pid: Option<Pid>) {
+    let mut reader = BufReader::new(control);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        match reader.read_line(&mut line) {
+            Ok(1..) => {}
+            Ok(0) | Err(_) => {
+                thread::sleep(Duration::from_millis(100));
+                continue;
+            }
+        }
+        match (line.trim(), pid) {
+            ("stop", Some(pid)) => {
+                let _ = kill_process(pid, Signal::TERM);
+            }
+            ("counters", _) => {
+                let counters = counters::inside(Path::new("/proc"));
+                if let Ok(text) = serde_json::to_string(&counters) {
+                    let _ = writeln!(&*control, "{text}");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn tell(events: &Mutex<File>, event: &Event) {
+    let mut port = events.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Ok(text) = serde_json::to_string(event) {
+        let _ = port.write_all(format!("{text}\n").as_bytes());
+    }
+}
+
+/// A port of the host, by its name; the driver names them in `/sys`.
+fn port(name: &str) -> io::Result<File> {
+    let deadline = std::time::Instant::now() + PORTS;
+    loop {
+        for entry in fs::read_dir("/sys/class/virtio-ports")
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let named = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
+            if named.trim() == name {
+                let device = PathBuf::from("/dev").join(entry.file_name());
+                return File::options().read(true).write(true).open(device);
+            }
+        }
+        if std::time::Instant::now() > deadline {
+            return Err(io::Error::other(format!("the host gave no port {name}")));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The network, by the system's own `ip`.
+fn network(seed: &Seed) -> Result<(), String> {
+    let batch = format!(
+        "link set lo up\naddress add {} dev eth0\nlink set eth0 mtu {} up\n",
+        seed.address, seed.mtu
+    );
+    let mut ip = Command::new("ip");
+    ip.args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = ip
+        .spawn()
+        .map_err(|error| format!("starting `ip`: {error}"))?;
+    if let Some(mut input) = child.stdin.take() {
+        input
+            .write_all(batch.as_bytes())
+            .map_err(|error| format!("telling `ip`: {error}"))?;
+    }
+    let output = child
+        .wait_with_output()
+        .map_err(|error| format!("waiting for `ip`: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "`ip` says: {}",
+        String::from_utf8_lossy(&output.stderr).trim_end()
+    ))
+}
+
+/// Lead the service's sockets to the host.
+fn sockets(seed: &Seed) -> Result<(), String> {
+    let Some(relay) = &seed.relay else {
+        return Ok(());
+    };
+    let address = seed
+        .address
+        .split('/')
+        .next()
+        .and_then(|address| address.parse::<IpAddr>().ok());
+    let address = address.ok_or_else(|| format!("`{}` is no address", seed.address))?;
+    relay::inside::listen(address, relay.clone(), &Path::new(ROOT).join("data"))
+        .map_err(|error| format!("listening for the host's connections to sockets: {error}"))
+}
+
+/// What a container would find mounted.
+fn mounts() -> io::Result<()> {
+    let inside = |name: &str| Path::new(ROOT).join(name);
+    mount(
+        "proc",
+        inside("proc"),
+        "proc",
+        MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC,
+        None,
+    )?;
+    for name in ["sys", "dev"] {
+        mount_bind_recursive(Path::new("/").join(name), inside(name))?;
+    }
+    let open = CString::new("mode=1777,size=64m").map_err(io::Error::other)?;
+    mount(
+        "tmpfs",
+        inside("run"),
+        "tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        Some(open.as_c_str()),
+    )?;
+    let closed = CString::new("mode=0755,size=64m").map_err(io::Error::other)?;
+    mount(
+        "tmpfs",
+        inside("conf"),
+        "tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        Some(closed.as_c_str()),
+    )?;
+    fs::set_permissions(inside("tmp"), fs::Permissions::from_mode(0o1777))
+}
+
+/// The guest's files; nobody inside may change them.
+fn configuration(seed: &Seed) -> io::Result<()> {
+    let conf = Path::new(ROOT).join("conf");
+    for (name, text) in &seed.files {
+        let path = conf.join(name);
+        for directory in path
+            .ancestors()
+            .skip(1)
+            .take_while(|path| path.starts_with(&conf))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+        {
+            if !directory.is_dir() {
+                fs::create_dir(directory)?;
+                fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
+            }
+        }
+        fs::write(&path, text)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644))?;
+    }
+    mount_remount(
+        &conf,
+        MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV,
+        c"",
+    )?;
+    Ok(())
+}
+
+/// The guest's program in its root, with its output in the log.
+fn program(seed: &Seed, log: &File) -> Result<Command, String> {
+    let (program, words) = seed
+        .command
+        .split_first()
+        .ok_or("the seed names no program")?;
+    let copy = || {
+        log.try_clone()
+            .map_err(|error| format!("opening the log: {error}"))
+    };
+    let mut command = Command::new(program);
+    command
+        .args(words)
+        .env_clear()
+        .envs(seed.environment.iter().cloned())
+        .stdin(Stdio::null());
+    command.stdout(copy()?).stderr(copy()?);
+    let (user, pids) = (seed.user, seed.pids);
+    let user = match user {
+        Some(number) if number < u32::MAX => Some((Uid::from_raw(number), Gid::from_raw(number))),
+        Some(number) => return Err(format!("{number} is no number of a user")),
+        None => None,
+    };
+    let enter = move || {
+        rustix::process::chroot(ROOT)?;
+        rustix::process::chdir("/")?;
+        let files = getrlimit(Resource::Nofile).maximum;
+        setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: files,
+                maximum: files,
+            },
+        )?;
+        if let Some(pids) = pids {
+            let limit = Some(u64::from(pids));
+            setrlimit(
+                Resource::Nproc,
+                Rlimit {
+                    current: limit,
+                    maximum: limit,
+                },
+            )?;
+        }
+        // Only now: whoever is not root can neither enter another root nor become another user.
+        if let Some((user, group)) = user {
+            set_thread_groups(&[group])?;
+            set_thread_gid(group)?;
+            set_thread_uid(user)?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec these are system calls alone, on constants and copies; no
+    // memory is allocated.
+    unsafe { command.pre_exec(enter) };
+    Ok(command)
+}
+
+fn uptime_ms() -> u64 {
+    let text = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let seconds = text
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse::<f64>().ok())
+        .unwrap_or(0.0);
+    (seconds * 1000.0) as u64
+}

@@ -1,0 +1,53 @@
+//! Looks at a machine that runs: what libvirt counts of it, and what its own kernel does.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use rookery_stats::MachineInside;
+
+use super::{counters::parse_domstats, shared::Shared};
+use crate::counters::{MachineCounters, MachineProbe};
+
+/// How long the guest's service may take to answer.
+const ANSWER: Duration = Duration::from_secs(5);
+/// More of an answer is not read: a guest may write what it likes.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// A reader of the machine of this domain, whose service listens at `control`.
+pub(super) fn probe(shared: Arc<Shared>, domain: String, control: PathBuf) -> MachineProbe {
+    Box::new(move || {
+        let words = [
+            "domstats",
+            "--cpu-total",
+            "--balloon",
+            "--vcpu",
+            "--interface",
+            "--block",
+            &domain,
+        ];
+        let outside = shared.virsh.run(&*shared.host, &words).ok()?;
+        let inside = ask(&control, "counters", true).ok();
+        Some(MachineCounters {
+            outside: parse_domstats(&outside),
+            inside: inside.and_then(|line| serde_json::from_str::<MachineInside>(line.trim()).ok()),
+        })
+    })
+}
+
+/// One request to a guest's service, and the first line of its answer, if it is to answer.
+pub(super) fn ask(control: &Path, word: &str, answers: bool) -> io::Result<String> {
+    let stream = UnixStream::connect(control)?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    (&stream).write_all(format!("{word}\n").as_bytes())?;
+    let mut line = String::new();
+    if answers {
+        BufReader::new((&stream).take(MOST_BYTES)).read_line(&mut line)?;
+    }
+    Ok(line)
+}

@@ -1,0 +1,305 @@
+//! Where machines are plugged in: the lab's own bridge, a bridge of the host, or the emulator's
+//! user mode; and the addresses that follow.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use rookery_host::{Host, HostError, Invocation, netns_path};
+use rookery_study::vm_shape::{GuestNet, Network, NetworkShape};
+use serde::Deserialize;
+
+use super::seed::Names;
+use crate::{
+    addresses::Blocks,
+    lab_network::{guest_address, make_lab_network},
+    label::{Label, run_name},
+};
+
+/// Length of the prefix of the lab's own network.
+const LAB_PREFIX: u8 = 16;
+/// A guest's address in user mode, where every guest is alone; the emulator's own choice.
+const USER_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
+/// Length of its prefix.
+const USER_PREFIX: u8 = 24;
+
+/// The network of a lab's machines.
+#[derive(Debug)]
+pub(super) enum LabNetwork {
+    /// The lab's bridge in a network namespace of its own.
+    Own(PathBuf),
+    /// A bridge of the host, which was there before and stays.
+    Bridge {
+        /// Addresses of guests.
+        net: GuestNet,
+        /// The host's own addresses on it.
+        host: Vec<IpAddr>,
+    },
+    /// Each guest alone behind its emulator, seen at a loopback address of its own.
+    User(Mutex<Blocks>),
+}
+
+/// How one guest is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plug {
+    /// Its address as it knows it.
+    pub(super) inside: Ipv4Addr,
+    /// Length of the prefix of its network.
+    pub(super) prefix: u8,
+    /// Where its service is, for the driver.
+    pub(super) outside: SocketAddr,
+}
+
+/// A port that the emulator forwards to its guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Forward {
+    /// On the host's loopback.
+    pub(super) outside: SocketAddr,
+    /// Of the guest.
+    pub(super) inside: SocketAddr,
+}
+
+impl Plug {
+    /// What has to be forwarded so that these ports of the guest are where the driver looks;
+    /// nothing where the guest is on a bridge.
+    pub(super) fn forwards(&self, ports: &[u16]) -> Vec<Forward> {
+        if self.outside.ip() == IpAddr::V4(self.inside) {
+            return Vec::new();
+        }
+        let forward = |port: &u16| Forward {
+            outside: SocketAddr::new(self.outside.ip(), *port),
+            inside: SocketAddr::from((self.inside, *port)),
+        };
+        ports.iter().map(forward).collect()
+    }
+}
+
+impl LabNetwork {
+    /// Make the lab's own network, or look whether the other one is what guests need.
+    ///
+    /// # Errors
+    /// When it cannot be made, or guests could not be reached on it, with what to do.
+    pub(super) fn open(host: &dyn Host, label: &Label, nic: &NetworkShape) -> io::Result<Self> {
+        match (&nic.network, nic.addresses) {
+            (Network::Lab, _) => {
+                make_lab_network(host, label)?;
+                Ok(Self::Own(netns_path(&run_name(&label.run))))
+            }
+            (Network::HostBridge(name), Some(net)) => {
+                let host = addresses_on(host, name, net, nic.mtu)?;
+                Ok(Self::Bridge { net, host })
+            }
+            (Network::HostBridge(name), None) => Err(io::Error::other(format!(
+                "guests on {name} have no addresses"
+            ))),
+            (Network::User, _) => Ok(Self::User(Mutex::new(Blocks::reserve(&label.run)?))),
+        }
+    }
+
+    /// The namespace that the driver has to enter; `None` = where it is.
+    pub(super) fn namespace(&self) -> Option<&Path> {
+        match self {
+            Self::Own(path) => Some(path),
+            Self::Bridge { .. } | Self::User(_) => None,
+        }
+    }
+
+    /// How guest `number` (from 1) is reached at a port.
+    ///
+    /// # Errors
+    /// When there is no address left for it.
+    pub(super) fn plug(&self, number: u16, port: u16) -> io::Result<Plug> {
+        let same = |inside: Ipv4Addr, prefix: u8| Plug {
+            inside,
+            prefix,
+            outside: SocketAddr::from((inside, port)),
+        };
+        match self {
+            Self::Own(_) => Ok(same(guest_address(number)?, LAB_PREFIX)),
+            Self::Bridge { net, host } => {
+                let address = net.address(number).ok_or_else(|| {
+                    io::Error::other(format!(
+                        "the network {net} has no address for guest {number}: begin lower, or run \
+                         fewer guests"
+                    ))
+                })?;
+                if host.contains(&IpAddr::V4(address)) {
+                    let what = format!(
+                        "the address {address} of guest {number} is the host's own: begin above or \
+                         below it"
+                    );
+                    return Err(io::Error::other(what));
+                }
+                Ok(same(address, net.prefix))
+            }
+            Self::User(blocks) => {
+                let mut blocks = blocks.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(Plug {
+                    inside: USER_ADDRESS,
+                    prefix: USER_PREFIX,
+                    outside: blocks.address(number, port)?,
+                })
+            }
+        }
+    }
+}
+
+/// Name of a guest's interface on the host's side: short in a namespace of the lab, that of its
+/// hardware address among interfaces of others.
+pub(super) fn link_name(nic: &NetworkShape, names: &Names) -> String {
+    match nic.network {
+        Network::Lab => names.link.clone(),
+        Network::HostBridge(_) | Network::User => {
+            format!("rk{}", names.mac.split(':').skip(2).collect::<String>())
+        }
+    }
+}
+
+/// An interface as `ip -json -details address` tells it.
+#[derive(Deserialize)]
+struct Link {
+    #[serde(default)]
+    mtu: u32,
+    #[serde(default)]
+    linkinfo: LinkInfo,
+    #[serde(default)]
+    addr_info: Vec<LinkAddress>,
+}
+
+#[derive(Default, Deserialize)]
+struct LinkInfo {
+    #[serde(default)]
+    info_kind: String,
+}
+
+#[derive(Deserialize)]
+struct LinkAddress {
+    #[serde(default)]
+    local: Option<IpAddr>,
+}
+
+/// The host's addresses on a bridge, once it is sure that guests can be reached there.
+fn addresses_on(host: &dyn Host, bridge: &str, net: GuestNet, mtu: u32) -> io::Result<Vec<IpAddr>> {
+    let invocation =
+        Invocation::new("ip").args(["-json", "-details", "address", "show", "dev", bridge]);
+    let said = host.run(invocation).map_err(|error| {
+        let help = format!("the bridge {bridge} has to exist before the run (docs/vm.md)");
+        HostError::because(error, help)
+    })?;
+    judge_link(&said, bridge, net, mtu).map_err(io::Error::other)
+}
+
+/// What `ip` says of the bridge, judged.
+fn judge_link(said: &str, bridge: &str, net: GuestNet, mtu: u32) -> Result<Vec<IpAddr>, String> {
+    let links: Vec<Link> = serde_json::from_str(said)
+        .map_err(|error| format!("reading what `ip` says of {bridge}: {error}"))?;
+    // Filters leave an empty object for whatever does not match.
+    let link = links.into_iter().find(|link| link.mtu > 0);
+    let link = link.filter(|link| link.linkinfo.info_kind == "bridge");
+    let link = link.ok_or_else(|| {
+        format!("{bridge} is no bridge: `ip link show type bridge` lists those that are")
+    })?;
+    // A port with another size would change that of the bridge, which is not ours to change.
+    if link.mtu != mtu {
+        return Err(format!(
+            "{bridge} carries packets of {} bytes, and guests were to have {mtu}: set mtu = {}",
+            link.mtu, link.mtu
+        ));
+    }
+    let addresses: Vec<IpAddr> = link
+        .addr_info
+        .into_iter()
+        .filter_map(|address| address.local)
+        .collect();
+    if !addresses.iter().any(|address| net.holds(*address)) {
+        return Err(format!(
+            "the host has no address of the network {net} on {bridge}: guests there would be out \
+             of its reach"
+        ));
+    }
+    Ok(addresses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = r#"[{"ifname":"br0","mtu":1500,"linkinfo":{"info_kind":"bridge","info_data":{}},
+        "addr_info":[{"family":"inet","local":"192.168.1.2","prefixlen":24},{"family":"inet6","local":"fe80::1","prefixlen":64}]}]"#;
+
+    fn net(text: &str) -> GuestNet {
+        text.parse().expect("valid")
+    }
+
+    #[test]
+    fn a_bridge_of_the_host_is_looked_at_before_anything_is_made() {
+        let addresses = judge_link(SAID, "br0", net("192.168.1.50/24"), 1500).expect("right");
+        assert_eq!(addresses[0], IpAddr::from([192, 168, 1, 2]));
+        let refusals = [
+            judge_link(SAID, "br0", net("192.168.2.50/24"), 1500),
+            judge_link(SAID, "br0", net("192.168.1.50/24"), 9000),
+            judge_link(
+                &SAID.replace("\"bridge\"", "\"dummy\""),
+                "br0",
+                net("192.168.1.50/24"),
+                1500,
+            ),
+            judge_link("[{}]", "br0", net("192.168.1.50/24"), 1500),
+            judge_link("no", "br0", net("192.168.1.50/24"), 1500),
+        ];
+        let words: Vec<String> = refusals
+            .into_iter()
+            .map(|refusal| refusal.expect_err("wrong"))
+            .collect();
+        insta::assert_snapshot!(words.join("\n"), @r"
+        the host has no address of the network 192.168.2.50/24 on br0: guests there would be out of its reach
+        br0 carries packets of 1500 bytes, and guests were to have 9000: set mtu = 1500
+        br0 is no bridge: `ip link show type bridge` lists those that are
+        br0 is no bridge: `ip link show type bridge` lists those that are
+        reading what `ip` says of br0: expected ident at line 1 column 2
+        ");
+    }
+
+    #[test]
+    fn guests_on_a_bridge_never_have_the_hosts_address() {
+        let network = LabNetwork::Bridge {
+            net: net("192.168.1.1/24"),
+            host: vec![IpAddr::from([192, 168, 1, 2])],
+        };
+        let plug = network.plug(1, 80).expect("free");
+        assert_eq!(
+            (plug.outside, plug.prefix),
+            ("192.168.1.1:80".parse().expect("address"), 24)
+        );
+        assert_eq!(plug.forwards(&[80, 81]), []);
+        assert!(
+            network.plug(2, 80).is_err()
+                && network.plug(255, 80).is_err()
+                && network.plug(3, 80).is_ok()
+        );
+        assert_eq!(network.namespace(), None);
+    }
+
+    #[test]
+    fn in_user_mode_each_guest_has_a_loopback_address() {
+        let run = rookery_host::RunId::try_from("plugs".to_owned()).expect("valid");
+        let network = LabNetwork::User(Mutex::new(Blocks::reserve(&run).expect("a block")));
+        let plugs = [1, 2].map(|number| network.plug(number, 28_099).expect("free"));
+        assert!(
+            plugs
+                .iter()
+                .all(|plug| plug.outside.ip().is_loopback() && plug.inside == USER_ADDRESS)
+        );
+        assert_ne!(plugs[0].outside, plugs[1].outside);
+        let forwards = plugs[0].forwards(&[28_099, 7]);
+        assert_eq!(forwards.len(), 2);
+        assert_eq!(
+            (forwards[1].outside.ip(), forwards[1].outside.port()),
+            (plugs[0].outside.ip(), 7)
+        );
+        assert_eq!(forwards[1].inside, "10.0.2.15:7".parse().expect("address"));
+    }
+}

@@ -1,0 +1,281 @@
+//! What one guest is told before it boots: who it is, and what it runs. Written to a disk of its
+//! own without any file system; the guest's service reads it.
+
+use std::{
+    fs, io,
+    io::{Read, Write},
+    path::Path,
+};
+
+use rookery_host::RunId;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::relay::Relay;
+use crate::{files::GuestPaths, spec::GuestSpec};
+
+/// What the disk begins with.
+const MAGIC: &[u8; 16] = b"rookery seed 1\n\0";
+/// Most bytes of a seed: files of a guest are configuration, not data.
+const MAX_BYTES: u64 = 32 << 20;
+/// Disks are whole sectors.
+const SECTOR: usize = 512;
+
+/// What a guest is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Seed {
+    /// Its name.
+    pub(crate) hostname: String,
+    /// Whether its system has made its network already; else the service does.
+    pub(crate) has_network: bool,
+    /// Its address with the length of the network's prefix: `10.77.0.1/16`.
+    pub(crate) address: String,
+    /// Largest packet, bytes.
+    pub(crate) mtu: u32,
+    /// Words of the program, the program first, as they are inside its root.
+    pub(crate) command: Vec<String>,
+    /// Variables of the program.
+    pub(crate) environment: Vec<(String, String)>,
+    /// User and group of the program.
+    pub(crate) user: Option<u32>,
+    /// Most processes and threads of the program's user; root is not held to it.
+    pub(crate) pids: Option<u32>,
+    /// Files below `/conf`: path and text.
+    pub(crate) files: Vec<(String, String)>,
+    /// Sockets that are led to the host.
+    pub(crate) relay: Option<Relay>,
+}
+
+impl Seed {
+    /// That of a guest. Its sockets are another matter, see [`Relay`].
+    pub(crate) fn of(
+        spec: &GuestSpec,
+        paths: &GuestPaths,
+        prefix: u8,
+        mtu: u32,
+        loader: Option<[String; 3]>,
+    ) -> Self {
+        let mut command: Vec<String> = loader.into_iter().flatten().collect();
+        command.push(paths.program.clone());
+        command.extend(paths.args(spec));
+        Self {
+            hostname: spec.name.clone(),
+            has_network: false,
+            address: format!("{}/{prefix}", paths.listen.ip()),
+            mtu,
+            command,
+            environment: vec![(
+                "PATH".to_owned(),
+                "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
+            )],
+            user: spec.user,
+            pids: spec.pids,
+            files: spec
+                .files
+                .iter()
+                .map(|file| (file.path.clone(), paths.filled(&file.text)))
+                .collect(),
+            relay: None,
+        }
+    }
+
+    /// Write the disk.
+    ///
+    /// # Errors
+    /// When it is too large, or the host's disk fails.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        let text = serde_json::to_vec(self)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(io::Error::other(format!(
+                "a guest's files are larger than {} MiB",
+                MAX_BYTES >> 20
+            )));
+        }
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text);
+        bytes.resize(bytes.len().next_multiple_of(SECTOR), 0);
+        let mut file = fs::File::create(path)?;
+        file.write_all(&bytes)
+    }
+
+    /// Read the disk.
+    ///
+    /// # Errors
+    /// When it holds no seed.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        let mut file = fs::File::open(path)?;
+        let mut head = [0; MAGIC.len() + 8];
+        file.read_exact(&mut head)?;
+        let (magic, length) = head.split_at(MAGIC.len());
+        let length = length
+            .try_into()
+            .map(u64::from_le_bytes)
+            .unwrap_or(u64::MAX);
+        if magic != MAGIC || length > MAX_BYTES {
+            return Err(io::Error::other(format!(
+                "{} holds no seed of a guest",
+                path.display()
+            )));
+        }
+        let mut text = Vec::new();
+        file.take(length).read_to_end(&mut text)?;
+        Ok(serde_json::from_slice(&text)?)
+    }
+}
+
+/// Identities of a guest that must differ from those of every other on this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// Of the domain.
+    pub(crate) domain: String,
+    /// Of the domain, as libvirt wants it.
+    pub(crate) uuid: String,
+    /// The guest's `/etc/machine-id`.
+    pub(crate) machine_id: String,
+    /// Of its network interface, locally administered.
+    pub(crate) mac: String,
+    /// Its interface on the host's side.
+    pub(crate) link: String,
+}
+
+impl Names {
+    /// Those of guest `number`, called `guest`: the same for the same run, so that a restart finds
+    /// the same machine.
+    pub(crate) fn of(run: &RunId, guest: &str, number: u16) -> Self {
+        let digest = |what: &str| -> Vec<u8> {
+            let mut hash = Sha256::new();
+            for part in ["rookery vm", what, run.as_str(), guest] {
+                hash.update((part.len() as u64).to_le_bytes());
+                hash.update(part.as_bytes());
+            }
+            hash.finalize().to_vec()
+        };
+        let hex = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        };
+        let mut id = digest("uuid");
+        // RFC 9562, version 8: from data of our own.
+        id[6] = id[6] & 0x0f | 0x80;
+        id[8] = id[8] & 0x3f | 0x80;
+        let text = hex(&id[..16]);
+        let uuid = [
+            &text[..8],
+            &text[8..12],
+            &text[12..16],
+            &text[16..20],
+            &text[20..32],
+        ]
+        .join("-");
+        let own = digest("mac");
+        let [high, low] = number.to_be_bytes();
+        Self {
+            domain: crate::label::guest_netns(run, guest),
+            uuid,
+            machine_id: hex(&digest("machine id")[..16]),
+            mac: format!("52:54:{:02x}:{:02x}:{high:02x}:{low:02x}", own[0], own[1]),
+            link: format!("v{number}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{GuestFile, spec};
+
+    fn run(id: &str) -> RunId {
+        RunId::try_from(id.to_owned()).expect("valid")
+    }
+
+    fn seed() -> Seed {
+        let spec = GuestSpec {
+            args: vec!["serve".into(), "{data}".into(), "{listen}; poweroff".into()],
+            files: vec![GuestFile {
+                path: "a/b".into(),
+                text: "port={port}\n\"';\n".into(),
+            }],
+            user: Some(33),
+            ..spec("g1")
+        };
+        let paths = GuestPaths {
+            data: "/data".into(),
+            conf: "/conf".into(),
+            run: "/run".into(),
+            program: "/program".into(),
+            listen: "10.77.0.1:80".parse().expect("address"),
+        };
+        Seed::of(&spec, &paths, 16, 1500, None)
+    }
+
+    #[test]
+    fn a_seed_is_data_and_no_script() {
+        insta::assert_snapshot!(serde_json::to_string_pretty(&seed()).expect("json"), @r#"
+        {
+          "hostname": "g1",
+          "has_network": false,
+          "address": "10.77.0.1/16",
+          "mtu": 1500,
+          "command": [
+            "/program",
+            "serve",
+            "/data",
+            "10.77.0.1:80; poweroff"
+          ],
+          "environment": [
+            [
+              "PATH",
+              "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+            ]
+          ],
+          "user": 33,
+          "pids": null,
+          "files": [
+            [
+              "a/b",
+              "port=80\n\"';\n"
+            ]
+          ],
+          "relay": null
+        }
+        "#);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let path = dir.path().join("seed");
+        seed().write(&path).expect("written");
+        assert_eq!(path.metadata().expect("there").len() % 512, 0);
+        assert_eq!(Seed::read(&path).expect("read"), seed());
+        fs::write(&path, [0; 512]).expect("written");
+        assert!(Seed::read(&path).is_err(), "an empty disk is no seed");
+        let mut huge = MAGIC.to_vec();
+        huge.extend(u64::MAX.to_le_bytes());
+        fs::write(&path, huge).expect("written");
+        assert!(Seed::read(&path).is_err());
+    }
+
+    #[test]
+    fn names_differ_by_run_and_guest_and_stay_the_same() {
+        let first = Names::of(&run("ab12"), "g1", 1);
+        insta::assert_debug_snapshot!(first);
+        assert_eq!(first, Names::of(&run("ab12"), "g1", 1));
+        for other in [
+            Names::of(&run("ab13"), "g1", 1),
+            Names::of(&run("ab12"), "g2", 2),
+        ] {
+            assert!(
+                other.uuid != first.uuid
+                    && other.machine_id != first.machine_id
+                    && other.mac != first.mac
+            );
+        }
+        // A guest's number is part of its address on the wire: no two of a lab can be the same.
+        assert!(Names::of(&run("ab12"), "x", 1023).mac.ends_with(":03:ff"));
+    }
+}

@@ -1,0 +1,127 @@
+//! The lab's network: a bridge in a namespace of its own, guests attached by veth. All of it lies
+//! inside namespaces: the host's own network sees nothing, and the namespaces take it all away with
+//! them.
+
+use std::{
+    io,
+    net::Ipv4Addr,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rookery_host::{CommandError, Host, Invocation, in_netns, make_netns, remove_netns};
+
+use crate::label::{Label, guest_netns, run_name};
+
+/// The lab's side, where the driver is.
+const LAB_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
+/// The largest number of a guest: the address block, less the lab's own part. A Linux bridge takes
+/// 1023 ports.
+const LAST_NUMBER: u16 = 1023;
+
+/// Make the lab's namespace with its bridge. On an error nothing is left.
+///
+/// # Errors
+/// When the namespace or the bridge cannot be made.
+pub(crate) fn make_lab_network(host: &dyn Host, label: &Label) -> io::Result<()> {
+    // Snooping would have the bridge send queries of its own.
+    let batch = format!(
+        "link set lo up\nlink add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\n\
+         address add {LAB_ADDRESS}/16 dev br0\nlink set br0 up\n"
+    );
+    host.step("lab network namespace")?;
+    make_netns(&run_name(&label.run), || ip(host, label, "", &batch))
+}
+
+/// Make a guest's namespace and attach it to the bridge. On an error nothing is left.
+///
+/// # Errors
+/// When the namespace or the link cannot be made.
+pub(crate) fn attach(
+    host: &dyn Host,
+    label: &Label,
+    lab: &Path,
+    guest: &str,
+    number: u16,
+) -> io::Result<()> {
+    let address = guest_address(number)?;
+    let run = run_name(&label.run);
+    let name = guest_netns(&label.run, guest);
+    // Made from inside the guest's namespace, so that neither end is ever in the host's own.
+    let inside = format!(
+        "link set lo up\nlink add eth0 type veth peer name v{number} netns {run}\naddress add \
+         {address}/16 dev eth0\nlink set eth0 up\n"
+    );
+    let outside = format!("link set v{number} master br0 up\n");
+    host.step("guest network namespace")?;
+    // The kernel takes the links of a removed namespace away a little later: the guest of this
+    // number before may still have its own.
+    let deadline = Instant::now() + LINK_LIMIT;
+    loop {
+        match make_netns(&name, || ip(host, label, guest, &inside)) {
+            Err(error)
+                if error.to_string().contains("File exists") && Instant::now() < deadline =>
+            {
+                thread::sleep(LINK_LOOK)
+            }
+            made => break made?,
+        }
+    }
+    let joined = in_netns(Some(lab), || ip(host, label, guest, &outside)).and_then(|joined| joined);
+    if joined.is_err() {
+        let _ = remove_netns(&name);
+    }
+    joined
+}
+
+/// How long the link of a removed guest may take to vanish.
+const LINK_LIMIT: Duration = Duration::from_secs(5);
+/// How often it is looked for.
+const LINK_LOOK: Duration = Duration::from_millis(10);
+
+/// Address of a guest: 10.77.0.1, 10.77.0.2, ...
+///
+/// # Errors
+/// When the number is out of range.
+pub(crate) fn guest_address(number: u16) -> io::Result<Ipv4Addr> {
+    if !(1..=LAST_NUMBER).contains(&number) {
+        return Err(io::Error::other(format!(
+            "guest number {number} is out of range: a lab network carries 1 to {LAST_NUMBER} guests"
+        )));
+    }
+    let [high, low] = number.to_be_bytes();
+    Ok(Ipv4Addr::new(10, 77, high, low))
+}
+
+/// Run `ip` once for several lines, in the namespace of the calling thread.
+fn ip(host: &dyn Host, label: &Label, guest: &str, batch: &str) -> io::Result<()> {
+    let invocation = Invocation::new("ip")
+        .args(["-batch", "-"])
+        .stdin(batch)
+        .envs(label.environment(guest));
+    host.run(invocation).map(drop).map_err(|error| match error {
+        CommandError::Failed { words, .. } => io::Error::other(format!(
+            "`ip -batch -` says: {words}; it was told:\n{batch}"
+        )),
+        other => io::Error::other(other),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_stay_clear_of_the_lab() {
+        assert_eq!(
+            guest_address(1).expect("valid"),
+            Ipv4Addr::new(10, 77, 0, 1)
+        );
+        assert_eq!(
+            guest_address(1023).expect("valid"),
+            Ipv4Addr::new(10, 77, 3, 255)
+        );
+        assert!(guest_address(0).is_err() && guest_address(1024).is_err());
+    }
+}

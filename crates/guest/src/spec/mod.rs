@@ -1,0 +1,123 @@
+//! What a guest is to be.
+
+mod check;
+
+use serde::{Deserialize, Serialize};
+
+use crate::health::Health;
+
+pub(crate) use check::check_spec;
+#[cfg(test)]
+pub(crate) use check::tests::spec;
+
+/// A file that is written for a guest before each of its starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestFile {
+    /// Where, below the guest's directory of such files (`{conf}`): plain components, as in
+    /// `htdocs/index.php`.
+    pub path: String,
+    /// Content; placeholders as in [`GuestSpec::args`].
+    pub text: String,
+}
+
+/// One guest to be made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuestSpec {
+    /// 1-based number within the trial; gives the address.
+    pub number: u16,
+    /// Name, such as `g1`: 1 to 40 characters of `a-z`, `0-9` and `-`. A guest of the same name
+    /// overwrites the log of the one before.
+    pub name: String,
+    /// CPUs it may run on.
+    pub cpus: Vec<u32>,
+    /// CPU limit in cores; `None` = no quota.
+    pub cpu_limit: Option<f64>,
+    /// Memory limit, MiB; `None` = no limit.
+    pub memory_mib: Option<u64>,
+    /// Limit on processes and threads.
+    pub pids: Option<u32>,
+    /// Arguments of the program. These words, wherever they stand in it, are replaced by what holds
+    /// as the guest sees it; every other brace stays as it is:
+    ///
+    /// | word | stands for | in a container |
+    /// |---|---|---|
+    /// | `{data}` | the data directory | `/data` |
+    /// | `{conf}` | directory of [`GuestSpec::files`]; to be read only | `/conf` |
+    /// | `{run}` | directory for sockets and process numbers; empty at the first start | `/run` |
+    /// | `{program}` | the program | `/program` |
+    /// | `{address}` | IP address of the service | |
+    /// | `{port}` | port of the service | |
+    /// | `{listen}` | `address:port` | |
+    ///
+    /// A container's program is started by the loader of its own in `/program.d`, so that it runs
+    /// in the root of any release. What it starts itself inherits nothing of that: no variable is
+    /// set, and the libraries of the root are in force.
+    pub args: Vec<String>,
+    /// Port of the service.
+    pub port: u16,
+    /// How the service is seen to be healthy.
+    pub health: Health,
+    /// Files that are written before each start, in place of those of the start before.
+    pub files: Vec<GuestFile>,
+    /// User and group number of a container's first process, which then has no capability; `None` =
+    /// root, with the least set. `/tmp`, `/run` and `/dev/shm` are open to every user. Bare guests
+    /// ignore it: they are whoever made them.
+    pub user: Option<u32>,
+    /// Unix sockets of the service below its data directory (plain components, as in `mysql.sock`)
+    /// by which the host talks to it, see
+    /// [`Guest::sockets_dir`](crate::Guest::sockets_dir).
+    pub sockets: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_host::RunId;
+    use serde::{Serialize, de::DeserializeOwned};
+
+    use super::*;
+    use crate::{kind::LabShape, paths::RunDirs};
+
+    fn round_trip<T: Serialize + DeserializeOwned>(value: &T) -> T {
+        let text = serde_json::to_string(value).expect("JSON");
+        serde_json::from_str(&text).expect("the same type")
+    }
+
+    /// A lab and its guests may be on another machine: what they are asked for travels as text.
+    #[test]
+    fn what_a_lab_is_asked_for_travels_as_json() {
+        let spec = GuestSpec {
+            cpus: vec![0, 2],
+            cpu_limit: Some(0.25),
+            memory_mib: Some(160),
+            files: vec![GuestFile {
+                path: "htdocs/index.php".into(),
+                text: "{port}".into(),
+            }],
+            user: Some(33),
+            sockets: vec!["mysql.sock".into()],
+            health: Health::Postgresql {
+                user: "oe".into(),
+                database: "shop".into(),
+            },
+            ..check::tests::spec("g1")
+        };
+        assert_eq!(round_trip(&spec), spec);
+        for health in [Health::Mysql, Health::Http("/health".into())] {
+            assert_eq!(round_trip(&health), health);
+        }
+        for shape in [
+            LabShape::Bare,
+            LabShape::Container,
+            LabShape::Fake,
+            LabShape::Vm(Box::default()),
+        ] {
+            assert_eq!(round_trip(&shape), shape);
+        }
+        let dirs = RunDirs {
+            run: RunId::try_from("ab12".to_owned()).expect("valid"),
+            dir: "/runs/ab12/guests".into(),
+            templates: "/templates".into(),
+        };
+        assert_eq!(round_trip(&dirs), dirs);
+    }
+}

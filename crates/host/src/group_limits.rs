@@ -1,0 +1,194 @@
+//! Holding a process to CPUs, memory nodes and CPU time, by a control group of its own. (What runs
+//! in containers is held by runc.)
+
+use std::{fs, io, path::Path};
+
+use crate::{Cgroups, format_cpu_list};
+
+/// Controllers that hold and count.
+const CONTROLLERS: [&str; 5] = ["cpuset", "cpu", "cpuacct", "memory", "pids"];
+
+/// What a process is held to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupLimits {
+    /// CPUs; empty = all.
+    pub cpus: Vec<u32>,
+    /// Memory nodes; empty = all.
+    pub nodes: Vec<u32>,
+    /// CPU time: quota and period, us; `None` = no limit.
+    pub quota: Option<(u64, u64)>,
+}
+
+impl Cgroups {
+    /// Make the group, where it is missing, and put a process with all its threads into it.
+    ///
+    /// # Errors
+    /// When a group cannot be made, or the kernel refuses a value; the path is named.
+    pub fn confine(&self, group: &str, pid: u32, limits: &GroupLimits) -> io::Result<()> {
+        let mut done: Vec<std::path::PathBuf> = Vec::new();
+        for controller in CONTROLLERS {
+            let (Some(root), Some(directory)) = (
+                self.directory(controller, ""),
+                self.directory(controller, group),
+            ) else {
+                continue;
+            };
+            let v1 = self.is_v1(controller);
+            make(&root, group, v1.then_some(controller))?;
+            set(&directory, controller, v1, limits)?;
+            if !done.contains(&directory) {
+                done.push(directory);
+            }
+        }
+        // Held before it is counted: it never runs in a group that is half made.
+        done.iter()
+            .try_for_each(|directory| write(&directory.join("cgroup.procs"), &pid.to_string()))
+    }
+}
+
+/// Make a group and those above it. Version 1 wants a cpuset to be filled before anything can be in
+/// it; version 2 wants controllers to be passed on.
+fn make(root: &Path, group: &str, v1: Option<&str>) -> io::Result<()> {
+    let mut above = root.to_owned();
+    for name in group.split('/') {
+        if v1.is_none() {
+            for controller in ["cpuset", "cpu", "memory", "pids"] {
+                // Absent where the kernel has it not; a value that needs it then fails by its own
+                // name.
+                let _ = fs::write(
+                    above.join("cgroup.subtree_control"),
+                    format!("+{controller}"),
+                );
+            }
+        }
+        let directory = above.join(name);
+        match fs::create_dir(&directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(named(&directory, &error));
+            }
+            _ => {}
+        }
+        if v1 == Some("cpuset") {
+            for file in ["cpuset.cpus", "cpuset.mems"] {
+                let own = fs::read_to_string(directory.join(file)).unwrap_or_default();
+                if own.trim().is_empty() {
+                    let inherited = fs::read_to_string(above.join(file))
+                        .map_err(|error| named(&above.join(file), &error))?;
+                    write(&directory.join(file), inherited.trim())?;
+                }
+            }
+        }
+        above = directory;
+    }
+    Ok(())
+}
+
+fn set(directory: &Path, controller: &str, v1: bool, limits: &GroupLimits) -> io::Result<()> {
+    let list = |numbers: &[u32]| format_cpu_list(numbers.iter().copied());
+    match controller {
+        "cpuset" => {
+            if !limits.cpus.is_empty() {
+                write(&directory.join("cpuset.cpus"), &list(&limits.cpus))?;
+            }
+            if !limits.nodes.is_empty() {
+                write(&directory.join("cpuset.mems"), &list(&limits.nodes))?;
+            }
+        }
+        "cpu" => {
+            if let Some((quota, period)) = limits.quota {
+                if v1 {
+                    write(&directory.join("cpu.cfs_period_us"), &period.to_string())?;
+                    write(&directory.join("cpu.cfs_quota_us"), &quota.to_string())?;
+                } else {
+                    write(&directory.join("cpu.max"), &format!("{quota} {period}"))?;
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text).map_err(|error| named(path, &error))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_mountinfo;
+
+    fn limits() -> GroupLimits {
+        GroupLimits {
+            cpus: vec![0, 1],
+            nodes: vec![0],
+            quota: Some((5_000, 20_000)),
+        }
+    }
+
+    #[test]
+    fn version_1_fills_cpusets_from_above() {
+        let base = tempfile::tempdir().expect("temporary directory");
+        let at = |path: &str| base.path().join(path);
+        for controller in ["cpu", "cpuset"] {
+            fs::create_dir(at(controller)).expect("made");
+        }
+        fs::write(at("cpuset/cpuset.cpus"), "0-3\n").expect("written");
+        fs::write(at("cpuset/cpuset.mems"), "0\n").expect("written");
+        let line = |name: &str| {
+            format!(
+                "1 1 0:1 / {}/{name} rw - cgroup cgroup rw,{name}\n",
+                base.path().display()
+            )
+        };
+        let groups = Cgroups::from_mounts(&parse_mountinfo(&(line("cpu") + &line("cpuset"))));
+        groups
+            .confine("rookery/ab/g1", 42, &limits())
+            .expect("held");
+        let read = |path: &str| fs::read_to_string(at(path)).expect("read");
+        assert_eq!(
+            (
+                read("cpuset/rookery/cpuset.cpus").as_str(),
+                read("cpuset/rookery/ab/cpuset.mems").as_str()
+            ),
+            ("0-3", "0")
+        );
+        assert_eq!(read("cpuset/rookery/ab/g1/cpuset.cpus"), "0-1");
+        assert_eq!(
+            (
+                read("cpu/rookery/ab/g1/cpu.cfs_quota_us").as_str(),
+                read("cpu/rookery/ab/g1/cpu.cfs_period_us").as_str()
+            ),
+            ("5000", "20000")
+        );
+        assert_eq!(
+            (
+                read("cpu/rookery/ab/g1/cgroup.procs"),
+                read("cpuset/rookery/ab/g1/cgroup.procs")
+            ),
+            ("42".into(), "42".into())
+        );
+    }
+
+    #[test]
+    fn version_2_passes_controllers_on() {
+        let base = tempfile::tempdir().expect("temporary directory");
+        let line = format!(
+            "1 1 0:1 / {} rw - cgroup2 cgroup rw\n",
+            base.path().display()
+        );
+        let groups = Cgroups::from_mounts(&parse_mountinfo(&line));
+        groups
+            .confine("rookery/ab/g1", 42, &limits())
+            .expect("held");
+        let read = |path: &str| fs::read_to_string(base.path().join(path)).expect("read");
+        assert_eq!(read("rookery/ab/g1/cpu.max"), "5000 20000");
+        assert_eq!(read("rookery/ab/g1/cpuset.cpus"), "0-1");
+        assert!(read("rookery/cgroup.subtree_control").starts_with('+'));
+        assert_eq!(read("rookery/ab/g1/cgroup.procs"), "42");
+    }
+}

@@ -1,0 +1,4 @@
+//! What this host says of itself, and a split view of its processors.
+
+mod hostile_text;
+mod split;

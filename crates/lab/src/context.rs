@@ -1,0 +1,97 @@
+//! Where a run's trials are performed.
+
+use std::{
+    ops::ControlFlow,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
+
+use rookery_guest::{Lab, RunDirs};
+use rookery_stack::{BuiltStack, Stack, StackContext};
+use rookery_study::PointData;
+
+use crate::{
+    error::LabError,
+    event::{Event, Listener},
+};
+
+/// What all trials in one lab share.
+#[derive(Clone, Copy)]
+pub(crate) struct LabContext<'a> {
+    pub(crate) lab: &'a dyn Lab,
+    /// Directories of the run.
+    pub(crate) dirs: &'a RunDirs,
+    /// The program that guests run.
+    pub(crate) program: &'a Path,
+    /// Set when the user wants no more.
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) listener: &'a Listener<'a>,
+}
+
+impl LabContext<'_> {
+    /// Whether the user wants no more.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Do `work` with what a stack must know of the lab.
+    pub(crate) fn with_stack<T>(&self, work: impl FnOnce(&StackContext<'_>) -> T) -> T {
+        work(&StackContext {
+            lab: self.lab,
+            dirs: self.dirs,
+            program: self.program,
+            stop: self.stop,
+            listener: &|what: &str, detail: &str| self.report_building(what, detail),
+        })
+    }
+
+    /// All that guests of a stack with such data stand on, built or found.
+    ///
+    /// # Errors
+    /// When a part cannot be built, or the user wants no more.
+    pub(crate) fn build(&self, stack: &dyn Stack, data: PointData) -> Result<BuiltStack, LabError> {
+        let began = Instant::now();
+        let built = self.with_stack(|context| stack.build(context, data))?;
+        (self.listener)(&Event::Template {
+            database: data.to_string(),
+            seconds: began.elapsed().as_secs_f64(),
+        });
+        self.boot(built)
+    }
+
+    /// The same, without a word on the database.
+    ///
+    /// # Errors
+    /// As [`LabContext::build`].
+    pub(crate) fn build_quietly(
+        &self,
+        stack: &dyn Stack,
+        data: PointData,
+    ) -> Result<BuiltStack, LabError> {
+        self.boot(self.with_stack(|context| stack.build(context, data))?)
+    }
+
+    /// What guests need besides the template, built or found.
+    fn boot(&self, built: BuiltStack) -> Result<BuiltStack, LabError> {
+        self.lab.prepare(
+            built.guests().template(),
+            &|what, detail| self.report_building(what, detail),
+            &|| {
+                if self.stopped() {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            },
+        )?;
+        Ok(built)
+    }
+
+    fn report_building(&self, what: &str, detail: &str) {
+        (self.listener)(&Event::Building {
+            what: what.to_owned(),
+            detail: detail.to_owned(),
+        });
+    }
+}

@@ -1,0 +1,14 @@
+//! What was seen while a load was on.
+
+use rookery_monitor::Observations;
+use rookery_stats::Measurement;
+
+/// What was seen while a load was on.
+pub(crate) struct Observed {
+    /// By the users.
+    pub(crate) measurement: Measurement,
+    /// Beside them.
+    pub(crate) seen: Observations,
+    /// A database that did not say what its buffers did: its guest and why, in words.
+    pub(crate) silent: Option<String>,
+}

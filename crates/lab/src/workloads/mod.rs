@@ -1,0 +1,168 @@
+//! What is different for each workload when its trials are conducted: the one list of workloads
+//! here.
+
+mod dvdstore;
+mod orderentry;
+
+use std::{
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
+
+use rookery_driver::{OperationId, Phases, Progress};
+use rookery_guest::Guest;
+use rookery_monitor::{DatabaseLook, LoadState};
+use rookery_stack::{BuiltStack, DatabaseProbe};
+use rookery_stats::Measurement;
+use rookery_store::{Store, Tuning};
+use rookery_study::{Plan, Point, Study, Trial};
+use rookery_web::Config;
+use rookery_workload::FoundRow;
+
+use crate::{
+    error::{Failure, LabError},
+    targets::Targets,
+};
+
+pub(crate) use orderentry::Calibration;
+
+/// From the decision to start until the first user: every driver thread must be up by then.
+const START_DELAY: Duration = Duration::from_millis(200);
+
+/// The load of one trial, ready to be put on.
+pub(crate) trait TrialLoad: Sync {
+    /// CPUs of the driver.
+    fn cpus(&self) -> &[u32];
+
+    /// Its phases.
+    fn phases(&self) -> &Phases;
+
+    /// Put it on. `start` gives the common start of all users, when all are ready.
+    ///
+    /// # Errors
+    /// When no load was put on.
+    fn drive(
+        &self,
+        start: &(dyn Fn() -> Instant + Sync),
+        stop: &AtomicBool,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Measurement, Failure>;
+}
+
+impl dyn TrialLoad {
+    /// Put it on, and report its common start, which lies a little ahead, to `state`.
+    ///
+    /// # Errors
+    /// When no load was put on.
+    pub(crate) fn run(
+        &self,
+        state: &LoadState,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Measurement, Failure> {
+        let start = || {
+            let start = Instant::now() + START_DELAY;
+            state.begin(start);
+            start
+        };
+        self.drive(&start, state.end_early(), progress)
+    }
+}
+
+/// The load of one trial of `point`, whose guests are at `targets`.
+pub(crate) fn load(
+    plan: &Plan,
+    trial: &Trial,
+    point: &Point,
+    stack: &BuiltStack,
+    targets: &Targets,
+) -> Box<dyn TrialLoad> {
+    match stack {
+        BuiltStack::Dvdstore(stack) => {
+            Box::new(dvdstore::load(plan, trial, point, stack.as_ref(), targets))
+        }
+        BuiltStack::Orderentry(stack) => Box::new(orderentry::load(
+            plan,
+            trial,
+            point,
+            stack.as_ref(),
+            targets,
+        )),
+    }
+}
+
+/// The load of one trial on a system that is computed.
+pub(crate) struct ComputedLoad {
+    /// What the users do.
+    pub(crate) config: Config,
+    /// Requests in a unit of work, on average.
+    pub(crate) requests_per_unit: f64,
+    /// The request by which a unit of work is stored.
+    pub(crate) commits: OperationId,
+}
+
+/// The load of one trial on a system that is computed.
+///
+/// # Errors
+/// When no system is computed for the workload of the point.
+pub(crate) fn computed_load(
+    plan: &Plan,
+    trial: &Trial,
+    point: &Point,
+    targets: &Targets,
+) -> Result<ComputedLoad, LabError> {
+    dvdstore::computed_load(plan, trial, point, targets)
+}
+
+/// What the audit of such a system finds: its orders.
+pub(crate) fn computed_row(orders: u64) -> FoundRow {
+    dvdstore::computed_row(orders)
+}
+
+/// The databases behind the guests that are asked about themselves beside the load.
+pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<DatabaseProbe> {
+    match stack {
+        BuiltStack::Dvdstore(_) => Vec::new(),
+        BuiltStack::Orderentry(stack) => guests
+            .iter()
+            .map(|guest| stack.probe(guest.as_ref()))
+            .collect(),
+    }
+}
+
+/// Put what the databases said of themselves beside the counters of their guests; the first that
+/// said nothing, with its guest and why.
+pub(crate) fn attach(
+    stack: &BuiltStack,
+    measurement: &mut Measurement,
+    looks: &[DatabaseLook],
+) -> Option<String> {
+    match stack {
+        BuiltStack::Dvdstore(_) => None,
+        BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),
+    }
+}
+
+/// The row among the settings of a trial that says why a database did not report its buffers.
+pub(crate) fn silent_tuning(reason: &str) -> Tuning {
+    orderentry::silent_tuning(reason)
+}
+
+/// What must be found by trials without a record before the first trial of a point; nothing for
+/// most.
+///
+/// # Errors
+/// When the store cannot be read, or nothing of the kind can be found on the stack.
+pub(crate) fn calibration(
+    plan: &Plan,
+    point: &Point,
+    study: &Study,
+    stack: &BuiltStack,
+    store: &Store,
+) -> Result<Option<Calibration>, Failure> {
+    match stack {
+        BuiltStack::Dvdstore(_) => Ok(None),
+        BuiltStack::Orderentry(stack) => {
+            Calibration::new(plan, point, study, stack.as_ref(), store)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Terminals on databases of order entry: what they are told, what the databases say of themselves,
+//! and what must be in them afterwards.
+
+mod calibration;
+
+use std::{sync::atomic::AtomicBool, time::Instant};
+
+use rookery_driver::{Phases, Progress};
+use rookery_monitor::DatabaseLook;
+use rookery_oltp::{
+    SessionOptions,
+    trial::{Threads, TrialConfig, TrialGuest},
+};
+use rookery_stack::OrderentryStack;
+use rookery_stats::Measurement;
+use rookery_store::Tuning;
+use rookery_study::{Plan, Point, Trial};
+use rookery_workload::orderentry::{DatabaseReadings, HitTarget, OrderEntryCounters};
+
+use super::TrialLoad;
+use crate::{
+    error::Failure,
+    offered::{driver_load, phases},
+    targets::Targets,
+};
+
+pub(crate) use calibration::Calibration;
+
+/// Terminals on databases.
+pub(super) struct Terminals(TrialConfig);
+
+impl TrialLoad for Terminals {
+    fn cpus(&self) -> &[u32] {
+        match &self.0.threads {
+            Threads::Pinned(cpus) => cpus,
+            Threads::Free(_) => &[],
+        }
+    }
+
+    fn phases(&self) -> &Phases {
+        &self.0.phases
+    }
+
+    fn drive(
+        &self,
+        start: &(dyn Fn() -> Instant + Sync),
+        stop: &AtomicBool,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Measurement, Failure> {
+        Ok(rookery_oltp::trial::run(&self.0, start, stop, progress)?)
+    }
+}
+
+/// The terminals of one trial.
+pub(super) fn load(
+    plan: &Plan,
+    trial: &Trial,
+    point: &Point,
+    stack: &dyn OrderentryStack,
+    targets: &Targets,
+) -> Terminals {
+    let study = plan.study_of(point);
+    let wanted = stack.wanted();
+    let pool = study.load.max_in_flight();
+    let guests = targets
+        .guests
+        .iter()
+        .zip(point.each_guest())
+        .map(|(target, planned)| TrialGuest {
+            name: target.name.clone(),
+            target: stack.clients(target.address),
+            terminals: pool.unwrap_or(planned.users()),
+            population: stack.data().population(),
+        });
+    Terminals(TrialConfig {
+        guests: guests.collect(),
+        threads: Threads::Pinned(plan.driver_cpus.clone()),
+        network: targets.network.clone(),
+        load: driver_load(&study.load, point),
+        phases: phases(&study.load, trial.purpose),
+        session: SessionOptions {
+            style: wanted.statements,
+            isolation: wanted.isolation,
+        },
+        binding: wanted.binding,
+        mix: wanted.mix,
+        pacing: wanted.pacing,
+        delivery: wanted.delivery,
+        max_retries: wanted.max_retries,
+        patience: None,
+        seed: trial.seed,
+        // This run made them, wherever the study plugged them in.
+        confirmed: targets
+            .guests
+            .iter()
+            .map(|target| target.address.ip())
+            .collect(),
+    })
+}
+
+/// The row among the settings of a trial that says why a database did not report its buffers.
+pub(super) fn silent_tuning(reason: &str) -> Tuning {
+    Tuning {
+        guest: "host".to_owned(),
+        name: "orderentry.buffers".to_owned(),
+        asked: String::new(),
+        effective: format!("not read: {reason}"),
+        at_end: String::new(),
+    }
+}
+
+/// Put the readings beside the counters of their guests, which have the same order; the first guest
+/// that said nothing, and why.
+pub(super) fn attach(
+    stack: &dyn OrderentryStack,
+    measurement: &mut Measurement,
+    looks: &[DatabaseLook],
+) -> Option<String> {
+    let hit_target = stack.wanted().hit_target.map(HitTarget::ratio);
+    let mut silent = None;
+    for (guest, look) in measurement.guests.iter_mut().zip(looks) {
+        match (
+            OrderEntryCounters::from_counters_mut(&mut guest.counters),
+            look,
+        ) {
+            (Some(counters), DatabaseLook::Read(reading)) => {
+                counters.database = Some(DatabaseReadings {
+                    hit_target,
+                    ..*reading
+                });
+            }
+            (_, DatabaseLook::Silent { reason }) if silent.is_none() => {
+                silent = Some(format!("guest {}: {reason}", guest.guest));
+            }
+            _ => {}
+        }
+    }
+    silent
+}

@@ -1,0 +1,185 @@
+//! All that goes on beside the load of a trial: samples of resources, looks at machines, threads
+//! and databases, and the watch over the guests.
+
+use std::{io, sync::atomic::AtomicBool, thread};
+
+use rookery_guest::{Guest, ProcessProbe, UsageProbe};
+use rookery_host::residence::Residence;
+use rookery_stats::{MachineLook, ResourceSample, checks::Remark};
+
+use crate::{
+    DatabaseLook, GuestDeath, LoadState, Sampler, SamplerConfig,
+    clocks::BothClocks,
+    databases::watch_databases,
+    deaths,
+    host::{host_probe, own_probe},
+    machines::Machines,
+    placement::watch_placement,
+};
+
+/// What was seen beside the load.
+#[derive(Clone, Debug, Default)]
+pub struct Observations {
+    /// Use of resources by each guest, the host (`host`) and this process (`driver`).
+    pub resources: Vec<ResourceSample>,
+    /// Looks at the guests that are machines.
+    pub machines: Vec<MachineLook>,
+    /// Where the threads of each guest ran.
+    pub placement: Vec<Residence>,
+    /// What each database that was asked says of itself.
+    pub databases: Vec<DatabaseLook>,
+    /// Guests that died under the load, which ended it.
+    pub deaths: Vec<GuestDeath>,
+    /// A wall clock that was set meanwhile.
+    pub clock_step: Option<Remark>,
+}
+
+/// The samplers of one trial, made but not yet started.
+pub struct Samplers<'a> {
+    config: &'a SamplerConfig,
+    usage: Vec<(String, UsageProbe)>,
+    processes: Vec<ProcessProbe>,
+    machines: Option<Machines>,
+}
+
+impl<'a> Samplers<'a> {
+    /// The samplers of guests that run.
+    #[must_use]
+    pub fn new(config: &'a SamplerConfig, guests: &[Box<dyn Guest>]) -> Self {
+        let mut usage: Vec<_> = guests
+            .iter()
+            .map(|guest| (guest.name().to_owned(), guest.usage_probe()))
+            .collect();
+        usage.push(("host".to_owned(), host_probe()));
+        usage.push(("driver".to_owned(), own_probe()));
+        Self {
+            config,
+            usage,
+            processes: guests.iter().map(|guest| guest.process_probe()).collect(),
+            machines: Machines::new(guests),
+        }
+    }
+
+    /// Put `load` on while sampling and watching the guests. `load` reports its common start to the
+    /// [`LoadState`], and ends early when that asks for it: a guest died, or `stop` was set.
+    ///
+    /// # Errors
+    /// When resources cannot be sampled; the load is over then all the same.
+    pub fn run<T>(
+        self,
+        guests: &mut [Box<dyn Guest>],
+        stop: &AtomicBool,
+        load: impl FnOnce(&LoadState) -> T,
+    ) -> io::Result<(T, Observations)> {
+        let Self {
+            config,
+            usage,
+            processes,
+            machines,
+        } = self;
+        let (state, clocks) = (LoadState::default(), BothClocks::read());
+        let state = &state;
+        thread::scope(|scope| {
+            let resources = scope.spawn(|| sample(config, usage, state));
+            let placement = scope.spawn(|| watch_placement(config, processes, state));
+            let databases = scope.spawn(|| watch_databases(config, state));
+            let machines = machines.map(|machines| scope.spawn(|| machines.watch(config, state)));
+            let deaths = scope.spawn(|| deaths::watch(guests, state, stop));
+            let result = {
+                // The threads wait for the end of the load, also where it panics.
+                let _finish = FinishOnDrop(state);
+                load(state)
+            };
+            let observations = Observations {
+                resources: resources
+                    .join()
+                    .unwrap_or_else(|_| Err(io::Error::other("the sampler panicked")))?,
+                machines: machines
+                    .map(|machines| machines.join().unwrap_or_default())
+                    .unwrap_or_default(),
+                placement: placement.join().unwrap_or_default(),
+                databases: databases.join().unwrap_or_default(),
+                deaths: deaths.join().unwrap_or_default(),
+                clock_step: clocks.check(),
+            };
+            Ok((result, observations))
+        })
+    }
+}
+
+struct FinishOnDrop<'a>(&'a LoadState);
+
+impl Drop for FinishOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
+}
+
+fn sample(
+    config: &SamplerConfig,
+    subjects: Vec<(String, UsageProbe)>,
+    state: &LoadState,
+) -> io::Result<Vec<ResourceSample>> {
+    let Some(start) = state.started() else {
+        return Ok(Vec::new());
+    };
+    let sampler = Sampler::start(subjects, start, config.interval, &config.cpus)?;
+    state.wait_for_end();
+    Ok(sampler.stop())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::LoadSchedule;
+
+    #[test]
+    fn a_load_without_guests_is_sampled() {
+        let config = SamplerConfig {
+            cpus: Vec::new(),
+            interval: Duration::from_millis(20),
+            schedule: LoadSchedule {
+                window_start: Duration::ZERO,
+                window: Duration::from_millis(100),
+                end: Duration::from_millis(100),
+            },
+            databases: Vec::new(),
+        };
+        let (answer, seen) = Samplers::new(&config, &[])
+            .run(&mut [], &AtomicBool::new(false), |state| {
+                state.begin(Instant::now());
+                thread::sleep(Duration::from_millis(150));
+                42
+            })
+            .expect("sampled");
+        assert_eq!(answer, 42);
+        let subjects: Vec<&str> = seen.resources.iter().map(|s| s.subject.as_str()).collect();
+        assert!(subjects.contains(&"host") && subjects.contains(&"driver"));
+        assert!(seen.deaths.is_empty() && seen.databases.is_empty());
+        let json = serde_json::to_string(&config).expect("plain data");
+        assert_eq!(
+            serde_json::from_str::<SamplerConfig>(&json).expect("read again"),
+            config
+        );
+    }
+
+    #[test]
+    fn a_load_that_never_begins_ends_the_samplers() {
+        let config = SamplerConfig {
+            cpus: Vec::new(),
+            interval: Duration::from_secs(1),
+            schedule: LoadSchedule {
+                window_start: Duration::from_secs(3600),
+                window: Duration::from_secs(1),
+                end: Duration::from_secs(3602),
+            },
+            databases: Vec::new(),
+        };
+        let ((), seen) = Samplers::new(&config, &[])
+            .run(&mut [], &AtomicBool::new(false), |_| ())
+            .expect("ended");
+        assert!(seen.resources.is_empty());
+    }
+}

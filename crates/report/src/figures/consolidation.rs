@@ -1,0 +1,49 @@
+//! All layouts side by side.
+
+use rookery_analysis::{Analysis, Run};
+
+use super::data::{Datum, ENDS, Figure, Mark, Place, Series, broken_words, one_panel};
+use crate::prose::{format, loop_type::loop_type, words};
+
+/// Aggregate throughput of every point; beside each the share of its one-big baseline.
+pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
+    let mut series: Vec<Series> = Vec::new();
+    for summary in &analysis.points {
+        let Some(orders) = &summary.per_minute else {
+            continue;
+        };
+        let mut datum = Datum::new(Place::Name(summary.point.label.clone()), orders);
+        datum.broken = summary.limits.failed > 0;
+        datum.note = match summary.point.baseline {
+            Some(baseline) if baseline == summary.point.id => Some("baseline".to_owned()),
+            _ => summary.efficiency.map(|ratio| format::percent(ratio.value)),
+        };
+        let name = summary.layouts();
+        match series.iter_mut().find(|series| series.name == name) {
+            Some(known) => known.data.push(datum),
+            None => series.push(Series {
+                name,
+                mark: Mark::Columns,
+                data: vec![datum],
+            }),
+        }
+    }
+    (!series.is_empty()).then(|| Figure {
+        id: "consolidation",
+        title: "Aggregate throughput of every layout, and its share of one big guest".to_owned(),
+        caption: format!(
+            "{}. All guests of a point together. The percentage is the consolidation efficiency: \
+             throughput over that of the one-big \
+             point of equal capacity and equal {}. {ENDS}{}",
+            loop_type(run),
+            if run.header.study.load.open().is_some() {
+                "arrivals"
+            } else {
+                words::people(run)
+            },
+            broken_words(&series)
+        ),
+        panels: one_panel("point", words::rate(run), series),
+        ..Figure::default()
+    })
+}

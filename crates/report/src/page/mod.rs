@@ -1,0 +1,198 @@
+//! The HTML page: everything that is known, put into one template.
+
+mod compare;
+mod fit;
+
+pub use compare::html as compare_html;
+pub use fit::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, fit_html};
+
+use minijinja::{Environment, UndefinedBehavior, value::Serde};
+use serde::Serialize;
+
+use rookery_analysis::{Analysis, Run, storage::Ceiling};
+
+use crate::{
+    ReportError, draw,
+    figures::{
+        self,
+        data::{Figure, Panel},
+    },
+    prose::{
+        Fact, answer, caveats, effects,
+        loop_type::loop_type,
+        searches::LOAD_AND_EDGE,
+        trust::{facts, prediction_line},
+        words,
+    },
+    tables::{
+        self, Table,
+        evidence::{self, Trouble},
+        settings::{self, Settings},
+    },
+    terminal::trial_counts,
+    workloads,
+};
+
+const TEMPLATE: &str = include_str!("../../template/report.html");
+const STYLE: &str = include_str!("../../template/report.css");
+const SCRIPT: &str = include_str!("../../template/report.js");
+
+/// What the template is given; all text in it is escaped there, except the four fields that are
+/// ours.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    question: Option<&'a str>,
+    run_id: &'a str,
+    created_at: &'a str,
+    version: &'a str,
+    counts: String,
+    loop_type: String,
+    answer: Vec<String>,
+    effects: Table,
+    effects_by_layout: Table,
+    effect_remarks: Vec<String>,
+    caveats: Vec<String>,
+    simulated: Option<&'static str>,
+    prediction: String,
+    searches: Table,
+    load_and_edge: &'static str,
+    confirmed: Table,
+    summary: Table,
+    response: Table,
+    trust: Vec<Fact>,
+    checks: Table,
+    figures: Vec<Drawn>,
+    arrivals: Table,
+    workload: Option<workloads::Section>,
+    facts: Vec<Fact>,
+    points: Table,
+    trials: Table,
+    settings: Settings,
+    audits: Table,
+    errors: Table,
+    troubles: Vec<Trouble>,
+    notes: Vec<String>,
+    study_file: &'a str,
+    study_text: &'a str,
+    style: &'static str,
+    script: &'static str,
+    library: String,
+}
+
+/// A figure ready for the page.
+#[derive(Serialize)]
+struct Drawn {
+    id: &'static str,
+    title: String,
+    caption: String,
+    labels: Vec<String>,
+    /// A JSON list with one drawing per label.
+    panels: String,
+    remarks: Vec<String>,
+    open: Vec<Table>,
+    folded: Vec<Table>,
+    tables: Vec<Table>,
+}
+
+/// Put the page together.
+pub(crate) fn render(
+    run: &Run,
+    analysis: &Analysis,
+    ceilings: &[Ceiling],
+) -> Result<String, ReportError> {
+    let header = &run.header;
+    let page = Page {
+        title: &header.title,
+        question: header.study.question.as_deref(),
+        run_id: &header.run_id,
+        created_at: &header.created_at,
+        version: &header.rookery_version,
+        counts: trial_counts(run),
+        loop_type: loop_type(run),
+        answer: answer::answer(run, analysis),
+        effects: tables::effects::table(&analysis.effects.overall),
+        effects_by_layout: tables::effects::table(&analysis.effects.by_layout),
+        effect_remarks: effects::remarks(&analysis.effects),
+        caveats: caveats::caveats(run, analysis),
+        simulated: words::simulated(run).then_some(words::SIMULATED),
+        prediction: prediction_line(run, &analysis.trust.prediction),
+        searches: tables::searches::answers(analysis),
+        load_and_edge: LOAD_AND_EDGE,
+        confirmed: tables::searches::confirmed(analysis),
+        summary: summary_table(analysis),
+        response: tables::summary::response(analysis),
+        trust: facts(run, analysis),
+        checks: tables::trust::checks(&analysis.trust),
+        figures: figures::all(run, analysis, ceilings)
+            .iter()
+            .map(drawn)
+            .collect(),
+        arrivals: tables::arrivals::table(run),
+        workload: workloads::section(run, analysis),
+        facts: evidence::facts(run),
+        points: evidence::points(run),
+        trials: evidence::trials(run),
+        settings: settings::settings(run),
+        audits: evidence::audits(run),
+        errors: evidence::errors(run),
+        troubles: evidence::troubles(run),
+        notes: notes(run),
+        study_file: &header.study_file,
+        study_text: &header.study_text,
+        style: STYLE,
+        script: SCRIPT,
+        library: draw::library(),
+    };
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_template("report.html", TEMPLATE)?;
+    Ok(environment
+        .get_template("report.html")?
+        .render(Serde(page))?)
+}
+
+/// Throughput and costs side by side: the page is wider than a terminal.
+fn summary_table(analysis: &Analysis) -> Table {
+    let mut table = tables::summary::throughput(analysis);
+    let costs = tables::summary::costs(analysis);
+    table.heads.extend(costs.heads.into_iter().skip(1));
+    for (row, more) in table.rows.iter_mut().zip(costs.rows) {
+        row.extend(more.into_iter().skip(1));
+    }
+    table
+}
+
+fn drawn(figure: &Figure) -> Drawn {
+    let panels: Vec<String> = figure.panels.iter().map(draw::json).collect();
+    Drawn {
+        id: figure.id,
+        title: figure.title.clone(),
+        caption: figure.caption.clone(),
+        labels: figure
+            .panels
+            .iter()
+            .map(|panel| panel.label.clone())
+            .collect(),
+        panels: format!("[{}]", panels.join(",\n")),
+        remarks: figure.remarks.clone(),
+        open: figure.tables.clone(),
+        folded: figure.folded.clone(),
+        tables: figure.panels.iter().map(Panel::table).collect(),
+    }
+}
+
+/// Remarks of the plan and of the run.
+fn notes(run: &Run) -> Vec<String> {
+    let of_run = run
+        .notes
+        .iter()
+        .map(|note| format!("{}: {}", note.at, note.text));
+    run.header
+        .plan
+        .notes
+        .iter()
+        .cloned()
+        .chain(of_run)
+        .collect()
+}

@@ -1,0 +1,136 @@
+//! What each level is worth, in words.
+
+use rookery_analysis::effects::{Aliased, Compared, EffectMetric, Effects, Worth};
+use rookery_stats::{Basis, Change};
+
+use super::format;
+
+/// Name of a compared metric, as it stands in tables and sentences.
+pub(crate) fn metric_name(metric: EffectMetric) -> &'static str {
+    match metric {
+        EffectMetric::Throughput => "throughput",
+        EffectMetric::OrderP95 => "order p95",
+    }
+}
+
+/// `stack.tuning = pureflex` against `stock`, as in sentences.
+pub(crate) fn name(worth: &Worth) -> String {
+    format!(
+        "`{} = {}` against `{}`",
+        worth.level.key, worth.level.value, worth.reference
+    )
+}
+
+/// `tuning: pureflex against stock`, as on axes.
+pub(crate) fn short_name(worth: &Worth) -> String {
+    format!(
+        "{}: {} against {}",
+        worth.level.short_key(),
+        worth.level.value,
+        worth.reference
+    )
+}
+
+/// The change of the metric with its interval: `+23.1 % (18.0 to 28.4)`.
+pub(crate) fn change(compared: &Compared) -> String {
+    let Some(effect) = &compared.effect else {
+        return format::NONE.to_owned();
+    };
+    let interval = effect.interval.map_or_else(String::new, |(low, high)| {
+        format!(
+            " ({} to {})",
+            format::signed(low - 1.0),
+            format::signed(high - 1.0)
+        )
+    });
+    format!("{} %{interval}", format::signed(effect.ratio - 1.0))
+}
+
+/// What the change may be called.
+pub(crate) fn verdict(compared: &Compared) -> String {
+    match compared.change {
+        Change::Better => "better".to_owned(),
+        Change::Worse => "worse".to_owned(),
+        Change::NoEffectSeen { less_than } => format!(
+            "no effect seen (less than {} %)",
+            format::few(100.0 * less_than)
+        ),
+        Change::PerhapsChance => "undecided: among so many comparisons it may be chance".to_owned(),
+        Change::Undecided => "undecided".to_owned(),
+        Change::NoInterval if compared.effect.is_none() => format::NONE.to_owned(),
+        Change::NoInterval => "a single pair: no interval".to_owned(),
+    }
+}
+
+/// What the comparison rests on: `6 blocks`.
+pub(crate) fn basis(compared: &Compared) -> String {
+    compared.effect.map_or_else(String::new, |effect| {
+        let count = effect.count as usize;
+        match effect.basis {
+            Basis::Pairs => format::counted(count, "block"),
+            Basis::Contrasts => format!("{}, main effect", format::counted(count, "block")),
+            Basis::Means => "unpaired: trials are missing".to_owned(),
+        }
+    })
+}
+
+/// Interactions and aliases, in sentences.
+pub(crate) fn remarks(effects: &Effects) -> Vec<String> {
+    let mut all: Vec<String> = effects
+        .interactions
+        .iter()
+        .map(|found| {
+            let [one, other] = &found.levels;
+            let (low, high) = found.effect.interval.unwrap_or((f64::NAN, f64::NAN));
+            format!(
+                "`{} = {}` and `{} = {}` change each other's effect on {}: together {} % ({} to \
+                 {}) beside what they are worth one by one.",
+                one.key,
+                one.value,
+                other.key,
+                other.value,
+                metric_name(found.metric),
+                format::signed(found.effect.ratio - 1.0),
+                format::signed(low - 1.0),
+                format::signed(high - 1.0)
+            )
+        })
+        .collect();
+    if effects.interactions_examined > 0 {
+        all.push(format!(
+            "{} of two factors examined, {} with an interval that leaves no change out; about one \
+             in twenty does so by chance.",
+            format::counted(effects.interactions_examined, "interaction"),
+            effects.interactions.len()
+        ));
+    }
+    all.extend(effects.aliases.iter().map(aliased));
+    if effects.screened && effects.aliases.is_empty() {
+        all.push(
+            "A screening design: the effect of a factor can be told apart from the interactions of \
+             two others, but not of three; interactions themselves cannot be told apart."
+                .to_owned(),
+        );
+    }
+    all
+}
+
+fn aliased(aliased: &Aliased) -> String {
+    let with: Vec<String> = aliased
+        .with
+        .iter()
+        .map(|with| {
+            let part = if with.share > 0.999 {
+                String::new()
+            } else {
+                format!(" ({} of it)", format::percent(with.share))
+            };
+            format!("`{}` with `{}`{part}", with.factors[0], with.factors[1])
+        })
+        .collect();
+    format!(
+        "The effect of `{}` cannot be told from the interaction of {}.",
+        aliased.factor,
+        with.join(", nor of ")
+    )
+}

@@ -1,0 +1,294 @@
+//! What each layer costs: sentences and tables.
+
+use rookery_analysis::{
+    estimate::Estimate,
+    layers::{AddedCost, Layer, LayeredPoint, Limit},
+};
+use rookery_stats::Ratio;
+use rookery_study::GuestKind;
+
+use super::format;
+
+/// What the numbers are, for captions.
+pub(crate) const CAPTION: &str = "CPU per operation is the time that the host counts for the \
+                                  guests in the window over the operations completed in it: user \
+                                  and \
+                                  system of processes; of machines the guest's own code, the \
+                                  host's kernel on behalf of vCPUs (system), and the emulator. \
+                                  What a layer adds is its difference to the layer below.";
+
+/// Accounts from inside and from outside that differ by more than this share are spoken of.
+const APART: f64 = 0.1;
+
+/// From this factor on the end of an interval is not worth its digits.
+const HOPELESS: f64 = 100.0;
+
+/// Points of which sentences are made; tables have all.
+const MOST_POINTS: usize = 2;
+
+/// The answer: for each of the first points what each layer adds, and what becomes of response
+/// times and throughput.
+pub(crate) fn sentences(points: &[LayeredPoint]) -> Vec<String> {
+    let mut all: Vec<String> = points
+        .iter()
+        .take(MOST_POINTS)
+        .flat_map(|point| cost(point).into_iter().chain(speed(point)))
+        .collect();
+    if points
+        .iter()
+        .flat_map(|point| &point.layers)
+        .any(Layer::translated)
+    {
+        all.push(
+            "The machines ran under TCG, which translates every instruction: their cost says \
+             nothing of machines that a processor carries (KVM)."
+                .to_owned(),
+        );
+    }
+    all
+}
+
+/// `At 2 x 1 vCPU, 6 users an order costs 812 us of the host's CPU on bare processes; containers add 31 us (...), ...`.
+fn cost(point: &LayeredPoint) -> Option<String> {
+    let mut layers = point.layers.iter().filter(|layer| layer.cpu_us.is_some());
+    let lowest = layers.next()?;
+    let (operation, base) = (article(point.operation), lowest.cpu_us?);
+    let adds: Vec<String> = layers
+        .filter_map(|layer| {
+            let tax = layer.tax_us?;
+            let emulator = match layer.parts_us {
+                Some(parts) if layer.kind == GuestKind::Vm => {
+                    format!(
+                        ", {} us of it in the emulator beside the guest",
+                        format::number(parts.emulator)
+                    )
+                }
+                _ => String::new(),
+            };
+            Some(format!("{} {}{emulator}", people(layer), added(&tax)))
+        })
+        .collect();
+    if adds.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "At {}, {operation} costs {} us of the host's CPU on {}; {}.",
+        point.label,
+        mean(&base),
+        people(lowest),
+        adds.join("; ")
+    ))
+}
+
+/// What happens to p95 and to throughput.
+fn speed(point: &LayeredPoint) -> Option<String> {
+    let above = || {
+        point
+            .layers
+            .iter()
+            .filter(|layer| layer.throughput_ratio.is_some())
+    };
+    let lowest = point.layers.iter().find(|layer| layer.limit.is_some())?;
+    let times: Vec<String> = above()
+        .filter_map(|layer| {
+            let p95 = layer
+                .percentiles
+                .iter()
+                .find(|percentile| (percentile.p - 95.0).abs() < 1e-9)?;
+            Some(format!("{} times on {}", ratio(&p95.ratio?), people(layer)))
+        })
+        .collect();
+    let rates: Vec<String> = above()
+        .filter_map(|layer| {
+            Some(format!(
+                "{} times on {}",
+                ratio(&layer.throughput_ratio?),
+                people(layer)
+            ))
+        })
+        .collect();
+    if rates.is_empty() {
+        return None;
+    }
+    let p95 = if times.is_empty() {
+        String::new()
+    } else {
+        format!("its p95 is {}; ", times.join(", "))
+    };
+    Some(format!(
+        "Against {}, {p95}throughput is {}: {}.",
+        people(lowest),
+        rates.join(", "),
+        comparable(point)
+    ))
+}
+
+/// What a ratio of throughputs means here.
+fn comparable(point: &LayeredPoint) -> String {
+    let limits: Vec<(&Layer, Limit)> = point
+        .layers
+        .iter()
+        .filter_map(|layer| Some((layer, layer.limit?)))
+        .collect();
+    let all = |limit: Limit| limits.iter().all(|(_, own)| *own == limit);
+    if all(Limit::OfferedLoad) {
+        return "the load that was offered limits it on every layer, so that it says who keeps up, \
+                not who could carry more".to_owned();
+    }
+    if all(Limit::Cpu) {
+        return "the CPUs of the guests limit it on every layer, so that it compares what they can \
+                carry".to_owned();
+    }
+    if all(Limit::Waiting) {
+        return "neither load nor CPUs limit it, so that it follows from response times".to_owned();
+    }
+    let told: Vec<String> = limits
+        .iter()
+        .map(|(layer, limit)| format!("{} {}", limited_by(*limit), on(layer)))
+        .collect();
+    format!(
+        "it is limited by {}, so that it compares different things",
+        told.join(", by ")
+    )
+}
+
+pub(crate) fn limited_by(limit: Limit) -> &'static str {
+    match limit {
+        Limit::OfferedLoad => "the offered load",
+        Limit::Cpu => "CPUs",
+        Limit::Waiting => "response times",
+    }
+}
+
+fn on(layer: &Layer) -> String {
+    format!("on {}", people(layer))
+}
+
+/// As people call it: `virtual machines (TCG)`.
+fn people(layer: &Layer) -> String {
+    let kind = match layer.kind {
+        GuestKind::Bare => "bare processes",
+        GuestKind::Container => "containers",
+        GuestKind::Vm => "virtual machines",
+        GuestKind::Fake => "guests in name",
+    };
+    match &layer.accelerator {
+        Some(accelerator) => format!("{kind} ({accelerator})"),
+        None => kind.to_owned(),
+    }
+}
+
+fn article(operation: &str) -> String {
+    match operation {
+        "order" => "an order".to_owned(),
+        "new-order" => "a New-Order with what belongs to it".to_owned(),
+        other => format!("one `{other}`"),
+    }
+}
+
+/// `add 31 us (−5 to 67)`, or `save`.
+fn added(tax: &AddedCost) -> String {
+    let word = if tax.value < 0.0 { "save" } else { "add" };
+    let interval = tax.interval.map_or_else(String::new, |(low, high)| {
+        let (low, high) = if tax.value < 0.0 {
+            (-high, -low)
+        } else {
+            (low, high)
+        };
+        format!(" ({} to {})", signless(low), signless(high))
+    });
+    format!("{word} {} us{interval}", format::number(tax.value.abs()))
+}
+
+/// A number with the minus sign that people write.
+pub(crate) fn signless(value: f64) -> String {
+    let text = format::number(value.abs());
+    if value < 0.0 {
+        format!("\u{2212}{text}")
+    } else {
+        text
+    }
+}
+
+/// The mean of an amount with its ends: `812 (800 to 824)`. No amount is below nothing, whatever
+/// few trials say.
+pub(crate) fn mean(mean: &Estimate) -> String {
+    let ends = mean.ends.map_or_else(String::new, |(low, high)| {
+        format!(
+            " ({} to {})",
+            format::number(low.max(0.0)),
+            format::number(high)
+        )
+    });
+    format!("{}{ends}", format::number(mean.mean))
+}
+
+pub(crate) fn ratio(ratio: &Ratio) -> String {
+    let interval = match ratio.interval {
+        // Two blocks that scatter: digits would feign knowledge.
+        Some((_, high)) if high > HOPELESS * ratio.value => {
+            " (known to no factor of 100)".to_owned()
+        }
+        Some((low, high)) => format!(" ({low:.2} to {high:.2})"),
+        None => String::new(),
+    };
+    format!("{:.2}{interval}", ratio.value)
+}
+
+/// What is to be known beside the numbers.
+pub(crate) fn caveats(points: &[LayeredPoint]) -> Vec<String> {
+    let layers = || points.iter().flat_map(|point| &point.layers);
+    let mut all = Vec::new();
+    if layers().any(|layer| layer.kind == GuestKind::Bare) {
+        all.push(
+            "Bare processes are held to their CPUs, but neither to their vCPUs nor to their \
+             memory: saturated, they may use more than containers and \
+             machines."
+                .to_owned(),
+        );
+    }
+    if layers().any(|layer| layer.tax_us.is_some_and(|tax| !tax.paired)) {
+        all.push(
+            "Layers of different runs, or of too few whole blocks, are compared by their means: \
+             what changed on the host between them counts as cost."
+                .to_owned(),
+        );
+    }
+    all.extend(points.iter().filter_map(disagreement));
+    let silent = |layer: &&Layer| {
+        layer.kind == GuestKind::Vm && layer.trials > 0 && layer.parts_us.is_none()
+    };
+    if layers().any(|layer| silent(&layer)) {
+        all.push(
+            "Of some machines no vCPU thread was found: their CPU time is not split.".to_owned(),
+        );
+    }
+    all
+}
+
+/// Where machines and host do not agree on what the vCPUs used.
+fn disagreement(point: &LayeredPoint) -> Option<String> {
+    let (layer, inside) = point
+        .layers
+        .iter()
+        .find_map(|layer| Some((layer, layer.inside?)))?;
+    let apart = inside.inside_cores / inside.vcpu_cores - 1.0;
+    if !apart.is_finite() || apart.abs() <= APART {
+        return None;
+    }
+    let why = match (apart > 0.0, layer.translated()) {
+        (true, true) => {
+            "TCG tells machines nothing of the time that the host ran something else, and they \
+             take it for their own use"
+        }
+        (true, false) => "what they missed while the host ran something else is in it",
+        (false, _) => "the host's work on behalf of their vCPUs they do not see",
+    };
+    Some(format!(
+        "At {}, the kernels of the machines count {} cores and the host {} for their vCPU threads: \
+         {why}. Costs above are those of the host.",
+        point.label,
+        format::number(inside.inside_cores),
+        format::number(inside.vcpu_cores)
+    ))
+}

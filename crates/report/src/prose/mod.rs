@@ -1,0 +1,21 @@
+//! What an analysis says, in words. Knows neither tables nor figures.
+
+pub(crate) mod answer;
+pub(crate) mod caveats;
+pub(crate) mod compare;
+pub(crate) mod effects;
+pub(crate) mod format;
+pub(crate) mod layers;
+pub(crate) mod limits;
+pub(crate) mod loop_type;
+pub(crate) mod scaling;
+pub(crate) mod searches;
+pub(crate) mod settings;
+pub(crate) mod trust;
+pub(crate) mod words;
+
+/// A name and what is said of it.
+pub(crate) type Fact = (String, String);
+
+/// More sentences of a kind than this are summed up.
+const MOST_SENTENCES: usize = 6;

@@ -1,0 +1,235 @@
+//! What searches found, in words.
+
+use rookery_analysis::{
+    Analysis,
+    searches::{SearchEnding, SearchRatio, SearchSummary},
+};
+use rookery_study::Over;
+
+use super::format;
+
+/// What its load counts, of one or of many: `user`, `users`.
+fn unit(search: &SearchSummary, load: f64) -> &'static str {
+    match (search.over, load == 1.0) {
+        (Over::Users, true) => "user",
+        (Over::Guests, true) => "guest",
+        (over, _) => over.unit(),
+    }
+}
+
+/// `560 users`.
+pub(crate) fn loaded(search: &SearchSummary, load: f64) -> String {
+    format!("{} {}", format::load(load), unit(search, load))
+}
+
+/// What carries the load: `One guest of 1 vCPU`, `2 guests of 0.5 vCPU, tuning=stock`; of a search
+/// over guests `This host`.
+fn subject(search: &SearchSummary) -> String {
+    let vcpus = format::trimmed(search.vcpus);
+    let mut subject = match (search.over, search.guests) {
+        (Over::Guests, _) => format!("This host, with guests of {vcpus} vCPU"),
+        (_, 1) => format!("One guest of {vcpus} vCPU"),
+        (_, guests) => format!("{guests} guests of {vcpus} vCPU"),
+    };
+    for level in &search.levels {
+        subject += &format!(", {}={}", level.short_key(), level.value);
+    }
+    subject
+}
+
+/// The edge in words: `between 540 and 590 with 95 %`; `None` where nothing bounds it.
+fn edge(search: &SearchSummary) -> Option<String> {
+    match search.edge {
+        (Some(low), Some(high)) => Some(format!(
+            "between {} and {} with 95 %",
+            format::load(low),
+            format::load(high)
+        )),
+        (None, Some(high)) => Some(format!("below {} with 95 %", format::load(high))),
+        (Some(low), None) => Some(format!("above {} with 95 %", format::load(low))),
+        (None, None) => None,
+    }
+}
+
+/// Why it ended; `None` where it simply found what it looked for.
+fn ending(search: &SearchSummary) -> Option<String> {
+    let probes = format::counted(search.probes, "trial");
+    match &search.ending {
+        SearchEnding::Found => None,
+        SearchEnding::BudgetSpent => Some(format!(
+            "its budget of {probes} was spent before it was sure"
+        )),
+        SearchEnding::NothingPasses => Some(format!(
+            "even {}, the fewest that it may try, break the limits",
+            loaded(search, search.lowest)
+        )),
+        SearchEnding::EverythingPasses => Some(format!(
+            "even {}, the most that it may try, are within the limits: search higher",
+            loaded(search, search.highest)
+        )),
+        SearchEnding::Void { load, reason } => Some(format!(
+            "it stopped at {}, where trials were void twice running: {}",
+            loaded(search, *load),
+            reason.trim_end_matches('.')
+        )),
+        SearchEnding::Interrupted if search.tried.is_empty() => Some("it has not begun".to_owned()),
+        SearchEnding::Interrupted => Some("it is not at its end".to_owned()),
+    }
+}
+
+/// The answer in one sentence: what carries how much, how sure that is, and what breaks first.
+fn sentence(search: &SearchSummary) -> String {
+    let (subject, ending) = (subject(search), ending(search));
+    let Some(load) = search.load else {
+        let what = if search.over == Over::Guests {
+            "number of guests"
+        } else {
+            "load"
+        };
+        let why = ending.map_or_else(String::new, |ending| format!(": {ending}"));
+        return match search.ending {
+            SearchEnding::NothingPasses => format!(
+                "{subject}: no {what} is within the limits{why}{}.",
+                breaks(search)
+            ),
+            _ => format!("{subject}: no {what} is known to be within the limits{why}."),
+        };
+    };
+    let verb = if search.guests == 1 || search.over == Over::Guests {
+        "carries"
+    } else {
+        "carry"
+    };
+    let least = if search.ending == SearchEnding::EverythingPasses {
+        "at least "
+    } else {
+        ""
+    };
+    let mut aside = vec![if search.confirmed {
+        "confirmed".to_owned()
+    } else {
+        "not confirmed".to_owned()
+    }];
+    aside.extend(edge(search).map(|edge| format!("edge {edge}")));
+    let ending = ending.map_or_else(String::new, |ending| format!(" The search: {ending}."));
+    format!(
+        "{subject} {verb} {least}{} within the limits ({}){}.{ending}",
+        loaded(search, load),
+        aside.join("; "),
+        breaks(search)
+    )
+}
+
+/// `; first to break: purchase p95 <= 250 ms`.
+fn breaks(search: &SearchSummary) -> String {
+    let rule = search.first_to_break.as_deref();
+    rule.map_or_else(String::new, |rule| {
+        format!("; first to break: {}", rule.trim_end_matches('.'))
+    })
+}
+
+/// What may be said of a ratio: more, less, or that it cannot be told.
+fn judgement(ratio: &SearchRatio) -> &'static str {
+    match ratio.interval {
+        None => "an edge is not known on both sides, so no difference can be told",
+        Some((low, _)) if low > 1.0 => "more, with 95 % confidence",
+        Some((_, high)) if high < 1.0 => "less, with 95 % confidence",
+        Some(_) => {
+            "no difference can be told: the intervals of the edges leave both more and less open"
+        }
+    }
+}
+
+/// The ratio and its interval in words: `108 % (edges 101 to 115 % with 95 %)`.
+pub(crate) fn ratio(ratio: &SearchRatio) -> String {
+    let interval = ratio.interval.map_or_else(String::new, |(low, high)| {
+        format!(
+            " (edges {:.0} to {:.0} % with 95 %)",
+            100.0 * low,
+            100.0 * high
+        )
+    });
+    format!("{}{interval}", format::percent(ratio.ratio))
+}
+
+/// What load and edge are: a load may lie below the whole interval of its edge.
+pub(crate) const LOAD_AND_EDGE: &str = "The largest load is one that nearly all trials keep. The \
+                                        edge, which half of the trials keep, mostly lies a little \
+                                        higher.";
+
+/// More sentences of a kind than this stand in the tables alone.
+const MOST_SENTENCES: usize = 8;
+
+/// The sentences that open the answer: what carries how much, what variants and splits change.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+    let all = &analysis.searches;
+    let mut sentences: Vec<String> = all.iter().map(sentence).collect();
+    if sentences.len() > MOST_SENTENCES {
+        let more = sentences.len() - MOST_SENTENCES;
+        sentences.truncate(MOST_SENTENCES);
+        sentences.push(format!("The table has {more} more."));
+    }
+    let labels = |found: &SearchRatio| {
+        [found.one, found.other].map(|id| {
+            analysis
+                .search(id)
+                .map_or_else(String::new, |search| search.label.clone())
+        })
+    };
+    let across = &analysis.searches_across_variants;
+    sentences.extend(across.iter().take(MOST_SENTENCES).map(|found| {
+        let [one, other] = labels(found);
+        format!(
+            "{one} against {other}: {} of its largest load: {}.",
+            ratio(found),
+            judgement(found)
+        )
+    }));
+    let against = &analysis.searches_against_one_big;
+    sentences.extend(against.iter().take(MOST_SENTENCES).map(|found| {
+        let [one, other] = labels(found);
+        format!(
+            "Consolidation by largest load: {one} carry {} of what {other} carries: {}.",
+            ratio(found),
+            judgement(found)
+        )
+    }));
+    sentences
+}
+
+/// Caveats of searches: contradictions, and answers that nothing confirms.
+pub(crate) fn caveats(all: &[SearchSummary]) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let guesses: Vec<&str> = all
+        .iter()
+        .filter(|search| search.load.is_some() && !search.confirmed)
+        .map(|search| search.label.as_str())
+        .collect();
+    if !guesses.is_empty() {
+        caveats.push(format!(
+            "Not confirmed: the largest load of {}. It is the best guess of what most trials keep, \
+             not a result.",
+            guesses.join("; ")
+        ));
+    }
+    for search in all {
+        let label = &search.label;
+        if let Some((passed, failed)) = search.contradiction {
+            caveats.push(format!(
+                "{label}: a trial with {} kept the limits although another with {} broke them: the \
+                 edge is a range, not a line.",
+                loaded(search, passed),
+                format::load(failed)
+            ));
+        }
+        match search.void_trials() {
+            0 => {}
+            count => caveats.push(format!(
+                "{label}: nothing could be learned from {} of the search; its table gives the \
+                 reasons.",
+                format::counted(count, "trial")
+            )),
+        }
+    }
+    caveats
+}

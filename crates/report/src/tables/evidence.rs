@@ -1,0 +1,383 @@
+//! The method section: what was set, what the driver says of itself, what the databases hold, what
+//! went wrong.
+
+use rookery_analysis::{Run, TrialData};
+use rookery_store::{TrialRecord, TrialStatus};
+
+use super::{Table, table};
+use crate::prose::{
+    Fact, format,
+    limits::limits,
+    loop_type::loop_type,
+    words::{self, word},
+};
+
+fn fact(name: &str, value: impl Into<String>) -> Fact {
+    (name.to_owned(), value.into())
+}
+
+fn cpu_list(cpus: &[u32]) -> String {
+    let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    cpus.join(", ")
+}
+
+/// Study and machine.
+pub(crate) fn facts(run: &Run) -> Vec<Fact> {
+    let header = &run.header;
+    let (study, plan, host) = (&header.study, &header.plan, &header.host);
+    let load = &study.load;
+    let time = |duration: std::time::Duration| format::seconds(duration.as_secs_f64());
+    let versions: Vec<String> = host
+        .versions
+        .iter()
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
+    vec![
+        fact(
+            "Run",
+            format!("{}, begun {}", header.run_id, header.created_at),
+        ),
+        fact(
+            "Host",
+            format!(
+                "{}: {}, Linux {}",
+                host.hostname, host.cpu_model, host.kernel
+            ),
+        ),
+        fact(
+            "CPUs, memory",
+            format!(
+                "{} CPUs ({}), {} MiB",
+                host.facts.cpus.len(),
+                cpu_list(&host.facts.cpus),
+                host.facts.memory_mib
+            ),
+        ),
+        fact("Software", versions.join(", ")),
+        fact("Loop", loop_type(run)),
+        fact(
+            "Phases",
+            format!(
+                "ramp-up {}, settle {}, window {}, ramp-down {}; unfinished operations awaited {}",
+                time(load.ramp_up),
+                time(load.settle),
+                time(load.steady),
+                time(load.ramp_down),
+                time(load.drain)
+            ),
+        ),
+        fact(
+            "Repeats, order",
+            match load.half_width {
+                Some(target) => format!(
+                    "{} of each point, up to {} for an interval of ± {}; order {}",
+                    load.repeats,
+                    load.max_repeats,
+                    format::percent(target),
+                    word(load.order)
+                ),
+                None => format!("{} of each point, order {}", load.repeats, word(load.order)),
+            },
+        ),
+        fact(
+            "Search",
+            load.search
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), search),
+        ),
+        fact(
+            "Seed",
+            format!("{} (study); each trial's own below", study.seed),
+        ),
+        fact(
+            "Workload",
+            format!(
+                "{}: {}",
+                word(study.workload.kind()),
+                study.workload.describe()
+            ),
+        ),
+        fact(
+            "Stack",
+            match study.stack.pages() {
+                Some(pages) => format!("{}, {} pages", word(study.stack.kind()), word(pages)),
+                None => word(study.stack.kind()),
+            },
+        ),
+        fact(
+            "Guests",
+            format!(
+                "{}, pinning {}, on CPUs {}",
+                kinds(run),
+                word(study.guest.pin),
+                cpu_list(&plan.guest_cpus)
+            ),
+        ),
+        fact(
+            "Driver",
+            format!(
+                "on CPUs {}; request limit {}",
+                cpu_list(&plan.driver_cpus),
+                time(load.timeout)
+            ),
+        ),
+        fact(
+            "Limits",
+            limits(&study.qos).unwrap_or_else(|| "none".to_owned()),
+        ),
+    ]
+}
+
+/// The kinds of guests of all variants, each once.
+fn kinds(run: &Run) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for variant in &run.header.plan.variants {
+        let kind = word(variant.study.guest.kind());
+        if !all.contains(&kind) {
+            all.push(kind);
+        }
+    }
+    all.join(", ")
+}
+
+/// What is searched, in words.
+fn search(asked: &rookery_study::SearchUse) -> String {
+    format!(
+        "the largest number of {} within the limits; resolution {}, up to {} trials, {} of them to \
+         confirm",
+        asked.over.unit(),
+        format::percent(asked.resolution),
+        asked.probes,
+        asked.confirm
+    )
+}
+
+/// Every trial: state, seed, times, the driver's evidence about itself.
+pub(crate) fn trials(run: &Run) -> Table {
+    let heads = [
+        "trial",
+        "point",
+        "what for",
+        "repeat",
+        "seed",
+        "state",
+        "attempts",
+        "begun",
+        words::rate(run),
+        "driver CPU",
+        "driver us/request",
+        "run-queue wait",
+        "lag p99",
+        "Little error",
+        "healthy after",
+        "limits",
+    ];
+    let mut table = table(&heads, run.trials.iter().map(trial_row).collect());
+    let plan = &run.header.plan;
+    if plan.searches.is_empty() {
+        let purpose = table.heads.iter().position(|head| head == "what for");
+        if let Some(column) = purpose {
+            table.heads.remove(column);
+            table
+                .rows
+                .iter_mut()
+                .for_each(|row| drop(row.remove(column)));
+        }
+    }
+    if !plan.factors.is_empty() || !plan.searches.is_empty() {
+        table.heads.insert(2, "what".to_owned());
+        for (row, trial) in table.rows.iter_mut().zip(&run.trials) {
+            let point = plan
+                .points
+                .iter()
+                .find(|point| point.id == trial.row.trial.point);
+            row.insert(
+                2,
+                point.map_or_else(String::new, rookery_study::Point::label),
+            );
+        }
+    }
+    table
+}
+
+fn trial_row(trial: &TrialData) -> Vec<String> {
+    let row = &trial.row;
+    let record = trial.record.as_ref();
+    let measured = record.and_then(|record| record.measurement.as_ref());
+    let driver = measured.map(|measured| &measured.driver);
+    vec![
+        row.trial.id.to_string(),
+        row.trial.point.to_string(),
+        row.trial.purpose.name().to_owned(),
+        row.trial.repeat.to_string(),
+        row.trial.seed.to_string(),
+        format::status(row.status).to_owned(),
+        row.attempts.to_string(),
+        row.started_at.clone().unwrap_or_default(),
+        format::or_none(measured, |measured| {
+            format::number(measured.units_per_minute())
+        }),
+        format::or_none(driver, |driver| format::percent(driver.cpu_share)),
+        format::or_none(driver, |driver| format::number(driver.cpu_us_per_request)),
+        format::or_none(driver, |driver| format::percent(driver.run_queue_share)),
+        format::or_none(driver, |driver| format::ms(driver.lag_p99_us as f64)),
+        format::or_none(driver, |driver| format::percent(driver.little_error)),
+        format::or_none(record, |record| format::seconds(record.ready_s)),
+        format::or_none(
+            record.and_then(|record| record.verdict.as_ref()),
+            |verdict| verdict.sentence(),
+        ),
+    ]
+}
+
+fn records(run: &Run) -> impl Iterator<Item = (u32, &TrialRecord)> {
+    run.trials
+        .iter()
+        .filter_map(|trial| Some((trial.row.trial.id, trial.record.as_ref()?)))
+}
+
+/// Orders in the databases against orders acknowledged.
+pub(crate) fn audits(run: &Run) -> Table {
+    let rows = records(run).flat_map(|(trial, record)| {
+        record.audits.iter().map(move |audit| {
+            vec![
+                trial.to_string(),
+                audit.guest.clone(),
+                audit.orders_in_database.to_string(),
+                audit.orders_acknowledged.to_string(),
+                audit.unanswered.to_string(),
+                if audit.killed { "yes" } else { "no" }.to_owned(),
+                if audit.consistent {
+                    "consistent"
+                } else {
+                    "NOT CONSISTENT"
+                }
+                .to_owned(),
+                audit.detail.clone(),
+            ]
+        })
+    });
+    let heads = [
+        "trial",
+        "guest",
+        "new orders in the database",
+        "acknowledged",
+        "unanswered",
+        "killed",
+        "verdict",
+        "detail",
+    ];
+    table(&heads, rows.collect())
+}
+
+/// Failures by class, with the first example.
+pub(crate) fn errors(run: &Run) -> Table {
+    let mut rows = Vec::new();
+    for (trial, record) in records(run) {
+        for guest in record
+            .measurement
+            .iter()
+            .flat_map(|measured| &measured.guests)
+        {
+            for tally in &guest.errors {
+                let example = tally.examples.first();
+                rows.push(vec![
+                    trial.to_string(),
+                    guest.guest.clone(),
+                    tally.class.name().to_owned(),
+                    tally.sub_class.clone(),
+                    tally.count.to_string(),
+                    example.map_or_else(String::new, |example| {
+                        format!(
+                            "{} at {} s: {}",
+                            example.operation,
+                            format::trimmed(example.at_s),
+                            example.detail
+                        )
+                    }),
+                ]);
+            }
+        }
+    }
+    table(
+        &[
+            "trial",
+            "guest",
+            "class",
+            "sub-class",
+            "count",
+            "first example",
+        ],
+        rows,
+    )
+}
+
+/// Points of the study with what the plan gave them; those that searches tried stand in the tables
+/// of the searches.
+pub(crate) fn points(run: &Run) -> Table {
+    let rows = run.header.plan.study_points().map(|point| {
+        vec![
+            point.id.to_string(),
+            point.label(),
+            point.layouts.join(", "),
+            point.only_group().memory_mib.to_string(),
+            point.only_group().database.to_string(),
+            point
+                .each_guest()
+                .map(|guest| cpu_list(guest.cpus()))
+                .collect::<Vec<_>>()
+                .join(" | "),
+            format::trimmed(point.capacity_cpus),
+            point
+                .baseline
+                .map_or_else(|| "none".to_owned(), |baseline| baseline.to_string()),
+        ]
+    });
+    let heads = [
+        "point",
+        "what",
+        "layouts",
+        "memory of each guest, MiB",
+        "database of each guest",
+        "CPUs of each guest",
+        "capacity, CPUs",
+        "baseline point",
+    ];
+    table(&heads, rows.collect())
+}
+
+/// A trial that did not end well, or a log worth keeping.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(crate) struct Trouble {
+    pub(crate) title: String,
+    pub(crate) reasons: Vec<String>,
+    pub(crate) logs: Vec<(String, String)>,
+}
+
+/// Void and failed trials with their reasons and the guests' logs.
+pub(crate) fn troubles(run: &Run) -> Vec<Trouble> {
+    let ended_badly = run
+        .trials
+        .iter()
+        .filter(|trial| matches!(trial.row.status, TrialStatus::Void | TrialStatus::Failed));
+    ended_badly
+        .map(|trial| {
+            let record = trial.record.as_ref();
+            let mut reasons: Vec<String> =
+                trial.row.reasons.iter().map(ToString::to_string).collect();
+            let aborted = record.and_then(|record| record.measurement.as_ref()?.aborted.clone());
+            reasons.extend(aborted.map(|reason| format!("load ended early: {reason}")));
+            Trouble {
+                title: format!("{}, {}", trial.label(), format::status(trial.row.status)),
+                reasons,
+                logs: record.map_or_else(Vec::new, |record| {
+                    record
+                        .logs
+                        .iter()
+                        .map(|log| (log.guest.clone(), log.text.clone()))
+                        .collect()
+                }),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,91 @@
+//! The tables of the summary: throughput, response times, costs of every point.
+
+use rookery_analysis::{Analysis, points::PointSummary};
+
+use super::{Table, table};
+use crate::prose::{format, words};
+
+/// Throughput, its share of one big guest, and the limits.
+pub(crate) fn throughput(analysis: &Analysis) -> Table {
+    let row = |summary: &PointSummary| {
+        vec![
+            summary.point.label.clone(),
+            summary.layouts(),
+            format::or_none(summary.per_minute.as_ref(), format::estimate),
+            format::or_none(summary.requests_per_second.as_ref(), format::estimate),
+            format::limits(&summary.limits),
+            match summary.point.baseline {
+                Some(baseline) if baseline == summary.point.id => "baseline".to_owned(),
+                _ => format::or_none(summary.efficiency.as_ref(), format::ratio),
+            },
+        ]
+    };
+    let heads = [
+        "point",
+        "layout",
+        words::rate_of_all(analysis.points.iter()),
+        "requests/s",
+        "limits",
+        "share of one big",
+    ];
+    table(&heads, analysis.points.iter().map(row).collect())
+}
+
+/// A percentile of an operation with its interval, ms.
+fn at(summary: &PointSummary, operation: &str, percentile: f64) -> String {
+    format::or_none(summary.quantile(operation, percentile), format::quantile)
+}
+
+/// The whole order, or the New-Order, at a percentile, ms.
+pub(crate) fn order(summary: &PointSummary, percentile: f64) -> String {
+    at(summary, summary.main_operation, percentile)
+}
+
+/// Response times of the whole order and of the slowest request.
+pub(crate) fn response(analysis: &Analysis) -> Table {
+    let row = |summary: &PointSummary| {
+        let worst = summary.slowest_request.clone();
+        let of_worst =
+            |percentile| format::or_none(worst.as_deref(), |name| at(summary, name, percentile));
+        vec![
+            summary.point.label.clone(),
+            order(summary, 50.0),
+            order(summary, 95.0),
+            order(summary, 99.0),
+            worst.clone().unwrap_or_else(|| format::NONE.to_owned()),
+            of_worst(95.0),
+            of_worst(99.0),
+        ]
+    };
+    let heads = [
+        "point",
+        "order p50, ms",
+        "order p95, ms",
+        "order p99, ms",
+        "worst request",
+        "its p95, ms",
+        "its p99, ms",
+    ];
+    table(&heads, analysis.points.iter().map(row).collect())
+}
+
+/// Errors, and the CPU that guests and driver used.
+pub(crate) fn costs(analysis: &Analysis) -> Table {
+    let row = |summary: &PointSummary| {
+        vec![
+            summary.point.label.clone(),
+            format::or_none(summary.error_share(), format::percent),
+            format::or_none(summary.rollback_share, format::percent),
+            format::or_none(summary.guest_cores.as_ref(), format::summary),
+            format::or_none(summary.driver_share.as_ref(), format::mean_percent),
+        ]
+    };
+    let heads = [
+        "point",
+        "errors",
+        "rollbacks",
+        "guest CPU cores",
+        "driver CPU",
+    ];
+    table(&heads, analysis.points.iter().map(row).collect())
+}

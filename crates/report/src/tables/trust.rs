@@ -1,0 +1,37 @@
+//! The checks of a run by kind.
+
+use rookery_analysis::trust::{Checked, Trust};
+
+use super::{Table, table};
+use crate::prose::trust::check_name;
+
+/// Checks by kind, with how many trials passed.
+pub(crate) fn checks(trust: &Trust) -> Table {
+    let heads = [
+        "check",
+        "passed",
+        "warned",
+        "at fault",
+        "not asked",
+        "for example",
+    ];
+    let measured = trust
+        .checks
+        .iter()
+        .filter(|checked| checked.passed + checked.warned + checked.faulty > 0);
+    table(&heads, measured.map(row).collect())
+}
+
+fn row(checked: &Checked) -> Vec<String> {
+    let example = checked.remarks.iter().min_by_key(|remark| remark.counts);
+    vec![
+        check_name(checked).to_owned(),
+        checked.passed.to_string(),
+        checked.warned.to_string(),
+        checked.faulty.to_string(),
+        checked.not_asked.to_string(),
+        example.map_or_else(String::new, |remark| {
+            format!("trial {}: {}", remark.trial, remark.text)
+        }),
+    ]
+}

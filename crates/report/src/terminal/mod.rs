@@ -1,0 +1,239 @@
+//! The summary as plain text.
+
+mod compare;
+
+pub use compare::compare_terminal;
+
+use rookery_analysis::{Analysis, Run, layers::LayeredPoint, points::PointSummary};
+use rookery_store::TrialStatus;
+
+use crate::{
+    prose::{
+        answer, caveats, effects as effect_prose, format, layers as layer_prose,
+        loop_type::loop_type, scaling::short, searches::LOAD_AND_EDGE, trust, words,
+    },
+    tables::{self, Table},
+    workloads,
+};
+
+/// Counts of trials in words: `5 of 6 trials done, 1 void`.
+pub(crate) fn trial_counts(run: &Run) -> String {
+    let mut text = format!(
+        "{} of {} done",
+        run.count(TrialStatus::Done),
+        format::counted(run.trials.len(), "trial")
+    );
+    for status in [
+        TrialStatus::Void,
+        TrialStatus::Failed,
+        TrialStatus::Running,
+        TrialStatus::Planned,
+    ] {
+        match run.count(status) {
+            0 => {}
+            count => text += &format!(", {count} {}", format::status(status)),
+        }
+    }
+    text
+}
+
+/// The whole summary.
+pub(crate) fn render(run: &Run, analysis: &Analysis) -> String {
+    let header = &run.header;
+    let mut text = format!("{}\n", plain(&header.title));
+    if let Some(question) = &header.study.question {
+        text += &format!("{}\n", plain(question));
+    }
+    if words::simulated(run) {
+        text += &format!("{}\n", words::SIMULATED);
+    }
+    text += &format!(
+        "run {}, {}; {}; {}\n\n",
+        plain(&header.run_id),
+        plain(&header.created_at),
+        trial_counts(run),
+        loop_type(run)
+    );
+    for sentence in answer::answer(run, analysis) {
+        text += &format!("* {}\n", plain(&sentence));
+    }
+    text += "\n";
+    for table in [
+        tables::searches::answers(analysis),
+        tables::searches::confirmed(analysis),
+    ] {
+        text += &aligned(table.heads, table.rows);
+    }
+    if !analysis.searches.is_empty() {
+        text += &format!("{}\n\n", LOAD_AND_EDGE);
+    }
+    for table in [
+        tables::summary::throughput(analysis),
+        narrow(tables::summary::response(analysis)),
+        tables::summary::costs(analysis),
+    ] {
+        text += &aligned(table.heads, table.rows);
+    }
+    let arrivals = tables::arrivals::table(run);
+    text += &aligned(arrivals.heads, arrivals.rows);
+    text += &of_workload(run, analysis);
+    text += &fairness(run, analysis);
+    text += &layers(&analysis.layers);
+    text += &effects(analysis);
+    text += &growth(analysis);
+    text += "How far to trust this:\n";
+    for line in trust::lines(run, analysis) {
+        text += &format!("- {}\n", plain(&line));
+    }
+    let caveats = caveats::caveats(run, analysis);
+    if !caveats.is_empty() {
+        text += "\nCaveats:\n";
+        for caveat in &caveats {
+            text += &format!("- {}\n", plain(caveat));
+        }
+    }
+    text
+}
+
+/// What only the run's workload has.
+fn of_workload(run: &Run, analysis: &Analysis) -> String {
+    let brief = workloads::brief(run, analysis);
+    let tables = brief.tables.into_iter();
+    let mut text: String = tables
+        .map(|table| aligned(table.heads, table.rows))
+        .collect();
+    for remark in brief.remarks {
+        text += &format!("{}\n\n", plain(&remark));
+    }
+    text
+}
+
+/// Response times without the median and the p99 of single requests, which the page has: lines are
+/// long enough.
+fn narrow(table: Table) -> Table {
+    let shown = |cells: Vec<String>| {
+        [0, 2, 3, 4, 5]
+            .iter()
+            .filter_map(|column| cells.get(*column).cloned())
+            .collect()
+    };
+    Table {
+        label: table.label,
+        heads: shown(table.heads),
+        rows: table.rows.into_iter().map(shown).collect(),
+    }
+}
+
+/// How evenly the guests of a point were served; nothing where no point has several.
+fn fairness(run: &Run, analysis: &Analysis) -> String {
+    let row = |summary: &PointSummary| {
+        let fairness = summary.fairness.filter(|_| summary.guests.len() > 1)?;
+        Some(vec![
+            summary.point.label.clone(),
+            format!("{:.3}", fairness.jain),
+            format::or_none(fairness.max_over_min, |ratio| format!("{ratio:.2}")),
+        ])
+    };
+    let heads = vec![
+        "point".to_owned(),
+        "fairness (Jain's index, 1 = even)".to_owned(),
+        format!("most over least per {}", words::person(run)),
+    ];
+    aligned(heads, analysis.points.iter().filter_map(row).collect())
+}
+
+/// What each layer costs; nothing where no point stands on several kinds of guest. The sentences
+/// are the answer's.
+pub(crate) fn layers(points: &[LayeredPoint]) -> String {
+    let mut text = String::new();
+    for table in tables::layers::narrow_tables(points) {
+        text += &format!("{}:\n\n{}", table.label, aligned(table.heads, table.rows));
+    }
+    for caveat in layer_prose::caveats(points) {
+        text += &format!("{}\n", plain(&caveat));
+    }
+    if !text.is_empty() && !text.ends_with("\n\n") {
+        text += "\n";
+    }
+    text
+}
+
+/// What each level is worth; nothing in a study without factors.
+fn effects(analysis: &Analysis) -> String {
+    let mut text = String::new();
+    for worths in [&analysis.effects.overall, &analysis.effects.by_layout] {
+        let table = tables::effects::table(worths);
+        // Without errors and detectable changes, which the page has: the lines are long enough.
+        let shown = table.heads.len().saturating_sub(3);
+        let rows = table
+            .rows
+            .into_iter()
+            .map(|row| row.into_iter().take(shown).collect())
+            .collect();
+        text += &aligned(table.heads.into_iter().take(shown).collect(), rows);
+    }
+    for remark in effect_prose::remarks(&analysis.effects) {
+        text += &format!("{}\n", plain(&remark));
+    }
+    if !text.is_empty() && !text.ends_with("\n\n") {
+        text += "\n";
+    }
+    text
+}
+
+/// What the laws say of throughput against users and guests; nothing where none was fitted.
+fn growth(analysis: &Analysis) -> String {
+    if analysis.scaling.is_empty() {
+        return String::new();
+    }
+    let mut text = "How throughput grows:\n".to_owned();
+    for line in &analysis.scaling {
+        let label = plain(&line.label);
+        text += &format!("- {}, {label}: {}\n", line.unit, plain(&short(line)));
+    }
+    text + "\n"
+}
+
+/// A table with aligned columns and an empty line after it; nothing without rows.
+pub(crate) fn aligned(heads: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns = heads.len();
+    let mut rows: Vec<Vec<String>> = std::iter::once(heads).chain(rows).collect();
+    rows.iter_mut()
+        .flatten()
+        .for_each(|cell| *cell = plain(cell));
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    rows.insert(1, widths.iter().map(|width| "-".repeat(*width)).collect());
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect::<String>() + "\n"
+}
+
+/// Text from outside without control characters, those that turn the direction of writing included:
+/// it must not command the terminal.
+pub(crate) fn plain(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .map(|c| {
+            if c.is_control() || turns(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
+}

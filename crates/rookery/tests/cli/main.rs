@@ -1,0 +1,16 @@
+//! Tests of the command line that perform no trial: files, plans, forecasts, refusals, and guests'
+//! supervisors. They run beside each other.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod data;
+mod demo_lab;
+mod fit;
+mod orderentry;
+mod plan;
+mod refusals;
+mod supervise;
+
+/// Nothing here disturbs what runs beside it.
+const ONE_AT_A_TIME: bool = false;

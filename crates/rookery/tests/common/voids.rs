@@ -1,0 +1,36 @@
+//! What may make a trial of a test void: that this machine kept the driver from its work.
+
+use std::{fs, path::Path};
+
+use rusqlite::{Connection, OpenFlags};
+
+/// Every void trial of the stored runs below a directory that names neither the driver's lag nor
+/// its CPU among its reasons, with these. Think times that grew by the lag are lag: their limit is
+/// the tighter one where they are short. With `overload` a system that does not keep up is a
+/// reason, too.
+pub(super) fn unexcused(runs: &Path, overload: bool) -> Vec<String> {
+    fs::read_dir(runs)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .flat_map(|run| of_run(&run.path(), overload).unwrap_or_default())
+        .collect()
+}
+
+/// Stores that a test has damaged, or that an earlier version wrote, are not asked.
+fn of_run(run: &Path, overload: bool) -> rusqlite::Result<Vec<String>> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let store = Connection::open_with_flags(run.join("run.sqlite"), flags)?;
+    let mut statement = store.prepare(
+        "SELECT trial, group_concat(code || ': ' || reason, '; ')
+         FROM trials LEFT JOIN reasons USING (trial) LEFT JOIN measurements USING (trial)
+         WHERE status = 'void' GROUP BY trial HAVING ifnull(sum(code IN ('lag', 'cpu')
+         OR code = 'pacing' AND lag_mean_us > 1000
+         OR ?1 AND code IN ('steady-state', 'arrivals-dropped', 'overload')), 0) = 0",
+    )?;
+    let rows = statement.query_map([overload], |row| {
+        let (trial, reasons): (u32, Option<String>) = (row.get(0)?, row.get(1)?);
+        Ok(format!("trial {trial}: {}", reasons.unwrap_or_default()))
+    })?;
+    rows.collect()
+}

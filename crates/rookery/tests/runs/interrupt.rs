@@ -1,0 +1,63 @@
+//! Ctrl-C: load stops within seconds, guests go, nothing finished is lost, the run can be resumed.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+use crate::common::{Place, host_state, measured, text, tiny_study, went_to_its_end};
+
+#[test]
+fn an_interrupted_run_cleans_up_and_goes_on() {
+    let place = Place::new();
+    let before = host_state();
+    let study = place.study("tiny.toml", &tiny_study("bare", "1", ""));
+    let mut child = place
+        .rookery(&["run", &study, "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("rookery starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped"))
+        .lines()
+        .map_while(Result::ok);
+    assert!(
+        lines.by_ref().any(|line| line.contains("\"trial-ended\"")),
+        "the first trial ends"
+    );
+    assert!(
+        lines.by_ref().any(|line| line.contains("\"load\"")),
+        "the second trial is under load"
+    );
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .expect("kill")
+            .success()
+    );
+    lines.for_each(drop);
+    let output = child.wait_with_output().expect("rookery ends");
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(err.contains("--resume"), "{err}");
+    assert_eq!(before, host_state(), "the host is as before");
+
+    let resumed = place
+        .rookery(&["run", "--resume", "tiny.toml", "-q"])
+        .output()
+        .expect("rookery starts");
+    assert!(went_to_its_end(&resumed), "{}", text(&resumed.stderr));
+    let run = place.export();
+    let trials = run["trials"].as_array().expect("trials");
+    assert!(
+        trials.len() == 2 && trials.iter().all(measured),
+        "{trials:?}"
+    );
+    let attempts = run["attempts"].as_array().expect("attempts");
+    assert_eq!(
+        attempts.len(),
+        3,
+        "the first trial once, the interrupted one twice: {attempts:?}"
+    );
+}

@@ -1,0 +1,33 @@
+//! Tests that perform trials, build templates or change the host: one at a time, because a trial
+//! beside another accuses its driver, and because many look at the whole host before and after.
+//! [`common::Place`] holds the turn.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod ceiling;
+mod compare;
+mod containers;
+mod drive;
+mod effects;
+mod guest_death;
+mod host;
+mod interrupt;
+mod kill9;
+mod lamp;
+mod lamp_ends;
+mod machines;
+mod open;
+mod orderentry_resume;
+mod orderentry_sqlite;
+mod orderentry_sqlite_study;
+mod orderentry_study;
+mod predict;
+mod search;
+mod storage;
+mod stored;
+mod template;
+mod walk;
+
+/// A trial wants the machine to itself.
+const ONE_AT_A_TIME: bool = true;

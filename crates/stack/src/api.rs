@@ -1,0 +1,185 @@
+//! What every stack in guests implements: what a guest runs, the state before the load, the audit
+//! after it.
+
+use std::{
+    ops::ControlFlow,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use rookery_guest::{Guest, GuestFile, Health, Kind, Lab, Recipe, RunDirs, Template};
+use rookery_study::Point;
+use rookery_workload::FoundRow;
+
+use crate::{error::StackError, tuning::Effective};
+
+/// How long a guest may take to end by itself after a trial.
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// Hears what takes a while when a template is made: what is being made, and how far it is.
+pub trait BuildListener: Sync {
+    /// A part of a template is under way, as in `root of LAMP guests` and `fetching packages`.
+    fn building(&self, what: &str, detail: &str);
+}
+
+impl<F: Fn(&str, &str) + Sync> BuildListener for F {
+    fn building(&self, what: &str, detail: &str) {
+        self(what, detail);
+    }
+}
+
+/// Where a stack is at work.
+#[derive(Clone, Copy)]
+pub struct StackContext<'a> {
+    /// The lab in which the guests stand.
+    pub lab: &'a dyn Lab,
+    /// Directories of the run, for other labs beside this one.
+    pub dirs: &'a RunDirs,
+    /// The program that guests run.
+    pub program: &'a Path,
+    /// Set when the user wants no more.
+    pub stop: &'a AtomicBool,
+    /// Hears of templates that are being made.
+    pub listener: &'a dyn BuildListener,
+}
+
+impl StackContext<'_> {
+    /// Whether the user wants to go on.
+    pub fn go_on(&self) -> ControlFlow<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// A template, built or found. The wait for another builder is reported once, and ends when
+    /// the user wants no more.
+    pub(crate) fn template(&self, recipe: &Recipe<'_>) -> Result<Template, StackError> {
+        let reported = AtomicBool::new(false);
+        let patience = || {
+            if !reported.swap(true, Ordering::Relaxed) {
+                self.building("template", "waiting for another run that builds a template");
+            }
+            self.go_on()
+        };
+        Ok(self.lab.template(recipe, &patience)?)
+    }
+
+    /// Report a part of a template that takes a while.
+    pub(crate) fn building(&self, what: &str, detail: &str) {
+        self.listener.building(what, detail);
+    }
+}
+
+/// What one guest runs.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Arguments of the program.
+    pub args: Vec<String>,
+    /// Files that the guest finds.
+    pub files: Vec<GuestFile>,
+    /// User of a container's first process.
+    pub user: Option<u32>,
+    /// Port of the service.
+    pub port: u16,
+    /// How it is seen to be healthy.
+    pub health: Health,
+    /// Unix sockets below its data directory by which the host talks to it.
+    pub sockets: Vec<String>,
+}
+
+/// What an audit found in the database of a guest after the load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// What is there beyond the loaded rows, as the workload's [`Proof`](rookery_workload::Proof)
+    /// counts it; the first is the unit of work.
+    pub rows: Vec<FoundRow>,
+    /// What does not fit together, in words.
+    pub faults: Vec<String>,
+}
+
+/// One setting of a guest as it was read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffectiveSetting {
+    /// The key.
+    pub name: String,
+    /// Asked for; empty where nothing was.
+    pub asked: String,
+    /// In force; empty where the server does not say.
+    pub in_force: String,
+}
+
+impl From<Effective> for EffectiveSetting {
+    fn from(found: Effective) -> Self {
+        Self {
+            name: found.name,
+            asked: found.asked.unwrap_or_default(),
+            in_force: found.effective.unwrap_or_default(),
+        }
+    }
+}
+
+/// A stack whose template is there: what its guests run, and how they are prepared and audited.
+pub trait GuestStack: Send + Sync {
+    /// What the guests stand on.
+    fn template(&self) -> &Template;
+
+    /// What guest `index` of `point` runs.
+    ///
+    /// # Errors
+    /// When the settings that the study asks for make no sense for this guest.
+    fn service(&self, point: &Point, index: usize) -> Result<Service, StackError>;
+
+    /// Prepare a clone whose server does not run yet.
+    ///
+    /// # Errors
+    /// When its data cannot be written.
+    fn prepare_clone(&self, kind: Kind, guest: &dyn Guest) -> Result<(), StackError> {
+        let _ = (kind, guest);
+        Ok(())
+    }
+
+    /// Bring a healthy guest into the state in which the load shall find it.
+    ///
+    /// # Errors
+    /// When its server refuses.
+    fn warm(&self, context: &StackContext<'_>, guest: &mut dyn Guest) -> Result<(), StackError> {
+        let _ = (context, guest);
+        Ok(())
+    }
+
+    /// The settings in force in a healthy guest, guest `index` of `point`.
+    ///
+    /// # Errors
+    /// When the guest does not answer.
+    fn settings(
+        &self,
+        context: &StackContext<'_>,
+        guest: &dyn Guest,
+        point: &Point,
+        index: usize,
+    ) -> Result<Vec<EffectiveSetting>, StackError> {
+        let _ = (context, guest, point, index);
+        Ok(Vec::new())
+    }
+
+    /// Let a healthy guest answer one request as a user of its workload would send it.
+    ///
+    /// # Errors
+    /// When it is not answered as it should be.
+    fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError>;
+
+    /// Look at what the load left in the database of a guest, and end the guest. One that `died`
+    /// is started again for it: what its server recovers counts.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    fn audit(
+        &self,
+        context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        died: bool,
+    ) -> Result<Found, StackError>;
+}

@@ -1,0 +1,322 @@
+//! MariaDB and PostgreSQL as stacks for order entry: the distribution's server alone, in containers
+//! on a root of its own, in bare guests from the host.
+
+mod template;
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+use rookery_guest::{Guest, GuestFile, Kind, Template};
+use rookery_oltp::Target;
+use rookery_study::{
+    BufferPool, DatabaseUse, OrderentryData, OrderentryUse, Point, PointData, Study, WorkloadKind,
+};
+use rookery_workload::orderentry::Dialect;
+
+use self::template::health;
+use crate::{
+    BuiltStack, DatabaseProbe, EffectiveSetting, Found, GuestStack, OrderentryStack, PoolRange,
+    ProbedServer, Service, Stack, StackContext, StackError,
+    database::{
+        Account, Engine, PoolChange, Server, Software, compare, cool, guest as database_guest,
+        pool_line, read_back, set_pool, take, warm,
+    },
+    template::{USER, check_root, has_root, root},
+    tuning::{RequestedSettings, Tuned, TuningError},
+    workloads::{answer_rows, audit, data_of, session_settings, wanted_of},
+};
+
+/// How long a server may take to write everything out when it is stopped.
+const STOP_LIMIT: Duration = Duration::from_secs(120);
+/// How long the reading of one table may take while a database is warmed.
+const WARM_LIMIT: Duration = Duration::from_secs(3600);
+
+const MIB: u64 = 1 << 20;
+/// A page of PostgreSQL, bytes.
+const PAGE: u64 = 8 << 10;
+/// Pages of its buffers that a terminal's session may hold at once, and those of the server's own
+/// sessions.
+const SESSION_PAGES: u64 = 8;
+const SPARE_PAGES: u64 = 32;
+
+/// A database server as one variant of a study uses it.
+#[derive(Clone)]
+pub(crate) struct DatabaseStack {
+    engine: Engine,
+    wanted: DatabaseUse,
+    orderentry: OrderentryUse,
+    /// Terminals that may be present, where an open load has no users.
+    max_in_flight: Option<u32>,
+}
+
+impl DatabaseStack {
+    /// As a study asks for it.
+    ///
+    /// # Errors
+    /// When the study has another workload.
+    pub(crate) fn new(study: &Study, wanted: &DatabaseUse) -> Result<Self, StackError> {
+        let engine = match wanted.engine {
+            rookery_study::Engine::Mariadb => Engine::Mariadb,
+            rookery_study::Engine::Postgresql => Engine::Postgresql,
+        };
+        Ok(Self {
+            engine,
+            wanted: wanted.clone(),
+            orderentry: wanted_of(engine.name(), study)?,
+            max_in_flight: study.load.max_in_flight(),
+        })
+    }
+
+    /// The tuning for one guest of a point.
+    fn tuned(&self, point: &Point, index: usize) -> Result<Tuned, TuningError> {
+        let requested = RequestedSettings {
+            family: self.engine.family(),
+            profile: self.wanted.tuning,
+            settings: &self.wanted.settings,
+            max_in_flight: self.max_in_flight,
+        };
+        requested.evaluate(point, index)
+    }
+}
+
+impl Stack for DatabaseStack {
+    fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    fn serves(&self) -> &'static [WorkloadKind] {
+        &[WorkloadKind::Orderentry]
+    }
+
+    fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
+        let found = if has_root(kind) {
+            check_root(kind, self.engine.root(), templates)
+        } else {
+            Software::find(self.engine, Path::new("/"))
+                .map(drop)
+                .map_err(StackError::from)
+        };
+        found.map_err(|error| StackError::not_ready(self.name(), error))
+    }
+
+    fn check_settings(&self, point: &Point, index: usize) -> Result<(), StackError> {
+        self.tuned(point, index)?;
+        Ok(())
+    }
+
+    fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
+        let data = data_of(self.name(), data)?;
+        let root = root(context, self.engine.root(), self.name())?;
+        let software = Software::find(
+            self.engine,
+            root.as_ref()
+                .map_or(Path::new("/"), |root| root.root.as_path()),
+        )
+        .map_err(|error| StackError::not_ready(self.name(), error))?;
+        let template = template::loaded(context, root.as_ref(), &software, data)?;
+        Ok(BuiltStack::Orderentry(Box::new(DatabaseGuests {
+            stack: self.clone(),
+            software,
+            data,
+            template,
+            pool: None,
+        })))
+    }
+}
+
+/// Guests of a database server.
+struct DatabaseGuests {
+    stack: DatabaseStack,
+    /// What the template holds.
+    software: Software,
+    data: OrderentryData,
+    template: Template,
+    /// Size of the buffer pool that guests hold instead of the tuning's, bytes.
+    pool: Option<u64>,
+}
+
+impl DatabaseGuests {
+    fn engine(&self) -> Engine {
+        self.stack.engine
+    }
+
+    fn target(&self, guest: &dyn Guest) -> Target {
+        self.engine().inside(guest.sockets_dir())
+    }
+
+    /// The administrator's connection to a living guest.
+    fn server(&self, guest: &dyn Guest) -> Result<Server, StackError> {
+        Ok(Server::connect(
+            self.engine(),
+            guest.sockets_dir(),
+            Account::Owner,
+        )?)
+    }
+
+    /// Give a living guest a buffer pool of about `bytes`, if it has another.
+    fn resize(
+        &self,
+        context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        bytes: u64,
+    ) -> Result<(), StackError> {
+        match set_pool(&mut self.server(guest)?, bytes)? {
+            PoolChange::InForce(_) => Ok(()),
+            PoolChange::AfterRestart(_) => {
+                guest.stop(STOP_LIMIT)?;
+                template::start(context, guest, self.engine(), Account::Owner).map(drop)
+            }
+        }
+    }
+}
+
+impl GuestStack for DatabaseGuests {
+    fn template(&self) -> &Template {
+        &self.template
+    }
+
+    fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
+        let tuned = self.stack.tuned(point, index)?;
+        let service = database_guest(
+            &self.software,
+            &tuned,
+            self.stack.orderentry.hit_target.is_some(),
+        );
+        let mut files: Vec<GuestFile> = service
+            .files
+            .into_iter()
+            .map(|(path, text)| GuestFile { path, text })
+            .collect();
+        // A server that cannot change the size while it runs starts with it.
+        if let Some((path, line)) = self.pool.and_then(|bytes| pool_line(self.engine(), bytes))
+            && let Some(file) = files.iter_mut().find(|file| file.path == path)
+        {
+            file.text += &line;
+        }
+        Ok(Service {
+            args: service.args,
+            files,
+            user: Some(USER),
+            port: self.engine().port(),
+            health: health(self.engine()),
+            sockets: vec![self.engine().socket()],
+        })
+    }
+
+    fn prepare_clone(&self, kind: Kind, guest: &dyn Guest) -> Result<(), StackError> {
+        // The data of a machine lie on its own disk, and bare guests write the files of their own.
+        if kind == Kind::Container {
+            take(guest.data_dir())?;
+        }
+        Ok(())
+    }
+
+    fn warm(&self, context: &StackContext<'_>, guest: &mut dyn Guest) -> Result<(), StackError> {
+        if let Some(bytes) = self.pool {
+            self.resize(context, guest, bytes)?;
+        }
+        match self.stack.wanted.buffer_pool {
+            // The pages of a machine are its own kernel's, and it has just booted.
+            BufferPool::Cold if !guest.data_dir().exists() => {}
+            BufferPool::Cold => cool(guest.data_dir())?,
+            BufferPool::Warm => {
+                let mut server = self.server(guest)?;
+                server.set_patience(WARM_LIMIT);
+                warm(&mut server)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settings(
+        &self,
+        _context: &StackContext<'_>,
+        guest: &dyn Guest,
+        point: &Point,
+        index: usize,
+    ) -> Result<Vec<EffectiveSetting>, StackError> {
+        let readings = read_back(&mut self.server(guest)?)?;
+        let found = compare(self.engine(), &readings, &self.stack.tuned(point, index)?);
+        let mut settings: Vec<_> = found.into_iter().map(EffectiveSetting::from).collect();
+        if self.stack.orderentry.hit_target.is_some() {
+            // The hit ratio decides the size of the pool, whatever the tuning asked for.
+            settings
+                .iter_mut()
+                .filter(|setting| setting.name == self.engine().pool_key())
+                .for_each(|setting| setting.asked.clear());
+        }
+        settings.extend(session_settings(
+            &self.target(guest),
+            &self.stack.orderentry,
+        )?);
+        Ok(settings)
+    }
+
+    fn answer(&self, _context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
+        answer_rows(&self.target(guest))
+    }
+
+    fn audit(
+        &self,
+        context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        died: bool,
+    ) -> Result<Found, StackError> {
+        if died {
+            guest.kill()?;
+            template::start(context, guest, self.engine(), Account::Owner)?;
+        }
+        let target = self.target(guest);
+        audit(&target, guest, self.data, self.stack.orderentry.verify)
+    }
+}
+
+impl OrderentryStack for DatabaseGuests {
+    fn name(&self) -> &'static str {
+        self.engine().name()
+    }
+
+    fn wanted(&self) -> &OrderentryUse {
+        &self.stack.orderentry
+    }
+
+    fn data(&self) -> OrderentryData {
+        self.data
+    }
+
+    fn clients(&self, address: SocketAddr) -> Target {
+        self.engine().clients(address)
+    }
+
+    fn probe(&self, guest: &dyn Guest) -> DatabaseProbe {
+        DatabaseProbe {
+            server: match self.engine() {
+                Engine::Mariadb => ProbedServer::Mariadb,
+                Engine::Postgresql => ProbedServer::Postgresql,
+            },
+            sockets: guest.sockets_dir().to_owned(),
+        }
+    }
+
+    /// InnoDB takes no less than 5 MiB, and steps of 1 MiB. PostgreSQL takes 128 KiB, but each
+    /// session must be able to hold some pages at once.
+    fn pool_range(&self) -> Option<PoolRange> {
+        Some(match self.engine() {
+            Engine::Mariadb => PoolRange {
+                dialect: Dialect::Mariadb,
+                least: 6 * MIB,
+                per_session: 0,
+                step: MIB,
+            },
+            Engine::Postgresql => PoolRange {
+                dialect: Dialect::Postgresql,
+                least: PAGE * SPARE_PAGES,
+                per_session: PAGE * SESSION_PAGES,
+                step: PAGE,
+            },
+        })
+    }
+
+    fn hold_pool(&mut self, bytes: u64) {
+        self.pool = Some(bytes);
+    }
+}

@@ -1,0 +1,281 @@
+//! The loaded template: a server is started once in a guest of its own, filled, stopped, and its
+//! files become a layer.
+
+use std::{
+    path::Path,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rookery_guest::{Fill, FillError, Guest, GuestFile, Health, Template};
+use rookery_oltp::{LoadOptions, Progress, load};
+use rookery_study::{OrderentryData, PointData};
+
+use crate::{
+    Service, StackContext, StackError,
+    database::{
+        Account, DATABASE, Engine, Server, Software, USER as TERMINALS, builder, prepare, settle,
+    },
+    template::{self, USER, build, layer, own, stop_and_copy},
+    workloads::check_load,
+};
+
+/// Raised when the same words give another template.
+const VERSION: u32 = 1;
+/// How long a server may take until it answers: making its system tables, or its recovery, on a
+/// busy host included.
+const START_LIMIT: Duration = Duration::from_secs(300);
+/// How long a load may stand still: nothing is told while indexes are made and conditions are
+/// checked. More for every warehouse.
+const STILL_LIMIT: Duration = Duration::from_secs(600);
+const STILL_LIMIT_PER_WAREHOUSE: Duration = Duration::from_secs(30);
+/// How often it is looked whether the load goes on.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often progress is reported.
+const REPORT_EVERY: Duration = Duration::from_millis(500);
+
+/// The template of a database of `data`, built or found. `root` is that of container guests.
+///
+/// # Errors
+/// When a step fails; the guest's own words are in the error.
+pub(super) fn loaded(
+    context: &StackContext<'_>,
+    root: Option<&Template>,
+    software: &Software,
+    data: OrderentryData,
+) -> Result<Template, StackError> {
+    let empty = layer(
+        context,
+        root,
+        format!("{} without data {VERSION}", software.engine.key()),
+        Fill::DataOnly(&|directory| own(root, directory).map_err(FillError::from)),
+    )?;
+    let fill = |directory: &Path| {
+        own(root, directory)
+            .and_then(|()| fill(context, &empty, software, data, directory))
+            .map_err(FillError::from)
+    };
+    layer(
+        context,
+        root,
+        description(software, data),
+        Fill::DataOnly(&fill),
+    )
+}
+
+/// Everything that decides the content.
+fn description(software: &Software, data: OrderentryData) -> String {
+    format!(
+        "orderentry {}, {} warehouses of 1/{}, seed {}, foreign keys {}, history key {}, schema \
+         {VERSION}, {} {}",
+        env!("CARGO_PKG_VERSION"),
+        data.scale.warehouses(),
+        data.scale.divisor(),
+        data.seed,
+        data.foreign_keys,
+        data.history_pk,
+        software.engine.key(),
+        software.version,
+    )
+}
+
+/// Make the database in `directory`.
+fn fill(
+    context: &StackContext<'_>,
+    empty: &Template,
+    software: &Software,
+    data: OrderentryData,
+    directory: &Path,
+) -> Result<(), StackError> {
+    let service = builder(software);
+    let service = Service {
+        args: service.args,
+        files: service
+            .files
+            .into_iter()
+            .map(|(path, text)| GuestFile { path, text })
+            .collect(),
+        user: Some(USER),
+        port: software.engine.port(),
+        health: health(software.engine),
+        sockets: Vec::new(),
+    };
+    build(context, empty, service, |guest| {
+        make(context, guest, software, data, directory)
+    })
+}
+
+fn make(
+    context: &StackContext<'_>,
+    guest: &mut dyn Guest,
+    software: &Software,
+    data: OrderentryData,
+    directory: &Path,
+) -> Result<(), StackError> {
+    let engine = software.engine;
+    let what = format!("database of {}", PointData::Orderentry(data));
+    context.building(&what, &format!("starting {engine}"));
+    let mut server = start(context, guest, engine, Account::Administrator)?;
+    prepare(&mut server, software)?;
+    drop(server);
+    watched_load(context, guest, engine, data, &what)?;
+    let mut server = Server::connect(engine, guest.sockets_dir(), Account::Owner)?;
+    settle(&mut server)?;
+    drop(server);
+    context.building(&what, &format!("stopping {engine}"));
+    stop_and_copy(context, guest, &engine, engine.directory(), directory)
+}
+
+/// How far a load is, for the thread that watches it.
+struct LoadState {
+    rows: AtomicU64,
+    moved: Mutex<Instant>,
+}
+
+impl LoadState {
+    fn add(&self, step: Progress) {
+        self.rows.fetch_add(step.rows, Ordering::Relaxed);
+        *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn still_for(&self) -> Duration {
+        self.moved
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .elapsed()
+    }
+}
+
+/// Load, and end the guest under a load that stands still or that the user has stopped: a database
+/// that hangs answers nothing else.
+fn watched_load(
+    context: &StackContext<'_>,
+    guest: &mut dyn Guest,
+    engine: Engine,
+    data: OrderentryData,
+    what: &str,
+) -> Result<(), StackError> {
+    let target = engine.inside(guest.sockets_dir());
+    let mut options = LoadOptions::new(
+        data.population(),
+        thread::available_parallelism().map_or(1, usize::from),
+    );
+    options.schema = data.schema();
+    let total = data.scale.all_rows();
+    let limit = STILL_LIMIT + STILL_LIMIT_PER_WAREHOUSE * data.scale.warehouses();
+    let state = LoadState {
+        rows: AtomicU64::new(0),
+        moved: Mutex::new(Instant::now()),
+    };
+    let stop = AtomicBool::new(false);
+    let loaded = thread::scope(|scope| {
+        let loading = thread::Builder::new()
+            .name("load".to_owned())
+            .spawn_scoped(scope, || {
+                load(&target, &options, &stop, &|step| state.add(step))
+            })
+            .map_err(|source| StackError::Io {
+                what: "starting a thread for the load".to_owned(),
+                source,
+            })?;
+        let mut late = None;
+        let mut reported = Instant::now();
+        while !loading.is_finished() {
+            if reported.elapsed() > REPORT_EVERY {
+                let rows = state.rows.load(Ordering::Relaxed);
+                context.building(what, &format!("rows {rows} of about {total}"));
+                reported = Instant::now();
+            }
+            let unwanted = context.go_on().is_break();
+            if late.is_none() && (unwanted || state.still_for() > limit) {
+                late = Some(if unwanted {
+                    StackError::Stopped
+                } else {
+                    StackError::LoadStalled {
+                        seconds: limit.as_secs(),
+                    }
+                });
+                stop.store(true, Ordering::Relaxed);
+                guest.kill()?;
+            }
+            thread::sleep(LOOK);
+        }
+        let loaded = loading
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        match late {
+            Some(late) => Err(late),
+            None => Ok(loaded?),
+        }
+    })?;
+    check_load(loaded)
+}
+
+/// Start a guest and wait until its server lets `account` in.
+///
+/// # Errors
+/// When it ends or does not answer in time.
+pub(super) fn start(
+    context: &StackContext<'_>,
+    guest: &mut dyn Guest,
+    engine: Engine,
+    account: Account,
+) -> Result<Server, StackError> {
+    template::start(context, guest, &engine, START_LIMIT, |guest| {
+        Server::connect(engine, guest.sockets_dir(), account)
+    })
+}
+
+/// How a guest is seen to serve.
+pub(super) fn health(engine: Engine) -> Health {
+    match engine {
+        Engine::Mariadb => Health::Mysql,
+        Engine::Postgresql => Health::Postgresql {
+            user: TERMINALS.to_owned(),
+            database: DATABASE.to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_workload::orderentry::{Dialect, Scale};
+
+    use super::*;
+
+    #[test]
+    fn a_template_is_known_by_all_that_decides_its_content() {
+        let software = Software {
+            engine: Engine::Postgresql,
+            server: "/usr/lib/postgresql/15/bin/postgres".into(),
+            initial: "/usr/lib/postgresql/15/bin/initdb".into(),
+            prewarm: true,
+            version: "15.18-0".to_owned(),
+        };
+        let data = OrderentryData {
+            scale: Scale::new(2, 100).expect("a scale"),
+            seed: 7,
+            dialect: Dialect::Postgresql,
+            foreign_keys: false,
+            history_pk: true,
+        };
+        let words = description(&software, data);
+        for word in [
+            "2 warehouses of 1/100",
+            "seed 7",
+            "postgresql 15.18-0",
+            "history key true",
+        ] {
+            assert!(words.contains(word), "{word} in {words}");
+        }
+        let other = OrderentryData {
+            foreign_keys: true,
+            ..data
+        };
+        assert_ne!(words, description(&software, other));
+    }
+}

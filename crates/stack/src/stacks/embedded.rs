@@ -1,0 +1,142 @@
+//! The embedded stack: this very program serves the pages from one SQLite file.
+
+use std::{path::Path, time::Duration};
+
+use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
+use rookery_study::{DvdstoreUse, Pages, Point, PointData, Study, WorkloadKind};
+use rookery_workload::dvdstore::{Size, WordLists};
+
+use crate::{
+    BuiltStack, DvdstoreStack, Found, GuestStack, Service, Stack, StackContext, StackError,
+    api::STOP_GRACE,
+    embedded::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, audit, guest_args, load},
+    workloads::{answer_purchase, found, shop_of, size_of},
+};
+
+/// Its name in errors.
+const NAME: &str = "the embedded stack";
+
+/// The embedded stack.
+#[derive(Clone)]
+pub(crate) struct EmbeddedStack {
+    shop: DvdstoreUse,
+    pages: Pages,
+    extra_cpu: Duration,
+}
+
+impl EmbeddedStack {
+    /// As a study asks for it.
+    ///
+    /// # Errors
+    /// When the study has another workload.
+    pub(crate) fn new(
+        study: &Study,
+        pages: Pages,
+        extra_cpu: Duration,
+    ) -> Result<Self, StackError> {
+        Ok(Self {
+            shop: shop_of(NAME, study)?,
+            pages,
+            extra_cpu,
+        })
+    }
+}
+
+impl Stack for EmbeddedStack {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn serves(&self) -> &'static [WorkloadKind] {
+        &[WorkloadKind::Dvdstore]
+    }
+
+    /// It brings all it needs.
+    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
+        Ok(())
+    }
+
+    /// It has no settings beyond those of the study.
+    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
+        Ok(())
+    }
+
+    fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
+        let size = size_of(NAME, data)?;
+        let recipe = Recipe {
+            description: format!("embedded dvdstore {size}, own words"),
+            program: context.program.to_owned(),
+            base: None,
+            fill: Fill::Data(&|data| {
+                load(&data.join(DATABASE_FILE), size, WordLists::own(), &|_| {
+                    context.go_on()
+                })
+                .map(|_| ())
+                .map_err(FillError::from)
+            }),
+        };
+        Ok(BuiltStack::Dvdstore(Box::new(EmbeddedGuests {
+            stack: self.clone(),
+            size,
+            template: context.template(&recipe)?,
+        })))
+    }
+}
+
+/// Guests of the embedded stack.
+struct EmbeddedGuests {
+    stack: EmbeddedStack,
+    size: Size,
+    template: Template,
+}
+
+impl GuestStack for EmbeddedGuests {
+    fn template(&self) -> &Template {
+        &self.template
+    }
+
+    fn service(&self, point: &Point, _index: usize) -> Result<Service, StackError> {
+        Ok(Service {
+            args: guest_args(
+                point.only_group().vcpus.whole_cpus() as usize,
+                self.stack.pages,
+                self.stack.extra_cpu,
+            ),
+            files: Vec::new(),
+            user: None,
+            port: PORT,
+            health: Health::Http(HEALTH_PATH.to_owned()),
+            sockets: Vec::new(),
+        })
+    }
+
+    fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
+        answer_purchase(context, guest, DIRECTORY)
+    }
+
+    fn audit(
+        &self,
+        _context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        _died: bool,
+    ) -> Result<Found, StackError> {
+        // A guest that does not end is killed with its removal; its data are audited all the same.
+        let _ = guest.stop(STOP_GRACE);
+        let audit = audit(&guest.data_dir().join(DATABASE_FILE))?;
+        Ok(found(&audit, self.stack.pages))
+    }
+}
+
+impl DvdstoreStack for EmbeddedGuests {
+    fn directory(&self) -> &'static str {
+        DIRECTORY
+    }
+
+    fn wanted(&self) -> &DvdstoreUse {
+        &self.stack.shop
+    }
+
+    fn size(&self) -> Size {
+        self.size
+    }
+}

@@ -1,0 +1,231 @@
+//! The LAMP stack: the distribution's Apache, PHP and MariaDB, in containers on a root of their
+//! own, in bare guests from the host.
+
+mod template;
+
+use std::{collections::BTreeMap, path::Path};
+
+use rookery_guest::{Guest, GuestFile, Health, Kind, Template};
+use rookery_study::{
+    BufferPool, DvdstoreUse, LampUse, Pages, Point, PointData, Study, WorkloadKind,
+};
+use rookery_workload::dvdstore::Size;
+
+use self::template::{SOCKET, database};
+use crate::{
+    BuiltStack, DvdstoreStack, EffectiveSetting, Found, GuestStack, Service, Stack, StackContext,
+    StackError,
+    api::STOP_GRACE,
+    lamp::{self, DIRECTORY, HEALTH_PATH, Options, PORT, READ_BACK_PATHS, ReadBack, Software},
+    page::get,
+    root::RootKind,
+    template::{USER, check_root, has_root, root},
+    tuning::{Family, RequestedSettings, Tuned, TuningError},
+    workloads::{answer_page, answer_purchase, found, shop_of, size_of},
+};
+
+/// Its name in errors.
+const NAME: &str = "LAMP";
+
+/// The LAMP stack as one variant of a study uses it.
+#[derive(Clone)]
+pub(crate) struct LampStack {
+    shop: DvdstoreUse,
+    wanted: LampUse,
+    /// Visitors that may be present, where an open load has no users.
+    max_in_flight: Option<u32>,
+    options: Options,
+}
+
+impl LampStack {
+    /// As a study asks for it.
+    ///
+    /// # Errors
+    /// When the study has another workload.
+    pub(crate) fn new(study: &Study, wanted: &LampUse) -> Result<Self, StackError> {
+        Ok(Self {
+            shop: shop_of(NAME, study)?,
+            wanted: wanted.clone(),
+            max_in_flight: study.load.max_in_flight(),
+            options: Options {
+                server: wanted.server,
+                faithful: wanted.pages == Pages::Faithful,
+                database: true,
+            },
+        })
+    }
+
+    /// Apache and PHP alone.
+    ///
+    /// # Errors
+    /// As [`LampStack::new`].
+    pub(crate) fn without_database(study: &Study, wanted: &LampUse) -> Result<Self, StackError> {
+        let mut lamp = Self::new(study, wanted)?;
+        lamp.options.database = false;
+        Ok(lamp)
+    }
+
+    /// The tuning for one guest of a point.
+    fn tuned(&self, point: &Point, index: usize) -> Result<Tuned, TuningError> {
+        let requested = RequestedSettings {
+            family: Family::Lamp,
+            profile: self.wanted.tuning,
+            settings: &self.wanted.settings,
+            max_in_flight: self.max_in_flight,
+        };
+        requested.evaluate(point, index)
+    }
+}
+
+impl Stack for LampStack {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn serves(&self) -> &'static [WorkloadKind] {
+        &[WorkloadKind::Dvdstore]
+    }
+
+    fn check_host(&self, kind: Kind, templates: &Path) -> Result<(), StackError> {
+        let found = if has_root(kind) {
+            check_root(kind, RootKind::Lamp, templates)
+        } else {
+            Software::find(Path::new("/"))
+                .map(drop)
+                .map_err(StackError::from)
+        };
+        found.map_err(|error| StackError::not_ready(NAME, error))
+    }
+
+    fn check_settings(&self, point: &Point, index: usize) -> Result<(), StackError> {
+        self.tuned(point, index)?;
+        Ok(())
+    }
+
+    fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
+        let size = size_of(NAME, data)?;
+        let root = root(context, RootKind::Lamp, NAME)?;
+        let software = Software::find(
+            root.as_ref()
+                .map_or(Path::new("/"), |root| root.root.as_path()),
+        )
+        .map_err(|error| StackError::not_ready(NAME, error))?;
+        let template = if self.options.database {
+            template::loaded(context, root.as_ref(), &software, size)?
+        } else {
+            template::empty(context, root.as_ref())?
+        };
+        Ok(BuiltStack::Dvdstore(Box::new(LampGuests {
+            stack: self.clone(),
+            software,
+            size,
+            template,
+        })))
+    }
+}
+
+/// Guests of the LAMP stack.
+struct LampGuests {
+    stack: LampStack,
+    /// What the template holds.
+    software: Software,
+    size: Size,
+    template: Template,
+}
+
+impl GuestStack for LampGuests {
+    fn template(&self) -> &Template {
+        &self.template
+    }
+
+    fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
+        let tuned = self.stack.tuned(point, index)?;
+        let service = lamp::guest(&self.software, &tuned, &self.stack.options);
+        Ok(Service {
+            args: service.args,
+            files: service
+                .files
+                .into_iter()
+                .map(|(path, text)| GuestFile { path, text })
+                .collect(),
+            user: Some(USER),
+            port: PORT,
+            health: Health::Http(HEALTH_PATH.to_owned()),
+            sockets: vec![SOCKET.to_owned()],
+        })
+    }
+
+    fn warm(&self, _context: &StackContext<'_>, guest: &mut dyn Guest) -> Result<(), StackError> {
+        if self.stack.wanted.buffer_pool == BufferPool::Warm {
+            lamp::warm(&mut database(guest)?)?;
+        }
+        Ok(())
+    }
+
+    fn settings(
+        &self,
+        context: &StackContext<'_>,
+        guest: &dyn Guest,
+        point: &Point,
+        index: usize,
+    ) -> Result<Vec<EffectiveSetting>, StackError> {
+        let variables = database(guest)?.variables()?;
+        // What is not answered is shown as not known.
+        let bodies: BTreeMap<String, String> = READ_BACK_PATHS
+            .into_iter()
+            .filter_map(|path| {
+                let body = get(context.lab.network(), guest.address(), path).ok()?;
+                Some((path.to_owned(), body))
+            })
+            .collect();
+        let tuned = self.stack.tuned(point, index)?;
+        let found =
+            ReadBack::of(Some(variables), &bodies).compare(&tuned, self.stack.options.server);
+        Ok(found.into_iter().map(EffectiveSetting::from).collect())
+    }
+
+    fn answer(&self, context: &StackContext<'_>, guest: &dyn Guest) -> Result<(), StackError> {
+        if self.stack.options.database {
+            answer_purchase(context, guest, DIRECTORY)
+        } else {
+            answer_page(
+                context,
+                guest,
+                &format!("/{DIRECTORY}/dslogin.php"),
+                "DVD Store",
+            )
+        }
+    }
+
+    fn audit(
+        &self,
+        context: &StackContext<'_>,
+        guest: &mut dyn Guest,
+        died: bool,
+    ) -> Result<Found, StackError> {
+        if died {
+            // Started again, MariaDB recovers what was committed: that is what users were told.
+            guest.kill()?;
+            template::start(context, guest)?;
+        }
+        let audit = database(guest)
+            .map_err(StackError::from)
+            .and_then(|mut database| Ok(lamp::audit(&mut database, self.size)?));
+        let _ = guest.stop(STOP_GRACE);
+        Ok(found(&audit?, self.stack.wanted.pages))
+    }
+}
+
+impl DvdstoreStack for LampGuests {
+    fn directory(&self) -> &'static str {
+        DIRECTORY
+    }
+
+    fn wanted(&self) -> &DvdstoreUse {
+        &self.stack.shop
+    }
+
+    fn size(&self) -> Size {
+        self.size
+    }
+}

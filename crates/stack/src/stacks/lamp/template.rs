@@ -1,0 +1,136 @@
+//! The loaded template: MariaDB is started once in a guest of its own, filled, stopped, and its
+//! files become a layer.
+
+use std::{path::Path, thread, time::Duration};
+
+use rookery_guest::{Fill, FillError, Guest, GuestFile, Health, Template};
+use rookery_workload::dvdstore::{Size, WordLists};
+
+use crate::{
+    Service, StackContext, StackError,
+    lamp::{
+        HEALTH_PATH, PORT, Software, builder, load, settle,
+        sql::{Account, Database, SqlError},
+    },
+    template::{self, USER, build, layer, own, stop_and_copy},
+};
+
+/// MariaDB's socket in the data directory.
+pub(super) const SOCKET: &str = "mysql.sock";
+
+/// Raised when the same words give another template.
+const VERSION: u32 = 1;
+/// How long MariaDB may take until it answers: making its system tables on a busy host included.
+const START_LIMIT: Duration = Duration::from_secs(180);
+
+/// The template of guests without a database, built or found. `root` is that of container guests.
+///
+/// # Errors
+/// When a step fails.
+pub(super) fn empty(
+    context: &StackContext<'_>,
+    root: Option<&Template>,
+) -> Result<Template, StackError> {
+    layer(
+        context,
+        root,
+        format!("lamp without data {VERSION}"),
+        Fill::DataOnly(&|data| own(root, data).map_err(FillError::from)),
+    )
+}
+
+/// The template of a database of `size`, built or found. `root` is that of container guests.
+///
+/// # Errors
+/// When a step fails; the guest's own words are in the error.
+pub(super) fn loaded(
+    context: &StackContext<'_>,
+    root: Option<&Template>,
+    software: &Software,
+    size: Size,
+) -> Result<Template, StackError> {
+    let empty = empty(context, root)?;
+    let fill = |data: &Path| {
+        own(root, data)
+            .and_then(|()| fill(context, &empty, software, size, data))
+            .map_err(FillError::from)
+    };
+    let versions = software
+        .versions
+        .iter()
+        .map(|(name, version)| format!("{name} {version}"));
+    let versions = versions.collect::<Vec<_>>().join(", ");
+    let description = format!("lamp dvdstore {size}, own words, schema {VERSION}, {versions}");
+    layer(context, root, description, Fill::DataOnly(&fill))
+}
+
+/// Make the database of `size` in `data`.
+fn fill(
+    context: &StackContext<'_>,
+    empty: &Template,
+    software: &Software,
+    size: Size,
+    data: &Path,
+) -> Result<(), StackError> {
+    let service = builder(software);
+    let service = Service {
+        args: service.args,
+        files: service
+            .files
+            .into_iter()
+            .map(|(path, text)| GuestFile { path, text })
+            .collect(),
+        user: Some(USER),
+        port: PORT,
+        health: Health::Http(HEALTH_PATH.to_owned()),
+        sockets: Vec::new(),
+    };
+    build(context, empty, service, |guest| {
+        make(context, guest, size, data)
+    })
+}
+
+fn make(
+    context: &StackContext<'_>,
+    guest: &mut dyn Guest,
+    size: Size,
+    data: &Path,
+) -> Result<(), StackError> {
+    let what = format!("database of {size}");
+    context.building(&what, "starting MariaDB");
+    let mut database = start(context, guest)?;
+    let streams = thread::available_parallelism().map_or(1, usize::from);
+    load(
+        &mut database,
+        size,
+        WordLists::own(),
+        streams,
+        &|progress| {
+            context.building(
+                &what,
+                &format!("{} {} of {}", progress.step, progress.done, progress.total),
+            );
+            context.go_on()
+        },
+    )?;
+    settle(&mut database)?;
+    drop(database);
+    context.building(&what, "stopping MariaDB");
+    stop_and_copy(context, guest, &"MariaDB", "mysql", data)
+}
+
+/// Start a guest and wait until its MariaDB answers.
+///
+/// # Errors
+/// When it ends or does not answer in time.
+pub(super) fn start(
+    context: &StackContext<'_>,
+    guest: &mut dyn Guest,
+) -> Result<Database, StackError> {
+    template::start(context, guest, &"MariaDB", START_LIMIT, database)
+}
+
+/// The database of a living guest.
+pub(super) fn database(guest: &dyn Guest) -> Result<Database, SqlError> {
+    Database::connect(&guest.sockets_dir().join(SOCKET), Account::Root)
+}

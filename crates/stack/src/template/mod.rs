@@ -1,0 +1,10 @@
+//! How the template of a stack is made: layers of root, data and program, and the guest that fills
+//! a database.
+
+mod builder;
+mod copy;
+mod layers;
+
+pub use builder::builder_run;
+pub(crate) use builder::{build, start, stop_and_copy};
+pub(crate) use layers::{USER, check_root, has_root, layer, own, root};

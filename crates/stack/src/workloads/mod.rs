@@ -1,0 +1,30 @@
+//! What the workloads ask of the stacks that serve them: the one list of workloads here.
+
+mod dvdstore;
+mod orderentry;
+
+use crate::GuestStack;
+
+pub use dvdstore::DvdstoreStack;
+pub(crate) use dvdstore::{answer_page, answer_purchase, found, shop_of, size_of};
+pub use orderentry::{DatabaseProbe, OrderentryStack, PoolRange, ProbedServer};
+pub(crate) use orderentry::{answer_rows, audit, check_load, data_of, session_settings, wanted_of};
+
+/// A stack whose template is there, by the workload that it serves.
+pub enum BuiltStack {
+    /// Pages of a DVD Store.
+    Dvdstore(Box<dyn DvdstoreStack>),
+    /// Databases of order entry.
+    Orderentry(Box<dyn OrderentryStack>),
+}
+
+impl BuiltStack {
+    /// What is the same for all workloads.
+    #[must_use]
+    pub fn guests(&self) -> &dyn GuestStack {
+        match self {
+            Self::Dvdstore(stack) => stack.as_ref(),
+            Self::Orderentry(stack) => stack.as_ref(),
+        }
+    }
+}

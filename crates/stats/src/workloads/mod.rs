@@ -1,0 +1,41 @@
+//! What the checks of a trial need of each workload: the one place of this crate that names all of
+//! them.
+
+mod dvdstore;
+mod orderentry;
+
+use rookery_workload::{Counters, WorkloadKind};
+
+use crate::{GuestMeasurement, Measurement, checks::Remark};
+
+/// How often a guest's users drew an operation from the mix, failed ones included.
+pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
+    let started = guest
+        .operation(operation)
+        .map_or(0, |operation| operation.started);
+    match &guest.counters {
+        Counters::Dvdstore(counters) => dvdstore::drawn(guest, counters, operation, started),
+        Counters::Orderentry(_) => started,
+    }
+}
+
+/// What else the mix of a trial must keep, beside the shares of its operations.
+pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
+    match kind(measurement) {
+        Some(WorkloadKind::Orderentry) => orderentry::mix_remarks(measurement),
+        Some(WorkloadKind::Dvdstore) | None => Vec::new(),
+    }
+}
+
+/// What the workload's own checks say of a trial; see
+/// [`WorkloadInfo::own_checks`](rookery_workload::WorkloadInfo).
+pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
+    match kind(measurement) {
+        Some(WorkloadKind::Orderentry) => orderentry::own_checks(measurement),
+        Some(WorkloadKind::Dvdstore) | None => Vec::new(),
+    }
+}
+
+fn kind(measurement: &Measurement) -> Option<WorkloadKind> {
+    measurement.info().map(|info| info.kind)
+}

@@ -1,0 +1,125 @@
+//! The keys of `[workload]` that only the DVD Store has.
+
+use std::time::Duration;
+
+use rookery_stats::Pacing;
+
+use super::{
+    super::{Pace, WorkloadKind, refuse_pace},
+    DvdstoreUse,
+};
+use crate::{
+    grammar::{
+        Context, keys,
+        kinds::{Database, Factor, Named, Time, Whole},
+    },
+    problem::Code,
+};
+
+impl Named for Pacing {
+    const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "think",
+            Self::Think,
+            "the next order starts a think time after the end of the last",
+        ),
+        (
+            "cycle",
+            Self::Cycle,
+            "orders start a cycle time apart, or at once when the last took longer",
+        ),
+    ];
+}
+
+// Means are drawn from 1 to 2n - 1, and a page shows at most 100 rows.
+keys! {
+    /// Keys of the DVD Store.
+    DvdstoreKeys {
+        /// Nominal size of each guest's database, rounded up to whole megabytes (beyond 1023MB to
+        /// whole gigabytes).
+        database: Database = Database, Default("\"10MB per guest\"");
+        /// Mean think time between the orders of a user, drawn evenly from zero to twice the mean;
+        /// with cycle pacing the cycle time.
+        think_time: Time = Time { min: Duration::ZERO, max: Duration::from_secs(3600), example: "250ms" }, Default("\"0s\"");
+        /// Share of orders that start with a new customer instead of a login.
+        new_customers: Factor = Factor::SHARE, Default("0.2");
+        /// Mean number of searches in an order.
+        searches: Whole<u32> = Whole { min: 1, max: 100 }, Default("3");
+        /// Mean number of rows asked for in a search.
+        search_batch: Whole<u32> = Whole { min: 1, max: 50 }, Default("5");
+        /// Mean number of different items in an order.
+        line_items: Whole<u32> = Whole { min: 1, max: 50 }, Default("5");
+    }
+}
+
+impl DvdstoreKeys {
+    pub(crate) fn build(self, pace: Option<Pace>, context: &mut Context) -> Option<DvdstoreUse> {
+        let pacing = match pace {
+            Some(Pace::Think) => Pacing::Think,
+            Some(Pace::Cycle) => Pacing::Cycle,
+            Some(pace) => return refuse_pace(WorkloadKind::Dvdstore, pace, context),
+            None if context.spans.has("workload.pacing") => return None,
+            None => Pacing::Think,
+        };
+        if pacing == Pacing::Cycle && self.think_time == Some(Duration::ZERO) {
+            let span = context.spans.nearest("workload.pacing");
+            let message = "`workload.pacing` is \"cycle\", but the cycle time is zero";
+            let mend = "write the cycle time as `think_time`, for instance `think_time = \"1s\"`";
+            return context.refuse(Code::Contradiction, span, message, mend);
+        }
+        Some(DvdstoreUse {
+            database: self.database?,
+            think_time: self.think_time?,
+            pacing,
+            new_customers: self.new_customers?,
+            searches: self.searches?,
+            search_batch: self.search_batch?,
+            line_items: self.line_items?,
+        })
+    }
+
+    pub(crate) fn from_use(wanted: &DvdstoreUse) -> Self {
+        Self {
+            database: Some(wanted.database.clone()),
+            think_time: Some(wanted.think_time),
+            new_customers: Some(wanted.new_customers),
+            searches: Some(wanted.searches),
+            search_batch: Some(wanted.search_batch),
+            line_items: Some(wanted.line_items),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_workload::dvdstore::{ShopperParams, Size};
+
+    use super::*;
+    use crate::{Workload, grammar::sections::testing::*};
+
+    #[test]
+    fn defaults_are_those_of_the_original_driver() {
+        let Workload::Dvdstore(workload) = with("").expect("valid").workload else {
+            panic!("another workload");
+        };
+        let original = ShopperParams::new(Size::Mb(10));
+        assert_eq!(workload.new_customers, original.new_customers);
+        assert_eq!(workload.searches, original.searches);
+        assert_eq!(workload.search_batch, original.search_batch);
+        assert_eq!(workload.line_items, original.line_items);
+        assert_eq!(workload.think_time, Duration::ZERO);
+    }
+
+    #[test]
+    fn cycles_need_a_time() {
+        let refused = refusal("[workload]\nkind = \"dvdstore\"\npacing = \"cycle\"\n");
+        assert_eq!(
+            refused,
+            "study::contradiction: `workload.pacing` is \"cycle\", but the cycle time is zero"
+        );
+        assert!(
+            with("[workload]\nkind = \"dvdstore\"\npacing = \"cycle\"\nthink_time = \"1s\"\n")
+                .is_ok()
+        );
+    }
+}

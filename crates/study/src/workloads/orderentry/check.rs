@@ -1,0 +1,133 @@
+//! What order entry adds to a study as a whole: what does not go together with it, and what its
+//! profile presets outside of its own section.
+
+use rookery_workload::orderentry::terminal::Pacing;
+
+use super::{OrderentryUse, dialect, profile_limits};
+use crate::{
+    StackUse,
+    grammar::Context,
+    model::{GuestKind, LoadModel, LoopType, Over},
+    problem::Code,
+    reading::Sections,
+};
+
+/// Terminals of an open load unless said: each is a connection to the database.
+const MAX_IN_FLIGHT: u32 = 64;
+
+/// Workload, stack, guests and load must go together.
+pub(super) fn check(wanted: &OrderentryUse, sections: &Sections, context: &mut Context) {
+    if let Some(dialect) = sections.stack.as_ref().and_then(dialect)
+        && let Err(error) = wanted.statements.on(dialect)
+    {
+        let span = context.spans.nearest("workload.statements");
+        context.refuse::<()>(
+            Code::Contradiction,
+            span,
+            error.to_string(),
+            "write `statements = \"plain\"` in [workload]",
+        );
+    }
+    if wanted.hit_target.is_some()
+        && sections
+            .stack
+            .as_ref()
+            .is_some_and(|stack| *stack == StackUse::Sqlite)
+    {
+        let span = context.spans.nearest("workload.hit_target");
+        let message = "`workload.hit_target` sizes a buffer pool that all terminals share, and \
+                       SQLite has none";
+        context.refuse::<()>(
+            Code::Contradiction,
+            span,
+            message,
+            "write `kind = \"mariadb\"` or `kind = \"postgresql\"` in [stack]",
+        );
+    }
+    if sections
+        .guest
+        .as_ref()
+        .is_some_and(|guest| guest.kind() == GuestKind::Fake)
+    {
+        let span = context.spans.nearest("guest.kind");
+        let message = "`guest.kind` is \"fake\", but order entry needs a database that runs";
+        context.refuse::<()>(
+            Code::Contradiction,
+            span,
+            message,
+            "write `kind = \"bare\"` or `kind = \"container\"` in [guest]",
+        );
+    }
+    check_load(sections, wanted.pacing, context);
+}
+
+/// What an open load of transactions cannot have.
+fn check_load(sections: &Sections, pacing: Pacing, context: &mut Context) {
+    let Some(model) = sections.model else { return };
+    if model == LoadModel::PartlyOpen {
+        let span = context.spans.nearest("load.model");
+        let message = "`load.model` is \"partly-open\", but order entry has no visits: every \
+                       transaction arrives for itself";
+        context.refuse::<()>(
+            Code::Contradiction,
+            span,
+            message,
+            "write `model = \"open\"` in [load]",
+        );
+    }
+    if model == LoadModel::Open && pacing != Pacing::None && context.spans.has("workload.pacing") {
+        let span = context.spans.nearest("workload.pacing");
+        let message =
+            "`workload.pacing` has no meaning in an open load, whose transactions arrive at a rate";
+        context.refuse::<()>(
+            Code::Contradiction,
+            span,
+            message,
+            "write `pacing = \"none\"`, or remove it",
+        );
+    }
+}
+
+/// What the profile presets in other sections, where the file says nothing.
+pub(super) fn fill_in(wanted: &mut OrderentryUse, sections: &mut Sections, context: &mut Context) {
+    if let Some(qos) = &mut sections.qos
+        && qos.percentiles.is_empty()
+    {
+        qos.percentiles = profile_limits(wanted.profile);
+    }
+    let Some(load) = &mut sections.load else {
+        return;
+    };
+    let users = match &mut load.loop_type {
+        LoopType::Closed { users } => users,
+        LoopType::Open(open) => {
+            wanted.pacing = Pacing::None;
+            if !context.spans.has("load.max_in_flight") {
+                open.max_in_flight = MAX_IN_FLIGHT;
+            }
+            return;
+        }
+    };
+    let over_users = load
+        .search
+        .as_ref()
+        .is_some_and(|search| search.over == Over::Users);
+    let all_say = sections.layouts.iter().all(|layout| layout.users.is_some());
+    if !users.is_empty() || context.spans.has("load.users") || all_say || over_users {
+        return;
+    }
+    match wanted.default_users() {
+        Some(default) => users.push(default),
+        None => {
+            let span = context.spans.nearest("workload.profile");
+            let message = "the profile counts terminals by warehouses, and the number of \
+                           warehouses is not a plain one";
+            context.refuse::<()>(
+                Code::MissingKey,
+                span,
+                message,
+                "write `users` into [load], or a number of `warehouses` into [workload]",
+            );
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What must hold of every plan and of every report of problems.
+
+use std::collections::BTreeSet;
+
+use rookery_study::{HostFacts, Order, Plan, Problems, Study};
+
+/// A host that carries most random studies.
+pub(crate) fn host() -> HostFacts {
+    HostFacts {
+        cpus: (0..8).collect(),
+        memory_mib: 1 << 20,
+        disk_free_mib: 1 << 30,
+        root: true,
+        places: Vec::new(),
+    }
+}
+
+/// What must hold of every plan.
+pub(crate) fn assert_plan(study: &Study, plan: &Plan) {
+    let guest_cpus: BTreeSet<u32> = plan.guest_cpus.iter().copied().collect();
+    assert!(plan.driver_cpus.iter().all(|cpu| !guest_cpus.contains(cpu)));
+    let mut shapes = BTreeSet::new();
+    for (index, point) in plan.points.iter().enumerate() {
+        assert_eq!(point.id as usize, index + 1);
+        let rate = point.rate_per_s().map(f64::to_bits);
+        let shape = (
+            point.variant,
+            point.guests(),
+            point.only_group().vcpus,
+            point.only_group().users.clone(),
+            rate,
+        );
+        assert!(shapes.insert(shape), "two equal points");
+        assert_eq!(
+            plan.variants[point.variant as usize - 1].levels,
+            point.levels
+        );
+        assert_eq!(
+            (
+                point.only_group().users.len(),
+                point.only_group().pins.len()
+            ),
+            (point.guests() as usize, point.guests() as usize)
+        );
+        let (few, many) = (
+            point.only_group().users.iter().min(),
+            point.only_group().users.iter().max(),
+        );
+        match (study.load.open(), point.rate_per_s()) {
+            (None, None) => assert!(
+                few.zip(many)
+                    .is_some_and(|(few, many)| *few >= 1 && many - few <= 1)
+            ),
+            (Some(_), Some(rate)) => assert!(rate > 0.0 && many == Some(&0)),
+            other => panic!("users and arrivals: {other:?}"),
+        }
+        for pin in &point.only_group().pins {
+            assert!(pin.iter().all(|cpu| guest_cpus.contains(cpu)));
+            assert!(
+                pin.windows(2).all(|pair| pair[0] < pair[1]),
+                "ascending without duplicates"
+            );
+            assert!(pin.len() >= point.only_group().vcpus.whole_cpus() as usize);
+        }
+        let vcpus = point.only_group().vcpus.cpus() * f64::from(point.guests());
+        assert!(
+            point.capacity_cpus > 0.0
+                && point.capacity_cpus <= vcpus + 1e-9
+                && point.capacity_cpus <= guest_cpus.len() as f64
+        );
+        if let Some(id) = point.baseline {
+            let baseline = &plan.points[id as usize - 1];
+            assert_eq!(
+                (baseline.guests(), baseline.variant, baseline.total_users()),
+                (1, point.variant, point.total_users())
+            );
+            assert!((baseline.load() - point.load()).abs() < 1e-5);
+            assert!((baseline.capacity_cpus - point.capacity_cpus).abs() < 0.0005);
+        } else {
+            assert!(
+                point.guests() > 1,
+                "a single guest is at least its own baseline"
+            );
+        }
+    }
+    assert_trials(study, plan);
+}
+
+fn assert_trials(study: &Study, plan: &Plan) {
+    assert_eq!(
+        plan.trials.len(),
+        plan.points.len() * study.load.repeats as usize
+    );
+    for (index, round) in plan.trials.chunks(plan.points.len()).enumerate() {
+        assert!(round.iter().all(|trial| trial.repeat as usize == index + 1));
+        let points: Vec<u32> = round.iter().map(|trial| trial.point).collect();
+        let all: Vec<u32> = plan.points.iter().map(|point| point.id).collect();
+        match study.load.order {
+            Order::Interleaved => assert_eq!(points, all),
+            Order::Random => {
+                assert_eq!(points.iter().collect::<BTreeSet<_>>(), all.iter().collect())
+            }
+        }
+    }
+    assert_blocks(plan);
+}
+
+/// Blocks are numbered in their order, each compares every variant once at one shape and has its
+/// own seed.
+fn assert_blocks(plan: &Plan) {
+    let mut seeds = BTreeSet::new();
+    let blocks: Vec<_> = plan.trials.chunk_by(|a, b| a.block == b.block).collect();
+    for (index, block) in blocks.iter().enumerate() {
+        assert_eq!(block[0].block as usize, index + 1);
+        assert!(seeds.insert(block[0].seed), "every block has its own seed");
+        assert!(
+            block
+                .iter()
+                .all(|trial| trial.seed == block[0].seed && trial.repeat == block[0].repeat)
+        );
+        let points: Vec<_> = block
+            .iter()
+            .map(|trial| &plan.points[trial.point as usize - 1])
+            .collect();
+        let shape = |index: usize| {
+            (
+                points[index].guests(),
+                points[index].only_group().vcpus,
+                points[index].total_users(),
+            )
+        };
+        assert!((0..points.len()).all(|index| shape(index) == shape(0)));
+        let variants: BTreeSet<u32> = points.iter().map(|point| point.variant).collect();
+        assert_eq!(
+            (variants.len(), points.len()),
+            (plan.variants.len(), plan.variants.len())
+        );
+    }
+}
+
+/// A report must be of use to its reader.
+pub(crate) fn assert_useful(problems: &Problems) {
+    assert!(!problems.list().is_empty());
+    for problem in problems.list() {
+        assert!(
+            (1..=problems.lines_of_file()).contains(&problem.line) && problem.column >= 1,
+            "{problem:?}"
+        );
+        assert!(
+            !problem.mend.is_empty() && !problem.message.is_empty(),
+            "{problem:?}"
+        );
+    }
+    assert!(
+        problems
+            .list()
+            .windows(2)
+            .all(|pair| pair[0].line <= pair[1].line),
+        "sorted"
+    );
+    let report = problems.to_string();
+    assert!(
+        report.chars().all(|c| c == '\n' || !c.is_control()),
+        "nothing that a terminal obeys"
+    );
+}

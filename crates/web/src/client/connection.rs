@@ -1,0 +1,286 @@
+//! The connection of one user: opened on demand, kept alive, replaced when the server closed it.
+
+use std::{
+    future::{Future, poll_fn},
+    io,
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+};
+
+use rookery_driver::{EVIDENCE_BYTES, Fault};
+use rookery_stats::ErrorClass;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+
+use crate::{
+    http::{
+        cookies::Cookies,
+        decode::{Answer, Assembler, Body, Feeding, Keep},
+    },
+    site::Site,
+    worker::Worker,
+};
+
+/// What to ask for.
+pub(crate) struct Ask<F> {
+    /// Appends the request target, such as `/ds2/index.html`.
+    pub(crate) target: F,
+    /// The request may be sent again when the server had closed an idle connection.
+    pub(crate) repeatable: bool,
+    pub(crate) keep: Keep,
+}
+
+/// One user's connection and cookies.
+#[derive(Debug, Default)]
+pub(crate) struct Connection {
+    stream: Option<TcpStream>,
+    /// An answer has come over it.
+    reused: bool,
+    cookies: Cookies,
+}
+
+impl Connection {
+    /// Send one request and read its whole answer. After a fault the connection is closed.
+    ///
+    /// The body of the answer may lie in the thread's scratch buffer: it must be judged before the
+    /// next await.
+    pub(crate) async fn exchange<F: Fn(&mut Vec<u8>)>(
+        &mut self,
+        worker: &Worker,
+        row: usize,
+        site: &Site,
+        ask: Ask<F>,
+    ) -> Result<Answer, Fault> {
+        let mut answer = self.once(worker, row, site, &ask).await;
+        if answer == Err(Fault::IDLE_CLOSED) && ask.repeatable {
+            worker.count_idle_retry();
+            self.close();
+            answer = self.once(worker, row, site, &ask).await;
+        }
+        match &answer {
+            Ok(answer) if answer.keep_alive => self.reused = true,
+            _ => self.close(),
+        }
+        answer
+    }
+
+    /// Another visitor takes the connection over: without the cookies of the one before, and
+    /// without a stream that the server has closed meanwhile. That costs no call of the kernel
+    /// unless something came.
+    pub(crate) fn renew(&mut self) {
+        self.cookies = Cookies::default();
+        let quiet = |stream: &TcpStream| matches!(stream.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        if !self.stream.as_ref().is_some_and(quiet) {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.stream = None;
+        self.reused = false;
+    }
+
+    async fn once<F: Fn(&mut Vec<u8>)>(
+        &mut self,
+        worker: &Worker,
+        row: usize,
+        site: &Site,
+        ask: &Ask<F>,
+    ) -> Result<Answer, Fault> {
+        if self.stream.is_none() {
+            self.stream = Some(connect(worker, row, site).await?);
+        }
+        let Some(stream) = &mut self.stream else {
+            return Err(Fault::new(ErrorClass::Driver, "no-connection"));
+        };
+        let rest = worker.with_request(|request| {
+            site.render(request, &ask.target, self.cookies.header());
+            write_now(stream, request)
+        });
+        if let Some(rest) = rest.map_err(|error| self.broken(&error))? {
+            worker.mark_written(row);
+            let stream = self.stream.as_mut().ok_or(Fault::TRUNCATED)?;
+            write_rest(worker, row, stream, &rest).await?;
+        }
+        worker.mark_written(row);
+        self.receive(worker, row, ask.keep).await
+    }
+
+    /// The fault of a failed send or of a reset before the first byte of an answer.
+    fn broken(&self, error: &io::Error) -> Fault {
+        if self.reused {
+            return Fault::IDLE_CLOSED;
+        }
+        match Fault::receiving(error) {
+            fault if error.kind() == io::ErrorKind::ConnectionReset => fault,
+            _ => Fault::new(ErrorClass::Io, "send"),
+        }
+    }
+
+    async fn receive(&mut self, worker: &Worker, row: usize, keep: Keep) -> Result<Answer, Fault> {
+        let Some(stream) = &mut self.stream else {
+            return Err(Fault::TRUNCATED);
+        };
+        let (cookies, reused) = (&mut self.cookies, self.reused);
+        let mut assembler = Assembler::new();
+        let mut silent = true;
+        let read = poll_fn(|context| {
+            loop {
+                let step = match poll_step(worker, stream, cookies, &mut assembler, keep, context) {
+                    Poll::Ready(step) => step,
+                    Poll::Pending if worker.poll_overdue(row, context).is_ready() => {
+                        Err(Fault::new(ErrorClass::Io, "recv-timeout"))
+                    }
+                    Poll::Pending => return Poll::Pending,
+                };
+                match step {
+                    Ok(Step::More) => silent = false,
+                    Ok(Step::Done(answer)) => return Poll::Ready(Ok(answer)),
+                    // Nothing came over a connection that had served before: the server had closed
+                    // it while it was idle.
+                    Err(fault) if silent && reused && CLOSED.contains(&fault) => {
+                        return Poll::Ready(Err(Fault::IDLE_CLOSED));
+                    }
+                    Err(fault) => return Poll::Ready(Err(fault)),
+                }
+            }
+        })
+        .await;
+        if read.is_err() {
+            worker.with_pool(|pool| assembler.abandon(pool));
+        }
+        read
+    }
+}
+
+/// Faults that mean "the server is gone".
+const CLOSED: [Fault; 2] = [Fault::TRUNCATED, Fault::new(ErrorClass::Io, "recv-reset")];
+
+enum Step {
+    More,
+    Done(Answer),
+}
+
+/// Receive once into the thread's scratch buffer and feed what came.
+fn poll_step(
+    worker: &Worker,
+    stream: &mut TcpStream,
+    cookies: &mut Cookies,
+    assembler: &mut Assembler,
+    keep: Keep,
+    context: &mut Context<'_>,
+) -> Poll<Result<Step, Fault>> {
+    let mut scratch = worker.scratch();
+    let scratch = &mut *scratch;
+    let mut buffer = ReadBuf::new(&mut scratch.received);
+    if let Err(error) = ready!(Pin::new(stream).poll_read(context, &mut buffer)) {
+        scratch.evidence.clear();
+        scratch
+            .evidence
+            .extend_from_slice(error.to_string().as_bytes());
+        return Poll::Ready(Err(Fault::receiving(&error)));
+    }
+    let bytes = buffer.filled();
+    let fed = if bytes.is_empty() {
+        assembler.close(keep).map(Some)
+    } else {
+        let mut feeding = Feeding {
+            limits: worker.limits(),
+            keep,
+            cookies,
+            pool: &mut scratch.pool,
+        };
+        assembler.feed(bytes, &mut feeding)
+    };
+    Poll::Ready(match fed {
+        Ok(None) => Ok(Step::More),
+        Ok(Some(answer)) => Ok(Step::Done(answer)),
+        Err(fault) => {
+            let seen = if assembler.gathered().is_empty() {
+                bytes
+            } else {
+                assembler.gathered()
+            };
+            scratch.evidence.clear();
+            scratch
+                .evidence
+                .extend_from_slice(&seen[..seen.len().min(EVIDENCE_BYTES)]);
+            Err(fault)
+        }
+    })
+}
+
+async fn connect(worker: &Worker, row: usize, site: &Site) -> Result<TcpStream, Fault> {
+    let began = worker.clock().now();
+    let connecting = within(worker, row, TcpStream::connect(site.target())).await;
+    let stream = match connecting {
+        Some(Ok(stream)) => stream,
+        Some(Err(error)) => {
+            worker.set_evidence(error.to_string().as_bytes());
+            return Err(Fault::connecting(&error));
+        }
+        None => return Err(Fault::new(ErrorClass::Connect, "timeout")),
+    };
+    // A failure here means that the peer is already gone; the exchange will find out.
+    let _ = stream.set_nodelay(true);
+    worker.count_connect(row, began);
+    Ok(stream)
+}
+
+/// Send at once what the socket takes: `None` when that was all, else the rest, in a buffer of its
+/// own.
+fn write_now(stream: &mut TcpStream, request: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    match stream.try_write(request) {
+        Ok(sent) if sent == request.len() => Ok(None),
+        Ok(sent) => Ok(Some(request[sent..].to_vec())),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Some(request.to_vec())),
+        Err(error) => Err(error),
+    }
+}
+
+async fn write_rest(
+    worker: &Worker,
+    row: usize,
+    stream: &mut TcpStream,
+    mut rest: &[u8],
+) -> Result<(), Fault> {
+    const SEND: Fault = Fault::new(ErrorClass::Io, "send");
+    while !rest.is_empty() {
+        let written = within(
+            worker,
+            row,
+            poll_fn(|context| Pin::new(&mut *stream).poll_write(context, rest)),
+        )
+        .await;
+        match written {
+            Some(Ok(sent @ 1..)) => rest = &rest[sent..],
+            _ => return Err(SEND),
+        }
+    }
+    Ok(())
+}
+
+/// The output of `future`, or `None` when the request is overdue first.
+async fn within<F: Future>(worker: &Worker, row: usize, future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => worker.poll_overdue(row, context).map(|()| None),
+    })
+    .await
+}
+
+/// Judge the body of an answer where it lies, and give its buffer back.
+pub(crate) fn with_body<T>(worker: &Worker, body: Body, judge: impl FnOnce(&[u8]) -> T) -> T {
+    match body {
+        Body::InPlace(range) => judge(&worker.scratch().received[range]),
+        Body::Gathered(bytes) => {
+            let judged = judge(&bytes);
+            worker.with_pool(|pool| pool.give(bytes));
+            judged
+        }
+        Body::Counted => judge(&[]),
+    }
+}

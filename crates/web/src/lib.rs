@@ -1,0 +1,28 @@
+//! Emulated users over HTTP, on the engine of load.
+//!
+//! [`run`] executes one trial of a [`Config`] and yields a
+//! [`Measurement`](rookery_stats::Measurement); [`play`] does so in virtual time. What users do is
+//! a [`Script`]: one of the [`workloads`].
+
+mod check;
+mod client;
+mod config;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
+mod http;
+mod register;
+mod run;
+#[cfg(test)]
+mod simulation;
+mod site;
+mod thread;
+mod user;
+mod virtual_time;
+mod worker;
+pub mod workloads;
+
+pub use config::{Assignment, Config};
+pub use http::Limits;
+pub use run::{run, run_with_tallies};
+pub use virtual_time::play;
+pub use workloads::Script;

@@ -1,0 +1,458 @@
+//! What all users of one thread share: clock, scratch buffers, register and recorders. Nothing here
+//! is shared with another thread.
+
+use std::{
+    cell::{Cell, RefCell, RefMut},
+    future::poll_fn,
+    os::fd::OwnedFd,
+    rc::Rc,
+    sync::atomic::Ordering::Relaxed,
+    task::{Context, Poll},
+};
+
+use rookery_driver::{
+    Alarms, Arrival, ArrivalQueue, Clock, Fault, LoadEnd, Nanos, OperationId, OperationTable,
+    Outcome, Pace, Recorder, Span, ThreadResults, ThreadStatus, Timing, UserCounts,
+};
+use rookery_stats::Latencies;
+
+use crate::{
+    http::{Limits, decode::Pool},
+    register::{Open, Row},
+};
+
+/// One receive takes at most so much; larger than nearly every answer, so that the kernel is asked
+/// once.
+const RECEIVE_BYTES: usize = 64 * 1024;
+
+/// Buffers that every user of the thread uses in turn, between two awaits.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) received: Box<[u8]>,
+    pub(crate) pool: Pool,
+    /// The first bytes of the answer that last failed.
+    pub(crate) evidence: Vec<u8>,
+}
+
+/// Plain counters of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) requests: Cell<u64>,
+    pub(crate) errors: Cell<u64>,
+    pub(crate) connections: Cell<u64>,
+    pub(crate) idle_retries: Cell<u64>,
+    /// Begin of the first and end of the last connect that made a user connected.
+    pub(crate) connecting: Cell<Option<(Nanos, Nanos)>>,
+}
+
+/// What a thread needs to know of its trial.
+#[derive(Debug)]
+pub(crate) struct WorkerSettings {
+    pub(crate) limits: Limits,
+    pub(crate) pace: Pace,
+    /// Limit on one request.
+    pub(crate) timeout: Nanos,
+    /// The measured window.
+    pub(crate) window: Span,
+    /// Whether the load is open.
+    pub(crate) is_open: bool,
+    /// By guest: the operations of its workload.
+    pub(crate) operations: Vec<OperationTable>,
+}
+
+/// A request that was under way when the trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unfinished {
+    pub(crate) guest: usize,
+    pub(crate) operation: OperationId,
+    /// A byte of it had been sent.
+    pub(crate) written: bool,
+}
+
+/// One driver thread.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    clock: Clock,
+    limits: Limits,
+    pub(crate) pace: Pace,
+    /// Limit on one request.
+    timeout: Nanos,
+    scratch: RefCell<Scratch>,
+    request: RefCell<Vec<u8>>,
+    register: RefCell<Vec<Row>>,
+    recorders: RefCell<Vec<Recorder>>,
+    lag: RefCell<Latencies>,
+    alarms: Alarms,
+    pub(crate) totals: Totals,
+    /// Of an open load.
+    pub(crate) queue: ArrivalQueue,
+    is_open: bool,
+    /// By guest: what an arrival is.
+    acts: Vec<OperationId>,
+    /// The last request failed.
+    failing: Cell<bool>,
+    /// No user begins another request.
+    pub(crate) stopping: Cell<bool>,
+}
+
+impl Worker {
+    /// A thread with one recorder for each guest, one row for each user (the index of its guest),
+    /// and a timer that wakes them.
+    pub(crate) fn new(
+        settings: WorkerSettings,
+        clock: Clock,
+        timer: Rc<OwnedFd>,
+        users: &[u32],
+        queue: ArrivalQueue,
+    ) -> Self {
+        let recorders = settings.operations.iter().map(|table| {
+            let operations = table.entries().len();
+            Recorder::new(settings.window, settings.is_open, operations)
+        });
+        let acts = settings.operations.iter().map(|table| table.main());
+        Self {
+            clock,
+            limits: settings.limits,
+            pace: settings.pace,
+            timeout: settings.timeout,
+            scratch: RefCell::new(Scratch {
+                received: vec![0; RECEIVE_BYTES].into_boxed_slice(),
+                pool: Pool::default(),
+                evidence: Vec::new(),
+            }),
+            request: RefCell::default(),
+            register: RefCell::new(users.iter().map(|&guest| Row::new(guest)).collect()),
+            recorders: RefCell::new(recorders.collect()),
+            lag: RefCell::default(),
+            alarms: Alarms::new(clock, timer),
+            totals: Totals::default(),
+            queue,
+            is_open: settings.is_open,
+            acts: acts.collect(),
+            failing: Cell::new(false),
+            stopping: Cell::new(false),
+        }
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub(crate) fn alarms(&self) -> &Alarms {
+        &self.alarms
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    pub(crate) fn scratch(&self) -> RefMut<'_, Scratch> {
+        self.scratch.borrow_mut()
+    }
+
+    pub(crate) fn with_pool<T>(&self, use_it: impl FnOnce(&mut Pool) -> T) -> T {
+        use_it(&mut self.scratch.borrow_mut().pool)
+    }
+
+    pub(crate) fn with_request<T>(&self, use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        use_it(&mut self.request.borrow_mut())
+    }
+
+    pub(crate) fn set_evidence(&self, bytes: &[u8]) {
+        let mut scratch = self.scratch.borrow_mut();
+        scratch.evidence.clear();
+        scratch.evidence.extend_from_slice(bytes);
+    }
+
+    fn row(&self, row: usize) -> RefMut<'_, Row> {
+        RefMut::map(self.register.borrow_mut(), |rows| &mut rows[row])
+    }
+
+    /// The recorder of the guest of a user.
+    pub(crate) fn recorder(&self, row: usize) -> RefMut<'_, Recorder> {
+        let guest = self.row(row).guest as usize;
+        RefMut::map(self.recorders.borrow_mut(), |recorders| {
+            &mut recorders[guest]
+        })
+    }
+
+    /// Let a user sleep.
+    pub(crate) async fn sleep_until(&self, row: usize, at: Nanos) {
+        self.alarms.set(at, row as u32);
+        poll_fn(|context| {
+            if self.clock.reached(at) {
+                return Poll::Ready(());
+            }
+            self.row(row).wake_by(context);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// The timer fired: wake those whose time has come.
+    pub(crate) fn ring(&self) {
+        let register = self.register.borrow();
+        self.alarms.ring(|row| match row {
+            ArrivalQueue::ROW => self.queue.schedule().ring(),
+            row => register[row as usize].wake(),
+        });
+    }
+
+    pub(crate) fn poll_overdue(&self, row: usize, context: &Context<'_>) -> Poll<()> {
+        self.row(row).poll_overdue(context)
+    }
+
+    pub(crate) fn mark_written(&self, row: usize) {
+        self.row(row).written = true;
+    }
+
+    pub(crate) fn count_idle_retry(&self) {
+        self.totals
+            .idle_retries
+            .set(self.totals.idle_retries.get() + 1);
+    }
+
+    /// A connection opened; `began` = when it was asked for.
+    pub(crate) fn count_connect(&self, row: usize, began: Nanos) {
+        self.totals
+            .connections
+            .set(self.totals.connections.get() + 1);
+        let mut row = self.row(row);
+        if !row.connected {
+            row.connected = true;
+            let now = self.clock.now();
+            let (first, last) = self.totals.connecting.get().unwrap_or((began, now));
+            self.totals
+                .connecting
+                .set(Some((first.min(began), last.max(now))));
+        }
+    }
+
+    /// A user begins to live, or turns from thinking to an act and back.
+    pub(crate) fn turn(&self, row: usize, busy: bool, now: Nanos) {
+        let (was_started, was_busy, since) = {
+            let mut row = self.row(row);
+            let was = (row.started, row.busy, row.since);
+            (row.started, row.busy, row.since) = (true, busy, now);
+            if busy {
+                row.active_since.get_or_insert(now);
+            }
+            was
+        };
+        if was_started {
+            self.recorder(row).occupied(was_busy, since, now);
+        }
+    }
+
+    /// A request begins.
+    pub(crate) fn begin(&self, row: usize, open: Open) {
+        self.scratch.borrow_mut().evidence.clear();
+        self.row(row)
+            .begin(open, open.sent.saturating_add(self.timeout));
+    }
+
+    /// A request ended, well or with a fault; whether a byte of it had been sent.
+    pub(crate) fn end(
+        &self,
+        row: usize,
+        operation: OperationId,
+        timing: Timing,
+        fault: Option<Fault>,
+    ) -> bool {
+        let written = {
+            let mut row = self.row(row);
+            row.end(fault.is_some());
+            row.written
+        };
+        self.totals.requests.set(self.totals.requests.get() + 1);
+        self.failing.set(fault.is_some());
+        let mut recorder = self.recorder(row);
+        match fault {
+            None => recorder.request(operation, timing, Outcome::Success),
+            Some(fault) => {
+                self.totals.errors.set(self.totals.errors.get() + 1);
+                recorder.request(operation, timing, Outcome::Failure);
+                recorder.failure(
+                    fault,
+                    timing.done,
+                    operation,
+                    &self.scratch.borrow().evidence,
+                );
+            }
+        }
+        written
+    }
+
+    pub(crate) fn open_act(&self, row: usize, act: Option<Open>) {
+        self.row(row).act = act;
+    }
+
+    /// A user that was idle in time began its act at `sent` instead of `due`.
+    pub(crate) fn lagged(&self, row: usize, due: Nanos, sent: Nanos) {
+        if self.recorder(row).window().contains(sent) {
+            self.lag
+                .borrow_mut()
+                .record_us(sent.saturating_sub(due) / 1_000);
+        }
+    }
+
+    /// A new place for visitors of a guest.
+    pub(crate) fn add_row(&self, guest: usize) -> usize {
+        let mut register = self.register.borrow_mut();
+        register.push(Row::new(guest as u32));
+        register.len() - 1
+    }
+
+    /// Wake the user of a row.
+    pub(crate) fn wake(&self, row: usize) {
+        self.row(row).wake();
+    }
+
+    /// The visitor that takes the place `row`; its act begins.
+    pub(crate) fn poll_visitor(&self, row: usize, context: &Context<'_>) -> Poll<Arrival> {
+        let Some(arrival) = self.queue.take_assigned(row) else {
+            self.row(row).wake_by(context);
+            return Poll::Pending;
+        };
+        self.recorder(row).arrival_started(arrival.at);
+        Poll::Ready(arrival)
+    }
+
+    /// The visitor of a place has gone; the time until the next comes belongs to none.
+    pub(crate) fn leave(&self, row: usize, guest: usize) {
+        {
+            let mut row = self.row(row);
+            (row.started, row.active_since) = (false, None);
+        }
+        self.queue.leave(guest);
+        // None waits: a visitor without a place gets a new one or is turned away.
+        let _ = self.queue.take_waiting(row, guest);
+    }
+
+    /// The schedule holds this arrival.
+    pub(crate) fn drawn(&self, arrival: Arrival) {
+        self.recorders.borrow_mut()[arrival.guest].arrival_drawn(arrival.at);
+    }
+
+    /// An arrival that finds no place.
+    pub(crate) fn turn_away(&self, arrival: Arrival) {
+        self.recorders.borrow_mut()[arrival.guest]
+            .arrival_dropped(arrival.at, self.acts[arrival.guest]);
+    }
+
+    /// The measured window of a guest, as it stands.
+    pub(crate) fn window(&self, guest: usize) -> Span {
+        self.recorders.borrow()[guest].window()
+    }
+
+    /// Requests that ended inside the window.
+    pub(crate) fn requests_in_window(&self) -> u64 {
+        self.recorders
+            .borrow()
+            .iter()
+            .map(Recorder::requests_in_window)
+            .sum()
+    }
+
+    /// The end: what is still under way is unfinished.
+    pub(crate) fn finish(&self, end: LoadEnd) -> (ThreadResults, Vec<Unfinished>) {
+        let requests_in_window = self.requests_in_window();
+        let (late, unserved) = self.queue.close();
+        late.iter().for_each(|&arrival| self.drawn(arrival));
+        late.into_iter()
+            .chain(unserved)
+            .for_each(|arrival| self.turn_away(arrival));
+        let mut recorders = self.recorders.take();
+        let unfinished = self
+            .register
+            .borrow_mut()
+            .iter_mut()
+            .filter_map(|row| close(row, &mut recorders[row.guest as usize], end.now))
+            .collect();
+        let results = ThreadResults {
+            recorders,
+            lag: self.lag.take(),
+            cpu: end.cpu,
+            requests_in_window,
+            connections: self.totals.connections.get(),
+            idle_retries: self.totals.idle_retries.get(),
+            connecting: self.totals.connecting.get(),
+            unconnected: end.counts.unconnected,
+        };
+        (results, unfinished)
+    }
+}
+
+/// How the thread looks after its users.
+impl Worker {
+    /// The load ends early: nothing after `at` is inside the window.
+    pub(crate) fn cut(&self, at: Nanos) {
+        self.recorders
+            .borrow_mut()
+            .iter_mut()
+            .for_each(|recorder| recorder.cut(at));
+        self.queue.schedule().cut(at);
+    }
+
+    /// Wakes overdue users and counts what all do.
+    pub(crate) fn sweep(&self, now: Nanos) -> UserCounts {
+        let mut counts = UserCounts::default();
+        for row in self.register.borrow_mut().iter_mut() {
+            row.sweep(now);
+            counts.started += u32::from(row.started);
+            counts.busy += u32::from(row.busy || row.request.is_some());
+            counts.failing += u32::from(row.started && row.failing);
+            counts.unconnected += u32::from(!row.connected && !self.is_open);
+        }
+        if self.is_open {
+            // Places are taken in turn: what matters is whether any visitor succeeds, and a visitor
+            // that has a place waits for its turn.
+            counts.started = counts
+                .started
+                .max(u32::from(self.totals.requests.get() > 0));
+            counts.failing = if self.failing.get() {
+                counts.started
+            } else {
+                0
+            };
+            counts.busy += self.queue.unserved();
+        }
+        counts
+    }
+
+    /// Shows the totals.
+    pub(crate) fn publish(&self, status: &ThreadStatus, counts: UserCounts) {
+        status.requests.store(self.totals.requests.get(), Relaxed);
+        status.errors.store(self.totals.errors.get(), Relaxed);
+        status.started.store(counts.started, Relaxed);
+        status.failing.store(counts.failing, Relaxed);
+    }
+
+    /// Whether arrivals are still expected.
+    pub(crate) fn expects(&self) -> bool {
+        self.queue.schedule().next_at().is_some()
+    }
+}
+
+/// Records what a user was doing when the trial ended; its request under way.
+fn close(row: &mut Row, recorder: &mut Recorder, now: Nanos) -> Option<Unfinished> {
+    if row.started {
+        recorder.occupied(row.busy, row.since, now);
+    }
+    if let Some(since) = row.active_since {
+        recorder.active(since, now);
+    }
+    if let Some(act) = row.act.take() {
+        recorder.unfinished(act.operation, act.sent, act.intended, now);
+    }
+    let request = row.request.take()?;
+    recorder.unfinished(request.operation, request.sent, request.intended, now);
+    if recorder.began_inside(request.sent, request.intended) {
+        recorder.failure(Fault::UNFINISHED, now, request.operation, b"");
+    }
+    Some(Unfinished {
+        guest: row.guest as usize,
+        operation: request.operation,
+        written: row.written,
+    })
+}

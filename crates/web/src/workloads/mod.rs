@@ -1,0 +1,154 @@
+//! The workloads of HTTP users: the registry.
+//!
+//! A workload has a room here: its configuration, its `UserScript`, and
+//! what it counts beside times. All that is done for every workload is done by the `match`es of
+//! this file.
+
+pub mod dvdstore;
+pub mod page;
+mod problem;
+
+use std::rc::Rc;
+
+use rookery_driver::{Nanos, OperationTable, Span, Visit};
+use rookery_workload::{Counters, WorkloadKind};
+use serde::{Deserialize, Serialize};
+
+use self::{
+    dvdstore::{DvdstoreScript, OrderTally, Shop, ShopRecord, Shopping},
+    page::{PageScript, Viewer},
+    problem::ScriptProblem,
+};
+use crate::{client::Client, user::User, worker::Unfinished};
+
+/// What the users of one guest do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Script {
+    /// Shopping: log in or become a customer, search, buy; operations `login`, `new-customer`,
+    /// `browse`, `purchase` and the whole `order`.
+    Dvdstore(DvdstoreScript),
+    /// One page again and again; the operation `page`.
+    Page(PageScript),
+}
+
+impl Script {
+    /// The operations of the workload.
+    pub(crate) fn operations(&self) -> OperationTable {
+        match self {
+            Self::Dvdstore(_) => dvdstore::OPERATIONS,
+            Self::Page(_) => page::OPERATIONS,
+        }
+    }
+
+    /// Whether users can do it at all.
+    pub(crate) fn check(&self) -> Result<(), ScriptProblem> {
+        match self {
+            Self::Dvdstore(script) => script.check(),
+            Self::Page(script) => script.check(),
+        }
+    }
+}
+
+/// How long a user of a thread is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stay {
+    /// From the one moment to the other.
+    User(Nanos, Nanos),
+    /// A place that visitors take in turn.
+    Visitors(Visit),
+}
+
+/// The users of one guest on one thread: what they share.
+#[derive(Debug)]
+pub(crate) enum GuestUsers {
+    Dvdstore(Rc<Shop>),
+    Page(Rc<PageScript>),
+}
+
+impl GuestUsers {
+    pub(crate) fn new(script: &Script) -> Self {
+        match script {
+            Script::Dvdstore(script) => Self::Dvdstore(Rc::new(Shop::new(script.clone()))),
+            Script::Page(script) => Self::Page(Rc::new(script.clone())),
+        }
+    }
+
+    /// Starts user `number` of a guest on this thread.
+    pub(crate) fn start(&self, client: Client, seed: u64, guest: u32, number: u32, stay: Stay) {
+        match self {
+            Self::Dvdstore(shop) => {
+                let script = Shopping::new(Rc::clone(shop), seed, guest, number);
+                start(User::new(script, client), seed, stay);
+            }
+            Self::Page(page) => {
+                let script = Viewer::new(Rc::clone(page), seed, guest, number);
+                start(User::new(script, client), seed, stay);
+            }
+        }
+    }
+
+    /// The orders as they stand at `now`.
+    pub(crate) fn tally(&self, window: Span, now: Nanos) -> OrderTally {
+        match self {
+            Self::Dvdstore(shop) => shop.record().borrow().tally(window, now),
+            Self::Page(_) => OrderTally::default(),
+        }
+    }
+
+    /// The trial ended while a request was under way.
+    pub(crate) fn unfinished(&self, request: Unfinished) {
+        match self {
+            Self::Dvdstore(shop) => shop.unfinished(request.operation, request.written),
+            Self::Page(_) => {}
+        }
+    }
+
+    /// What was counted beside times.
+    pub(crate) fn counts(&self) -> GuestCounts {
+        match self {
+            Self::Dvdstore(shop) => GuestCounts::Dvdstore(shop.record().take()),
+            Self::Page(_) => GuestCounts::Nothing,
+        }
+    }
+}
+
+fn start<S: crate::user::UserScript>(user: User<S>, seed: u64, stay: Stay) {
+    match stay {
+        Stay::User(starts, stops) => tokio::task::spawn_local(user.live(starts, stops)),
+        Stay::Visitors(visit) => tokio::task::spawn_local(user.receive(seed, visit)),
+    };
+}
+
+/// What a workload counted beside times, of one guest on one thread or on several.
+#[derive(Debug)]
+pub(crate) enum GuestCounts {
+    Dvdstore(ShopRecord),
+    Nothing,
+}
+
+impl GuestCounts {
+    /// Those of a guest at which nothing was counted yet.
+    pub(crate) fn nothing(script: &Script) -> Self {
+        match script {
+            Script::Dvdstore(_) => Self::Dvdstore(ShopRecord::default()),
+            Script::Page(_) => Self::Nothing,
+        }
+    }
+
+    /// Adds what one thread counted of the guest.
+    pub(crate) fn merge(&mut self, other: Self) {
+        if let (Self::Dvdstore(mine), Self::Dvdstore(other)) = (self, other) {
+            mine.merge(other);
+        }
+    }
+
+    /// The counters of a guest. Users of a page count nothing: theirs are those of a shop in which
+    /// no one orders.
+    pub(crate) fn counters(self, window: Span) -> Counters {
+        match self {
+            Self::Dvdstore(record) => Counters::Dvdstore(record.counters(window)),
+            Self::Nothing => Counters::empty(WorkloadKind::Dvdstore),
+        }
+    }
+}

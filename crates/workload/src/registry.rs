@@ -1,0 +1,206 @@
+//! The workloads: the one place of this crate that names all of them.
+//!
+//! A new workload has its room beside `dvdstore` and `orderentry` and a variant in each of
+//! [`WorkloadKind`] and [`Counters`].
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{
+    MetricValue, Proof, UnitRates, WorkloadInfo,
+    dvdstore::{self, ShopCounters},
+    orderentry::{self, OrderEntryCounters},
+};
+
+/// The workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadKind {
+    /// DVD Store 2.1 over HTTP.
+    Dvdstore,
+    /// Five transactions of a wholesale company on a database.
+    Orderentry,
+}
+
+impl WorkloadKind {
+    /// Every workload.
+    pub const ALL: [Self; 2] = [Self::Dvdstore, Self::Orderentry];
+
+    /// What generic code needs to know of it.
+    #[must_use]
+    pub fn info(self) -> &'static WorkloadInfo {
+        match self {
+            Self::Dvdstore => &dvdstore::INFO,
+            Self::Orderentry => &orderentry::INFO,
+        }
+    }
+
+    /// The name in study files and stored runs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+}
+
+/// What a workload counts beside the times of its operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "workload", rename_all = "kebab-case")]
+pub enum Counters {
+    /// Those of DVD Store.
+    Dvdstore(ShopCounters),
+    /// Those of order entry.
+    Orderentry(OrderEntryCounters),
+}
+
+/// Counters of different workloads cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("counters of {} and {} cannot be added", .0.name(), .1.name())]
+pub struct DifferentWorkloads(pub WorkloadKind, pub WorkloadKind);
+
+impl Counters {
+    /// Those of a workload that counted nothing.
+    #[must_use]
+    pub fn empty(kind: WorkloadKind) -> Self {
+        match kind {
+            WorkloadKind::Dvdstore => Self::Dvdstore(ShopCounters::default()),
+            WorkloadKind::Orderentry => Self::Orderentry(OrderEntryCounters::default()),
+        }
+    }
+
+    /// Whose counters they are.
+    #[must_use]
+    pub fn kind(&self) -> WorkloadKind {
+        match self {
+            Self::Dvdstore(_) => WorkloadKind::Dvdstore,
+            Self::Orderentry(_) => WorkloadKind::Orderentry,
+        }
+    }
+
+    /// Every metric that has a value, in the order of [`WorkloadInfo::metrics`].
+    #[must_use]
+    pub fn metrics(&self) -> Vec<MetricValue> {
+        match self {
+            Self::Dvdstore(counters) => counters.metrics(),
+            Self::Orderentry(counters) => counters.metrics(),
+        }
+    }
+
+    /// What the server must hold after the load.
+    #[must_use]
+    pub fn proof(&self) -> Proof {
+        match self {
+            Self::Dvdstore(counters) => counters.proof(),
+            Self::Orderentry(counters) => counters.proof(),
+        }
+    }
+
+    /// Units of work and requests per minute of the window by the workload's own count; `None`
+    /// where completions of the main operation are that count.
+    #[must_use]
+    pub fn unit_rates(&self) -> Option<UnitRates> {
+        match self {
+            Self::Dvdstore(_) => None,
+            Self::Orderentry(counters) => Some(counters.unit_rates()),
+        }
+    }
+
+    /// Units of work of the window that were rolled back, and all of them; `None` where that never
+    /// happens.
+    #[must_use]
+    pub fn rollbacks(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Dvdstore(counters) => Some(counters.rollbacks()),
+            Self::Orderentry(counters) => Some(counters.rollbacks()),
+        }
+    }
+
+    /// The counters of all guests together; `None` without any, or of different workloads.
+    #[must_use]
+    pub fn together<'a>(guests: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        let mut guests = guests.into_iter();
+        let mut all = guests.next()?.clone();
+        for counters in guests {
+            all.merge(counters).ok()?;
+        }
+        Some(all)
+    }
+
+    /// Add what another guest counted in the same window: counts and rates are summed, means
+    /// weighted by their counts, maxima taken.
+    ///
+    /// # Errors
+    /// When the others are of another workload; nothing is added then.
+    pub fn merge(&mut self, other: &Self) -> Result<(), DifferentWorkloads> {
+        match (self, other) {
+            (Self::Dvdstore(counters), Self::Dvdstore(other)) => counters.merge(other),
+            (Self::Orderentry(counters), Self::Orderentry(other)) => counters.merge(other),
+            (counters, other) => return Err(DifferentWorkloads(counters.kind(), other.kind())),
+        }
+        Ok(())
+    }
+
+    /// The value of a metric.
+    #[must_use]
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics()
+            .into_iter()
+            .find(|value| value.metric.name == name)
+            .map(|value| value.value)
+    }
+
+    /// The metric that the workload is summed up by.
+    #[must_use]
+    pub fn headline(&self) -> Option<MetricValue> {
+        let headline = self.kind().info().headline;
+        self.metrics()
+            .into_iter()
+            .find(|value| value.metric.name == headline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OperationRole;
+
+    #[test]
+    fn every_workload_says_of_itself_what_generic_code_asks() {
+        for kind in WorkloadKind::ALL {
+            let info = kind.info();
+            assert_eq!(info.kind, kind);
+            assert_eq!(
+                serde_json::to_value(kind).expect("a name"),
+                serde_json::Value::from(kind.name())
+            );
+            let units = info
+                .operations
+                .iter()
+                .filter(|operation| operation.role != OperationRole::Part);
+            assert_eq!(units.count(), 1, "{}", info.name);
+            assert!(info.metric(info.headline).is_some(), "{}", info.name);
+            let mut names: Vec<&str> = info.metrics.iter().map(|metric| metric.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), info.metrics.len(), "names are unique");
+            let empty = Counters::empty(kind);
+            assert_eq!(empty.kind(), kind);
+            assert!(!empty.proof().rows.is_empty());
+            assert!(empty.headline().is_some());
+            let stored = serde_json::to_value(&empty).expect("plain numbers");
+            assert_eq!(stored["workload"], kind.name());
+            assert_eq!(
+                serde_json::from_value::<Counters>(stored).expect("its own"),
+                empty
+            );
+        }
+    }
+
+    #[test]
+    fn counters_of_different_workloads_are_not_added() {
+        let [mut shop, orders] = WorkloadKind::ALL.map(Counters::empty);
+        assert_eq!(
+            shop.merge(&orders).expect_err("different").to_string(),
+            "counters of dvdstore and orderentry cannot be added"
+        );
+    }
+}
