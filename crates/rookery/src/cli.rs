@@ -6,9 +6,9 @@ use clap::{
     ArgAction, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
 };
 
+use crate::workloads::{AppCommand, DataCommand, DriveCommand, LoadCommand, VerifyCommand};
+
 mod choice;
-mod data;
-mod drive;
 mod fit;
 mod host;
 mod storage;
@@ -16,14 +16,6 @@ mod template;
 
 pub(crate) use self::{
     choice::ChoiceArgs,
-    data::{
-        CustomerRandom, DataCommand, DataDvdstoreArgs, DataOrderentryArgs, OrderentryFormat,
-        WordArgs,
-    },
-    drive::{
-        AppCommand, AppDvdstoreArgs, ArrivalsArg, DriveCommand, DriveDvdstoreArgs, DriveFormat,
-        OpenArgs, PacingArg, PagesArg, PrecisionArg,
-    },
     fit::{DecimalArg, FitArgs, WeightsArg},
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
     storage::HostStorageArgs,
@@ -255,18 +247,6 @@ pub(crate) struct ReferenceArgs {
     /// Print the JSON Schema instead of the text
     #[arg(long)]
     pub(crate) schema: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum LoadCommand {
-    /// The order-entry workload
-    Orderentry(crate::commands::orderentry::load::LoadOrderentryArgs),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum VerifyCommand {
-    /// The order-entry workload
-    Orderentry(crate::commands::orderentry::verify::VerifyOrderentryArgs),
 }
 
 #[derive(Debug, Args)]

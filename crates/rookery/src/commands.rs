@@ -1,18 +1,13 @@
 //! One module per command.
 
-pub(crate) mod app;
 mod check;
 mod clean;
 pub(crate) mod compare;
-mod data;
 mod demo_lab;
-mod drive;
 mod export;
 mod fit;
 mod guests;
 mod host;
-mod line_error;
-pub(crate) mod orderentry;
 mod plan;
 pub(crate) mod predict;
 mod rehearse;
@@ -22,10 +17,9 @@ mod storage;
 mod supervise;
 mod template;
 mod vm_agent;
-mod words;
 
 use crate::{
-    cli::{AppCommand, Cli, Command, DataCommand, DriveCommand, LoadCommand, VerifyCommand},
+    cli::{Cli, Command},
     exit::{Code, Failure},
     output,
 };
@@ -46,14 +40,11 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
                 Ok(Code::Done)
             }
         }
-        Command::Data(DataCommand::Dvdstore(args)) => data::run(args),
-        Command::Data(DataCommand::Orderentry(args)) => data::orderentry::run(args),
-        Command::App(AppCommand::Dvdstore(args)) => app::run(args),
-        Command::App(AppCommand::Orderentry(args)) => app::orderentry::run(args),
-        Command::Drive(DriveCommand::Dvdstore(args)) => drive::run(args),
-        Command::Drive(DriveCommand::Orderentry(args)) => orderentry::drive::run(args),
-        Command::Load(LoadCommand::Orderentry(args)) => orderentry::load::run(args),
-        Command::Verify(VerifyCommand::Orderentry(args)) => orderentry::verify::run(args),
+        Command::Data(command) => command.run(),
+        Command::App(command) => command.run(),
+        Command::Drive(command) => command.run(),
+        Command::Load(command) => command.run(),
+        Command::Verify(command) => command.run(),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Export(args) => export::run(args),

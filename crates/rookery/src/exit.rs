@@ -6,6 +6,7 @@ use std::{
 };
 
 use rookery_diagnosis::{Diagnosis, ErrorFields};
+use rookery_driver::DriverError;
 use rookery_guest::GuestError;
 use rookery_lab::LabError;
 use rookery_stack::StackError;
@@ -205,6 +206,18 @@ fn fields_of_problems(problems: &Problems) -> Vec<ErrorFields> {
             causes: Vec::new(),
         })
         .collect()
+}
+
+/// What was typed is the caller's matter, the rest the driver's.
+pub(crate) fn driver_code(error: &DriverError) -> Code {
+    match error {
+        DriverError::ForeignTarget { .. }
+        | DriverError::Config { .. }
+        | DriverError::Descriptors { .. }
+        | DriverError::Pin { .. } => Code::Usage,
+        DriverError::Network { .. } | DriverError::Start(_) => Code::Host,
+        DriverError::Panicked => Code::Internal,
+    }
 }
 
 /// The study is right when all that it lacks is root.

@@ -3,10 +3,12 @@
 mod cli;
 mod commands;
 mod exit;
+mod line_error;
 mod logging;
 mod output;
 mod progress;
 mod signals;
+mod workloads;
 
 use std::process::ExitCode;
 

@@ -30,7 +30,7 @@ impl ProgressReporter {
         match (json, quiet) {
             (true, _) => Self::Json(AtomicBool::new(true)),
             (false, true) => Self::Quiet,
-            (false, false) => Self::People(bar(), Mutex::default()),
+            (false, false) => Self::People(bar(false, TRIALS), Mutex::default()),
         }
     }
 
@@ -52,26 +52,33 @@ impl ProgressReporter {
     }
 }
 
-fn bar() -> ProgressBar {
-    if !stderr().is_terminal() || logging::on_terminal() {
+/// What the bar of a run shows.
+const TRIALS: &str = "  {bar:30} {pos}/{len} trials  {elapsed} elapsed  {msg}";
+
+/// What a bar over bytes shows.
+const BYTES: &str = "  {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
+
+/// A bar over bytes; hidden when nobody would see it.
+pub(crate) fn bytes_bar(quiet: bool) -> ProgressBar {
+    bar(quiet, BYTES)
+}
+
+/// A bar that shows itself as `template` says; hidden when nobody would see it.
+pub(crate) fn bar(quiet: bool, template: &str) -> ProgressBar {
+    if quiet || !stderr().is_terminal() || logging::on_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(0);
-    let style =
-        ProgressStyle::with_template("  {bar:30} {pos}/{len} trials  {elapsed} elapsed  {msg}");
+    let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(500));
+    bar.enable_steady_tick(Duration::from_millis(250));
     bar
 }
 
 /// A bar over the seconds of one load; hidden when nobody would see it.
 pub(crate) fn load_bar(quiet: bool, load: Duration) -> ProgressBar {
-    if quiet || !stderr().is_terminal() || logging::on_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(load.as_secs());
-    let style = ProgressStyle::with_template("  {bar:30} {pos}/{len} s  {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = bar(quiet, "  {bar:30} {pos}/{len} s  {msg}");
+    bar.set_length(load.as_secs());
     bar
 }
 

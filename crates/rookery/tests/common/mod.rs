@@ -245,6 +245,27 @@ pub(crate) fn lamp_tests() -> bool {
     true
 }
 
+/// How long the kernel may take to remove what a run let go of, on a busy machine.
+const REMOVAL_LIMIT: Duration = Duration::from_secs(5);
+
+/// The host is as it was `before`; what differs is named.
+pub(crate) fn assert_host_as(before: &BTreeSet<String>) {
+    let began = Instant::now();
+    loop {
+        let now = host_state();
+        if now == *before {
+            return;
+        }
+        let added: Vec<&String> = now.difference(before).collect();
+        let removed: Vec<&String> = before.difference(&now).collect();
+        assert!(
+            began.elapsed() < REMOVAL_LIMIT,
+            "the host is not as before: added {added:#?}, removed {removed:#?}"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
 /// What must be the same on the host before and after: network namespaces, mounts, cgroups, links,
 /// labelled processes.
 pub(crate) fn host_state() -> BTreeSet<String> {

@@ -1,6 +1,6 @@
 //! The whole road on containers: root, runc, namespaces.
 
-use crate::common::{Place, host_state, root_tests, tiny_study};
+use crate::common::{Place, assert_host_as, host_state, root_tests, tiny_study};
 
 #[test]
 fn containers_with_fractional_vcpus_walk_the_whole_road_and_leave_nothing() {
@@ -22,7 +22,7 @@ fn containers_with_fractional_vcpus_walk_the_whole_road_and_leave_nothing() {
             "{audit}"
         );
     }
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
     logged_whole(&place.run_log());
 }
 

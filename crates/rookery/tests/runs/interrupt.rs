@@ -5,7 +5,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::common::{Place, host_state, measured, text, tiny_study, went_to_its_end};
+use crate::common::{
+    Place, assert_host_as, host_state, measured, text, tiny_study, went_to_its_end,
+};
 
 #[test]
 fn an_interrupted_run_cleans_up_and_goes_on() {
@@ -41,7 +43,7 @@ fn an_interrupted_run_cleans_up_and_goes_on() {
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{err}");
     assert!(err.contains("--resume"), "{err}");
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
 
     let resumed = place
         .rookery(&["run", "--resume", "tiny.toml", "-q"])

@@ -13,7 +13,8 @@ use std::{
 };
 
 use crate::common::{
-    Place, code, host_state, measured, root_tests, text, tiny_study, went_to_its_end,
+    Place, assert_host_as, code, host_state, measured, root_tests, text, tiny_study,
+    went_to_its_end,
 };
 
 /// A small generator, so that the moments are random but can be repeated: xorshift.
@@ -107,7 +108,7 @@ fn survives(study_text: &str) {
     for trial in run["trials"].as_array().expect("trials") {
         assert!(measured(trial), "{trial}");
     }
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
 }
 
 fn study(kind: &str, vcpus: &str) -> String {

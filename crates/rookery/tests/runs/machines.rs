@@ -6,7 +6,9 @@
 
 use std::{fs, process::Command, time::Duration};
 
-use crate::common::{Place, code, host_state, root_tests, text, tiny_study, went_to_its_end};
+use crate::common::{
+    Place, assert_host_as, code, host_state, root_tests, text, tiny_study, went_to_its_end,
+};
 use serde_json::Value;
 
 /// Whether the tests that take minutes are to run.
@@ -91,7 +93,7 @@ fn machines_walk_the_whole_road_and_leave_nothing() {
         "{accelerator}"
     );
     assert_eq!(in_force(&run, "vm.disk.cache"), "writeback");
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
 }
 
 #[test]
@@ -102,7 +104,7 @@ fn lamp_machines_walk_the_whole_road_and_leave_nothing() {
     let place = Place::new();
     let before = host_state();
     orders_agree(&performed(&place, &lamp_study(2, "15s")), 2);
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
 }
 
 /// The emulators of the run in `place`.
@@ -198,5 +200,5 @@ fn a_killed_run_of_machines_is_cleaned_away_and_resumed() {
         text(&done.stderr)
     );
     orders_agree(&place.export(), 2);
-    assert_eq!(before, host_state(), "the host is as before");
+    assert_host_as(&before);
 }

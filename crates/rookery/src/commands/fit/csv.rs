@@ -4,7 +4,7 @@
 use rookery_model::fit::Observation;
 
 use super::decimal::{Mark, number};
-use crate::commands::line_error::LineError;
+use crate::line_error::LineError;
 
 /// A cell is no longer than this in an error.
 const SHOWN: usize = 40;

@@ -1,6 +1,6 @@
 //! Numbers as people write them: decimal comma or point, thousands in groups.
 
-use crate::commands::line_error::LineError;
+use crate::line_error::LineError;
 
 /// What parts whole numbers from fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! `rookery drive dvdstore`: only the driver, against a system that already runs.
 
+mod args;
 mod arrivals;
 mod config_file;
 mod learn;
@@ -23,14 +24,14 @@ use rookery_web::{
 };
 
 use crate::{
-    cli::{DriveDvdstoreArgs, DriveFormat},
-    exit::{Code, Failure},
+    exit::{Code, Failure, driver_code},
     output,
     progress::load_bar,
     signals,
 };
 
-use self::{original::Lines, settings::Settings};
+pub(crate) use self::args::DriveDvdstoreArgs;
+use self::{args::DriveFormat, original::Lines, settings::Settings};
 use super::words;
 
 pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
@@ -89,7 +90,7 @@ fn start() -> Instant {
 }
 
 fn failure(error: DriverError) -> Failure {
-    Failure::from_error(code_of(&error), &error)
+    Failure::from_error(driver_code(&error), &error)
 }
 
 fn drive(
@@ -167,18 +168,6 @@ fn first_failure(guest: &GuestMeasurement) -> String {
             .to_owned()
         },
     )
-}
-
-/// What was typed is the caller's matter, the rest the driver's.
-pub(super) fn code_of(error: &DriverError) -> Code {
-    match error {
-        DriverError::ForeignTarget { .. }
-        | DriverError::Config { .. }
-        | DriverError::Descriptors { .. }
-        | DriverError::Pin { .. } => Code::Usage,
-        DriverError::Network { .. } | DriverError::Start(_) => Code::Host,
-        DriverError::Panicked => Code::Internal,
-    }
 }
 
 fn config(args: &DriveDvdstoreArgs, settings: &Settings) -> Result<Config, Failure> {

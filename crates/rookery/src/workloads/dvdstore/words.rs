@@ -1,16 +1,39 @@
 //! Word lists as named on the command line.
 
-use std::{borrow::Cow, path::Path};
-
-use rookery_workload::dvdstore::WordLists;
-
-use crate::{
-    cli::WordArgs,
-    exit::{Code, Failure},
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
 };
 
+use clap::Args;
+use rookery_workload::dvdstore::WordLists;
+
+use crate::exit::{Code, Failure};
+
+/// Word lists of titles and actors; Rookery's own by default.
+#[derive(Debug, Args)]
+pub(crate) struct WordArgs {
+    /// File of 1000 title words, one a line
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "first_names",
+        requires = "last_names"
+    )]
+    title_words: Option<PathBuf>,
+    /// File of 200 first names
+    #[arg(long, value_name = "FILE", requires = "title_words")]
+    first_names: Option<PathBuf>,
+    /// File of 200 last names
+    #[arg(long, value_name = "FILE", requires = "title_words")]
+    last_names: Option<PathBuf>,
+    /// Learn the three lists from a product file of another DVD Store
+    #[arg(long, value_name = "PROD_CSV", conflicts_with = "title_words")]
+    learn_words: Option<PathBuf>,
+}
+
 /// The lists that `args` ask for; Rookery's own without any.
-pub(crate) fn lists(args: &WordArgs) -> Result<Cow<'static, WordLists>, Failure> {
+pub(super) fn lists(args: &WordArgs) -> Result<Cow<'static, WordLists>, Failure> {
     if let Some(path) = &args.learn_words {
         let lists = WordLists::learn(&read(path)?)
             .map_err(|error| Failure::new(Code::Usage, format!("{}: {error}", path.display())))?;

@@ -6,17 +6,17 @@ use crate::exit::{Code, Failure};
 
 /// One mistake in a text file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) struct LineError {
+pub(crate) struct LineError {
     /// Number of the line, from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// What is wrong.
-    pub(super) what: String,
+    pub(crate) what: String,
     /// What the user can do.
-    pub(super) help: String,
+    pub(crate) help: String,
 }
 
 impl LineError {
-    pub(super) fn new(line: usize, what: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(crate) fn new(line: usize, what: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             line,
             what: what.into(),
@@ -25,7 +25,7 @@ impl LineError {
     }
 
     /// The failure of a command that was given the file at `path`.
-    pub(super) fn in_file(self, path: &Path) -> Failure {
+    pub(crate) fn in_file(self, path: &Path) -> Failure {
         Failure::new(Code::Usage, &self.what)
             .at(format!("{}:{}", path.display(), self.line))
             .help(self.help)

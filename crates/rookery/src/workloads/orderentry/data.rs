@@ -2,21 +2,64 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::{Args, ValueEnum};
 use rookery_workload::orderentry::{
     Dialect, Population, Scale, SchemaOptions, Table, Timestamp, after_load, create_tables,
     population::{Part, TextFormat},
 };
 use serde::Serialize;
 
-use super::{
-    BYTES, bar,
-    files::{Job, Plan, write_all},
-};
+use super::files::{Job, Plan, write_all};
 use crate::{
-    cli::{DataOrderentryArgs, OrderentryFormat},
     exit::{Code, Failure},
-    output, signals,
+    output,
+    progress::bytes_bar,
+    signals,
 };
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OrderentryFormat {
+    /// Comma separated, for any database
+    Csv,
+    /// For COPY of PostgreSQL
+    Copy,
+    /// For LOAD DATA of MariaDB and MySQL
+    LoadData,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataOrderentryArgs {
+    /// Number of warehouses, about 75 MB each
+    #[arg(long, default_value_t = 1)]
+    warehouses: u32,
+    /// Directory to write to; it is made if it does not exist [default: orderentry-WAREHOUSES]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// For which bulk loader
+    #[arg(long, value_enum, default_value_t = OrderentryFormat::Csv)]
+    format: OrderentryFormat,
+    /// Seed; the same seed gives the same bytes
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+    /// Divide the rows of each warehouse for a test database: 2, 4, 5, 10, 20, 25, 50 or 100
+    #[arg(long, default_value_t = 1)]
+    divisor: u32,
+    /// Time of the load in the rows [default: 2000-01-01 00:00:00]
+    #[arg(long, value_name = "TIME")]
+    loaded_at: Option<String>,
+    /// Threads [default: all CPUs]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Replace files that exist
+    #[arg(long)]
+    overwrite: bool,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+    /// Say in JSON what was written
+    #[arg(long)]
+    json: bool,
+}
 
 /// What was written, for `--json`.
 #[derive(Debug, Serialize)]
@@ -47,7 +90,7 @@ pub(crate) fn run(args: &DataOrderentryArgs) -> Result<Code, Failure> {
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("orderentry-{}", args.warehouses)));
-    let bar = bar(args.quiet || args.json, BYTES);
+    let bar = bytes_bar(args.quiet || args.json);
     // Text takes about a tenth more than the values themselves.
     bar.set_length(scale.payload_bytes() / 10 * 11);
     let plan = Plan {

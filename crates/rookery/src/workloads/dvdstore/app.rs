@@ -1,18 +1,52 @@
-//! `rookery app`: the embedded stack, as it runs in guests and by itself.
+//! `rookery app dvdstore`: the embedded stack, as it runs in guests and by itself.
 
-pub(crate) mod orderentry;
+use std::{net::SocketAddr, ops::ControlFlow, path::PathBuf, time::Duration};
 
-use std::ops::ControlFlow;
-
+use clap::{Args, ValueEnum};
 use rookery_stack::embedded::{self, EmbeddedError, Pages, ServeConfig, Server, StopSignal};
 use rookery_workload::dvdstore::Size;
 
+use super::words::{self, WordArgs};
 use crate::{
-    cli::{AppDvdstoreArgs, PagesArg},
-    commands::words,
     exit::{Code, Failure},
     output,
 };
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum PagesArg {
+    /// Without the known defects of the original
+    Corrected,
+    /// With them
+    Faithful,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AppDvdstoreArgs {
+    /// Database file
+    #[arg(long, value_name = "FILE")]
+    database: PathBuf,
+    /// Load a database of this size first if the file does not exist
+    #[arg(long, value_name = "SIZE")]
+    size: Option<String>,
+    /// Address and port
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Worker threads
+    #[arg(long, default_value_t = 1)]
+    workers: usize,
+    /// Corrected or faithful pages
+    #[arg(long, value_enum, default_value_t = PagesArg::Corrected)]
+    pages: PagesArg,
+    /// CPU time that every page burns on purpose, such as 200us: a slow-down of known size, to test
+    /// measurements
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = rookery_study::parse_duration)]
+    extra_cpu: Duration,
+    /// Directory of the pages in URLs
+    #[arg(long, default_value = "ds2")]
+    directory: String,
+    #[command(flatten)]
+    words: WordArgs,
+}
 
 pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
     if let Some(size) = &args.size

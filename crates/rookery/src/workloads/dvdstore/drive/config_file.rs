@@ -5,8 +5,8 @@ use std::{path::Path, time::Duration};
 use rookery_workload::dvdstore::Size;
 
 use crate::{
-    commands::line_error::LineError,
     exit::{Code, Failure},
+    line_error::LineError,
 };
 
 /// Every name that the original driver knows.

@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::{TargetArgs, inconsistent, table};
 use crate::{
-    commands::data::bar,
     exit::{Code, Failure},
-    output, signals,
+    output,
+    progress::bar,
+    signals,
 };
 
 /// What can be typed.

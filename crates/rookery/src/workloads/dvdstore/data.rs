@@ -1,28 +1,62 @@
-//! `rookery data`: the load files. Those of DVD Store are here, those of order entry in a module of
-//! their own.
-
-mod files;
-pub(crate) mod orderentry;
+//! `rookery data dvdstore`: the load files.
 
 use std::{
     fs::File,
-    io::{self, IsTerminal, Read, stderr},
+    io::{self, Read},
     path::{Path, PathBuf},
     thread,
-    time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use clap::{Args, ValueEnum};
 use rookery_stack::dvdstore_files::{self, FileKind, FileOptions};
 use rookery_workload::dvdstore::{Size, data};
 use sha2::{Digest, Sha256};
 
+use super::words::{self, WordArgs};
 use crate::{
-    cli::{CustomerRandom, DataDvdstoreArgs},
-    commands::words,
     exit::{Code, Failure},
-    output, signals,
+    output,
+    progress::bytes_bar,
+    signals,
 };
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CustomerRandom {
+    /// As the published files were made
+    Newlib,
+    /// As the generator makes them on Linux
+    Gnu,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataDvdstoreArgs {
+    /// S, M, L, or a whole number with MB or GB
+    #[arg(long, default_value = "10MB")]
+    size: String,
+    /// Directory to write to; it is made if it does not exist [default: dvdstore-SIZE]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Random generator of the customers
+    #[arg(long, value_enum, default_value_t = CustomerRandom::Newlib)]
+    customers: CustomerRandom,
+    /// End lines with CR LF
+    #[arg(long)]
+    crlf: bool,
+    /// Threads [default: all CPUs]
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Replace files that exist
+    #[arg(long)]
+    overwrite: bool,
+    /// Print SHA-256 digests of the files; up to 100MB they are printed anyway
+    #[arg(long)]
+    digests: bool,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    words: WordArgs,
+}
 
 /// Up to this nominal size digests cost no time worth asking for.
 const DIGESTS_UP_TO_MB: u64 = 100;
@@ -51,7 +85,7 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
         overwrite: args.overwrite,
         ..FileOptions::new(&stop)
     };
-    let bar = bar(args.quiet, BYTES);
+    let bar = bytes_bar(args.quiet);
     let out = args
         .out
         .clone()
@@ -127,19 +161,4 @@ fn hex(digest: Sha256) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
-}
-
-/// What a bar over bytes shows.
-const BYTES: &str = "  {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left";
-
-/// A bar that shows itself as `template` says; hidden when nobody would see it.
-pub(crate) fn bar(quiet: bool, template: &str) -> ProgressBar {
-    if quiet || !stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template(template);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(250));
-    bar
 }

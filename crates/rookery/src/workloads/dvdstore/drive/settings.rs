@@ -10,12 +10,12 @@ use rookery_driver::Phases;
 use rookery_stats::Pacing;
 use rookery_workload::dvdstore::{ShopperParams, Size};
 
-use crate::{
-    cli::{DriveDvdstoreArgs, PacingArg},
-    exit::{Code, Failure},
-};
+use crate::exit::{Code, Failure};
 
-use super::config_file::{self, Original};
+use super::{
+    args::{DriveDvdstoreArgs, PacingArg},
+    config_file::{self, Original},
+};
 
 /// Everything that was asked for, checked.
 pub(super) struct Settings {
@@ -239,7 +239,10 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::{Cli, Command, DriveCommand};
+    use crate::{
+        cli::{Cli, Command},
+        workloads::DriveCommand,
+    };
 
     fn settings(typed: &[&str], file: Option<&str>) -> Result<Settings, String> {
         let directory = tempfile::tempdir().expect("a temporary directory");

@@ -1,7 +1,9 @@
-//! `rookery load|verify|drive orderentry`: the order-entry workload on a database that already
-//! runs.
+//! Order entry: its files, its embedded server, and a database that already runs.
 
+pub(crate) mod app;
+pub(crate) mod data;
 pub(crate) mod drive;
+mod files;
 pub(crate) mod load;
 pub(crate) mod verify;
 
@@ -11,7 +13,7 @@ use clap::Args;
 use rookery_oltp::{Check, OltpError, Target};
 use serde::Serialize;
 
-use crate::exit::{Code, Failure};
+use crate::exit::{Code, Failure, driver_code};
 
 /// The database, as typed.
 #[derive(Debug, Args)]
@@ -49,7 +51,7 @@ impl From<OltpError> for Failure {
             | OltpError::Pacing(_)
             | OltpError::Style(_)
             | OltpError::Exists { .. } => Code::Usage,
-            OltpError::Driver(error) => super::drive::code_of(error),
+            OltpError::Driver(error) => driver_code(error),
             OltpError::Stopped => Code::Interrupted,
             OltpError::Runtime(_) => Code::Host,
             OltpError::Bug { .. } | OltpError::Incomplete { .. } => Code::Inconsistent,

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use rookery_driver::{Arrivals, Load, OpenLoad, Precision, Profile, Step, Visit};
 
-use crate::{
-    cli::{ArrivalsArg, OpenArgs, PrecisionArg},
-    exit::{Code, Failure},
-};
+use super::args::{ArrivalsArg, OpenArgs, PrecisionArg};
+use crate::exit::{Code, Failure};
 
 /// The load that was asked for: open when a rate was given.
 pub(super) fn load(args: &OpenArgs) -> Result<Load, Failure> {

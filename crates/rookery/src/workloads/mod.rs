@@ -1,0 +1,97 @@
+//! The workloads' own commands: the one place of this crate that names all of them.
+
+mod dvdstore;
+mod orderentry;
+
+use clap::Subcommand;
+
+use crate::exit::{Code, Failure};
+
+/// `rookery data`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// DVD Store 2.1 load files
+    Dvdstore(dvdstore::data::DataDvdstoreArgs),
+    /// Order-entry files for the bulk loaders of databases
+    Orderentry(orderentry::data::DataOrderentryArgs),
+}
+
+impl DataCommand {
+    /// Run the command that was typed.
+    pub(crate) fn run(&self) -> Result<Code, Failure> {
+        match self {
+            Self::Dvdstore(args) => dvdstore::data::run(args),
+            Self::Orderentry(args) => orderentry::data::run(args),
+        }
+    }
+}
+
+/// `rookery app`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AppCommand {
+    /// The DVD Store pages from one SQLite file
+    Dvdstore(dvdstore::app::AppDvdstoreArgs),
+    /// The order-entry database: SQLite behind a small server
+    Orderentry(orderentry::app::AppOrderentryArgs),
+}
+
+impl AppCommand {
+    /// Run the command that was typed.
+    pub(crate) fn run(&self) -> Result<Code, Failure> {
+        match self {
+            Self::Dvdstore(args) => dvdstore::app::run(args),
+            Self::Orderentry(args) => orderentry::app::run(args),
+        }
+    }
+}
+
+/// `rookery drive`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DriveCommand {
+    /// Emulated DVD Store users
+    Dvdstore(Box<dvdstore::drive::DriveDvdstoreArgs>),
+    /// Terminals of the order-entry workload on a database
+    Orderentry(Box<orderentry::drive::DriveOrderentryArgs>),
+}
+
+impl DriveCommand {
+    /// Run the command that was typed.
+    pub(crate) fn run(&self) -> Result<Code, Failure> {
+        match self {
+            Self::Dvdstore(args) => dvdstore::drive::run(args),
+            Self::Orderentry(args) => orderentry::drive::run(args),
+        }
+    }
+}
+
+/// `rookery load`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LoadCommand {
+    /// The order-entry workload
+    Orderentry(orderentry::load::LoadOrderentryArgs),
+}
+
+impl LoadCommand {
+    /// Run the command that was typed.
+    pub(crate) fn run(&self) -> Result<Code, Failure> {
+        match self {
+            Self::Orderentry(args) => orderentry::load::run(args),
+        }
+    }
+}
+
+/// `rookery verify`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum VerifyCommand {
+    /// The order-entry workload
+    Orderentry(orderentry::verify::VerifyOrderentryArgs),
+}
+
+impl VerifyCommand {
+    /// Run the command that was typed.
+    pub(crate) fn run(&self) -> Result<Code, Failure> {
+        match self {
+            Self::Orderentry(args) => orderentry::verify::run(args),
+        }
+    }
+}
