@@ -59,9 +59,17 @@ fn checks() -> Result<(), String> {
         "tests",
         "cargo",
         &["test", "--workspace", "--locked", "--no-fail-fast"],
-        &[],
+        &machines(),
     )?;
     odbc()
+}
+
+/// How many tests boot machines: a few, unless the caller says otherwise.
+fn machines() -> Vec<(&'static str, &'static str)> {
+    match std::env::var_os("ROOKERY_VM_TESTS") {
+        Some(_) => Vec::new(),
+        None => vec![("ROOKERY_VM_TESTS", "few")],
+    }
 }
 
 /// The same rules by cargo-deny, only where it is installed.

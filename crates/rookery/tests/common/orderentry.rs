@@ -13,6 +13,11 @@ use super::Place;
 
 /// A study of a few seconds on a test database.
 pub(crate) fn tiny(stack: &str, guest: &str, guests: u32) -> String {
+    // A translated machine takes long to come up, and to commit.
+    let (ready_within, timeout) = match guest {
+        "vm" => ("5min", "30s"),
+        _ => ("1min", "10s"),
+    };
     format!(
         r#"
 title = "tiny order entry"
@@ -27,6 +32,7 @@ users = 3
 ramp_up = "200ms"
 settle = "300ms"
 steady = "2s"
+timeout = "{timeout}"
 repeats = 1
 
 [stack]
@@ -35,7 +41,7 @@ kind = "{stack}"
 [guest]
 kind = "{guest}"
 memory = "384MiB"
-ready_within = "1min"
+ready_within = "{ready_within}"
 
 [host]
 overcommit = 2

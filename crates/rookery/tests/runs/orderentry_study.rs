@@ -1,5 +1,5 @@
-//! Order entry as a study, with the real program: bare MariaDB and PostgreSQL guests, a container,
-//! and a server that is killed in its trial.
+//! Order entry as a study, with the real program: bare MariaDB and PostgreSQL guests, a container, a
+//! machine, and a server that is killed in its trial.
 
 use crate::common::{
     orderentry::{database_tests, killed_in_its_trial, runs_to_its_end},
@@ -27,5 +27,12 @@ fn a_bare_guest_of_postgresql_runs_and_one_that_is_killed_loses_no_order() {
 fn a_container_of_postgresql_runs() {
     if database_tests() && root_tests() {
         runs_to_its_end("postgresql", "container", 1);
+    }
+}
+
+#[test]
+fn a_machine_of_postgresql_runs() {
+    if database_tests() && root_tests() {
+        runs_to_its_end("postgresql", "vm", 1);
     }
 }
