@@ -22,6 +22,7 @@ use rookery_web::{
     Assignment, Config, Limits, Script,
     workloads::dvdstore::{DvdstoreScript, OrderTally, SearchWords},
 };
+use rookery_workload::dvdstore;
 
 use crate::{
     exit::{Code, Failure, driver_code},
@@ -58,24 +59,13 @@ pub(crate) fn run(args: &DriveDvdstoreArgs) -> Result<Code, Failure> {
             output::json(&text::with_percentiles(&measurement, &faults)?).map(drop)?
         }
         DriveFormat::Text => text::print(&measurement, &faults),
-        // Scripts read standard output.
-        DriveFormat::Original => faults
-            .iter()
-            .for_each(|fault| output::remark(format!("VOID: {fault}"))),
+        DriveFormat::Original => remark_failures(&measurement, &faults),
     }
     if signals::came(&stop) {
         return Ok(Code::Interrupted);
     }
-    if let Some(target) = measurement.guests.iter().find(|guest| answered(guest) == 0) {
-        return Err(Failure::new(
-            Code::Guest,
-            format!(
-                "{} answered nothing as a DVD Store does: {}",
-                target.guest,
-                first_failure(target)
-            ),
-        )
-        .help("check that the target serves, and address, port and directory of --target"));
+    if let Some(target) = measurement.guests.iter().find(|guest| orders(guest) == 0) {
+        return Err(nothing_ordered(target));
     }
     Ok(if faults.is_empty() {
         Code::Done
@@ -139,20 +129,54 @@ fn drive_with_lines(
     Ok(measurement)
 }
 
-/// Requests of the measured window that were answered well.
-fn answered(guest: &GuestMeasurement) -> u64 {
+/// What failed and why a trial would be void, where scripts read standard output.
+fn remark_failures(measurement: &Measurement, faults: &[String]) {
+    for guest in &measurement.guests {
+        text::failures(guest).for_each(|line| output::remark(format!("{}: {line}", guest.guest)));
+    }
+    faults
+        .iter()
+        .for_each(|fault| output::remark(format!("VOID: {fault}")));
+}
+
+/// Orders that were completed in the measured window.
+fn orders(guest: &GuestMeasurement) -> u64 {
+    completed(guest, |name| name == dvdstore::INFO.main_operation())
+}
+
+/// Completed operations whose names are `wanted`.
+fn completed(guest: &GuestMeasurement, wanted: impl Fn(&str) -> bool) -> u64 {
     guest
         .operations
         .iter()
+        .filter(|operation| wanted(&operation.name))
         .map(|operation| operation.completed)
         .sum()
+}
+
+/// A load without a single order measured nothing.
+fn nothing_ordered(target: &GuestMeasurement) -> Failure {
+    let answered = completed(target, |_| true);
+    let what = if answered == 0 {
+        "answered nothing as a DVD Store does".to_owned()
+    } else {
+        format!("completed no order in the measured window, only {answered} single requests")
+    };
+    Failure::new(
+        Code::Guest,
+        format!("{} {what}: {}", target.guest, first_failure(target)),
+    )
+    .help(
+        "check that the target serves, address, port and directory of --target, and --page-type; \
+         or measure for longer",
+    )
 }
 
 /// The first failure that was seen, in words.
 fn first_failure(guest: &GuestMeasurement) -> String {
     let tally = guest.errors.first();
     tally.map_or_else(
-        || "no request ended".to_owned(),
+        || "no request failed".to_owned(),
         |tally| {
             let detail = tally
                 .examples

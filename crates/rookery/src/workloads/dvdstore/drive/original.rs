@@ -9,6 +9,8 @@ use rookery_workload::dvdstore::lines::{self, Calls, Times, Totals};
 
 /// Seconds between two lines.
 const INTERVAL_S: f64 = 10.0;
+/// What stands above the lines of single targets.
+const INDIVIDUAL: &str = "Individual Stats for each DB / Web Server:";
 
 /// The lines of one run, in their order.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(super) struct Lines {
     before: Vec<Times>,
     /// Orders of each target in the last interval.
     sampled: Vec<Times>,
+    /// What each target had when it was looked at last.
+    latest: Vec<OrderTally>,
 }
 
 impl Lines {
@@ -45,6 +49,7 @@ impl Lines {
             due_s: INTERVAL_S,
             before: vec![Times::default(); targets],
             sampled: vec![Times::default(); targets],
+            latest: vec![OrderTally::default(); targets],
         }
     }
 
@@ -53,22 +58,32 @@ impl Lines {
         let elapsed_s = elapsed.as_secs_f64();
         let mut text = Vec::new();
         if !self.measuring && elapsed_s >= self.warm_up_s {
+            // A line that is due at the reset comes before it, from what was there before it.
+            if self.warm_up_s > 0.0 && self.due_s <= self.warm_up_s {
+                let latest = std::mem::take(&mut self.latest);
+                self.interval(self.warm_up_s, &latest, &mut text);
+            }
             self.measuring = true;
             self.due_s = INTERVAL_S;
             self.before.fill(Times::default());
-            if self.warm_up_s > 0.0 {
-                text.push("Stats reset".to_owned());
-            }
+            text.push("Stats reset".to_owned());
         }
         let et_s = if self.measuring {
             (elapsed_s - self.warm_up_s).min(self.run_time_s)
         } else {
             elapsed_s
         };
-        if et_s < self.due_s {
-            return text;
+        if et_s >= self.due_s {
+            self.due_s = INTERVAL_S * ((et_s / INTERVAL_S).floor() + 1.0);
+            self.interval(et_s, tallies, &mut text);
         }
-        self.due_s = INTERVAL_S * ((et_s / INTERVAL_S).floor() + 1.0);
+        self.latest = tallies.to_vec();
+        text
+    }
+
+    /// Add the line of an interval that ends at `et_s`, and one for each target where that is asked
+    /// for.
+    fn interval(&mut self, et_s: f64, tallies: &[OrderTally], text: &mut Vec<String>) {
         self.sample(tallies);
         text.push(lines::interval_line(&self.totals(
             et_s,
@@ -76,7 +91,7 @@ impl Lines {
             &self.sampled,
         )));
         if self.detailed && tallies.len() > 1 {
-            text.push("Individual Stats for each DB / Web Server:".to_owned());
+            text.push(INDIVIDUAL.to_owned());
             let each = tallies.iter().zip(&self.sampled);
             text.extend(each.map(|(tally, sampled)| {
                 lines::interval_line(&self.totals(
@@ -86,7 +101,6 @@ impl Lines {
                 ))
             }));
         }
-        text
     }
 
     /// Take the orders since the last line as the sample.
@@ -141,12 +155,14 @@ impl Lines {
             browse: sum(all.iter().map(|calls| calls.browse)),
             purchase: sum(all.iter().map(|calls| calls.purchase)),
         };
+        let several = tallies.len() > 1;
         let mut text = vec![lines::final_line(
             Some(when),
             &self.totals(elapsed_s, tallies, &self.sampled),
             &total,
         )];
-        if tallies.len() > 1 {
+        if several {
+            text.push(INDIVIDUAL.to_owned());
             let each = tallies.iter().zip(&self.sampled).zip(&all);
             text.extend(each.map(|((tally, sampled), calls)| {
                 let totals = self.totals(
@@ -157,10 +173,16 @@ impl Lines {
                 lines::final_line(None, &totals, calls)
             }));
         }
+        // These count on until the last user has ended, so they come after all final lines.
         text.push(lines::from_start_line(
             shops().map(|shop| shop.n_purchase_from_start).sum(),
             shops().map(|shop| shop.n_rollbacks_from_start).sum(),
         ));
+        if several {
+            text.extend(shops().map(|shop| {
+                lines::from_start_line(shop.n_purchase_from_start, shop.n_rollbacks_from_start)
+            }));
+        }
         text
     }
 }
@@ -262,16 +284,31 @@ mod tests {
     }
 
     #[test]
-    fn without_warm_up_nothing_is_reset() {
+    fn a_line_that_is_due_at_the_reset_comes_before_it() {
+        let mut lines = Lines::new(second(20.0), second(30.0), 1, false);
+        assert_eq!(lines.at(second(10.0), &[tally(100, 10)]).len(), 1);
+        assert!(lines.at(second(19.9), &[tally(180, 10)]).is_empty());
+        let both = lines.at(second(20.0), &[tally(0, 10)]);
+        assert_eq!(both.len(), 2, "{both:?}");
+        assert!(both[0].starts_with("et=   20.0 n_overall=180"), "{both:?}");
+        assert_eq!(both[1], "Stats reset");
+    }
+
+    #[test]
+    fn without_warm_up_the_reset_is_told_at_once() {
         let mut lines = Lines::new(Duration::ZERO, second(30.0), 1, false);
+        assert_eq!(lines.at(Duration::ZERO, &[tally(0, 1)]), ["Stats reset"]);
         assert_eq!(lines.at(second(10.0), &[tally(0, 1)]).len(), 1);
     }
 
     #[test]
     fn several_targets_have_lines_of_their_own() {
         let two = [tally(100, 10), tally(300, 30)];
-        let detailed =
-            |on: bool| Lines::new(Duration::ZERO, second(30.0), 2, on).at(second(10.0), &two);
+        let detailed = |on: bool| {
+            let mut lines = Lines::new(Duration::ZERO, second(30.0), 2, on);
+            lines.at(Duration::ZERO, &[tally(0, 1), tally(0, 1)]);
+            lines.at(second(10.0), &two)
+        };
         assert_eq!(detailed(false).len(), 1);
         let text = detailed(true);
         assert_eq!(text.len(), 4);
@@ -333,7 +370,11 @@ mod tests {
             &measured(&[shop(100, 4.0), shop(300, 8.0)]),
             &two,
         );
-        assert_eq!(text.len(), 4, "all, each, and from the start");
+        assert_eq!(
+            text.len(),
+            7,
+            "all, a heading, each, and the same from the start"
+        );
         let all = "Final (1/2/2026 3:04:05 PM): et=   20.0 n_overall=400 opm=1200 \
                    rt_tot_lastn_max=31 rt_tot_avg=25 n_login_overall=400";
         assert!(text[0].starts_with(all), "{}", text[0]);
@@ -347,15 +388,18 @@ mod tests {
             "{}",
             text[0]
         );
+        assert_eq!(text[1], INDIVIDUAL);
         assert!(
-            text[1].starts_with("Final: et=   20.0 n_overall=100 "),
+            text[2].starts_with("Final: et=   20.0 n_overall=100 "),
             "{}",
-            text[1]
+            text[2]
         );
-        assert_eq!(
-            text[3],
-            "n_purchase_from_start= 410 n_rollbacks_from_start= 6"
-        );
+        let from_start = [
+            "n_purchase_from_start= 410 n_rollbacks_from_start= 6",
+            "n_purchase_from_start= 105 n_rollbacks_from_start= 3",
+            "n_purchase_from_start= 305 n_rollbacks_from_start= 3",
+        ];
+        assert_eq!(text[4..], from_start);
         let mut one = Lines::new(second(15.0), second(20.0), 1, false);
         assert_eq!(
             one.final_lines("now", &measured(&[shop(100, 4.0)]), &two[..1])

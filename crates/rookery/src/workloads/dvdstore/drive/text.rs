@@ -98,17 +98,25 @@ fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
             ms(latencies.max_us())
         ));
     }
-    for error in &guest.errors {
-        let example = error.examples.first().map_or_else(String::new, |example| {
-            format!(", such as: {}", output::printable(&example.detail))
-        });
-        output::result(format!(
+    failures(guest).for_each(output::result);
+}
+
+/// What failed at a target, by class, each with an example.
+pub(super) fn failures(guest: &GuestMeasurement) -> impl Iterator<Item = String> {
+    guest.errors.iter().map(|error| {
+        let example = error
+            .examples
+            .iter()
+            .map(|example| output::printable(&example.detail))
+            .find(|detail| !detail.trim().is_empty())
+            .map_or_else(String::new, |detail| format!(", such as: {detail}"));
+        format!(
             "{} x {}/{}{example}",
             error.count,
             error.class.name(),
             error.sub_class
-        ));
-    }
+        )
+    })
 }
 
 /// The 50th, 95th and 99th percentile, us.
