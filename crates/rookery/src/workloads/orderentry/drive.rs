@@ -162,6 +162,13 @@ pub(crate) fn run(args: &DriveOrderentryArgs) -> Result<Code, Failure> {
         )
         .help("see whether others write to it; if not, its commits are not durable"));
     }
+    if report.counts.completed() == 0 && !signals::came(&stop) {
+        return Err(Failure::new(
+            Code::Guest,
+            format!("{target} completed no transaction in the measured window"),
+        )
+        .help("see the remarks and failures above; measure for longer, or pace less"));
+    }
     if args.verify {
         let found = rookery_oltp::verify(&target, Moment::AnyTime)?;
         let broken = found
