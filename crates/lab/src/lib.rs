@@ -35,4 +35,4 @@ pub use event::{Event, Headline, Listener};
 pub use facts::{check_plan, describe_host, host_facts};
 pub use host_settings::check_profile;
 pub use rehearsal::Rehearsal;
-pub use run_dir::{RunDir, find, find_of_study, store_in, write_whole};
+pub use run_dir::{RunDir, find, find_of_study, is_running, runs, store_in, write_whole};

@@ -136,13 +136,33 @@ pub fn find_of_study(base: &Path, study: &Path) -> Result<PathBuf, LabError> {
 }
 
 fn newest(base: &Path, wanted: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let runs = fs::read_dir(base)
+    with_store(base)
+        .filter(|path| wanted(path))
+        .max_by_key(|path| created(path))
+}
+
+/// The directories of the runs below `base`, the newest first; none where `base` is not there.
+#[must_use]
+pub fn runs(base: &Path) -> Vec<PathBuf> {
+    let mut runs: Vec<PathBuf> = with_store(base).collect();
+    runs.sort_by_key(|path| std::cmp::Reverse(created(path)));
+    runs
+}
+
+fn with_store(base: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(base)
         .into_iter()
         .flatten()
         .flatten()
-        .map(|entry| entry.path());
-    runs.filter(|path| store_in(path).is_file() && wanted(path))
-        .max_by_key(|path| created(path))
+        .map(|entry| entry.path())
+        .filter(|path| store_in(path).is_file())
+}
+
+/// Whether a controller is at work on the run in the directory `path`.
+#[must_use]
+pub fn is_running(path: &Path) -> bool {
+    File::open(path.join("run.lock"))
+        .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
 fn file_name(path: &Path) -> String {

@@ -10,6 +10,7 @@ use crate::workloads::{AppCommand, DataCommand, DriveCommand, LoadCommand, Verif
 
 mod choice;
 mod fit;
+mod groups;
 mod host;
 mod storage;
 mod template;
@@ -30,7 +31,13 @@ pub(crate) use self::{
 /// One study file in, one honest report out: how many users a stack carries within its
 /// response-time limits, and what one big guest, many small ones and every layer cost.
 #[derive(Debug, Parser)]
-#[command(name = "rookery", version, after_help = crate::exit::TABLE, propagate_version = true)]
+#[command(
+    name = "rookery",
+    version,
+    after_help = crate::exit::TABLE,
+    propagate_version = true,
+    max_term_width = 80
+)]
 pub(crate) struct Cli {
     /// Log to standard error: -v what is done, -vv every command on the host, -vvv everything;
     /// RUST_LOG takes finer filters
@@ -54,15 +61,13 @@ impl Cli {
 pub(crate) enum Command {
     /// Plan, run, judge and report a study
     Run(RunArgs),
-    /// See what Rookery answers: compute a small study on a simulated host, in seconds, with
-    /// nothing installed
+    /// Compute a small study on a simulated host, in seconds, with nothing installed
     DemoLab(DemoLabArgs),
-    /// Say whether study files are right, with every problem, its line and the mend
+    /// Check study files: every problem with its line and the help
     Check(CheckArgs),
     /// Show what would run: points, trials, pins, memory, disk, time
     Plan(PlanArgs),
-    /// Let the guests of a study come up, answer a page and go, without users: what they cost
-    /// before anybody uses them
+    /// Boot the guests of a study without load; report start time, CPU and memory
     Rehearse(RehearseArgs),
     /// Print the reference of all study keys, or the JSON Schema for editors
     Reference(ReferenceArgs),
@@ -75,12 +80,16 @@ pub(crate) enum Command {
     /// Check the consistency of a workload's database; exit code 10 if it is broken
     #[command(subcommand)]
     Verify(VerifyCommand),
-    /// Serve what guests of the embedded stacks serve
+    /// Run the server of an embedded stack by itself
     #[command(subcommand)]
     App(AppCommand),
     /// Drive a system that already runs
     #[command(subcommand)]
     Drive(DriveCommand),
+    /// List the studies that are built in, or print one; `rookery run @NAME` runs it
+    Studies(StudiesArgs),
+    /// List the stored runs, the newest first
+    Runs(RunsArgs),
     /// Report a stored run again: summary to the terminal, report.html beside the store
     Report(ReportArgs),
     /// Compare stored runs: a verdict per metric with its interval, and an exit code for gates
@@ -89,8 +98,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Fit scaling laws to measurements in a CSV file, and say how far to trust them
     Fit(FitArgs),
-    /// Say what layouts and loads that were not run would do, from a stored run, and how wrong that
-    /// may be; plan guests on a host
+    /// Forecast layouts and loads that were not run, from a stored run, and how wrong that may be;
+    /// plan guests on a host
     Predict(Box<crate::commands::predict::PredictArgs>),
     /// Show what exists of all runs: guests, networks, mounts
     Guests(GuestsArgs),
@@ -101,6 +110,10 @@ pub(crate) enum Command {
     Template(TemplateCommand),
     /// Show this host; audit, apply and revert its settings
     Host(HostArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write manual pages, one for each command
+    Man(ManArgs),
     /// Start and keep the services of a guest; guests run this themselves
     #[command(hide = true, after_help = SUPERVISE_HELP)]
     Supervise(SuperviseArgs),
@@ -111,7 +124,7 @@ pub(crate) enum Command {
 
 /// What was typed, and whether it asks for JSON. Ends the process where it cannot be parsed.
 pub(crate) fn parse() -> (Cli, bool) {
-    let matches = Cli::command().get_matches();
+    let matches = groups::with_groups(Cli::command()).get_matches();
     let as_json = asks_for_json(&matches);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     (cli, as_json)
@@ -143,7 +156,7 @@ pub(crate) struct Places {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Study file; with --resume a run's directory, name or id, `latest` (the default), or the
+    /// Study file, or @NAME of a built-in study; with --resume a run's directory, name or id, `latest` (the default), or the
     /// study file of the run
     #[arg(
         value_name = "STUDY",
@@ -190,7 +203,7 @@ pub(crate) struct DemoLabArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RehearseArgs {
-    /// Study file
+    /// Study file, or @NAME of a built-in study
     pub(crate) study: PathBuf,
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
@@ -209,7 +222,7 @@ pub(crate) struct RehearseArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Study files
+    /// Study files, or @NAME of built-in studies
     #[arg(required = true)]
     pub(crate) studies: Vec<PathBuf>,
     /// Check the file alone, not whether this host can run it
@@ -228,7 +241,7 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// Study file
+    /// Study file, or @NAME of a built-in study
     pub(crate) study: PathBuf,
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
@@ -318,6 +331,48 @@ pub(crate) struct ExportArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) places: Places,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudiesArgs {
+    /// Name of the study to print
+    #[arg(value_name = "NAME")]
+    pub(crate) study: Option<String>,
+    /// Print the list as JSON
+    #[arg(long, conflicts_with = "study")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// Directory that holds the runs
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "rookery-runs",
+        env = "ROOKERY_RUNS"
+    )]
+    pub(crate) runs: PathBuf,
+    /// How many are listed at most
+    #[arg(long, value_name = "COUNT", default_value_t = 50)]
+    pub(crate) most: usize,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Directory to write to; it is made if it does not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]

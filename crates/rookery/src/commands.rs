@@ -3,6 +3,7 @@
 mod check;
 mod clean;
 pub(crate) mod compare;
+mod completions;
 mod demo_lab;
 mod export;
 mod fit;
@@ -13,7 +14,9 @@ pub(crate) mod predict;
 mod rehearse;
 mod report;
 mod run;
+mod runs;
 mod storage;
+mod studies;
 mod supervise;
 mod template;
 mod vm_agent;
@@ -45,6 +48,10 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Drive(command) => command.run(),
         Command::Load(command) => command.run(),
         Command::Verify(command) => command.run(),
+        Command::Runs(args) => runs::run(args),
+        Command::Studies(args) => studies::run(args),
+        Command::Completions(args) => completions::completions(args),
+        Command::Man(args) => completions::man(args),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Export(args) => export::run(args),

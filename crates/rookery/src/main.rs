@@ -8,6 +8,7 @@ mod logging;
 mod output;
 mod progress;
 mod signals;
+mod studies;
 mod workloads;
 
 use std::process::ExitCode;

@@ -11,7 +11,7 @@ use rookery_study::{Choices, Document, Plan, Problem, Problems};
 use crate::{
     cli::CheckArgs,
     exit::{Code, Failure, code_of_problems},
-    output,
+    output, studies,
 };
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Code, Failure> {
@@ -82,13 +82,16 @@ fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Read and parse a study file, as it was chosen.
 fn parse(path: &Path, choices: Choices<'_>) -> Result<Result<Document, Problems>, Failure> {
-    let bytes = bytes_of(path).map_err(|error| {
-        Failure::new(
-            Code::Study,
-            format!("cannot read the study {}: {error}", path.display()),
-        )
-        .help("name an existing file, such as studies/quick.toml")
-    })?;
+    let bytes = match studies::named_by(path)? {
+        Some(study) => study.text.as_bytes().to_vec(),
+        None => bytes_of(path).map_err(|error| {
+            Failure::new(
+                Code::Study,
+                format!("cannot read the study {}: {error}", path.display()),
+            )
+            .help("name an existing file, or a built-in study such as @quick")
+        })?,
+    };
     Ok(Document::parse_bytes_with(
         &path.display().to_string(),
         &bytes,

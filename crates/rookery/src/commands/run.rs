@@ -17,7 +17,7 @@ use crate::{
     exit::{Code, Failure},
     logging, output,
     progress::ProgressReporter,
-    signals,
+    signals, studies,
 };
 
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
@@ -102,18 +102,24 @@ pub(crate) fn log_event(event: &Event) {
 fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summary, Failure> {
     let document = check::load(path, args.choice.choices())?;
     let plan = check::plan(&document, &args.places.runs)?;
+    let built_in = studies::named_by(path)?.map(|study| study.file());
+    let path = built_in.as_deref().unwrap_or(path);
     Ok(conductor.start(path, document.text(), document.study(), &plan)?)
 }
 
 /// Resume the named run; a study file stands for its newest run.
 fn resume(conductor: &Conductor<'_>, name: &str) -> Result<Summary, Failure> {
-    let directory = rookery_lab::find(&conductor.runs, name).or_else(|error| {
-        if Path::new(name).is_file() {
-            rookery_lab::find_of_study(&conductor.runs, Path::new(name))
-        } else {
-            Err(error)
-        }
-    })?;
+    let built_in = studies::named_by(Path::new(name))?.map(|study| study.file());
+    let directory = match built_in {
+        Some(file) => rookery_lab::find_of_study(&conductor.runs, &file)?,
+        None => rookery_lab::find(&conductor.runs, name).or_else(|error| {
+            if Path::new(name).is_file() {
+                rookery_lab::find_of_study(&conductor.runs, Path::new(name))
+            } else {
+                Err(error)
+            }
+        })?,
+    };
     Ok(conductor.resume(&directory)?)
 }
 

@@ -10,6 +10,7 @@ mod fit;
 mod orderentry;
 mod plan;
 mod refusals;
+mod runs;
 mod supervise;
 
 /// Nothing here disturbs what runs beside it.

@@ -29,7 +29,7 @@ pub(crate) struct TargetArgs {
         hide_env_values = true
     )]
     url: String,
-    /// Allow this address although it is not this machine
+    /// Confirm that you may load this address, which is not on this machine
     #[arg(long, value_name = "ADDRESS")]
     confirm_target: Vec<IpAddr>,
 }

@@ -74,7 +74,7 @@ pub(crate) struct DriveDvdstoreArgs {
         value_name = "http://HOST[:PORT][/DIRECTORY]"
     )]
     pub(super) target: Vec<String>,
-    /// Yes, load may be aimed at this address although it is not on this machine
+    /// Confirm that you may load this address, which is not on this machine
     #[arg(long, value_name = "ADDRESS")]
     pub(super) confirm_target: Vec<IpAddr>,
     /// Parameter file of the original driver, lines of name=value; what is given here too, wins

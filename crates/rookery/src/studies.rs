@@ -1,0 +1,100 @@
+//! The studies that are built into the program: `@quick` stands for `studies/quick.toml`.
+
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+
+use crate::exit::{Code, Failure};
+
+/// The directory of studies, as it was when the program was built.
+static DIRECTORY: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../studies");
+
+/// What begins the name of a built-in study where a file is expected.
+const MARK: char = '@';
+
+/// A study that is built in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BuiltIn {
+    /// Its name, without the mark.
+    pub(crate) name: &'static str,
+    /// Its text.
+    pub(crate) text: &'static str,
+}
+
+impl BuiltIn {
+    /// The name of its file.
+    pub(crate) fn file(&self) -> PathBuf {
+        PathBuf::from(format!("{}.toml", self.name))
+    }
+}
+
+/// All of them, by name.
+pub(crate) fn all() -> Vec<BuiltIn> {
+    let mut all: Vec<BuiltIn> = DIRECTORY
+        .files()
+        .filter_map(|file| {
+            let name = file.path().to_str()?.strip_suffix(".toml")?;
+            let text = file.contents_utf8()?;
+            Some(BuiltIn { name, text })
+        })
+        .collect();
+    all.sort_by_key(|study| study.name);
+    all
+}
+
+/// The built-in study that `path` names; `None` where it names a file.
+///
+/// # Errors
+/// When it begins as a built-in study does and there is none of that name.
+pub(crate) fn named_by(path: &Path) -> Result<Option<BuiltIn>, Failure> {
+    match path.to_str().and_then(|text| text.strip_prefix(MARK)) {
+        Some(name) => find(name).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The built-in study of this name, with or without the mark.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn find(name: &str) -> Result<BuiltIn, Failure> {
+    let wanted = name.strip_prefix(MARK).unwrap_or(name);
+    all()
+        .into_iter()
+        .find(|study| study.name == wanted)
+        .ok_or_else(|| {
+            Failure::new(Code::Study, format!("no study {MARK}{wanted} is built in"))
+                .help("`rookery studies` lists those that are")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use rookery_study::Document;
+
+    use super::*;
+
+    #[test]
+    fn every_built_in_study_is_right_and_found_by_its_name() {
+        let all = all();
+        assert!(!all.is_empty());
+        for study in all {
+            if let Err(problems) = Document::parse(study.name, study.text) {
+                panic!("{}: {problems}", study.name);
+            }
+            for name in [study.name.to_owned(), format!("{MARK}{}", study.name)] {
+                assert_eq!(find(&name).expect("built in").name, study.name);
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_marked_name_stands_for_a_built_in_study() {
+        let found = |path: &str| named_by(Path::new(path));
+        assert!(found("quick.toml").expect("a file").is_none());
+        let quick = found("@quick").expect("built in").expect("built in");
+        assert_eq!(quick.file(), Path::new("quick.toml"));
+        let refused = found("@nothing").expect_err("there is none").to_string();
+        assert!(refused.contains("rookery studies"), "{refused}");
+    }
+}
