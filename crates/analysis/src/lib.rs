@@ -13,6 +13,8 @@ pub mod compare;
 pub mod cpu;
 pub mod effects;
 pub mod estimate;
+#[cfg(test)]
+mod fixture;
 mod identity;
 pub mod io;
 pub mod label;

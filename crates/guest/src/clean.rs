@@ -152,7 +152,7 @@ pub fn clean(options: &CleanOptions) -> Result<CleanReport, GuestError> {
 /// Put back the host settings that dead holders changed; those that were applied until they are
 /// reverted stay.
 fn restore_settings(lock: &StateLock, only: Option<&RunId>, report: &mut CleanReport) {
-    let restored = Keeper::of_machine().and_then(|keeper| keeper.clean(lock, only));
+    let restored = Keeper::for_machine().and_then(|keeper| keeper.clean(lock, only));
     match restored {
         Ok(reverted) => report
             .removed

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_host::{HttpGetError, http_get};
 use serde::{Deserialize, Serialize};
 
 /// The question that a healthy service answers.
@@ -51,7 +52,8 @@ impl Health {
         }
     }
 
-    /// Ask once, within `timeout` for each of connecting, sending and the answer.
+    /// Ask once: a page within `timeout`, a database within `timeout` for each of connecting, sending
+    /// and the answer.
     ///
     /// # Errors
     /// When it is not healthy.
@@ -70,13 +72,16 @@ impl Health {
 
     /// What is said instead of the healthy answer.
     fn refusal(&self, address: SocketAddr, timeout: Duration) -> io::Result<Option<String>> {
-        let mut stream = TcpStream::connect_timeout(&address, timeout)?;
-        stream.set_read_timeout(Some(timeout))?;
-        stream.set_write_timeout(Some(timeout))?;
+        let connect = || {
+            let stream = TcpStream::connect_timeout(&address, timeout)?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
+            Ok::<_, io::Error>(stream)
+        };
         match self {
-            Self::Http(path) => http(&mut stream, address, path),
-            Self::Mysql => mysql(&mut stream),
-            Self::Postgresql { user, database } => postgresql(&mut stream, user, database),
+            Self::Http(path) => http(address, path, timeout),
+            Self::Mysql => mysql(&mut connect()?),
+            Self::Postgresql { user, database } => postgresql(&mut connect()?, user, database),
         }
     }
 }
@@ -92,22 +97,15 @@ pub(crate) enum HealthError {
     Io { asked: String, source: io::Error },
 }
 
-/// Gives what is answered instead of 200.
-fn http(stream: &mut TcpStream, address: SocketAddr, path: &str) -> io::Result<Option<String>> {
-    // In one piece: `write!` would send every part as a packet of its own.
-    stream.write_all(
-        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
-    )?;
-    // "HTTP/1.1 200" is all that matters; a server that trickles bytes is not healthy.
-    let mut status = [0; 12];
-    stream.read_exact(&mut status)?;
-    let healthy = matches!(
-        status
-            .strip_prefix(b"HTTP/1.1 ")
-            .or_else(|| status.strip_prefix(b"HTTP/1.0 ")),
-        Some(b"200")
-    );
-    Ok((!healthy).then(|| in_words(&status)))
+/// Gives what is answered instead of 200; the status is all that matters.
+fn http(address: SocketAddr, path: &str, timeout: Duration) -> io::Result<Option<String>> {
+    match http_get(address, path.as_bytes(), timeout) {
+        Ok(answer) if answer.status() == 200 => Ok(None),
+        Ok(answer) => Ok(Some(format!("status {}", answer.status()))),
+        Err(HttpGetError::NotHttp { beginning }) => Ok(Some(beginning)),
+        Err(HttpGetError::Io(error)) => Err(error),
+        Err(error) => Err(io::Error::other(error)),
+    }
 }
 
 /// Gives what MariaDB says instead of its greeting, such as that it has too many connections.

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use rookery_host::{Cgroups, Host, HostError, Identity, volume::VolumeSpec};
@@ -15,7 +15,8 @@ use crate::{
     label::Label,
     paths::RunDirs,
     registry::{Registration, Registry},
-    storage::Volume,
+    spec::GuestSpec,
+    storage::{Provision, Volume},
     sweep::{KindSweeps, discover, sweep, tidy},
     template::{self, Patience, Recipe, Template},
 };
@@ -30,6 +31,8 @@ pub(crate) struct LabCore {
     sweeps: KindSweeps,
     /// Every template that the run has used, so that nobody removes it between two trials.
     templates: Mutex<BTreeMap<String, Template>>,
+    /// The volumes that were made, by their names; whoever made one and its guests hold it.
+    volumes: Mutex<BTreeMap<String, Weak<Volume>>>,
     open: bool,
 }
 
@@ -126,6 +129,7 @@ impl LabCore {
             registry,
             sweeps,
             templates: Mutex::default(),
+            volumes: Mutex::default(),
             open: true,
         })
     }
@@ -155,7 +159,32 @@ impl LabCore {
     /// See [`Volume::make`].
     #[instrument(level = "debug", skip(self, spec), err(level = "debug"))]
     pub(crate) fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
-        Volume::make(&*self.host, &self.label, &self.dirs.dir, name, spec)
+        let volume = Volume::make(&*self.host, &self.label, &self.dirs.dir, name, spec)?;
+        self.volumes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned(), Arc::downgrade(&volume));
+        Ok(volume)
+    }
+
+    /// The volume that is to hold the data of a guest, if one is.
+    ///
+    /// # Errors
+    /// When the lab has none of that name.
+    pub(crate) fn provided_volume(
+        &self,
+        spec: &GuestSpec,
+        provision: &Provision,
+    ) -> Result<Option<Arc<Volume>>, GuestError> {
+        let Some(name) = &provision.volume else {
+            return Ok(None);
+        };
+        let volumes = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        let volume = volumes.get(name).and_then(Weak::upgrade);
+        volume.map(Some).ok_or_else(|| {
+            let error = StepError::Refused(format!("the lab has no volume `{name}`"));
+            GuestError::in_guest(&spec.name, "finding its volume", error)
+        })
     }
 
     /// Directory of what the run keeps besides its guests, under the name `part`; it is removed

@@ -31,6 +31,7 @@ mod paths;
 mod phase;
 mod processes;
 mod registry;
+mod run_lab;
 mod spec;
 mod storage;
 mod sweep;

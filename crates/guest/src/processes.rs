@@ -35,7 +35,7 @@ pub(crate) fn labelled_processes() -> io::Result<Vec<LabelledProcess>> {
 }
 
 fn labelled(pid: u32) -> Option<LabelledProcess> {
-    let identity = Identity::of(pid)?;
+    let identity = Identity::read(pid)?;
     let environment = environ(pid)?;
     let run = RunId::try_from(environ_value(&environment, RUN_VARIABLE)?.to_owned()).ok()?;
     let guest = environ_value(&environment, GUEST_VARIABLE)
@@ -43,7 +43,7 @@ fn labelled(pid: u32) -> Option<LabelledProcess> {
         .to_owned();
     let controller = environ_value(&environment, CONTROLLER_VARIABLE).and_then(parse_controller);
     // Read before and after: the number did not change hands in between.
-    (Identity::of(pid) == Some(identity)).then_some(LabelledProcess {
+    (Identity::read(pid) == Some(identity)).then_some(LabelledProcess {
         identity,
         run,
         guest,

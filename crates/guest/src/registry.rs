@@ -47,7 +47,7 @@ impl Registry {
     /// The registry of this user.
     pub(crate) fn open() -> Self {
         Self {
-            state: StateDir::of_user(),
+            state: StateDir::from_environment(),
         }
     }
 

@@ -165,9 +165,10 @@ fn data_of_a_container_lie_on_its_volume_and_all_is_read_back() {
     let place = Place::new();
     let lab = place.lab(Kind::Container);
     let template = template(&*lab, "/bin/dd");
+    let volume = lab.volume("g1", &ext4()).expect("a volume");
     let provision = Provision {
         nodes: vec![0],
-        volume: Some(lab.volume("g1", &ext4()).expect("a volume")),
+        volume: Some(volume.name().to_owned()),
         limits: IoLimits {
             read_iops: Some(100),
             write_bps: Some(4 << 20),
@@ -179,13 +180,8 @@ fn data_of_a_container_lie_on_its_volume_and_all_is_read_back() {
     let mut guest = lab
         .create_with(&template, &spec(1, &args), &provision)
         .expect("a guest");
-    let point = provision
-        .volume
-        .as_ref()
-        .and_then(|volume| volume.point())
-        .expect("mounted")
-        .to_owned();
-    drop(provision);
+    let point = volume.point().expect("mounted").to_owned();
+    drop(volume);
     assert_eq!(
         fs::metadata(point.join("g1/upper/data/rows"))
             .expect("a whole copy")
@@ -245,8 +241,9 @@ fn xfs_and_direct_access_are_made_and_read_back() {
         commit_s: None,
         direct: true,
     };
+    let volume = lab.volume("all", &wanted).expect("a volume");
     let provision = Provision {
-        volume: Some(lab.volume("all", &wanted).expect("a volume")),
+        volume: Some(volume.name().to_owned()),
         ..Provision::default()
     };
     let mut guest = lab
@@ -257,14 +254,9 @@ fn xfs_and_direct_access_are_made_and_read_back() {
         )
         .expect("a guest");
     assert!(
-        guest.data_dir().starts_with(
-            provision
-                .volume
-                .as_ref()
-                .expect("there")
-                .point()
-                .expect("mounted")
-        )
+        guest
+            .data_dir()
+            .starts_with(volume.point().expect("mounted"))
     );
     assert_eq!(
         fs::metadata(guest.data_dir().join("rows"))
@@ -278,7 +270,7 @@ fn xfs_and_direct_access_are_made_and_read_back() {
     has(&readings, "storage.journal", "", "metadata");
     guest.start().expect("started");
     assert_eq!(end_of(&mut *guest), "exit code 0");
-    drop(provision);
+    drop(volume);
     guest.remove().expect("removed");
     assert_eq!(place.left(), [""; 0]);
 }
@@ -294,7 +286,7 @@ fn a_shared_volume_goes_with_its_last_guest() {
     let shared = lab.volume("shared", &ext4()).expect("a volume");
     let point = shared.point().expect("mounted").to_owned();
     let provision = || Provision {
-        volume: Some(Arc::clone(&shared)),
+        volume: Some(shared.name().to_owned()),
         ..Provision::default()
     };
     let mut guests: Vec<_> = (1..=2)
@@ -331,8 +323,9 @@ fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
     };
     let place = Place::new();
     let lab = place.lab(Kind::Container);
+    let volume = lab.volume("raw", &raw).expect("a volume");
     let provision = Provision {
-        volume: Some(lab.volume("raw", &raw).expect("a volume")),
+        volume: Some(volume.name().to_owned()),
         ..Provision::default()
     };
     let args = [
@@ -355,7 +348,7 @@ fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
         "{}",
         guest.log_tail(2000)
     );
-    let written = fs::read(&provision.volume.as_ref().expect("there").device().path).expect("read");
+    let written = fs::read(&volume.device().path).expect("read");
     assert_eq!(
         (
             written.len(),
@@ -363,13 +356,14 @@ fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
         ),
         (4 << 20, true)
     );
-    drop(provision);
+    drop(volume);
     guest.remove().expect("removed");
     drop(lab);
 
     let lab = place.lab(Kind::Bare);
+    let volume = lab.volume("raw", &raw).expect("a volume");
     let provision = Provision {
-        volume: Some(lab.volume("raw", &raw).expect("a volume")),
+        volume: Some(volume.name().to_owned()),
         ..Provision::default()
     };
     let refused = lab.create_with(&template(&*lab, "/bin/dd"), &spec(1, &[]), &provision);
@@ -501,8 +495,9 @@ fn child_that_dies() {
     };
     let lab = open_lab(&Kind::Container.into(), site, Arc::new(host)).expect("a lab");
     let template = template(&*lab, "/bin/cat");
+    let volume = lab.volume("g1", &ext4()).expect("a volume");
     let provision = Provision {
-        volume: Some(lab.volume("g1", &ext4()).expect("a volume")),
+        volume: Some(volume.name().to_owned()),
         ..Provision::default()
     };
     let _guest = lab

@@ -184,7 +184,7 @@ impl Cgroups {
             let alive: Vec<Identity> = self
                 .processes(group)
                 .into_iter()
-                .filter_map(Identity::of)
+                .filter_map(Identity::read)
                 .filter(|p| p.is_alive())
                 .collect();
             if alive.is_empty() {

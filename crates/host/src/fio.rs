@@ -12,6 +12,7 @@ use std::{
 };
 
 use rookery_diagnosis::Diagnosis;
+use rookery_workload::random::{RandomSource as _, SplitMix64};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandError, Host, Invocation};
@@ -231,15 +232,11 @@ impl DataFile {
         };
         let mut file = File::create_new(path).map_err(fail)?;
         let made = Self(path.to_owned());
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = SplitMix64::new(0);
         let mut block = vec![0; 1 << 20];
         for _ in 0..mib {
             for word in block.chunks_exact_mut(8) {
-                // xorshift64 (Marsaglia 2003)
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                word.copy_from_slice(&state.to_le_bytes());
+                word.copy_from_slice(&random.bits().to_le_bytes());
             }
             file.write_all(&block).map_err(fail)?;
         }

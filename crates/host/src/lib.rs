@@ -13,7 +13,7 @@ mod error;
 pub mod fio;
 mod group_limits;
 mod group_usage;
-
+mod http_get;
 pub mod io;
 mod io_usage;
 mod mounts;
@@ -37,6 +37,7 @@ pub use cpu_places::CpuPlace;
 pub use cpulist::{format_cpu_list, parse_cpu_list};
 pub use error::{HostError, help_of};
 pub use group_limits::GroupLimits;
+pub use http_get::{HttpAnswer, HttpGetError, http_get};
 pub use mounts::{Mount, detach, mounts, parse_mountinfo};
 pub use netns::{
     NETNS_DIR, enter_netns, in_netns, make_netns, netns_names, netns_path, remove_netns,

@@ -22,7 +22,7 @@ pub struct Identity {
 impl Identity {
     /// Identity of the process that now has this number; `None` when there is none.
     #[must_use]
-    pub fn of(pid: u32) -> Option<Self> {
+    pub fn read(pid: u32) -> Option<Self> {
         Some(Self {
             pid,
             start_ticks: process_stat(pid)?.start_ticks,
@@ -34,7 +34,7 @@ impl Identity {
     /// # Errors
     /// When `/proc` is not there.
     pub fn own() -> io::Result<Self> {
-        Self::of(std::process::id())
+        Self::read(std::process::id())
             .ok_or_else(|| io::Error::other("/proc/self/stat cannot be read: is /proc mounted?"))
     }
 
@@ -61,7 +61,7 @@ impl Identity {
         };
         // The handle now pins whoever has the number: only then is the comparison of start times
         // safe.
-        if Self::of(self.pid) != Some(self) {
+        if Self::read(self.pid) != Some(self) {
             return Ok(false);
         }
         match pidfd_send_signal(&handle, signal) {
@@ -153,7 +153,7 @@ mod tests {
             .env("PROBE_LABEL", "x")
             .spawn()
             .expect("sleep");
-        let identity = Identity::of(child.id()).expect("lives");
+        let identity = Identity::read(child.id()).expect("lives");
         assert!(!await_end(child.id(), Duration::ZERO).expect("watch"));
         assert!(identity.signal(Signal::KILL).expect("kill"));
         assert!(await_end(child.id(), Duration::from_secs(10)).expect("watch"));

@@ -6,6 +6,8 @@ use std::{
     path::Path,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::cpulist::parse_cpu_list;
 
 /// Most threads that one look reads; a guest with more is seen in part, which the look says.
@@ -23,7 +25,7 @@ pub struct ThreadPlace {
 }
 
 /// What several looks at the threads of a guest have seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residence {
     /// Looks at a thread, of all looks together.
     pub seen: u64,

@@ -23,7 +23,7 @@ pub struct StateLock {
 impl StateDir {
     /// That of this user: `/run/rookery` for root, else below `$XDG_RUNTIME_DIR` or `/tmp`.
     #[must_use]
-    pub fn of_user() -> Self {
+    pub fn from_environment() -> Self {
         let user = rustix::process::geteuid();
         let base = match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty()) {
             _ if user.is_root() => PathBuf::from("/run/rookery"),

@@ -20,7 +20,7 @@ const MOST_THREADS: usize = 4096;
 /// vCPU thread is found, nothing is said of parts.
 #[must_use]
 pub fn machine_usage_probe(mut group: UsageProbe, pid: u32) -> UsageProbe {
-    let mut vcpus = Vcpus::of(PathBuf::from(format!("/proc/{pid}/task")));
+    let mut vcpus = Vcpus::new(PathBuf::from(format!("/proc/{pid}/task")));
     let mut before = CpuSplit::default();
     Box::new(move || {
         let mut usage = group()?;
@@ -58,7 +58,7 @@ struct Vcpus {
 }
 
 impl Vcpus {
-    fn of(tasks: PathBuf) -> Self {
+    fn new(tasks: PathBuf) -> Self {
         Self {
             tasks,
             threads: Vec::new(),
@@ -143,7 +143,7 @@ mod tests {
         thread(tasks.path(), 11, "CPU 0/KVM", [300, 40, 280]);
         thread(tasks.path(), 12, "CPU 1/KVM", [100, 10, 120]);
         thread(tasks.path(), 13, "IO iothread1", [5, 5, 0]);
-        let vcpus = Vcpus::of(tasks.path().to_owned()).read().expect("vCPUs");
+        let vcpus = Vcpus::new(tasks.path().to_owned()).read().expect("vCPUs");
         assert_eq!(
             vcpus,
             VcpuTime {
@@ -168,7 +168,7 @@ mod tests {
     fn under_tcg_the_guest_is_what_its_threads_ran_in_user_mode() {
         let tasks = tempfile::tempdir().expect("temporary directory");
         thread(tasks.path(), 11, "CPU 0/TCG", [300, 40, 0]);
-        let vcpus = Vcpus::of(tasks.path().to_owned()).read().expect("a vCPU");
+        let vcpus = Vcpus::new(tasks.path().to_owned()).read().expect("a vCPU");
         assert_eq!((vcpus.guest, vcpus.system), (3_000_000, 400_000));
         assert_eq!(
             split(3_399_000, vcpus).emulator_us,

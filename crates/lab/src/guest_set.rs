@@ -107,7 +107,8 @@ impl<'a> GuestSet<'a> {
         let shape = &study.guest;
         let limited = shape.kind() != GuestKind::Bare;
         let provisions = storage::provisions(self.context.lab, study, point)?;
-        for ((number, planned), provision) in (1..).zip(point.each_guest()).zip(provisions) {
+        let of_guests = provisions.of_guests.iter();
+        for ((number, planned), provision) in (1..).zip(point.each_guest()).zip(of_guests) {
             let index = planned.index;
             let service = stack.service(point, index)?;
             let spec = GuestSpec {
@@ -127,9 +128,10 @@ impl<'a> GuestSet<'a> {
             let guest = self
                 .context
                 .lab
-                .create_with(stack.template(), &spec, &provision)?;
+                .create_with(stack.template(), &spec, provision)?;
             self.guests.push(guest);
         }
+        drop(provisions.volumes);
         let kind = shape.kind();
         self.each(|_, _, guest| stack.prepare_clone(kind, guest))?;
         Ok(())

@@ -59,7 +59,7 @@ impl HostSettings {
         };
         let profile = profile(name)?;
         let held =
-            Keeper::of_machine()?.hold(&profile, Some(run.clone()), &Consent::default(), stop)?;
+            Keeper::for_machine()?.hold(&profile, Some(run.clone()), &Consent::default(), stop)?;
         Ok(Self(Some(Holding { profile, held })))
     }
 

@@ -6,7 +6,6 @@
 //! computed ([`knee`]), what it finds can be compared with the truth. Same plan, same numbers.
 
 mod cpus;
-mod random;
 mod system;
 mod truth;
 
@@ -22,11 +21,9 @@ use rookery_stats::{Measurement, ResourceSample};
 use rookery_store::HostDescription;
 use rookery_study::{GuestKind, Plan, Point, SimulatedUse, Study, Trial};
 use rookery_web::{Config, play};
+use rookery_workload::random::{PurposeStream, RandomSource as _};
 
-use self::{
-    random::Stream,
-    system::{Computed, Demands},
-};
+use self::system::{Computed, Demands};
 use crate::{
     error::LabError,
     targets::{Target, Targets},
@@ -171,7 +168,7 @@ pub(crate) fn compute_trial(
     let study = runner.plan.study_of(point);
     // The seed of a trial is that of its block, so that variants meet the same users; what differs
     // from trial to trial takes the trial's number.
-    let factor = Stream::new(trial.seed, u64::from(trial.id)).log_normal(system.noise);
+    let factor = PurposeStream::new(trial.seed, u64::from(trial.id)).log_normal(system.noise);
     let load = load(runner.plan, trial, point)?;
     let model = Model {
         system,

@@ -51,6 +51,14 @@ pub(crate) fn check_runs(plan: &Plan, runs: &Path) -> Result<(), LabError> {
         .try_for_each(|variant| check(&variant.study, Some(runs)))
 }
 
+/// What the guests of a point are given.
+pub(crate) struct Provisions {
+    /// To be held until the guests hold them: a volume goes with the last that has it.
+    pub(crate) volumes: Vec<Arc<Volume>>,
+    /// For each guest.
+    pub(crate) of_guests: Vec<Provision>,
+}
+
 /// What each guest of a point is given; the volumes are made.
 ///
 /// # Errors
@@ -59,33 +67,39 @@ pub(crate) fn provisions(
     lab: &dyn Lab,
     study: &Study,
     point: &Point,
-) -> Result<Vec<Provision>, TrialError> {
+) -> Result<Provisions, TrialError> {
     let volume = study.storage.volume.as_ref();
-    let made = |name: &str, mib: u64| -> Result<Option<Arc<Volume>>, GuestError> {
-        volume
-            .map(|volume| lab.volume(name, &spec(volume, mib)))
-            .transpose()
+    let mut volumes = Vec::new();
+    let mut make = |name: &str, mib: u64| -> Result<Option<String>, GuestError> {
+        let Some(volume) = volume else {
+            return Ok(None);
+        };
+        let made = lab.volume(name, &spec(volume, mib))?;
+        let name = made.name().to_owned();
+        volumes.push(made);
+        Ok(Some(name))
     };
     let shared = match volume.filter(|volume| volume.shared) {
-        Some(_) => made(
+        Some(_) => make(
             SHARED,
             point.each_guest().map(|guest| guest.group.volume_mib).sum(),
         )?,
         None => None,
     };
-    point
+    let of_guests = point
         .each_guest()
         .map(|guest| {
             Ok(Provision {
                 nodes: nodes_of(study, guest),
                 volume: match &shared {
-                    Some(shared) => Some(Arc::clone(shared)),
-                    None => made(&format!("g{}", guest.index + 1), guest.group.volume_mib)?,
+                    Some(shared) => Some(shared.clone()),
+                    None => make(&format!("g{}", guest.index + 1), guest.group.volume_mib)?,
                 },
                 limits: study.storage.limits,
             })
         })
-        .collect()
+        .collect::<Result<_, TrialError>>()?;
+    Ok(Provisions { volumes, of_guests })
 }
 
 /// The memory nodes that a guest is bound to: bare guests are not.

@@ -6,6 +6,7 @@ use std::{io, sync::atomic::AtomicBool, thread};
 use rookery_guest::{Guest, ProcessProbe, UsageProbe};
 use rookery_host::residence::Residence;
 use rookery_stats::{MachineLook, ResourceSample, checks::Remark};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     DatabaseLook, GuestDeath, LoadState, Sampler, SamplerConfig,
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// What was seen beside the load.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observations {
     /// Use of resources by each guest, the host (`host`) and this process (`driver`).
     pub resources: Vec<ResourceSample>,
@@ -132,8 +133,67 @@ fn sample(
 mod tests {
     use std::time::{Duration, Instant};
 
+    use proptest::prelude::*;
+    use rookery_stats::{CpuParts, MachineInside, MachineOutside, faults::FaultCode};
+
     use super::*;
     use crate::LoadSchedule;
+
+    /// One of everything that can be seen.
+    fn observations(number: f64, count: u64) -> Observations {
+        Observations {
+            resources: vec![ResourceSample {
+                subject: "g1".to_owned(),
+                at_s: number,
+                cpu_cores: -number,
+                memory_bytes: count,
+                io: None,
+                parts: Some(CpuParts {
+                    user: number,
+                    ..CpuParts::default()
+                }),
+            }],
+            machines: vec![MachineLook {
+                guest: "g1".to_owned(),
+                at_s: number,
+                outside: MachineOutside {
+                    cpu_us: count,
+                    ..MachineOutside::default()
+                },
+                inside: Some(MachineInside {
+                    cpu_pressure_us: Some(count),
+                    ..MachineInside::default()
+                }),
+            }],
+            placement: vec![Residence {
+                seen: count,
+                ran_on: [(3, count)].into(),
+                cpus: [1, 3].into(),
+                nodes: [0].into(),
+                cut: true,
+            }],
+            databases: vec![DatabaseLook::Silent {
+                reason: "it is gone".to_owned(),
+            }],
+            deaths: vec![GuestDeath {
+                guest: "g2".to_owned(),
+                reason: "killed".to_owned(),
+            }],
+            clock_step: Some(Remark::fault(FaultCode::Clock, "it was set".to_owned())),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn observations_come_back_from_json_as_they_were(
+            number in proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL,
+            count: u64,
+        ) {
+            let seen = observations(number, count);
+            let json = serde_json::to_string(&seen).expect("plain data");
+            prop_assert_eq!(serde_json::from_str::<Observations>(&json).expect("read again"), seen);
+        }
+    }
 
     #[test]
     fn a_load_without_guests_is_sampled() {

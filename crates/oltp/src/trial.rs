@@ -41,6 +41,7 @@ use rookery_workload::{
         DeliveryMode, Population, RunConstants,
         terminal::{Binding, Mix, Pacing, TerminalPlan},
     },
+    random::GOLDEN_GAMMA,
 };
 use serde::{Deserialize, Serialize};
 
@@ -197,11 +198,10 @@ impl TrialConfig {
     }
 
     fn plan(&self, guest: usize) -> TerminalPlan {
-        const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
         let of = &self.guests[guest];
         // Guests do not work in step; the first has the seed itself, so that a trial of one is what
         // `drive` does.
-        let seed = self.seed ^ (guest as u64).wrapping_mul(STRIDE);
+        let seed = self.seed ^ (guest as u64).wrapping_mul(GOLDEN_GAMMA);
         TerminalPlan {
             scale: of.population.scale,
             constants: RunConstants::new(seed, of.population.load_constant()),

@@ -17,6 +17,7 @@ mod page;
 pub mod root;
 mod stacks;
 pub mod supervise;
+mod supervised;
 mod template;
 pub mod tuning;
 mod workloads;
@@ -26,6 +27,7 @@ pub use audit::OrderAudit;
 pub use definition::Stack;
 pub use error::StackError;
 pub use open::{OpenStack, open, open_without_database};
+pub use supervised::SupervisedService;
 pub use template::builder_run;
 pub use workloads::{
     BuiltStack, DatabaseProbe, DvdstoreStack, OrderentryStack, PoolRange, ProbedServer,

@@ -52,3 +52,66 @@ pub fn open_without_database(study: &Study) -> Result<Option<Box<dyn Stack>>, St
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use rookery_study::{Document, WorkloadKind};
+
+    use super::*;
+
+    /// Every stack, as studies write it.
+    const STACKS: [&str; 6] = [
+        "embedded",
+        "lamp",
+        "mariadb",
+        "postgresql",
+        "sqlite",
+        "simulated",
+    ];
+
+    /// A study of a workload on a stack; `None` where the grammar refuses that.
+    fn study(workload: WorkloadKind, stack: &str) -> Option<Study> {
+        let kind = if stack == "simulated" { "fake" } else { "bare" };
+        let text = format!(
+            r#"
+title = "one of each"
+[workload]
+kind = "{}"
+[load]
+users = 4
+[stack]
+kind = "{stack}"
+[guest]
+kind = "{kind}"
+memory = "512MiB per guest"
+[[layout]]
+name = "one"
+guests = 1
+vcpus = 1
+"#,
+            workload.name()
+        );
+        let document = Document::parse("one.toml", &text).ok()?;
+        Some(document.study().clone())
+    }
+
+    /// The grammar knows without the stacks which of them serve a workload.
+    #[test]
+    fn studies_take_exactly_the_stacks_that_serve_their_workload() {
+        for stack in STACKS {
+            let accepted: Vec<(WorkloadKind, Study)> = WorkloadKind::ALL
+                .into_iter()
+                .filter_map(|workload| Some((workload, study(workload, stack)?)))
+                .collect();
+            let workloads: Vec<WorkloadKind> =
+                accepted.iter().map(|(workload, _)| *workload).collect();
+            assert!(!workloads.is_empty(), "no study takes {stack}");
+            for (workload, study) in &accepted {
+                let opened = open(study).unwrap_or_else(|error| panic!("{stack}: {error}"));
+                if let Some(opened) = opened.guests() {
+                    assert_eq!(opened.serves(), workloads, "{stack} with {workload:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,20 +1,15 @@
 //! One question to a guest's web server, outside the load.
 
-use std::{
-    io::{self, Read, Write},
-    net::{SocketAddr, TcpStream},
-    path::Path,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::Path, time::Duration};
 
-use rookery_host::in_netns;
+use rookery_host::{HttpGetError, http_get, in_netns};
 
 use crate::StackError;
 
-/// Limit on connecting, and on each wait for bytes.
+/// Limit on the whole conversation.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of an answer.
-const MOST_BYTES: u64 = 1 << 20;
+const MOST_BYTES: usize = 1 << 20;
 
 /// The body of `GET path`, asked from inside `network` (`None` = the host's own).
 ///
@@ -26,35 +21,37 @@ pub(crate) fn get(
     path: &str,
 ) -> Result<String, StackError> {
     let url = format!("http://{address}{path}");
-    let answer = match in_netns(network, || talk(address, path)).and_then(|answer| answer) {
+    let answer = match in_netns(network, || page(address, path)) {
         Ok(answer) => answer,
         Err(source) => return Err(StackError::Request { url, source }),
     };
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.lines().next().unwrap_or_default();
-    if status.split(' ').nth(1) == Some("200") {
-        return Ok(body.to_owned());
+    match answer {
+        Ok((200, body)) => Ok(String::from_utf8_lossy(&body).into_owned()),
+        Ok((status, _)) => Err(StackError::Page {
+            url,
+            what: format!("the answer has the status {status}"),
+        }),
+        Err(HttpGetError::Io(source)) => Err(StackError::Request { url, source }),
+        Err(error) => Err(StackError::Page {
+            url,
+            what: error.to_string(),
+        }),
     }
-    Err(StackError::Page {
-        url,
-        what: format!("the answer is `{}`", status.escape_debug()),
-    })
 }
 
-/// In HTTP/1.0, so that the body ends with the connection.
-fn talk(address: SocketAddr, path: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
-    let mut answer = Vec::new();
-    stream.take(MOST_BYTES).read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+/// Status and body.
+fn page(address: SocketAddr, path: &str) -> Result<(u16, Vec<u8>), HttpGetError> {
+    let answer = http_get(address, path.as_bytes(), PATIENCE)?;
+    Ok((answer.status(), answer.body(MOST_BYTES)?))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{net::TcpListener, thread};
+    use std::{
+        io::{Read, Write},
+        net::TcpListener,
+        thread,
+    };
 
     use super::*;
 

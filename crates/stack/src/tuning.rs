@@ -271,7 +271,7 @@ impl Tuned {
     /// # Errors
     /// When the tuning does not exist, or a setting of the study is malformed, reserved or no value
     /// for this guest.
-    pub fn of(
+    pub fn evaluate(
         family: Family,
         name: &str,
         overrides: &[(String, String)],

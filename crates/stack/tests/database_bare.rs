@@ -17,9 +17,10 @@ use std::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use rookery_oltp::{LoadOptions, load, verify};
 use rookery_stack::{
+    SupervisedService,
     database::{
-        self, Account, Durability, Engine, PoolChange, Server, Service, Software, builder, compare,
-        cool, counters, durability, guest, prepare, read_back, set_pool, settle, warm,
+        self, Account, Engine, EngineFacts as _, PoolChange, Server, Software, builder, compare,
+        cool, counters, guest, prepare, read_back, relaxed_settings, set_pool, settle, warm,
     },
     supervise,
     tuning::Tuned,
@@ -92,7 +93,7 @@ fn tuned(engine: Engine) -> Tuned {
         guests: 1.0,
     };
     let overrides = [(engine.pool_key().to_owned(), "24MiB".to_owned())];
-    Tuned::of(engine.family(), "rhev", &overrides, &guest).expect("a tuning")
+    Tuned::evaluate(engine.family(), "rhev", &overrides, &guest).expect("a tuning")
 }
 
 /// A loaded database, settled and stopped; the server's directory within the one that is given.
@@ -148,7 +149,7 @@ fn serves(clone: &mut Running) {
         // A pool that may grow is not in huge pages.
         assert!(!row.differs || row.name.ends_with("large_pages"), "{row:?}");
     }
-    assert_eq!(durability(engine, &readings), Durability::Full);
+    assert_eq!(relaxed_settings(engine, &readings), [String::new(); 0]);
 
     cool(&clone.data()).expect("forgotten");
     warm(&mut server).expect("warmed");
@@ -248,7 +249,7 @@ struct Running {
 impl Running {
     fn start(
         engine: Engine,
-        service: &Service,
+        service: &SupervisedService,
         last_octet: u8,
         template: Option<&TempDir>,
     ) -> Self {
@@ -272,7 +273,12 @@ impl Running {
         Self::launch(engine, service, address, dir)
     }
 
-    fn launch(engine: Engine, service: &Service, address: SocketAddr, dir: TempDir) -> Self {
+    fn launch(
+        engine: Engine,
+        service: &SupervisedService,
+        address: SocketAddr,
+        dir: TempDir,
+    ) -> Self {
         let fill = |text: &str| {
             let text = text
                 .replace("{address}", &address.ip().to_string())
@@ -303,7 +309,7 @@ impl Running {
     }
 
     /// The same guest, started again with its files rendered anew.
-    fn again(mut self, service: &Service) -> Self {
+    fn again(mut self, service: &SupervisedService) -> Self {
         let dir = std::mem::replace(
             &mut self.dir,
             TempDir::with_prefix("rk-").expect("a temporary directory"),

@@ -17,8 +17,9 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rookery_stack::{
+    SupervisedService,
     lamp::{
-        self, HEALTH_PATH, Options, READ_BACK_PATHS, ReadBack, Service, Software, WebServer,
+        self, HEALTH_PATH, Options, READ_BACK_PATHS, ReadBack, Software, WebServer,
         sql::{Account, Database},
     },
     supervise,
@@ -97,7 +98,7 @@ struct Guest {
 }
 
 impl Guest {
-    fn start(service: &Service, address: &str, data: Option<&Path>) -> Self {
+    fn start(service: &SupervisedService, address: &str, data: Option<&Path>) -> Self {
         let dir = TempDir::with_prefix("rk-").expect("a temporary directory");
         for name in ["data", "conf", "run"] {
             fs::create_dir(dir.path().join(name)).expect("made");
@@ -231,7 +232,7 @@ fn tuned(name: &str, overrides: &[(&str, &str)]) -> Tuned {
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect();
-    Tuned::of(Family::Lamp, name, &overrides, &guest).expect("a tuning")
+    Tuned::evaluate(Family::Lamp, name, &overrides, &guest).expect("a tuning")
 }
 
 /// A database with what the health page asks for, made by the builder; gives its directory.
@@ -283,7 +284,7 @@ fn read_back(guest: &Guest, tuned: &Tuned, server: WebServer) -> Vec<Effective> 
         .filter_map(|path| page(path))
         .collect();
     assert_eq!(bodies.len(), READ_BACK_PATHS.len(), "every path answers");
-    ReadBack::of(
+    ReadBack::parse(
         Some(guest.database().variables().expect("variables")),
         &bodies,
     )

@@ -5,7 +5,10 @@ mod lamp_support;
 
 use lamp_support::{shop::Shop, skipped};
 use rookery_stack::lamp::sql::Database;
-use rookery_workload::dvdstore::pages::read_browse;
+use rookery_workload::{
+    dvdstore::pages::read_browse,
+    random::{RandomSource as _, SplitMix64},
+};
 
 const PAGES: [&str; 4] = ["dslogin", "dsnewcustomer", "dsbrowse", "dspurchase"];
 
@@ -162,13 +165,8 @@ fn each_value_in_each_field(shop: &Shop) {
 /// Requests drawn at random: some fields, some of them twice, hostile values, query and form; the
 /// seed is fixed.
 fn random_requests(shop: &Shop) {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut draw = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut random = SplitMix64::new(1);
+    let mut draw = |count: usize| random.index(count);
     for _ in 0..400 {
         let page = PAGES[draw(PAGES.len())];
         let mut pairs = [Vec::new(), Vec::new()];

@@ -227,9 +227,9 @@ fn moments(values: &[f64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rookery_workload::random::{RandomSource as _, SplitMix64};
 
     use super::*;
-    use crate::random::Stream;
 
     #[test]
     fn levels_are_those_of_the_worked_example() {
@@ -305,7 +305,7 @@ mod tests {
     /// Coverage where looking after every repeat fails, and the target is kept where it says so.
     #[test]
     fn stopping_early_does_not_spoil_the_coverage() {
-        let mut stream = Stream::new(10);
+        let mut stream = SplitMix64::new(10);
         for (first, scatter) in [(3, 0.01), (5, 0.01), (5, 0.02), (5, 0.05), (8, 0.03)] {
             let rule = Rule::new(first, 40, 0.02).expect("a rule");
             let mut hits = 0;

@@ -165,9 +165,9 @@ fn widening(series: &[f64], count: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rookery_workload::random::{RandomSource as _, SplitMix64};
 
     use super::*;
-    use crate::random::Stream;
 
     const SERIES: [f64; 60] = [
         100.0, 100.1, 102.8, 104.1, 101.4, 100.3, 99.1, 100.6, 100.3, 101.6, 97.3, 101.5, 100.7,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// A series in which each value takes `rho` from the one before, around 0.
-    fn ar1(stream: &mut Stream, length: usize, rho: f64) -> Vec<f64> {
+    fn ar1(stream: &mut SplitMix64, length: usize, rho: f64) -> Vec<f64> {
         let mut value = stream.normal() / (1.0 - rho * rho).sqrt();
         let step = |_| {
             value = rho * value + stream.normal();
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn ninety_five_percent_of_intervals_hold_the_mean_of_alike_neighbours() {
-        let mut stream = Stream::new(5);
+        let mut stream = SplitMix64::new(5);
         for (length, rho) in [
             (60, 0.0),
             (60, 0.5),
@@ -256,7 +256,7 @@ mod tests {
     /// responses hang together for long and are far from normal.
     #[test]
     fn ninety_five_percent_of_intervals_hold_the_mean_response_of_a_queue() {
-        let mut stream = Stream::new(12);
+        let mut stream = SplitMix64::new(12);
         for (rho, seconds, per_second) in [
             (0.3, 60, 40),
             (0.5, 120, 50),
@@ -267,11 +267,11 @@ mod tests {
             let hits = (0..1_000).filter(|_| {
                 // The time in the system of an M/M/1 in steady state is exponential: a start
                 // without warm-up.
-                let mut response = -truth * stream.uniform().ln();
+                let mut response = -truth * stream.unit().ln();
                 let mut second = |_| {
                     let mut sum = 0.0;
                     for _ in 0..per_second {
-                        let (gap, service) = (-stream.uniform().ln() / rho, -stream.uniform().ln());
+                        let (gap, service) = (-stream.unit().ln() / rho, -stream.unit().ln());
                         // Lindley, Proc. Cambridge Philosophical Society 48 (1952) 277.
                         response = f64::max(response - gap, 0.0) + service;
                         sum += response;
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_trusted_is_called_so() {
-        let mut stream = Stream::new(6);
+        let mut stream = SplitMix64::new(6);
         let mut reliable = |length, rho| {
             let found = (0..200).filter(|_| {
                 BatchMeans::of(&ar1(&mut stream, length, rho)).is_some_and(|found| found.reliable())

@@ -10,7 +10,7 @@
 //! [`Ratio::of`](crate::Ratio::of) (Fieller) there, and this one where a lot is larger or the
 //! statistic has no formula.
 
-use crate::random::Stream;
+use rookery_workload::random::{RandomSource as _, SplitMix64};
 
 /// With fewer repeats in a lot the interval is too narrow.
 const ENOUGH: usize = 10;
@@ -53,13 +53,13 @@ impl Bootstrap {
         }
         let mut sample: Vec<Vec<f64>> = lots.iter().map(|lot| lot.to_vec()).collect();
         let value = statistic(&sample);
-        let mut stream = Stream::new(seed);
+        let mut stream = SplitMix64::new(seed);
         let mut values = Vec::with_capacity(draws);
         for _ in 0..draws {
             for (drawn, lot) in sample.iter_mut().zip(lots) {
                 drawn
                     .iter_mut()
-                    .for_each(|value| *value = lot[stream.below(lot.len())]);
+                    .for_each(|value| *value = lot[stream.index(lot.len())]);
             }
             values.extend(Some(statistic(&sample)).filter(|value| value.is_finite()));
         }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn ninety_five_percent_of_intervals_hold_the_ratio() {
-        let mut stream = Stream::new(4);
+        let mut stream = SplitMix64::new(4);
         let mut lot = |mean: f64| -> Vec<f64> {
             (0..25)
                 .map(|_| mean * (1.0 + 0.05 * stream.normal()))

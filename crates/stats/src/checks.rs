@@ -9,6 +9,8 @@
 //! Limits are those of established drivers: mix within 2 percentage points of its target (Faban),
 //! clocks of nodes within 10 ms (Faban), buffers that grow by less than 10 %.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Measurement, ResourceSample, Window,
     faults::{Fault, FaultCode},
@@ -35,7 +37,8 @@ const GROWTH_LIMIT: f64 = 0.1;
 const GROWTH_FLOOR: f64 = 16.0 * 1024.0 * 1024.0;
 
 /// What a check has to say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Remark {
     /// The trial is void.
     Fault(Fault),
@@ -280,8 +283,10 @@ fn second_of(measurement: &Measurement, second: u32) -> (u32, f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use rookery_workload::random::{RandomSource as _, SplitMix64};
+
     use super::*;
-    use crate::{SecondSample, faults::tests::healthy, random::Stream};
+    use crate::{SecondSample, faults::tests::healthy};
 
     fn text(remarks: &[Remark]) -> String {
         remarks
@@ -321,12 +326,12 @@ mod tests {
 
     #[test]
     fn a_mix_that_is_drawn_right_is_seldom_accused() {
-        let mut stream = Stream::new(12);
+        let mut stream = SplitMix64::new(12);
         let shares = [0.5, 0.3, 0.15, 0.049, 0.001];
         let accused = (0..2_000).filter(|_| {
             let mut counts = [0_u64; 5];
             for _ in 0..500 {
-                let mut left = stream.uniform();
+                let mut left = stream.unit();
                 let drawn = shares.iter().position(|share| {
                     left -= share;
                     left <= 0.0
@@ -399,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_trial_that_slows_down_is_told() {
-        let mut stream = Stream::new(13);
+        let mut stream = SplitMix64::new(13);
         let mut trial = |throughput: fn(f64) -> f64| {
             let mut measurement = healthy();
             measurement.window = Window {

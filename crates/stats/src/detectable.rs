@@ -96,9 +96,9 @@ fn fewest(least: u32, change: f64, detectable: impl Fn(u32) -> Option<f64>) -> O
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rookery_workload::random::{RandomSource as _, SplitMix64};
 
     use super::*;
-    use crate::random::Stream;
 
     #[test]
     fn pairs_and_lots_follow_the_formula() {
@@ -123,7 +123,7 @@ mod tests {
     /// studies.
     #[test]
     fn four_of_five_studies_find_a_change_of_the_detectable_size() {
-        let mut stream = Stream::new(11);
+        let mut stream = SplitMix64::new(11);
         for repeats in [4_u32, 10] {
             let change = detectable_between(1.0, repeats, repeats).expect("repeats");
             let found = (0..4_000)
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    fn finds(stream: &mut Stream, repeats: u32, change: f64) -> bool {
+    fn finds(stream: &mut SplitMix64, repeats: u32, change: f64) -> bool {
         let mut lot = |shift: f64| -> (f64, f64) {
             let values: Vec<f64> = (0..repeats).map(|_| shift + stream.normal()).collect();
             let mean = values.iter().sum::<f64>() / f64::from(repeats);

@@ -24,7 +24,6 @@ mod measurement;
 mod multiple;
 mod omission;
 pub mod qos;
-mod random;
 mod rank;
 mod shift;
 pub mod steady;

@@ -190,9 +190,9 @@ fn bucket_begin(end_us: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rookery_workload::random::{RandomSource as _, SplitMix64};
 
     use super::*;
-    use crate::random::Stream;
 
     fn of(values: impl IntoIterator<Item = u64>) -> Latencies {
         let mut latencies = Latencies::new();
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn ninety_five_percent_of_bounds_hold_the_quantile() {
-        let mut stream = Stream::new(8);
+        let mut stream = SplitMix64::new(8);
         for (n, p) in [(40, 0.5), (400, 0.95)] {
             let bounds = RankBounds::exact(n, p);
             let (low, high) = (
@@ -308,7 +308,7 @@ mod tests {
                 bounds.high.expect("a rank") as usize,
             );
             let hits = (0..2_000).filter(|_| {
-                let mut values: Vec<f64> = (0..n).map(|_| stream.uniform()).collect();
+                let mut values: Vec<f64> = (0..n).map(|_| stream.unit()).collect();
                 values.sort_by(f64::total_cmp);
                 values[low - 1] <= p && p <= values[high - 1]
             });

@@ -177,9 +177,9 @@ fn normal_tail(z: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rookery_workload::random::{RandomSource as _, SplitMix64};
 
     use super::*;
-    use crate::random::Stream;
 
     #[test]
     fn the_worked_example_comes_out() {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn ninety_five_percent_of_intervals_hold_the_shift() {
-        let mut stream = Stream::new(9);
+        let mut stream = SplitMix64::new(9);
         // Long tails, as response times have them; sizes on both sides of the exact count.
         for size in [6, 25] {
             let mut lot = |shift: f64| -> Vec<f64> {

@@ -10,8 +10,10 @@
 mod cells;
 mod error;
 mod export;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
 #[cfg(test)]
-mod fixture;
+mod formula;
 mod insert;
 mod journal;
 mod machines;

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rookery_study::{Plan, Point, Trial};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 
@@ -230,18 +231,17 @@ fn has_write_ahead_log(path: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
 }
 
+/// What has a meaning in a URI; the rest of a path stays as it is.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.');
+
 /// The URI that tells SQLite that nobody writes the file: no lock, no shared memory beside it.
 fn immutable_uri(path: &Path) -> OsString {
-    let mut uri = String::from("file:");
-    for &byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            uri += &format!("%{byte:02X}");
-        }
-    }
-    uri += "?immutable=1";
-    uri.into()
+    let encoded = percent_encode(path.as_os_str().as_bytes(), RESERVED);
+    format!("file:{encoded}?immutable=1").into()
 }
 
 fn write_header(transaction: &Transaction<'_>, header: &RunHeader) -> rusqlite::Result<()> {
@@ -492,13 +492,13 @@ fn check_searches(plan: &Plan) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::formula;
 
     #[test]
     fn a_store_of_any_name_can_be_read_where_nothing_can_be_written() {
         let dir = tempfile::TempDir::new().expect("a temporary directory");
         let path = dir.path().join("a run?with#odd %name.sqlite");
-        drop(Store::create(&path, &fixture::header()).expect("a new store"));
+        drop(Store::create(&path, &formula::header()).expect("a new store"));
         assert!(!has_write_ahead_log(&path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let connection =

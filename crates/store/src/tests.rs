@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::{
     Outcome, Reason, Store, StoreError, TrialRecord, TrialStatus, export_csv, export_json,
-    fixture::{header, record},
+    formula::{header, record},
     schema::{OLDEST, VERSION},
 };
 
@@ -391,9 +391,9 @@ proptest! {
 fn a_plan_grows_and_nothing_else_changes() {
     let dir = TempDir::new().expect("a temporary directory");
     let path = dir.path().join("run.sqlite");
-    let mut store = Store::create(&path, &crate::fixture::header()).expect("a new store");
+    let mut store = Store::create(&path, &crate::formula::header()).expect("a new store");
     let before = store.trials().expect("readable");
-    let mut plan = crate::fixture::header().plan;
+    let mut plan = crate::formula::header().plan;
     plan.add_repeats(1, 1);
     store.grow_plan(plan.clone()).expect("grows");
     drop(store);

@@ -110,6 +110,26 @@ pub enum Engine {
     Postgresql,
 }
 
+impl Engine {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Mariadb, Self::Postgresql];
+
+    /// As its makers write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mariadb => "MariaDB",
+            Self::Postgresql => "PostgreSQL",
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 impl From<Engine> for StackKind {
     fn from(engine: Engine) -> Self {
         match engine {

@@ -12,6 +12,7 @@ mod metric;
 mod number;
 pub mod orderentry;
 mod proof;
+pub mod random;
 mod rates;
 mod registry;
 mod window;

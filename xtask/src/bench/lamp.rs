@@ -11,10 +11,14 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use rookery_stack::lamp::{
-    Service, Software,
-    sql::{Account, Database},
+use rookery_stack::{
+    SupervisedService,
+    lamp::{
+        Software,
+        sql::{Account, Database},
+    },
 };
+use rookery_workload::random::{RandomSource as _, SplitMix64};
 use tempfile::TempDir;
 
 /// Longest wait for a server to start or to stop.
@@ -63,7 +67,7 @@ impl Place {
     /// listens on `address`.
     pub(super) fn start(
         &self,
-        service: &Service,
+        service: &SupervisedService,
         address: &str,
         cpu: Option<u32>,
     ) -> Result<Running<'_>, String> {
@@ -162,19 +166,12 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Another order each time: Fisher-Yates on a xorshift of the clock. Only the order of runs hangs
-/// on it.
+/// Another order each time: from a seed of the clock, for only the order of runs depends on it.
 pub(super) fn shuffle<T>(items: &mut [T]) {
-    let mut state = SystemTime::UNIX_EPOCH
+    let seed = SystemTime::UNIX_EPOCH
         .elapsed()
-        .map_or(1, |time| time.as_nanos() as u64)
-        | 1;
-    for last in (1..items.len()).rev() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        items.swap(last, (state % (last as u64 + 1)) as usize);
-    }
+        .map_or(1, |time| time.as_nanos() as u64);
+    SplitMix64::new(seed).shuffle(items);
 }
 
 /// Print one line of the result.

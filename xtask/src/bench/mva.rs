@@ -15,6 +15,7 @@ use std::{
 };
 
 use networks::{Case, Kind};
+use rookery_workload::random::SplitMix64;
 
 /// Largest relative difference at which two exact solvers agree.
 const LIMIT: f64 = 1e-9;
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             _ => return Err(USAGE.to_owned()),
         }
     }
-    let mut random = networks::Random::new(seed);
+    let mut random = SplitMix64::new(seed);
     let cases: Vec<(Kind, Case)> = Kind::ALL
         .iter()
         .flat_map(|kind| (0..count).map(|_| *kind).collect::<Vec<_>>())
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn the_same_seed_draws_the_same_networks_and_all_can_be_solved() {
         for kind in Kind::ALL {
-            let draw = || Case::draw(kind, &mut networks::Random::new(7));
+            let draw = || Case::draw(kind, &mut SplitMix64::new(7));
             assert_eq!(draw(), draw());
             let (case, found) = (draw(), draw().solve().expect("solvable"));
             assert!(

@@ -62,8 +62,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         users: f64::from(CONNECTIONS),
         guests: 1.0,
     };
-    let tuned =
-        Tuned::of(Family::Lamp, "modern", &[], &variables).map_err(|error| error.to_string())?;
+    let tuned = Tuned::evaluate(Family::Lamp, "modern", &[], &variables)
+        .map_err(|error| error.to_string())?;
     for (_, minimal, text) in PAGES {
         place.write(&format!("htdocs/bench/{minimal}"), text)?;
     }

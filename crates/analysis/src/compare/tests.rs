@@ -6,12 +6,13 @@ use rookery_stats::{
     ResourceSample, Window,
 };
 use rookery_store::{
-    HostDescription, Outcome, RunHeader, TrialRecord, TrialRow, TrialStatus, Tuning,
+    Outcome, TrialRecord, Tuning,
+    fixture::{header, host_facts},
 };
-use rookery_study::{Document, HostFacts, Plan};
-use rookery_workload::{Counters, dvdstore::ShopCounters};
+use rookery_workload::{Counters, dvdstore::ShopCounters, random::GOLDEN_GAMMA};
 
 use super::*;
+use crate::fixture;
 
 const STUDY: &str = r#"
 title = "compared"
@@ -53,62 +54,19 @@ const PLAIN: Like<'_> = Like {
 };
 
 fn run(like: &Like<'_>) -> Run {
-    let facts = HostFacts {
-        cpus: vec![0, 1],
-        memory_mib: 4096,
-        disk_free_mib: 10_000,
-        root: false,
-        places: Vec::new(),
-    };
-    let document = Document::parse("compared.toml", like.study).expect("a valid study");
-    let plan = Plan::of(&document, &facts).expect("it fits");
-    let trials = plan.trials.iter().map(|trial| {
-        let users = plan
-            .points
-            .iter()
-            .find(|point| point.id == trial.point)
-            .map_or(0, |point| point.load() as u32);
+    let mut header = header("compared.toml", like.study, host_facts());
+    header.run_id = format!("r{}", like.seed);
+    header.created_at = format!("2026-01-02T03:04:{:02}Z", like.seed);
+    header.host.versions = vec![("sqlite".to_owned(), "3.50.4".to_owned())];
+    fixture::run(header, |_, point, trial| {
         // Between -1 and 1 %, without a pattern between runs.
         let mixed = (u64::from(trial.id) * 2_654_435_761)
             .wrapping_add(like.seed * 40_503)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_mul(GOLDEN_GAMMA)
             >> 40;
         let wobble = 1.0 + 0.02 * (mixed as f64 / (1u64 << 24) as f64 - 0.5);
-        TrialData {
-            row: TrialRow {
-                trial: trial.clone(),
-                status: TrialStatus::Done,
-                attempts: 1,
-                started_at: None,
-                ended_at: None,
-                reasons: Vec::new(),
-            },
-            record: Some(record(like, users, like.slow * wobble)),
-        }
-    });
-    Run {
-        trials: trials.collect(),
-        attempts: Vec::new(),
-        notes: Vec::new(),
-        pools: Vec::new(),
-        header: RunHeader {
-            run_id: format!("r{}", like.seed),
-            title: document.study().title.clone(),
-            study_file: "compared.toml".to_owned(),
-            study_text: like.study.to_owned(),
-            study: document.study().clone(),
-            plan,
-            host: HostDescription {
-                hostname: "lab".to_owned(),
-                kernel: "6.1.0".to_owned(),
-                cpu_model: "Example CPU".to_owned(),
-                facts,
-                versions: vec![("sqlite".to_owned(), "3.50.4".to_owned())],
-            },
-            rookery_version: "0.1.0".to_owned(),
-            created_at: format!("2026-01-02T03:04:{:02}Z", like.seed),
-        },
-    }
+        record(like, point.load() as u32, like.slow * wobble)
+    })
 }
 
 fn record(like: &Like<'_>, users: u32, slow: f64) -> TrialRecord {

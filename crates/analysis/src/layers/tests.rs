@@ -4,11 +4,15 @@ use rookery_stats::{
     DriverQuality, GuestMeasurement, MachineInside, MachineLook, MachineOutside, Measurement, Mode,
     OperationMeasurement, Pacing, ResourceSample, Window,
 };
-use rookery_store::{HostDescription, Outcome, RunHeader, TrialRecord, TrialRow, Tuning};
-use rookery_study::{Document, HostFacts, Plan};
+use rookery_store::{
+    Outcome, TrialRecord, Tuning,
+    fixture::{header, host_facts},
+};
+use rookery_study::HostFacts;
 use rookery_workload::{Counters, dvdstore::ShopCounters};
 
 use super::*;
+use crate::fixture;
 
 const STUDY: &str = r#"
 title = "layers"
@@ -40,62 +44,20 @@ fn planted(kind: GuestKind) -> [f64; 4] {
 
 fn run(study: &str, seed: u64) -> Run {
     let facts = HostFacts {
-        cpus: vec![0, 1],
         memory_mib: 8192,
         disk_free_mib: 50_000,
         root: true,
-        places: Vec::new(),
+        ..host_facts()
     };
-    let document =
-        Document::parse("layers.toml", study).unwrap_or_else(|problems| panic!("{problems}"));
-    let plan = Plan::of(&document, &facts).unwrap_or_else(|problems| panic!("{problems}"));
-    let trials = plan.trials.iter().map(|trial| {
-        let point = plan
-            .points
-            .iter()
-            .find(|point| point.id == trial.point)
-            .expect("planned");
+    let mut header = header("layers.toml", study, facts);
+    header.run_id = format!("r{seed}");
+    header.created_at = format!("2026-01-02T03:04:{seed:02}Z");
+    fixture::run(header, |header, point, trial| {
         // Blocks differ by far more than the layers within them.
         let block = 1.0 + 0.1 * f64::from((trial.block * 7 + seed as u32) % 5);
-        TrialData {
-            row: TrialRow {
-                trial: trial.clone(),
-                status: TrialStatus::Done,
-                attempts: 1,
-                started_at: None,
-                ended_at: None,
-                reasons: Vec::new(),
-            },
-            record: Some(record(
-                plan.study_of(point).guest.kind(),
-                point.total_users(),
-                block,
-            )),
-        }
-    });
-    Run {
-        trials: trials.collect(),
-        attempts: Vec::new(),
-        notes: Vec::new(),
-        pools: Vec::new(),
-        header: RunHeader {
-            run_id: format!("r{seed}"),
-            title: document.study().title.clone(),
-            study_file: "layers.toml".to_owned(),
-            study_text: study.to_owned(),
-            study: document.study().clone(),
-            plan,
-            host: HostDescription {
-                hostname: "lab".to_owned(),
-                kernel: "6.1.0".to_owned(),
-                cpu_model: "Example CPU".to_owned(),
-                facts,
-                versions: Vec::new(),
-            },
-            rookery_version: "0.1.0".to_owned(),
-            created_at: format!("2026-01-02T03:04:{seed:02}Z"),
-        },
-    }
+        let kind = header.plan.study_of(point).guest.kind();
+        record(kind, point.total_users(), block)
+    })
 }
 
 /// A trial of 10 s in which each user places an order every second.

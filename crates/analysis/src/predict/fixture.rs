@@ -10,12 +10,13 @@ use rookery_stats::{
     ResourceSample, Window, qos::judge,
 };
 use rookery_store::{
-    HostDescription, Outcome as Ended, RunHeader, TrialRecord, TrialRow, TrialStatus,
+    Outcome as Ended, TrialRecord,
+    fixture::{header, host_facts},
 };
-use rookery_study::{Document, HostFacts, Plan, Point};
+use rookery_study::{HostFacts, Point, Study};
 use rookery_workload::{Counters, dvdstore::ShopCounters};
 
-use crate::{Run, TrialData};
+use crate::{Run, fixture};
 
 /// The measured window of every trial, s.
 const WINDOW_S: f64 = 20.0;
@@ -129,62 +130,19 @@ vcpus = 1
 pub(crate) fn run(text: &str, world: &World, seed: u64) -> Run {
     let facts = HostFacts {
         cpus: (0..=world.cores).collect(),
-        memory_mib: 4096,
-        disk_free_mib: 10_000,
         root: true,
-        places: Vec::new(),
+        ..host_facts()
     };
-    let document = Document::parse("ladder.toml", text).expect("a valid study");
-    let plan = Plan::of(&document, &facts).expect("it fits on the host");
-    let trials = plan.trials.iter().map(|trial| {
-        let point = plan
-            .points
-            .iter()
-            .find(|point| point.id == trial.point)
-            .expect("a planned point");
-        TrialData {
-            row: TrialRow {
-                trial: trial.clone(),
-                status: TrialStatus::Done,
-                attempts: 1,
-                started_at: None,
-                ended_at: None,
-                reasons: Vec::new(),
-            },
-            record: Some(record(
-                point,
-                &document,
-                world,
-                seed * 1000 + u64::from(trial.id),
-            )),
-        }
-    });
-    Run {
-        trials: trials.collect(),
-        header: RunHeader {
-            run_id: "r0".to_owned(),
-            title: "A ladder".to_owned(),
-            study_file: "ladder.toml".to_owned(),
-            study_text: text.to_owned(),
-            study: document.study().clone(),
-            plan,
-            host: HostDescription {
-                hostname: "lab".to_owned(),
-                kernel: "6.1.0".to_owned(),
-                cpu_model: "Test CPU".to_owned(),
-                facts,
-                versions: Vec::new(),
-            },
-            rookery_version: "0.1.0".to_owned(),
-            created_at: "2026-01-02T03:04:05Z".to_owned(),
+    fixture::run(
+        header("ladder.toml", text, facts),
+        |header, point, trial| {
+            let seed = seed * 1000 + u64::from(trial.id);
+            record(point, &header.study, world, seed)
         },
-        attempts: Vec::new(),
-        notes: Vec::new(),
-        pools: Vec::new(),
-    }
+    )
 }
 
-fn record(point: &Point, document: &Document, world: &World, seed: u64) -> TrialRecord {
+fn record(point: &Point, study: &Study, world: &World, seed: u64) -> TrialRecord {
     let users = point.total_users();
     let expected =
         (f64::from(users) / 0.26).min(f64::from(world.cores) / world.demand(point.guests()));
@@ -220,7 +178,7 @@ fn record(point: &Point, document: &Document, world: &World, seed: u64) -> Trial
     TrialRecord {
         outcome: Ended::Done,
         reasons: Vec::new(),
-        verdict: Some(judge(&document.study().qos, &measurement)),
+        verdict: Some(judge(&study.qos, &measurement)),
         machines: Vec::new(),
         resources: if world.counters {
             guests

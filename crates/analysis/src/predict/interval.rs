@@ -8,6 +8,7 @@
 //! for what lies inside.
 
 use rookery_stats::t_975;
+use rookery_workload::random::{RandomSource as _, SplitMix64};
 use serde::Serialize;
 
 use crate::predict::{
@@ -194,7 +195,7 @@ fn refits(
     draws: usize,
     seed: u64,
 ) -> Vec<Structure> {
-    let mut stream = Stream(seed);
+    let mut stream = SplitMix64::new(seed);
     let lots: Vec<&[Reading]> = readings.lots();
     // Three repeats of every load carry their own scatter; else trials of all loads are drawn
     // together.
@@ -205,7 +206,7 @@ fn refits(
             .iter()
             .flat_map(|pool| {
                 (0..pool.len())
-                    .map(|_| pool[stream.below(pool.len())].clone())
+                    .map(|_| pool[stream.index(pool.len())].clone())
                     .collect::<Vec<_>>()
             })
             .collect();
@@ -228,23 +229,4 @@ fn percentiles(mut values: Vec<f64>) -> Option<(f64, f64)> {
     let last = values.len().checked_sub(1)?;
     let at = |p: f64| values[(p * last as f64).round() as usize];
     Some((at(0.025), at(0.975)))
-}
-
-/// Splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-#[derive(Clone, Debug)]
-pub(crate) struct Stream(pub(crate) u64);
-
-impl Stream {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform over 0..`count`, `count` > 0.
-    pub(crate) fn below(&mut self, count: usize) -> usize {
-        ((u128::from(self.next()) * count as u128) >> 64) as usize
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use rookery_workload::random::{RandomSource as _, SplitMix64, mix};
+
 use super::Course;
 use crate::{
     clock::Nanos,
@@ -37,32 +39,10 @@ impl Share {
     }
 }
 
-/// A splitmix64 generator (G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number
-/// Generators", OOPSLA 2014).
-#[derive(Clone, Debug)]
-struct Random(u64);
-
-impl Random {
-    const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
-
-    fn new(seed: u64, guest: usize, purpose: u64) -> Self {
-        let mut of_seed = Self(seed);
-        let mut of_guest = Self(of_seed.next().wrapping_add(guest as u64));
-        Self(of_guest.next().wrapping_add(purpose))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(Self::STRIDE);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in (0, 1].
-    fn fraction(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
+/// The random numbers of one purpose of a guest.
+fn of_guest(seed: u64, guest: usize, purpose: u64) -> SplitMix64 {
+    let of_guest = mix(mix(seed).wrapping_add(guest as u64));
+    SplitMix64::new(of_guest.wrapping_add(purpose))
 }
 
 /// Purposes of random streams.
@@ -71,8 +51,8 @@ const VISITS: u64 = 2;
 
 /// A number in (0, 1] that belongs to a visitor: it decides how long the visitor stays.
 pub fn persistence(seed: u64, arrival: Arrival) -> f64 {
-    let mut of_guest = Random::new(seed, arrival.guest, VISITS);
-    Random(of_guest.next().wrapping_add(arrival.number)).fraction()
+    let mut visits = of_guest(seed, arrival.guest, VISITS);
+    SplitMix64::new(visits.bits().wrapping_add(arrival.number)).unit()
 }
 
 /// The arrivals of one guest that one thread takes, in their order.
@@ -87,7 +67,7 @@ pub struct Stream {
     weight: f64,
     guest: usize,
     share: Share,
-    random: Random,
+    random: SplitMix64,
     /// Of the last arrival, of a rate of the weight 1.
     sum: f64,
     number: u64,
@@ -109,7 +89,7 @@ impl Stream {
             weight: load.weights.get(guest).copied().unwrap_or(1.0),
             guest,
             share,
-            random: Random::new(seed, guest, GAPS),
+            random: of_guest(seed, guest, GAPS),
             sum: match load.arrivals {
                 Arrivals::Poisson => 0.0,
                 // Guests of the same rate alternate at even distances.
@@ -126,7 +106,7 @@ impl Iterator for Stream {
     fn next(&mut self) -> Option<Arrival> {
         loop {
             self.sum += match self.arrivals {
-                Arrivals::Poisson => -self.random.fraction().ln(),
+                Arrivals::Poisson => self.random.exponential(),
                 Arrivals::Uniform => 1.0,
             };
             let count = self.sum / self.weight;

@@ -67,6 +67,7 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rookery_workload::random::{RandomSource as _, SplitMix64};
 
     use super::*;
 
@@ -99,15 +100,6 @@ mod tests {
         assert!((waits.actual_mean_s().expect("two waits") - 7.5 / 4.5).abs() < 1e-12);
     }
 
-    /// A splitmix64 generator: uniform in `0..below`.
-    fn draw(state: &mut u64, below: u64) -> u64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % below
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
 
@@ -116,12 +108,13 @@ mod tests {
         /// mean is 0.008 s too low.
         #[test]
         fn the_mean_of_a_short_window_is_unbiased(seed in any::<u64>()) {
-            let (mut state, mut waits, mut plain) = (seed, Waits::default(), (0.0, 0.0));
+            let (mut draws, mut waits, mut plain) =
+                (SplitMix64::new(seed), Waits::default(), (0.0, 0.0));
             for _ in 0..1_000 {
                 // Long before the window, so that the start is forgotten.
-                let mut at = draw(&mut state, S);
+                let mut at = draws.below(S);
                 while at < WINDOW.end {
-                    let next = at + draw(&mut state, S / 2);
+                    let next = at + draws.below(S / 2);
                     waits.add(WINDOW, next - at, at, next);
                     if weight(WINDOW, at, next).is_some() {
                         plain = (plain.0 + seconds(next - at), plain.1 + 1.0);

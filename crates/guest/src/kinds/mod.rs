@@ -19,6 +19,7 @@ use crate::{
     lab::Lab,
     lab_core::LabCore,
     paths::RunDirs,
+    run_lab::{GuestMaker, RunLab},
     storage,
     sweep::KindSweeps,
 };
@@ -42,14 +43,25 @@ pub fn open_lab(
     check_host(shape.kind())?;
     let core = |dirs| LabCore::open(shape.kind(), dirs, host, SWEEPS);
     Ok(match shape {
-        LabShape::Bare => Box::new(bare::BareLab::open(core(dirs)?)?),
-        LabShape::Container => Box::new(container::ContainerLab::open(core(dirs)?)?),
+        LabShape::Bare => run_lab(core(dirs)?, bare::BareGuests::open)?,
+        LabShape::Container => run_lab(core(dirs)?, container::ContainerGuests::open)?,
         LabShape::Fake => Box::new(FakeLab::new(dirs, FakeBehaviour::default())),
         LabShape::Vm(shape) => {
             vm::check_shape(shape)?;
-            Box::new(vm::VmLab::open(core(dirs)?, (**shape).clone())?)
+            run_lab(core(dirs)?, |core| {
+                vm::VmGuests::open(core, (**shape).clone())
+            })?
         }
     })
+}
+
+/// The lab of a registered run with the maker that `open` gives.
+fn run_lab<M: GuestMaker + 'static>(
+    core: LabCore,
+    open: impl FnOnce(&LabCore) -> Result<M, GuestError>,
+) -> Result<Box<dyn Lab>, GuestError> {
+    let maker = open(&core)?;
+    Ok(Box::new(RunLab::new(core, maker)))
 }
 
 /// Whether this host can run guests of a kind. Changes nothing.

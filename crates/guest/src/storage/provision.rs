@@ -10,17 +10,20 @@ use rookery_host::{
     io::{Device, IoLimits, disk_of},
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::volume::Volume;
 use crate::paths::remove_tree;
 
 /// What a guest gets beyond its shape. The default is nothing: any memory node, a clone in the
 /// run's directory, no limits.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provision {
     /// Memory nodes that it may use; empty = all. Containers alone are held to them.
     pub nodes: Vec<u32>,
-    /// The volume that holds its data, alone or with others; `None` = the run's directory.
-    pub volume: Option<Arc<Volume>>,
+    /// The name of the volume that holds its data, alone or with others, as
+    /// [`Lab::volume`](crate::Lab::volume) made it; `None` = the run's directory.
+    pub volume: Option<String>,
     /// Most I/O on the device of its data. Containers alone are held to it.
     pub limits: IoLimits,
 }
@@ -38,12 +41,16 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// The storage of a guest of this name whose clone lies below `dir`.
+    /// The storage of a guest of this name whose clone lies below `dir`, its data on `volume`.
     ///
     /// # Errors
     /// When limits are asked for and the directory lies on nothing that can be limited.
-    pub(crate) fn new(provision: &Provision, guest: &str, dir: &Path) -> Result<Self, HostError> {
-        let volume = provision.volume.clone();
+    pub(crate) fn new(
+        provision: &Provision,
+        volume: Option<Arc<Volume>>,
+        guest: &str,
+        dir: &Path,
+    ) -> Result<Self, HostError> {
         let device = match &volume {
             _ if provision.limits.is_none() => None,
             Some(volume) => Some(volume.device().device),
@@ -98,9 +105,29 @@ mod tests {
 
     #[test]
     fn a_guest_without_provision_has_plain_storage() {
-        let mut store = Store::new(&Provision::default(), "g1", Path::new("/proc/self"))
+        let mut store = Store::new(&Provision::default(), None, "g1", Path::new("/proc/self"))
             .expect("no device needed");
         assert!(store.home.is_none() && store.device.is_none() && store.raw().is_none());
         store.release().expect("nothing to give back");
+    }
+
+    #[test]
+    fn provisions_come_back_from_json_as_they_were() {
+        let provision = Provision {
+            nodes: vec![0, 2],
+            volume: Some("shared".to_owned()),
+            limits: IoLimits {
+                read_iops: Some(100),
+                write_bps: Some(u64::MAX),
+                ..IoLimits::default()
+            },
+        };
+        for provision in [provision, Provision::default()] {
+            let json = serde_json::to_string(&provision).expect("plain data");
+            assert_eq!(
+                serde_json::from_str::<Provision>(&json).expect("read again"),
+                provision
+            );
+        }
     }
 }

@@ -188,7 +188,7 @@ pub(crate) fn create_on(
     volume: Option<Arc<Volume>>,
 ) -> Box<dyn Guest> {
     let provision = Provision {
-        volume,
+        volume: volume.as_ref().map(|volume| volume.name().to_owned()),
         ..Provision::default()
     };
     lab.create_with(&template(lab), spec, &provision)

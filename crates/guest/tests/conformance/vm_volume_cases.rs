@@ -69,8 +69,9 @@ fn disks_lie_on_volumes(_: Kind) {
     let shared = lab
         .volume("shared", &ext4(2 * DISK_MIB + 128))
         .expect("a volume");
+    let volume = lab.volume("g3", &raw()).expect("a volume");
     let limited = Provision {
-        volume: Some(lab.volume("g3", &raw()).expect("a volume")),
+        volume: Some(volume.name().to_owned()),
         limits: IoLimits {
             write_iops: Some(700),
             ..IoLimits::default()
@@ -83,7 +84,7 @@ fn disks_lie_on_volumes(_: Kind) {
         lab.create_with(&template(&*lab), &spec(3, &[]), &limited)
             .expect("guest"),
     ];
-    drop(limited);
+    drop(volume);
     up(&*lab, &mut guests);
     let says = |guest: &dyn Guest, name: &str| {
         let in_force = guest.in_force();
@@ -180,8 +181,9 @@ fn a_fault_at_any_step_of_a_volume_leaves_nothing(_: Kind) {
 fn a_volume_that_is_too_small_is_refused(_: Kind) {
     let fixture = Fixture::new();
     let mut lab = lab_of(&fixture);
+    let volume = lab.volume("g1", &ext4(DISK_MIB / 2)).expect("a volume");
     let provision = Provision {
-        volume: Some(lab.volume("g1", &ext4(DISK_MIB / 2)).expect("a volume")),
+        volume: Some(volume.name().to_owned()),
         ..Provision::default()
     };
     let error = lab
@@ -193,7 +195,7 @@ fn a_volume_that_is_too_small_is_refused(_: Kind) {
         error.contains("a disk of 512 MiB on a volume of 256 MiB") && error.contains("mend: "),
         "{error}"
     );
-    drop(provision);
+    drop(volume);
     lab.close().expect("closed");
     fixture.assert_no_traces("after the end");
 }

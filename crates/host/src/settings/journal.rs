@@ -111,7 +111,7 @@ impl Layer {
 pub(crate) struct JournalFile(PathBuf);
 
 impl JournalFile {
-    pub(crate) fn of(state: &StateDir) -> Self {
+    pub(crate) fn in_dir(state: &StateDir) -> Self {
         Self(state.path().join("host-settings.json"))
     }
 
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn what_is_saved_is_loaded_and_an_empty_journal_is_no_file() {
         let directory = tempfile::tempdir().expect("temporary directory");
-        let file = JournalFile::of(&StateDir::at(directory.path()));
+        let file = JournalFile::in_dir(&StateDir::at(directory.path()));
         let mut journal = journal("proc/sys/vm/swappiness");
         file.save(&journal, &RealHost).expect("saved");
         assert_eq!(file.load("other").expect("loaded"), journal);
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_journal_that_reaches_elsewhere_is_refused() {
         let directory = tempfile::tempdir().expect("temporary directory");
-        let file = JournalFile::of(&StateDir::at(directory.path()));
+        let file = JournalFile::in_dir(&StateDir::at(directory.path()));
         for path in [
             "etc/passwd",
             "proc/sys/../../etc/passwd",
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn damaged_journals_are_refused_whole() {
         let directory = tempfile::tempdir().expect("temporary directory");
-        let file = JournalFile::of(&StateDir::at(directory.path()));
+        let file = JournalFile::in_dir(&StateDir::at(directory.path()));
         file.save(&journal("proc/sys/vm/swappiness"), &RealHost)
             .expect("saved");
         let whole = fs::read(&file.0).expect("read");

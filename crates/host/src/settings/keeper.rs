@@ -102,8 +102,12 @@ impl Keeper {
     ///
     /// # Errors
     /// When `/proc` is not there.
-    pub fn of_machine() -> Result<Self, SettingsError> {
-        Self::new(Root::machine(), StateDir::of_user(), Arc::new(RealHost))
+    pub fn for_machine() -> Result<Self, SettingsError> {
+        Self::new(
+            Root::machine(),
+            StateDir::from_environment(),
+            Arc::new(RealHost),
+        )
     }
 
     /// A keeper of other files, with other means.
@@ -224,7 +228,7 @@ impl Keeper {
     }
 
     fn journal_file(&self) -> JournalFile {
-        JournalFile::of(&self.state)
+        JournalFile::in_dir(&self.state)
     }
 
     fn session(&self) -> Result<Session<'_>, SettingsError> {

@@ -5,8 +5,9 @@ use std::{collections::VecDeque, time::Duration};
 
 use rookery_driver::{OperationId, Request, System};
 use rookery_study::SimulatedUse;
+use rookery_workload::random::{PurposeStream, RandomSource as _};
 
-use super::{cpus::Cpus, random::Stream};
+use super::cpus::Cpus;
 
 /// Mean service times of one trial, s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,14 +78,14 @@ impl Freezes {
 #[derive(Debug)]
 struct Line {
     mean_s: f64,
-    stream: Stream,
+    stream: PurposeStream,
     /// The first is being served.
     jobs: VecDeque<u32>,
     ends_s: f64,
 }
 
 impl Line {
-    fn new(mean_s: f64, stream: Stream) -> Self {
+    fn new(mean_s: f64, stream: PurposeStream) -> Self {
         Self {
             mean_s,
             stream,
@@ -132,7 +133,7 @@ pub(super) struct Computed {
     disk: Line,
     freezes: Freezes,
     /// Draws of CPU work, by guest.
-    work: Vec<Stream>,
+    work: Vec<PurposeStream>,
     /// Guest and operation of every job under way, by its number.
     jobs: Vec<(usize, OperationId)>,
     /// The request by which an order is stored.
@@ -157,7 +158,8 @@ impl Computed {
         seed: u64,
     ) -> Self {
         let streams = |purpose: u64| {
-            (0..guests.len() as u64).map(move |guest| Stream::new(seed, purpose << 32 | guest))
+            (0..guests.len() as u64)
+                .map(move |guest| PurposeStream::new(seed, purpose << 32 | guest))
         };
         Self {
             page_s: demands.page_s,
@@ -165,7 +167,7 @@ impl Computed {
             locks: streams(2)
                 .map(|stream| Line::new(demands.lock_s, stream))
                 .collect(),
-            disk: Line::new(demands.disk_s, Stream::new(seed, 3 << 32)),
+            disk: Line::new(demands.disk_s, PurposeStream::new(seed, 3 << 32)),
             freezes: Freezes::new(system.freeze, system.freeze_every),
             work: streams(1).collect(),
             jobs: Vec::new(),

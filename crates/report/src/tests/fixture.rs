@@ -5,16 +5,13 @@ use std::time::Duration;
 use rookery_stats::{
     DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement, Measurement, Mode,
     OperationMeasurement, Pacing, ResourceSample, SecondSample, Window,
-    qos::{PercentileLimit, Qos, judge},
+    qos::{Qos, judge},
 };
 use rookery_store::{
-    GuestLog, HostDescription, OrderAudit, Outcome, Reason, RunHeader, Store, TrialRecord, Tuning,
+    GuestLog, OrderAudit, Outcome, Reason, RunHeader, Store, TrialRecord, Tuning,
+    fixture::{self, header_of, host_facts},
 };
-use rookery_study::{
-    Amount, Design, DvdstoreUse, Estimate, GuestGroup, GuestShape, HostFacts, HostUse, LabShape,
-    Layout, Load, LoopType, Order, Pages, Per, Pin, Plan, Point, Scaled, StackUse, Study, Trial,
-    Variant, Vcpus, Workload,
-};
+use rookery_study::{Design, Estimate, GuestGroup, Plan, Point, Study, Trial, Variant, Vcpus};
 use rookery_workload::{Counters, dvdstore::ShopCounters};
 use tempfile::TempDir;
 
@@ -41,107 +38,63 @@ const WINDOW: Window = Window {
     end_s: 24.0,
 };
 
+const STUDY: &str = r#"
+title = "One big guest or many small ones?"
+question = "Does one large guest carry more than several small ones on the same CPU?"
+seed = 42
+[workload]
+kind = "dvdstore"
+database = "10MB per vcpu"
+think_time = "250ms"
+new_customers = 0.1
+[load]
+users = "200 per vcpu"
+ramp_up = "2s"
+settle = "2s"
+steady = "20s"
+ramp_down = "1s"
+drain = "5s"
+timeout = "10s"
+order = "interleaved"
+[qos]
+p95 = "90ms"
+errors = 0.001
+min_operations = 20
+[guest]
+kind = "bare"
+memory = "640MiB per vcpu"
+pin = "spread"
+pids = 100
+ready_within = "10s"
+[host]
+overcommit = 1
+[[layout]]
+name = "scale-up"
+guests = 1
+vcpus = 1
+[[layout]]
+name = "scale-out"
+guests = [2, 4]
+vcpus = 1
+"#;
+
 pub(crate) fn header(repeats: u32) -> RunHeader {
-    let facts = HostFacts {
-        cpus: vec![0, 1],
-        memory_mib: 4096,
-        disk_free_mib: 10_000,
-        root: false,
-        places: Vec::new(),
-    };
-    RunHeader {
-        run_id: "r0123456789".to_owned(),
-        title: "One big guest or many small ones?".to_owned(),
-        study_file: "studies/fixture.toml".to_owned(),
-        study_text:
-            "title = \"One big guest or many small ones?\"\n\n[workload]\nkind = \"dvdstore\"\n"
-                .to_owned(),
-        study: study(repeats),
-        plan: plan(repeats),
-        host: HostDescription {
-            hostname: "lab".to_owned(),
-            kernel: "6.1.0".to_owned(),
-            cpu_model: "Example CPU at 2.5 GHz".to_owned(),
-            facts,
-            versions: vec![
-                ("rookery".to_owned(), "0.1.0".to_owned()),
-                ("sqlite".to_owned(), "3.50.4".to_owned()),
-            ],
-        },
-        rookery_version: "0.1.0".to_owned(),
-        created_at: "2026-01-02T03:04:05Z".to_owned(),
-    }
+    let text = "title = \"One big guest or many small ones?\"\n\n[workload]\nkind = \"dvdstore\"\n";
+    let (study, plan) = (study(repeats), plan(repeats));
+    let mut header = header_of("studies/fixture.toml", text, study, plan, host_facts());
+    header.host.cpu_model = "Example CPU at 2.5 GHz".to_owned();
+    let sqlite = ("sqlite".to_owned(), "3.50.4".to_owned());
+    header.host.versions.push(sqlite);
+    header
 }
 
+/// With bare guests that have a part of a CPU, which no study file can have.
 fn study(repeats: u32) -> Study {
-    let scaled = |amount, per| Amount::Scaled(Scaled { amount, per });
-    let layout = |name: &str, guests: &[u32], vcpus: &[u32]| Layout {
-        name: name.to_owned(),
-        guests: guests.to_vec(),
-        vcpus: vcpus.iter().copied().map(Vcpus).collect(),
-        users: None,
-    };
-    Study {
-        title: "One big guest or many small ones?".to_owned(),
-        question: Some(
-            "Does one large guest carry more than several small ones on the same CPU?".to_owned(),
-        ),
-        seed: 42,
-        workload: Workload::Dvdstore(DvdstoreUse {
-            database: scaled(10.0, Per::Vcpu),
-            think_time: Duration::from_millis(250),
-            pacing: Pacing::Think,
-            new_customers: 0.1,
-            searches: 3,
-            search_batch: 5,
-            line_items: 5,
-        }),
-        load: Load {
-            loop_type: LoopType::Closed {
-                users: vec![scaled(200.0, Per::Vcpu)],
-            },
-            ramp_up: Duration::from_secs(2),
-            settle: Duration::from_secs(2),
-            steady: Duration::from_secs(20),
-            ramp_down: Duration::from_secs(1),
-            drain: Duration::from_secs(5),
-            timeout: Duration::from_secs(10),
-            repeats,
-            order: Order::Interleaved,
-            half_width: None,
-            max_repeats: 10,
-            search: None,
-        },
-        qos: Qos {
-            percentiles: vec![PercentileLimit {
-                operation: None,
-                percentile: 95.0,
-                limit_us: 90_000,
-            }],
-            error_ratio: Some(0.001),
-            min_operations: 20,
-        },
-        stack: StackUse::Embedded {
-            pages: Pages::Corrected,
-            extra_cpu: Duration::ZERO,
-        },
-        guest: GuestShape {
-            lab: LabShape::Bare,
-            memory: scaled(640.0, Per::Vcpu),
-            pin: Pin::Spread,
-            pids: 100,
-            ready_within: Duration::from_secs(10),
-        },
-        storage: rookery_study::StorageUse::default(),
-        host: HostUse {
-            overcommit: 1.0,
-            ..HostUse::default()
-        },
-        layouts: vec![
-            layout("scale-up", &[1], &[250, 500, 1000]),
-            layout("scale-out", &[2, 4], &[500, 250]),
-        ],
-    }
+    let mut study = fixture::study("studies/fixture.toml", STUDY);
+    study.load.repeats = repeats;
+    study.layouts[0].vcpus = [250, 500, 1000].map(Vcpus).to_vec();
+    study.layouts[1].vcpus = [500, 250].map(Vcpus).to_vec();
+    study
 }
 
 fn plan(repeats: u32) -> Plan {
@@ -485,4 +438,83 @@ pub(crate) fn hostile(record: &mut TrialRecord) {
             }],
         }];
     }
+}
+
+#[test]
+fn tmp_same() {
+    use rookery_stats::qos::PercentileLimit;
+    use rookery_study::*;
+    fn old_study(repeats: u32) -> Study {
+        let scaled = |amount, per| Amount::Scaled(Scaled { amount, per });
+        let layout = |name: &str, guests: &[u32], vcpus: &[u32]| Layout {
+            name: name.to_owned(),
+            guests: guests.to_vec(),
+            vcpus: vcpus.iter().copied().map(Vcpus).collect(),
+            users: None,
+        };
+        Study {
+            title: "One big guest or many small ones?".to_owned(),
+            question: Some(
+                "Does one large guest carry more than several small ones on the same CPU?"
+                    .to_owned(),
+            ),
+            seed: 42,
+            workload: Workload::Dvdstore(DvdstoreUse {
+                database: scaled(10.0, Per::Vcpu),
+                think_time: Duration::from_millis(250),
+                pacing: Pacing::Think,
+                new_customers: 0.1,
+                searches: 3,
+                search_batch: 5,
+                line_items: 5,
+            }),
+            load: Load {
+                loop_type: LoopType::Closed {
+                    users: vec![scaled(200.0, Per::Vcpu)],
+                },
+                ramp_up: Duration::from_secs(2),
+                settle: Duration::from_secs(2),
+                steady: Duration::from_secs(20),
+                ramp_down: Duration::from_secs(1),
+                drain: Duration::from_secs(5),
+                timeout: Duration::from_secs(10),
+                repeats,
+                order: Order::Interleaved,
+                half_width: None,
+                max_repeats: 10,
+                search: None,
+            },
+            qos: Qos {
+                percentiles: vec![PercentileLimit {
+                    operation: None,
+                    percentile: 95.0,
+                    limit_us: 90_000,
+                }],
+                error_ratio: Some(0.001),
+                min_operations: 20,
+            },
+            stack: StackUse::Embedded {
+                pages: Pages::Corrected,
+                extra_cpu: Duration::ZERO,
+            },
+            guest: GuestShape {
+                lab: LabShape::Bare,
+                memory: scaled(640.0, Per::Vcpu),
+                pin: Pin::Spread,
+                pids: 100,
+                ready_within: Duration::from_secs(10),
+            },
+            storage: rookery_study::StorageUse::default(),
+            host: HostUse {
+                overcommit: 1.0,
+                ..HostUse::default()
+            },
+            layouts: vec![
+                layout("scale-up", &[1], &[250, 500, 1000]),
+                layout("scale-out", &[2, 4], &[500, 250]),
+            ],
+        }
+    }
+
+    assert_eq!(study(3), old_study(3));
 }

@@ -314,7 +314,7 @@ fn read(path: &Path) -> std::io::Result<String> {
 }
 
 fn keeper() -> Result<Keeper, Failure> {
-    Keeper::of_machine().map_err(failure)
+    Keeper::for_machine().map_err(failure)
 }
 
 fn failure(error: SettingsError) -> Failure {

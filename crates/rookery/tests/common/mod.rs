@@ -109,6 +109,23 @@ impl Place {
         fs::read_to_string(&logs[0]).expect("a log")
     }
 
+    /// The logs of all runs say nothing of what lets one into a database.
+    pub(crate) fn no_password_is_logged(&self) {
+        let runs = fs::read_dir(self.runs()).expect("runs");
+        let logs: Vec<PathBuf> = runs
+            .map(|run| run.expect("a run").path().join("run.log"))
+            .filter(|log| log.exists())
+            .collect();
+        assert!(!logs.is_empty(), "runs have logs");
+        for path in logs {
+            let log = fs::read_to_string(&path).expect("a log").to_lowercase();
+            assert!(log.contains("trial"), "{} says something", path.display());
+            for word in ["password", "identified by"] {
+                assert!(!log.contains(word), "{word} in {}", path.display());
+            }
+        }
+    }
+
     /// Perform a study until a trial of it ends well, at most three times; gives what that run told
     /// and its export. What kept each other attempt from it is printed.
     pub(crate) fn done(&self, name: &str, text_of: &str) -> (String, serde_json::Value) {

@@ -103,6 +103,7 @@ pub(crate) fn runs_to_its_end(stack: &str, guest: &str, guests: u32) {
         number(&counters["database"], "logical_reads") > 0,
         "{counters}"
     );
+    place.no_password_is_logged();
     let settings = run["tunings"].to_string();
     for name in [
         "orderentry.isolation",

@@ -12,22 +12,12 @@ use std::{
     time::Duration,
 };
 
+use rookery_workload::random::{RandomSource as _, SplitMix64};
+
 use crate::common::{
     Place, assert_host_as, code, host_state, measured, root_tests, text, tiny_study,
     went_to_its_end,
 };
-
-/// A small generator, so that the moments are random but can be repeated: xorshift.
-struct Moments(u64);
-
-impl Moments {
-    fn next_ms(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % below
-    }
-}
 
 fn number(variable: &str, default: u64) -> u64 {
     env::var(variable)
@@ -41,7 +31,8 @@ fn survives(study_text: &str) {
     let place = Place::new();
     let before = host_state();
     let study = place.study("tiny.toml", study_text);
-    let mut moments = Moments(0x9e37_79b9_7f4a_7c15);
+    // Random, but the same in every run of the test.
+    let mut moments = SplitMix64::new(1);
     let within_ms = number("ROOKERY_KILL_WITHIN_MS", 4000);
     for kill in 0..number("ROOKERY_KILLS", 3) {
         let resumed = place.runs().is_dir()
@@ -59,7 +50,7 @@ fn survives(study_text: &str) {
             .stderr(Stdio::null())
             .spawn()
             .expect("rookery starts");
-        sleep(Duration::from_millis(moments.next_ms(within_ms)));
+        sleep(Duration::from_millis(moments.below(within_ms)));
         let ended = child.try_wait().expect("waits").is_some();
         if !ended {
             assert!(

@@ -66,6 +66,7 @@ fn bare_lamp_guests_walk_the_whole_road_and_leave_nothing() {
     let before = host_state();
     let run = performed(&place, &lamp_study("bare", "1"));
     orders_agree(&run, 3);
+    place.no_password_is_logged();
     let log = run["logs"][0]["text"].as_str().expect("a log");
     assert!(
         log.contains("mariadb: ") && log.contains("apache: "),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{DatabaseError, Engine, Server};
+use super::{DatabaseError, Engine, EngineFacts as _, Server};
 use crate::tuning::{Effective, Tuned, is_on, row};
 
 /// All settings of a server, by name.
@@ -86,7 +86,7 @@ pub fn compare(engine: Engine, readings: &Readings, tuned: &Tuned) -> Vec<Effect
     }
     rows.push(told(
         format!("{}.durability", engine.key()),
-        durability(engine, readings).to_string(),
+        durability(&relaxed_settings(engine, readings)),
     ));
     rows
 }
@@ -113,30 +113,21 @@ fn told(name: String, value: String) -> Effective {
     }
 }
 
-/// What a commit is worth when the machine loses power.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// What was committed stays.
-    Full,
-    /// The settings, with their values, by which committed work may be lost.
-    Relaxed(Vec<String>),
-}
-
-impl std::fmt::Display for Durability {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Full => f.write_str("full"),
-            Self::Relaxed(reasons) => write!(f, "relaxed durability: {}", reasons.join(", ")),
-        }
-    }
-}
-
 /// A setting, and whether a value of it keeps what was committed.
 type Safe = (&'static str, fn(&str) -> bool);
 
-/// What the settings in force mean for committed work.
+/// What a commit is worth when the machine loses power, in words.
+fn durability(relaxed: &[String]) -> String {
+    if relaxed.is_empty() {
+        return "full".to_owned();
+    }
+    format!("relaxed durability: {}", relaxed.join(", "))
+}
+
+/// The settings in force, with their values, by which committed work may be lost when the machine
+/// loses power; none where what was committed stays.
 #[must_use]
-pub fn durability(engine: Engine, readings: &Readings) -> Durability {
+pub fn relaxed_settings(engine: Engine, readings: &Readings) -> Vec<String> {
     let safe: &[Safe] = match engine {
         Engine::Mariadb => &[
             ("innodb_flush_log_at_trx_commit", |value| {
@@ -153,16 +144,12 @@ pub fn durability(engine: Engine, readings: &Readings) -> Durability {
             ("full_page_writes", is_on),
         ],
     };
-    let relaxed = safe.iter().filter_map(|(name, keeps)| {
-        let value = readings.get(*name)?;
-        (!keeps(value)).then(|| format!("{name} = {value}"))
-    });
-    let relaxed: Vec<String> = relaxed.collect();
-    if relaxed.is_empty() {
-        Durability::Full
-    } else {
-        Durability::Relaxed(relaxed)
-    }
+    safe.iter()
+        .filter_map(|(name, keeps)| {
+            let value = readings.get(*name)?;
+            (!keeps(value)).then(|| format!("{name} = {value}"))
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -184,13 +171,16 @@ mod tests {
             ("innodb_flush_log_at_trx_commit", "1"),
             ("innodb_doublewrite", "ON"),
         ]);
-        assert_eq!(durability(Engine::Mariadb, &full).to_string(), "full");
+        assert_eq!(
+            durability(&relaxed_settings(Engine::Mariadb, &full)),
+            "full"
+        );
         let relaxed = readings(&[
             ("innodb_flush_log_at_trx_commit", "2"),
             ("innodb_doublewrite", "OFF"),
         ]);
         assert_eq!(
-            durability(Engine::Mariadb, &relaxed).to_string(),
+            durability(&relaxed_settings(Engine::Mariadb, &relaxed)),
             "relaxed durability: innodb_flush_log_at_trx_commit = 2, innodb_doublewrite = OFF"
         );
         let relaxed = readings(&[
@@ -199,7 +189,7 @@ mod tests {
             ("full_page_writes", "on"),
         ]);
         assert_eq!(
-            durability(Engine::Postgresql, &relaxed).to_string(),
+            durability(&relaxed_settings(Engine::Postgresql, &relaxed)),
             "relaxed durability: synchronous_commit = off"
         );
     }
@@ -213,7 +203,7 @@ mod tests {
             guests: 1.0,
         };
         let overrides = [("postgresql.work_mem".to_owned(), "4MiB".to_owned())];
-        let tuned = Tuned::of(
+        let tuned = Tuned::evaluate(
             crate::tuning::Family::Postgresql,
             "stock",
             &overrides,

@@ -10,7 +10,7 @@ use std::{
 use rookery_oltp::OltpError;
 use tokio::{runtime::Runtime, time::timeout};
 
-use super::{DATABASE, DatabaseError, Engine, SUPERUSER, USER, config};
+use super::{DATABASE, DatabaseError, Engine, EngineFacts as _, SUPERUSER, USER, config};
 use crate::lamp::sql;
 
 /// Longest wait for one statement unless [`Server::set_patience`] says otherwise.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use form_urlencoded::parse;
+
 /// Most fields of one request, as PHP's `max_input_vars`.
 pub(crate) const MAX_FIELDS: usize = 1_000;
 
@@ -17,16 +19,11 @@ impl<'a> Fields<'a> {
     /// The fields of the query, then those of a form's body; either may be empty.
     pub(crate) fn parse(query: &'a str, form: &'a str) -> Result<Self, TooManyFields> {
         let mut fields = Vec::with_capacity(24);
-        for pair in query
-            .split('&')
-            .chain(form.split('&'))
-            .filter(|pair| !pair.is_empty())
-        {
+        for (name, value) in parse(query.as_bytes()).chain(parse(form.as_bytes())) {
             if fields.len() == MAX_FIELDS {
                 return Err(TooManyFields);
             }
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            fields.push((without_brackets(decode(name)), decode(value)));
+            fields.push((without_brackets(name), value));
         }
         Ok(Self(fields))
     }
@@ -65,40 +62,6 @@ fn without_brackets(name: Cow<'_, str>) -> Cow<'_, str> {
             Cow::Owned(text)
         }
     }
-}
-
-/// Undo the encoding of form fields: `+` is a space, `%41` is `A`; a `%` that no two hexadecimal
-/// digits follow stays. What is not UTF-8 afterwards is replaced.
-fn decode(text: &str) -> Cow<'_, str> {
-    if !text.bytes().any(|byte| byte == b'+' || byte == b'%') {
-        return Cow::Borrowed(text);
-    }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let (byte, length) = match bytes[at..] {
-            [b'+', ..] => (b' ', 1),
-            [b'%', high, low, ..] => match (digit(high), digit(low)) {
-                (Some(high), Some(low)) => (high << 4 | low, 3),
-                _ => (b'%', 1),
-            },
-            _ => (bytes[at], 1),
-        };
-        out.push(byte);
-        at += length;
-    }
-    Cow::Owned(
-        String::from_utf8(out)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-    )
-}
-
-/// Value of a hexadecimal digit.
-fn digit(byte: u8) -> Option<u8> {
-    char::from(byte)
-        .to_digit(16)
-        .and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]

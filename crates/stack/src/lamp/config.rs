@@ -11,7 +11,7 @@ mod services;
 pub use rookery_study::WebServer;
 
 use super::{Component, Software, Tuned, pages};
-use crate::tuning::is_on;
+use crate::{SupervisedService, tuning::is_on};
 
 pub use mariadb::initialise;
 pub(crate) use mariadb::{BUILDING, PLACES, bootstrap_script};
@@ -60,19 +60,9 @@ impl Default for Options {
     }
 }
 
-/// What a guest is given: arguments of its program, and files with their paths below the guest's
-/// directory of configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
-    /// Arguments of the `rookery` program.
-    pub args: Vec<String>,
-    /// Path and text of each file.
-    pub files: Vec<(String, String)>,
-}
-
 /// The service of a guest that serves the pages, with the pages.
 #[must_use]
-pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
+pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> SupervisedService {
     let persistent = tuned
         .of_component(Component::Pages, options.server)
         .any(|setting| setting.name == "persistent" && is_on(&setting.value));
@@ -118,33 +108,21 @@ pub fn guest(software: &Software, tuned: &Tuned, options: &Options) -> Service {
             mariadb::config(tuned, options.server),
         ));
     }
-    Service {
-        args: args(),
-        files,
-    }
+    SupervisedService::new(files)
 }
 
 /// The service of the guest in which the template of a database is made: an empty database is
 /// initialised, then MariaDB runs alone.
 #[must_use]
-pub fn builder(software: &Software) -> Service {
-    Service {
-        args: args(),
-        files: vec![
-            ("services.toml".to_owned(), services::building(software)),
-            (
-                "initialise.sh".to_owned(),
-                mariadb::bootstrap_script(&software.mariadbd, &software.mariadb_share),
-            ),
-            ("mariadb.cnf".to_owned(), mariadb::builder_config()),
-        ],
-    }
-}
-
-fn args() -> Vec<String> {
-    ["supervise", "{conf}/services.toml"]
-        .map(str::to_owned)
-        .to_vec()
+pub fn builder(software: &Software) -> SupervisedService {
+    SupervisedService::new([
+        ("services.toml", services::building(software)),
+        (
+            "initialise.sh",
+            mariadb::bootstrap_script(&software.mariadbd, &software.mariadb_share),
+        ),
+        ("mariadb.cnf", mariadb::builder_config()),
+    ])
 }
 
 #[cfg(test)]

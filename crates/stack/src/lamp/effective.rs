@@ -53,7 +53,7 @@ impl ReadBack {
     /// Understand what a guest says: MariaDB's variables (`None` for a guest without), and the body
     /// of each of the [`PATHS`] that answered 200.
     #[must_use]
-    pub fn of(
+    pub fn parse(
         mariadb: Option<BTreeMap<String, String>>,
         bodies: &BTreeMap<String, String>,
     ) -> Self {

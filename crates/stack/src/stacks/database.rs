@@ -5,7 +5,7 @@ mod template;
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
-use rookery_guest::{Guest, GuestFile, Kind, Template};
+use rookery_guest::{Guest, Kind, Template};
 use rookery_oltp::Target;
 use rookery_study::{
     BufferPool, DatabaseUse, OrderentryData, OrderentryUse, Point, PointData, Study, WorkloadKind,
@@ -17,10 +17,10 @@ use crate::{
     BuiltStack, DatabaseProbe, EffectiveSetting, Found, GuestStack, OrderentryStack, PoolRange,
     ProbedServer, Service, Stack, StackContext, StackError,
     database::{
-        Account, Engine, PoolChange, Server, Software, compare, cool, guest as database_guest,
-        pool_line, read_back, set_pool, take, warm,
+        Account, Engine, EngineFacts as _, PoolChange, Server, Software, compare, cool,
+        guest as database_guest, pool_line, read_back, set_pool, take, warm,
     },
-    template::{USER, check_root, has_root, root},
+    template::{check_root, has_root, root},
     tuning::{RequestedSettings, Tuned, TuningError},
     workloads::{answer_rows, audit, data_of, session_settings, wanted_of},
 };
@@ -54,14 +54,10 @@ impl DatabaseStack {
     /// # Errors
     /// When the study has another workload.
     pub(crate) fn new(study: &Study, wanted: &DatabaseUse) -> Result<Self, StackError> {
-        let engine = match wanted.engine {
-            rookery_study::Engine::Mariadb => Engine::Mariadb,
-            rookery_study::Engine::Postgresql => Engine::Postgresql,
-        };
         Ok(Self {
-            engine,
+            engine: wanted.engine,
             wanted: wanted.clone(),
-            orderentry: wanted_of(engine.name(), study)?,
+            orderentry: wanted_of(wanted.engine.name(), study)?,
             max_in_flight: study.load.max_in_flight(),
         })
     }
@@ -176,30 +172,19 @@ impl GuestStack for DatabaseGuests {
 
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
         let tuned = self.stack.tuned(point, index)?;
-        let service = database_guest(
+        let mut service = database_guest(
             &self.software,
             &tuned,
             self.stack.orderentry.hit_target.is_some(),
         );
-        let mut files: Vec<GuestFile> = service
-            .files
-            .into_iter()
-            .map(|(path, text)| GuestFile { path, text })
-            .collect();
         // A server that cannot change the size while it runs starts with it.
         if let Some((path, line)) = self.pool.and_then(|bytes| pool_line(self.engine(), bytes))
-            && let Some(file) = files.iter_mut().find(|file| file.path == path)
+            && let Some((_, text)) = service.files.iter_mut().find(|(name, _)| name == path)
         {
-            file.text += &line;
+            *text += &line;
         }
-        Ok(Service {
-            args: service.args,
-            files,
-            user: Some(USER),
-            port: self.engine().port(),
-            health: health(self.engine()),
-            sockets: vec![self.engine().socket()],
-        })
+        let engine = self.engine();
+        Ok(service.in_guest(engine.port(), health(engine), vec![engine.socket()]))
     }
 
     fn prepare_clone(&self, kind: Kind, guest: &dyn Guest) -> Result<(), StackError> {

@@ -5,7 +5,7 @@ mod template;
 
 use std::{collections::BTreeMap, path::Path};
 
-use rookery_guest::{Guest, GuestFile, Health, Kind, Template};
+use rookery_guest::{Guest, Health, Kind, Template};
 use rookery_study::{
     BufferPool, DvdstoreUse, LampUse, Pages, Point, PointData, Study, WorkloadKind,
 };
@@ -19,7 +19,7 @@ use crate::{
     lamp::{self, DIRECTORY, HEALTH_PATH, Options, PORT, READ_BACK_PATHS, ReadBack, Software},
     page::get,
     root::RootKind,
-    template::{USER, check_root, has_root, root},
+    template::{check_root, has_root, root},
     tuning::{Family, RequestedSettings, Tuned, TuningError},
     workloads::{answer_page, answer_purchase, found, shop_of, size_of},
 };
@@ -141,18 +141,8 @@ impl GuestStack for LampGuests {
     fn service(&self, point: &Point, index: usize) -> Result<Service, StackError> {
         let tuned = self.stack.tuned(point, index)?;
         let service = lamp::guest(&self.software, &tuned, &self.stack.options);
-        Ok(Service {
-            args: service.args,
-            files: service
-                .files
-                .into_iter()
-                .map(|(path, text)| GuestFile { path, text })
-                .collect(),
-            user: Some(USER),
-            port: PORT,
-            health: Health::Http(HEALTH_PATH.to_owned()),
-            sockets: vec![SOCKET.to_owned()],
-        })
+        let health = Health::Http(HEALTH_PATH.to_owned());
+        Ok(service.in_guest(PORT, health, vec![SOCKET.to_owned()]))
     }
 
     fn warm(&self, _context: &StackContext<'_>, guest: &mut dyn Guest) -> Result<(), StackError> {
@@ -180,7 +170,7 @@ impl GuestStack for LampGuests {
             .collect();
         let tuned = self.stack.tuned(point, index)?;
         let found =
-            ReadBack::of(Some(variables), &bodies).compare(&tuned, self.stack.options.server);
+            ReadBack::parse(Some(variables), &bodies).compare(&tuned, self.stack.options.server);
         Ok(found.into_iter().map(EffectiveSetting::from).collect())
     }
 

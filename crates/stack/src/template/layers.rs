@@ -72,7 +72,7 @@ pub(crate) fn root(
 ///
 /// # Errors
 /// When the system refuses.
-pub(crate) fn own(root: Option<&Template>, data: &Path) -> Result<(), StackError> {
+fn own(root: Option<&Template>, data: &Path) -> Result<(), StackError> {
     let owner = root.map(|_| USER);
     chown(data, owner.map(Uid::from_raw), owner.map(Gid::from_raw)).map_err(|error| {
         StackError::Io {
@@ -82,12 +82,43 @@ pub(crate) fn own(root: Option<&Template>, data: &Path) -> Result<(), StackError
     })
 }
 
+/// The layer of guests that begin without data, built or found.
+///
+/// # Errors
+/// When it cannot be made.
+pub(crate) fn empty_layer(
+    context: &StackContext<'_>,
+    root: Option<&Template>,
+    description: String,
+) -> Result<Template, StackError> {
+    data_layer(context, root, description, |_| Ok(()))
+}
+
+/// The layer whose data `fill` puts into a directory, built or found; they belong to the guests'
+/// user.
+///
+/// # Errors
+/// When it cannot be made; what `fill` says is in the error.
+pub(crate) fn data_layer(
+    context: &StackContext<'_>,
+    root: Option<&Template>,
+    description: String,
+    fill: impl Fn(&Path) -> Result<(), StackError> + Sync,
+) -> Result<Template, StackError> {
+    let owned = |data: &Path| {
+        own(root, data)
+            .and_then(|()| fill(data))
+            .map_err(FillError::from)
+    };
+    layer(context, root, description, Fill::DataOnly(&owned))
+}
+
 /// A layer of data on `root`, with the program on top. The program has no part in the data: a new
 /// one finds them as they are.
 ///
 /// # Errors
 /// When it cannot be made.
-pub(crate) fn layer(
+fn layer(
     context: &StackContext<'_>,
     root: Option<&Template>,
     description: String,

@@ -36,6 +36,6 @@ impl RequestedSettings<'_> {
             users: f64::from(self.max_in_flight.unwrap_or(users)),
             guests: f64::from(group.guests),
         };
-        Tuned::of(self.family, self.profile.name(), &settings, &variables)
+        Tuned::evaluate(self.family, self.profile.name(), &settings, &variables)
     }
 }

@@ -18,7 +18,7 @@ fn tuned(name: &str, overrides: &[(&str, &str)]) -> Result<Tuned, TuningError> {
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect();
-    Tuned::of(Family::Lamp, name, &overrides, &guest(2.0, 5120.0))
+    Tuned::evaluate(Family::Lamp, name, &overrides, &guest(2.0, 5120.0))
 }
 
 fn value(tuned: &Tuned, server: WebServer, key: &str) -> Option<String> {
@@ -40,7 +40,8 @@ fn refusal(key: &str, value: &str) -> String {
 fn every_tuning_has_a_value_for_every_guest_and_sets_nothing_twice() {
     for name in Family::Lamp.names() {
         for (vcpus, memory) in [(0.05, 64.0), (0.25, 160.0), (1.0, 2560.0), (16.0, 40_960.0)] {
-            let tuned = Tuned::of(Family::Lamp, name, &[], &guest(vcpus, memory)).expect("valid");
+            let tuned =
+                Tuned::evaluate(Family::Lamp, name, &[], &guest(vcpus, memory)).expect("valid");
             assert_eq!(tuned.name, name);
             for server in [WebServer::Prefork, WebServer::Event] {
                 for setting in &tuned.settings {
@@ -55,7 +56,7 @@ fn every_tuning_has_a_value_for_every_guest_and_sets_nothing_twice() {
 #[test]
 fn pureflex_follows_the_formulas_of_the_paper() {
     let of = |vcpus, memory| {
-        Tuned::of(Family::Lamp, "pureflex", &[], &guest(vcpus, memory)).expect("valid")
+        Tuned::evaluate(Family::Lamp, "pureflex", &[], &guest(vcpus, memory)).expect("valid")
     };
     let mib = |mib: u64| Some((mib << 20).to_string());
     let check = |vcpus, memory, pool, workers: &str| {
@@ -101,7 +102,8 @@ fn pureflex_follows_the_formulas_of_the_paper() {
 #[test]
 fn modern_leaves_memory_for_everything() {
     for memory in [160.0, 640.0, 2560.0, 40_960.0] {
-        let tuned = Tuned::of(Family::Lamp, "modern", &[], &guest(1.0, memory)).expect("valid");
+        let tuned =
+            Tuned::evaluate(Family::Lamp, "modern", &[], &guest(1.0, memory)).expect("valid");
         let number = |key: &str| {
             value(&tuned, WebServer::Prefork, key)
                 .and_then(|value| value.parse::<f64>().ok())

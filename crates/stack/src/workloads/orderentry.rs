@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     EffectiveSetting, Found, GuestStack, StackError,
     api::STOP_GRACE,
-    database::{self, Account, BufferCounters, Engine, Server},
+    database::{self, Account, BufferCounters, Engine, EngineFacts as _, Server},
 };
 
 /// Offenders of a condition that are reported.

@@ -1,9 +1,9 @@
 //! Effects by hand, by law and by simulation.
 
 use proptest::prelude::*;
+use rookery_workload::random::{RandomSource as _, SplitMix64};
 
 use super::*;
-use crate::random::Stream;
 
 fn contrast(factor: usize) -> Contrast {
     Contrast {
@@ -32,7 +32,7 @@ fn full(factors: u32) -> Vec<Vec<u32>> {
 /// Studies by formula: every block has its own height, every run its own noise of `sigma`, and
 /// `log` says what levels do.
 fn study(
-    stream: &mut Stream,
+    stream: &mut SplitMix64,
     runs: &[Vec<u32>],
     blocks: u32,
     sigma: f64,
@@ -55,9 +55,9 @@ fn study(
 
 #[test]
 fn the_interval_covers_the_truth_in_nineteen_of_twenty_studies() {
-    let (mut stream, design) = (Stream::new(1), Design::new(full(1)));
+    let (mut stream, design) = (SplitMix64::new(1), Design::new(full(1)));
     let truth = 1.1f64;
-    let covers = |stream: &mut Stream, blocks: u32| {
+    let covers = |stream: &mut SplitMix64, blocks: u32| {
         let trials = study(stream, &full(1), blocks, 0.05, |levels| {
             f64::from(levels[0]) * truth.ln()
         });
@@ -78,7 +78,7 @@ fn the_interval_covers_the_truth_in_nineteen_of_twenty_studies() {
 
 #[test]
 fn a_placebo_is_called_an_effect_in_at_most_one_of_twenty_studies() {
-    let (mut stream, design) = (Stream::new(2), Design::new(full(3)));
+    let (mut stream, design) = (SplitMix64::new(2), Design::new(full(3)));
     let mut alarms = 0;
     for _ in 0..1_000 {
         let trials = study(&mut stream, &full(3), 3, 0.03, |_| 0.0);
@@ -92,7 +92,7 @@ fn a_placebo_is_called_an_effect_in_at_most_one_of_twenty_studies() {
 
 #[test]
 fn a_planted_effect_is_found_beside_a_placebo() {
-    let mut stream = Stream::new(3);
+    let mut stream = SplitMix64::new(3);
     let design = Design::new(full(2));
     let trials = study(&mut stream, &full(2), 4, 0.02, |levels| {
         0.2 * f64::from(levels[1])
@@ -115,7 +115,7 @@ fn a_planted_effect_is_found_beside_a_placebo() {
 
 #[test]
 fn the_detectable_change_is_found_in_four_of_five_studies() {
-    let (mut stream, design) = (Stream::new(4), Design::new(full(1)));
+    let (mut stream, design) = (SplitMix64::new(4), Design::new(full(1)));
     // The true standard error of a mean of n differences of two runs is sigma sqrt(2 / n).
     let (blocks, sigma) = (6, 0.03);
     let exact = Effect {
@@ -141,7 +141,7 @@ fn the_detectable_change_is_found_in_four_of_five_studies() {
 
 #[test]
 fn pairs_of_one_block_count_once() {
-    let mut stream = Stream::new(5);
+    let mut stream = SplitMix64::new(5);
     let trials = study(&mut stream, &full(3), 2, 0.02, |_| 0.0);
     let effect = effect(&trials, &Design::new(full(3)), contrast(0)).expect("an effect");
     assert_eq!(
@@ -206,7 +206,7 @@ fn broken_pairs_fall_back_to_means_within_a_stratum() {
 
 #[test]
 fn values_without_a_logarithm_are_left_out() {
-    let mut trials = study(&mut Stream::new(6), &full(1), 3, 0.01, |_| 0.0);
+    let mut trials = study(&mut SplitMix64::new(6), &full(1), 3, 0.01, |_| 0.0);
     trials[0].value = 0.0;
     trials[2].value = f64::NAN;
     let effect = effect(&trials, &Design::new(full(1)), contrast(0)).expect("an effect");
@@ -222,7 +222,7 @@ fn a_screening_design_gives_main_effects_and_names_its_aliases() {
         .map(|run| vec![run[0], run[1], 1 - (run[0] ^ run[1])])
         .collect();
     let design = Design::new(runs.clone());
-    let trials = study(&mut Stream::new(7), &runs, 5, 0.01, |levels| {
+    let trials = study(&mut SplitMix64::new(7), &runs, 5, 0.01, |levels| {
         0.1 * f64::from(levels[0]) - 0.05 * f64::from(levels[2])
     });
     let found: Vec<Effect> = (0..3)
@@ -260,7 +260,7 @@ fn a_screening_design_gives_main_effects_and_names_its_aliases() {
 fn an_interaction_is_a_ratio_of_ratios() {
     let both =
         |levels: &[u32]| f64::from(levels[0] * levels[1]) * 0.15 + f64::from(levels[0]) * 0.1;
-    let trials = study(&mut Stream::new(8), &full(3), 4, 0.01, both);
+    let trials = study(&mut SplitMix64::new(8), &full(3), 4, 0.01, both);
     let found =
         |first, second| interaction(&trials, contrast(first), contrast(second)).expect("an effect");
     assert!(found(0, 1).excludes_one() && (found(0, 1).ratio - 0.15f64.exp()).abs() < 0.03);

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A reason for which a trial is void.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// For programs.
     pub code: FaultCode,
@@ -26,7 +28,8 @@ impl fmt::Display for Fault {
 }
 
 /// Kinds of reasons; their names stand in stores and exports, and do not change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FaultCode {
     /// The driver had too little CPU.
     Cpu,

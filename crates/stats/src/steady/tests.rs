@@ -1,9 +1,9 @@
 //! Series that are steady, and series that are not.
 
 use proptest::prelude::*;
+use rookery_workload::random::{RandomSource as _, SplitMix64};
 
 use super::*;
-use crate::random::Stream;
 
 #[test]
 fn the_worked_example_comes_out() {
@@ -101,7 +101,7 @@ fn a_line_drifts_by_its_rise() {
 }
 
 fn noisy(
-    stream: &mut Stream,
+    stream: &mut SplitMix64,
     level: impl Fn(usize) -> f64,
     length: usize,
     deviation: f64,
@@ -113,7 +113,7 @@ fn noisy(
 
 #[test]
 fn a_slow_start_is_found_and_a_flat_series_seldom_accused() {
-    let mut stream = Stream::new(3);
+    let mut stream = SplitMix64::new(3);
     let warming = |i: usize| 100.0 * (1.0 - 0.6 * (-(i as f64) / 12.0).exp());
     let (mut found, mut accused, mut minor) = (0, 0, 0);
     for _ in 0..1_000 {
@@ -146,7 +146,7 @@ fn a_slow_start_is_found_and_a_flat_series_seldom_accused() {
 
 /// Series of one system in steady state, each with its own noise: its share of serious findings.
 fn accused(deviation: f64, likeness: f64, length: usize) -> f64 {
-    let mut stream = Stream::new(17);
+    let mut stream = SplitMix64::new(17);
     let runs = 1_000;
     let serious = (0..runs).filter(|_| {
         let mut state = stream.normal();

@@ -1,5 +1,7 @@
 //! The trials in their order, and their seeds.
 
+use rookery_workload::random::{GOLDEN_GAMMA, RandomSource as _, SplitMix64, mix};
+
 use crate::{Order, Point, Purpose, Study, Trial, Vcpus};
 
 /// All trials in the order of execution: every combination once, then every combination again, ...
@@ -7,7 +9,7 @@ use crate::{Order, Point, Purpose, Study, Trial, Vcpus};
 /// back, so that what drifts does so for all of them alike.
 pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let mut shuffle = Splitmix(mix(study.seed ^ SHUFFLE));
+    let mut shuffle = SplitMix64::new(mix(study.seed ^ SHUFFLE));
     let mut block = 0;
     for repeat in 1..=study.load.repeats {
         let mut round: Vec<(u32, Vec<u32>)> = (1..)
@@ -40,9 +42,6 @@ pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
 /// Keeps the stream of the shuffle apart from the seeds of the trials.
 const SHUFFLE: u64 = 0x726f_6f6b_6572_7901;
 
-/// The golden ratio as a fraction of 2^64, the increment of splitmix64.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// The seed of a trial, a fixed function of study seed, combination and repeat, whatever the order
 /// of execution. The trials of a block share it: the same users make the same choices under every
 /// level, and their differences are not those of luck.
@@ -51,7 +50,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// share a seed.
 pub(super) fn trial_seed(study_seed: u64, combination: u32, repeat: u32) -> u64 {
     let trial = u64::from(combination) << 32 | u64::from(repeat);
-    mix(mix(study_seed).wrapping_add(trial.wrapping_mul(GOLDEN)))
+    mix(mix(study_seed).wrapping_add(trial.wrapping_mul(GOLDEN_GAMMA)))
 }
 
 /// Keeps the seeds of probes apart from those of planned trials.
@@ -74,36 +73,8 @@ pub(super) fn probe_seed(
 /// The points of a combination in the order of a repeat that was not planned at first.
 pub(super) fn shuffled(points: &[u32], seed: u64, repeat: u32) -> Vec<u32> {
     let mut points = points.to_vec();
-    Splitmix(mix(seed ^ SHUFFLE ^ u64::from(repeat))).shuffle(&mut points);
+    SplitMix64::new(mix(seed ^ SHUFFLE ^ u64::from(repeat))).shuffle(&mut points);
     points
-}
-
-/// The mixing function of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014, in the constants of Vigna's reference implementation).
-fn mix(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(GOLDEN);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// A splitmix64 stream.
-struct Splitmix(u64);
-
-impl Splitmix {
-    fn next(&mut self) -> u64 {
-        let value = mix(self.0);
-        self.0 = self.0.wrapping_add(GOLDEN);
-        value
-    }
-
-    /// Fisher-Yates. The bias of the scaled draw is below 2^-50 for any list a study can have.
-    fn shuffle<T>(&mut self, list: &mut [T]) {
-        for last in (1..list.len()).rev() {
-            let draw = (u128::from(self.next()) * (last as u128 + 1)) >> 64;
-            list.swap(last, draw as usize);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -111,36 +82,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mixing_function_is_splitmix64() {
-        // First values of Vigna's reference implementation for the seed 0.
-        let mut stream = Splitmix(0);
-        assert_eq!(stream.next(), 0xe220_a839_7b1d_cdaf);
-        assert_eq!(stream.next(), 0x6e78_9e6a_a1b9_65f4);
-    }
-
-    #[test]
     fn seeds_are_fixed_forever() {
         // A stored run names only its seed: whoever repeats it later must get the same streams.
         assert_eq!(
             [trial_seed(1, 1, 1), trial_seed(1, 2, 1)],
             [17_421_597_054_599_355_941, 7_667_568_794_356_980_297]
-        );
-    }
-
-    #[test]
-    fn shuffles_reach_every_order_about_equally() {
-        let mut stream = Splitmix(7);
-        let mut counts = std::collections::BTreeMap::new();
-        for _ in 0..6000 {
-            let mut list = [1, 2, 3];
-            stream.shuffle(&mut list);
-            *counts.entry(list).or_insert(0) += 1;
-        }
-        assert_eq!(counts.len(), 6);
-        // Six standard deviations of a binomial with n = 6000, p = 1/6.
-        assert!(
-            counts.values().all(|count| (827..=1173).contains(count)),
-            "{counts:?}"
         );
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use rand_core::Rng;
 use rand_pcg::Pcg32;
 
 use super::{
@@ -10,6 +9,7 @@ use super::{
     data::{COUNTRIES, STATES},
     pages::{LineItem, Search},
 };
+use crate::random::{RandomSource as _, mix};
 
 /// How an order begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Shopper {
 
     /// How the next order begins.
     pub fn opening(&mut self, p: &ShopperParams) -> Opening {
-        if fraction(&mut self.choice) >= p.new_customers {
+        if self.choice.fraction() >= p.new_customers {
             Opening::Login {
                 customer: uniform(&mut self.choice, 1, p.size.rows().customers),
             }
@@ -201,12 +201,12 @@ impl Shopper {
 
     /// The pause after an order in microseconds, uniform in `[0, 2 * mean)`.
     pub fn think_us(&mut self, mean: Duration) -> u64 {
-        below(&mut self.pacing, 2 * microseconds(mean))
+        self.pacing.below(2 * microseconds(mean))
     }
 
     /// The pause before the first order in microseconds, uniform in `[0, max)`.
     pub fn initial_delay_us(&mut self, max: Duration) -> u64 {
-        below(&mut self.pacing, microseconds(max))
+        self.pacing.below(microseconds(max))
     }
 }
 
@@ -221,7 +221,7 @@ fn microseconds(duration: Duration) -> u64 {
 /// more.
 fn weighted_product(rng: &mut Pcg32, products: u64) -> u64 {
     let places = products + 9 * (products / 10_000);
-    product_at(below(rng, places), products)
+    product_at(rng.below(places), products)
 }
 
 /// The product at a place of the weighted list, counted from 0.
@@ -234,9 +234,7 @@ fn product_at(place: u64, products: u64) -> u64 {
 }
 
 fn one_of<'w>(rng: &mut Pcg32, words: &'w [String]) -> &'w str {
-    words
-        .get(below(rng, words.len() as u64) as usize)
-        .map_or("", String::as_str)
+    words.get(rng.index(words.len())).map_or("", String::as_str)
 }
 
 fn word<const N: usize>(rng: &mut Pcg32) -> [u8; N] {
@@ -250,26 +248,7 @@ fn around(rng: &mut Pcg32, mean: u32) -> u32 {
 
 /// Uniform integer, both ends included.
 fn uniform(rng: &mut Pcg32, low: u64, high: u64) -> u64 {
-    low + below(rng, high - low + 1)
-}
-
-/// Uniform in `0..bound`, 0 when `bound` is 0: the upper half of a 64-bit draw times the bound
-/// (Lemire 2019, without the rejection step, whose bias is below 2^-32 for every range used here).
-fn below(rng: &mut Pcg32, bound: u64) -> u64 {
-    ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
-}
-
-/// Uniform in `[0, 1)` with 53 random bits.
-fn fraction(rng: &mut Pcg32) -> f64 {
-    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbouring numbers give unrelated ones.
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    low + rng.below(high - low + 1)
 }
 
 #[cfg(test)]

@@ -2,6 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
+use jiff::{
+    SignedDuration,
+    civil::{DateTime, date},
+};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -114,6 +118,9 @@ impl fmt::Display for Decimal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(pub i64);
 
+/// When the seconds are counted from.
+const EPOCH: DateTime = date(1970, 1, 1).at(0, 0, 0, 0);
+
 /// Not a date and time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
@@ -125,33 +132,23 @@ impl Timestamp {
     /// When nothing else is said, data were loaded at 2000-01-01 00:00:00, so that the same seed
     /// gives the same bytes on every day.
     pub const DEFAULT_LOAD: Self = Self(946_684_800);
-
-    /// Year, month, day (H. Hinnant, "chrono-compatible low-level date algorithms", 2013).
-    fn date(self) -> (i64, i64, i64) {
-        let days = self.0.div_euclid(86_400) + 719_468;
-        let era = days.div_euclid(146_097);
-        let of_era = days.rem_euclid(146_097);
-        let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 {
-            shifted + 3
-        } else {
-            shifted - 9
-        };
-        (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-    }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = self.date();
-        let second = self.0.rem_euclid(86_400);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        let Ok(at) = EPOCH.checked_add(SignedDuration::from_secs(self.0)) else {
+            // Beyond every calendar, so that it is no date in any database either.
+            return self.0.fmt(f);
+        };
         write!(
             f,
-            "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
+            "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+            at.year(),
+            at.month(),
+            at.day(),
+            at.hour(),
+            at.minute(),
+            at.second()
         )
     }
 }
@@ -160,32 +157,15 @@ impl FromStr for Timestamp {
     type Err = ParseTimestampError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let refuse = || ParseTimestampError(text.to_owned());
-        let mut numbers = [0i64; 6];
-        let mut fields = text.split(['-', ' ', 'T', ':']);
-        for number in &mut numbers {
-            let field = fields
-                .next()
-                .filter(|field| field.bytes().all(|byte| byte.is_ascii_digit()));
-            *number = field
-                .and_then(|field| field.parse().ok())
-                .ok_or_else(refuse)?;
-        }
-        let [year, month, day, hour, minute, second] = numbers;
-        if !(1970..=9999).contains(&year) {
-            return Err(refuse());
-        }
-        let shifted_year = if month <= 2 { year - 1 } else { year };
-        let era = shifted_year.div_euclid(400);
-        let year_of_era = shifted_year.rem_euclid(400);
-        let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-        let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
-        let timestamp =
-            Self((era * 146_097 + of_era - 719_468) * 86_400 + hour * 3600 + minute * 60 + second);
-        // A date that does not exist, such as 30 February, comes back as another one.
-        let canonical = timestamp.to_string();
-        let same = canonical == text || canonical == text.replacen('T', " ", 1);
-        if same { Ok(timestamp) } else { Err(refuse()) }
+        let parse = || {
+            let at: DateTime = text.parse().ok()?;
+            let seconds = at.duration_since(EPOCH).as_secs();
+            // The parser takes more spellings than one.
+            let canonical = Self(seconds).to_string();
+            let same = canonical == text || canonical == text.replacen('T', " ", 1);
+            (same && seconds >= 0).then_some(Self(seconds))
+        };
+        parse().ok_or_else(|| ParseTimestampError(text.to_owned()))
     }
 }
 
@@ -243,9 +223,11 @@ mod tests {
             "2000-02-29 12:34:56",
             "2038-01-19 03:14:08",
             "2100-03-01 23:59:59",
+            "9999-12-31 23:59:59",
         ] {
             assert_eq!(text.parse::<Timestamp>().expect(text).to_string(), text);
         }
+        assert_eq!(Timestamp(i64::MAX).to_string(), i64::MAX.to_string());
         assert_eq!("2000-02-29T12:34:56".parse(), Ok(Timestamp(951_827_696)));
         for text in [
             "2001-02-29 00:00:00",
@@ -253,6 +235,8 @@ mod tests {
             "2000-01-01",
             "2000-01-01 24:00:00",
             "1969-12-31 00:00:00",
+            "2000-02-29 00:00:00.5",
+            "20000229T000000",
             "x",
         ] {
             assert!(text.parse::<Timestamp>().is_err(), "{text}");

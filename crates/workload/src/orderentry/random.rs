@@ -1,5 +1,7 @@
 //! The random streams, and the random functions of the workload on top of them.
 
+use crate::random::{RandomSource, SplitMix64, Xoshiro256, mix};
+
 /// The alphabet of `astr`: the 62 letters and digits, and two marks that no text format quotes, so
 /// that six bits make one character.
 const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
@@ -36,64 +38,32 @@ pub(crate) enum Purpose {
     Arrival,
 }
 
-/// A deterministic stream of random numbers: xoshiro256** (Blackman and Vigna, 2018), one per
-/// (seed, purpose, number).
+/// A deterministic stream of random numbers, one per (seed, purpose, number).
 ///
 /// Streams are independent of each other, so any part of a population can be made alone and in any
 /// order.
 #[derive(Clone, Debug)]
-pub(crate) struct Stream([u64; 4]);
+pub(crate) struct Stream(Xoshiro256);
 
-/// One step of SplitMix64 (Steele, Lea and Flood, 2014), the seeding that the authors of xoshiro
-/// recommend.
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut word = *state;
-    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
+impl RandomSource for Stream {
+    #[inline]
+    fn bits(&mut self) -> u64 {
+        self.0.bits()
+    }
 }
 
 impl Stream {
     /// The stream of `(seed, purpose, number)`; `number` is a warehouse or a client.
     pub(crate) fn new(seed: u64, purpose: Purpose, number: u64) -> Self {
-        let mut state = seed;
-        for word in [purpose as u64, number] {
-            state = split_mix(&mut state) ^ word;
-        }
-        Self([(); 4].map(|()| split_mix(&mut state)))
-    }
-
-    /// 64 random bits.
-    #[inline]
-    pub(crate) fn bits(&mut self) -> u64 {
-        let [s0, s1, s2, s3] = &mut self.0;
-        let result = s1.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
-        let shifted = *s1 << 17;
-        *s2 ^= *s0;
-        *s3 ^= *s1;
-        *s1 ^= *s2;
-        *s0 ^= *s3;
-        *s2 ^= shifted;
-        *s3 = s3.rotate_left(45);
-        result
-    }
-
-    /// A uniform integer below `width`; the bias is below `width / 2^64`.
-    #[inline]
-    pub(crate) fn below(&mut self, width: u64) -> u64 {
-        ((u128::from(self.bits()) * u128::from(width)) >> 64) as u64
+        let of_purpose = mix(seed) ^ purpose as u64;
+        let of_number = mix(of_purpose) ^ number;
+        Self(Xoshiro256::from_seeds(SplitMix64::new(of_number)))
     }
 
     /// `rnd[low..high]`: a uniform integer, both ends included.
     #[inline]
     pub(crate) fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(u64::from(high - low) + 1) as u32
-    }
-
-    /// A uniform number in (0, 1], never 0, so that it has a logarithm.
-    pub(crate) fn unit(&mut self) -> f64 {
-        ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
     /// True in `share` of 100 draws.
@@ -163,14 +133,6 @@ impl Stream {
         }
         digits
     }
-
-    /// Shuffles in place (Fisher and Yates).
-    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
-        for last in (1..values.len()).rev() {
-            let other = self.below(last as u64 + 1) as usize;
-            values.swap(last, other);
-        }
-    }
 }
 
 /// Text of at most `N` bytes, stored in place.
@@ -196,7 +158,7 @@ impl<const N: usize> Text<N> {
 
     /// The first `N` bytes of the parts, one after another.
     #[must_use]
-    pub(crate) fn of(parts: &[&[u8]]) -> Self {
+    pub(crate) fn concat(parts: &[&[u8]]) -> Self {
         let mut text = Self {
             bytes: [0; N],
             len: 0,
@@ -265,7 +227,7 @@ const SYLLABLES: [&[u8]; 10] = [
 #[must_use]
 pub fn last_name(number: u32) -> Text<16> {
     let syllable = |digit: u32| SYLLABLES[(digit % 10) as usize];
-    Text::of(&[
+    Text::concat(&[
         syllable(number / 100),
         syllable(number / 10),
         syllable(number),
@@ -278,23 +240,6 @@ mod tests {
 
     fn stream() -> Stream {
         Stream::new(42, Purpose::Input, 0)
-    }
-
-    #[test]
-    fn the_generators_give_their_published_sequences() {
-        let mut state = 1_234_567;
-        let words = [(); 3].map(|()| split_mix(&mut state));
-        assert_eq!(
-            words,
-            [
-                6_457_827_717_110_365_317,
-                3_203_168_211_198_807_973,
-                9_817_491_932_198_370_423
-            ]
-        );
-        let mut stream = Stream([1, 2, 3, 4]);
-        let words = [(); 4].map(|()| stream.bits());
-        assert_eq!(words, [11_520, 0, 1_509_978_240, 1_215_971_899_390_074_240]);
     }
 
     #[test]

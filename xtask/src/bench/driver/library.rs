@@ -8,6 +8,7 @@ use std::{
 };
 
 use rookery_stats::Latencies;
+use rookery_workload::random::{RandomSource as _, SplitMix64};
 use tokio_postgres::{Client, Error, NoTls, Statement};
 
 use super::mix::Mix;
@@ -16,7 +17,7 @@ use super::mix::Mix;
 struct Session {
     client: Client,
     statements: Vec<Statement>,
-    random: u64,
+    random: SplitMix64,
     branches: u64,
 }
 
@@ -31,7 +32,7 @@ impl Session {
         Ok(Self {
             client,
             statements,
-            random: u64::from(number + 1) * 0x9e37_79b9_7f4a_7c15,
+            random: SplitMix64::new(u64::from(number)),
             branches,
         })
     }
@@ -42,10 +43,7 @@ impl Session {
         reason = "pgbench's keys are 32 bits wide"
     )]
     fn up_to(&mut self, most: u64) -> i32 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (((u128::from(self.random) * u128::from(most)) >> 64) + 1) as i32
+        (self.random.below(most) + 1) as i32
     }
 
     async fn transact(&mut self, mix: Mix) -> Result<(), Error> {

@@ -1,15 +1,13 @@
 //! CPU per request of the driver and of `wrk`, on the same pages, interleaved.
 
-use std::{
-    process::Command,
-    time::{Duration, SystemTime},
-};
+use std::{process::Command, time::Duration};
 
 use super::{
     client::{self, Load},
     nginx::Nginx,
     say,
 };
+use crate::bench::lamp::shuffle;
 
 const CONNECTIONS: u32 = 64;
 const PAGES: [&str; 2] = ["/1k", "/30k"];
@@ -35,10 +33,6 @@ pub(super) fn run(repeats: u32, seconds: u32) -> Result<(), String> {
         super::SERVER_CPU,
         super::CLIENT_CPU
     ))?;
-    let mut random = SystemTime::UNIX_EPOCH
-        .elapsed()
-        .map_or(1, |time| time.as_nanos() as u64)
-        | 1;
     let mut costs = [Costs::default(), Costs::default()];
     for _ in 0..repeats {
         let mut order = [
@@ -47,7 +41,7 @@ pub(super) fn run(repeats: u32, seconds: u32) -> Result<(), String> {
             (1, Client::Wrk),
             (1, Client::Driver),
         ];
-        shuffle(&mut order, &mut random);
+        shuffle(&mut order);
         for (page, client) in order {
             match client {
                 Client::Wrk => costs[page].wrk.push(wrk(&nginx, PAGES[page], seconds)?),
@@ -127,16 +121,6 @@ fn quartiles(values: &mut [f64]) -> [f64; 3] {
     })
 }
 
-/// Fisher-Yates with a xorshift generator: only the order of runs hangs on it.
-fn shuffle<T>(items: &mut [T], state: &mut u64) {
-    for last in (1..items.len()).rev() {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        items.swap(last, (*state % (last as u64 + 1)) as usize);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,14 +129,5 @@ mod tests {
     fn quartiles_interpolate() {
         assert_eq!(quartiles(&mut [4.0, 1.0, 3.0, 2.0, 5.0]), [2.0, 3.0, 4.0]);
         assert_eq!(quartiles(&mut [1.0, 2.0]), [1.25, 1.5, 1.75]);
-    }
-
-    #[test]
-    fn a_shuffle_loses_nothing() {
-        let mut items = [1, 2, 3, 4, 5];
-        shuffle(&mut items, &mut 12345);
-        let mut sorted = items;
-        sorted.sort_unstable();
-        assert_eq!(sorted, [1, 2, 3, 4, 5]);
     }
 }

@@ -12,7 +12,10 @@ use std::{
 
 use rookery_oltp::{ClientError, OltpError, Statements, Target};
 use rookery_stats::Latencies;
-use rookery_workload::orderentry::transaction::{Answers, Value};
+use rookery_workload::{
+    orderentry::transaction::{Answers, Value},
+    random::{RandomSource as _, SplitMix64},
+};
 
 use super::{
     library,
@@ -23,7 +26,7 @@ use super::{
 struct Terminal {
     statements: Statements,
     answers: Answers,
-    random: u64,
+    random: SplitMix64,
     /// Rows of the table, or branches.
     size: u64,
     text: Vec<u8>,
@@ -39,10 +42,7 @@ impl Terminal {
 
     /// A whole number from 1 to `most`.
     fn up_to(&mut self, most: u64) -> i64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (((u128::from(self.random) * u128::from(most)) >> 64) + 1) as i64
+        (self.random.below(most) + 1) as i64
     }
 
     /// Groups of eleven digits with hyphens between them, as sysbench fills its columns.
@@ -191,7 +191,7 @@ async fn drive(
         terminals.push(Terminal {
             statements,
             answers: Answers::default(),
-            random: u64::from(number + 1) * 0x9e37_79b9_7f4a_7c15,
+            random: SplitMix64::new(u64::from(number)),
             size,
             text: Vec::new(),
         });

@@ -4,6 +4,7 @@ use rookery_model::queue::{
     Capacity, Class, Flow, Multiserver, Station, asymptotic, balanced, exact_classes, mva,
     schweitzer, solve,
 };
+use rookery_workload::random::{RandomSource as _, SplitMix64};
 
 /// Kinds of networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,34 +58,34 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn draw(kind: Kind, random: &mut Random) -> Self {
+    pub(super) fn draw(kind: Kind, random: &mut SplitMix64) -> Self {
         let stations = match kind {
             Kind::Open => 1,
-            Kind::Large => random.whole(1, 4),
-            _ => random.whole(1, 6),
+            Kind::Large => whole(random, 1, 4),
+            _ => whole(random, 1, 6),
         };
         let capacities: Vec<Capacity> = (0..stations)
             .map(|k| capacity(kind, k, stations, random))
             .collect();
         let (classes, users) = match kind {
-            Kind::Classes => (random.whole(2, 3), 8),
-            Kind::Approximate => (random.whole(2, 4), 60),
+            Kind::Classes => (whole(random, 2, 3), 8),
+            Kind::Approximate => (whole(random, 2, 4), 60),
             // The peer's recursion for several servers loses digits as stations fill up.
             Kind::Servers | Kind::LoadDependent => (1, 15),
             Kind::Large => (1, 40),
             Kind::Open => (1, 1),
             _ => (1, 300),
         };
-        let class = |random: &mut Random| Class {
-            users: random.whole(1, users) as u32,
-            think: if random.uniform() < 0.2 {
+        let class = |random: &mut SplitMix64| Class {
+            users: whole(random, 1, users) as u32,
+            think: if random.unit() < 0.2 {
                 0.0
             } else {
-                3.0 * random.uniform()
+                3.0 * random.unit()
             },
             demands: capacities
                 .iter()
-                .map(|_| 0.002 + 0.5 * random.uniform().powi(2))
+                .map(|_| 0.002 + 0.5 * random.unit().powi(2))
                 .collect(),
         };
         Self {
@@ -269,42 +270,40 @@ impl Case {
     }
 }
 
-fn capacity(kind: Kind, k: usize, stations: usize, random: &mut Random) -> Capacity {
+fn capacity(kind: Kind, k: usize, stations: usize, random: &mut SplitMix64) -> Capacity {
     match kind {
-        Kind::Single | Kind::Classes | Kind::Approximate if random.uniform() < 0.2 => {
-            Capacity::Delay
-        }
-        Kind::Servers => match random.whole(0, 3) {
+        Kind::Single | Kind::Classes | Kind::Approximate if random.unit() < 0.2 => Capacity::Delay,
+        Kind::Servers => match whole(random, 0, 3) {
             0 => Capacity::Delay,
             1 => Capacity::Servers(1),
-            _ => Capacity::Servers(random.whole(2, 8) as u32),
+            _ => Capacity::Servers(whole(random, 2, 8) as u32),
         },
-        Kind::LoadDependent => match random.whole(0, 3) {
-            0 => Capacity::Servers(random.whole(1, 6) as u32),
+        Kind::LoadDependent => match whole(random, 0, 3) {
+            0 => Capacity::Servers(whole(random, 1, 6) as u32),
             1 => Capacity::Limited {
-                servers: random.whole(1, 6) as u32,
-                limit: 0.3 + 4.0 * random.uniform(),
+                servers: whole(random, 1, 6) as u32,
+                limit: 0.3 + 4.0 * random.unit(),
             },
             _ => Capacity::Measured(speeds(random)),
         },
         Kind::Large if k + 1 == stations => Capacity::Limited {
-            servers: random.whole(1, 16) as u32,
-            limit: 0.5 + 8.0 * random.uniform(),
+            servers: whole(random, 1, 16) as u32,
+            limit: 0.5 + 8.0 * random.unit(),
         },
-        Kind::Open => Capacity::Servers(random.whole(1, 40) as u32),
+        Kind::Open => Capacity::Servers(whole(random, 1, 40) as u32),
         _ => Capacity::Servers(1),
     }
 }
 
 /// Speeds that grow, and at the end may fall, with the number present.
-fn speeds(random: &mut Random) -> Vec<f64> {
+fn speeds(random: &mut SplitMix64) -> Vec<f64> {
     let mut speed = 0.0;
-    let growth = (0..random.whole(1, 8)).map(|_| {
-        speed += 0.2 + random.uniform();
+    let growth = (0..whole(random, 1, 8)).map(|_| {
+        speed += 0.2 + random.unit();
         speed
     });
     let mut speeds: Vec<f64> = growth.collect();
-    speeds.push(speed * (0.7 + 0.3 * random.uniform()));
+    speeds.push(speed * (0.7 + 0.3 * random.unit()));
     speeds
 }
 
@@ -328,26 +327,7 @@ fn vector(numbers: &[f64]) -> String {
     format!("[{}]", words.join(" "))
 }
 
-/// Splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// Uniform in (0, 1].
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 11) + 1) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// From `low` to `high`, both included.
-    fn whole(&mut self, low: usize, high: usize) -> usize {
-        let span = (high - low + 1) as f64;
-        low + ((span * self.uniform()) as usize).min(high - low)
-    }
+/// From `low` to `high`, both included.
+fn whole(random: &mut SplitMix64, low: usize, high: usize) -> usize {
+    low + random.index(high - low + 1)
 }

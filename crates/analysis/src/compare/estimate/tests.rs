@@ -1,24 +1,8 @@
 //! What the estimates promise, held against simulated runs: false alarms, coverage, power, sign.
 
+use rookery_workload::random::{RandomSource as _, SplitMix64};
+
 use super::*;
-
-/// Splitmix64 (Steele, Lea, Flood 2014) with normal deviates of Box and Muller.
-struct Stream(u64);
-
-impl Stream {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 /// How the speed of the simulated machine goes over time, beside the scatter of single trials.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +15,7 @@ enum Machine {
 }
 
 /// Speeds of so many rounds in a row, of deviation `size` from one round to another.
-fn speeds(stream: &mut Stream, machine: Machine, rounds: usize, size: f64) -> Vec<f64> {
+fn speeds(stream: &mut SplitMix64, machine: Machine, rounds: usize, size: f64) -> Vec<f64> {
     match machine {
         Machine::Steady => vec![0.0; rounds],
         Machine::Rounds => (0..rounds).map(|_| size * stream.normal()).collect(),
@@ -75,7 +59,7 @@ const PLAIN: Simulated = Simulated {
 };
 
 impl Simulated {
-    fn sides(&self, stream: &mut Stream) -> Sides {
+    fn sides(&self, stream: &mut SplitMix64) -> Sides {
         let speeds = speeds(
             stream,
             self.machine,
@@ -105,7 +89,7 @@ impl Simulated {
     /// that find a change; of these, with the wrong sign.
     fn shares(&self, points: &[usize], seed: u64) -> (f64, f64, f64) {
         const COMPARISONS: u32 = 1_000;
-        let mut stream = Stream(seed);
+        let mut stream = SplitMix64::new(seed);
         let (mut missed, mut found, mut wrong) = (0, 0, 0);
         for _ in 0..COMPARISONS {
             let estimate = change(&self.sides(&mut stream), points, 0.0)

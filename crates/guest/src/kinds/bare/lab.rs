@@ -1,13 +1,11 @@
-//! The lab of bare guests.
+//! How bare guests are made in a lab.
 
 use std::{
     io,
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rookery_host::{HostError, volume::VolumeSpec};
-use tracing::instrument;
+use rookery_host::HostError;
 
 use super::guest::BareGuest;
 use crate::{
@@ -16,67 +14,46 @@ use crate::{
     error::GuestError,
     guest::Guest,
     kind::Kind,
-    lab::Lab,
     lab_core::LabCore,
     paths::{clone_dir, log_file, open_directory, prepare},
-    spec::{GuestSpec, check_spec},
+    run_lab::GuestMaker,
+    spec::GuestSpec,
     storage::{Provision, Store, Volume},
-    template::{self, Patience, Recipe, Template},
+    template::Template,
 };
 
 /// What is attempted where storage is prepared.
 const STORAGE_STEP: &str = "preparing its storage";
 
-/// The lab of bare guests: a block of loopback addresses.
-pub(crate) struct BareLab {
-    core: LabCore,
+/// The maker of bare guests: a block of loopback addresses.
+pub(crate) struct BareGuests {
     blocks: Mutex<Blocks>,
 }
 
-impl BareLab {
+impl BareGuests {
     /// # Errors
     /// When no address is free.
-    pub(crate) fn open(core: LabCore) -> Result<Self, GuestError> {
+    pub(crate) fn open(core: &LabCore) -> Result<Self, GuestError> {
         let blocks = Blocks::reserve(&core.label.run)
             .map_err(|error| GuestError::in_lab("reserving addresses", error))?;
         Ok(Self {
-            core,
             blocks: Mutex::new(blocks),
         })
     }
 }
 
-impl Lab for BareLab {
-    fn kind(&self) -> Kind {
-        Kind::Bare
-    }
+impl GuestMaker for BareGuests {
+    const KIND: Kind = Kind::Bare;
 
-    fn network(&self) -> Option<&Path> {
-        None
-    }
-
-    fn template(
+    fn make(
         &self,
-        recipe: &Recipe<'_>,
-        patience: Patience<'_>,
-    ) -> Result<Template, GuestError> {
-        self.core.template(recipe, patience)
-    }
-
-    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
-        self.core.volume(name, spec)
-    }
-
-    #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %spec.name))]
-    fn create_with(
-        &self,
+        core: &LabCore,
         template: &Template,
         spec: &GuestSpec,
         provision: &Provision,
+        volume: Option<Arc<Volume>>,
     ) -> Result<Box<dyn Guest>, GuestError> {
-        check_spec(spec)?;
-        template::check_top(template, &spec.name)?;
-        let store = self.store(spec, provision)?;
+        let store = store(core, spec, provision, volume)?;
         let fail = |step| move |error: io::Error| GuestError::in_guest(&spec.name, step, error);
         let address = self
             .blocks
@@ -84,16 +61,15 @@ impl Lab for BareLab {
             .unwrap_or_else(PoisonError::into_inner)
             .address(spec.number, spec.port);
         let address = address.map_err(fail("finding an address"))?;
-        let dir = &self.core.dirs.dir;
+        let dir = &core.dirs.dir;
         let clone = clone_dir(dir, &spec.name);
-        self.core
-            .host
+        core.host
             .step("clone directory")
             .and_then(|()| prepare(dir, &spec.name))
             .map_err(fail("making the clone's directory"))?;
         let guest = BareGuest {
-            label: self.core.label.clone(),
-            host: Arc::clone(&self.core.host),
+            label: core.label.clone(),
+            host: Arc::clone(&core.host),
             address,
             template: template.clone(),
             data: store.home.as_ref().unwrap_or(&clone).join("data"),
@@ -115,34 +91,32 @@ impl Lab for BareLab {
         guest.store.settle();
         Ok(Box::new(guest))
     }
-
-    #[instrument(level = "debug", skip_all, err(level = "debug"))]
-    fn close(&mut self) -> Result<(), GuestError> {
-        self.core.close()
-    }
 }
 
-impl BareLab {
-    /// Its storage; a process has neither limits on I/O nor memory nodes nor devices of its own.
-    fn store(&self, spec: &GuestSpec, provision: &Provision) -> Result<Store, GuestError> {
-        let refused = |what: &str, help: &str| {
-            let error = HostError::refused(what, help);
-            GuestError::in_guest(&spec.name, STORAGE_STEP, error)
-        };
-        if !provision.limits.is_none() || !provision.nodes.is_empty() {
-            return Err(refused(
-                "bare guests cannot be held to limits on I/O or to memory nodes",
-                "use containers, or leave these out",
-            ));
-        }
-        let store = Store::new(provision, &spec.name, &self.core.dirs.dir)
-            .map_err(|error| GuestError::in_guest(&spec.name, STORAGE_STEP, error))?;
-        match store.raw() {
-            Some(_) => Err(refused(
-                "bare guests keep their data in files and take no raw device",
-                "give the volume a file system, or use containers",
-            )),
-            None => Ok(store),
-        }
+/// Its storage; a process has neither limits on I/O nor memory nodes nor devices of its own.
+fn store(
+    core: &LabCore,
+    spec: &GuestSpec,
+    provision: &Provision,
+    volume: Option<Arc<Volume>>,
+) -> Result<Store, GuestError> {
+    let refused = |what: &str, help: &str| {
+        let error = HostError::refused(what, help);
+        GuestError::in_guest(&spec.name, STORAGE_STEP, error)
+    };
+    if !provision.limits.is_none() || !provision.nodes.is_empty() {
+        return Err(refused(
+            "bare guests cannot be held to limits on I/O or to memory nodes",
+            "use containers, or leave these out",
+        ));
+    }
+    let store = Store::new(provision, volume, &spec.name, &core.dirs.dir)
+        .map_err(|error| GuestError::in_guest(&spec.name, STORAGE_STEP, error))?;
+    match store.raw() {
+        Some(_) => Err(refused(
+            "bare guests keep their data in files and take no raw device",
+            "give the volume a file system, or use containers",
+        )),
+        None => Ok(store),
     }
 }

@@ -9,7 +9,7 @@ mod guest;
 mod lab;
 
 use crate::storage::{IoLimiter, StorageAbility};
-pub(super) use lab::BareLab;
+pub(super) use lab::BareGuests;
 
 /// What storage bare guests can have.
 pub(super) const STORAGE: StorageAbility = StorageAbility {

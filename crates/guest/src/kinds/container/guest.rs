@@ -230,7 +230,7 @@ impl ContainerGuest {
             .trim()
             .parse()
             .map_err(|_| StepError::Refused("runc wrote no process number".to_owned()))?;
-        Identity::of(pid)
+        Identity::read(pid)
             .ok_or_else(|| StepError::Refused("its first process is gone already".to_owned()))
     }
 

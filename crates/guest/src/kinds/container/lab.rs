@@ -1,4 +1,4 @@
-//! The lab of containers.
+//! How containers are made in a lab.
 
 use std::{
     io,
@@ -7,8 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use rookery_host::{netns_path, volume::VolumeSpec};
-use tracing::instrument;
+use rookery_host::netns_path;
 
 use super::{
     STATE,
@@ -18,27 +17,26 @@ use crate::{
     error::GuestError,
     guest::Guest,
     kind::Kind,
-    lab::Lab,
     lab_core::LabCore,
     lab_network::{guest_address, make_lab_network},
     label::run_name,
     paths::{clone_dir, log_file},
-    spec::{GuestSpec, check_spec},
+    run_lab::GuestMaker,
+    spec::GuestSpec,
     storage::{Provision, Store, Volume},
-    template::{self, Patience, Recipe, Template},
+    template::Template,
 };
 
-/// The lab of containers: the lab's network namespace.
-pub(crate) struct ContainerLab {
-    core: LabCore,
+/// The maker of containers: the lab's network namespace.
+pub(crate) struct ContainerGuests {
     network: PathBuf,
     shared: Arc<Shared>,
 }
 
-impl ContainerLab {
+impl ContainerGuests {
     /// # Errors
     /// When its network cannot be made; nothing is left then.
-    pub(crate) fn open(core: LabCore) -> Result<Self, GuestError> {
+    pub(crate) fn open(core: &LabCore) -> Result<Self, GuestError> {
         // Containers outlive the runc that makes them; as their adoptive parent we learn how they
         // end, and reap them at once.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
@@ -53,48 +51,30 @@ impl ContainerLab {
             runc_root: core.state_dir(STATE),
             network: network.clone(),
         });
-        Ok(Self {
-            core,
-            network,
-            shared,
-        })
+        Ok(Self { network, shared })
     }
 }
 
-impl Lab for ContainerLab {
-    fn kind(&self) -> Kind {
-        Kind::Container
-    }
+impl GuestMaker for ContainerGuests {
+    const KIND: Kind = Kind::Container;
 
     fn network(&self) -> Option<&Path> {
         Some(&self.network)
     }
 
-    fn template(
+    fn make(
         &self,
-        recipe: &Recipe<'_>,
-        patience: Patience<'_>,
-    ) -> Result<Template, GuestError> {
-        self.core.template(recipe, patience)
-    }
-
-    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
-        self.core.volume(name, spec)
-    }
-
-    #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %spec.name))]
-    fn create_with(
-        &self,
+        core: &LabCore,
         template: &Template,
         spec: &GuestSpec,
         provision: &Provision,
+        volume: Option<Arc<Volume>>,
     ) -> Result<Box<dyn Guest>, GuestError> {
-        check_spec(spec)?;
-        template::check_top(template, &spec.name)?;
         let fail = |error: io::Error| GuestError::in_guest(&spec.name, "making its clone", error);
         let address = SocketAddr::from((guest_address(spec.number).map_err(fail)?, spec.port));
-        let dir = &self.core.dirs.dir;
-        let store = Store::new(provision, &spec.name, dir).map_err(|error| fail(error.into()))?;
+        let dir = &core.dirs.dir;
+        let store =
+            Store::new(provision, volume, &spec.name, dir).map_err(|error| fail(error.into()))?;
         let guest = ContainerGuest::make(
             Arc::clone(&self.shared),
             spec,
@@ -108,10 +88,5 @@ impl Lab for ContainerLab {
         // From here on the guest's drop removes what was made.
         guest.fill(template).map_err(fail)?;
         Ok(Box::new(guest))
-    }
-
-    #[instrument(level = "debug", skip_all, err(level = "debug"))]
-    fn close(&mut self) -> Result<(), GuestError> {
-        self.core.close()
     }
 }

@@ -8,7 +8,7 @@ mod needs;
 mod sweep;
 
 use crate::storage::{IoLimiter, StorageAbility};
-pub(super) use lab::ContainerLab;
+pub(super) use lab::ContainerGuests;
 pub(super) use needs::missing;
 pub(super) use sweep::Sweep;
 

@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        Names::of(&RunId::try_from("ab12".to_owned()).expect("valid"), "g1", 1)
+        Names::derive(&RunId::try_from("ab12".to_owned()).expect("valid"), "g1", 1)
     }
 
     fn seed<'a>(hostname: &'a str, names: &'a Names) -> CloudSeed<'a> {

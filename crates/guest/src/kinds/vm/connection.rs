@@ -149,7 +149,7 @@ pub(super) fn emulator(
 ) -> io::Result<Option<Identity>> {
     let noted = fs::read_to_string(home.join("run/qemu").join(format!("{domain}.pid")));
     if let Some(pid) = noted.ok().and_then(|text| text.trim().parse().ok()) {
-        return Ok(Identity::of(pid));
+        return Ok(Identity::read(pid));
     }
     Ok(guest_processes(&label.run, guest)?.into_iter().next())
 }

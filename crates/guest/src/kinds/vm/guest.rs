@@ -107,7 +107,7 @@ impl VmGuest {
         shared.host.step("clone directory")?;
         prepare(parts.dir, &spec.name)?;
         Ok(Self {
-            names: Names::of(&shared.label.run, &spec.name, spec.number),
+            names: Names::derive(&shared.label.run, &spec.name, spec.number),
             group: guest_group(&shared.label.run, &spec.name),
             data: parts.directory.join("data"),
             console: parts.log.with_extension("console.log"),
@@ -197,7 +197,7 @@ impl VmGuest {
         let seed = Seed {
             relay,
             has_network: self.cloud.is_some(),
-            ..Seed::of(
+            ..Seed::new(
                 &self.spec,
                 &paths,
                 self.plug.prefix,

@@ -1,4 +1,4 @@
-//! The lab of virtual machines.
+//! How virtual machines are made in a lab.
 
 use std::{
     io,
@@ -6,9 +6,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rookery_host::{HostError, RealHost, io::IoLimits, volume::VolumeSpec};
+use rookery_host::{HostError, RealHost, io::IoLimits};
 use rookery_study::vm_shape::{Boot, LEAST_MEMORY_MIB, Pool, VmShape};
-use tracing::instrument;
 
 use super::{
     accel::choose_accelerator,
@@ -26,34 +25,33 @@ use crate::{
     error::{GuestError, StepError},
     guest::Guest,
     kind::Kind,
-    lab::{Lab, Progress},
+    lab::Progress,
     lab_core::LabCore,
     paths::{clone_dir, log_file},
-    spec::{GuestSpec, check_spec},
+    run_lab::GuestMaker,
+    spec::GuestSpec,
     storage::{Provision, Store, Volume},
-    template::{self, Patience, Recipe, Template, patient},
+    template::{Patience, Template, patient},
 };
 
 /// Directory below that of the templates where libvirt keeps what it has learnt of the emulator:
 /// seconds for each run otherwise.
 const CACHE: &str = "libvirt-cache";
 
-/// The lab of virtual machines: the lab's network namespace, and a libvirtd in it.
-pub(crate) struct VmLab {
-    // Fields go in their order: the daemon ends before the run is swept.
+/// The maker of virtual machines: the lab's network namespace, and a libvirtd in it.
+pub(crate) struct VmGuests {
     libvirt: Libvirt,
-    core: LabCore,
     network: LabNetwork,
     shape: VmShape,
     shared: Arc<Shared>,
     base: Mutex<Option<Base>>,
 }
 
-impl VmLab {
+impl VmGuests {
     /// # Errors
     /// When its network or its libvirt cannot be made; nothing is left then. The shape has no
     /// [problems](check_shape).
-    pub(crate) fn open(core: LabCore, shape: VmShape) -> Result<Self, GuestError> {
+    pub(crate) fn open(core: &LabCore, shape: VmShape) -> Result<Self, GuestError> {
         let fail = |step| move |error: io::Error| GuestError::in_lab(step, error);
         let network = LabNetwork::open(&*core.host, &core.label, &shape.nic)
             .map_err(fail("making the lab's network"))?;
@@ -82,7 +80,6 @@ impl VmLab {
         });
         Ok(Self {
             libvirt,
-            core,
             network,
             shape,
             shared,
@@ -91,15 +88,15 @@ impl VmLab {
     }
 
     /// What machines boot from, built once.
-    fn base(&self, watch: Watch<'_>) -> Result<Base, GuestError> {
+    fn base(&self, core: &LabCore, watch: Watch<'_>) -> Result<Base, GuestError> {
         let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(base) = &*base {
             return Ok(base.clone());
         }
         let built = match &self.shape.image {
-            None => Base::System(image::system(&self.core, watch)?),
+            None => Base::System(image::system(core, watch)?),
             Some(source) => Base::Image {
-                template: cloud::image(&self.core, source, watch)?,
+                template: cloud::image(core, source, watch)?,
                 efi: self.shape.boots() == Boot::Efi,
             },
         };
@@ -108,12 +105,18 @@ impl VmLab {
 
     /// Its storage: its disk lies on the volume, if there is one. Limits are the emulator's matter,
     /// not that of a control group: no device has to be found.
-    fn store(&self, spec: &GuestSpec, provision: &Provision) -> Result<Store, GuestError> {
+    fn store(
+        &self,
+        core: &LabCore,
+        spec: &GuestSpec,
+        provision: &Provision,
+        volume: Option<Arc<Volume>>,
+    ) -> Result<Store, GuestError> {
         let unlimited = Provision {
             limits: IoLimits::default(),
             ..provision.clone()
         };
-        if provision.volume.is_some() && self.shape.pool != Pool::Directory {
+        if volume.is_some() && self.shape.pool != Pool::Directory {
             let error = HostError::refused(
                 "its disk cannot lie on a volume and in a pool",
                 "leave out `pool` in [guest.vm], or `pool` in [storage]",
@@ -124,7 +127,7 @@ impl VmLab {
                 error,
             ));
         }
-        let store = Store::new(&unlimited, &spec.name, &self.core.dirs.dir);
+        let store = Store::new(&unlimited, volume, &spec.name, &core.dirs.dir);
         let store = store
             .map_err(|error| GuestError::in_guest(&spec.name, "preparing its storage", error))?;
         Ok(Store {
@@ -134,58 +137,45 @@ impl VmLab {
     }
 }
 
-impl Lab for VmLab {
-    fn kind(&self) -> Kind {
-        Kind::Vm
-    }
+impl GuestMaker for VmGuests {
+    const KIND: Kind = Kind::Vm;
 
     fn network(&self) -> Option<&Path> {
         self.network.namespace()
     }
 
-    fn template(
-        &self,
-        recipe: &Recipe<'_>,
-        patience: Patience<'_>,
-    ) -> Result<Template, GuestError> {
-        self.core.template(recipe, patience)
-    }
-
     fn prepare(
         &self,
+        core: &LabCore,
         template: &Template,
         told: Progress<'_>,
         patience: Patience<'_>,
     ) -> Result<(), GuestError> {
         let watch = Watch { told, patience };
-        self.base(watch)?;
-        image::disk(&self.core, template, self.shape.disk.size_mib, watch).map(drop)
+        self.base(core, watch)?;
+        image::disk(core, template, self.shape.disk.size_mib, watch).map(drop)
     }
 
-    fn volume(&self, name: &str, spec: &VolumeSpec) -> Result<Arc<Volume>, GuestError> {
-        let volume = self.core.volume(name, spec)?;
-        if let Some(view) = self.libvirt.view() {
-            let shown = self
-                .core
-                .host
-                .step("volume view")
-                .and_then(|()| volume.show_in(view));
-            shown.map_err(|error| {
-                GuestError::in_guest(name, "showing its volume to libvirt", error)
-            })?;
-        }
-        Ok(volume)
+    fn show_volume(&self, core: &LabCore, volume: &Volume) -> Result<(), GuestError> {
+        let Some(view) = self.libvirt.view() else {
+            return Ok(());
+        };
+        core.host
+            .step("volume view")
+            .and_then(|()| volume.show_in(view))
+            .map_err(|error| {
+                GuestError::in_guest(volume.name(), "showing its volume to libvirt", error)
+            })
     }
 
-    #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %spec.name))]
-    fn create_with(
+    fn make(
         &self,
+        core: &LabCore,
         template: &Template,
         spec: &GuestSpec,
         provision: &Provision,
+        volume: Option<Arc<Volume>>,
     ) -> Result<Box<dyn Guest>, GuestError> {
-        check_spec(spec)?;
-        template::check_top(template, &spec.name)?;
         let fail = |error: io::Error| GuestError::in_guest(&spec.name, "making its clone", error);
         if let Some(mib) = spec.memory_mib.filter(|mib| *mib < LEAST_MEMORY_MIB) {
             let what = format!(
@@ -196,14 +186,14 @@ impl Lab for VmLab {
             return Err(fail(io::Error::other(what)));
         }
         let plug = self.network.plug(spec.number, spec.port).map_err(fail)?;
-        let store = self.store(spec, provision)?;
+        let store = self.store(core, spec, provision, volume)?;
         let watch = Watch {
             told: &|_, _| {},
             patience: &patient,
         };
-        let base = self.base(watch)?;
-        let image = image::disk(&self.core, template, self.shape.disk.size_mib, watch)?;
-        let dir = &self.core.dirs.dir;
+        let base = self.base(core, watch)?;
+        let image = image::disk(core, template, self.shape.disk.size_mib, watch)?;
+        let dir = &core.dirs.dir;
         let parts = Parts {
             plug,
             shape: self.shape.clone(),
@@ -219,10 +209,8 @@ impl Lab for VmLab {
         Ok(Box::new(guest))
     }
 
-    #[instrument(level = "debug", skip_all, err(level = "debug"))]
-    fn close(&mut self) -> Result<(), GuestError> {
+    fn close(&mut self) {
         self.libvirt.stop();
-        self.core.close()
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Seed {
 
 impl Seed {
     /// That of a guest. Its sockets are another matter, see [`Relay`].
-    pub(crate) fn of(
+    pub(crate) fn new(
         spec: &GuestSpec,
         paths: &GuestPaths,
         prefix: u8,
@@ -143,7 +143,7 @@ pub(crate) struct Names {
 impl Names {
     /// Those of guest `number`, called `guest`: the same for the same run, so that a restart finds
     /// the same machine.
-    pub(crate) fn of(run: &RunId, guest: &str, number: u16) -> Self {
+    pub(crate) fn derive(run: &RunId, guest: &str, number: u16) -> Self {
         let digest = |what: &str| -> Vec<u8> {
             let mut hash = Sha256::new();
             for part in ["rookery vm", what, run.as_str(), guest] {
@@ -209,7 +209,7 @@ mod tests {
             program: "/program".into(),
             listen: "10.77.0.1:80".parse().expect("address"),
         };
-        Seed::of(&spec, &paths, 16, 1500, None)
+        Seed::new(&spec, &paths, 16, 1500, None)
     }
 
     #[test]
@@ -262,12 +262,12 @@ mod tests {
 
     #[test]
     fn names_differ_by_run_and_guest_and_stay_the_same() {
-        let first = Names::of(&run("ab12"), "g1", 1);
+        let first = Names::derive(&run("ab12"), "g1", 1);
         insta::assert_debug_snapshot!(first);
-        assert_eq!(first, Names::of(&run("ab12"), "g1", 1));
+        assert_eq!(first, Names::derive(&run("ab12"), "g1", 1));
         for other in [
-            Names::of(&run("ab13"), "g1", 1),
-            Names::of(&run("ab12"), "g2", 2),
+            Names::derive(&run("ab13"), "g1", 1),
+            Names::derive(&run("ab12"), "g2", 2),
         ] {
             assert!(
                 other.uuid != first.uuid
@@ -276,6 +276,10 @@ mod tests {
             );
         }
         // A guest's number is part of its address on the wire: no two of a lab can be the same.
-        assert!(Names::of(&run("ab12"), "x", 1023).mac.ends_with(":03:ff"));
+        assert!(
+            Names::derive(&run("ab12"), "x", 1023)
+                .mac
+                .ends_with(":03:ff")
+        );
     }
 }

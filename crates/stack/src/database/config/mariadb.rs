@@ -1,6 +1,6 @@
 //! Configuration of MariaDB as a guest of its own.
 
-use super::{Service, Software};
+use super::{Software, SupervisedService};
 use crate::{
     lamp::config::{BUILDING, HEAD, PLACES, bootstrap_script, initialising, mariadb_service},
     tuning::{Component, Tuned},
@@ -26,7 +26,7 @@ const GROWTH: u64 = 4;
 /// Servers before these take sizes of the pool in steps of their chunks, 128 MiB usually.
 const FINE_STEPS: [(u32, u32, u32); 3] = [(10, 11, 12), (11, 4, 6), (11, 8, 2)];
 
-pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Service {
+pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> SupervisedService {
     let mut text = format!("{PLACES}{SERVING}");
     if takes_chunks(&software.version) {
         text += "innodb_buffer_pool_chunk_size = 1048576\n";
@@ -45,7 +45,7 @@ pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Serv
     {
         text += &format!("{} = {}\n", setting.name, setting.value);
     }
-    Service::of([
+    SupervisedService::new([
         (
             "services.toml",
             format!("{HEAD}{}", mariadb_service(&software.server)),
@@ -54,8 +54,8 @@ pub(super) fn guest(software: &Software, tuned: &Tuned, resizable: bool) -> Serv
     ])
 }
 
-pub(super) fn builder(software: &Software) -> Service {
-    Service::of([
+pub(super) fn builder(software: &Software) -> SupervisedService {
+    SupervisedService::new([
         (
             "services.toml",
             format!(

@@ -1,6 +1,6 @@
 //! Configuration of PostgreSQL as a guest of its own.
 
-use super::{Service, Software};
+use super::{Software, SupervisedService};
 use crate::{
     database::{DATABASE, SUPERUSER, USER},
     lamp::config::{HEAD, initialising},
@@ -56,7 +56,7 @@ maintenance_work_mem = 256MB
 autovacuum = off
 ";
 
-pub(super) fn guest(software: &Software, tuned: &Tuned) -> Service {
+pub(super) fn guest(software: &Software, tuned: &Tuned) -> SupervisedService {
     let mut text = format!("{PLACES}{SERVING}");
     for setting in tuned.component(Component::Postgresql) {
         text += &format!("{} = '{}'\n", setting.name, setting.value);
@@ -65,7 +65,7 @@ pub(super) fn guest(software: &Software, tuned: &Tuned) -> Service {
     service(format!("{HEAD}{IPC}{}", postgres(software)), text, hba)
 }
 
-pub(super) fn builder(software: &Software) -> Service {
+pub(super) fn builder(software: &Software) -> SupervisedService {
     let services = format!(
         "{HEAD}{IPC}{}{}",
         initialising("postgresql"),
@@ -79,9 +79,9 @@ pub(super) fn builder(software: &Software) -> Service {
     service
 }
 
-fn service(services: String, config: String, hba: String) -> Service {
+fn service(services: String, config: String, hba: String) -> SupervisedService {
     // The file of user names must be there, and has none.
-    Service::of([
+    SupervisedService::new([
         ("services.toml", services),
         (CONFIG, config),
         ("pg_hba.conf", hba),

@@ -3,7 +3,7 @@
 use rookery_study::Variables;
 
 use super::*;
-use crate::tuning::Family;
+use crate::{database::EngineFacts as _, tuning::Family};
 
 /// Debian 12, as it is found.
 fn software(engine: Engine) -> Software {
@@ -36,10 +36,10 @@ fn tuned(family: Family, name: &str) -> Tuned {
         users: 8.0,
         guests: 1.0,
     };
-    Tuned::of(family, name, &[], &guest).expect("valid")
+    Tuned::evaluate(family, name, &[], &guest).expect("valid")
 }
 
-fn file(service: &Service, path: &str) -> String {
+fn file(service: &SupervisedService, path: &str) -> String {
     let found = service.files.iter().find(|(name, _)| name == path);
     found.unwrap_or_else(|| panic!("no file {path}")).1.clone()
 }
@@ -112,7 +112,7 @@ fn every_tuning_has_a_value_for_every_guest() {
                     users,
                     guests: 40.0,
                 };
-                let tuned = Tuned::of(engine.family(), name, &[], &guest).expect("valid");
+                let tuned = Tuned::evaluate(engine.family(), name, &[], &guest).expect("valid");
                 assert_eq!(tuned.name, name);
                 for setting in &tuned.settings {
                     let same = tuned
@@ -175,7 +175,7 @@ fn settings_of_other_stacks_and_sizes_without_units_are_refused() {
             users: 8.0,
             guests: 1.0,
         };
-        Tuned::of(family, "stock", &overrides, &guest)
+        Tuned::evaluate(family, "stock", &overrides, &guest)
             .expect_err("refused")
             .to_string()
     };

@@ -30,10 +30,10 @@ fn tuned(name: &str) -> Tuned {
         users: 20.0,
         guests: 1.0,
     };
-    Tuned::of(Family::Lamp, name, &[], &guest).expect("valid")
+    Tuned::evaluate(Family::Lamp, name, &[], &guest).expect("valid")
 }
 
-fn file(service: &Service, path: &str) -> String {
+fn file(service: &SupervisedService, path: &str) -> String {
     let found = service.files.iter().find(|(name, _)| name == path);
     found.unwrap_or_else(|| panic!("no file {path}")).1.clone()
 }

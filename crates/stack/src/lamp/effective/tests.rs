@@ -46,7 +46,7 @@ fn tuned(overrides: &[(&str, &str)]) -> Tuned {
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect();
-    let mut tuned = Tuned::of(Family::Lamp, "stock", &overrides, &guest).expect("valid");
+    let mut tuned = Tuned::evaluate(Family::Lamp, "stock", &overrides, &guest).expect("valid");
     let own = tuned.settings.len() - overrides.len();
     tuned.settings.drain(..own);
     tuned
@@ -101,7 +101,7 @@ fn asked_and_in_force_stand_side_by_side() {
         .into_iter()
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .collect();
-    let read = ReadBack::of(Some(mariadb), &bodies());
+    let read = ReadBack::parse(Some(mariadb), &bodies());
     let asked = [
         ("mariadb.innodb_buffer_pool_size", "8MiB"),
         ("mariadb.innodb_io_capacity", "1000"),
@@ -140,7 +140,7 @@ fn asked_and_in_force_stand_side_by_side() {
 
 #[test]
 fn a_guest_that_does_not_answer_is_unknown_not_different() {
-    let read = ReadBack::of(None, &BTreeMap::new());
+    let read = ReadBack::parse(None, &BTreeMap::new());
     let expected = [
         ("mariadb.x".to_owned(), None, false),
         ("apache.ListenBacklog".to_owned(), None, false),
@@ -161,7 +161,7 @@ fn a_static_pool_tells_its_size_and_a_dynamic_one_is_silent() {
         )])
     };
     let children = |manager: &str| {
-        let read = ReadBack::of(None, &page(manager));
+        let read = ReadBack::parse(None, &page(manager));
         let rows = read.compare(
             &tuned(&[("php.pm.max_start", "9"), ("php.pm.spare", "8")]),
             WebServer::Event,
@@ -178,7 +178,7 @@ proptest! {
     fn whatever_a_server_says_is_survived(config in any::<String>(), limits in any::<String>(), status in any::<String>(), settings in any::<String>()) {
         let bodies = [(CONFIG, config), (LIMITS, limits), (STATUS, status), (SETTINGS, settings)];
         let bodies = bodies.map(|(path, body)| (path.to_owned(), body)).into();
-        let rows = ReadBack::of(None, &bodies).compare(&tuned(&[]), WebServer::Event);
+        let rows = ReadBack::parse(None, &bodies).compare(&tuned(&[]), WebServer::Event);
         prop_assert!(rows.iter().all(|row| !row.differs));
     }
 }

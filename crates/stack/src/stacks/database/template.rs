@@ -11,16 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_guest::{Fill, FillError, Guest, GuestFile, Health, Template};
+use rookery_guest::{Guest, Health, Template};
 use rookery_oltp::{LoadOptions, Progress, load};
 use rookery_study::{OrderentryData, PointData};
 
 use crate::{
-    Service, StackContext, StackError,
+    StackContext, StackError,
     database::{
-        Account, DATABASE, Engine, Server, Software, USER as TERMINALS, builder, prepare, settle,
+        Account, DATABASE, Engine, EngineFacts as _, Server, Software, USER as TERMINALS, builder,
+        prepare, settle,
     },
-    template::{self, USER, build, layer, own, stop_and_copy},
+    template::{self, build, data_layer, empty_layer, stop_and_copy},
     workloads::check_load,
 };
 
@@ -48,23 +49,11 @@ pub(super) fn loaded(
     software: &Software,
     data: OrderentryData,
 ) -> Result<Template, StackError> {
-    let empty = layer(
-        context,
-        root,
-        format!("{} without data {VERSION}", software.engine.key()),
-        Fill::DataOnly(&|directory| own(root, directory).map_err(FillError::from)),
-    )?;
-    let fill = |directory: &Path| {
-        own(root, directory)
-            .and_then(|()| fill(context, &empty, software, data, directory))
-            .map_err(FillError::from)
-    };
-    layer(
-        context,
-        root,
-        description(software, data),
-        Fill::DataOnly(&fill),
-    )
+    let what = format!("{} without data {VERSION}", software.engine.key());
+    let empty = empty_layer(context, root, what)?;
+    data_layer(context, root, description(software, data), |directory| {
+        fill(context, &empty, software, data, directory)
+    })
 }
 
 /// Everything that decides the content.
@@ -91,19 +80,8 @@ fn fill(
     data: OrderentryData,
     directory: &Path,
 ) -> Result<(), StackError> {
-    let service = builder(software);
-    let service = Service {
-        args: service.args,
-        files: service
-            .files
-            .into_iter()
-            .map(|(path, text)| GuestFile { path, text })
-            .collect(),
-        user: Some(USER),
-        port: software.engine.port(),
-        health: health(software.engine),
-        sockets: Vec::new(),
-    };
+    let engine = software.engine;
+    let service = builder(software).in_guest(engine.port(), health(engine), Vec::new());
     build(context, empty, service, |guest| {
         make(context, guest, software, data, directory)
     })

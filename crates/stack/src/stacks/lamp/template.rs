@@ -3,16 +3,16 @@
 
 use std::{path::Path, thread, time::Duration};
 
-use rookery_guest::{Fill, FillError, Guest, GuestFile, Health, Template};
+use rookery_guest::{Guest, Health, Template};
 use rookery_workload::dvdstore::{Size, WordLists};
 
 use crate::{
-    Service, StackContext, StackError,
+    StackContext, StackError,
     lamp::{
         HEALTH_PATH, PORT, Software, builder, load, settle,
         sql::{Account, Database, SqlError},
     },
-    template::{self, USER, build, layer, own, stop_and_copy},
+    template::{self, build, data_layer, empty_layer, stop_and_copy},
 };
 
 /// MariaDB's socket in the data directory.
@@ -31,12 +31,7 @@ pub(super) fn empty(
     context: &StackContext<'_>,
     root: Option<&Template>,
 ) -> Result<Template, StackError> {
-    layer(
-        context,
-        root,
-        format!("lamp without data {VERSION}"),
-        Fill::DataOnly(&|data| own(root, data).map_err(FillError::from)),
-    )
+    empty_layer(context, root, format!("lamp without data {VERSION}"))
 }
 
 /// The template of a database of `size`, built or found. `root` is that of container guests.
@@ -50,18 +45,15 @@ pub(super) fn loaded(
     size: Size,
 ) -> Result<Template, StackError> {
     let empty = empty(context, root)?;
-    let fill = |data: &Path| {
-        own(root, data)
-            .and_then(|()| fill(context, &empty, software, size, data))
-            .map_err(FillError::from)
-    };
     let versions = software
         .versions
         .iter()
         .map(|(name, version)| format!("{name} {version}"));
     let versions = versions.collect::<Vec<_>>().join(", ");
     let description = format!("lamp dvdstore {size}, own words, schema {VERSION}, {versions}");
-    layer(context, root, description, Fill::DataOnly(&fill))
+    data_layer(context, root, description, |data| {
+        fill(context, &empty, software, size, data)
+    })
 }
 
 /// Make the database of `size` in `data`.
@@ -72,19 +64,8 @@ fn fill(
     size: Size,
     data: &Path,
 ) -> Result<(), StackError> {
-    let service = builder(software);
-    let service = Service {
-        args: service.args,
-        files: service
-            .files
-            .into_iter()
-            .map(|(path, text)| GuestFile { path, text })
-            .collect(),
-        user: Some(USER),
-        port: PORT,
-        health: Health::Http(HEALTH_PATH.to_owned()),
-        sockets: Vec::new(),
-    };
+    let health = Health::Http(HEALTH_PATH.to_owned());
+    let service = builder(software).in_guest(PORT, health, Vec::new());
     build(context, empty, service, |guest| {
         make(context, guest, size, data)
     })

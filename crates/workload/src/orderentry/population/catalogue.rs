@@ -1,10 +1,13 @@
 //! Items, warehouses, districts and stock.
 
 use super::{Population, RowSink};
-use crate::orderentry::{
-    decimal::Decimal,
-    random::{ORIGINAL, Purpose, Sample, Stream, Text},
-    scale::DISTRICTS,
+use crate::{
+    orderentry::{
+        decimal::Decimal,
+        random::{ORIGINAL, Purpose, Sample, Stream, Text},
+        scale::DISTRICTS,
+    },
+    random::RandomSource as _,
 };
 
 /// A row of `item`.

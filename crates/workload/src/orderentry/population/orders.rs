@@ -1,10 +1,13 @@
 //! Orders, their lines, and those that wait for delivery.
 
 use super::{Population, RowSink};
-use crate::orderentry::{
-    decimal::{Decimal, Timestamp},
-    random::{Purpose, Stream},
-    scale::DISTRICTS,
+use crate::{
+    orderentry::{
+        decimal::{Decimal, Timestamp},
+        random::{Purpose, Stream},
+        scale::DISTRICTS,
+    },
+    random::RandomSource as _,
 };
 
 /// A row of `orders`.

@@ -56,7 +56,7 @@ impl TextFormat {
 
     /// The format that `dialect` loads fastest as text.
     #[must_use]
-    pub fn of(dialect: Dialect) -> Self {
+    pub fn fastest_for(dialect: Dialect) -> Self {
         match dialect {
             Dialect::Postgresql => Self::Copy,
             Dialect::Mariadb | Dialect::Mysql => Self::LoadData,

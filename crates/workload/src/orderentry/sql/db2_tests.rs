@@ -113,7 +113,10 @@ fn texts(scripts: &[Script], rows: usize) -> String {
     for (name, verbs) in scripts {
         text += &format!("-- {name}\n");
         for &verb in *verbs {
-            text += &format!("{}\n", Statement::of(verb, rows).sql(Dialect::Db2));
+            text += &format!(
+                "{}\n",
+                Statement::with_variant(verb, rows).sql(Dialect::Db2)
+            );
         }
     }
     text

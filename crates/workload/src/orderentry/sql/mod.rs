@@ -111,7 +111,7 @@ impl Statement {
     }
 
     /// The variant of `verb` for district or number of rows `variant`, `1..=15`.
-    pub(crate) fn of(verb: Verb, variant: usize) -> Self {
+    pub(crate) fn with_variant(verb: Verb, variant: usize) -> Self {
         debug_assert!((1..VARIANTS).contains(&variant), "{verb:?} {variant}");
         Self {
             verb,

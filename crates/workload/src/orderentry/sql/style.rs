@@ -205,9 +205,9 @@ pub(super) fn used(style: Style, dialect: Dialect) -> Vec<Statement> {
         }
         Style::Procs => verbs.extend(CALLS),
     }
-    let variants = rows
-        .into_iter()
-        .flat_map(|(verb, most)| (1..=most).map(move |variant| Statement::of(verb, variant)));
+    let variants = rows.into_iter().flat_map(|(verb, most)| {
+        (1..=most).map(move |variant| Statement::with_variant(verb, variant))
+    });
     verbs
         .into_iter()
         .map(Statement::one)

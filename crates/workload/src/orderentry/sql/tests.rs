@@ -93,10 +93,10 @@ fn other_dialects_keep_their_texts() {
         .into_iter()
         .flat_map(|dialect| {
             [
-                Statement::of(Verb::StockForUpdate, 3).sql(dialect),
-                Statement::of(Verb::StocksUpdate, 2).sql(dialect),
-                Statement::of(Verb::CustomersDeliver, 2).sql(dialect),
-                Statement::of(Verb::InsertLines, 2).sql(dialect),
+                Statement::with_variant(Verb::StockForUpdate, 3).sql(dialect),
+                Statement::with_variant(Verb::StocksUpdate, 2).sql(dialect),
+                Statement::with_variant(Verb::CustomersDeliver, 2).sql(dialect),
+                Statement::with_variant(Verb::InsertLines, 2).sql(dialect),
                 Statement::one(Verb::BeginWrite).sql(dialect),
             ]
         })

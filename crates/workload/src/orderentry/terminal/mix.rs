@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::{
     MixShare,
     orderentry::{TRANSACTIONS, random::Stream},
+    random::RandomSource as _,
 };
 
 /// A transaction.

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Kind, PerKind};
-use crate::orderentry::random::{Purpose, Stream};
+use crate::{
+    orderentry::random::{Purpose, Stream},
+    random::RandomSource as _,
+};
 
 /// Keying times in seconds, constant.
 const KEYING_S: PerKind<f64> = PerKind([18.0, 3.0, 2.0, 2.0, 2.0]);

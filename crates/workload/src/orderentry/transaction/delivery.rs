@@ -167,7 +167,7 @@ async fn batched<S: Session>(
         for due in &mut due {
             read_total(due, answer.rows())?;
         }
-        let call = desk.call(Statement::of(Verb::CustomersDeliver, count));
+        let call = desk.call(Statement::with_variant(Verb::CustomersDeliver, count));
         for due in &due {
             call.int(input.warehouse)
                 .int(due.district)
@@ -188,7 +188,7 @@ fn call_keys(
     due: &[Due],
     before: impl FnOnce(&mut super::Flight),
 ) {
-    let call = desk.call(Statement::of(verb, due.len()));
+    let call = desk.call(Statement::with_variant(verb, due.len()));
     before(call);
     for due in due {
         call.int(input.warehouse).int(due.district).int(due.order);

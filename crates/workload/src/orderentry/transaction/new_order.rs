@@ -90,7 +90,7 @@ struct StockChanges(Vec<StockChange>);
 
 impl StockChanges {
     /// The rows of stock that the valid lines touch; lines come sorted, so repeats are neighbours.
-    fn of(input: &NewOrderInput) -> Self {
+    fn from_input(input: &NewOrderInput) -> Self {
         let mut changes: Vec<StockChange> = Vec::with_capacity(MAX_LINES);
         for line in input.valid_lines() {
             match changes.last_mut() {
@@ -105,7 +105,7 @@ impl StockChanges {
                     units: line.quantity,
                     orders: 1,
                     marked: false,
-                    text: Text::of(&[]),
+                    text: Text::concat(&[]),
                 }),
             }
         }
@@ -131,7 +131,7 @@ impl StockChanges {
             left_in_stock(stock, line.quantity)
         });
         change.marked = marked(row.text(column + 1)?);
-        change.text = Text::of(&[row.text(column + 2)?]);
+        change.text = Text::concat(&[row.text(column + 2)?]);
         Ok(())
     }
 
@@ -176,7 +176,10 @@ fn call_insert_new_order(desk: &mut Desk, input: &NewOrderInput, order: u32) {
 }
 
 fn call_stock_read(desk: &mut Desk, input: &NewOrderInput, supply: u32, item: u32) {
-    let call = desk.call(Statement::of(Verb::StockForUpdate, input.district as usize));
+    let call = desk.call(Statement::with_variant(
+        Verb::StockForUpdate,
+        input.district as usize,
+    ));
     call.int(supply).int(item);
 }
 
@@ -315,7 +318,7 @@ async fn plain<S: Session>(
             units: line.quantity,
             orders: 1,
             marked: marked(stock.text(1)?),
-            text: Text::of(&[stock.text(2)?]),
+            text: Text::concat(&[stock.text(2)?]),
         };
         call_stock_update(desk, input, &change);
         desk.fly(session).await?;
@@ -359,12 +362,12 @@ async fn batched<S: Session>(
     let take = session.dialect().update_returns();
     let head = begin(session, desk, input, take).await?;
     let items = read_items(session, desk, input).await?;
-    let mut changes = StockChanges::of(input);
+    let mut changes = StockChanges::from_input(input);
     let rows = changes.0.len();
     let mut sum = Sum::default();
     if rows > 0 {
         let call = desk
-            .call(Statement::of(Verb::StocksForUpdate, rows))
+            .call(Statement::with_variant(Verb::StocksForUpdate, rows))
             .int(input.district);
         for change in &changes.0 {
             call.int(change.supply).int(change.item);
@@ -374,10 +377,13 @@ async fn batched<S: Session>(
         for index in 0..rows {
             let row = answer
                 .row(index)
-                .ok_or(Bug::MissingRow(Statement::of(Verb::StocksForUpdate, rows)))?;
+                .ok_or(Bug::MissingRow(Statement::with_variant(
+                    Verb::StocksForUpdate,
+                    rows,
+                )))?;
             changes.read(index, &row, 2, input)?;
         }
-        let call = desk.call(Statement::of(Verb::StocksUpdate, rows));
+        let call = desk.call(Statement::with_variant(Verb::StocksUpdate, rows));
         for change in &changes.0 {
             let remote = if change.supply == input.warehouse {
                 0
@@ -389,7 +395,10 @@ async fn batched<S: Session>(
         }
         desk.fly(session).await?;
         desk.changed(0, rows as u64)?;
-        let call = desk.call(Statement::of(Verb::InsertLines, input.valid_lines().len()));
+        let call = desk.call(Statement::with_variant(
+            Verb::InsertLines,
+            input.valid_lines().len(),
+        ));
         insert_lines(call, input, head.order, &items, &changes, &mut sum)?;
         desk.fly(session).await?;
     }
@@ -410,7 +419,7 @@ async fn read_items<S: Session>(
             count += 1;
         }
     }
-    let call = desk.call(Statement::of(Verb::ItemsRead, count));
+    let call = desk.call(Statement::with_variant(Verb::ItemsRead, count));
     for &item in &wanted[..count] {
         call.int(item);
     }
@@ -472,7 +481,7 @@ async fn pipelined<S: Session>(
         desk.call(Statement::one(Verb::ItemRead)).int(line.item);
     }
     let first_stock = desk.calls();
-    let mut changes = StockChanges::of(input);
+    let mut changes = StockChanges::from_input(input);
     for change in &changes.0 {
         call_stock_read(desk, input, change.supply, change.item);
     }
@@ -625,7 +634,7 @@ mod tests {
             ],
             false,
         );
-        let changes = StockChanges::of(&input);
+        let changes = StockChanges::from_input(&input);
         let found: Vec<_> = changes
             .0
             .iter()

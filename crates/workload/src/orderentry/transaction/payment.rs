@@ -78,7 +78,7 @@ fn call_history(desk: &mut Desk, input: &PaymentInput, customer: u32, data: &Tex
 
 /// The names of warehouse and district with four spaces between them.
 fn history_data(warehouse: &[u8], district: &[u8]) -> Text<24> {
-    Text::of(&[warehouse, b"    ", district])
+    Text::concat(&[warehouse, b"    ", district])
 }
 
 /// The middle of all customers of a name, rounded up: number n/2 of n, counted from 1.
@@ -126,7 +126,8 @@ async fn in_steps<S: Session>(
     if bad_credit {
         call_customer(desk, Verb::CustomerData, input, customer);
         desk.fly(session).await?;
-        let data: Text<DATA> = Text::of(&[note(input, customer).as_bytes(), desk.row(0)?.text(0)?]);
+        let data: Text<DATA> =
+            Text::concat(&[note(input, customer).as_bytes(), desk.row(0)?.text(0)?]);
         call_pay(
             desk,
             Verb::CustomerPayData,
@@ -160,10 +161,10 @@ async fn pay_places<S: Session>(
     if returning {
         call_warehouse(desk, Verb::WarehousePayRead, input);
         desk.fly(session).await?;
-        let warehouse = Text::of(&[desk.row(0)?.text(0)?]);
+        let warehouse = Text::concat(&[desk.row(0)?.text(0)?]);
         call_district(desk, Verb::DistrictPayRead, input);
         desk.fly(session).await?;
-        return Ok((warehouse, Text::of(&[desk.row(0)?.text(0)?])));
+        return Ok((warehouse, Text::concat(&[desk.row(0)?.text(0)?])));
     }
     call_warehouse(desk, Verb::WarehousePay, input);
     desk.fly(session).await?;
@@ -171,7 +172,7 @@ async fn pay_places<S: Session>(
     desk.call(Statement::one(Verb::WarehouseRead))
         .int(input.warehouse);
     desk.fly(session).await?;
-    let warehouse = Text::of(&[desk.row(0)?.text(0)?]);
+    let warehouse = Text::concat(&[desk.row(0)?.text(0)?]);
     call_district(desk, Verb::DistrictPay, input);
     desk.fly(session).await?;
     desk.changed(0, 1)?;
@@ -179,7 +180,7 @@ async fn pay_places<S: Session>(
         .int(input.warehouse)
         .int(input.district);
     desk.fly(session).await?;
-    Ok((warehouse, Text::of(&[desk.row(0)?.text(0)?])))
+    Ok((warehouse, Text::concat(&[desk.row(0)?.text(0)?])))
 }
 
 /// Two flights, three for a customer by name: what leads to the customer, his row, the rest.

@@ -4,9 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::orderentry::{
-    dialect::Dialect,
-    random::{Purpose, Stream},
+use crate::{
+    orderentry::{
+        dialect::Dialect,
+        random::{Purpose, Stream},
+    },
+    random::RandomSource as _,
 };
 
 /// Why a transaction was tried again.
