@@ -27,7 +27,7 @@ mod words;
 use crate::{
     cli::{AppCommand, Cli, Command, DataCommand, DriveCommand, LoadCommand, VerifyCommand},
     exit::{Code, Failure},
-    output,
+    output, workloads,
 };
 
 /// Run the command that was typed.
@@ -50,6 +50,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Code, Failure> {
         Command::Data(DataCommand::Orderentry(args)) => data::orderentry::run(args),
         Command::App(AppCommand::Dvdstore(args)) => app::run(args),
         Command::App(AppCommand::Orderentry(args)) => app::orderentry::run(args),
+        Command::App(AppCommand::Sample(args)) => workloads::sample::app::run(args),
         Command::Drive(DriveCommand::Dvdstore(args)) => drive::run(args),
         Command::Drive(DriveCommand::Orderentry(args)) => orderentry::drive::run(args),
         Command::Load(LoadCommand::Orderentry(args)) => orderentry::load::run(args),

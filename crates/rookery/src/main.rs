@@ -7,6 +7,7 @@ mod logging;
 mod output;
 mod progress;
 mod signals;
+mod workloads;
 
 use std::process::ExitCode;
 

@@ -14,6 +14,8 @@ pub mod orderentry;
 mod proof;
 mod rates;
 mod registry;
+pub mod sample;
+mod streams;
 mod window;
 
 pub use info::{Clients, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
@@ -21,4 +23,5 @@ pub use metric::{Better, Metric, MetricValue};
 pub use proof::{FoundRow, Proof, ProofRow};
 pub use rates::UnitRates;
 pub use registry::{Counters, DifferentWorkloads, WorkloadKind};
+pub use streams::UserDelays;
 pub use window::Window;

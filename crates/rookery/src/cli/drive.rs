@@ -12,6 +12,8 @@ pub(crate) enum AppCommand {
     Dvdstore(AppDvdstoreArgs),
     /// The order-entry database: SQLite behind a small server
     Orderentry(crate::commands::app::orderentry::AppOrderentryArgs),
+    /// Records of the sample workload, which is an example and for tests
+    Sample(crate::workloads::sample::app::AppSampleArgs),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use rand_core::Rng;
 use rand_pcg::Pcg32;
 
 use super::{
@@ -10,6 +9,7 @@ use super::{
     data::{COUNTRIES, STATES},
     pages::{LineItem, Search},
 };
+use crate::streams::{UserDelays, UserStreams, below, fraction, uniform};
 
 /// How an order begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ fn letters(bytes: &[u8]) -> &str {
 #[derive(Clone, Debug)]
 pub struct Shopper {
     choice: Pcg32,
-    pacing: Pcg32,
+    delays: UserDelays,
     data: Pcg32,
 }
 
@@ -103,15 +103,11 @@ impl Shopper {
     /// The shopper `user` (from 0) of `guest` (from 0) in the trial of `trial_seed`.
     #[must_use]
     pub fn new(trial_seed: u64, guest: u32, user: u32) -> Self {
-        let identity = mix(trial_seed).wrapping_add(u64::from(guest) << 32 | u64::from(user));
-        let stream = |purpose: u64| {
-            let state = mix(mix(identity).wrapping_add(purpose));
-            Pcg32::new(state, mix(state))
-        };
+        let streams = UserStreams::new(trial_seed, guest, user);
         Self {
-            choice: stream(1),
-            pacing: stream(2),
-            data: stream(3),
+            choice: streams.choice(),
+            delays: streams.delays(),
+            data: streams.data(),
         }
     }
 
@@ -201,20 +197,13 @@ impl Shopper {
 
     /// The pause after an order in microseconds, uniform in `[0, 2 * mean)`.
     pub fn think_us(&mut self, mean: Duration) -> u64 {
-        below(&mut self.pacing, 2 * microseconds(mean))
+        self.delays.think_us(mean)
     }
 
     /// The pause before the first order in microseconds, uniform in `[0, max)`.
     pub fn initial_delay_us(&mut self, max: Duration) -> u64 {
-        below(&mut self.pacing, microseconds(max))
+        self.delays.initial_us(max)
     }
-}
-
-/// Whole microseconds, bounded so that twice the value cannot overflow.
-fn microseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros())
-        .unwrap_or(u64::MAX)
-        .min(u64::MAX / 2)
 }
 
 /// A product from the weighted list: every product once, then each multiple of 10 000 nine times
@@ -246,30 +235,6 @@ fn word<const N: usize>(rng: &mut Pcg32) -> [u8; N] {
 /// Uniform in `1..=2 * mean - 1`; a mean of 0 counts as 1.
 fn around(rng: &mut Pcg32, mean: u32) -> u32 {
     uniform(rng, 1, 2 * u64::from(mean.max(1)) - 1).min(u64::from(u32::MAX)) as u32
-}
-
-/// Uniform integer, both ends included.
-fn uniform(rng: &mut Pcg32, low: u64, high: u64) -> u64 {
-    low + below(rng, high - low + 1)
-}
-
-/// Uniform in `0..bound`, 0 when `bound` is 0: the upper half of a 64-bit draw times the bound
-/// (Lemire 2019, without the rejection step, whose bias is below 2^-32 for every range used here).
-fn below(rng: &mut Pcg32, bound: u64) -> u64 {
-    ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
-}
-
-/// Uniform in `[0, 1)` with 53 random bits.
-fn fraction(rng: &mut Pcg32) -> f64 {
-    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbouring numbers give unrelated ones.
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

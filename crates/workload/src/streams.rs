@@ -1,0 +1,93 @@
+//! The random streams of one emulated user, and its pauses: what users of web workloads share.
+
+use std::time::Duration;
+
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+
+/// The random streams of one user: what it chooses, how long it pauses, the data that it makes up.
+///
+/// A change of one does not shift the others. The same (trial seed, guest, user) gives the same
+/// streams on every machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UserStreams {
+    identity: u64,
+}
+
+impl UserStreams {
+    /// Those of the user `user` (from 0) of `guest` (from 0) in the trial of `trial_seed`.
+    pub(crate) fn new(trial_seed: u64, guest: u32, user: u32) -> Self {
+        let identity = mix(trial_seed).wrapping_add(u64::from(guest) << 32 | u64::from(user));
+        Self { identity }
+    }
+
+    pub(crate) fn choice(self) -> Pcg32 {
+        self.stream(1)
+    }
+
+    pub(crate) fn delays(self) -> UserDelays {
+        UserDelays(self.stream(2))
+    }
+
+    pub(crate) fn data(self) -> Pcg32 {
+        self.stream(3)
+    }
+
+    fn stream(self, purpose: u64) -> Pcg32 {
+        let state = mix(mix(self.identity).wrapping_add(purpose));
+        Pcg32::new(state, mix(state))
+    }
+}
+
+/// The random pauses of one user.
+#[derive(Clone, Debug)]
+pub struct UserDelays(Pcg32);
+
+impl UserDelays {
+    /// Those of the user `user` (from 0) of `guest` (from 0) in the trial of `trial_seed`.
+    #[must_use]
+    pub fn new(trial_seed: u64, guest: u32, user: u32) -> Self {
+        UserStreams::new(trial_seed, guest, user).delays()
+    }
+
+    /// A pause between two acts in microseconds, uniform in `[0, 2 * mean)`.
+    pub fn think_us(&mut self, mean: Duration) -> u64 {
+        below(&mut self.0, 2 * microseconds(mean))
+    }
+
+    /// The pause before the first act in microseconds, uniform in `[0, max)`.
+    pub fn initial_us(&mut self, max: Duration) -> u64 {
+        below(&mut self.0, microseconds(max))
+    }
+}
+
+/// Whole microseconds, bounded so that twice the value cannot overflow.
+fn microseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros())
+        .unwrap_or(u64::MAX)
+        .min(u64::MAX / 2)
+}
+
+/// Uniform integer, both ends included.
+pub(crate) fn uniform(rng: &mut Pcg32, low: u64, high: u64) -> u64 {
+    low + below(rng, high - low + 1)
+}
+
+/// Uniform in `0..bound`, 0 when `bound` is 0: the upper half of a 64-bit draw times the bound
+/// (Lemire 2019, without the rejection step, whose bias is below 2^-32 for every range used here).
+pub(crate) fn below(rng: &mut Pcg32, bound: u64) -> u64 {
+    ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
+}
+
+/// Uniform in `[0, 1)` with 53 random bits.
+pub(crate) fn fraction(rng: &mut Pcg32) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbouring numbers give unrelated ones.
+fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
