@@ -60,9 +60,7 @@ fn told(place: &Place, args: &[&str]) -> String {
 }
 
 fn number(of: &Value, key: &str) -> u64 {
-    of[key]
-        .as_u64()
-        .unwrap_or_else(|| panic!("{key} in {of}"))
+    of[key].as_u64().unwrap_or_else(|| panic!("{key} in {of}"))
 }
 
 fn rows<'a>(of: &'a Value, key: &str) -> &'a Vec<Value> {
@@ -84,7 +82,10 @@ fn proof_holds(run: &Value) {
         let acknowledged = number(proof, "acknowledged");
         assert!(acknowledged > 0, "{proof}");
         let most = acknowledged + number(proof, "unanswered");
-        assert!((acknowledged..=most).contains(&number(proof, "found")), "{proof}");
+        assert!(
+            (acknowledged..=most).contains(&number(proof, "found")),
+            "{proof}"
+        );
     }
     for pair in proofs.chunks(2) {
         let [records, bytes] = pair else {
@@ -127,7 +128,10 @@ fn exported(run: &Value) {
         assert!(rate > 0.0, "{guest}");
         assert!(number(guest, "records_listed") >= 5, "{guest}");
         let written = number(guest, "records_written");
-        assert!(written <= number(guest, "records_written_from_start"), "{guest}");
+        assert!(
+            written <= number(guest, "records_written_from_start"),
+            "{guest}"
+        );
         let counters: Value =
             serde_json::from_str(guest["counters_json"].as_str().expect("a document"))
                 .expect("JSON");
@@ -138,9 +142,18 @@ fn exported(run: &Value) {
 /// The page, the terminal and the document say it in the workload's own words.
 fn reported(place: &Place) {
     let page = place.dir.path().join("sampled.html");
-    told(place, &["report", "latest", "--html", &page.display().to_string()]);
+    told(
+        place,
+        &["report", "latest", "--html", &page.display().to_string()],
+    );
     let page = std::fs::read_to_string(page).expect("the page");
-    for own in ["writes/min", "records_listed", "write p95", "new records", "lists of 5"] {
+    for own in [
+        "writes/min",
+        "records_listed",
+        "write p95",
+        "new records",
+        "lists of 5",
+    ] {
         assert!(page.contains(own), "{own}");
     }
     for foreign in ["orders/min", "order p95", "new orders"] {
@@ -153,9 +166,12 @@ fn reported(place: &Place) {
     assert_eq!(points.len(), 2);
     let names: Vec<&str> = rows(&points[0], "metrics")
         .iter()
-        .filter_map(|metric| metric["metric"]["name"].as_str())
+        .filter_map(|metric| metric["name"].as_str())
         .collect();
-    assert!(names.contains(&"writes_per_min") && names.contains(&"write_mean_ms"), "{names:?}");
+    assert!(
+        names.contains(&"writes_per_min") && names.contains(&"write_mean_ms"),
+        "{names:?}"
+    );
     let whole = document.to_string();
     for operation in ["\"read\"", "\"list\"", "\"write\""] {
         assert!(whole.contains(operation), "{operation}");
@@ -164,7 +180,10 @@ fn reported(place: &Place) {
 
 /// Another run of the same study shows no difference, told in writes.
 fn compared(place: &Place, path: &str) {
-    let output = place.rookery(&["run", path, "--quiet"]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["run", path, "--quiet"])
+        .output()
+        .expect("rookery starts");
     assert!(matches!(code(&output), 0 | 6), "{}", text(&output.stderr));
     let mut runs: Vec<String> = std::fs::read_dir(place.runs())
         .expect("runs")
@@ -176,9 +195,16 @@ fn compared(place: &Place, path: &str) {
     let [.., before, after] = &runs[..] else {
         panic!("two runs: {runs:?}");
     };
-    let output = place.rookery(&["compare", before, after]).output().expect("rookery starts");
+    let output = place
+        .rookery(&["compare", before, after])
+        .output()
+        .expect("rookery starts");
     let compared = text(&output.stdout);
-    assert!(compared.contains("writes/min"), "{compared}{}", text(&output.stderr));
+    assert!(
+        compared.contains("writes/min"),
+        "{compared}{}",
+        text(&output.stderr)
+    );
     assert!(!compared.contains("orders/min"), "{compared}");
 }
 

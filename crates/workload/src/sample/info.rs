@@ -46,6 +46,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
         plural: "writes",
         rate: "writes/min",
     },
+    times: "Pauses are not in the time of an operation.",
     clients: Clients {
         singular: "user",
         plural: "users",
