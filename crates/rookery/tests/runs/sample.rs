@@ -217,7 +217,7 @@ fn a_container_serves_it_too() {
     let before = host_state();
     let (_, run) = place.done(
         "contained.toml",
-        &study("container", "").replace("[3, 6]", "3"),
+        &study("container", "").replace("[3, 6]", "10"),
     );
     proof_holds(&run);
     assert_eq!(before, host_state(), "the host is as before");
