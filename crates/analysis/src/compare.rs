@@ -32,6 +32,7 @@ pub use verdict::{ERRORS_THAT_MATTER, Finding, NoneSeen, PROPOSED_FOR, Unsaid, V
 use std::collections::BTreeSet;
 
 use rookery_store::TrialStatus;
+use rookery_workload::UnitOfWork;
 use serde::Serialize;
 
 use self::{
@@ -110,6 +111,9 @@ pub struct Comparison {
     pub base: Vec<Side>,
     /// The runs that are compared with it.
     pub new: Vec<Side>,
+    /// What throughput counts, in the words of the base's workload.
+    #[serde(skip)]
+    pub unit: UnitOfWork,
     /// What is ignored, as a share.
     pub ignore: f64,
     /// What else differs between the runs.
@@ -136,6 +140,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// The name of a metric in tables and sentences.
+    #[must_use]
+    pub fn name_of(&self, metric: Metric) -> String {
+        metric.name(&self.unit)
+    }
+
     /// The overall finding of a metric.
     #[must_use]
     pub fn of(&self, metric: Metric) -> Option<&Finding> {
@@ -210,6 +220,7 @@ pub fn compare(base: &[Run], new: &[Run], options: &Options) -> Result<Compariso
         points: points.collect(),
         base: base.iter().map(Side::of).collect(),
         new: new.iter().map(Side::of).collect(),
+        unit: base[0].header.study.workload.kind().info().unit,
         ignore: options.ignore,
         differences: context::differences(base, new, &matched),
         machine: context::machine(base, new, &matched),

@@ -9,7 +9,7 @@ use rookery_study::{Factor, Level, Plan};
 
 use crate::{Run, TrialData, schema::data};
 
-/// The percentile of the order's response time that is compared.
+/// The percentile of the response time of a unit of work that is compared.
 const PERCENTILE: f64 = 95.0;
 /// An alias below this share is not worth a word.
 const ALIAS: f64 = 0.3;
@@ -18,22 +18,30 @@ data! {
     /// What is compared.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum EffectMetric {
-        /// Orders per minute of all guests.
+        /// Units of work per minute of all guests.
         Throughput,
-        /// The 95th percentile of the time of a whole order, or of a New-Order, over all guests of the
-        /// trial.
-        OrderP95,
+        /// The 95th percentile of the time of a unit of work, over all guests of the trial.
+        UnitP95,
     }
 }
 
 impl EffectMetric {
+    /// Its name in tables and sentences, where throughput counts `unit`: `order p95`.
+    #[must_use]
+    pub fn name(self, unit: &str) -> String {
+        match self {
+            Self::Throughput => "throughput".to_owned(),
+            Self::UnitP95 => format!("{unit} p95"),
+        }
+    }
+
     /// All of them, in the order in which they are compared.
-    pub const ALL: [Self; 2] = [Self::Throughput, Self::OrderP95];
+    pub const ALL: [Self; 2] = [Self::Throughput, Self::UnitP95];
 
     fn goal(self) -> Goal {
         match self {
             Self::Throughput => Goal::Higher,
-            Self::OrderP95 => Goal::Lower,
+            Self::UnitP95 => Goal::Lower,
         }
     }
 
@@ -41,7 +49,7 @@ impl EffectMetric {
     fn of(self, measured: &Measurement) -> Option<f64> {
         match self {
             Self::Throughput => Some(measured.units_per_minute()),
-            Self::OrderP95 => measured
+            Self::UnitP95 => measured
                 .latencies(measured.main_operation())
                 .percentile_us(PERCENTILE)
                 .map(|us| us as f64),

@@ -46,6 +46,10 @@ data! {
         pub label: String,
         /// What an operation is: `order`, or `new-order`.
         pub operation: &'static str,
+        /// What throughput counts, one of it: `order`.
+        pub unit: &'static str,
+        /// So many of it per minute: `orders/min`.
+        pub rate: &'static str,
         /// The kinds, the lowest first; at least two.
         pub layers: Vec<Layer>,
     }
@@ -160,11 +164,14 @@ fn layered(group: &group::Group<'_>) -> Option<LayeredPoint> {
             lowest.map(|(_, own)| own),
         ));
     }
+    let info = samples
+        .iter()
+        .find_map(|(_, own)| Some(own.first()?.info))?;
     Some(LayeredPoint {
         label: group.label.clone(),
-        operation: samples
-            .iter()
-            .find_map(|(_, own)| Some(own.first()?.operation))?,
+        operation: info.main_operation(),
+        unit: info.unit.singular,
+        rate: info.unit.rate,
         layers,
     })
 }

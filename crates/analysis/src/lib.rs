@@ -21,6 +21,7 @@ pub mod label;
 pub mod layers;
 mod mean;
 mod meaning;
+pub mod metrics;
 pub mod points;
 pub mod predict;
 mod run;

@@ -11,6 +11,7 @@ use crate::{
     estimate::{self, Estimate, Quantile},
     layers::Limit,
     mean::mean,
+    metrics::{self, MetricSummary},
     schema::data,
     units,
 };
@@ -70,6 +71,14 @@ data! {
         pub per_minute: Option<Estimate>,
         /// Requests per second of all guests.
         pub requests_per_second: Option<Estimate>,
+        /// What throughput counts, one of it: `order`.
+        pub unit: &'static str,
+        /// Several of it: `orders`.
+        pub units: &'static str,
+        /// So many of it per minute: `orders/min`.
+        pub rate: &'static str,
+        /// The workload's own metrics that have a value.
+        pub metrics: Vec<MetricSummary>,
         /// Name of the operation that the unit of work is.
         pub main_operation: &'static str,
         /// Every operation, with the latencies of all guests and repeats.
@@ -370,6 +379,7 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         .map(|(_, measured)| measured.requests_per_second())
         .collect();
     let operations = operations(&good);
+    let info = point.only_group().database.kind().info();
     let names = operations.iter().map(|operation| operation.name.as_str());
     let main_operation = main_operation(names);
     let mut summary = PointSummary {
@@ -382,6 +392,10 @@ pub(crate) fn summarise(run: &Run, point: &Point, trials: &[&TrialData]) -> Poin
         requests_per_second: Estimate::from_values(&requests, rule, || {
             in_seconds(|sample| sample.requests, 1.0)
         }),
+        unit: info.unit.singular,
+        units: info.unit.plural,
+        rate: info.unit.rate,
+        metrics: metrics::summarise(good.iter().map(|(_, measured)| *measured)),
         main_operation,
         slowest_request: slowest_request(&good, &operations),
         operations,

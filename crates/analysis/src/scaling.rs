@@ -49,6 +49,8 @@ data! {
         pub grows: Grows,
         /// What is counted: `users`, `guests`, `vCPUs`.
         pub unit: &'static str,
+        /// What throughput counts: `orders/min`.
+        pub rate: &'static str,
         /// Throughput of each load, the smallest load first.
         pub steps: Vec<Step>,
         /// How many of the trials were performed by a search.
@@ -396,7 +398,7 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
     Some(fitted_line(
         label,
         grows,
-        unit,
+        (unit, variant.study.workload.kind().info().unit.rate),
         of_searches,
         &observations,
         &judgement,
@@ -407,7 +409,7 @@ fn line(variant: &Variant, grows: Grows, lot: &[&Good<'_>]) -> Option<Scaling> {
 fn fitted_line(
     label: String,
     grows: Grows,
-    unit: &'static str,
+    (unit, rate): (&'static str, &'static str),
     of_searches: usize,
     observations: &Observations,
     judgement: &Judgement,
@@ -421,6 +423,7 @@ fn fitted_line(
         label,
         grows,
         unit,
+        rate,
         of_searches,
         laws: judgement.candidates.iter().map(law).collect(),
         chosen: judgement.chosen,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rookery_stats::{Basis, Change, CpuParts, Effect, Fairness, Ratio, Spread, Summary};
 use rookery_study::{GuestKind, Level, Over, Purpose};
+use rookery_workload::Better;
 use serde_json::{Map, Value as Json, json};
 
 /// A type whose JSON has a schema.
@@ -275,6 +276,11 @@ macro_rules! foreign_words {
 }
 
 foreign_words! {
+    Better, "Which direction of a metric is better." {
+        Higher = "More is better.",
+        Lower = "Less is better.",
+        Neither = "It says what happened, not how well.",
+    }
     Basis, "What an effect rests on." {
         Pairs = "Differences within blocks between trials that differ in this factor alone.",
         Contrasts = "Differences within whole blocks of a screening design.",

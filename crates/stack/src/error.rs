@@ -57,6 +57,9 @@ pub enum StackError {
     /// Programs of LAMP are missing.
     #[error(transparent)]
     Lamp(#[from] LampError),
+    /// The server that comes with a workload failed.
+    #[error("{0}")]
+    Bundled(Box<dyn Diagnosis + Send + Sync>),
     /// A LAMP database cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -174,6 +177,11 @@ pub enum StackError {
 }
 
 impl StackError {
+    /// The server that comes with a workload failed.
+    pub(crate) fn bundled(error: impl Diagnosis + Send + Sync + 'static) -> Self {
+        Self::Bundled(Box::new(error))
+    }
+
     pub(crate) fn other_data(stack: &'static str, data: PointData) -> Self {
         Self::OtherData {
             stack,
@@ -198,6 +206,7 @@ impl Diagnosis for StackError {
             Self::Guest(error) => error.code(),
             Self::Root(error) => error.code(),
             Self::Embedded(error) => error.code(),
+            Self::Bundled(error) => error.code(),
             Self::Lamp(error) => error.code(),
             Self::Load(error) => error.code(),
             Self::Audit(error) => error.code(),
@@ -228,6 +237,7 @@ impl Diagnosis for StackError {
             Self::Setting(error) => return error.help(),
             Self::Root(error) => return error.help(),
             Self::Embedded(error) => return error.help(),
+            Self::Bundled(error) => return error.help(),
             Self::Lamp(error) => return error.help(),
             Self::Load(error) => return error.help(),
             Self::Audit(error) => return error.help(),

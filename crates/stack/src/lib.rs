@@ -11,10 +11,12 @@ mod definition;
 pub mod dvdstore_files;
 pub mod embedded;
 mod error;
+mod http_server;
 pub mod lamp;
 mod open;
 mod page;
 pub mod root;
+pub mod sample;
 mod stacks;
 pub mod supervise;
 mod supervised;
@@ -26,9 +28,11 @@ pub use api::{BuildListener, EffectiveSetting, Found, GuestStack, Service, Stack
 pub use audit::OrderAudit;
 pub use definition::Stack;
 pub use error::StackError;
+pub use http_server::StopSignal;
 pub use open::{OpenStack, open, open_without_database};
 pub use supervised::SupervisedService;
 pub use template::builder_run;
 pub use workloads::{
     BuiltStack, DatabaseProbe, DvdstoreStack, OrderentryStack, PoolRange, ProbedServer,
+    SampleGuests,
 };

@@ -5,6 +5,7 @@ use rookery_study::{SimulatedUse, StackUse, Study};
 use crate::{
     Stack, StackError,
     stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack},
+    workloads,
 };
 
 /// What serves the load of a study's variant.
@@ -38,6 +39,7 @@ pub fn open(study: &Study) -> Result<OpenStack<'_>, StackError> {
         StackUse::Lamp(wanted) => Box::new(LampStack::new(study, wanted)?),
         StackUse::Database(wanted) => Box::new(DatabaseStack::new(study, wanted)?),
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),
+        StackUse::Bundled => workloads::bundled(study)?,
         StackUse::Simulated(system) => return Ok(OpenStack::Simulated(system)),
     }))
 }

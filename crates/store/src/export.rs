@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value, json};
 use crate::{Store, StoreError};
 
 /// File name and query of every exported table. Histograms stay in the store: they are no text.
-const TABLES: [(&str, &str); 17] = [
+const TABLES: [(&str, &str); 18] = [
     ("points", "SELECT * FROM points ORDER BY point"),
     ("trials", "SELECT * FROM trials ORDER BY trial"),
     ("attempts", "SELECT * FROM attempts ORDER BY trial, attempt"),
@@ -53,7 +53,17 @@ const TABLES: [(&str, &str); 17] = [
         "machines",
         "SELECT * FROM machines ORDER BY trial, position",
     ),
-    ("audits", "SELECT * FROM audits ORDER BY trial, position"),
+    (
+        "audits",
+        "SELECT a.*, p.what, p.found, p.acknowledged, p.unanswered FROM audits a LEFT JOIN proofs \
+         p ON p.trial = a.trial AND p.guest = a.guest AND p.position = 0 ORDER BY a.trial, \
+         a.position",
+    ),
+    (
+        "proofs",
+        "SELECT p.trial, p.guest, p.what, p.found, p.acknowledged, p.unanswered FROM proofs p JOIN \
+         audits a USING (trial, guest) ORDER BY p.trial, a.position, p.position",
+    ),
     ("tunings", "SELECT * FROM tunings ORDER BY trial, position"),
     ("logs", "SELECT * FROM logs ORDER BY trial, position"),
     ("pools", "SELECT * FROM pools ORDER BY point"),

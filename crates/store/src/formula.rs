@@ -13,9 +13,11 @@ use rookery_study::{
     LoopType, Order, Pages, Per, Pin, Plan, Point, Scaled, StackUse, Study, Trial, Variant, Vcpus,
     Workload,
 };
-use rookery_workload::{Counters, dvdstore::ShopCounters};
+use rookery_workload::{Counters, ProofRow, dvdstore::ShopCounters};
 
-use crate::{GuestLog, OrderAudit, Outcome, Reason, RunHeader, TrialRecord, Tuning, fixture};
+use crate::{
+    AuditRow, GuestAudit, GuestLog, Outcome, Reason, RunHeader, TrialRecord, Tuning, fixture,
+};
 
 const STUDY: &str = r#"
 title = "One big guest or two small ones?"
@@ -238,11 +240,18 @@ pub(crate) fn record(guests: u32, pace: u64) -> TrialRecord {
         measurement: Some(measurement),
         resources: (0..4).map(resource).collect(),
         machines: (1..=2).map(look).collect(),
-        audits: vec![OrderAudit {
+        audits: vec![GuestAudit {
             guest: "g1".to_owned(),
-            orders_in_database: 10,
-            orders_acknowledged: 9,
-            unanswered: 1,
+            rows: vec![
+                AuditRow {
+                    proof: ProofRow::new("new orders", 9, 1),
+                    found: Some(10),
+                },
+                AuditRow {
+                    proof: ProofRow::new("payments", 4, 0),
+                    found: None,
+                },
+            ],
             killed: true,
             consistent: true,
             detail: "killed".to_owned(),

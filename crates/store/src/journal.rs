@@ -297,6 +297,7 @@ fn forget_record(transaction: &Transaction<'_>, trial: u32) -> rusqlite::Result<
         "verdicts",
         "resources",
         "machines",
+        "proofs",
         "audits",
         "tunings",
         "logs",

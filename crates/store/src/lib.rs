@@ -34,7 +34,7 @@ pub use error::StoreError;
 pub use export::{export_csv, export_json};
 pub use journal::Store;
 pub use model::{
-    Attempt, GuestLog, HostDescription, Note, OrderAudit, Outcome, Reason, RunHeader, TrialRecord,
-    TrialRow, TrialStatus, Tuning,
+    Attempt, AuditRow, GuestAudit, GuestLog, HostDescription, Note, Outcome, Reason, RunHeader,
+    TrialRecord, TrialRow, TrialStatus, Tuning,
 };
 pub use pools::{PoolRound, PoolSizing};

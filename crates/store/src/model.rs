@@ -4,6 +4,7 @@ use std::fmt;
 
 use rookery_stats::{MachineLook, Measurement, ResourceSample, faults::Fault, qos::Verdict};
 use rookery_study::{HostFacts, Plan, Study, Trial};
+use rookery_workload::ProofRow;
 use serde::{Deserialize, Serialize};
 
 /// What is known of a run before its first trial.
@@ -161,8 +162,8 @@ pub struct TrialRecord {
     pub resources: Vec<ResourceSample>,
     /// Looks at virtual machines, in the order of time.
     pub machines: Vec<MachineLook>,
-    /// Orders in the databases against orders acknowledged.
-    pub audits: Vec<OrderAudit>,
+    /// What guests hold against what their users were told.
+    pub audits: Vec<GuestAudit>,
     /// Tails of the guests' logs.
     pub logs: Vec<GuestLog>,
     /// Settings asked for and found.
@@ -171,23 +172,37 @@ pub struct TrialRecord {
     pub ready_s: f64,
 }
 
-/// Whether the database of a guest holds what its users were told.
+/// Whether a guest holds what its users were told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OrderAudit {
+pub struct GuestAudit {
     /// Name of the guest.
     pub guest: String,
-    /// New orders found in the database after the trial.
-    pub orders_in_database: u64,
-    /// Orders that the driver saw committed over the whole trial.
-    pub orders_acknowledged: u64,
-    /// Purchases sent and never answered: the database may hold up to this many more.
-    pub unanswered: u64,
+    /// Every row of the workload's proof, in its order; the first is the unit of work.
+    pub rows: Vec<AuditRow>,
     /// Whether the guest was killed.
     pub killed: bool,
     /// The lab's judgement.
     pub consistent: bool,
     /// In words.
     pub detail: String,
+}
+
+/// One kind of record: what users were told of it, and what was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRow {
+    /// What the guest must hold.
+    #[serde(flatten)]
+    pub proof: ProofRow,
+    /// Records found after the trial, beyond the loaded ones; `None` where they were not counted.
+    pub found: Option<u64>,
+}
+
+impl AuditRow {
+    /// Whether what was found agrees with what users were told.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        self.found.is_some_and(|found| self.proof.allows(found))
+    }
 }
 
 /// The tail of a guest's log.

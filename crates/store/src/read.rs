@@ -6,7 +6,10 @@ use rookery_stats::{
     qos::{Limited, RuleResult, Verdict},
 };
 
-use crate::{GuestLog, OrderAudit, Store, StoreError, TrialRecord, Tuning, cells::Cells, machines};
+use crate::{
+    AuditRow, GuestAudit, GuestLog, Store, StoreError, TrialRecord, Tuning, cells::Cells, machines,
+};
+use rookery_workload::ProofRow;
 
 impl Store {
     /// Everything that a trial yielded; `None` when it has not ended (or is not in the plan).
@@ -28,7 +31,7 @@ impl Store {
             verdict: self.verdict(trial)?,
             resources: self.of_trial("resources", trial, resource)?,
             machines: self.of_trial("machines", trial, machines::read)?,
-            audits: self.of_trial("audits", trial, audit)?,
+            audits: self.audits(trial)?,
             logs: self.of_trial("logs", trial, log)?,
             tunings: self.of_trial("tunings", trial, tuning)?,
             ready_s,
@@ -47,6 +50,16 @@ impl Store {
             [trial],
             read,
         )
+    }
+
+    fn audits(&self, trial: u32) -> Result<Vec<GuestAudit>, StoreError> {
+        let mut audits = self.of_trial("audits", trial, audit)?;
+        for (guest, row) in self.of_trial("proofs", trial, audit_row)? {
+            if let Some(audit) = audits.iter_mut().find(|audit| audit.guest == guest) {
+                audit.rows.push(row);
+            }
+        }
+        Ok(audits)
     }
 
     fn measurement(&self, trial: u32) -> Result<Option<Measurement>, StoreError> {
@@ -268,16 +281,28 @@ fn io_rates(cells: &Cells<'_>) -> Result<Option<IoRates>, String> {
     }))
 }
 
-fn audit(cells: &Cells<'_>) -> Result<OrderAudit, String> {
-    Ok(OrderAudit {
+fn audit(cells: &Cells<'_>) -> Result<GuestAudit, String> {
+    Ok(GuestAudit {
         guest: cells.text("guest")?,
-        orders_in_database: cells.count("orders_in_database")?,
-        orders_acknowledged: cells.count("orders_acknowledged")?,
-        unanswered: cells.count("unanswered")?,
+        rows: Vec::new(),
         killed: cells.flag("killed")?,
         consistent: cells.flag("consistent")?,
         detail: cells.text("detail")?,
     })
+}
+
+fn audit_row(cells: &Cells<'_>) -> Result<(String, AuditRow), String> {
+    Ok((
+        cells.text("guest")?,
+        AuditRow {
+            proof: ProofRow {
+                what: cells.text("what")?,
+                acknowledged: cells.count("acknowledged")?,
+                unanswered: cells.count("unanswered")?,
+            },
+            found: cells.optional_count("found")?,
+        },
+    ))
 }
 
 fn log(cells: &Cells<'_>) -> Result<GuestLog, String> {

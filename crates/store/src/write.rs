@@ -7,7 +7,7 @@ use rookery_stats::{
 use rusqlite::Transaction;
 
 use crate::{
-    TrialRecord,
+    GuestAudit, TrialRecord,
     cells::{int, json_of, name_of},
     insert::insert,
     machines, metrics,
@@ -261,6 +261,29 @@ fn write_verdict(
     Ok(())
 }
 
+fn write_proof(
+    transaction: &Transaction<'_>,
+    trial: u32,
+    audit: &GuestAudit,
+) -> rusqlite::Result<()> {
+    for (position, row) in audit.rows.iter().enumerate() {
+        insert(
+            transaction,
+            "proofs",
+            &[
+                ("trial", &trial),
+                ("guest", &audit.guest),
+                ("position", &at(position)),
+                ("what", &row.proof.what),
+                ("found", &row.found.map(int)),
+                ("acknowledged", &int(row.proof.acknowledged)),
+                ("unanswered", &int(row.proof.unanswered)),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
 fn write_evidence(
     transaction: &Transaction<'_>,
     trial: u32,
@@ -303,14 +326,12 @@ fn write_evidence(
                 ("trial", &trial),
                 ("position", &at(position)),
                 ("guest", &audit.guest),
-                ("orders_in_database", &int(audit.orders_in_database)),
-                ("orders_acknowledged", &int(audit.orders_acknowledged)),
-                ("unanswered", &int(audit.unanswered)),
                 ("killed", &audit.killed),
                 ("consistent", &audit.consistent),
                 ("detail", &audit.detail),
             ],
         )?;
+        write_proof(transaction, trial, audit)?;
     }
     for (position, tuning) in record.tunings.iter().enumerate() {
         let texts = (

@@ -254,6 +254,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
             Some(StackKind::Mariadb) => "MariaDB",
             Some(StackKind::Postgresql) => "PostgreSQL",
             Some(StackKind::Sqlite) => "SQLite",
+            Some(StackKind::Bundled) => "bundled",
         };
         let message =
             format!("`storage.pool` is \"raw\", but the {stack} stack keeps its data in files");

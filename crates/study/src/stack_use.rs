@@ -25,6 +25,8 @@ pub enum StackUse {
     Database(DatabaseUse),
     /// SQLite behind Rookery's own small server.
     Sqlite,
+    /// The small server that comes with the workload.
+    Bundled,
     /// A system that is computed instead of run.
     Simulated(SimulatedUse),
 }
@@ -38,6 +40,7 @@ impl StackUse {
             Self::Lamp(_) => StackKind::Lamp,
             Self::Database(database) => database.engine.into(),
             Self::Sqlite => StackKind::Sqlite,
+            Self::Bundled => StackKind::Bundled,
             Self::Simulated(_) => StackKind::Simulated,
         }
     }
@@ -49,7 +52,7 @@ impl StackUse {
             Self::Embedded { pages, .. } => Some(*pages),
             Self::Lamp(lamp) => Some(lamp.pages),
             Self::Simulated(system) => Some(system.pages),
-            Self::Database(_) | Self::Sqlite => None,
+            Self::Database(_) | Self::Sqlite | Self::Bundled => None,
         }
     }
 
@@ -96,6 +99,8 @@ pub enum StackKind {
     Postgresql,
     /// SQLite behind Rookery's own small server, for order entry.
     Sqlite,
+    /// The small server that comes with the workload, of one that has such a server.
+    Bundled,
     /// No stack at all: trials are computed from a queueing model, in virtual time.
     Simulated,
 }

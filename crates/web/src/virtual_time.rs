@@ -34,7 +34,7 @@ pub fn play(
         .iter()
         .map(|assignment| match &assignment.script {
             Script::Dvdstore(script) => Some(script.shopper),
-            Script::Page(_) => None,
+            _ => None,
         })
         .collect::<Option<Vec<_>>>();
     let (Some(shops), Some(first)) = (shops, config.assignments.first()) else {

@@ -18,6 +18,8 @@ pub struct WorkloadInfo {
     pub operations: &'static [OperationInfo],
     /// What throughput counts.
     pub unit: UnitOfWork,
+    /// What the time of an operation covers, as a sentence.
+    pub times: &'static str,
     /// Who does the work.
     pub clients: Clients,
     /// What its counters yield, in the order of [`Counters::metrics`](crate::Counters::metrics).

@@ -15,6 +15,8 @@ mod proof;
 pub mod random;
 mod rates;
 mod registry;
+pub mod sample;
+mod streams;
 mod window;
 
 pub use info::{Clients, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
@@ -22,4 +24,5 @@ pub use metric::{Better, Metric, MetricValue};
 pub use proof::{FoundRow, Proof, ProofRow};
 pub use rates::UnitRates;
 pub use registry::{Counters, DifferentWorkloads, WorkloadKind};
+pub use streams::UserDelays;
 pub use window::Window;

@@ -1,6 +1,6 @@
 //! The workloads: the one place of this crate that names all of them.
 //!
-//! A new workload has its room beside `dvdstore` and `orderentry` and a variant in each of
+//! A new workload has its room beside the others and a variant in each of
 //! [`WorkloadKind`] and [`Counters`].
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use crate::{
     MetricValue, Proof, UnitRates, WorkloadInfo,
     dvdstore::{self, ShopCounters},
     orderentry::{self, OrderEntryCounters},
+    sample::{self, SampleCounters},
 };
 
 /// The workloads.
@@ -20,11 +21,13 @@ pub enum WorkloadKind {
     Dvdstore,
     /// Five transactions of a wholesale company on a database.
     Orderentry,
+    /// Records that are read, listed and written over HTTP: an example, and for tests.
+    Sample,
 }
 
 impl WorkloadKind {
     /// Every workload.
-    pub const ALL: [Self; 2] = [Self::Dvdstore, Self::Orderentry];
+    pub const ALL: [Self; 3] = [Self::Dvdstore, Self::Orderentry, Self::Sample];
 
     /// What generic code needs to know of it.
     #[must_use]
@@ -32,6 +35,7 @@ impl WorkloadKind {
         match self {
             Self::Dvdstore => &dvdstore::INFO,
             Self::Orderentry => &orderentry::INFO,
+            Self::Sample => &sample::INFO,
         }
     }
 
@@ -50,6 +54,8 @@ pub enum Counters {
     Dvdstore(ShopCounters),
     /// Those of order entry.
     Orderentry(OrderEntryCounters),
+    /// Those of the sample workload.
+    Sample(SampleCounters),
 }
 
 /// Counters of different workloads cannot be added.
@@ -64,6 +70,7 @@ impl Counters {
         match kind {
             WorkloadKind::Dvdstore => Self::Dvdstore(ShopCounters::default()),
             WorkloadKind::Orderentry => Self::Orderentry(OrderEntryCounters::default()),
+            WorkloadKind::Sample => Self::Sample(SampleCounters::default()),
         }
     }
 
@@ -73,6 +80,7 @@ impl Counters {
         match self {
             Self::Dvdstore(_) => WorkloadKind::Dvdstore,
             Self::Orderentry(_) => WorkloadKind::Orderentry,
+            Self::Sample(_) => WorkloadKind::Sample,
         }
     }
 
@@ -82,6 +90,7 @@ impl Counters {
         match self {
             Self::Dvdstore(counters) => counters.metrics(),
             Self::Orderentry(counters) => counters.metrics(),
+            Self::Sample(counters) => counters.metrics(),
         }
     }
 
@@ -91,6 +100,7 @@ impl Counters {
         match self {
             Self::Dvdstore(counters) => counters.proof(),
             Self::Orderentry(counters) => counters.proof(),
+            Self::Sample(counters) => counters.proof(),
         }
     }
 
@@ -101,6 +111,7 @@ impl Counters {
         match self {
             Self::Dvdstore(_) => None,
             Self::Orderentry(counters) => Some(counters.unit_rates()),
+            Self::Sample(counters) => Some(counters.unit_rates()),
         }
     }
 
@@ -111,6 +122,7 @@ impl Counters {
         match self {
             Self::Dvdstore(counters) => Some(counters.rollbacks()),
             Self::Orderentry(counters) => Some(counters.rollbacks()),
+            Self::Sample(_) => None,
         }
     }
 
@@ -134,6 +146,7 @@ impl Counters {
         match (self, other) {
             (Self::Dvdstore(counters), Self::Dvdstore(other)) => counters.merge(other),
             (Self::Orderentry(counters), Self::Orderentry(other)) => counters.merge(other),
+            (Self::Sample(counters), Self::Sample(other)) => counters.merge(other),
             (counters, other) => return Err(DifferentWorkloads(counters.kind(), other.kind())),
         }
         Ok(())
@@ -197,7 +210,7 @@ mod tests {
 
     #[test]
     fn counters_of_different_workloads_are_not_added() {
-        let [mut shop, orders] = WorkloadKind::ALL.map(Counters::empty);
+        let [mut shop, orders, _] = WorkloadKind::ALL.map(Counters::empty);
         assert_eq!(
             shop.merge(&orders).expect_err("different").to_string(),
             "counters of dvdstore and orderentry cannot be added"

@@ -2,6 +2,7 @@
 
 use rookery_stats::{Goal, Measurement};
 use rookery_store::TrialRecord;
+use rookery_workload::UnitOfWork;
 use serde::Serialize;
 
 use crate::cpu;
@@ -10,22 +11,22 @@ use crate::cpu;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Orders per minute of all guests.
+    /// Units of work per minute of all guests.
     Throughput,
-    /// Mean response time of a whole order, or of a New-Order, ms.
-    OrderMean,
+    /// Mean response time of a unit of work, ms.
+    UnitMean,
     /// Median of it.
-    OrderP50,
+    UnitP50,
     /// Its 95th percentile.
-    OrderP95,
+    UnitP95,
     /// Its 99th percentile.
-    OrderP99,
+    UnitP99,
     /// The largest 95th percentile of a single request, ms.
     RequestP95,
     /// Failed and unfinished requests, as a share of all that were started.
     Errors,
-    /// CPU time that the guests used for one order, ms.
-    CpuPerOrder,
+    /// CPU time that the guests used for one unit of work, ms.
+    CpuPerUnit,
 }
 
 /// On which scale changes of a metric add up.
@@ -42,12 +43,12 @@ impl Metric {
     /// All, in the order in which they are shown.
     pub const ALL: [Self; 8] = [
         Self::Throughput,
-        Self::OrderP95,
-        Self::CpuPerOrder,
+        Self::UnitP95,
+        Self::CpuPerUnit,
         Self::Errors,
-        Self::OrderMean,
-        Self::OrderP50,
-        Self::OrderP99,
+        Self::UnitMean,
+        Self::UnitP50,
+        Self::UnitP99,
         Self::RequestP95,
     ];
 
@@ -57,7 +58,7 @@ impl Metric {
     pub fn is_primary(self) -> bool {
         matches!(
             self,
-            Self::Throughput | Self::OrderP95 | Self::CpuPerOrder | Self::Errors
+            Self::Throughput | Self::UnitP95 | Self::CpuPerUnit | Self::Errors
         )
     }
 
@@ -81,37 +82,39 @@ impl Metric {
         }
     }
 
-    /// Its name in tables and sentences.
+    /// Its name in tables and sentences, in the words of the workload whose throughput counts
+    /// `unit`.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn name(self, unit: &UnitOfWork) -> String {
+        let of_unit = |what: &str| format!("{} {what}", unit.singular);
         match self {
-            Self::Throughput => "orders/min",
-            Self::OrderMean => "order mean",
-            Self::OrderP50 => "order p50",
-            Self::OrderP95 => "order p95",
-            Self::OrderP99 => "order p99",
-            Self::RequestP95 => "worst request p95",
-            Self::Errors => "errors",
-            Self::CpuPerOrder => "guest CPU per order",
+            Self::Throughput => unit.rate.to_owned(),
+            Self::UnitMean => of_unit("mean"),
+            Self::UnitP50 => of_unit("p50"),
+            Self::UnitP95 => of_unit("p95"),
+            Self::UnitP99 => of_unit("p99"),
+            Self::RequestP95 => "worst request p95".to_owned(),
+            Self::Errors => "errors".to_owned(),
+            Self::CpuPerUnit => format!("guest CPU per {}", unit.singular),
         }
     }
 
     /// Its value in a trial; `None` where nothing was measured that could be compared.
     pub(super) fn of(self, record: &TrialRecord, measured: &Measurement) -> Option<f64> {
-        let order = measured.main_operation();
-        let percentile = |p: f64| Some(measured.latencies(order).percentile_us(p)? as f64 / 1000.0);
+        let unit = measured.main_operation();
+        let percentile = |p: f64| Some(measured.latencies(unit).percentile_us(p)? as f64 / 1000.0);
         let value = match self {
             Self::Throughput => Some(measured.units_per_minute()),
-            Self::OrderMean => measured.latencies(order).mean_us().map(|us| us / 1000.0),
-            Self::OrderP50 => percentile(50.0),
-            Self::OrderP95 => percentile(95.0),
-            Self::OrderP99 => percentile(99.0),
+            Self::UnitMean => measured.latencies(unit).mean_us().map(|us| us / 1000.0),
+            Self::UnitP50 => percentile(50.0),
+            Self::UnitP95 => percentile(95.0),
+            Self::UnitP99 => percentile(99.0),
             Self::RequestP95 => worst_request_ms(measured),
             Self::Errors => {
                 let (started, bad) = measured.started_and_bad();
                 (started > 0).then(|| bad as f64 / started as f64)
             }
-            Self::CpuPerOrder => {
+            Self::CpuPerUnit => {
                 let cores = cpu::guest_cores(&record.resources, measured)?;
                 Some(cores * 60_000.0 / measured.units_per_minute())
             }

@@ -219,7 +219,7 @@ fn a_slow_down_is_worse_in_every_metric_and_the_way_back_better() {
     assert!(there.got_worse() && !back.got_worse());
     // 0.8 cores and 30 orders a second for each of 100 and 200 users: 600 and 300 ms, geometric
     // mean 424.
-    let cpu = of(&there, Metric::CpuPerOrder).base.expect("cpu");
+    let cpu = of(&there, Metric::CpuPerUnit).base.expect("cpu");
     assert!(
         (cpu - 1000.0 * 0.8 / (3.0 * f64::sqrt(100.0 * 200.0))).abs() < 0.02,
         "{cpu}"

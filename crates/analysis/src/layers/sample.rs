@@ -3,6 +3,7 @@
 use rookery_stats::{CpuParts, Measurement};
 use rookery_store::TrialRecord;
 use rookery_study::{GuestKind, Point};
+use rookery_workload::WorkloadInfo;
 
 use super::{group::Site, inside::Inside, limit::Use};
 use crate::{TrialData, cpu};
@@ -19,7 +20,7 @@ pub(super) struct Sample {
     /// Trials of equal block ran back to back and differ in factor levels alone; blocks of two runs
     /// are never equal.
     pub(super) block: u64,
-    pub(super) operation: &'static str,
+    pub(super) info: &'static WorkloadInfo,
     /// Operations per minute.
     pub(super) per_minute: f64,
     /// Of its response times, in the order of [`PERCENTILES`].
@@ -40,7 +41,8 @@ impl Sample {
     pub(super) fn of(site: &Site<'_>, trial: &TrialData) -> Option<Self> {
         let (record, measured) = trial.valid()?;
         let per_minute = measured.units_per_minute();
-        let operation = measured.main_operation();
+        let info = measured.info()?;
+        let operation = info.main_operation();
         let latencies = measured.latencies(operation);
         let cores = cpu::guest_cores(&record.resources, measured);
         // Of no operation there is no cost.
@@ -51,7 +53,7 @@ impl Sample {
         };
         Some(Self {
             block: u64::from(site.number) << 32 | u64::from(trial.row.trial.block),
-            operation,
+            info,
             per_minute,
             percentiles_ms: PERCENTILES.map(|p| Some(latencies.percentile_us(p)? as f64 / 1000.0)),
             cpu_us: cores.and_then(us),

@@ -92,7 +92,7 @@ impl Kept {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Numbers {
     /// Orders per minute of all guests.
-    pub orders_per_minute: Ranged,
+    pub units_per_minute: Ranged,
     /// Mean time of an order, s.
     pub response_s: Option<Ranged>,
     /// Percentiles of the whole order.
@@ -297,7 +297,7 @@ impl Forecaster {
             .zip(state.as_ref())
             .and_then(|(response, state)| self.nearest_limit(shape, response, state));
         Ok(Numbers {
-            orders_per_minute: x.scaled(60.0),
+            units_per_minute: x.scaled(60.0),
             response_s: response,
             quantiles: quantiles.collect(),
             utilisation: state

@@ -164,7 +164,7 @@ fn a_lock_that_no_counter_shows_is_found_in_throughput() {
         .expect("below twice the largest load");
     assert_eq!(numbers.limit, Some(Limit::HiddenQueue));
     assert!(
-        (numbers.orders_per_minute.value / (60.0 / 0.007) - 1.0).abs() < 0.03,
+        (numbers.units_per_minute.value / (60.0 / 0.007) - 1.0).abs() < 0.03,
         "{numbers:?}"
     );
     let plain = Candidates::of(&readings(&ladder(&World::PLAIN, 3)));
@@ -223,8 +223,8 @@ fn another_number_of_guests_is_predicted_and_held_out() {
     let numbers = forecast.numbers.expect("twice the guests");
     assert_eq!(forecast.place, Place::OtherLayout);
     assert!(
-        (numbers.orders_per_minute.value / truth - 1.0).abs() < 0.03
-            && numbers.orders_per_minute.holds(truth),
+        (numbers.units_per_minute.value / truth - 1.0).abs() < 0.03
+            && numbers.units_per_minute.holds(truth),
         "{numbers:?} {truth}"
     );
 }
@@ -414,7 +414,7 @@ fn intervals_hold_new_runs() {
                 .forecast(shape, f64::from(users))
                 .numbers
                 .expect("near")
-                .orders_per_minute;
+                .units_per_minute;
             all += 1;
             hits += u32::from(range.holds(truth));
         }

@@ -4,7 +4,7 @@ use rookery_stats::{
     GuestMeasurement, MachineLook, Measurement, Mode, ResourceSample, checks::Remark, qos,
     trial_checks::of_trial,
 };
-use rookery_store::{GuestLog, OrderAudit, Outcome, Reason, TrialRecord, Tuning};
+use rookery_store::{AuditRow, GuestAudit, GuestLog, Outcome, Reason, TrialRecord, Tuning};
 use rookery_study::Study;
 use rookery_workload::Counters;
 
@@ -24,7 +24,7 @@ pub(crate) struct Evidence {
     pub(crate) machines: Vec<MachineLook>,
     /// A wall clock that was set during the load.
     pub(crate) clock_step: Option<Remark>,
-    pub(crate) audits: Vec<OrderAudit>,
+    pub(crate) audits: Vec<GuestAudit>,
     pub(crate) deaths: Vec<GuestDeath>,
     pub(crate) starved: Vec<Starved>,
     pub(crate) logs: Vec<GuestLog>,
@@ -130,32 +130,35 @@ fn silent(measurement: &Measurement) -> impl Iterator<Item = String> {
     })
 }
 
-/// Compare the database of a guest with what its users were told.
+/// Compare what a guest holds with what its users were told.
 pub(crate) fn audit(
     measured: &GuestMeasurement,
     found: Result<Found, TrialError>,
     deaths: &[GuestDeath],
-) -> OrderAudit {
+) -> GuestAudit {
     let proof = measured.counters.proof();
     let clients = measured.info().clients.plural;
-    let (orders, faults) = match found {
+    let (found, faults) = match found {
         Ok(found) => {
             let mut faults = found.faults;
             faults.splice(0..0, proof.check(&found.rows, clients));
-            let orders = found.rows.first().map_or(0, |row| row.found);
-            (orders, faults)
+            (found.rows, faults)
         }
         Err(error) => (
-            0,
+            Vec::new(),
             vec![format!("the database could not be audited: {error}")],
         ),
     };
-    let main = proof.rows.first();
-    OrderAudit {
+    let rows = proof.rows.into_iter().map(|proof| AuditRow {
+        found: found
+            .iter()
+            .find(|found| found.what == proof.what)
+            .map(|found| found.found),
+        proof,
+    });
+    GuestAudit {
         guest: measured.guest.clone(),
-        orders_in_database: orders,
-        orders_acknowledged: main.map_or(0, |main| main.acknowledged),
-        unanswered: main.map_or(0, |main| main.unanswered),
+        rows: rows.collect(),
         killed: deaths.iter().any(|death| death.guest == measured.guest),
         consistent: faults.is_empty(),
         detail: faults.join("; "),

@@ -3,6 +3,8 @@
 
 mod dvdstore;
 mod orderentry;
+mod sample;
+mod web_users;
 
 use std::{
     sync::atomic::AtomicBool,
@@ -87,6 +89,7 @@ pub(crate) fn load(
             stack.as_ref(),
             targets,
         )),
+        BuiltStack::Sample(stack) => Box::new(sample::load(plan, trial, point, stack, targets)),
     }
 }
 
@@ -121,7 +124,7 @@ pub(crate) fn computed_row(orders: u64) -> FoundRow {
 /// The databases behind the guests that are asked about themselves beside the load.
 pub(crate) fn probes(stack: &BuiltStack, guests: &[Box<dyn Guest>]) -> Vec<DatabaseProbe> {
     match stack {
-        BuiltStack::Dvdstore(_) => Vec::new(),
+        BuiltStack::Dvdstore(_) | BuiltStack::Sample(_) => Vec::new(),
         BuiltStack::Orderentry(stack) => guests
             .iter()
             .map(|guest| stack.probe(guest.as_ref()))
@@ -137,7 +140,7 @@ pub(crate) fn attach(
     looks: &[DatabaseLook],
 ) -> Option<String> {
     match stack {
-        BuiltStack::Dvdstore(_) => None,
+        BuiltStack::Dvdstore(_) | BuiltStack::Sample(_) => None,
         BuiltStack::Orderentry(stack) => orderentry::attach(stack.as_ref(), measurement, looks),
     }
 }
@@ -160,7 +163,7 @@ pub(crate) fn calibration(
     store: &Store,
 ) -> Result<Option<Calibration>, Failure> {
     match stack {
-        BuiltStack::Dvdstore(_) => Ok(None),
+        BuiltStack::Dvdstore(_) | BuiltStack::Sample(_) => Ok(None),
         BuiltStack::Orderentry(stack) => {
             Calibration::new(plan, point, study, stack.as_ref(), store)
         }

@@ -77,7 +77,7 @@ fn panel(run: &Run, analysis: &Analysis, group: &CapacityGroup) -> Option<Panel>
             });
         }
     }
-    let mut panel = one_panel("guests x vCPUs of each", words::RATE, series).pop()?;
+    let mut panel = one_panel("guests x vCPUs of each", words::rate(run), series).pop()?;
     panel.label = format!(
         "{} vCPU, {} in all",
         format::trimmed(group.vcpus),

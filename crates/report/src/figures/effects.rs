@@ -8,22 +8,27 @@ use rookery_stats::Effect;
 
 use super::data::{Datum, Figure, Mark, Panel, Place, Row, Series, Symbol};
 use crate::prose::{
-    effects::{metric_name, short_name, verdict},
+    effects::{short_name, verdict},
     loop_type::loop_type,
+    words,
 };
 
 /// The forest plot: one panel for all layouts, one for each.
 pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
     let effects = &analysis.effects;
-    let mut panels: Vec<Panel> = panel("all layouts together", effects.overall.iter())
-        .into_iter()
-        .collect();
+    let mut panels: Vec<Panel> = panel(
+        "all layouts together",
+        words::unit(run),
+        effects.overall.iter(),
+    )
+    .into_iter()
+    .collect();
     for layout in layouts(&effects.by_layout) {
         let own = effects
             .by_layout
             .iter()
             .filter(|worth| worth.layout.as_deref() == Some(layout));
-        panels.extend(panel(layout, own));
+        panels.extend(panel(layout, words::unit(run), own));
     }
     let cut = if panels.iter().any(|panel| panel.across.is_some()) {
         " Whiskers at the edge go on beyond it."
@@ -36,9 +41,10 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
         caption: format!(
             "{}. Change against the reference level, from trials of one block: they ran back to \
              back and differ in factor levels alone. \
-             Whiskers: 95 % interval of the mean log ratio over blocks (Student's t). Orders/min: \
-             more is better; order p95: less is better.{cut}",
-            loop_type(run)
+             Whiskers: 95 % interval of the mean log ratio over blocks (Student's t). Throughput: \
+             more is better; {} p95: less is better.{cut}",
+            loop_type(run),
+            words::unit(run)
         ),
         panels,
         ..Figure::default()
@@ -56,12 +62,12 @@ fn layouts(worths: &[Worth]) -> Vec<&str> {
     names
 }
 
-fn panel<'a>(label: &str, worths: impl Iterator<Item = &'a Worth>) -> Option<Panel> {
+fn panel<'a>(label: &str, unit: &str, worths: impl Iterator<Item = &'a Worth>) -> Option<Panel> {
     let worths: Vec<&Worth> = worths.collect();
     let series: Vec<Series> = EffectMetric::ALL
         .into_iter()
         .map(|metric| Series {
-            name: metric_name(metric).to_owned(),
+            name: metric.name(unit),
             mark: Mark::Forest,
             data: worths
                 .iter()

@@ -38,11 +38,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
              operations started in the window. p99.9 only \
              with ten values beyond it. {} {QUANTILE_ENDS}",
             loop_type(run),
-            if words::has_whole_unit(run) {
-                "An order is the sum of its requests, without think time."
-            } else {
-                "Retries are in the time of a transaction, pauses are not."
-            }
+            words::workload(run).times
         ),
         remarks: vec![trust::loop_sentence(run, &analysis.trust.checks)],
         panels,

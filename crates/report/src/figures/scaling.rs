@@ -12,7 +12,6 @@ use crate::{
         format,
         loop_type::loop_type,
         scaling::{sentences, short_law_name},
-        words,
     },
     tables::scaling::{growth, laws},
 };
@@ -79,7 +78,7 @@ fn panel(line: &Scaling) -> Panel {
         label: format!("{}: {}", line.unit, line.label),
         x_title: line.unit.to_owned(),
         rows: vec![Row {
-            y_title: words::RATE.to_owned(),
+            y_title: line.rate.to_owned(),
             series,
         }],
         window: bend

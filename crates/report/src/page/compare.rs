@@ -109,7 +109,7 @@ fn panels(comparison: &Comparison) -> Vec<Panel> {
             .filter(|finding| finding.metric.goal() == goal);
         series(
             name,
-            own.filter_map(|finding| datum(finding.metric.name(), finding))
+            own.filter_map(|finding| datum(&comparison.name_of(finding.metric), finding))
                 .collect(),
         )
     });
@@ -125,8 +125,8 @@ fn panels(comparison: &Comparison) -> Vec<Panel> {
             };
             let data = comparison.points.iter().filter_map(of_point).collect();
             all.push(panel(
-                &format!("Change of {}", metric.name()),
-                vec![series(metric.name(), data)],
+                &format!("Change of {}", comparison.name_of(metric)),
+                vec![series(&comparison.name_of(metric), data)],
             ));
         }
     }

@@ -13,8 +13,8 @@ use rookery_store::TrialStatus;
 
 use super::{
     MOST_SENTENCES,
-    effects::{metric_name, name, verdict},
-    format, layers, limits, searches, words,
+    effects::{name, verdict},
+    format, layers, limits, searches,
 };
 
 /// What was found: the largest loads, what the factors are worth, the most within the limits and
@@ -32,7 +32,7 @@ pub(crate) fn answer(run: &Run, analysis: &Analysis) -> Vec<String> {
         return sentences;
     }
     sentences.extend(caveat(run));
-    sentences.extend(worths(&analysis.effects));
+    sentences.extend(worths(&analysis.effects, analysis.workload.unit));
     sentences.extend(best(analysis, limits.as_deref()));
     // What a layout carries at most, its search says better than its points.
     let layouts = &analysis.best.layouts;
@@ -54,7 +54,7 @@ fn caveat(run: &Run) -> Option<String> {
 }
 
 /// What every level is worth over all layouts; of many the largest effects alone.
-fn worths(effects: &Effects) -> Vec<String> {
+fn worths(effects: &Effects, unit: &str) -> Vec<String> {
     let size = |worth: &Worth| {
         let ratios = worth.compared.iter().filter_map(|compared| compared.effect);
         ratios
@@ -67,7 +67,7 @@ fn worths(effects: &Effects) -> Vec<String> {
         all.sort_by(|a, b| size(b).total_cmp(&size(a)));
         all.truncate(MOST_SENTENCES);
     }
-    let mut sentences: Vec<String> = all.into_iter().map(worth).collect();
+    let mut sentences: Vec<String> = all.into_iter().map(|effect| worth(effect, unit)).collect();
     if count > MOST_SENTENCES {
         sentences.push(format!(
             "These are the {MOST_SENTENCES} largest of {count} effects; the table has all."
@@ -77,7 +77,7 @@ fn worths(effects: &Effects) -> Vec<String> {
 }
 
 /// `stack.tuning = pureflex` against `stock`: +23 % orders/min (18 % to 28 %), better; ...
-fn worth(worth: &Worth) -> String {
+fn worth(worth: &Worth, unit: &str) -> String {
     if worth
         .compared
         .iter()
@@ -88,12 +88,16 @@ fn worth(worth: &Worth) -> String {
             name(worth)
         );
     }
-    let parts: Vec<String> = worth.compared.iter().map(part).collect();
+    let parts: Vec<String> = worth
+        .compared
+        .iter()
+        .map(|compared| part(compared, unit))
+        .collect();
     format!("{}: {}.", name(worth), parts.join("; "))
 }
 
-fn part(compared: &Compared) -> String {
-    let name = metric_name(compared.metric);
+fn part(compared: &Compared, unit: &str) -> String {
+    let name = compared.metric.name(unit);
     let Some(effect) = compared.effect else {
         return format!("no {name} to be compared");
     };
@@ -225,9 +229,10 @@ fn limited_by(summary: &PointSummary) -> String {
     });
     let met = format::or_none(summary.demand_met, format::percent);
     let (open, people) = (summary.point.rate_per_s.is_some(), summary.point.clients);
+    let units = summary.units;
     match (summary.limited_by, summary.demand_met) {
         (Some(Limit::OfferedLoad), _) if open => format!(
-            "What limited it: its arrivals. {met} of the orders that they asked for were made, and \
+            "What limited it: its arrivals. {met} of the {units} that they asked for were made, and \
              the guests used {cores}: only more arrivals \
              can show how much it carries."
         ),
@@ -241,7 +246,7 @@ fn limited_by(summary: &PointSummary) -> String {
         ),
         _ if open => format!(
             "What limited it is neither the CPU of the guests ({cores}) nor the rate of arrivals \
-             ({met} of the orders that they asked for were \
+             ({met} of the {units} that they asked for were \
              made): what is left is waiting, for commits to the disk, for locks, or for CPUs that \
              others held."
         ),
@@ -281,7 +286,7 @@ fn carried(summary: &PointSummary) -> String {
     let orders = format::or_none(summary.per_minute.as_ref(), format::mean);
     format!(
         "{orders} {} with {}{}",
-        words::rate_of(summary),
+        summary.rate,
         summary.point.label,
         repeats(summary)
     )
@@ -336,6 +341,6 @@ fn efficiency(points: &[PointSummary], summary: &PointSummary) -> Option<String>
         baseline.point.label,
         orders(summary),
         orders(baseline),
-        words::rate_of(summary),
+        summary.rate,
     ))
 }

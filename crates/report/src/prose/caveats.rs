@@ -160,12 +160,17 @@ fn audit_caveats(run: &Run) -> Vec<String> {
     });
     inconsistent
         .map(|(trial, audit)| {
+            let disagreeing = audit.rows.iter().find(|row| !row.agrees());
+            let what = match disagreeing.and_then(|row| Some((row, row.found?))) {
+                Some((row, found)) => format!(
+                    "{found} {} in the server against {} acknowledged",
+                    row.proof.what, row.proof.acknowledged
+                ),
+                None => audit.detail.clone(),
+            };
             format!(
-                "Trial {}, guest {}: {} orders in the database against {} acknowledged.",
-                trial.row.trial.id,
-                audit.guest,
-                audit.orders_in_database,
-                audit.orders_acknowledged
+                "Trial {}, guest {}: {what}.",
+                trial.row.trial.id, audit.guest
             )
         })
         .collect()

@@ -92,7 +92,7 @@ pub(crate) fn answer(comparison: &Comparison) -> Vec<String> {
             .primary()
             .filter(|finding| wanted(&finding.verdict));
         found
-            .map(|finding| format!("{} {}", finding.metric.name(), change(finding)))
+            .map(|finding| format!("{} {}", comparison.name_of(finding.metric), change(finding)))
             .collect()
     };
     let is = |verdict: Verdict| move |own: &Verdict| *own == verdict;
@@ -119,7 +119,7 @@ pub(crate) fn answer(comparison: &Comparison) -> Vec<String> {
                 .map_or_else(String::new, |_| format!(" {}", change(finding)));
             all.push(format!(
                 "Cannot be said: {}{size}: {}.",
-                finding.metric.name(),
+                comparison.name_of(finding.metric),
                 why(finding)
             ));
         }
@@ -138,7 +138,7 @@ fn single_points(comparison: &Comparison) -> Vec<String> {
             .iter()
             .filter(|finding| !finding.metric.is_primary() && finding.verdict == wanted);
         let found: Vec<String> = secondary
-            .map(|finding| format!("{} {}", finding.metric.name(), change(finding)))
+            .map(|finding| format!("{} {}", comparison.name_of(finding.metric), change(finding)))
             .collect();
         if !found.is_empty() {
             let word = if wanted == Verdict::Worse {
@@ -158,7 +158,7 @@ fn single_points(comparison: &Comparison) -> Vec<String> {
         let of_metric = |finding: &Finding| {
             format!(
                 "{} {} ({})",
-                finding.metric.name(),
+                comparison.name_of(finding.metric),
                 change(finding),
                 verdict(finding)
             )

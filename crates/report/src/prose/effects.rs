@@ -1,17 +1,9 @@
 //! What each level is worth, in words.
 
-use rookery_analysis::effects::{Aliased, Compared, EffectMetric, Effects, Worth};
+use rookery_analysis::effects::{Aliased, Compared, Effects, Worth};
 use rookery_stats::{Basis, Change};
 
 use super::format;
-
-/// Name of a compared metric, as it stands in tables and sentences.
-pub(crate) fn metric_name(metric: EffectMetric) -> &'static str {
-    match metric {
-        EffectMetric::Throughput => "throughput",
-        EffectMetric::OrderP95 => "order p95",
-    }
-}
 
 /// `stack.tuning = pureflex` against `stock`, as in sentences.
 pub(crate) fn name(worth: &Worth) -> String {
@@ -75,7 +67,7 @@ pub(crate) fn basis(compared: &Compared) -> String {
 }
 
 /// Interactions and aliases, in sentences.
-pub(crate) fn remarks(effects: &Effects) -> Vec<String> {
+pub(crate) fn remarks(effects: &Effects, unit: &str) -> Vec<String> {
     let mut all: Vec<String> = effects
         .interactions
         .iter()
@@ -89,7 +81,7 @@ pub(crate) fn remarks(effects: &Effects) -> Vec<String> {
                 one.value,
                 other.key,
                 other.value,
-                metric_name(found.metric),
+                found.metric.name(unit),
                 format::signed(found.effect.ratio - 1.0),
                 format::signed(low - 1.0),
                 format::signed(high - 1.0)

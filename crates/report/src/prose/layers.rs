@@ -52,7 +52,7 @@ pub(crate) fn sentences(points: &[LayeredPoint]) -> Vec<String> {
 fn cost(point: &LayeredPoint) -> Option<String> {
     let mut layers = point.layers.iter().filter(|layer| layer.cpu_us.is_some());
     let lowest = layers.next()?;
-    let (operation, base) = (article(point.operation), lowest.cpu_us?);
+    let (operation, base) = (of_one(point), lowest.cpu_us?);
     let adds: Vec<String> = layers
         .filter_map(|layer| {
             let tax = layer.tax_us?;
@@ -178,12 +178,19 @@ fn people(layer: &Layer) -> String {
     }
 }
 
-fn article(operation: &str) -> String {
-    match operation {
-        "order" => "an order".to_owned(),
-        "new-order" => "a New-Order with what belongs to it".to_owned(),
-        other => format!("one `{other}`"),
-    }
+/// `an order`; where requests of their own go with a unit of work, these belong to it.
+fn of_one(point: &LayeredPoint) -> String {
+    let article = if point.unit.starts_with(['a', 'e', 'i', 'o']) {
+        "an"
+    } else {
+        "a"
+    };
+    let around = if rookery_stats::is_request(point.operation) {
+        " with what belongs to it"
+    } else {
+        ""
+    };
+    format!("{article} {}{around}", point.unit)
 }
 
 /// `add 31 us (−5 to 67)`, or `save`.

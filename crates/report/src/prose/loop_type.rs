@@ -38,8 +38,9 @@ fn open_loop(run: &Run, open: &OpenLoad, think: &str) -> String {
     let stay = match open.visit {
         Visit::Single => String::new(),
         visit => format!(
-            ", {} orders of each visitor on average, think time {think} between them",
-            format::trimmed(visit.mean_acts())
+            ", {} {} of each visitor on average, think time {think} between them",
+            format::trimmed(visit.mean_acts()),
+            words::workload(run).unit.plural
         ),
     };
     let kind = if stay.is_empty() {
@@ -104,13 +105,19 @@ fn of_load(run: &Run) -> String {
     }
     match pause.map_or(rookery_stats::Pacing::Think, |pause| pause.pacing) {
         rookery_stats::Pacing::Think => {
-            format!("Closed loop, think time {think} on average, after each order")
+            format!(
+                "Closed loop, think time {think} on average, after each {}",
+                words::unit(run)
+            )
         }
         rookery_stats::Pacing::Arrivals => {
             "Arrivals on a schedule that does not wait for answers".to_owned()
         }
         rookery_stats::Pacing::Cycle => {
-            format!("Closed loop, one order per user every {think} (cycle time)")
+            format!(
+                "Closed loop, one {} per user every {think} (cycle time)",
+                words::unit(run)
+            )
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Words that a simulated run must not use: what it computed was not measured.
 
 use rookery_analysis::{Run, points::PointSummary};
-use rookery_study::{StackKind, WorkloadKind};
-use rookery_workload::{OperationRole, WorkloadInfo};
+use rookery_study::StackKind;
+use rookery_workload::WorkloadInfo;
 
 use super::format;
 
@@ -14,14 +14,6 @@ pub(crate) fn simulated(run: &Run) -> bool {
 /// What generic prose needs to know of the run's workload.
 pub(crate) fn workload(run: &Run) -> &'static WorkloadInfo {
     run.header.study.workload.kind().info()
-}
-
-/// Whether a unit of work is recorded as a whole beside the requests that it consists of.
-pub(crate) fn has_whole_unit(run: &Run) -> bool {
-    let operations = workload(run).operations;
-    operations
-        .iter()
-        .any(|operation| operation.role == OperationRole::Whole)
 }
 
 /// Who makes the load of a closed loop: `users`, `terminals`.
@@ -39,22 +31,20 @@ pub(crate) fn rate(run: &Run) -> &'static str {
     run.header.study.workload.kind().info().unit.rate
 }
 
-/// The same of a point.
-pub(crate) fn rate_of(summary: &PointSummary) -> &'static str {
-    WorkloadKind::ALL
-        .into_iter()
-        .map(WorkloadKind::info)
-        .find(|info| info.main_operation() == summary.main_operation)
-        .map_or(RATE, |info| info.unit.rate)
+/// One unit of work, in the words of the run's workload: `order`.
+pub(crate) fn unit(run: &Run) -> &'static str {
+    workload(run).unit.singular
 }
 
-/// The same of many points, which have one workload.
+/// What the throughput of points counts, which have one workload.
 pub(crate) fn rate_of_all<'a>(mut points: impl Iterator<Item = &'a PointSummary>) -> &'static str {
-    points.next().map_or(RATE, rate_of)
+    points.next().map_or("", |summary| summary.rate)
 }
 
-/// The same where no workload is at hand.
-pub(crate) const RATE: &str = "throughput/min";
+/// A unit of work of points, which have one workload.
+pub(crate) fn unit_of_all<'a>(mut points: impl Iterator<Item = &'a PointSummary>) -> &'static str {
+    points.next().map_or("", |summary| summary.unit)
+}
 
 /// What a simulated run is, for its cover.
 pub(crate) const SIMULATED: &str =

@@ -5,18 +5,22 @@ use rookery_stats::{ArrivalCounts, Latencies, Measurement};
 use rookery_study::Point;
 
 use super::Table;
-use crate::prose::format;
+use crate::prose::{format, words};
 
 /// Heads of the table.
-const HEADS: [&str; 7] = [
-    "point",
-    "arrivals drawn",
-    "dropped",
-    "started",
-    "late p50 / p99, us",
-    "order response p50 / p95 / p99, ms",
-    "order service p50 / p95 / p99, ms",
-];
+fn heads(unit: &str) -> Vec<String> {
+    let of_unit = |what: &str| format!("{unit} {what} p50 / p95 / p99, ms");
+    let own = [
+        "point",
+        "arrivals drawn",
+        "dropped",
+        "started",
+        "late p50 / p99, us",
+    ];
+    let mut heads = own.map(str::to_owned).to_vec();
+    heads.extend(["response", "service"].map(of_unit));
+    heads
+}
 
 /// One row for each point of an open load that has good trials; no rows of a closed load.
 ///
@@ -25,7 +29,7 @@ const HEADS: [&str; 7] = [
 pub(crate) fn table(run: &Run) -> Table {
     Table {
         label: String::new(),
-        heads: HEADS.map(str::to_owned).to_vec(),
+        heads: heads(words::unit(run)),
         rows: run
             .header
             .plan

@@ -43,7 +43,7 @@ pub(crate) fn overall_table(comparison: &Comparison) -> Table {
         let metric = finding.metric;
         let mark = if metric.is_primary() { "*" } else { "" };
         vec![
-            format!("{}{mark}", metric.name()),
+            format!("{}{mark}", comparison.name_of(metric)),
             value(metric, finding.base),
             value(metric, finding.new),
             change(finding),
@@ -79,8 +79,8 @@ pub(crate) fn brief_table(comparison: &Comparison) -> Table {
         .into_iter()
         .filter(|metric| metric.is_primary())
         .collect();
-    let mut names = vec!["point", "trials"];
-    names.extend(metrics.iter().map(|metric| metric.name()));
+    let mut names = vec!["point".to_owned(), "trials".to_owned()];
+    names.extend(metrics.iter().map(|metric| comparison.name_of(*metric)));
     let cell = |finding: &Finding| match finding.verdict {
         Verdict::Better | Verdict::Worse => format!("{} {}", change(finding), verdict(finding)),
         _ => change(finding),
@@ -105,7 +105,7 @@ pub(crate) fn brief_table(comparison: &Comparison) -> Table {
         label: "Point by point; called better or worse only where chance is excluded for all \
                 points together:"
             .to_owned(),
-        heads: heads(&names),
+        heads: names,
         rows: rows.collect(),
     }
 }
@@ -117,7 +117,7 @@ pub(crate) fn full_table(comparison: &Comparison) -> Table {
             vec![
                 point.label.clone(),
                 format!("{} / {}", point.base_trials, point.new_trials),
-                finding.metric.name().to_owned(),
+                comparison.name_of(finding.metric),
                 value(finding.metric, finding.base),
                 value(finding.metric, finding.new),
                 change(finding),

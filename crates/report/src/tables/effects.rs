@@ -1,6 +1,6 @@
 //! What each level is worth: the table.
 
-use rookery_analysis::effects::Worth;
+use rookery_analysis::effects::{EffectMetric, Worth};
 
 use super::Table;
 use crate::prose::{
@@ -8,13 +8,16 @@ use crate::prose::{
     format,
 };
 
+/// Stands for the head that names the unit of work.
+const UNIT_P95: &str = "";
+
 const HEADS: [&str; 10] = [
     "factor",
     "level",
     "against",
     "throughput",
     "verdict",
-    "order p95",
+    UNIT_P95,
     "verdict",
     "errors, before \u{2192} after",
     "rests on",
@@ -22,9 +25,13 @@ const HEADS: [&str; 10] = [
 ];
 
 /// The table of effects over all layouts, or by layout.
-pub(crate) fn table(worths: &[Worth]) -> Table {
+pub(crate) fn table(worths: &[Worth], unit: &str) -> Table {
     let by_layout = worths.iter().any(|worth| worth.layout.is_some());
-    let mut heads: Vec<String> = HEADS.iter().map(|head| (*head).to_owned()).collect();
+    let name = |head: &&str| match *head {
+        UNIT_P95 => EffectMetric::UnitP95.name(unit),
+        head => head.to_owned(),
+    };
+    let mut heads: Vec<String> = HEADS.iter().map(name).collect();
     if by_layout {
         heads.insert(0, "layout".to_owned());
     }

@@ -236,38 +236,43 @@ fn records(run: &Run) -> impl Iterator<Item = (u32, &TrialRecord)> {
         .filter_map(|trial| Some((trial.row.trial.id, trial.record.as_ref()?)))
 }
 
-/// Orders in the databases against orders acknowledged.
+/// What guests hold against what their users were told, one row for each kind of record.
 pub(crate) fn audits(run: &Run) -> Table {
-    let rows = records(run).flat_map(|(trial, record)| {
-        record.audits.iter().map(move |audit| {
-            vec![
-                trial.to_string(),
-                audit.guest.clone(),
-                audit.orders_in_database.to_string(),
-                audit.orders_acknowledged.to_string(),
-                audit.unanswered.to_string(),
-                if audit.killed { "yes" } else { "no" }.to_owned(),
-                if audit.consistent {
-                    "consistent"
-                } else {
-                    "NOT CONSISTENT"
-                }
-                .to_owned(),
-                audit.detail.clone(),
-            ]
-        })
-    });
+    let mut rows = Vec::new();
+    for (trial, record) in records(run) {
+        for audit in &record.audits {
+            for row in &audit.rows {
+                rows.push(vec![
+                    trial.to_string(),
+                    audit.guest.clone(),
+                    row.proof.what.clone(),
+                    format::or_none(row.found, |found| found.to_string()),
+                    row.proof.acknowledged.to_string(),
+                    row.proof.unanswered.to_string(),
+                    if audit.killed { "yes" } else { "no" }.to_owned(),
+                    if audit.consistent {
+                        "consistent"
+                    } else {
+                        "NOT CONSISTENT"
+                    }
+                    .to_owned(),
+                    audit.detail.clone(),
+                ]);
+            }
+        }
+    }
     let heads = [
         "trial",
         "guest",
-        "new orders in the database",
+        "records",
+        "in the server",
         "acknowledged",
         "unanswered",
         "killed",
         "verdict",
         "detail",
     ];
-    table(&heads, rows.collect())
+    table(&heads, rows)
 }
 
 /// Failures by class, with the first example.

@@ -6,7 +6,6 @@ use super::{Table, labelled};
 use crate::prose::{
     format,
     layers::{limited_by, mean, ratio, signless},
-    words,
 };
 
 /// All tables, each with its title; none where there are no layers.
@@ -71,10 +70,12 @@ fn costs(points: &[LayeredPoint]) -> Table {
             format::or_none(layer.elsewhere_us.as_ref(), mean),
         ]
     };
+    let unit = points.first().map_or("", |point| point.unit);
+    let host_cpu = format!("host CPU per {unit}, us");
     let heads = [
         "point",
         "layer",
-        "host CPU per order, us",
+        &host_cpu,
         "user",
         "system",
         "guest",
@@ -83,7 +84,7 @@ fn costs(points: &[LayeredPoint]) -> Table {
         "times the lowest",
         "rest of the host, us",
     ];
-    labelled("Host CPU per order", &heads, rows(points, cells))
+    labelled(&format!("Host CPU per {unit}"), &heads, rows(points, cells))
 }
 
 /// `+31 (−5 to 67)`.
@@ -117,7 +118,7 @@ fn speeds(points: &[LayeredPoint]) -> Table {
     let heads = [
         "point",
         "layer",
-        words::RATE,
+        points.first().map_or("", |point| point.rate),
         "times the lowest",
         "limited by",
         "p50, ms",

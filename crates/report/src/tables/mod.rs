@@ -6,6 +6,7 @@ pub(crate) mod effects;
 pub(crate) mod evidence;
 pub(crate) mod layers;
 pub(crate) mod machines;
+pub(crate) mod metrics;
 pub(crate) mod scaling;
 pub(crate) mod searches;
 pub(crate) mod settings;

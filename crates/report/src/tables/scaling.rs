@@ -6,7 +6,6 @@ use super::{Table, labelled};
 use crate::prose::{
     format,
     scaling::{counted, law_name, refusals},
-    words,
 };
 
 /// Throughput, speed-up and efficiency at every load.
@@ -15,7 +14,7 @@ pub(crate) fn growth(lines: &[Scaling]) -> Table {
         "what",
         "load",
         "trials",
-        words::RATE,
+        lines.first().map_or("", |line| line.rate),
         "speed-up over the smallest",
         "efficiency of growth",
     ];

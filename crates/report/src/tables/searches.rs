@@ -84,11 +84,13 @@ fn state(search: &SearchSummary) -> &'static str {
 
 /// Throughput and response times at the largest loads, over the trials that confirm them.
 pub(crate) fn confirmed(analysis: &Analysis) -> Table {
+    let unit = words::unit_of_all(analysis.points.iter());
+    let [p95, p99] = [95, 99].map(|percentile| format!("{unit} p{percentile}, ms"));
     let heads = [
         "at the largest load of",
         words::rate_of_all(analysis.points.iter()),
-        "order p95, ms",
-        "order p99, ms",
+        &p95,
+        &p99,
         "worst request p95, ms",
         "guest CPU cores",
         "rests on",
@@ -111,8 +113,8 @@ fn confirmed_row(search: &SearchSummary) -> Option<Vec<String>> {
     Some(vec![
         search.label.clone(),
         format::or_none(at.per_minute.as_ref(), format::estimate),
-        summary::order(at, 95.0),
-        summary::order(at, 99.0),
+        summary::unit(at, 95.0),
+        summary::unit(at, 99.0),
         format::or_none(slowest, |(name, quantile)| {
             format!("{name} {}", format::quantile(quantile))
         }),

@@ -36,12 +36,12 @@ fn at(summary: &PointSummary, operation: &str, percentile: f64) -> String {
     format::or_none(summary.quantile(operation, percentile), format::quantile)
 }
 
-/// The whole order, or the New-Order, at a percentile, ms.
-pub(crate) fn order(summary: &PointSummary, percentile: f64) -> String {
+/// The unit of work at a percentile, ms.
+pub(crate) fn unit(summary: &PointSummary, percentile: f64) -> String {
     at(summary, summary.main_operation, percentile)
 }
 
-/// Response times of the whole order and of the slowest request.
+/// Response times of the unit of work and of the slowest request.
 pub(crate) fn response(analysis: &Analysis) -> Table {
     let row = |summary: &PointSummary| {
         let worst = summary.slowest_request.clone();
@@ -49,19 +49,21 @@ pub(crate) fn response(analysis: &Analysis) -> Table {
             |percentile| format::or_none(worst.as_deref(), |name| at(summary, name, percentile));
         vec![
             summary.point.label.clone(),
-            order(summary, 50.0),
-            order(summary, 95.0),
-            order(summary, 99.0),
+            unit(summary, 50.0),
+            unit(summary, 95.0),
+            unit(summary, 99.0),
             worst.clone().unwrap_or_else(|| format::NONE.to_owned()),
             of_worst(95.0),
             of_worst(99.0),
         ]
     };
+    let unit = words::unit_of_all(analysis.points.iter());
+    let [p50, p95, p99] = [50, 95, 99].map(|percentile| format!("{unit} p{percentile}, ms"));
     let heads = [
         "point",
-        "order p50, ms",
-        "order p95, ms",
-        "order p99, ms",
+        &p50,
+        &p95,
+        &p99,
         "worst request",
         "its p95, ms",
         "its p99, ms",

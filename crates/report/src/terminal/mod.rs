@@ -162,7 +162,7 @@ pub(crate) fn layers(points: &[LayeredPoint]) -> String {
 fn effects(analysis: &Analysis) -> String {
     let mut text = String::new();
     for worths in [&analysis.effects.overall, &analysis.effects.by_layout] {
-        let table = tables::effects::table(worths);
+        let table = tables::effects::table(worths, analysis.workload.unit);
         // Without errors and detectable changes, which the page has: the lines are long enough.
         let shown = table.heads.len().saturating_sub(3);
         let rows = table
@@ -172,7 +172,7 @@ fn effects(analysis: &Analysis) -> String {
             .collect();
         text += &aligned(table.heads.into_iter().take(shown).collect(), rows);
     }
-    for remark in effect_prose::remarks(&analysis.effects) {
+    for remark in effect_prose::remarks(&analysis.effects, analysis.workload.unit) {
         text += &format!("{}\n", plain(&remark));
     }
     if !text.is_empty() && !text.ends_with("\n\n") {

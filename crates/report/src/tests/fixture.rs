@@ -8,7 +8,7 @@ use rookery_stats::{
     qos::{Qos, judge},
 };
 use rookery_store::{
-    GuestLog, OrderAudit, Outcome, Reason, RunHeader, Store, TrialRecord, Tuning,
+    AuditRow, GuestAudit, GuestLog, Outcome, Reason, RunHeader, Store, TrialRecord, Tuning,
     fixture::{self, header_of, host_facts},
 };
 use rookery_study::{Design, Estimate, GuestGroup, Plan, Point, Study, Trial, Variant, Vcpus};
@@ -224,11 +224,9 @@ pub(crate) fn record(point: &Point, repeat: u32, qos: &Qos) -> TrialRecord {
         driver: driver(loss),
         aborted: None,
     };
-    let acknowledged = |guest: &GuestMeasurement| OrderAudit {
+    let acknowledged = |guest: &GuestMeasurement| GuestAudit {
         guest: guest.guest.clone(),
-        orders_in_database: guest.counters.proof().rows[0].acknowledged,
-        orders_acknowledged: guest.counters.proof().rows[0].acknowledged,
-        unanswered: 0,
+        rows: as_told(guest),
         killed: false,
         consistent: true,
         detail: "every acknowledged order is there".to_owned(),
@@ -396,6 +394,16 @@ pub(crate) fn void(record: &mut TrialRecord) {
     )];
 }
 
+/// The rows of an audit that finds what users were told.
+pub(crate) fn as_told(guest: &GuestMeasurement) -> Vec<AuditRow> {
+    let rows = guest.counters.proof().rows.into_iter();
+    rows.map(|proof| AuditRow {
+        found: Some(proof.acknowledged),
+        proof,
+    })
+    .collect()
+}
+
 /// Spoil a record: the guest died and nothing was measured.
 pub(crate) fn failed(record: &mut TrialRecord) {
     record.outcome = Outcome::Failed;
@@ -404,7 +412,9 @@ pub(crate) fn failed(record: &mut TrialRecord) {
         "guest g1 died: killed by signal 9",
     )];
     (record.measurement, record.verdict) = (None, None);
-    record.audits[0].orders_in_database -= 1;
+    for row in &mut record.audits[0].rows {
+        row.found = row.found.map(|found| found - 1);
+    }
     record.audits[0].consistent = false;
     record.audits[0].killed = true;
 }

@@ -2,6 +2,7 @@
 
 mod dvdstore;
 mod orderentry;
+mod sample;
 
 use clap::Subcommand;
 
@@ -33,6 +34,8 @@ pub(crate) enum AppCommand {
     Dvdstore(dvdstore::app::AppDvdstoreArgs),
     /// The order-entry database: SQLite behind a small server
     Orderentry(orderentry::app::AppOrderentryArgs),
+    /// Records of the sample workload, which is an example and for tests
+    Sample(sample::app::AppSampleArgs),
 }
 
 impl AppCommand {
@@ -41,6 +44,7 @@ impl AppCommand {
         match self {
             Self::Dvdstore(args) => dvdstore::app::run(args),
             Self::Orderentry(args) => orderentry::app::run(args),
+            Self::Sample(args) => sample::app::run(args),
         }
     }
 }

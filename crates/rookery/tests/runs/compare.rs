@@ -99,7 +99,7 @@ fn runs_of_one_study_do_not_differ_and_a_planted_slow_down_is_found() {
         let (back, of_back) = compare(&place, &[&slow, &base]);
         let (orders, cpu) = (
             overall(&of_slow, "throughput"),
-            overall(&of_slow, "cpu-per-order"),
+            overall(&of_slow, "cpu-per-unit"),
         );
         let voided = of_slow["new"][0]["void"].as_u64();
         seen.push(format!(
@@ -107,7 +107,7 @@ fn runs_of_one_study_do_not_differ_and_a_planted_slow_down_is_found() {
         ));
         // Many things disturb throughput; the CPU time of an order they hardly touch.
         let right = orders.1 < 0.0 && orders.0 != "better" && cpu.0 == "worse" && cpu.1 > 0.1;
-        let inverse = overall(&of_back, "cpu-per-order").0 == "better";
+        let inverse = overall(&of_back, "cpu-per-unit").0 == "better";
         if (same, there, back) == (0, 9, 0) && right && inverse {
             let differences = of_slow["differences"].to_string();
             assert!(
@@ -168,12 +168,12 @@ fn on_a_simulated_host_ten_percent_are_ten_percent() {
     let (ended, told) = compare(&place, &[&base, &again]);
     assert_eq!(ended, 0, "{}", told["overall"]);
     let (ended, told) = compare(&place, &[&base, &slow]);
-    let (verdict, change) = overall(&told, "cpu-per-order");
+    let (verdict, change) = overall(&told, "cpu-per-unit");
     assert_eq!((ended, verdict), (9, "worse"), "{}", told["overall"]);
     assert!((change - 0.1).abs() < 0.03, "{change}");
     let (ended, told) = compare(&place, &[&slow, &base]);
     assert_eq!(
-        (ended, overall(&told, "cpu-per-order").0),
+        (ended, overall(&told, "cpu-per-unit").0),
         (0, "better"),
         "{}",
         told["overall"]

@@ -23,6 +23,7 @@ mod orderentry_sqlite;
 mod orderentry_sqlite_study;
 mod orderentry_study;
 mod predict;
+mod sample;
 mod search;
 mod storage;
 mod stored;

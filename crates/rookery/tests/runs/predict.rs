@@ -118,7 +118,7 @@ fn a_simulated_host_is_predicted_planned_and_confirmed() {
     };
     let near = &of(3, 60.0).expect("3 x 2 fits")["Ok"];
     // 60 users who think for 250 ms, and six cores of 25 orders/s each.
-    let orders = near["orders_per_minute"]["value"]
+    let orders = near["units_per_minute"]["value"]
         .as_f64()
         .expect("a number");
     assert!((6_000.0..9_000.0).contains(&orders), "{near}");
@@ -154,7 +154,7 @@ fn forecasts_read_well_and_have_a_figure() {
     let (code, out, err) = predict(&place, &["--html", "forecast.html"]);
     assert_eq!(code, 0, "{err}");
     for words in [
-        "an order takes",
+        "one order takes",
         "Model: queueing",
         "misses the upper half by",
         "Not modelled",

@@ -22,14 +22,12 @@ mod meta;
 mod money;
 mod order;
 mod pages;
-mod patience;
 mod reader;
 mod schema;
 mod search;
 mod server;
 mod service;
 mod site;
-mod stop;
 mod writer;
 
 #[cfg(test)]
@@ -37,11 +35,10 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use crate::audit::OrderAudit;
+pub use crate::{audit::OrderAudit, http_server::StopSignal};
 pub use audit::audit;
 pub use error::EmbeddedError;
 pub use load::{LoadProgress, LoadSummary, load};
 pub use rookery_study::Pages;
 pub use server::{ServeConfig, Server, serve};
 pub use service::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, guest_args, sqlite_version};
-pub use stop::StopSignal;

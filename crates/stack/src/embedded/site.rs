@@ -16,6 +16,7 @@ use super::{
     service::HEALTH_PATH,
     writer::{CustomerRow, WriteFault, Writer},
 };
+use crate::http_server::{Answer, Content, HttpSite, Method, Request};
 
 /// Longest value of a text column, in characters; longer input is cut, as the original's database
 /// does.
@@ -24,57 +25,20 @@ const MAX_TEXT: usize = 50;
 /// Rows of a search that does not say how many.
 const USUAL_SEARCH_ROWS: i64 = 10;
 
-/// What came.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request<'a> {
-    pub(crate) method: Method,
-    /// As sent: pages' names need no decoding.
-    pub(crate) path: &'a str,
-    /// Without the `?`; empty when there is none.
-    pub(crate) query: &'a str,
-    /// The body of a POST; empty when there is none.
-    pub(crate) form: &'a str,
-}
-
-/// Methods that matter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
-    Get,
-    Post,
-    Other,
-}
-
-/// What goes out.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) content: Content,
-    pub(crate) body: Vec<u8>,
-}
-
-/// Type of a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    Html,
-    Json,
-}
-
-impl Answer {
-    fn page(body: Vec<u8>) -> Self {
-        Self {
-            status: 200,
-            content: Content::Html,
-            body,
-        }
+fn page(body: Vec<u8>) -> Answer {
+    Answer {
+        status: 200,
+        content: Content::Html,
+        body,
     }
+}
 
-    /// A page that says why there is no other.
-    pub(crate) fn notice(status: u16, heading: &str, sentence: &str) -> Self {
-        Self {
-            status,
-            content: Content::Html,
-            body: pages::notice(heading, sentence),
-        }
+/// A page that says why there is no other.
+fn notice(status: u16, heading: &str, sentence: &str) -> Answer {
+    Answer {
+        status,
+        content: Content::Html,
+        body: pages::notice(heading, sentence),
     }
 }
 
@@ -103,12 +67,12 @@ impl From<Fault> for Answer {
             Fault::Write(fault) => fault,
         };
         match fault {
-            WriteFault::Busy => Self::notice(
+            WriteFault::Busy => notice(
                 503,
                 "The shop is too busy",
                 "Nothing was stored. Please try again in a second.",
             ),
-            WriteFault::Failed(what) => Self::notice(
+            WriteFault::Failed(what) => notice(
                 500,
                 "The shop's database failed",
                 &format!("Nothing was stored: {what}"),
@@ -189,13 +153,13 @@ impl Site {
     pub(crate) fn burning(self, extra_cpu: Duration) -> Self {
         Self { extra_cpu, ..self }
     }
+}
 
-    /// Answer one request.
-    ///
+impl HttpSite for Site {
     /// The read queries run right here on the worker thread: each takes some ten microseconds from
     /// memory, less than a hop to another thread and back; and the workers are as many as the CPUs,
     /// so that nothing else could run meanwhile anyway.
-    pub(crate) async fn answer(&self, request: Request<'_>) -> Answer {
+    async fn answer(&self, request: Request<'_>) -> Answer {
         if request.path == HEALTH_PATH {
             return match request.method {
                 Method::Get => self.health(),
@@ -209,32 +173,38 @@ impl Site {
             return if request.method == Method::Other {
                 method_not_allowed()
             } else {
-                Answer::page(self.index.clone())
+                page(self.index.clone())
             };
         }
-        let Some((page, suffix)) = Page::of_file(file) else {
+        let Some((wanted, suffix)) = Page::of_file(file) else {
             return not_found();
         };
         if request.method == Method::Other {
             return method_not_allowed();
         }
         let Ok(fields) = Fields::parse(request.query, request.form) else {
-            return Answer::notice(
+            return notice(
                 400,
                 "Too many fields",
                 "A request may have at most 1000 fields.",
             );
         };
         burn(self.extra_cpu);
-        let made = match page {
+        let made = match wanted {
             Page::Login => self.login(&fields, suffix),
             Page::NewCustomer => self.new_customer(&fields, suffix).await,
             Page::Browse => self.browse(&fields, suffix),
             Page::Purchase => self.purchase(&fields, suffix).await,
         };
-        made.map_or_else(Answer::from, Answer::page)
+        made.map_or_else(Answer::from, page)
     }
 
+    fn refusal(status: u16, heading: &str, sentence: &str) -> Answer {
+        notice(status, heading, sentence)
+    }
+}
+
+impl Site {
     fn health(&self) -> Answer {
         let alive = self.writer.is_alive();
         let body = serde_json::json!({
@@ -462,7 +432,7 @@ fn cut(text: &str) -> String {
 }
 
 fn not_found() -> Answer {
-    Answer::notice(
+    notice(
         404,
         "There is no such page",
         "The shop's entrance is index.html.",
@@ -470,7 +440,7 @@ fn not_found() -> Answer {
 }
 
 fn method_not_allowed() -> Answer {
-    Answer::notice(
+    notice(
         405,
         "This is not done here",
         "Pages answer GET and POST, the health page GET.",

@@ -12,13 +12,10 @@ use rookery_workload::dvdstore::{Size, WordLists};
 use tempfile::TempDir;
 
 use super::{
-    DATABASE_FILE, EmbeddedError, OrderAudit, Pages, audit,
-    connection::open_reader,
-    load,
-    meta::Meta,
-    site::{Answer, Method, Request, Site},
-    writer::Writer,
+    DATABASE_FILE, EmbeddedError, OrderAudit, Pages, audit, connection::open_reader, load,
+    meta::Meta, site::Site, writer::Writer,
 };
+use crate::http_server::{Answer, HttpSite as _, Method, Request};
 
 /// The size of every test's database: 2 000 customers, 1 200 orders, 1 000 products.
 pub(super) const SIZE: Size = Size::Mb(1);

@@ -14,9 +14,9 @@ use rookery_workload::dvdstore::{
 
 use super::{
     OrderAudit, Pages,
-    site::{Method, Request},
     testing::{SIZE, Shop},
 };
+use crate::http_server::{Method, Request};
 
 const PHP: PageSite<'_> = PageSite {
     directory: "ds2",

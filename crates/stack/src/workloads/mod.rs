@@ -2,13 +2,17 @@
 
 mod dvdstore;
 mod orderentry;
+mod sample;
 
-use crate::GuestStack;
+use rookery_study::{Study, WorkloadKind};
+
+use crate::{GuestStack, Stack, StackError};
 
 pub use dvdstore::DvdstoreStack;
 pub(crate) use dvdstore::{answer_page, answer_purchase, found, shop_of, size_of};
 pub use orderentry::{DatabaseProbe, OrderentryStack, PoolRange, ProbedServer};
 pub(crate) use orderentry::{answer_rows, audit, check_load, data_of, session_settings, wanted_of};
+pub use sample::SampleGuests;
 
 /// A stack whose template is there, by the workload that it serves.
 pub enum BuiltStack {
@@ -16,6 +20,8 @@ pub enum BuiltStack {
     Dvdstore(Box<dyn DvdstoreStack>),
     /// Databases of order entry.
     Orderentry(Box<dyn OrderentryStack>),
+    /// Records of the sample workload.
+    Sample(Box<SampleGuests>),
 }
 
 impl BuiltStack {
@@ -25,6 +31,23 @@ impl BuiltStack {
         match self {
             Self::Dvdstore(stack) => stack.as_ref(),
             Self::Orderentry(stack) => stack.as_ref(),
+            Self::Sample(stack) => stack.as_ref(),
+        }
+    }
+}
+
+/// The stack that comes with the workload of a study.
+///
+/// # Errors
+/// When none comes with it.
+pub(crate) fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
+    match study.workload.kind() {
+        WorkloadKind::Sample => sample::open(study),
+        other @ (WorkloadKind::Dvdstore | WorkloadKind::Orderentry) => {
+            Err(StackError::OtherWorkload {
+                stack: "the bundled stack",
+                workload: other.name(),
+            })
         }
     }
 }

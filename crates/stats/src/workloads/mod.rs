@@ -3,6 +3,7 @@
 
 mod dvdstore;
 mod orderentry;
+mod sample;
 
 use rookery_workload::{Counters, WorkloadKind};
 
@@ -15,7 +16,7 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
         .map_or(0, |operation| operation.started);
     match &guest.counters {
         Counters::Dvdstore(counters) => dvdstore::drawn(guest, counters, operation, started),
-        Counters::Orderentry(_) => started,
+        Counters::Orderentry(_) | Counters::Sample(_) => started,
     }
 }
 
@@ -23,7 +24,7 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
 pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
     match kind(measurement) {
         Some(WorkloadKind::Orderentry) => orderentry::mix_remarks(measurement),
-        Some(WorkloadKind::Dvdstore) | None => Vec::new(),
+        Some(WorkloadKind::Dvdstore | WorkloadKind::Sample) | None => Vec::new(),
     }
 }
 
@@ -32,6 +33,7 @@ pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
 pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     match kind(measurement) {
         Some(WorkloadKind::Orderentry) => orderentry::own_checks(measurement),
+        Some(WorkloadKind::Sample) => sample::own_checks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }
 }

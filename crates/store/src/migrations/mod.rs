@@ -15,6 +15,7 @@ mod plan_json;
 #[cfg(test)]
 mod tests;
 mod v6;
+mod v7;
 
 use rusqlite::{Transaction, TransactionBehavior};
 
@@ -23,7 +24,7 @@ use json::rewrite;
 /// The oldest version that can be brought forward.
 pub(crate) const OLDEST: i64 = 5;
 /// What each version after [`OLDEST`] changed, in order.
-pub(crate) const MIGRATIONS: &[Migration] = &[v6::MIGRATION];
+pub(crate) const MIGRATIONS: &[Migration] = &[v6::MIGRATION, v7::MIGRATION];
 /// The schema of version [`OLDEST`].
 pub(crate) const BASE: &str = include_str!("v5.sql");
 

@@ -67,6 +67,26 @@ pub(crate) struct KeyInfo {
     pub(crate) list: bool,
 }
 
+impl KeyInfo {
+    /// The key `other` of `owner` has the same name: both are shown as one.
+    pub(crate) fn join(&mut self, owner: &str, other: Self) {
+        if self.meaning != other.meaning {
+            let own = self.meaning.trim_end_matches('.');
+            self.meaning = format!("{own}; {owner}: {}", other.meaning);
+        }
+        if self.describe != other.describe {
+            self.describe = format!("{}; {owner}: {}", self.describe, other.describe);
+        }
+        if self.schema != other.schema {
+            self.schema = serde_json::json!({"anyOf": [self.schema, other.schema]});
+        }
+        if self.need != other.need {
+            self.need = Need::Optional("as the workload says");
+        }
+        self.list |= other.list;
+    }
+}
+
 /// One section, as schema and reference show it.
 #[derive(Clone, Copy)]
 pub(crate) struct SectionInfo {

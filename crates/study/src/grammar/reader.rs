@@ -366,6 +366,12 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         self.asked.push(key);
     }
 
+    /// Names a key whose value is not read here, and remembers where it stands; whether it is in
+    /// the file.
+    pub(crate) fn locate(&mut self, key: &'static str) -> bool {
+        self.look_up(key).is_some()
+    }
+
     /// Refuses every key that nobody asked for.
     pub(crate) fn finish(self) {
         let Some(table) = self.table else { return };

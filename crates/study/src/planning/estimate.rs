@@ -196,6 +196,10 @@ pub(super) fn root(study: &Study) -> (&'static str, u64) {
         (StackKind::Postgresql, GuestKind::Bare | GuestKind::Fake) => ("postgresql", 0),
         (StackKind::Sqlite, GuestKind::Container | GuestKind::Vm) => ("sqlite", CONTAINER_ROOT_MIB),
         (StackKind::Sqlite, GuestKind::Bare | GuestKind::Fake) => ("sqlite", 0),
+        (StackKind::Bundled, GuestKind::Container | GuestKind::Vm) => {
+            ("bundled", CONTAINER_ROOT_MIB)
+        }
+        (StackKind::Bundled, GuestKind::Bare | GuestKind::Fake) => ("bundled", 0),
         (StackKind::Simulated, _) => ("simulated", 0),
     }
 }
@@ -205,7 +209,7 @@ pub(super) fn guest_files_mib(study: &Study) -> u64 {
         StackKind::Embedded => GUEST_FILES_MIB,
         StackKind::Lamp => LAMP_GUEST_FILES_MIB,
         StackKind::Mariadb | StackKind::Postgresql => DATABASE_GUEST_FILES_MIB,
-        StackKind::Sqlite => GUEST_FILES_MIB,
+        StackKind::Sqlite | StackKind::Bundled => GUEST_FILES_MIB,
         StackKind::Simulated => 0,
     }
 }

@@ -1,17 +1,18 @@
 //! The workloads as a study uses them: the one place of this crate that names all of them.
 //!
-//! A new workload has its room beside `dvdstore` and `orderentry`, and a variant or an arm in each
-//! item below. What generic code asks of a workload is [`WorkloadUse`]; its keys in the study file
-//! are in [`AllKeys`].
+//! A new workload has its room beside the others, and a variant or an arm in each item below.
+//! What generic code asks of a workload is [`WorkloadUse`]; its keys in the study file are in
+//! [`OwnKeys`]. Two workloads may have keys of one name.
 
 mod dvdstore;
 mod orderentry;
+mod sample;
 
 use std::{fmt, time::Duration};
 
 use rookery_stats::Pacing;
 pub use rookery_workload::WorkloadKind;
-use rookery_workload::{MixShare, dvdstore::Size};
+use rookery_workload::{MixShare, dvdstore::Size, sample::SampleData};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -23,9 +24,11 @@ use crate::{
 
 use dvdstore::DvdstoreKeys;
 use orderentry::OrderentryKeys;
+use sample::SampleKeys;
 
 pub use dvdstore::DvdstoreUse;
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
+pub use sample::SampleUse;
 
 /// The workload section: which workload, with the keys that it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +38,8 @@ pub enum Workload {
     Dvdstore(DvdstoreUse),
     /// Five transactions of a wholesale company on a database.
     Orderentry(OrderentryUse),
+    /// Records that are read, listed and written over HTTP: an example, and for tests.
+    Sample(SampleUse),
 }
 
 /// The stacks that serve a workload.
@@ -42,6 +47,7 @@ pub(crate) fn stacks(kind: WorkloadKind) -> &'static [StackKind] {
     match kind {
         WorkloadKind::Dvdstore => &dvdstore::STACKS,
         WorkloadKind::Orderentry => &orderentry::STACKS,
+        WorkloadKind::Sample => &sample::STACKS,
     }
 }
 
@@ -50,6 +56,7 @@ pub(crate) fn limits_meaning(kind: WorkloadKind) -> &'static str {
     match kind {
         WorkloadKind::Dvdstore => dvdstore::LIMITS,
         WorkloadKind::Orderentry => orderentry::LIMITS,
+        WorkloadKind::Sample => sample::LIMITS,
     }
 }
 
@@ -58,6 +65,7 @@ fn own_keys(kind: WorkloadKind) -> Vec<KeyInfo> {
     match kind {
         WorkloadKind::Dvdstore => DvdstoreKeys::keys(),
         WorkloadKind::Orderentry => OrderentryKeys::keys(),
+        WorkloadKind::Sample => SampleKeys::keys(),
     }
 }
 
@@ -68,6 +76,11 @@ impl Named for WorkloadKind {
             "orderentry",
             Self::Orderentry,
             "five transactions of a wholesale company on a database",
+        ),
+        (
+            "sample",
+            Self::Sample,
+            "records that are read, listed and written over HTTP: an example, and for tests",
         ),
     ];
 }
@@ -137,6 +150,7 @@ impl Workload {
         match self {
             Self::Dvdstore(_) => WorkloadKind::Dvdstore,
             Self::Orderentry(_) => WorkloadKind::Orderentry,
+            Self::Sample(_) => WorkloadKind::Sample,
         }
     }
 
@@ -145,7 +159,7 @@ impl Workload {
     pub fn dvdstore(&self) -> Option<&DvdstoreUse> {
         match self {
             Self::Dvdstore(keys) => Some(keys),
-            Self::Orderentry(_) => None,
+            _ => None,
         }
     }
 
@@ -154,7 +168,7 @@ impl Workload {
     pub fn orderentry(&self) -> Option<&OrderentryUse> {
         match self {
             Self::Orderentry(keys) => Some(keys),
-            Self::Dvdstore(_) => None,
+            _ => None,
         }
     }
 
@@ -193,6 +207,7 @@ impl Workload {
         match self {
             Self::Dvdstore(keys) => keys,
             Self::Orderentry(keys) => keys,
+            Self::Sample(keys) => keys,
         }
     }
 
@@ -200,6 +215,7 @@ impl Workload {
         match self {
             Self::Dvdstore(keys) => keys,
             Self::Orderentry(keys) => keys,
+            Self::Sample(keys) => keys,
         }
     }
 }
@@ -221,6 +237,8 @@ pub enum PointData {
     Dvdstore(Size),
     /// An order-entry database.
     Orderentry(OrderentryData),
+    /// Records.
+    Sample(SampleData),
 }
 
 impl PointData {
@@ -230,6 +248,7 @@ impl PointData {
         match self {
             Self::Dvdstore(_) => WorkloadKind::Dvdstore,
             Self::Orderentry(_) => WorkloadKind::Orderentry,
+            Self::Sample(_) => WorkloadKind::Sample,
         }
     }
 
@@ -240,15 +259,17 @@ impl PointData {
         match self {
             Self::Dvdstore(_) => None,
             Self::Orderentry(data) => data.caveat(),
+            Self::Sample(_) => Some(sample::CAVEAT.to_owned()),
         }
     }
 
-    /// Nominal megabytes of a DVD Store, expected MiB of an order-entry database, rounded up.
+    /// Nominal megabytes of a DVD Store, expected MiB of other data, rounded up.
     #[must_use]
     pub fn megabytes(self) -> u64 {
         match self {
             Self::Dvdstore(size) => size.megabytes(),
             Self::Orderentry(data) => data.bytes().div_ceil(1 << 20),
+            Self::Sample(data) => data.bytes().div_ceil(1 << 20),
         }
     }
 
@@ -257,6 +278,7 @@ impl PointData {
         let per_megabyte = match self {
             Self::Dvdstore(_) => dvdstore::USED_MIB_PER_MB,
             Self::Orderentry(_) => orderentry::USED_MIB_PER_MIB,
+            Self::Sample(_) => sample::USED_MIB_PER_MIB,
         };
         (self.megabytes() as f64 * per_megabyte).ceil() as u64
     }
@@ -266,6 +288,7 @@ impl PointData {
         let megabytes_per_s = match self {
             Self::Dvdstore(_) => dvdstore::LOAD_MB_PER_S,
             Self::Orderentry(_) => orderentry::LOAD_MIB_PER_S,
+            Self::Sample(_) => sample::LOAD_MIB_PER_S,
         };
         self.megabytes() as f64 / megabytes_per_s
     }
@@ -275,7 +298,7 @@ impl PointData {
     pub fn dvdstore(self) -> Option<Size> {
         match self {
             Self::Dvdstore(size) => Some(size),
-            Self::Orderentry(_) => None,
+            _ => None,
         }
     }
 
@@ -283,8 +306,19 @@ impl PointData {
     #[must_use]
     pub fn orderentry(self) -> Option<OrderentryData> {
         match self {
-            Self::Dvdstore(_) => None,
             Self::Orderentry(data) => Some(data),
+            _ => None,
+        }
+    }
+}
+
+impl PointData {
+    /// The records of the sample workload.
+    #[must_use]
+    pub fn sample(self) -> Option<SampleData> {
+        match self {
+            Self::Sample(data) => Some(data),
+            _ => None,
         }
     }
 }
@@ -301,6 +335,7 @@ impl fmt::Display for PointData {
         match self {
             Self::Dvdstore(size) => size.fmt(f),
             Self::Orderentry(data) => data.fmt(f),
+            Self::Sample(data) => data.fmt(f),
         }
     }
 }
@@ -331,10 +366,11 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    fn owner(self) -> WorkloadKind {
+    /// The workloads that have it.
+    fn owners(self) -> &'static [WorkloadKind] {
         match self {
-            Self::Think | Self::Cycle => WorkloadKind::Dvdstore,
-            Self::None | Self::Spec | Self::Scaled => WorkloadKind::Orderentry,
+            Self::Think | Self::Cycle => &[WorkloadKind::Dvdstore, WorkloadKind::Sample],
+            Self::None | Self::Spec | Self::Scaled => &[WorkloadKind::Orderentry],
         }
     }
 }
@@ -344,12 +380,13 @@ impl Named for Pace {
         (
             "think",
             Self::Think,
-            "DVD Store: the next order starts a think time after the end of the last",
+            "users over HTTP: the next order or operation starts a think time after the last ended",
         ),
         (
             "cycle",
             Self::Cycle,
-            "DVD Store: orders start a cycle time apart, or at once when the last took longer",
+            "users over HTTP: orders or operations start a cycle time apart, or at once when the \
+             last took longer",
         ),
         ("none", Self::None, "order entry: no pauses"),
         (
@@ -365,67 +402,91 @@ impl Named for Pace {
     ];
 }
 
-/// The keys of `[workload]` that belong to single workloads.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct AllKeys {
-    dvdstore: DvdstoreKeys,
-    orderentry: OrderentryKeys,
+/// The keys of `[workload]` that belong to the one workload that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum OwnKeys {
+    Dvdstore(DvdstoreKeys),
+    Orderentry(OrderentryKeys),
+    Sample(SampleKeys),
 }
 
-impl AllKeys {
+impl OwnKeys {
+    /// Those of all workloads, for schema and reference: keys of one name are one key there.
     pub(crate) fn keys() -> Vec<KeyInfo> {
-        WorkloadKind::ALL.into_iter().flat_map(own_keys).collect()
-    }
-
-    pub(crate) fn read(reader: &mut Reader<'_, '_, '_>) -> Self {
-        Self {
-            dvdstore: DvdstoreKeys::read(reader),
-            orderentry: OrderentryKeys::read(reader),
+        let mut all: Vec<KeyInfo> = Vec::new();
+        for (kind, key) in WorkloadKind::ALL
+            .into_iter()
+            .flat_map(|kind| own_keys(kind).into_iter().map(move |key| (kind, key)))
+        {
+            match all.iter_mut().find(|known| known.name == key.name) {
+                Some(known) => known.join(kind.info().title, key),
+                None => all.push(key),
+            }
         }
+        all
     }
 
-    /// The workload of this kind; nothing where a key was refused.
-    pub(crate) fn build(
-        self,
-        kind: WorkloadKind,
-        pace: Option<Pace>,
-        context: &mut Context,
-    ) -> Option<Workload> {
+    /// Reads the keys of `kind`. Those that only other workloads have are refused; without a kind
+    /// they are all left alone.
+    pub(crate) fn read(
+        kind: Option<WorkloadKind>,
+        reader: &mut Reader<'_, '_, '_>,
+    ) -> Option<Self> {
+        let own = kind.map(own_keys).unwrap_or_default();
         let mut sound = true;
-        for other in WorkloadKind::ALL.into_iter().filter(|other| *other != kind) {
+        for other in WorkloadKind::ALL {
             for key in own_keys(other) {
-                if context.spans.has(&format!("workload.{}", key.name)) {
-                    refuse_foreign::<()>(kind, other, key.name, "", context);
+                if own.iter().any(|own| own.name == key.name) {
+                    continue;
+                }
+                let given = reader.locate(key.name);
+                if let (true, Some(kind)) = (given, kind) {
+                    refuse_foreign::<()>(kind, other, key.name, "", reader.context);
                     sound = false;
                 }
             }
         }
-        let workload = match kind {
-            WorkloadKind::Dvdstore => Workload::Dvdstore(self.dvdstore.build(pace, context)?),
-            WorkloadKind::Orderentry => Workload::Orderentry(self.orderentry.build(pace, context)?),
+        let keys = match kind? {
+            WorkloadKind::Dvdstore => Self::Dvdstore(DvdstoreKeys::read(reader)),
+            WorkloadKind::Orderentry => Self::Orderentry(OrderentryKeys::read(reader)),
+            WorkloadKind::Sample => Self::Sample(SampleKeys::read(reader)),
         };
-        sound.then_some(workload)
+        sound.then_some(keys)
+    }
+
+    /// The workload; nothing where a key was refused.
+    pub(crate) fn build(self, pace: Option<Pace>, context: &mut Context) -> Option<Workload> {
+        Some(match self {
+            Self::Dvdstore(keys) => Workload::Dvdstore(keys.build(pace, context)?),
+            Self::Orderentry(keys) => Workload::Orderentry(keys.build(pace, context)?),
+            Self::Sample(keys) => Workload::Sample(keys.build(pace, context)?),
+        })
     }
 
     /// The keys of a workload, and its pace.
     pub(crate) fn from_workload(workload: &Workload) -> (Self, Pace) {
-        let mut keys = Self::default();
-        let pace = match workload {
-            Workload::Dvdstore(wanted) => {
-                keys.dvdstore = DvdstoreKeys::from_use(wanted);
-                dvdstore::pace(wanted)
-            }
-            Workload::Orderentry(wanted) => {
-                keys.orderentry = OrderentryKeys::from_use(wanted);
-                orderentry::pace(wanted)
-            }
-        };
-        (keys, pace)
+        match workload {
+            Workload::Dvdstore(wanted) => (
+                Self::Dvdstore(DvdstoreKeys::from_use(wanted)),
+                dvdstore::pace(wanted),
+            ),
+            Workload::Orderentry(wanted) => (
+                Self::Orderentry(OrderentryKeys::from_use(wanted)),
+                orderentry::pace(wanted),
+            ),
+            Workload::Sample(wanted) => (
+                Self::Sample(SampleKeys::from_use(wanted)),
+                sample::pace(wanted),
+            ),
+        }
     }
 
     pub(crate) fn write(&self, out: &mut String) {
-        self.dvdstore.write(out);
-        self.orderentry.write(out);
+        match self {
+            Self::Dvdstore(keys) => keys.write(out),
+            Self::Orderentry(keys) => keys.write(out),
+            Self::Sample(keys) => keys.write(out),
+        }
     }
 }
 
@@ -453,5 +514,36 @@ fn refuse_foreign<T>(
 /// Refuses a pace of another workload.
 fn refuse_pace<T>(kind: WorkloadKind, pace: Pace, context: &mut Context) -> Option<T> {
     let value = format!(" = \"{}\"", pace.name());
-    refuse_foreign(kind, pace.owner(), "pacing", &value, context)
+    let owner = pace.owners().first().copied().unwrap_or(kind);
+    refuse_foreign(kind, owner, "pacing", &value, context)
+}
+
+/// The pacing of users that pause between what they do; nothing where it was refused.
+fn web_pacing(
+    kind: WorkloadKind,
+    pace: Option<Pace>,
+    think_time: Option<Duration>,
+    context: &mut Context,
+) -> Option<Pacing> {
+    let pacing = match pace {
+        Some(pace) if !pace.owners().contains(&kind) => return refuse_pace(kind, pace, context),
+        Some(Pace::Cycle) => Pacing::Cycle,
+        None if context.spans.has("workload.pacing") => return None,
+        _ => Pacing::Think,
+    };
+    if pacing == Pacing::Cycle && think_time == Some(Duration::ZERO) {
+        let span = context.spans.nearest("workload.pacing");
+        let message = "`workload.pacing` is \"cycle\", but the cycle time is zero";
+        let mend = "write the cycle time as `think_time`, for instance `think_time = \"1s\"`";
+        return context.refuse(Code::Contradiction, span, message, mend);
+    }
+    Some(pacing)
+}
+
+/// The pace of such users as the study file has it.
+fn web_pace(pacing: Pacing) -> Pace {
+    match pacing {
+        Pacing::Think | Pacing::Arrivals => Pace::Think,
+        Pacing::Cycle => Pace::Cycle,
+    }
 }

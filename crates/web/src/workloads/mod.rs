@@ -7,6 +7,7 @@
 pub mod dvdstore;
 pub mod page;
 mod problem;
+pub mod sample;
 
 use std::rc::Rc;
 
@@ -18,6 +19,7 @@ use self::{
     dvdstore::{DvdstoreScript, OrderTally, Shop, ShopRecord, Shopping},
     page::{PageScript, Viewer},
     problem::ScriptProblem,
+    sample::{RecordSite, RecordUser, SampleRecord, SampleScript},
 };
 use crate::{client::Client, user::User, worker::Unfinished};
 
@@ -28,6 +30,9 @@ pub enum Script {
     /// Shopping: log in or become a customer, search, buy; operations `login`, `new-customer`,
     /// `browse`, `purchase` and the whole `order`.
     Dvdstore(DvdstoreScript),
+    /// Records: read, list or write one after the other, as a matrix says; the operations `read`,
+    /// `list` and `write`.
+    Sample(SampleScript),
     /// One page again and again; the operation `page`.
     Page(PageScript),
 }
@@ -37,6 +42,7 @@ impl Script {
     pub(crate) fn operations(&self) -> OperationTable {
         match self {
             Self::Dvdstore(_) => dvdstore::OPERATIONS,
+            Self::Sample(_) => sample::OPERATIONS,
             Self::Page(_) => page::OPERATIONS,
         }
     }
@@ -45,6 +51,7 @@ impl Script {
     pub(crate) fn check(&self) -> Result<(), ScriptProblem> {
         match self {
             Self::Dvdstore(script) => script.check(),
+            Self::Sample(script) => script.check(),
             Self::Page(script) => script.check(),
         }
     }
@@ -63,6 +70,7 @@ pub(crate) enum Stay {
 #[derive(Debug)]
 pub(crate) enum GuestUsers {
     Dvdstore(Rc<Shop>),
+    Sample(Rc<RecordSite>),
     Page(Rc<PageScript>),
 }
 
@@ -70,6 +78,7 @@ impl GuestUsers {
     pub(crate) fn new(script: &Script) -> Self {
         match script {
             Script::Dvdstore(script) => Self::Dvdstore(Rc::new(Shop::new(script.clone()))),
+            Script::Sample(script) => Self::Sample(Rc::new(RecordSite::new(*script))),
             Script::Page(script) => Self::Page(Rc::new(script.clone())),
         }
     }
@@ -79,6 +88,10 @@ impl GuestUsers {
         match self {
             Self::Dvdstore(shop) => {
                 let script = Shopping::new(Rc::clone(shop), seed, guest, number);
+                start(User::new(script, client), seed, stay);
+            }
+            Self::Sample(site) => {
+                let script = RecordUser::new(Rc::clone(site), seed, guest, number);
                 start(User::new(script, client), seed, stay);
             }
             Self::Page(page) => {
@@ -92,7 +105,7 @@ impl GuestUsers {
     pub(crate) fn tally(&self, window: Span, now: Nanos) -> OrderTally {
         match self {
             Self::Dvdstore(shop) => shop.record().borrow().tally(window, now),
-            Self::Page(_) => OrderTally::default(),
+            Self::Sample(_) | Self::Page(_) => OrderTally::default(),
         }
     }
 
@@ -100,6 +113,7 @@ impl GuestUsers {
     pub(crate) fn unfinished(&self, request: Unfinished) {
         match self {
             Self::Dvdstore(shop) => shop.unfinished(request.operation, request.written),
+            Self::Sample(site) => site.unfinished(request.operation, request.written),
             Self::Page(_) => {}
         }
     }
@@ -108,6 +122,7 @@ impl GuestUsers {
     pub(crate) fn counts(&self) -> GuestCounts {
         match self {
             Self::Dvdstore(shop) => GuestCounts::Dvdstore(shop.record().take()),
+            Self::Sample(site) => GuestCounts::Sample(site.take_record()),
             Self::Page(_) => GuestCounts::Nothing,
         }
     }
@@ -124,6 +139,7 @@ fn start<S: crate::user::UserScript>(user: User<S>, seed: u64, stay: Stay) {
 #[derive(Debug)]
 pub(crate) enum GuestCounts {
     Dvdstore(ShopRecord),
+    Sample(SampleRecord),
     Nothing,
 }
 
@@ -132,14 +148,18 @@ impl GuestCounts {
     pub(crate) fn nothing(script: &Script) -> Self {
         match script {
             Script::Dvdstore(_) => Self::Dvdstore(ShopRecord::default()),
+            Script::Sample(script) => Self::Sample(SampleRecord::new(script)),
             Script::Page(_) => Self::Nothing,
         }
     }
 
     /// Adds what one thread counted of the guest.
     pub(crate) fn merge(&mut self, other: Self) {
-        if let (Self::Dvdstore(mine), Self::Dvdstore(other)) = (self, other) {
-            mine.merge(other);
+        match (self, other) {
+            (Self::Dvdstore(mine), Self::Dvdstore(other)) => mine.merge(other),
+            (Self::Sample(mine), Self::Sample(other)) => mine.merge(&other),
+            // Threads share the script of a guest.
+            _ => {}
         }
     }
 
@@ -148,6 +168,7 @@ impl GuestCounts {
     pub(crate) fn counters(self, window: Span) -> Counters {
         match self {
             Self::Dvdstore(record) => Counters::Dvdstore(record.counters(window)),
+            Self::Sample(record) => Counters::Sample(record.counters(window)),
             Self::Nothing => Counters::empty(WorkloadKind::Dvdstore),
         }
     }

@@ -3,7 +3,7 @@
 use std::{rc::Rc, time::Duration};
 
 use rookery_driver::{Nanos, OperationEntry, OperationId, OperationTable};
-use rookery_workload::{OperationInfo, OperationRole, dvdstore::Shopper};
+use rookery_workload::{OperationInfo, OperationRole, UserDelays};
 use serde::{Deserialize, Serialize};
 
 use super::problem::ScriptProblem;
@@ -45,8 +45,7 @@ pub(crate) struct Viewer {
     page: Rc<PageScript>,
     seed: u64,
     guest: u32,
-    /// Its random delays alone.
-    random: Shopper,
+    delays: UserDelays,
 }
 
 impl Viewer {
@@ -55,7 +54,7 @@ impl Viewer {
             page,
             seed,
             guest,
-            random: Shopper::new(seed, guest, number),
+            delays: UserDelays::new(seed, guest, number),
         }
     }
 }
@@ -64,15 +63,15 @@ impl UserScript for Viewer {
     const ACT: Option<OperationId> = None;
 
     fn renew(&mut self, number: u32) {
-        self.random = Shopper::new(self.seed, self.guest, number);
+        self.delays = UserDelays::new(self.seed, self.guest, number);
     }
 
     fn initial_delay(&mut self, longest: Duration) -> Nanos {
-        self.random.initial_delay_us(longest) * 1_000
+        self.delays.initial_us(longest) * 1_000
     }
 
     fn think_time(&mut self, mean: Duration) -> Nanos {
-        self.random.think_us(mean) * 1_000
+        self.delays.think_us(mean) * 1_000
     }
 
     async fn arrive(&mut self, client: &mut Client) -> Result<(), Failed> {

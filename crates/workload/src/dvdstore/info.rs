@@ -19,6 +19,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
         plural: "orders",
         rate: "orders/min",
     },
+    times: "An order is the sum of its requests, without think time.",
     clients: Clients {
         singular: "user",
         plural: "users",

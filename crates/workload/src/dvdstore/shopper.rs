@@ -9,7 +9,10 @@ use super::{
     data::{COUNTRIES, STATES},
     pages::{LineItem, Search},
 };
-use crate::random::{RandomSource as _, mix};
+use crate::{
+    random::RandomSource as _,
+    streams::{UserDelays, UserStreams, uniform},
+};
 
 /// How an order begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +98,7 @@ fn letters(bytes: &[u8]) -> &str {
 #[derive(Clone, Debug)]
 pub struct Shopper {
     choice: Pcg32,
-    pacing: Pcg32,
+    delays: UserDelays,
     data: Pcg32,
 }
 
@@ -103,15 +106,11 @@ impl Shopper {
     /// The shopper `user` (from 0) of `guest` (from 0) in the trial of `trial_seed`.
     #[must_use]
     pub fn new(trial_seed: u64, guest: u32, user: u32) -> Self {
-        let identity = mix(trial_seed).wrapping_add(u64::from(guest) << 32 | u64::from(user));
-        let stream = |purpose: u64| {
-            let state = mix(mix(identity).wrapping_add(purpose));
-            Pcg32::new(state, mix(state))
-        };
+        let streams = UserStreams::new(trial_seed, guest, user);
         Self {
-            choice: stream(1),
-            pacing: stream(2),
-            data: stream(3),
+            choice: streams.choice(),
+            delays: streams.delays(),
+            data: streams.data(),
         }
     }
 
@@ -201,20 +200,13 @@ impl Shopper {
 
     /// The pause after an order in microseconds, uniform in `[0, 2 * mean)`.
     pub fn think_us(&mut self, mean: Duration) -> u64 {
-        self.pacing.below(2 * microseconds(mean))
+        self.delays.think_us(mean)
     }
 
     /// The pause before the first order in microseconds, uniform in `[0, max)`.
     pub fn initial_delay_us(&mut self, max: Duration) -> u64 {
-        self.pacing.below(microseconds(max))
+        self.delays.initial_us(max)
     }
-}
-
-/// Whole microseconds, bounded so that twice the value cannot overflow.
-fn microseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros())
-        .unwrap_or(u64::MAX)
-        .min(u64::MAX / 2)
 }
 
 /// A product from the weighted list: every product once, then each multiple of 10 000 nine times
@@ -244,11 +236,6 @@ fn word<const N: usize>(rng: &mut Pcg32) -> [u8; N] {
 /// Uniform in `1..=2 * mean - 1`; a mean of 0 counts as 1.
 fn around(rng: &mut Pcg32, mean: u32) -> u32 {
     uniform(rng, 1, 2 * u64::from(mean.max(1)) - 1).min(u64::from(u32::MAX)) as u32
-}
-
-/// Uniform integer, both ends included.
-fn uniform(rng: &mut Pcg32, low: u64, high: u64) -> u64 {
-    low + rng.below(high - low + 1)
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub static INFO: WorkloadInfo = WorkloadInfo {
         plural: "New-Orders",
         rate: "nopm",
     },
+    times: "Retries are in the time of a transaction, pauses are not.",
     clients: Clients {
         singular: "terminal",
         plural: "terminals",

@@ -25,7 +25,7 @@ pub(crate) fn page(run: &Run, all: &[VariantForecast]) -> String {
     rookery_report::fit_html(&FitFigure {
         title: format!("Forecast: {}", run.header.title),
         x_title: all.first().map_or("users", |said| said.unit).to_owned(),
-        y_title: "orders/min".to_owned(),
+        y_title: run.header.study.workload.kind().info().unit.rate.to_owned(),
         panels: panels.collect(),
     })
 }
@@ -69,7 +69,7 @@ fn curve(forecaster: &Forecaster, shape: &Shape) -> Option<FitCurve> {
     let point = |n: f64| {
         let numbers = forecaster.forecast(shape, n).numbers.ok()?;
         method = method.or(Some(numbers.method));
-        let x = numbers.orders_per_minute;
+        let x = numbers.units_per_minute;
         Some(CurvePoint {
             n,
             x: x.value,

@@ -6,6 +6,7 @@ use rookery_analysis::{
     Run,
     predict::{Calibration, Forecast, Holdout, Kept, Numbers, Packing, Ranged},
 };
+use rookery_workload::UnitOfWork;
 use serde::Serialize;
 
 use crate::{
@@ -30,6 +31,7 @@ const NOT_MODELLED: &str = "Not modelled: shared caches and memory bandwidth bey
      overcommitted memory, and another mix of requests.";
 
 pub(crate) fn forecasts(run: &Run, all: &[VariantForecast], args: &PredictArgs) -> String {
+    let work = unit_of(run);
     let mut out = head(run);
     for said in all {
         if !said.levels.is_empty() {
@@ -40,11 +42,11 @@ pub(crate) fn forecasts(run: &Run, all: &[VariantForecast], args: &PredictArgs) 
                 printable(&said.levels)
             );
         }
-        model(&mut out, said);
+        model(&mut out, said, &work);
         if let Some(packing) = &said.packing {
-            pack(&mut out, packing, said.unit, args);
+            pack(&mut out, packing, (said.unit, &work), args);
         } else if said.refused.is_none() {
-            table_of_forecasts(&mut out, &said.forecasts, said.unit);
+            table_of_forecasts(&mut out, &said.forecasts, (said.unit, &work));
         }
         for (layout, reason) in &said.refused_layouts {
             let _ = writeln!(out, "{layout}: no forecast; {}", printable(reason));
@@ -68,6 +70,11 @@ pub(crate) fn forecasts(run: &Run, all: &[VariantForecast], args: &PredictArgs) 
     out
 }
 
+/// What throughput counts, in the words of the run's workload.
+fn unit_of(run: &Run) -> UnitOfWork {
+    run.header.study.workload.kind().info().unit
+}
+
 fn head(run: &Run) -> String {
     format!(
         "{}\nrun {}\n",
@@ -76,10 +83,10 @@ fn head(run: &Run) -> String {
     )
 }
 
-fn model(out: &mut String, said: &VariantForecast) {
+fn model(out: &mut String, said: &VariantForecast, work: &UnitOfWork) {
     let _ = writeln!(out, "\nFrom {} good trials", said.trials);
     if let Some(calibration) = &said.calibration {
-        demands(out, calibration);
+        demands(out, calibration, work);
     } else {
         out.push_str(
             "  no demand: no trial counted the busy cores of its guests, or they do not \
@@ -89,15 +96,17 @@ fn model(out: &mut String, said: &VariantForecast) {
     if let Some(residual) = said.residual_s {
         let _ = writeln!(
             out,
-            "  beyond the demands an order takes {} at the lowest load",
+            "  beyond the demands, the time of one {} is {} at the lowest load",
+            work.singular,
             time(residual)
         );
     }
     if let Some(hidden) = said.hidden_s {
         let _ = writeln!(
             out,
-            "  a queue without counter in each guest: {} of each order",
-            time(hidden)
+            "  a queue without counter in each guest: {} of each {}",
+            time(hidden),
+            work.singular
         );
     }
     if let (Some(model), Some(reason)) = (said.model, &said.reason) {
@@ -123,7 +132,7 @@ fn model(out: &mut String, said: &VariantForecast) {
     }
 }
 
-fn demands(out: &mut String, calibration: &Calibration) {
+fn demands(out: &mut String, calibration: &Calibration, work: &UnitOfWork) {
     for demand in &calibration.demands {
         let guests = if demand.guests == 1 {
             "1 guest".to_owned()
@@ -148,7 +157,8 @@ fn demands(out: &mut String, calibration: &Calibration) {
         });
         let _ = writeln!(
             out,
-            "  an order takes {} ms of CPU{ends} with {guests}{changes}",
+            "  one {} takes {} ms of CPU{ends} with {guests}{changes}",
+            work.singular,
             number(demand.demand_s * 1e3)
         );
         if demand.wakeup_s > 0.0 {
@@ -190,13 +200,16 @@ fn demands(out: &mut String, calibration: &Calibration) {
     };
 }
 
-fn table_of_forecasts(out: &mut String, forecasts: &[Forecast], unit: &str) {
+fn table_of_forecasts(out: &mut String, forecasts: &[Forecast], (unit, work): (&str, &UnitOfWork)) {
+    let rate = format!("{} (95 % of a run)", work.rate);
+    let mean = format!("{} mean, ms", work.singular);
+    let percentiles = format!("{} p50 / p95 / p99, ms", work.singular);
     let head = [
         "layout",
         unit,
-        "orders/min (95 % of a run)",
-        "order mean, ms",
-        "order p50 / p95 / p99, ms",
+        &rate,
+        &mean,
+        &percentiles,
         "CPU",
         "limited by",
         "limits",
@@ -227,7 +240,7 @@ fn cells(numbers: &Numbers) -> [String; 6] {
         .map(|quantile| number(quantile.seconds.value * 1e3))
         .collect();
     [
-        ranged(numbers.orders_per_minute),
+        ranged(numbers.units_per_minute),
         numbers
             .response_s
             .map_or_else(dash, |response| ranged(response.scaled(1e3))),
@@ -309,7 +322,13 @@ fn sources(out: &mut String, forecasts: &[Forecast]) {
     }
 }
 
-fn pack(out: &mut String, packing: &Packing, unit: &str, args: &PredictArgs) {
+fn pack(
+    out: &mut String,
+    packing: &Packing,
+    (unit, work): (&str, &UnitOfWork),
+    args: &PredictArgs,
+) {
+    let rate = format!("{} (95 % of a run)", work.rate);
     let asked = !(args.users.is_empty() && args.rate.is_empty());
     let most = if asked {
         unit.to_owned()
@@ -321,7 +340,7 @@ fn pack(out: &mut String, packing: &Packing, unit: &str, args: &PredictArgs) {
         "cores",
         "memory, MiB",
         &most,
-        "orders/min (95 % of a run)",
+        &rate,
         "limits",
         "nearest limit",
         "limited by",
@@ -342,7 +361,7 @@ fn pack(out: &mut String, packing: &Packing, unit: &str, args: &PredictArgs) {
             number(packed.cores),
             packed.memory_mib.to_string(),
             load,
-            ranged(numbers.orders_per_minute),
+            ranged(numbers.units_per_minute),
             numbers.kept.words().to_owned(),
             numbers.load_of_limit.map_or_else(dash, ranged_percent),
             numbers
@@ -387,7 +406,7 @@ pub(crate) fn holdouts(run: &Run, all: &[HoldoutResult]) -> String {
         };
         let _ = writeln!(out, "\nHeld out: {what}{of}");
         match (&result.holdout, &result.refused) {
-            (Some(holdout), _) => one_holdout(&mut out, holdout),
+            (Some(holdout), _) => one_holdout(&mut out, holdout, &unit_of(run)),
             (None, Some(reason)) => {
                 let _ = writeln!(out, "  none: {reason}");
             }
@@ -397,7 +416,9 @@ pub(crate) fn holdouts(run: &Run, all: &[HoldoutResult]) -> String {
     out
 }
 
-fn one_holdout(out: &mut String, holdout: &Holdout) {
+fn one_holdout(out: &mut String, holdout: &Holdout, work: &UnitOfWork) {
+    let measured = format!("measured, {}", work.rate);
+    let means = format!("{} mean, ms: measured, predicted", work.singular);
     let loads = || holdout.fitted.iter().map(|(_, load)| *load);
     let (low, high) = (
         loads().fold(f64::INFINITY, f64::min),
@@ -420,11 +441,11 @@ fn one_holdout(out: &mut String, holdout: &Holdout) {
     let head = [
         "layout",
         holdout.unit,
-        "measured, orders/min",
+        &measured,
         "predicted (95 % of a run)",
         "error",
         "runs inside",
-        "order mean, ms: measured, predicted",
+        &means,
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for point in &holdout.points {

@@ -56,6 +56,11 @@ impl Named for StackKind {
             "SQLite behind Rookery's own small server, for order entry",
         ),
         (
+            "bundled",
+            Self::Bundled,
+            "the small server that comes with the workload, where it has one",
+        ),
+        (
             "simulated",
             Self::Simulated,
             "no stack: trials are computed from a queueing model, nothing runs",
@@ -178,6 +183,7 @@ impl StackSection {
         refuse_foreign_keys(kind, context);
         match kind {
             StackKind::Sqlite => Some(StackUse::Sqlite),
+            StackKind::Bundled => Some(StackUse::Bundled),
             StackKind::Simulated => simulated(&self.keys, pages, context).map(StackUse::Simulated),
             StackKind::Embedded => {
                 if refused("extra_cpu", self.keys.extra_cpu.is_some(), context) {
@@ -277,7 +283,7 @@ impl StackSection {
                 keys.buffer_pool = Some(database.buffer_pool);
                 settings = Some(database.settings.clone());
             }
-            StackUse::Sqlite => {}
+            StackUse::Sqlite | StackUse::Bundled => {}
             StackUse::Simulated(system) => {
                 keys.cpu_demand = Some(system.cpu_demand);
                 keys.disk_demand = Some(system.disk_demand);

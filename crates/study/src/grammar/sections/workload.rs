@@ -3,7 +3,7 @@
 
 use crate::{
     grammar::{Context, KeyInfo, Reader, SectionInfo, keys, kinds::Choice},
-    workloads::{AllKeys, Pace, Workload, WorkloadKind},
+    workloads::{OwnKeys, Pace, Workload, WorkloadKind},
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {
@@ -26,7 +26,7 @@ keys! {
 
 fn all_keys() -> Vec<KeyInfo> {
     let mut keys = WorkloadKeys::keys();
-    keys.extend(AllKeys::keys());
+    keys.extend(OwnKeys::keys());
     keys
 }
 
@@ -34,36 +34,36 @@ fn all_keys() -> Vec<KeyInfo> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WorkloadSection {
     shared: WorkloadKeys,
-    own: AllKeys,
+    own: Option<OwnKeys>,
 }
 
 impl WorkloadSection {
     pub(crate) fn read(reader: &mut Reader<'_, '_, '_>) -> Self {
-        Self {
-            shared: WorkloadKeys::read(reader),
-            own: AllKeys::read(reader),
-        }
+        let shared = WorkloadKeys::read(reader);
+        let own = OwnKeys::read(shared.kind, reader);
+        Self { shared, own }
     }
 
     pub(crate) fn build(self, context: &mut Context) -> Option<Workload> {
-        self.own
-            .build(self.shared.kind?, self.shared.pacing, context)
+        self.own?.build(self.shared.pacing, context)
     }
 
     pub(crate) fn from_workload(workload: &Workload) -> Self {
-        let (own, pace) = AllKeys::from_workload(workload);
+        let (own, pace) = OwnKeys::from_workload(workload);
         Self {
             shared: WorkloadKeys {
                 kind: Some(workload.kind()),
                 pacing: Some(pace),
             },
-            own,
+            own: Some(own),
         }
     }
 
     /// Appends the section.
     pub(crate) fn write(&self, out: &mut String) {
         self.shared.write(out);
-        self.own.write(out);
+        if let Some(own) = &self.own {
+            own.write(out);
+        }
     }
 }

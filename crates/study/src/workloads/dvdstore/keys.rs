@@ -5,15 +5,12 @@ use std::time::Duration;
 use rookery_stats::Pacing;
 
 use super::{
-    super::{Pace, WorkloadKind, refuse_pace},
+    super::{Pace, WorkloadKind, web_pacing},
     DvdstoreUse,
 };
-use crate::{
-    grammar::{
-        Context, keys,
-        kinds::{Database, Factor, Named, Time, Whole},
-    },
-    problem::Code,
+use crate::grammar::{
+    Context, keys,
+    kinds::{Database, Factor, Named, Time, Whole},
 };
 
 impl Named for Pacing {
@@ -54,19 +51,7 @@ keys! {
 
 impl DvdstoreKeys {
     pub(crate) fn build(self, pace: Option<Pace>, context: &mut Context) -> Option<DvdstoreUse> {
-        let pacing = match pace {
-            Some(Pace::Think) => Pacing::Think,
-            Some(Pace::Cycle) => Pacing::Cycle,
-            Some(pace) => return refuse_pace(WorkloadKind::Dvdstore, pace, context),
-            None if context.spans.has("workload.pacing") => return None,
-            None => Pacing::Think,
-        };
-        if pacing == Pacing::Cycle && self.think_time == Some(Duration::ZERO) {
-            let span = context.spans.nearest("workload.pacing");
-            let message = "`workload.pacing` is \"cycle\", but the cycle time is zero";
-            let mend = "write the cycle time as `think_time`, for instance `think_time = \"1s\"`";
-            return context.refuse(Code::Contradiction, span, message, mend);
-        }
+        let pacing = web_pacing(WorkloadKind::Dvdstore, pace, self.think_time, context)?;
         Some(DvdstoreUse {
             database: self.database?,
             think_time: self.think_time?,

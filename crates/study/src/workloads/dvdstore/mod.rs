@@ -9,7 +9,7 @@ use rookery_stats::Pacing;
 use rookery_workload::{MixShare, dvdstore::opening_shares};
 use serde::{Deserialize, Serialize};
 
-use super::{Pace, PointData, ThinkTime, WorkloadUse};
+use super::{Pace, PointData, ThinkTime, WorkloadUse, web_pace};
 use crate::{
     Amount, StackKind, Study, Variables,
     grammar::{
@@ -62,10 +62,7 @@ pub struct DvdstoreUse {
 
 /// The pace as the study file has it.
 pub(super) fn pace(wanted: &DvdstoreUse) -> Pace {
-    match wanted.pacing {
-        Pacing::Think | Pacing::Arrivals => Pace::Think,
-        Pacing::Cycle => Pace::Cycle,
-    }
+    web_pace(wanted.pacing)
 }
 
 impl WorkloadUse for DvdstoreUse {

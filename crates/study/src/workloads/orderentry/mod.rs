@@ -188,7 +188,10 @@ fn dialect(stack: &StackUse) -> Option<Dialect> {
             Engine::Postgresql => Dialect::Postgresql,
         }),
         StackUse::Sqlite => Some(Dialect::Sqlite),
-        StackUse::Embedded { .. } | StackUse::Lamp(_) | StackUse::Simulated(_) => None,
+        StackUse::Embedded { .. }
+        | StackUse::Lamp(_)
+        | StackUse::Bundled
+        | StackUse::Simulated(_) => None,
     }
 }
 

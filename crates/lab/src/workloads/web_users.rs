@@ -1,0 +1,83 @@
+//! Users over HTTP: what their workloads share.
+
+use std::{sync::atomic::AtomicBool, time::Duration, time::Instant};
+
+use rookery_driver::{Phases, Progress};
+use rookery_stats::{Measurement, Pacing};
+use rookery_study::{Plan, Point, Trial};
+use rookery_web::{Assignment, Config, Limits, Script};
+
+use super::TrialLoad;
+use crate::{
+    error::{Failure, LabError},
+    offered::{driver_load, phases},
+    targets::Targets,
+};
+
+/// Users over HTTP.
+pub(super) struct Users(pub(super) Config);
+
+impl TrialLoad for Users {
+    fn cpus(&self) -> &[u32] {
+        &self.0.cpus
+    }
+
+    fn phases(&self) -> &Phases {
+        &self.0.phases
+    }
+
+    fn drive(
+        &self,
+        start: &(dyn Fn() -> Instant + Sync),
+        stop: &AtomicBool,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Measurement, Failure> {
+        let measured = rookery_web::run(&self.0, start(), stop, progress);
+        Ok(measured.map_err(LabError::Driver)?)
+    }
+}
+
+/// What users do and how they pause, whatever their workload.
+pub(super) struct Behaviour {
+    /// What they do, the same at every guest.
+    pub(super) script: Script,
+    /// How they pace themselves.
+    pub(super) pacing: Pacing,
+    /// Mean think time or cycle time.
+    pub(super) think_time: Duration,
+}
+
+/// The configuration of the driver for one trial.
+pub(super) fn config(
+    plan: &Plan,
+    trial: &Trial,
+    point: &Point,
+    behaviour: &Behaviour,
+    targets: &Targets,
+) -> Config {
+    let load = &plan.study_of(point).load;
+    let assignments = targets
+        .guests
+        .iter()
+        .zip(point.each_guest())
+        .map(|(target, planned)| Assignment {
+            guest: target.name.clone(),
+            target: target.address,
+            users: planned.users(),
+            script: behaviour.script.clone(),
+        });
+    Config {
+        assignments: assignments.collect(),
+        network: targets.network.clone(),
+        cpus: plan.driver_cpus.clone(),
+        phases: phases(load, trial.purpose),
+        load: driver_load(load, point),
+        pacing: behaviour.pacing,
+        think_time: behaviour.think_time,
+        timeout: load.timeout,
+        limits: Limits::default(),
+        seed: trial.seed,
+        // This run made them, wherever the study plugged them in.
+        confirmed_targets: targets.guests.iter().map(|target| target.address).collect(),
+    }
+}

@@ -1,0 +1,3 @@
+//! The sample workload: its server.
+
+pub(crate) mod app;

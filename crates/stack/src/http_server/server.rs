@@ -1,0 +1,346 @@
+//! Listening, connections, limits, the orderly end.
+
+use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::{
+    Response,
+    body::{Body as _, Bytes, Incoming},
+    header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
+    server::conn::http1,
+    service::service_fn,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    runtime::{Builder, Runtime},
+    sync::Semaphore,
+    time::{MissedTickBehavior, interval, sleep, timeout},
+};
+
+use super::{
+    message::{Answer, Content, HttpSite, Method, Request},
+    patience::{LOOK_EVERY, Limits, Notes, PatientStream},
+    stop::StopSignal,
+};
+
+/// Longest request head, and longest read ahead of it.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// Most header lines of a request.
+const MAX_HEADERS: usize = 64;
+
+/// Longest body of a POST; longer ones are answered 413.
+const MAX_FORM_BYTES: usize = 64 * 1024;
+
+/// How long requests in flight may take after the server was asked to stop.
+const STOP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Connections that may wait to be accepted; the kernel's own limit is usually the same.
+const BACKLOG: u32 = 4_096;
+
+/// Files that are not connections: the database and its log for every worker, standard streams, the
+/// runtime's own.
+const OTHER_FILES: u64 = 64;
+
+/// Pause of accepting when the process or the machine has no file or memory left for a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Why a server cannot be.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ListenError {
+    /// The worker threads cannot be started.
+    #[error("cannot start the server's workers: {0}")]
+    Workers(#[source] io::Error),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Address {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The system's own words.
+        source: io::Error,
+    },
+}
+
+/// A server that listens already: clients may connect, and are answered once it runs.
+pub(crate) struct HttpServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    connections: Arc<Semaphore>,
+    max_connections: u32,
+    runtime: Runtime,
+}
+
+impl HttpServer {
+    /// Start `workers` threads of this name, and listen.
+    ///
+    /// # Errors
+    /// When the threads cannot be started or the address is taken.
+    pub(crate) fn bind(
+        address: SocketAddr,
+        workers: usize,
+        thread_name: &str,
+    ) -> Result<Self, ListenError> {
+        let workers = workers.max(1);
+        let max_connections = raise_file_limit(workers);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(workers)
+            .thread_name(thread_name)
+            .enable_all()
+            .build()
+            .map_err(ListenError::Workers)?;
+        let refused = |source| ListenError::Address { address, source };
+        let listener = {
+            let _context = runtime.enter();
+            listen(address).map_err(refused)?
+        };
+        let address = listener.local_addr().map_err(refused)?;
+        Ok(Self {
+            listener,
+            address,
+            connections: Arc::new(Semaphore::new(max_connections as usize)),
+            max_connections,
+            runtime,
+        })
+    }
+
+    /// Where it listens, with the port that was taken.
+    pub(crate) fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serve until `stop` is raised. Then accept no more, and let requests in flight finish (at
+    /// most 5 s).
+    pub(crate) fn run<S: HttpSite>(self, site: Arc<S>, stop: &StopSignal) {
+        let Self {
+            listener,
+            connections,
+            max_connections,
+            runtime,
+            ..
+        } = self;
+        // On a worker, not on this thread, so that accepting needs no hop between threads.
+        let accepting = runtime.spawn(accept(
+            listener,
+            Arc::clone(&connections),
+            site,
+            stop.clone(),
+        ));
+        runtime.block_on(async {
+            // Fails only if accepting panicked; then there is nothing more to wait for than the
+            // connections.
+            let _ = accepting.await;
+            // Every connection holds one permit: to have them all is to have no connection left.
+            let _ = timeout(STOP_PATIENCE, connections.acquire_many(max_connections)).await;
+        });
+        runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+}
+
+/// Allow this process as many files as the system lets it, and say how many connections that is.
+fn raise_file_limit(workers: usize) -> u32 {
+    let limit = getrlimit(Resource::Nofile);
+    // Refused only beyond the hard limit, which is not asked for; the old limit holds then.
+    let raised = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    )
+    .is_ok();
+    let files = if raised { limit.maximum } else { limit.current }.unwrap_or(u64::MAX);
+    let own = OTHER_FILES + 3 * workers as u64;
+    u32::try_from(files.saturating_sub(own).clamp(16, 1 << 20)).unwrap_or(1 << 20)
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
+    // A guest that starts again must not wait for the connections of its former life.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Accept until `stop` is raised; the listening socket closes with the return.
+async fn accept<S: HttpSite>(
+    listener: TcpListener,
+    connections: Arc<Semaphore>,
+    site: Arc<S>,
+    stop: StopSignal,
+) {
+    let mut stopped = pin!(stop.raised());
+    loop {
+        let accepted = async {
+            // The limit first: clients beyond it wait in the kernel's queue.
+            let permit = Arc::clone(&connections).acquire_owned().await;
+            (permit, listener.accept().await)
+        };
+        let (permit, stream) = tokio::select! {
+            biased;
+            () = &mut stopped => return,
+            (permit, accepted) = accepted => match (permit, accepted) {
+                (Ok(permit), Ok((stream, _))) => (permit, stream),
+                (Err(_), _) => return,
+                (_, Err(_)) => {
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+        };
+        let (site, stop) = (Arc::clone(&site), stop.clone());
+        tokio::spawn(async move {
+            converse(stream, site, &stop).await;
+            drop(permit);
+        });
+    }
+}
+
+/// One connection, to its end.
+async fn converse<S: HttpSite>(stream: TcpStream, site: Arc<S>, stop: &StopSignal) {
+    // An answer is one write: waiting for more to send would only delay it.
+    let _ = stream.set_nodelay(true);
+    let notes = Notes::new();
+    let heard = Arc::clone(&notes);
+    let service = service_fn(move |request| {
+        let (site, notes) = (Arc::clone(&site), Arc::clone(&heard));
+        async move {
+            let response = respond(site.as_ref(), &notes, request).await;
+            notes.answered();
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection = http1::Builder::new()
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .serve_connection(PatientStream::new(stream, Arc::clone(&notes)), service);
+    let mut connection = pin!(connection);
+    let mut stopped = pin!(stop.raised());
+    let mut stopping = false;
+    let mut looks = interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            biased;
+            // A broken connection is the client's matter; hyper has told it what can be told.
+            _ = connection.as_mut() => return,
+            () = &mut stopped, if !stopping => {
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            _ = looks.tick() => if notes.exceeded(Limits::SERVER) { return },
+        }
+    }
+}
+
+/// Read the request's form, ask the site, dress the answer.
+async fn respond<S: HttpSite>(
+    site: &S,
+    notes: &Notes,
+    request: hyper::Request<Incoming>,
+) -> Response<Full<Bytes>> {
+    let (head, body) = request.into_parts();
+    let form = match read_form::<S>(body).await {
+        Ok(form) => form,
+        Err(refusal) => {
+            // The rest of the body will not be read, so the connection cannot be used again.
+            let mut response = dress(refusal);
+            response
+                .headers_mut()
+                .insert(CONNECTION, HeaderValue::from_static("close"));
+            return response;
+        }
+    };
+    notes.request_complete();
+    let method = match head.method {
+        hyper::Method::GET => Method::Get,
+        hyper::Method::POST => Method::Post,
+        _ => Method::Other,
+    };
+    let form = String::from_utf8_lossy(&form);
+    let request = Request {
+        method,
+        path: head.uri.path(),
+        query: head.uri.query().unwrap_or(""),
+        form: &form,
+    };
+    dress(site.answer(request).await)
+}
+
+async fn read_form<S: HttpSite>(body: Incoming) -> Result<Bytes, Answer> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let too_long = || {
+        S::refusal(
+            413,
+            "The form is too long",
+            "A form may have at most 64 KiB.",
+        )
+    };
+    if body.size_hint().lower() > MAX_FORM_BYTES as u64 {
+        return Err(too_long());
+    }
+    match Limited::new(body, MAX_FORM_BYTES).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(too_long()),
+        Err(_) => Err(S::refusal(
+            400,
+            "The form broke off",
+            "The body ended before its announced length, or is no valid body.",
+        )),
+    }
+}
+
+/// Status, headers and body. The length header follows from the body's one buffer.
+fn dress(answer: Answer) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+    // Every status is one that the site names, all valid.
+    *response.status_mut() = hyper::StatusCode::from_u16(answer.status)
+        .unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    let content = match answer.content {
+        Content::Html => "text/html; charset=utf-8",
+        Content::Json => "application/json",
+        Content::Text => "text/plain; charset=utf-8",
+    };
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content));
+    match answer.status {
+        405 => drop(headers.insert(ALLOW, HeaderValue::from_static("GET, POST"))),
+        503 => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+        _ => {}
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_server_says_when_to_come_again() {
+        let header = |status, name| {
+            dress(Answer {
+                status,
+                content: Content::Text,
+                body: Vec::new(),
+            })
+            .headers()
+            .get(name)
+            .cloned()
+        };
+        assert_eq!(
+            header(503, RETRY_AFTER),
+            Some(HeaderValue::from_static("1"))
+        );
+        assert_eq!(
+            header(405, ALLOW),
+            Some(HeaderValue::from_static("GET, POST"))
+        );
+        assert_eq!(header(500, RETRY_AFTER), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! The sample workload, as a study uses it.
+
+mod keys;
+mod matrix;
+
+use std::time::Duration;
+
+use rookery_stats::Pacing;
+use rookery_workload::{
+    MixShare,
+    sample::{SampleData, SampleOperation, TransitionMatrix},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Pace, PointData, WorkloadUse, web_pace};
+use crate::{
+    Amount, StackKind, Study, Variables,
+    expression::NO_UNITS,
+    grammar::{
+        Context,
+        kinds::{Named as _, plain_time},
+    },
+    problem::Code,
+};
+
+pub(super) use keys::SampleKeys;
+
+/// The stacks that serve it.
+pub(super) const STACKS: [StackKind; 1] = [StackKind::Bundled];
+
+/// What a reader must know of limits on its operations.
+pub(super) const LIMITS: &str = "Sample: `read`, `list` and `write`, one request each.";
+
+/// What its figures mean.
+pub(super) const CAVEAT: &str = "The sample workload is an example: its figures say nothing about \
+                                 a server stack that is in use.";
+
+/// Loading a template, MiB/s: lines of a file.
+pub(super) const LOAD_MIB_PER_S: f64 = 100.0;
+
+/// MiB on disk per MiB of records under load.
+pub(super) const USED_MIB_PER_MIB: f64 = 2.0;
+
+/// The most records of a guest.
+const MOST_RECORDS: f64 = 10_000_000.0;
+
+/// Keys of the sample workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleUse {
+    /// Records that each guest holds before the load.
+    pub records: Amount,
+    /// Length of each record, bytes.
+    pub record_bytes: u32,
+    /// Records in a list.
+    pub list_length: u32,
+    /// Mean time between operations (or cycle time).
+    pub think_time: Duration,
+    /// Think or cycle pacing.
+    pub pacing: Pacing,
+    /// Which operation follows which.
+    pub matrix: TransitionMatrix,
+}
+
+/// The pace as the study file has it.
+pub(super) fn pace(wanted: &SampleUse) -> Pace {
+    web_pace(wanted.pacing)
+}
+
+impl WorkloadUse for SampleUse {
+    fn data(
+        &self,
+        _study: &Study,
+        guest: &Variables,
+        guests: &str,
+        context: &mut Context,
+    ) -> Option<PointData> {
+        let why = match self.records.each(guest, &NO_UNITS) {
+            Ok(records) if records > 0.0 && records <= MOST_RECORDS => {
+                return Some(PointData::Sample(SampleData {
+                    records: records.ceil() as u32,
+                    record_bytes: self.record_bytes,
+                }));
+            }
+            Ok(records) => format!("{records} records, where 1 to {MOST_RECORDS} are possible"),
+            Err(error) => error.to_string(),
+        };
+        let span = context.spans.nearest(self.size_key());
+        let message = format!("the records of {guests}: {why}");
+        context.refuse(
+            Code::Database,
+            span,
+            message,
+            "change the number of records",
+        )
+    }
+
+    fn size_key(&self) -> &'static str {
+        "workload.records"
+    }
+
+    fn pace(&self) -> String {
+        let pacing = self.pacing.name();
+        format!(
+            "{pacing} time {} ({pacing} pacing)",
+            plain_time(self.think_time)
+        )
+    }
+
+    fn describe(&self) -> String {
+        let rows = SampleOperation::ALL
+            .into_iter()
+            .zip(self.matrix.rows())
+            .map(|(last, row)| {
+                let next: Vec<String> = SampleOperation::ALL
+                    .into_iter()
+                    .zip(row)
+                    .map(|(next, share)| {
+                        format!("{} % {}", (1e5 * share).round() / 1e3, next.name())
+                    })
+                    .collect();
+                format!("after {}: {}", last.name(), next.join(", "))
+            });
+        format!(
+            "lists of {}; {}",
+            self.list_length,
+            rows.collect::<Vec<_>>().join("; ")
+        )
+    }
+
+    fn pauses(&self) -> String {
+        format!(
+            "{} s after each operation ({:?})",
+            self.think_time.as_secs_f64(),
+            self.pacing
+        )
+    }
+
+    fn unit_of_work(&self) -> String {
+        format!(
+            "sample, records of {} bytes, lists of {}, matrix {:?}",
+            self.record_bytes,
+            self.list_length,
+            self.matrix.rows()
+        )
+    }
+
+    fn copy_s(&self, megabytes: f64) -> f64 {
+        megabytes / crate::planning::COPY_MIB_PER_S
+    }
+
+    /// Operations follow each other: the matrix is checked transition by transition.
+    fn mix(&self) -> Vec<MixShare> {
+        Vec::new()
+    }
+}
