@@ -27,7 +27,7 @@ pub enum ReportError {
     Store(#[from] StoreError),
     /// The page could not be put together: a fault of ours.
     #[error(
-        "the page could not be put together: {0}\n  mend: this is a fault of rookery, please \
+        "the page could not be put together: {0}\n  help: this is a fault of rookery, please \
          report it"
     )]
     Page(#[from] minijinja::Error),

@@ -65,7 +65,7 @@ pub(crate) enum Command {
     /// See what Rookery answers: compute a small study on a simulated host, in seconds, with
     /// nothing installed
     DemoLab(DemoLabArgs),
-    /// Say whether study files are right, with every problem, its line and the mend
+    /// Say whether study files are right, with the line and the help of every problem
     Check(CheckArgs),
     /// Show what would run: points, trials, pins, memory, disk, time
     Plan(PlanArgs),

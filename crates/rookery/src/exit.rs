@@ -185,7 +185,7 @@ impl Display for Failure {
 fn parted(text: &str) -> (String, Option<String>) {
     let split = text
         .split_once("\n  help: ")
-        .or_else(|| text.split_once("\n  mend: "));
+        .or_else(|| text.split_once("\n  help: "));
     match split {
         Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
         None => (text.to_owned(), None),
@@ -201,7 +201,7 @@ fn fields_of_problems(problems: &Problems) -> Vec<ErrorFields> {
             code: problem.code.as_str().to_owned(),
             message: problem.message.clone(),
             place: Some(format!("{file}:{}:{}", problem.line, problem.column)),
-            help: Some(problem.mend.clone()),
+            help: Some(problem.help.clone()),
             causes: Vec::new(),
         })
         .collect()

@@ -1,4 +1,4 @@
-//! What is wrong with a study: every problem with its place and its mend, rendered as plain text.
+//! What is wrong with a study: every problem with its place and its help, rendered as plain text.
 
 use std::{fmt, ops::Range};
 
@@ -104,8 +104,8 @@ pub struct Problem {
     pub span: Range<usize>,
     /// What is wrong.
     pub message: String,
-    /// How to mend it.
-    pub mend: String,
+    /// What the user can do.
+    pub help: String,
 }
 
 /// A problem before its line is known.
@@ -114,7 +114,7 @@ pub(crate) struct Finding {
     pub(crate) code: Code,
     pub(crate) span: Range<usize>,
     pub(crate) message: String,
-    pub(crate) mend: String,
+    pub(crate) help: String,
 }
 
 /// All problems of one file, sorted by place. Prints as the report that a user reads.
@@ -146,7 +146,7 @@ impl Problems {
             column: source.column(finding.span.start),
             span: finding.span,
             message: finding.message,
-            mend: finding.mend,
+            help: finding.help,
         });
         Self {
             list: list.collect(),
@@ -196,7 +196,7 @@ impl Problems {
             "{gutter} | {}{underline}",
             " ".repeat(excerpt.underline.start)
         )?;
-        writeln!(f, "{gutter} = mend: {}", problem.mend)
+        writeln!(f, "{gutter} = help: {}", problem.help)
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
             code: Code::UnknownKey,
             span,
             message: "m".into(),
-            mend: "n".into(),
+            help: "n".into(),
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
           |
         2 | stedy = "60s"
           | ^^^^^
-          = mend: n
+          = help: n
 
         1 problem in quick.toml
         "#);

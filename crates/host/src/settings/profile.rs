@@ -52,14 +52,14 @@ pub struct ProfileError {
 
 /// One thing that is wrong with a profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\n  line {line}: {message}\n    mend: {mend}")]
+#[error("\n  line {line}: {message}\n    help: {help}")]
 pub struct ProfileProblem {
     /// Line, from 1.
     pub line: usize,
     /// What is wrong.
     pub message: String,
-    /// How to mend it.
-    pub mend: String,
+    /// What the user can do.
+    pub help: String,
 }
 
 /// Name and text of the profiles that come with Rookery.

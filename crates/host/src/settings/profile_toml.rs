@@ -1,4 +1,4 @@
-//! The text of a profile: every problem at once, each with its line and the mend.
+//! The text of a profile: every problem at once, each with its line and the help.
 
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    fn say(&mut self, span: &Range<usize>, message: impl Into<String>, mend: impl Into<String>) {
+    fn say(&mut self, span: &Range<usize>, message: impl Into<String>, help: impl Into<String>) {
         let before = self
             .text
             .as_bytes()
@@ -72,7 +72,7 @@ impl Reader<'_> {
         self.problems.push(ProfileProblem {
             line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
             message: message.into(),
-            mend: mend.into(),
+            help: help.into(),
         });
     }
 
@@ -198,7 +198,7 @@ impl Reader<'_> {
             self.say(
                 &span,
                 format!("there is no knob `{}`", quote(&name)),
-                mend_name(&name, &keys),
+                help_for_name(&name, &keys),
             );
         }
         found
@@ -329,7 +329,7 @@ impl Reader<'_> {
 
     /// A text that must be there and say something.
     fn string(&mut self, table: &DeTable<'_>, key: &str, span: &Range<usize>) -> Option<String> {
-        let mend = format!("{key} = \"...\"");
+        let help = format!("{key} = \"...\"");
         match table.get(key) {
             Some(value) => match value.get_ref() {
                 DeValue::String(text)
@@ -341,13 +341,13 @@ impl Reader<'_> {
                     self.say(
                         &value.span(),
                         format!("`{key}` is not a text of one line"),
-                        mend,
+                        help,
                     );
                     None
                 }
             },
             None => {
-                self.say(span, format!("`{key}` is missing"), mend);
+                self.say(span, format!("`{key}` is missing"), help);
                 None
             }
         }
@@ -363,14 +363,14 @@ impl Reader<'_> {
             self.say(
                 &span,
                 format!("there is no key `{}`", quote(&key)),
-                mend_name(&key, known),
+                help_for_name(&key, known),
             );
         }
     }
 }
 
 /// The nearest known name, or all of them.
-fn mend_name(name: &str, known: &[&str]) -> String {
+fn help_for_name(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known are: {}", known.join(", ")),
@@ -453,7 +453,7 @@ source = "s"
     }
 
     #[test]
-    fn every_problem_is_told_with_line_and_mend() {
+    fn every_problem_has_its_line_and_help() {
         let text = GOOD
             .replace("net.core.somaxconn", "net.core.somaxcon")
             .replace("\"deadline\"]", "\"dead line\"]")

@@ -280,11 +280,11 @@ fn check_cpus(
             "a guest of {} vCPUs does not fit on {cpus} {noun}",
             combination.vcpus
         );
-        let mend = format!(
+        let help = format!(
             "use at most {cpus} vCPUs per guest, or give more CPUs to `guest_cpus` in [host]"
         );
         return context
-            .refuse(Code::TooFewCpus, span, message, mend)
+            .refuse(Code::TooFewCpus, span, message, help)
             .unwrap_or_default();
     }
     let asked = thousandths(combination.guests, combination.vcpus) as f64 / 1000.0;
@@ -299,11 +299,11 @@ fn check_cpus(
         combination.describe()
     );
     let enough = (asked / cpus as f64 * 1000.0).ceil() / 1000.0;
-    let mend = format!(
+    let help = format!(
         "use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with \
          `overcommit = {enough}` in [host]"
     );
-    context.refuse::<()>(Code::TooFewCpus, span, message, mend);
+    context.refuse::<()>(Code::TooFewCpus, span, message, help);
 }
 
 /// The load on all guests of a point.
@@ -375,8 +375,8 @@ fn arrivals(
             "{} get {total} arrivals per second together",
             combination.describe()
         );
-        let mend = format!("write a rate above 0, of at most {MOST_RATE} in all");
-        return context.refuse(Code::Users, span, message, mend);
+        let help = format!("write a rate above 0, of at most {MOST_RATE} in all");
+        return context.refuse(Code::Users, span, message, help);
     }
     let threads = division.driver.len();
     if (max_in_flight as usize) < threads {
@@ -385,8 +385,8 @@ fn arrivals(
             "at most {max_in_flight} visitors may be present, fewer than the driver has CPUs \
              ({threads})"
         );
-        let mend = format!("write at least `max_in_flight = {threads}`");
-        return context.refuse(Code::Users, span, message, mend);
+        let help = format!("write at least `max_in_flight = {threads}`");
+        return context.refuse(Code::Users, span, message, help);
     }
     Some(total)
 }
@@ -501,8 +501,8 @@ fn memory(
             all.saturating_add(reserve),
             host.memory_mib
         );
-        let mend = "use fewer guests, less `memory` in [guest], or a smaller `reserve` in [host]";
-        context.refuse::<()>(Code::Memory, span, message, mend);
+        let help = "use fewer guests, less `memory` in [guest], or a smaller `reserve` in [host]";
+        context.refuse::<()>(Code::Memory, span, message, help);
     }
     Some(each)
 }

@@ -197,12 +197,12 @@ fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Op
             subject.vcpus,
             search.over.unit()
         );
-        let mend = "make `to` in [load.search] larger than `from`";
+        let help = "make `to` in [load.search] larger than `from`";
         return context.refuse(
             Code::Contradiction,
             context.spans.nearest("load.search"),
             message,
-            mend,
+            help,
         );
     }
     Some((lowest, highest))

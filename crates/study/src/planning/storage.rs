@@ -50,9 +50,9 @@ pub(super) fn volume_mib(
         } else {
             ""
         };
-        let mend =
+        let help =
             format!("write `size = \"{least}MiB per guest\"` or more, or remove the key{smaller}");
-        context.refuse::<()>(Code::Disk, span, message, mend);
+        context.refuse::<()>(Code::Disk, span, message, help);
     }
     each
 }

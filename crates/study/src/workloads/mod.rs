@@ -443,11 +443,11 @@ fn refuse_foreign<T>(
         owner.name(),
         kind.name()
     );
-    let mend = format!(
+    let help = format!(
         "write `kind = \"{}\"` in [workload], or remove it",
         owner.name()
     );
-    context.refuse(Code::Contradiction, span, message, mend)
+    context.refuse(Code::Contradiction, span, message, help)
 }
 
 /// Refuses a pace of another workload.

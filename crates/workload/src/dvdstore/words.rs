@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lists_are_refused_with_line_and_mend() {
+    fn broken_lists_are_refused_with_line_and_help() {
         let names: Vec<String> = (0..200u8)
             .map(|n| {
                 format!(

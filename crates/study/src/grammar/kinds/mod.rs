@@ -59,7 +59,7 @@ pub(crate) mod testing {
             }
             None => {
                 let finding = context.findings.first().expect("a refusal has a reason");
-                assert!(!finding.mend.is_empty());
+                assert!(!finding.help.is_empty());
                 Err((finding.code, finding.message.clone()))
             }
         }

@@ -220,11 +220,11 @@ impl Database {
                     "" => format!("{at} needs a unit: MB or GB"),
                     _ => format!("{at}: {} is not a unit of database sizes", quoted(unit)),
                 };
-                let mend = format!(
+                let help = format!(
                     "sizes are nominal: write MB or GB, for instance {}",
                     at.line(&self.example())
                 );
-                context.refuse(Code::WrongUnit, value.span(), message, mend)
+                context.refuse(Code::WrongUnit, value.span(), message, help)
             }
         }
     }

@@ -63,11 +63,11 @@ impl Time {
                 "" => format!("{at} needs a unit: {UNITS_IN_WORDS}"),
                 _ => format!("{at}: {} is not a unit of time", quoted(unit)),
             };
-            let mend = format!(
+            let help = format!(
                 "write for instance {}; units are {UNITS_IN_WORDS}",
                 at.line(&self.example())
             );
-            return context.refuse(Code::WrongUnit, value.span(), message, mend);
+            return context.refuse(Code::WrongUnit, value.span(), message, help);
         };
         let microseconds = number * *unit_us as f64;
         if number > 0.0 && microseconds < 0.5 {
@@ -111,11 +111,11 @@ impl Kind for Time {
             }
             DeValue::Integer(_) | DeValue::Float(_) => {
                 let message = format!("{at} needs a unit: {UNITS_IN_WORDS}");
-                let mend = format!(
+                let help = format!(
                     "write it as text with its unit, for instance {}",
                     at.line(&self.example())
                 );
-                context.refuse(Code::WrongUnit, value.span(), message, mend)
+                context.refuse(Code::WrongUnit, value.span(), message, help)
             }
             _ => context.wrong_type(value, at, self),
         }
@@ -153,7 +153,7 @@ impl Kind for Time {
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = |what: &str| {
         format!(
-            "{} {what}\n  mend: write a number with a unit, such as 250ms; units are \
+            "{} {what}\n  help: write a number with a unit, such as 250ms; units are \
              {UNITS_IN_WORDS}",
             quoted(text)
         )
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
         for wrong in ["", "5", "ms", "-1s", "2 fortnights", "48h", "0.1us"] {
             assert!(
-                parse_duration(wrong).is_err_and(|error| error.contains("mend")),
+                parse_duration(wrong).is_err_and(|error| error.contains("help")),
                 "{wrong}"
             );
         }

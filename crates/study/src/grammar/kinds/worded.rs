@@ -44,9 +44,9 @@ impl<T: FromStr<Err = String> + Display> Kind for Worded<T> {
         let text = self.text().read(value, at, context)?;
         match text.parse() {
             Ok(value) => Some(value),
-            Err(mend) => {
+            Err(help) => {
                 let message = format!("{at} is not {}", self.meaning);
-                context.refuse(Code::Malformed, value.span(), message, mend)
+                context.refuse(Code::Malformed, value.span(), message, help)
             }
         }
     }

@@ -64,8 +64,8 @@ impl DvdstoreKeys {
         if pacing == Pacing::Cycle && self.think_time == Some(Duration::ZERO) {
             let span = context.spans.nearest("workload.pacing");
             let message = "`workload.pacing` is \"cycle\", but the cycle time is zero";
-            let mend = "write the cycle time as `think_time`, for instance `think_time = \"1s\"`";
-            return context.refuse(Code::Contradiction, span, message, mend);
+            let help = "write the cycle time as `think_time`, for instance `think_time = \"1s\"`";
+            return context.refuse(Code::Contradiction, span, message, help);
         }
         Some(DvdstoreUse {
             database: self.database?,
