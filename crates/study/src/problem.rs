@@ -1,6 +1,8 @@
 //! What is wrong with a study: every problem with its place and its help, rendered as plain text.
 
-use std::{fmt, ops::Range};
+use std::{fmt, ops::Range, sync::Arc};
+
+use rookery_diagnosis::Diagnosis;
 
 use crate::source::Source;
 
@@ -91,9 +93,12 @@ impl fmt::Display for Code {
     }
 }
 
-/// One problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One problem. Prints as what is wrong, without its place and help.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct Problem {
+    /// Name of the file.
+    pub file: Arc<str>,
     /// What kind.
     pub code: Code,
     /// 1-based line.
@@ -106,6 +111,20 @@ pub struct Problem {
     pub message: String,
     /// What the user can do.
     pub help: String,
+}
+
+impl Diagnosis for Problem {
+    fn code(&self) -> &'static str {
+        self.code.as_str()
+    }
+
+    fn place(&self) -> Option<String> {
+        Some(format!("{}:{}:{}", self.file, self.line, self.column))
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(self.help.clone())
+    }
 }
 
 /// A problem before its line is known.
@@ -140,7 +159,9 @@ impl Problems {
         findings.dedup();
         let omitted = findings.len().saturating_sub(MOST_SHOWN);
         findings.truncate(MOST_SHOWN);
+        let file: Arc<str> = source.name().into();
         let list = findings.into_iter().map(|finding| Problem {
+            file: Arc::clone(&file),
             code: finding.code,
             line: source.line(finding.span.start),
             column: source.column(finding.span.start),
@@ -259,6 +280,23 @@ mod tests {
             problems
                 .to_string()
                 .ends_with("500 problems in s.toml, the first 100 are shown")
+        );
+    }
+
+    #[test]
+    fn a_problem_has_its_parts_as_fields_of_json() {
+        let source = Source::new("quick.toml", "[load]\nstedy = \"60s\"\n");
+        let problems = Problems::new(&source, vec![finding(7..12)]);
+        let fields = rookery_diagnosis::ErrorFields::new(&problems.list()[0]);
+        assert_eq!(
+            serde_json::to_value(fields).expect("JSON"),
+            serde_json::json!({
+                "code": "study::unknown-key",
+                "message": "m",
+                "place": "quick.toml:2:1",
+                "help": "n",
+                "causes": [],
+            })
         );
     }
 

@@ -11,7 +11,8 @@ mod words;
 
 use std::path::PathBuf;
 
-pub use net::GuestNet;
+pub use net::{GuestNet, ParseGuestNetError};
+pub use words::{ParseNetworkError, ParsePoolError};
 use serde::{Deserialize, Serialize};
 
 /// Which processor the guest sees.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables, Variant, Vcpus,
+    Amount, EvaluationError, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables, Variant, Vcpus,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS},
@@ -31,7 +31,7 @@ struct Combination<'a> {
 impl Combination<'_> {
     /// Users of all guests, not yet whole, or arrivals. Rules are evaluated for one guest and users
     /// rounded to whole ones.
-    fn total(&self) -> Result<f64, String> {
+    fn total(&self) -> Result<f64, EvaluationError> {
         match self.amount {
             // All vCPUs together are exact thousandths; shares of guests would be rounded twice.
             Amount::Scaled(scaled) => Ok(match scaled.per {
@@ -40,9 +40,7 @@ impl Combination<'_> {
                 Per::Host => scaled.amount,
             }),
             rule @ Amount::Rule(_) => {
-                let each = rule
-                    .each(&self.variables(0.0, 0.0), &NO_UNITS)
-                    .map_err(|error| error.to_string())?;
+                let each = rule.each(&self.variables(0.0, 0.0), &NO_UNITS)?;
                 let each = if self.max_in_flight.is_some() {
                     each
                 } else {
@@ -216,7 +214,12 @@ pub(super) fn single(
 }
 
 /// Load on all guests of a combination: users, or arrivals per second.
-pub(super) fn total(guests: u32, vcpus: Vcpus, amount: &Amount, rate: bool) -> Result<f64, String> {
+pub(super) fn total(
+    guests: u32,
+    vcpus: Vcpus,
+    amount: &Amount,
+    rate: bool,
+) -> Result<f64, EvaluationError> {
     let combination = Combination {
         layout: "",
         guests,
