@@ -12,8 +12,8 @@ mod words;
 use std::path::PathBuf;
 
 pub use net::{GuestNet, ParseGuestNetError};
-pub use words::{ParseNetworkError, ParsePoolError};
 use serde::{Deserialize, Serialize};
+pub use words::{ParseNetworkError, ParsePoolError};
 
 /// Which processor the guest sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

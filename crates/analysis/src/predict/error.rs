@@ -41,9 +41,7 @@ pub enum PredictError {
     #[error("no model says anything of this layout and load")]
     NoValue,
     /// The busy cores of the trials show no demand.
-    #[error(
-        "no trial counted the busy cores of its guests, or they do not grow with throughput"
-    )]
+    #[error("no trial counted the busy cores of its guests, or they do not grow with throughput")]
     NoDemand,
     /// A queueing model has no solution at the measured loads.
     #[error("the loads are beyond what can be solved")]

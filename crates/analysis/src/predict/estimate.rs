@@ -106,7 +106,10 @@ fn settle(structure: &mut Structure, lots: &[Lot<'_>]) -> Result<(), PredictErro
             Some((structure.residual_s + lot.response_s - state.response_s).max(0.0))
         });
         let rest: Option<Vec<f64>> = rest.collect();
-        structure.residual_s = rest.as_deref().and_then(mean).ok_or(PredictError::Unsolvable)?;
+        structure.residual_s = rest
+            .as_deref()
+            .and_then(mean)
+            .ok_or(PredictError::Unsolvable)?;
     }
     Ok(())
 }

@@ -109,7 +109,12 @@ impl Holdout {
         Self::of(&split, "the largest number of guests", draws, seed)
     }
 
-    fn of(split: &Split, what: &'static str, draws: usize, seed: u64) -> Result<Self, PredictError> {
+    fn of(
+        split: &Split,
+        what: &'static str,
+        draws: usize,
+        seed: u64,
+    ) -> Result<Self, PredictError> {
         let candidates = Candidates::of(&split.fitted);
         let shapes = split.fitted.shapes();
         let new_layouts = split

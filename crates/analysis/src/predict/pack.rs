@@ -146,7 +146,11 @@ fn sizes(study: &Study, measured: &[Shape]) -> Vec<Vcpus> {
     sizes.into_iter().map(Vcpus).collect()
 }
 
-fn packed(forecaster: &Forecaster, shape: &Shape, load: Option<f64>) -> Result<Packed, PredictError> {
+fn packed(
+    forecaster: &Forecaster,
+    shape: &Shape,
+    load: Option<f64>,
+) -> Result<Packed, PredictError> {
     let (most_load, at_border) = match load {
         Some(load) => (
             Ranged {
@@ -192,8 +196,7 @@ fn most(forecaster: &Forecaster, shape: &Shape) -> Result<(Ranged, bool), Predic
         return Err(reason);
     }
     let up_to = |keeps: fn(Ranged) -> bool| forecaster.largest_load(shape, border, keeps);
-    let value = up_to(|limit| limit.value <= 1.0)
-        .ok_or(PredictError::LimitsNotKept)?;
+    let value = up_to(|limit| limit.value <= 1.0).ok_or(PredictError::LimitsNotKept)?;
     let most_load = Ranged {
         value,
         low: up_to(|limit| limit.high <= 1.0).unwrap_or(0.0),

@@ -6,7 +6,8 @@ use crate::{
     Run,
     predict::{
         Calibration, Candidates, Forecaster, Group, HeldOutError, Holdout, Host, Kept, Limit,
-        Method, Offer, Place, PredictError, Readings, SEED, Shape, Split, Structure, confirming_study,
+        Method, Offer, Place, PredictError, Readings, SEED, Shape, Split, Structure,
+        confirming_study,
         fixture::{World, run, study},
         pack, predicted_knee, shape,
     },
@@ -288,9 +289,7 @@ fn too_few_loads_have_no_held_out_error() {
     let mut empty = ladder(&World::PLAIN, 1);
     empty.trials.clear();
     assert_eq!(
-        HeldOutError::of(&empty)
-            .expect_err("no trial")
-            .to_string(),
+        HeldOutError::of(&empty).expect_err("no trial").to_string(),
         "no trial is good enough to fit"
     );
 }

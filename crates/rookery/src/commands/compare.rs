@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Code, Failure> {
         ignore: args.ignore,
     };
     let comparison = compare(&read_all(&base)?, &read_all(&new)?, &options)
-        .map_err(|error| Failure::new(Code::Usage, error))?;
+        .map_err(|error| Failure::from_error(Code::Usage, &error))?;
     if args.json {
         output::json(&comparison)?;
     } else {

@@ -62,14 +62,12 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
     });
     bar.finish_and_clear();
     let written = written.map_err(|error| {
-        Failure::new(
-            if signals::came(&stop) {
-                Code::Interrupted
-            } else {
-                Code::Store
-            },
-            error,
-        )
+        let code = if signals::came(&stop) {
+            Code::Interrupted
+        } else {
+            Code::Store
+        };
+        Failure::from_error(code, &error)
     })?;
     if args.digests || size.megabytes() <= DIGESTS_UP_TO_MB {
         print_digests(&out)?;

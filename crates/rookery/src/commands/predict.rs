@@ -11,8 +11,7 @@ use rookery_analysis::{
     Run,
     predict::{
         Calibration, Forecast, Forecaster, Holdout, Host, Offer, Packing, PredictError, Readings,
-        Shape,
-        confirming_study, pack, shape,
+        Shape, confirming_study, pack, shape,
     },
 };
 use serde::Serialize;
@@ -287,13 +286,14 @@ fn holdout(run: &Run, variants: Vec<Readings>, args: &PredictArgs) -> Result<Cod
     let mut all: Vec<text::HoldoutResult> = Vec::new();
     for readings in variants {
         let (variant, levels) = (readings.variant, readings.levels.clone());
-        let result = |what: &'static str, result: Result<Holdout, PredictError>| text::HoldoutResult {
-            variant,
-            levels: levels.clone(),
-            what,
-            refused: result.as_ref().err().map(ToString::to_string),
-            holdout: result.ok(),
-        };
+        let result =
+            |what: &'static str, result: Result<Holdout, PredictError>| text::HoldoutResult {
+                variant,
+                levels: levels.clone(),
+                what,
+                refused: result.as_ref().err().map(ToString::to_string),
+                holdout: result.ok(),
+            };
         all.push(result(
             "loads",
             Holdout::of_loads(&readings, args.holdout_share, draws, seed),

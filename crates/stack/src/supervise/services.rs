@@ -111,20 +111,38 @@ pub enum Ready {
     Log(String),
 }
 
-impl TryFrom<String> for Ready {
-    type Error = String;
+/// A text that does not say how a service is seen to be ready.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseReadyError {
+    /// What follows `tcp:` is no address.
+    #[error("`{text}` is no address with a port, such as 127.0.0.1:80")]
+    Address {
+        /// The text.
+        text: String,
+    },
+    /// It begins with none of the known words.
+    #[error("`{text}` is none of file:PATH, socket:PATH, tcp:ADDRESS:PORT, log:TEXT")]
+    Unknown {
+        /// The text.
+        text: String,
+    },
+}
 
-    fn try_from(text: String) -> Result<Self, String> {
+impl TryFrom<String> for Ready {
+    type Error = ParseReadyError;
+
+    fn try_from(text: String) -> Result<Self, ParseReadyError> {
         match text.split_once(':') {
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             Some(("socket", path)) if !path.is_empty() => Ok(Self::Socket(path.into())),
-            Some(("tcp", address)) => address.parse().map(Self::Tcp).map_err(|_| {
-                format!("`{address}` is no address with a port, such as 127.0.0.1:80")
-            }),
+            Some(("tcp", address)) => match address.parse() {
+                Ok(address) => Ok(Self::Tcp(address)),
+                Err(_) => Err(ParseReadyError::Address {
+                    text: address.to_owned(),
+                }),
+            },
             Some(("log", text)) if !text.is_empty() => Ok(Self::Log(text.to_owned())),
-            _ => Err(format!(
-                "`{text}` is none of file:PATH, socket:PATH, tcp:ADDRESS:PORT, log:TEXT"
-            )),
+            _ => Err(ParseReadyError::Unknown { text }),
         }
     }
 }

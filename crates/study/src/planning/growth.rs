@@ -43,9 +43,7 @@ impl Plan {
         host: &HostFacts,
     ) -> Result<Trial, CannotPlan> {
         let planned = self.searches.iter().find(|planned| planned.id == search);
-        let planned = planned
-            .ok_or(CannotPlan::NoSearch { search })?
-            .clone();
+        let planned = planned.ok_or(CannotPlan::NoSearch { search })?.clone();
         let variant = self
             .variants
             .iter()

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, EvaluationError, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables, Variant, Vcpus,
+    Amount, EvaluationError, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables,
+    Variant, Vcpus,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS},

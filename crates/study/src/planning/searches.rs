@@ -6,7 +6,8 @@ use super::{
     points::{self, Single},
 };
 use crate::{
-    Amount, EvaluationError, HostFacts, Over, Per, Point, Scaled, Search, SearchUse, Variant, Vcpus,
+    Amount, EvaluationError, HostFacts, Over, Per, Point, Scaled, Search, SearchUse, Variant,
+    Vcpus,
     grammar::{Context, kinds::MOST_USERS, sections::MOST_GUESTS},
     problem::Code,
 };

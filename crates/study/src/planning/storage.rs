@@ -2,8 +2,8 @@
 
 use super::{MIB, estimate::guest_files_mib, machines};
 use crate::{
-    Amount, EvaluationError, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES, grammar::Context,
-    problem::Code,
+    Amount, EvaluationError, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES,
+    grammar::Context, problem::Code,
 };
 
 /// Room for logs and what the file system itself takes, MiB.

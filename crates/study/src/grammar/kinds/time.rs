@@ -162,7 +162,10 @@ pub enum ParseDurationError {
         text: String,
     },
     /// It is too short or too long.
-    #[error("{} is not between a microsecond and a day; write {DURATION_HELP}", quoted(text))]
+    #[error(
+        "{} is not between a microsecond and a day; write {DURATION_HELP}",
+        quoted(text)
+    )]
     OutOfRange {
         /// The text.
         text: String,
@@ -218,8 +221,10 @@ mod tests {
         }
         assert_eq!(
             parse_duration("5").expect_err("no unit").to_string(),
-            format!("`5` has no unit of time; write a number with a unit, such as 250ms; units are \
-                     {UNITS_IN_WORDS}")
+            format!(
+                "`5` has no unit of time; write a number with a unit, such as 250ms; units are \
+                     {UNITS_IN_WORDS}"
+            )
         );
     }
 
