@@ -114,7 +114,7 @@ impl Conductor<'_> {
             path: store_in(directory),
             table: "run",
             row: None,
-            source,
+            source: Box::new(source),
         };
         let run = RunId::try_from(header.run_id.clone()).map_err(|error| {
             damaged(Damage::Label {

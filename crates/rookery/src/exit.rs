@@ -257,9 +257,18 @@ mod tests {
     use std::path::PathBuf;
 
     use rookery_analysis::compare::CompareError;
-    use rookery_host::settings::Profile;
+    use rookery_driver::DriverError;
+    use rookery_host::{
+        HostError,
+        fio::FioError,
+        settings::{Profile, SettingsError},
+    };
+    use rookery_oltp::OltpError;
     use rookery_report::ReportError;
+    use rookery_stack::dvdstore_files::FilesError;
+    use rookery_store::{CellError, Damage};
     use rookery_study::Document;
+    use rookery_workload::orderentry::ScaleError;
 
     use super::*;
 
@@ -291,10 +300,9 @@ mod tests {
             path: PathBuf::from("run.sqlite"),
             table: "guests",
             row: Some("trial 3, guest g1".to_owned()),
-            source: rookery_store::CellError::Missing {
+            source: Box::new(Damage::from(CellError::Missing {
                 column: "users".to_owned(),
-            }
-            .into(),
+            })),
         });
         assert_eq!(
             Failure::from_error(Code::Store, &error).to_json(),
@@ -312,9 +320,67 @@ mod tests {
     }
 
     #[test]
-    fn what_analysis_refuses_has_a_code_and_help() {
-        let json = Failure::from_error(Code::Usage, &CompareError::Ignore).to_json();
-        assert_eq!(json["errors"][0]["code"], "analysis::ignored-share");
-        assert_eq!(json["errors"][0]["help"], "write a share such as 2%");
+    fn errors_of_every_crate_have_their_code_and_help_in_json() {
+        let refused = || HostError::refused("no room", "make room");
+        let template = || GuestError::Template {
+            what: "no room".to_owned(),
+            help: "make room".to_owned(),
+        };
+        let config = DriverError::Config {
+            what: "no room".to_owned(),
+            help: "make room",
+        };
+        let busy = SettingsError::Busy {
+            who: "another process".to_owned(),
+            help: "make room",
+        };
+        let loaded = OltpError::Foreign {
+            target: "mysql://h/d".to_owned(),
+            address: [192, 0, 2, 1].into(),
+        };
+        let exists = FilesError::Exists {
+            path: PathBuf::from("cust.csv"),
+        };
+        let errors: [(&dyn Diagnosis, &str, &str); 13] = [
+            (&refused(), "host::refused", "make room"),
+            (&busy, "host::settings-busy", "make room"),
+            (&FioError::Missing, "host::fio-missing", "apt install fio"),
+            (&template(), "guest::template", "make room"),
+            (&config, "driver::config", "make room"),
+            (
+                &loaded,
+                "oltp::foreign-target",
+                "--confirm-target 192.0.2.1",
+            ),
+            (
+                &StackError::from(template()),
+                "guest::template",
+                "make room",
+            ),
+            (&exists, "stack::file-exists", "--overwrite"),
+            (&missing_run(), "store::missing", "run.sqlite"),
+            (&LabError::Limits(refused()), "host::refused", "make room"),
+            (
+                &LabError::from(missing_run()),
+                "store::missing",
+                "run.sqlite",
+            ),
+            (&CompareError::Ignore, "analysis::ignored-share", "2%"),
+            (&ScaleError::Divisor(3), "workload::divisor", "100"),
+        ];
+        for (error, code, help) in errors {
+            let json = Failure::from_error(Code::Usage, error).to_json();
+            let fields = &json["errors"][0];
+            assert_eq!(fields["code"], code, "{json}");
+            assert_eq!(fields["message"], error.to_string(), "{json}");
+            let said = fields["help"].as_str().unwrap_or_default();
+            assert!(said.contains(help), "{json}");
+        }
+    }
+
+    fn missing_run() -> StoreError {
+        StoreError::Missing {
+            path: PathBuf::from("run.sqlite"),
+        }
     }
 }

@@ -73,7 +73,7 @@ pub enum StoreError {
         /// The key of the row, in words; `None` where it is no matter of one row.
         row: Option<String>,
         /// What is wrong.
-        source: Damage,
+        source: Box<Damage>,
     },
     /// A step that the state of the trial does not allow.
     #[error("trial {trial} {what}")]

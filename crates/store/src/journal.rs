@@ -223,7 +223,7 @@ impl Store {
             path: self.path.clone(),
             table,
             row: None,
-            source: source.into(),
+            source: Box::new(source.into()),
         }
     }
 
@@ -237,7 +237,7 @@ impl Store {
             path: self.path.clone(),
             table,
             row: Some(cells.key()).filter(|key| !key.is_empty()),
-            source: source.into(),
+            source: Box::new(source.into()),
         }
     }
 

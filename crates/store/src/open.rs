@@ -206,7 +206,7 @@ pub(crate) fn unreadable(path: &Path, source: rusqlite::Error) -> StoreError {
             path: path.to_owned(),
             table: "sqlite_schema",
             row: None,
-            source: source.into(),
+            source: Box::new(source.into()),
         },
         _ => StoreError::Database {
             path: path.to_owned(),
@@ -332,7 +332,7 @@ fn damaged_header(path: &Path, source: impl Into<Damage>) -> StoreError {
         path: path.to_owned(),
         table: "run",
         row: None,
-        source: source.into(),
+        source: Box::new(source.into()),
     }
 }
 

@@ -108,7 +108,7 @@ fn failure(path: &Path, error: MigrationError) -> StoreError {
             path: path.to_owned(),
             table,
             row: None,
-            source,
+            source: Box::new(source),
         },
         // A row that the new tables do not take, or a page that is none.
         MigrationError::Database(source)
@@ -125,7 +125,7 @@ fn failure(path: &Path, error: MigrationError) -> StoreError {
                 path: path.to_owned(),
                 table: "sqlite_schema",
                 row: None,
-                source: source.into(),
+                source: Box::new(source.into()),
             }
         }
         MigrationError::Database(source) => StoreError::Database {

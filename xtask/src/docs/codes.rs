@@ -22,8 +22,8 @@ const FUNCTIONS: &[&str] = &["code", "as_str", "name"];
 pub(super) fn table(root: &Path) -> Result<String, String> {
     let mut codes = BTreeSet::new();
     let directory = root.join("crates");
-    for entry in fs::read_dir(&directory)
-        .map_err(|error| format!("{}: {error}", directory.display()))?
+    for entry in
+        fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?
     {
         let source = entry.map_err(|error| error.to_string())?.path().join("src");
         // The crate of errors itself has examples alone.
@@ -101,7 +101,10 @@ fn read_literals(tokens: TokenStream, codes: &mut BTreeSet<String>) {
 /// `part::kebab-case`.
 fn is_code(text: &str) -> bool {
     let plain = |part: &str| {
-        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
     };
     text.split_once("::")
         .is_some_and(|(part, kind)| plain(part) && plain(kind))

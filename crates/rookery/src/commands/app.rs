@@ -5,7 +5,7 @@ pub(crate) mod orderentry;
 use std::ops::ControlFlow;
 
 use rookery_stack::embedded::{self, EmbeddedError, Pages, ServeConfig, Server, StopSignal};
-use rookery_workload::dvdstore::Size;
+use rookery_workload::dvdstore::{ParseSizeError, Size};
 
 use crate::{
     cli::{AppDvdstoreArgs, PagesArg},
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
     {
         let size: Size = size
             .parse()
-            .map_err(|error| Failure::new(Code::Usage, error))?;
+            .map_err(|error: ParseSizeError| Failure::from_error(Code::Usage, &error))?;
         output::remark(format!(
             "loading a {size} database into {}",
             args.database.display()

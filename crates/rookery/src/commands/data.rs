@@ -14,7 +14,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rookery_stack::dvdstore_files::{self, FileKind, FileOptions};
-use rookery_workload::dvdstore::{Size, data};
+use rookery_workload::dvdstore::{ParseSizeError, Size, data};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
     let size: Size = args
         .size
         .parse()
-        .map_err(|error| Failure::new(Code::Usage, error))?;
+        .map_err(|error: ParseSizeError| Failure::from_error(Code::Usage, &error))?;
     let words = words::lists(&args.words)?;
     let stop = signals::stop_flag()?;
     let options = FileOptions {
