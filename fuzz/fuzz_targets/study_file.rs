@@ -1,4 +1,4 @@
-//! Any bytes as a study file: never a panic, every problem has a line and a mend, a valid study
+//! Any bytes as a study file: never a panic, every problem has a line and a help, a valid study
 //! survives writing and planning.
 
 #![no_main]
@@ -31,7 +31,7 @@ fn check(problems: &Problems) {
     assert!(!problems.list().is_empty());
     for problem in problems.list() {
         assert!((1..=problems.lines_of_file()).contains(&problem.line));
-        assert!(!problem.message.is_empty() && !problem.mend.is_empty());
+        assert!(!problem.message.is_empty() && !problem.help.is_empty());
     }
     assert!(!problems.to_string().is_empty());
 }

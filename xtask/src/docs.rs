@@ -2,14 +2,18 @@
 //! `cargo xtask docs`, compared by `cargo xtask tidy`.
 //!
 //! A table stands in a page between the lines `<!-- begin: PATH -->` and `<!-- end -->`, where
-//! PATH is the tuning file that it shows.
+//! PATH is the tuning file that it shows, or `error codes` for those of the product.
+
+mod codes;
 
 use std::{fmt::Write as _, fs, path::Path};
 
 use serde::Deserialize;
 
 /// Pages that contain such tables.
-const PAGES: &[&str] = &["docs/tunings.md", "docs/databases.md"];
+const PAGES: &[&str] = &["docs/tunings.md", "docs/databases.md", "docs/exit-codes.md"];
+/// What stands in place of a file for the codes of errors.
+const CODES: &str = "error codes";
 const BEGIN: &str = "<!-- begin: ";
 const END: &str = "<!-- end -->";
 
@@ -84,6 +88,10 @@ fn rendered(root: &Path, page: &Path) -> Result<(String, String), String> {
             .and_then(|rest| rest.strip_suffix(" -->"))
         {
             inside = true;
+            if file == CODES {
+                new.push_str(&codes::table(root)?);
+                continue;
+            }
             let text = fs::read_to_string(root.join(file))
                 .map_err(|error| format!("{file}, named in {}: {error}", page.display()))?;
             new.push_str(&tables(&text).map_err(|error| format!("{file}: {error}"))?);

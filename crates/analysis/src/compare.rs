@@ -31,6 +31,7 @@ pub use verdict::{ERRORS_THAT_MATTER, Finding, NoneSeen, PROPOSED_FOR, Unsaid, V
 
 use std::collections::BTreeSet;
 
+use rookery_diagnosis::Diagnosis;
 use rookery_store::TrialStatus;
 use rookery_workload::UnitOfWork;
 use serde::Serialize;
@@ -67,6 +68,25 @@ pub enum CompareError {
     /// What is to be ignored is no share.
     #[error("what is ignored must be at least 0 % and below 100 %")]
     Ignore,
+}
+
+impl Diagnosis for CompareError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NoRun => "analysis::no-run",
+            Self::Ignore => "analysis::ignored-share",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(
+            match self {
+                Self::NoRun => "name a run of each side",
+                Self::Ignore => "write a share such as 2%",
+            }
+            .to_owned(),
+        )
+    }
 }
 
 /// A run as it is named in a comparison.

@@ -5,6 +5,7 @@
 //! outcomes of its trials. Whoever conducts a run and whoever reports it replay the same outcomes
 //! and so agree.
 
+use rookery_diagnosis::Diagnosis;
 use rookery_model::search::{
     Answer, Ending, Hint, Outcome, Search as Machine, Settings, SettingsError,
 };
@@ -32,6 +33,19 @@ pub enum SearchError {
     /// Its study asks for no search.
     #[error("search {0} is of a variant that searches nothing")]
     NotAsked(u32),
+}
+
+impl Diagnosis for SearchError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Settings { .. } => "analysis::search-settings",
+            Self::NotAsked(_) => "analysis::search-not-asked",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some("the stored plan was changed: run the study again".to_owned())
+    }
 }
 
 /// One trial of a search.

@@ -182,7 +182,9 @@ fn prediction(run: &Run) -> Prediction {
             fitted_loads: error.fitted_loads,
             held_out_loads: error.held_out_loads,
         },
-        Err(reason) => Prediction::Refused { reason },
+        Err(error) => Prediction::Refused {
+            reason: error.to_string(),
+        },
     }
 }
 

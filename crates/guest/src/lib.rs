@@ -46,8 +46,8 @@ pub use kind::{Kind, LabShape};
 pub use kinds::{
     FakeBehaviour, FakeLab, FakeStep, check_host, check_storage, open_lab,
     vm::{
-        Accelerator, AcceleratorChoice, GuestPins, audit_pins, choose_accelerator, pin_table,
-        vm_agent,
+        Accelerator, AcceleratorChoice, AgentError, GuestPins, audit_pins, choose_accelerator,
+        pin_table, vm_agent,
     },
 };
 pub use lab::{Lab, Progress};

@@ -126,10 +126,41 @@ pub enum FioError {
     Failed(String),
     /// fio's own report cannot be understood.
     #[error("fio reports something that cannot be: {0}")]
-    Report(String),
+    Report(#[from] ReportFault),
     /// The caller asked to stop.
     #[error("stopped while storage was measured, as asked")]
     Stopped,
+}
+
+/// What is wrong with a report of fio.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportFault {
+    /// It is no JSON.
+    #[error("there is no JSON in it")]
+    NoJson,
+    /// Its JSON is not that of fio.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It is about several jobs, or none.
+    #[error("{0} jobs instead of one")]
+    Jobs(usize),
+    /// The job failed.
+    #[error("its job ended with error {0}")]
+    Job(i64),
+    /// The storage answered nothing.
+    #[error("no request was answered")]
+    NoRequest,
+    /// A number that no storage has.
+    #[error("{what} of {value}")]
+    OutOfBounds {
+        /// What it is.
+        what: &'static str,
+        /// The number.
+        value: f64,
+    },
+    /// A percentile is missing.
+    #[error("no percentile {0}")]
+    NoPercentile(&'static str),
 }
 
 impl Diagnosis for FioError {
@@ -179,7 +210,7 @@ pub fn sweep(
                 let said = host
                     .run(invocation(asked, &file.0, pattern, block_kib, depth))
                     .map_err(failed)?;
-                let point = parse(&said, pattern, block_kib, depth).map_err(FioError::Report)?;
+                let point = parse(&said, pattern, block_kib, depth)?;
                 points.push(point);
                 if tell(&point).is_break() {
                     return Err(FioError::Stopped);
@@ -318,35 +349,39 @@ struct Latency {
 
 /// One point out of fio's JSON. What fio prints before it (notes on a file that it lays out) is
 /// skipped.
-fn parse(text: &str, pattern: Pattern, block_kib: u32, depth: u32) -> Result<CeilingPoint, String> {
-    let begin = text.find('{').ok_or("there is no JSON in it")?;
-    let report: Report = serde_json::from_str(&text[begin..]).map_err(|error| error.to_string())?;
+fn parse(
+    text: &str,
+    pattern: Pattern,
+    block_kib: u32,
+    depth: u32,
+) -> Result<CeilingPoint, ReportFault> {
+    let begin = text.find('{').ok_or(ReportFault::NoJson)?;
+    let report: Report = serde_json::from_str(&text[begin..])?;
     let [job] = report.jobs.as_slice() else {
-        return Err(format!("{} jobs instead of one", report.jobs.len()));
+        return Err(ReportFault::Jobs(report.jobs.len()));
     };
     if job.error != 0 {
-        return Err(format!("its job ended with error {}", job.error));
+        return Err(ReportFault::Job(job.error));
     }
     let direction = match pattern {
         Pattern::Read => &job.read,
         Pattern::Write => &job.write,
     };
     if direction.total_ios == 0 {
-        return Err("no request was answered".to_owned());
+        return Err(ReportFault::NoRequest);
     }
-    let bounded = |what: &str, value: f64, most: f64| match value.is_finite()
-        && (0.0..=most).contains(&value)
-    {
-        true => Ok(value),
-        false => Err(format!("{what} of {value}")),
-    };
-    let percentile = |key: &str| {
+    let bounded =
+        |what, value: f64, most: f64| match value.is_finite() && (0.0..=most).contains(&value) {
+            true => Ok(value),
+            false => Err(ReportFault::OutOfBounds { what, value }),
+        };
+    let percentile = |key: &'static str| {
         let value = direction
             .clat_ns
             .percentile
             .get(key)
             .copied()
-            .ok_or_else(|| format!("no percentile {key}"))?;
+            .ok_or(ReportFault::NoPercentile(key))?;
         bounded("a latency", value / 1e3, MOST_LATENCY_US)
     };
     Ok(CeilingPoint {
@@ -421,7 +456,7 @@ mod tests {
             ),
         ] {
             let error = parse(&text, Pattern::Read, 4, 1).expect_err(wanted);
-            assert!(error.contains(wanted), "{error}");
+            assert!(error.to_string().contains(wanted), "{error}");
         }
         assert!(
             parse(&report(0, 1.0, 1), Pattern::Write, 4, 1).is_err(),

@@ -9,7 +9,7 @@ use std::{
 use rookery_guest::{CleanOptions, RunDirs};
 use rookery_host::RunId;
 use rookery_stack::OpenStack;
-use rookery_store::{HostDescription, RunHeader, Store, StoreError, TrialStatus};
+use rookery_store::{Damage, HostDescription, RunHeader, Store, StoreError, TrialStatus};
 use rookery_study::{Plan, Point, Study, Trial};
 
 use crate::{
@@ -110,22 +110,23 @@ impl Conductor<'_> {
     /// As [`Conductor::start`]; also when `directory` is no run.
     pub fn resume(&self, directory: &Path) -> Result<Summary, LabError> {
         let header = Store::open_read_only(store_in(directory))?.header()?;
-        let damaged = |what: String| StoreError::Damaged {
+        let damaged = |source: Damage| StoreError::Damaged {
             path: store_in(directory),
             table: "run",
-            what,
+            row: None,
+            source: Box::new(source),
         };
-        let run =
-            RunId::try_from(header.run_id.clone()).map_err(|error| damaged(error.to_string()))?;
+        let run = RunId::try_from(header.run_id.clone()).map_err(|error| {
+            damaged(Damage::Label {
+                reason: error.to_string(),
+            })
+        })?;
         // A store may come from anywhere. What is performed keeps to the bounds of the grammar.
         let variants = header.plan.variants.iter().map(|variant| &variant.study);
         for study in variants.chain([&header.study]) {
             let stored = Study::parse(&header.study_file, &study.to_toml());
             if stored.ok().as_ref() != Some(study) {
-                return Err(damaged(
-                    "its study is not one that a study file could hold".to_owned(),
-                )
-                .into());
+                return Err(damaged(Damage::Study).into());
             }
         }
         check_plan(&header.plan, &self.templates)?;

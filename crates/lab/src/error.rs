@@ -9,7 +9,11 @@ use rookery_analysis::search::SearchError;
 use rookery_diagnosis::Diagnosis;
 use rookery_driver::DriverError;
 use rookery_guest::GuestError;
-use rookery_host::{HostError, TopologyError, fio::FioError, settings::SettingsError};
+use rookery_host::{
+    HostError, TopologyError,
+    fio::FioError,
+    settings::{ProfileError, SettingsError},
+};
 use rookery_oltp::OltpError;
 use rookery_stack::StackError;
 use rookery_store::StoreError;
@@ -33,7 +37,7 @@ pub enum LabError {
     Settings(#[from] SettingsError),
     /// A profile that comes with Rookery cannot be read.
     #[error("a profile of host settings that comes with Rookery cannot be read: {0}")]
-    Profile(String),
+    Profile(#[from] ProfileError),
     /// A setting that the study asks for cannot be made.
     #[error("{point}: {source}")]
     Setting {
@@ -246,7 +250,7 @@ impl Diagnosis for LabError {
             Self::Topology(error) => error.code(),
             Self::UnknownProfile { .. } => "study::unknown-profile",
             Self::Settings(error) => error.code(),
-            Self::Profile(_) => "host::settings",
+            Self::Profile(error) => error.code(),
             Self::Setting { source, .. } => source.code(),
             Self::Fio(error) => error.code(),
             Self::Limits(error) => error.code(),
@@ -256,21 +260,31 @@ impl Diagnosis for LabError {
             Self::Guest(error) => error.code(),
             Self::Driver(error) => error.code(),
             Self::Sampling(_) => "lab::sampling",
-            Self::Store(_) => "lab::store",
+            Self::Store(error) => error.code(),
             Self::File { .. } => "lab::file",
             Self::NoRun { .. } => "lab::no-run",
             Self::Busy { .. } => "lab::busy",
             Self::Rehearsal { source, .. } => source.code(),
             Self::NoPoint { .. } => "lab::no-point",
-            Self::Search(_) | Self::EndlessSearch { .. } => "lab::search",
+            Self::Search(error) => error.code(),
+            Self::EndlessSearch { .. } => "lab::search",
             Self::Json(_) => "lab::json",
         }
     }
 
     fn place(&self) -> Option<String> {
         match self {
+            Self::Topology(error) => error.place(),
+            Self::Settings(error) => error.place(),
+            Self::Profile(error) => error.place(),
             Self::Setting { source, .. } => source.place(),
+            Self::Fio(error) => error.place(),
+            Self::Limits(error) => error.place(),
             Self::Stack(error) => error.place(),
+            Self::Guest(error) => error.place(),
+            Self::Driver(error) => error.place(),
+            Self::Store(error) => error.place(),
+            Self::Search(error) => error.place(),
             Self::Rehearsal { source, .. } => source.place(),
             _ => None,
         }
@@ -291,6 +305,9 @@ impl Diagnosis for LabError {
             Self::Fio(error) => return error.help(),
             Self::Limits(error) => return error.help(),
             Self::Guest(error) => return error.help(),
+            Self::Store(error) => return error.help(),
+            Self::Profile(error) => return error.help(),
+            Self::Search(error) => return error.help(),
             Self::Rehearsal { source, .. } => return source.help(),
             Self::NothingToRehearse => "`rookery run` computes its trials",
             Self::NeedsDatabase => "leave --without-database out",
@@ -320,7 +337,13 @@ impl Diagnosis for TrialError {
     }
 
     fn place(&self) -> Option<String> {
-        None
+        match self {
+            Self::Guest(error) => error.place(),
+            Self::Stack(error) | Self::InGuest { source: error, .. } => error.place(),
+            Self::Sessions(error) => error.place(),
+            Self::Calibration { source, .. } => source.place(),
+            _ => None,
+        }
     }
 
     fn help(&self) -> Option<String> {

@@ -12,7 +12,7 @@ use crate::{error::LabError, host_settings::check_profile, storage};
 /// whether the settings that are asked of the guests make sense. Changes nothing.
 ///
 /// # Errors
-/// What is missing, with its mend; a profile or a setting that is unknown or has no value for one
+/// What is missing, with its help; a profile or a setting that is unknown or has no value for one
 /// of the guests.
 pub fn check_plan(plan: &Plan, templates: &Path) -> Result<(), LabError> {
     for variant in &plan.variants {

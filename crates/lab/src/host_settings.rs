@@ -28,7 +28,7 @@ fn profile(name: &str) -> Result<Profile, LabError> {
         name: name.to_owned(),
         known: Profile::embedded_names().collect::<Vec<_>>().join(", "),
     })?;
-    profile.map_err(|error| LabError::Profile(error.to_string()))
+    Ok(profile?)
 }
 
 /// The profile that a trial holds, if its study names one.

@@ -20,7 +20,7 @@ const SHARED: &str = "shared";
 /// that is known.
 ///
 /// # Errors
-/// Everything that is missing, each with its mend.
+/// Everything that is missing, each with its help.
 pub(crate) fn check(study: &Study, runs: Option<&Path>) -> Result<(), LabError> {
     let StorageUse {
         volume,

@@ -14,6 +14,7 @@ mod tests;
 mod workloads;
 
 use rookery_analysis::{Analysis, Run, storage::Ceiling};
+use rookery_diagnosis::Diagnosis;
 use rookery_store::{Store, StoreError};
 
 pub use page::{CurvePoint, FitCurve, FitFigure, FitPanel, FitPoint, compare_html, fit_html};
@@ -26,11 +27,31 @@ pub enum ReportError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The page could not be put together: a fault of ours.
-    #[error(
-        "the page could not be put together: {0}\n  mend: this is a fault of rookery, please \
-         report it"
-    )]
+    #[error("the page could not be put together: {0}")]
     Page(#[from] minijinja::Error),
+}
+
+impl Diagnosis for ReportError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::Page(_) => "report::page",
+        }
+    }
+
+    fn place(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.place(),
+            Self::Page(_) => None,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.help(),
+            Self::Page(_) => Some("this is a fault of Rookery, please report it".to_owned()),
+        }
+    }
 }
 
 /// The whole report as one HTML file that needs nothing else.

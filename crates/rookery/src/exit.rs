@@ -8,6 +8,7 @@ use std::{
 use rookery_diagnosis::{Diagnosis, ErrorFields};
 use rookery_driver::DriverError;
 use rookery_guest::GuestError;
+use rookery_host::settings::ProfileError;
 use rookery_lab::LabError;
 use rookery_stack::StackError;
 use rookery_store::StoreError;
@@ -91,6 +92,8 @@ pub(crate) struct Failure {
 enum Said {
     /// One error.
     Error(Box<ErrorFields>),
+    /// Several errors of one file; never empty.
+    Several(Vec<ErrorFields>),
     /// Every problem of a study file, which prints itself with excerpts of the file.
     Problems(Box<Problems>),
 }
@@ -98,15 +101,13 @@ enum Said {
 impl Failure {
     /// A failure that says `message`, without a place or help yet.
     pub(crate) fn new(code: Code, message: impl Display) -> Self {
-        let text = message.to_string();
-        let (message, help) = parted(&text);
         Self {
             code,
             said: Said::Error(Box::new(ErrorFields {
                 code: code.name().to_owned(),
-                message,
+                message: message.to_string(),
                 place: None,
-                help,
+                help: None,
                 causes: Vec::new(),
             })),
         }
@@ -114,13 +115,17 @@ impl Failure {
 
     /// A failure that says what `error` says of itself.
     pub(crate) fn from_error(code: Code, error: &dyn Diagnosis) -> Self {
-        let mut fields = ErrorFields::new(error);
-        if fields.help.is_none() {
-            (fields.message, fields.help) = parted(&fields.message);
-        }
         Self {
             code,
-            said: Said::Error(Box::new(fields)),
+            said: Said::Error(Box::new(ErrorFields::new(error))),
+        }
+    }
+
+    /// A profile of host settings that is refused, with all its problems.
+    pub(crate) fn from_profile(code: Code, error: &ProfileError) -> Self {
+        Self {
+            code,
+            said: Said::Several(fields_of(&error.problems)),
         }
     }
 
@@ -167,7 +172,8 @@ impl Failure {
     pub(crate) fn to_json(&self) -> serde_json::Value {
         let errors = match &self.said {
             Said::Error(fields) => vec![fields.as_ref().clone()],
-            Said::Problems(problems) => fields_of_problems(problems),
+            Said::Several(several) => several.clone(),
+            Said::Problems(problems) => fields_of(problems.list()),
         };
         serde_json::json!({ "errors": errors, "exit_code": self.code as u8 })
     }
@@ -177,35 +183,17 @@ impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.said {
             Said::Error(fields) => fields.fmt(f),
+            Said::Several(several) => {
+                let texts: Vec<String> = several.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join("\n"))
+            }
             Said::Problems(problems) => problems.fmt(f),
         }
     }
 }
 
-/// The parts of an error text of a crate that puts the help behind the message.
-fn parted(text: &str) -> (String, Option<String>) {
-    let split = text
-        .split_once("\n  help: ")
-        .or_else(|| text.split_once("\n  mend: "));
-    match split {
-        Some((message, help)) => (message.to_owned(), Some(help.to_owned())),
-        None => (text.to_owned(), None),
-    }
-}
-
-fn fields_of_problems(problems: &Problems) -> Vec<ErrorFields> {
-    let file = problems.file();
-    problems
-        .list()
-        .iter()
-        .map(|problem| ErrorFields {
-            code: problem.code.as_str().to_owned(),
-            message: problem.message.clone(),
-            place: Some(format!("{file}:{}:{}", problem.line, problem.column)),
-            help: Some(problem.mend.clone()),
-            causes: Vec::new(),
-        })
-        .collect()
+fn fields_of<E: Diagnosis>(errors: &[E]) -> Vec<ErrorFields> {
+    errors.iter().map(|error| ErrorFields::new(error)).collect()
 }
 
 /// What was typed is the caller's matter, the rest the driver's.
@@ -274,5 +262,138 @@ impl From<LabError> for Failure {
             | LabError::Json(_) => Code::Internal,
         };
         Self::from_error(code, &error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use rookery_analysis::compare::CompareError;
+    use rookery_driver::DriverError;
+    use rookery_host::{
+        HostError,
+        fio::FioError,
+        settings::{Profile, SettingsError},
+    };
+    use rookery_oltp::OltpError;
+    use rookery_report::ReportError;
+    use rookery_stack::dvdstore_files::FilesError;
+    use rookery_store::{CellError, Damage};
+    use rookery_study::Document;
+    use rookery_workload::orderentry::ScaleError;
+
+    use super::*;
+
+    #[test]
+    fn every_problem_of_a_study_is_an_object_of_json() {
+        let problems = Document::parse("s.toml", "title = 1\nlaod = 2\n").expect_err("wrong");
+        let json = Failure::from_problems(problems).to_json();
+        assert_eq!(json["exit_code"], 3);
+        assert_eq!(json["errors"][0]["code"], "study::wrong-type");
+        assert_eq!(json["errors"][0]["place"], "s.toml:1:9");
+        assert_eq!(json["errors"][1]["code"], "study::unknown-key");
+        assert_eq!(json["errors"][1]["place"], "s.toml:2:1");
+        assert!(json["errors"][1]["help"].is_string());
+    }
+
+    #[test]
+    fn every_problem_of_a_profile_is_an_object_of_json() {
+        let error = Profile::parse("p.toml", "name = \"p\"\ntitel = \"t\"\n").expect_err("wrong");
+        let failure = Failure::from_profile(Code::Usage, &error);
+        let json = failure.to_json();
+        let codes: Vec<_> = json["errors"].as_array().into_iter().flatten().collect();
+        assert!(codes.len() > 1 && codes.iter().all(|error| error["code"] == "host::profile"));
+        assert!(failure.to_string().contains("at: p.toml:2:1"), "{failure}");
+    }
+
+    #[test]
+    fn a_damaged_store_names_its_table_through_a_report() {
+        let error = ReportError::from(StoreError::Damaged {
+            path: PathBuf::from("run.sqlite"),
+            table: "guests",
+            row: Some("trial 3, guest g1".to_owned()),
+            source: Box::new(Damage::from(CellError::Missing {
+                column: "users".to_owned(),
+            })),
+        });
+        assert_eq!(
+            Failure::from_error(Code::Store, &error).to_json(),
+            serde_json::json!({
+                "exit_code": 8,
+                "errors": [{
+                    "code": "store::damaged",
+                    "message": "table guests is damaged: users is missing",
+                    "place": "run.sqlite, guests: trial 3, guest g1",
+                    "help": "restore the file from a copy, or run the study again",
+                    "causes": [],
+                }],
+            })
+        );
+    }
+
+    #[test]
+    fn errors_of_every_crate_have_their_code_and_help_in_json() {
+        let refused = || HostError::refused("no room", "make room");
+        let template = || GuestError::Template {
+            what: "no room".to_owned(),
+            help: "make room".to_owned(),
+        };
+        let config = DriverError::Config {
+            what: "no room".to_owned(),
+            help: "make room",
+        };
+        let busy = SettingsError::Busy {
+            who: "another process".to_owned(),
+            help: "make room",
+        };
+        let loaded = OltpError::Foreign {
+            target: "mysql://h/d".to_owned(),
+            address: [192, 0, 2, 1].into(),
+        };
+        let exists = FilesError::Exists {
+            path: PathBuf::from("cust.csv"),
+        };
+        let errors: [(&dyn Diagnosis, &str, &str); 13] = [
+            (&refused(), "host::refused", "make room"),
+            (&busy, "host::settings-busy", "make room"),
+            (&FioError::Missing, "host::fio-missing", "apt install fio"),
+            (&template(), "guest::template", "make room"),
+            (&config, "driver::config", "make room"),
+            (
+                &loaded,
+                "oltp::foreign-target",
+                "--confirm-target 192.0.2.1",
+            ),
+            (
+                &StackError::from(template()),
+                "guest::template",
+                "make room",
+            ),
+            (&exists, "stack::file-exists", "--overwrite"),
+            (&missing_run(), "store::missing", "run.sqlite"),
+            (&LabError::Limits(refused()), "host::refused", "make room"),
+            (
+                &LabError::from(missing_run()),
+                "store::missing",
+                "run.sqlite",
+            ),
+            (&CompareError::Ignore, "analysis::ignored-share", "2%"),
+            (&ScaleError::Divisor(3), "workload::divisor", "100"),
+        ];
+        for (error, code, help) in errors {
+            let json = Failure::from_error(Code::Usage, error).to_json();
+            let fields = &json["errors"][0];
+            assert_eq!(fields["code"], code, "{json}");
+            assert_eq!(fields["message"], error.to_string(), "{json}");
+            let said = fields["help"].as_str().unwrap_or_default();
+            assert!(said.contains(help), "{json}");
+        }
+    }
+
+    fn missing_run() -> StoreError {
+        StoreError::Missing {
+            path: PathBuf::from("run.sqlite"),
+        }
     }
 }

@@ -61,7 +61,7 @@ mod signals;
 use rookery_diagnosis::Diagnosis;
 use std::{io, path::Path};
 
-pub use services::{Ready, Service, Services, ServicesError, StopWith};
+pub use services::{ParseReadyError, Ready, Service, Services, ServicesError, StopWith};
 
 /// Why a guest ended otherwise than by an asked and orderly stop.
 #[derive(Debug, thiserror::Error)]

@@ -200,7 +200,7 @@ impl Finding {
         }
     }
 
-    /// In words, with how to mend it.
+    /// In words, with what the user can do.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {

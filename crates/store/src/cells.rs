@@ -7,6 +7,8 @@ use rusqlite::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+use crate::damage::CellError;
+
 /// No count, size or duration of a real run is larger; bounds every sum over a hostile file.
 const MAX_COUNT: u64 = 1 << 48;
 
@@ -14,113 +16,173 @@ const MAX_COUNT: u64 = 1 << 48;
 pub(crate) struct Cells<'r>(pub(crate) &'r Row<'r>);
 
 impl Cells<'_> {
-    fn raw(&self, column: &str) -> Result<ValueRef<'_>, String> {
+    fn raw(&self, column: &str) -> Result<ValueRef<'_>, CellError> {
         self.0
             .get_ref(column)
-            .map_err(|error| format!("{column}: {error}"))
+            .map_err(|source| CellError::Unreadable {
+                column: column.to_owned(),
+                source,
+            })
     }
 
-    pub(crate) fn optional_text(&self, column: &str) -> Result<Option<String>, String> {
+    pub(crate) fn optional_text(&self, column: &str) -> Result<Option<String>, CellError> {
         match self.raw(column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text.to_owned())),
-                Err(_) => Err(format!("{column} is not UTF-8 text")),
+                Err(_) => Err(CellError::NotUtf8 {
+                    column: column.to_owned(),
+                }),
             },
-            other => Err(format!("{column} is not text but {}", other.data_type())),
+            other => Err(other_type(column, "text", other)),
         }
     }
 
-    pub(crate) fn text(&self, column: &str) -> Result<String, String> {
-        self.optional_text(column)?
-            .ok_or_else(|| format!("{column} is missing"))
+    pub(crate) fn text(&self, column: &str) -> Result<String, CellError> {
+        self.optional_text(column)?.ok_or_else(|| missing(column))
     }
 
-    pub(crate) fn optional_count(&self, column: &str) -> Result<Option<u64>, String> {
+    pub(crate) fn optional_count(&self, column: &str) -> Result<Option<u64>, CellError> {
         match self.raw(column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Integer(number) => match u64::try_from(number) {
                 Ok(number) if number <= MAX_COUNT => Ok(Some(number)),
-                _ => Err(format!("{column} is out of range: {number}")),
+                _ => Err(CellError::OutOfRange {
+                    column: column.to_owned(),
+                    value: number,
+                }),
             },
-            other => Err(format!(
-                "{column} is not a whole number but {}",
-                other.data_type()
-            )),
+            other => Err(other_type(column, "a whole number", other)),
         }
     }
 
-    pub(crate) fn count(&self, column: &str) -> Result<u64, String> {
-        self.optional_count(column)?
-            .ok_or_else(|| format!("{column} is missing"))
+    pub(crate) fn count(&self, column: &str) -> Result<u64, CellError> {
+        self.optional_count(column)?.ok_or_else(|| missing(column))
     }
 
-    pub(crate) fn small(&self, column: &str) -> Result<u32, String> {
+    pub(crate) fn small(&self, column: &str) -> Result<u32, CellError> {
         let number = self.count(column)?;
-        u32::try_from(number).map_err(|_| format!("{column} is out of range: {number}"))
+        u32::try_from(number).map_err(|_| CellError::OutOfRange {
+            column: column.to_owned(),
+            value: i64::try_from(number).unwrap_or(i64::MAX),
+        })
     }
 
-    pub(crate) fn optional_real(&self, column: &str) -> Result<Option<f64>, String> {
+    pub(crate) fn optional_real(&self, column: &str) -> Result<Option<f64>, CellError> {
         match self.raw(column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Real(number) => Ok(Some(number)),
             ValueRef::Integer(number) => Ok(Some(number as f64)),
-            other => Err(format!(
-                "{column} is not a number but {}",
-                other.data_type()
-            )),
+            other => Err(other_type(column, "a number", other)),
         }
     }
 
     /// A number; one that could not be computed (stored as NULL) comes back as NaN.
-    pub(crate) fn real(&self, column: &str) -> Result<f64, String> {
+    pub(crate) fn real(&self, column: &str) -> Result<f64, CellError> {
         Ok(self.optional_real(column)?.unwrap_or(f64::NAN))
     }
 
-    pub(crate) fn flag(&self, column: &str) -> Result<bool, String> {
+    pub(crate) fn flag(&self, column: &str) -> Result<bool, CellError> {
         match self.count(column)? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(format!("{column} is neither 0 nor 1 but {other}")),
+            value => Err(CellError::Flag {
+                column: column.to_owned(),
+                value,
+            }),
         }
     }
 
-    pub(crate) fn blob(&self, column: &str) -> Result<Vec<u8>, String> {
+    pub(crate) fn blob(&self, column: &str) -> Result<Vec<u8>, CellError> {
         match self.raw(column)? {
             ValueRef::Blob(bytes) => Ok(bytes.to_vec()),
-            other => Err(format!("{column} is not a blob but {}", other.data_type())),
+            other => Err(other_type(column, "a blob", other)),
         }
     }
 
     /// One name of an enumeration.
-    pub(crate) fn named<T: DeserializeOwned>(&self, column: &str) -> Result<T, String> {
+    pub(crate) fn named<T: DeserializeOwned>(&self, column: &str) -> Result<T, CellError> {
         let name = self.text(column)?;
         serde_json::from_value(serde_json::Value::String(name))
-            .map_err(|error| format!("{column}: {error}"))
+            .map_err(|source| not_read(column, source))
     }
 
     /// A JSON document.
-    pub(crate) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, String> {
-        serde_json::from_str(&self.text(column)?).map_err(|error| format!("{column}: {error}"))
+    pub(crate) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, CellError> {
+        serde_json::from_str(&self.text(column)?).map_err(|source| not_read(column, source))
     }
 
     /// The counters of a workload; no number in them is beyond what a count may be.
-    pub(crate) fn counters(&self, column: &str) -> Result<Counters, String> {
+    pub(crate) fn counters(&self, column: &str) -> Result<Counters, CellError> {
         let document: serde_json::Value = self.json(column)?;
         if !is_bounded(&document) {
-            return Err(format!("{column} holds a number that is out of range"));
+            return Err(CellError::Number {
+                column: column.to_owned(),
+            });
         }
-        serde_json::from_value(document).map_err(|error| format!("{column}: {error}"))
+        serde_json::from_value(document).map_err(|source| not_read(column, source))
     }
 
     /// A JSON document, if there is one.
     pub(crate) fn optional_json<T: DeserializeOwned>(
         &self,
         column: &str,
-    ) -> Result<Option<T>, String> {
+    ) -> Result<Option<T>, CellError> {
         let text = self.optional_text(column)?;
-        text.map(|text| serde_json::from_str(&text).map_err(|error| format!("{column}: {error}")))
+        text.map(|text| serde_json::from_str(&text).map_err(|source| not_read(column, source)))
             .transpose()
+    }
+
+    /// What tells this row from others of its table, in words: `trial 3, guest g1`. Empty where
+    /// the row has no key that can be read.
+    pub(crate) fn key(&self) -> String {
+        let value = |column: &&str| match self.0.get_ref(*column).ok()? {
+            ValueRef::Integer(number) => Some(format!("{column} {number}")),
+            ValueRef::Text(bytes) => {
+                let text = String::from_utf8_lossy(bytes);
+                let short: String = text.chars().take(MOST_OF_KEY).collect();
+                Some(format!("{column} {}", short.escape_debug()))
+            }
+            _ => None,
+        };
+        let parts: Vec<String> = KEYS.iter().filter_map(value).collect();
+        parts.join(", ")
+    }
+}
+
+/// Columns that are keys of tables, or parts of them.
+const KEYS: [&str; 9] = [
+    "trial",
+    "attempt",
+    "point",
+    "guest",
+    "operation",
+    "position",
+    "example",
+    "second",
+    "note",
+];
+/// Characters that are shown of a key.
+const MOST_OF_KEY: usize = 60;
+
+fn missing(column: &str) -> CellError {
+    CellError::Missing {
+        column: column.to_owned(),
+    }
+}
+
+fn other_type(column: &str, expected: &'static str, found: ValueRef<'_>) -> CellError {
+    CellError::Type {
+        column: column.to_owned(),
+        expected,
+        found: found.data_type(),
+    }
+}
+
+fn not_read(column: &str, source: serde_json::Error) -> CellError {
+    CellError::Json {
+        column: column.to_owned(),
+        source,
     }
 }
 

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rookery_diagnosis::Diagnosis;
 
+use crate::damage::Damage;
+
 /// Why a run could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -62,14 +64,16 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// What was read cannot be right.
-    #[error("table {table} is damaged: {what}")]
+    #[error("table {table} is damaged: {source}")]
     Damaged {
         /// The file.
         path: PathBuf,
         /// The table.
         table: &'static str,
+        /// The key of the row, in words; `None` where it is no matter of one row.
+        row: Option<String>,
         /// What is wrong.
-        what: String,
+        source: Box<Damage>,
     },
     /// A step that the state of the trial does not allow.
     #[error("trial {trial} {what}")]
@@ -123,7 +127,16 @@ impl Diagnosis for StoreError {
     }
 
     fn place(&self) -> Option<String> {
-        Some(self.path().display().to_string())
+        let path = self.path().display();
+        match self {
+            Self::Damaged {
+                table,
+                row: Some(row),
+                ..
+            } => Some(format!("{path}, {table}: {row}")),
+            Self::Damaged { table, .. } => Some(format!("{path}, {table}")),
+            _ => Some(path.to_string()),
+        }
     }
 
     fn help(&self) -> Option<String> {

@@ -10,7 +10,7 @@ use std::{
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Number, Value, json};
 
-use crate::{Store, StoreError};
+use crate::{CellError, Damage, Store, StoreError};
 
 /// File name and query of every exported table. Histograms stay in the store: they are no text.
 const TABLES: [(&str, &str); 18] = [
@@ -175,28 +175,39 @@ fn whole(value: Value) -> Value {
 }
 
 fn table(store: &Store, name: &'static str, sql: &str) -> Result<Table, StoreError> {
-    let damaged = |error: rusqlite::Error| store.damaged(name, error.to_string());
+    let damaged = |error: rusqlite::Error| store.damaged(name, error);
     let columns: Vec<String> = {
         let statement = store.connection.prepare_cached(sql).map_err(damaged)?;
         statement.column_names().map(str::to_owned).collect()
     };
     let rows = store.collect(name, sql, [], |cells| {
-        let value = |index| cell(cells.0.get_ref(index).map_err(|error| error.to_string())?);
-        (0..columns.len()).map(value).collect::<Result<Vec<_>, _>>()
+        columns
+            .iter()
+            .enumerate()
+            .map(|(index, column)| cell(column, cells.0.get_ref(index)?))
+            .collect::<Result<Vec<_>, Damage>>()
     })?;
     Ok((columns, rows))
 }
 
-fn cell(value: ValueRef<'_>) -> Result<Value, String> {
+fn cell(column: &str, value: ValueRef<'_>) -> Result<Value, Damage> {
     match value {
         ValueRef::Null => Ok(Value::Null),
         ValueRef::Integer(number) => Ok(Value::from(number)),
         ValueRef::Real(number) => Ok(Number::from_f64(number).map_or(Value::Null, Value::Number)),
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Value::from(text)),
-            Err(_) => Err("a text is not UTF-8".to_owned()),
+            Err(_) => Err(CellError::NotUtf8 {
+                column: column.to_owned(),
+            }
+            .into()),
         },
-        ValueRef::Blob(_) => Err("a blob where a text or number belongs".to_owned()),
+        ValueRef::Blob(_) => Err(CellError::Type {
+            column: column.to_owned(),
+            expected: "text or a number",
+            found: value.data_type(),
+        }
+        .into()),
     }
 }
 

@@ -8,6 +8,7 @@ use rusqlite::{Connection, Transaction, params};
 use crate::{
     Attempt, Note, Reason, RunHeader, StoreError, TrialRecord, TrialRow, TrialStatus,
     cells::{Cells, name_of},
+    damage::Damage,
     write::write_record,
 };
 
@@ -106,10 +107,7 @@ impl Store {
             |cells| self.trial_row(cells),
         )?;
         if rows.len() != self.header.plan.trials.len() {
-            return Err(self.damaged(
-                "trials",
-                "it does not hold the trials of the plan".to_owned(),
-            ));
+            return Err(self.damaged("trials", Damage::OtherTrials));
         }
         for row in &mut rows {
             row.reasons = self.reasons(row.trial.id)?;
@@ -148,7 +146,7 @@ impl Store {
             "trials",
             "SELECT trial FROM trials WHERE status = 'running' ORDER BY trial",
             [],
-            |cells| cells.small("trial"),
+            |cells| Ok(cells.small("trial")?),
         )?;
         self.write("planning interrupted trials again", |transaction| {
             transaction.execute(
@@ -207,23 +205,39 @@ impl Store {
         table: &'static str,
         sql: &str,
         params: impl rusqlite::Params,
-        read: impl Fn(&Cells<'_>) -> Result<T, String>,
+        read: impl Fn(&Cells<'_>) -> Result<T, Damage>,
     ) -> Result<Vec<T>, StoreError> {
-        let damaged = |error: rusqlite::Error| self.damaged(table, error.to_string());
+        let damaged = |error: rusqlite::Error| self.damaged(table, error);
         let mut statement = self.connection.prepare_cached(sql).map_err(damaged)?;
         let mut rows = statement.query(params).map_err(damaged)?;
         let mut all = Vec::new();
         while let Some(row) = rows.next().map_err(damaged)? {
-            all.push(read(&Cells(row)).map_err(|what| self.damaged(table, what))?);
+            let cells = Cells(row);
+            all.push(read(&cells).map_err(|error| self.damaged_row(table, &cells, error))?);
         }
         Ok(all)
     }
 
-    pub(crate) fn damaged(&self, table: &'static str, what: String) -> StoreError {
+    pub(crate) fn damaged(&self, table: &'static str, source: impl Into<Damage>) -> StoreError {
         StoreError::Damaged {
             path: self.path.clone(),
             table,
-            what,
+            row: None,
+            source: Box::new(source.into()),
+        }
+    }
+
+    fn damaged_row(
+        &self,
+        table: &'static str,
+        cells: &Cells<'_>,
+        source: impl Into<Damage>,
+    ) -> StoreError {
+        StoreError::Damaged {
+            path: self.path.clone(),
+            table,
+            row: Some(cells.key()).filter(|key| !key.is_empty()),
+            source: Box::new(source.into()),
         }
     }
 
@@ -259,19 +273,17 @@ impl Store {
 
     fn status(&self, trial: u32) -> Result<TrialStatus, StoreError> {
         let sql = "SELECT status FROM trials WHERE trial = ?1";
-        let found = self.collect("trials", sql, [trial], |cells| cells.named("status"))?;
+        let found = self.collect("trials", sql, [trial], |cells| Ok(cells.named("status")?))?;
         found
             .into_iter()
             .next()
             .ok_or_else(|| self.state(trial, "is not in the plan"))
     }
 
-    fn trial_row(&self, cells: &Cells<'_>) -> Result<TrialRow, String> {
+    fn trial_row(&self, cells: &Cells<'_>) -> Result<TrialRow, Damage> {
         let id = cells.small("trial")?;
         let planned = self.header.plan.trials.iter().find(|trial| trial.id == id);
-        let trial: Trial = planned
-            .ok_or_else(|| format!("trial {id} is not in the plan"))?
-            .clone();
+        let trial: Trial = planned.ok_or(Damage::UnplannedTrial { trial: id })?.clone();
         Ok(TrialRow {
             trial,
             status: cells.named("status")?,

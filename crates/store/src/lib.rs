@@ -8,6 +8,7 @@
 //! The tables are described in [`schema`]; people may query them with `sqlite3 run.sqlite`.
 
 mod cells;
+mod damage;
 mod error;
 mod export;
 #[cfg(any(test, feature = "fixture"))]
@@ -21,6 +22,7 @@ mod metrics;
 mod migrations;
 mod model;
 mod open;
+mod plan_check;
 mod pools;
 mod read;
 pub mod schema;
@@ -30,6 +32,7 @@ mod upgrade;
 mod workloads;
 mod write;
 
+pub use damage::{CellError, Damage};
 pub use error::StoreError;
 pub use export::{export_csv, export_json};
 pub use journal::Store;
@@ -37,4 +40,5 @@ pub use model::{
     Attempt, AuditRow, GuestAudit, GuestLog, HostDescription, Note, Outcome, Reason, RunHeader,
     TrialRecord, TrialRow, TrialStatus, Tuning,
 };
+pub use plan_check::{Entry, PlanFault};
 pub use pools::{PoolRound, PoolSizing};

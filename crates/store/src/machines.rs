@@ -4,6 +4,7 @@ use rookery_stats::{MachineInside, MachineLook, MachineOutside};
 use rusqlite::Transaction;
 
 use crate::{
+    Damage,
     cells::{Cells, int},
     insert::insert,
 };
@@ -72,7 +73,7 @@ pub(crate) fn write(
 }
 
 /// Read one look.
-pub(crate) fn read(cells: &Cells<'_>) -> Result<MachineLook, String> {
+pub(crate) fn read(cells: &Cells<'_>) -> Result<MachineLook, Damage> {
     Ok(MachineLook {
         guest: cells.text("guest")?,
         at_s: cells.real("at_s")?,
@@ -96,7 +97,7 @@ pub(crate) fn read(cells: &Cells<'_>) -> Result<MachineLook, String> {
     })
 }
 
-fn inside(cells: &Cells<'_>) -> Result<Option<MachineInside>, String> {
+fn inside(cells: &Cells<'_>) -> Result<Option<MachineInside>, Damage> {
     let Some(uptime_us) = cells.optional_count("inside_uptime_us")? else {
         return Ok(None);
     };

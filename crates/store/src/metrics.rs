@@ -5,6 +5,7 @@ use rookery_workload::Counters;
 use rusqlite::Transaction;
 
 use crate::{
+    CellError,
     cells::{Cells, int},
     insert::insert,
     migrations::MigrationError,
@@ -52,10 +53,8 @@ pub(crate) fn fill(transaction: &Transaction<'_>) -> Result<(), MigrationError> 
                 cells.counters("counters_json")?,
             ))
         };
-        let (trial, guest, counters) = read().map_err(|what| MigrationError::Damaged {
-            table: "guests",
-            what,
-        })?;
+        let (trial, guest, counters) =
+            read().map_err(|error: CellError| MigrationError::damaged("guests", error))?;
         write(transaction, trial, &guest, &counters)?;
     }
     Ok(())

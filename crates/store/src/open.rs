@@ -11,9 +11,10 @@ use rookery_study::{Plan, Point, Trial};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 
 use crate::{
-    RunHeader, Store, StoreError,
+    CellError, Damage, PlanFault, RunHeader, Store, StoreError,
     cells::{Cells, int, json_of},
     insert::insert,
+    plan_check::{check_header, check_plan},
     schema, upgrade,
 };
 
@@ -29,11 +30,7 @@ impl Store {
                 path: path.to_owned(),
             });
         }
-        check_header(header).map_err(|what| StoreError::Damaged {
-            path: path.to_owned(),
-            table: "run",
-            what,
-        })?;
+        check_header(header).map_err(|fault| damaged_header(path, fault))?;
         let failed = |source| StoreError::Database {
             path: path.to_owned(),
             step: "making the store",
@@ -107,9 +104,9 @@ impl Store {
         let sound = if same {
             check_header(&header)
         } else {
-            Err("the new plan is not the old one with more".to_owned())
+            Err(PlanFault::NotGrown)
         };
-        sound.map_err(|what| self.damaged("run", what))?;
+        sound.map_err(|fault| self.damaged("run", fault))?;
         self.write("growing the plan", |transaction| {
             transaction.execute("UPDATE run SET plan_json = ?1", [json_of(&header.plan)])?;
             insert_points(transaction, &header.plan.points[points..])?;
@@ -209,7 +206,8 @@ pub(crate) fn unreadable(path: &Path, source: rusqlite::Error) -> StoreError {
         Some(rusqlite::ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
             path: path.to_owned(),
             table: "sqlite_schema",
-            what: source.to_string(),
+            row: None,
+            source: Box::new(source.into()),
         },
         _ => StoreError::Database {
             path: path.to_owned(),
@@ -319,22 +317,26 @@ fn insert_trials(transaction: &Transaction<'_>, trials: &[Trial]) -> rusqlite::R
 }
 
 fn read_header(path: &Path, connection: &Connection) -> Result<RunHeader, StoreError> {
-    let damaged = |what: String| StoreError::Damaged {
-        path: path.to_owned(),
-        table: "run",
-        what,
-    };
     let header = connection
         .query_row("SELECT * FROM run", [], |row| Ok(header_of(&Cells(row))))
         .optional()
-        .map_err(|error| damaged(error.to_string()))?
-        .ok_or_else(|| damaged("it is empty".to_owned()))?
-        .map_err(damaged)?;
-    check_plan(&header.plan).map_err(damaged)?;
+        .map_err(|error| damaged_header(path, error))?
+        .ok_or_else(|| damaged_header(path, Damage::Empty))?
+        .map_err(|error| damaged_header(path, error))?;
+    check_plan(&header.plan).map_err(|fault| damaged_header(path, fault))?;
     Ok(header)
 }
 
-fn header_of(cells: &Cells<'_>) -> Result<RunHeader, String> {
+fn damaged_header(path: &Path, source: impl Into<Damage>) -> StoreError {
+    StoreError::Damaged {
+        path: path.to_owned(),
+        table: "run",
+        row: None,
+        source: Box::new(source.into()),
+    }
+}
+
+fn header_of(cells: &Cells<'_>) -> Result<RunHeader, CellError> {
     Ok(RunHeader {
         run_id: cells.text("run_id")?,
         title: cells.text("title")?,
@@ -346,147 +348,6 @@ fn header_of(cells: &Cells<'_>) -> Result<RunHeader, String> {
         rookery_version: cells.text("rookery_version")?,
         created_at: cells.text("created_at")?,
     })
-}
-
-/// Refuses what would not come back: a plan that contradicts itself, or a number that JSON does not
-/// know.
-fn check_header(header: &RunHeader) -> Result<(), String> {
-    check_plan(&header.plan)?;
-    let whole = serde_json::from_str(&json_of(&header.study))
-        .is_ok_and(|study: rookery_study::Study| study == header.study)
-        && serde_json::from_str(&json_of(&header.plan)).is_ok_and(|plan: Plan| plan == header.plan);
-    if whole {
-        Ok(())
-    } else {
-        Err("the study or the plan holds a number that cannot be stored".to_owned())
-    }
-}
-
-/// A plan that others may compute with: its references hold, its sums fit.
-fn check_plan(plan: &Plan) -> Result<(), String> {
-    let known = |id: u32| plan.points.iter().any(|point| point.id == id);
-    for (index, point) in plan.points.iter().enumerate() {
-        if plan.points[..index]
-            .iter()
-            .any(|earlier| earlier.id == point.id)
-        {
-            return Err(format!("the plan holds point {} twice", point.id));
-        }
-        let [group] = point.groups.as_slice() else {
-            return Err(format!(
-                "point {} has {} groups of guests; this program knows points of one",
-                point.id,
-                point.groups.len()
-            ));
-        };
-        if group
-            .users
-            .iter()
-            .try_fold(0u32, |sum, users| sum.checked_add(*users))
-            .is_none()
-        {
-            return Err(format!(
-                "point {} has more users than can be counted",
-                point.id
-            ));
-        }
-        if group
-            .rate_per_s
-            .is_some_and(|rate| !(rate > 0.0 && rate.is_finite()))
-        {
-            return Err(format!("point {} has a rate that is none", point.id));
-        }
-        let guests = usize::from(
-            u16::try_from(group.guests)
-                .map_err(|_| format!("point {} has more guests than any lab", point.id))?,
-        );
-        if point.layouts.is_empty() || [group.users.len(), group.pins.len()] != [guests; 2] {
-            return Err(format!(
-                "point {} has no layout, or not one number of users and one list of CPUs for each \
-                 guest",
-                point.id
-            ));
-        }
-        if !plan
-            .variants
-            .iter()
-            .any(|variant| variant.id == point.variant)
-        {
-            return Err(format!(
-                "point {} is of variant {}, which is not in the plan",
-                point.id, point.variant
-            ));
-        }
-        if point.baseline.is_some_and(|baseline| !known(baseline)) {
-            return Err(format!(
-                "the baseline of point {} is not in the plan",
-                point.id
-            ));
-        }
-    }
-    check_searches(plan)?;
-    for (index, trial) in plan.trials.iter().enumerate() {
-        if plan.trials[..index]
-            .iter()
-            .any(|earlier| earlier.id == trial.id)
-        {
-            return Err(format!("the plan holds trial {} twice", trial.id));
-        }
-        if !known(trial.point) {
-            return Err(format!(
-                "trial {} is of point {}, which is not in the plan",
-                trial.id, trial.point
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn check_searches(plan: &Plan) -> Result<(), String> {
-    for (index, search) in plan.searches.iter().enumerate() {
-        if plan.searches[..index]
-            .iter()
-            .any(|earlier| earlier.id == search.id)
-        {
-            return Err(format!("the plan holds search {} twice", search.id));
-        }
-        if !plan
-            .variants
-            .iter()
-            .any(|variant| variant.id == search.variant)
-            || search.layouts.is_empty()
-        {
-            return Err(format!(
-                "search {} lacks its variant or its layout",
-                search.id
-            ));
-        }
-        if !(search.lowest > 0.0 && search.lowest <= search.highest && search.highest.is_finite()) {
-            return Err(format!("search {} has a range that is none", search.id));
-        }
-        if let Some(missing) = search
-            .ladder
-            .iter()
-            .find(|id| !plan.points.iter().any(|point| point.id == **id))
-        {
-            return Err(format!(
-                "the ladder of search {} has point {missing}, which is not in the plan",
-                search.id
-            ));
-        }
-    }
-    let of = |id: u32| plan.searches.iter().any(|search| search.id == id);
-    match plan
-        .points
-        .iter()
-        .find(|point| point.search.is_some_and(|search| !of(search)))
-    {
-        Some(point) => Err(format!(
-            "point {} is of a search that is not in the plan",
-            point.id
-        )),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use rookery_stats::{
 };
 
 use crate::{
-    AuditRow, GuestAudit, GuestLog, Store, StoreError, TrialRecord, Tuning, cells::Cells, machines,
+    AuditRow, CellError, Damage, GuestAudit, GuestLog, Store, StoreError, TrialRecord, Tuning,
+    cells::Cells, machines,
 };
 use rookery_workload::ProofRow;
 
@@ -42,7 +43,7 @@ impl Store {
         &self,
         table: &'static str,
         trial: u32,
-        read: impl Fn(&Cells<'_>) -> Result<T, String>,
+        read: impl Fn(&Cells<'_>) -> Result<T, Damage>,
     ) -> Result<Vec<T>, StoreError> {
         self.collect(
             table,
@@ -117,10 +118,7 @@ impl Store {
         let rules = self.of_trial("rules", trial, rule)?;
         let binding = binding.map(|index| usize::try_from(index).unwrap_or(usize::MAX));
         if binding.is_some_and(|index| index >= rules.len()) {
-            return Err(self.damaged(
-                "verdicts",
-                "binding_rule names a rule that is not there".to_owned(),
-            ));
+            return Err(self.damaged("verdicts", Damage::UnknownRule));
         }
         Ok(Some(Verdict {
             passed,
@@ -130,7 +128,7 @@ impl Store {
     }
 }
 
-fn measurement(cells: &Cells<'_>) -> Result<Measurement, String> {
+fn measurement(cells: &Cells<'_>) -> Result<Measurement, Damage> {
     Ok(Measurement {
         mode: cells.named("mode")?,
         pacing: cells.named("pacing")?,
@@ -159,17 +157,18 @@ fn measurement(cells: &Cells<'_>) -> Result<Measurement, String> {
     })
 }
 
-fn cpus(text: &str) -> Result<Vec<u32>, String> {
+fn cpus(text: &str) -> Result<Vec<u32>, CellError> {
     let numbers = text.split(',').filter(|number| !number.is_empty());
     let parsed = numbers.map(|number| {
-        number
-            .parse()
-            .map_err(|_| format!("driver_cpus: `{number}` is not a CPU"))
+        number.parse().map_err(|_| CellError::Cpu {
+            column: "driver_cpus".to_owned(),
+            text: number.chars().take(60).collect(),
+        })
     });
     parsed.collect()
 }
 
-fn guest(cells: &Cells<'_>) -> Result<GuestMeasurement, String> {
+fn guest(cells: &Cells<'_>) -> Result<GuestMeasurement, Damage> {
     Ok(GuestMeasurement {
         guest: cells.text("guest")?,
         users: cells.small("users")?,
@@ -184,10 +183,14 @@ fn guest(cells: &Cells<'_>) -> Result<GuestMeasurement, String> {
     })
 }
 
-fn operation(cells: &Cells<'_>) -> Result<OperationMeasurement, String> {
+fn operation(cells: &Cells<'_>) -> Result<OperationMeasurement, Damage> {
     let latencies = |blob: &str, overflow: &str| {
-        Latencies::from_blob(&cells.blob(blob)?, cells.count(overflow)?)
-            .map_err(|error| format!("{blob}: {error}"))
+        Latencies::from_blob(&cells.blob(blob)?, cells.count(overflow)?).map_err(|source| {
+            CellError::Histogram {
+                column: blob.to_owned(),
+                source,
+            }
+        })
     };
     Ok(OperationMeasurement {
         name: cells.text("operation")?,
@@ -201,7 +204,7 @@ fn operation(cells: &Cells<'_>) -> Result<OperationMeasurement, String> {
     })
 }
 
-fn second(cells: &Cells<'_>) -> Result<SecondSample, String> {
+fn second(cells: &Cells<'_>) -> Result<SecondSample, Damage> {
     Ok(SecondSample {
         second: cells.small("second")?,
         requests: cells.small("requests")?,
@@ -214,7 +217,7 @@ fn second(cells: &Cells<'_>) -> Result<SecondSample, String> {
     })
 }
 
-fn tally(cells: &Cells<'_>) -> Result<ErrorTally, String> {
+fn tally(cells: &Cells<'_>) -> Result<ErrorTally, Damage> {
     Ok(ErrorTally {
         class: cells.named("class")?,
         sub_class: cells.text("sub_class")?,
@@ -223,7 +226,7 @@ fn tally(cells: &Cells<'_>) -> Result<ErrorTally, String> {
     })
 }
 
-fn example(cells: &Cells<'_>) -> Result<ErrorExample, String> {
+fn example(cells: &Cells<'_>) -> Result<ErrorExample, Damage> {
     Ok(ErrorExample {
         at_s: cells.real("at_s")?,
         operation: cells.text("operation")?,
@@ -231,7 +234,7 @@ fn example(cells: &Cells<'_>) -> Result<ErrorExample, String> {
     })
 }
 
-fn rule(cells: &Cells<'_>) -> Result<RuleResult, String> {
+fn rule(cells: &Cells<'_>) -> Result<RuleResult, Damage> {
     Ok(RuleResult {
         guest: cells.text("guest")?,
         operation: cells.optional_text("operation")?,
@@ -246,7 +249,7 @@ fn rule(cells: &Cells<'_>) -> Result<RuleResult, String> {
     })
 }
 
-fn resource(cells: &Cells<'_>) -> Result<ResourceSample, String> {
+fn resource(cells: &Cells<'_>) -> Result<ResourceSample, Damage> {
     Ok(ResourceSample {
         subject: cells.text("subject")?,
         at_s: cells.real("at_s")?,
@@ -257,7 +260,7 @@ fn resource(cells: &Cells<'_>) -> Result<ResourceSample, String> {
     })
 }
 
-fn cpu_parts(cells: &Cells<'_>) -> Result<Option<CpuParts>, String> {
+fn cpu_parts(cells: &Cells<'_>) -> Result<Option<CpuParts>, Damage> {
     let Some(user) = cells.optional_real("user_cores")? else {
         return Ok(None);
     };
@@ -269,7 +272,7 @@ fn cpu_parts(cells: &Cells<'_>) -> Result<Option<CpuParts>, String> {
     }))
 }
 
-fn io_rates(cells: &Cells<'_>) -> Result<Option<IoRates>, String> {
+fn io_rates(cells: &Cells<'_>) -> Result<Option<IoRates>, Damage> {
     let Some(reads_per_s) = cells.optional_real("reads_per_s")? else {
         return Ok(None);
     };
@@ -281,7 +284,7 @@ fn io_rates(cells: &Cells<'_>) -> Result<Option<IoRates>, String> {
     }))
 }
 
-fn audit(cells: &Cells<'_>) -> Result<GuestAudit, String> {
+fn audit(cells: &Cells<'_>) -> Result<GuestAudit, Damage> {
     Ok(GuestAudit {
         guest: cells.text("guest")?,
         rows: Vec::new(),
@@ -291,7 +294,7 @@ fn audit(cells: &Cells<'_>) -> Result<GuestAudit, String> {
     })
 }
 
-fn audit_row(cells: &Cells<'_>) -> Result<(String, AuditRow), String> {
+fn audit_row(cells: &Cells<'_>) -> Result<(String, AuditRow), Damage> {
     Ok((
         cells.text("guest")?,
         AuditRow {
@@ -305,14 +308,14 @@ fn audit_row(cells: &Cells<'_>) -> Result<(String, AuditRow), String> {
     ))
 }
 
-fn log(cells: &Cells<'_>) -> Result<GuestLog, String> {
+fn log(cells: &Cells<'_>) -> Result<GuestLog, Damage> {
     Ok(GuestLog {
         guest: cells.text("guest")?,
         text: cells.text("text")?,
     })
 }
 
-fn tuning(cells: &Cells<'_>) -> Result<Tuning, String> {
+fn tuning(cells: &Cells<'_>) -> Result<Tuning, Damage> {
     Ok(Tuning {
         guest: cells.text("guest")?,
         name: cells.text("name")?,

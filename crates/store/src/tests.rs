@@ -318,6 +318,28 @@ fn damaged_contents_are_named() {
 }
 
 #[test]
+fn damage_names_the_file_the_table_and_the_row_in_json() {
+    let place = place();
+    let store = partial_run(&place);
+    let sql = "UPDATE guests SET users = -1 WHERE trial = 1";
+    store.connection.execute_batch(sql).expect("valid SQL");
+    let Err(error) = store.record(1) else {
+        panic!("a damaged record was read")
+    };
+    let path = place.path.display();
+    assert_eq!(
+        serde_json::to_value(ErrorFields::new(&error)).expect("JSON"),
+        serde_json::json!({
+            "code": "store::damaged",
+            "message": "table guests is damaged: users is out of range: -1",
+            "place": format!("{path}, guests: trial 1, guest g1, position 0"),
+            "help": "restore the file from a copy, or run the study again",
+            "causes": [],
+        })
+    );
+}
+
+#[test]
 fn an_export_holds_every_table() {
     let place = place();
     let store = partial_run(&place);

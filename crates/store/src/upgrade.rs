@@ -104,10 +104,11 @@ fn copy_pages(source: &Connection, target: &mut Connection) -> rusqlite::Result<
 
 fn failure(path: &Path, error: MigrationError) -> StoreError {
     match error {
-        MigrationError::Damaged { table, what } => StoreError::Damaged {
+        MigrationError::Damaged { table, source } => StoreError::Damaged {
             path: path.to_owned(),
             table,
-            what,
+            row: None,
+            source: Box::new(source),
         },
         // A row that the new tables do not take, or a page that is none.
         MigrationError::Database(source)
@@ -123,7 +124,8 @@ fn failure(path: &Path, error: MigrationError) -> StoreError {
             StoreError::Damaged {
                 path: path.to_owned(),
                 table: "sqlite_schema",
-                what: source.to_string(),
+                row: None,
+                source: Box::new(source.into()),
             }
         }
         MigrationError::Database(source) => StoreError::Database {

@@ -39,7 +39,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// All problems of the file at once, each with its line and its mend.
+    /// All problems of the file at once, each with its line and its help.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, Problems> {
         Self::parse_scaled(file_name, text, None)
     }
@@ -118,7 +118,7 @@ impl Document {
                     code: Code::Syntax,
                     span: start..start + 1,
                     message: "the file is not UTF-8 text".to_owned(),
-                    mend: "save the file as UTF-8".to_owned(),
+                    help: "save the file as UTF-8".to_owned(),
                 };
                 Err(Problems::new(&source, vec![finding]))
             }
@@ -183,7 +183,7 @@ impl Study {
     ///
     /// # Errors
     ///
-    /// All problems of the file at once, each with its line and its mend.
+    /// All problems of the file at once, each with its line and its help.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, Problems> {
         Document::parse(file_name, text).map(|document| document.study().clone())
     }
@@ -275,7 +275,7 @@ fn too_large(source: &Source, bytes: usize) -> Problems {
         code: Code::TooLarge,
         span: 0..0,
         message: format!("the file has {bytes} bytes, a study has at most {MOST_BYTES}"),
-        mend: "give a study file; is this another kind of file?".to_owned(),
+        help: "give a study file; is this another kind of file?".to_owned(),
     };
     Problems::new(source, vec![finding])
 }
@@ -286,7 +286,7 @@ fn syntax_finding(source: &Source, error: &TomlError) -> Finding {
     let span = span.start.min(text.len())..span.end.min(text.len());
     let duplicate = error.message().starts_with("duplicate key");
     let line_start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
-    let mend = if text[line_start..].trim_start().starts_with("p99.9") {
+    let help = if text[line_start..].trim_start().starts_with("p99.9") {
         "write the key in quotes: `\"p99.9\" = \"4s\"`"
     } else if duplicate {
         "keep one of the two"
@@ -302,7 +302,7 @@ fn syntax_finding(source: &Source, error: &TomlError) -> Finding {
         },
         span,
         message: error.message().to_owned(),
-        mend: mend.to_owned(),
+        help: help.to_owned(),
     }
 }
 

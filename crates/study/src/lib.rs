@@ -37,7 +37,7 @@ pub use document::Document;
 pub use expression::{
     EvaluationError, Expression, ExpressionError, MOST_EXPRESSION_BYTES, Variable, Variables,
 };
-pub use grammar::kinds::parse_duration;
+pub use grammar::kinds::{ParseDurationError, parse_duration};
 pub use model::{
     Arrivals, Course, CourseStep, CpuSet, GuestKind, GuestShape, HostUse, LabShape, Layout, Load,
     LoadModel, LoopType, OpenLoad, Order, Over, Pin, Precision, SearchUse, Study, Vcpus, Visit,

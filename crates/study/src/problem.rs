@@ -1,6 +1,8 @@
-//! What is wrong with a study: every problem with its place and its mend, rendered as plain text.
+//! What is wrong with a study: every problem with its place and its help, rendered as plain text.
 
-use std::{fmt, ops::Range};
+use std::{fmt, ops::Range, sync::Arc};
+
+use rookery_diagnosis::Diagnosis;
 
 use crate::source::Source;
 
@@ -91,9 +93,12 @@ impl fmt::Display for Code {
     }
 }
 
-/// One problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One problem. Prints as what is wrong, without its place and help.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct Problem {
+    /// Name of the file.
+    pub file: Arc<str>,
     /// What kind.
     pub code: Code,
     /// 1-based line.
@@ -104,8 +109,22 @@ pub struct Problem {
     pub span: Range<usize>,
     /// What is wrong.
     pub message: String,
-    /// How to mend it.
-    pub mend: String,
+    /// What the user can do.
+    pub help: String,
+}
+
+impl Diagnosis for Problem {
+    fn code(&self) -> &'static str {
+        self.code.as_str()
+    }
+
+    fn place(&self) -> Option<String> {
+        Some(format!("{}:{}:{}", self.file, self.line, self.column))
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(self.help.clone())
+    }
 }
 
 /// A problem before its line is known.
@@ -114,7 +133,7 @@ pub(crate) struct Finding {
     pub(crate) code: Code,
     pub(crate) span: Range<usize>,
     pub(crate) message: String,
-    pub(crate) mend: String,
+    pub(crate) help: String,
 }
 
 /// All problems of one file, sorted by place. Prints as the report that a user reads.
@@ -140,13 +159,15 @@ impl Problems {
         findings.dedup();
         let omitted = findings.len().saturating_sub(MOST_SHOWN);
         findings.truncate(MOST_SHOWN);
+        let file: Arc<str> = source.name().into();
         let list = findings.into_iter().map(|finding| Problem {
+            file: Arc::clone(&file),
             code: finding.code,
             line: source.line(finding.span.start),
             column: source.column(finding.span.start),
             span: finding.span,
             message: finding.message,
-            mend: finding.mend,
+            help: finding.help,
         });
         Self {
             list: list.collect(),
@@ -196,7 +217,7 @@ impl Problems {
             "{gutter} | {}{underline}",
             " ".repeat(excerpt.underline.start)
         )?;
-        writeln!(f, "{gutter} = mend: {}", problem.mend)
+        writeln!(f, "{gutter} = help: {}", problem.help)
     }
 }
 
@@ -231,7 +252,7 @@ mod tests {
             code: Code::UnknownKey,
             span,
             message: "m".into(),
-            mend: "n".into(),
+            help: "n".into(),
         }
     }
 
@@ -263,6 +284,23 @@ mod tests {
     }
 
     #[test]
+    fn a_problem_has_its_parts_as_fields_of_json() {
+        let source = Source::new("quick.toml", "[load]\nstedy = \"60s\"\n");
+        let problems = Problems::new(&source, vec![finding(7..12)]);
+        let fields = rookery_diagnosis::ErrorFields::new(&problems.list()[0]);
+        assert_eq!(
+            serde_json::to_value(fields).expect("JSON"),
+            serde_json::json!({
+                "code": "study::unknown-key",
+                "message": "m",
+                "place": "quick.toml:2:1",
+                "help": "n",
+                "causes": [],
+            })
+        );
+    }
+
+    #[test]
     fn the_report_points_at_the_place() {
         let source = Source::new("quick.toml", "[load]\nstedy = \"60s\"\n");
         let problems = Problems::new(&source, vec![finding(7..12)]);
@@ -272,7 +310,7 @@ mod tests {
           |
         2 | stedy = "60s"
           | ^^^^^
-          = mend: n
+          = help: n
 
         1 problem in quick.toml
         "#);

@@ -153,12 +153,12 @@ fn check_stack(workload: WorkloadKind, stack: StackKind, context: &mut Context) 
         .iter()
         .map(|stack| format!("`kind = \"{}\"`", stack.name()))
         .collect();
-    let mend = format!(
+    let help = format!(
         "write {} in [stack], or {} in [workload]",
         stacks.join(" or "),
         others.collect::<Vec<_>>().join(" or ")
     );
-    context.refuse::<()>(Code::Contradiction, span, message, mend);
+    context.refuse::<()>(Code::Contradiction, span, message, help);
 }
 
 /// A search ends where limits are broken: there must be one that load breaks.
@@ -168,12 +168,12 @@ fn check_search(sections: &Sections, context: &mut Context) {
     };
     if load.search.is_some() && qos.percentiles.is_empty() {
         let span = context.spans.nearest("load.search");
-        let mend = "add a limit on response times to [qos], for instance `p95 = \"500ms\"`";
+        let help = "add a limit on response times to [qos], for instance `p95 = \"500ms\"`";
         context.refuse::<()>(
             Code::Contradiction,
             span,
             "a search needs a limit that more load breaks",
-            mend,
+            help,
         );
     }
 }
@@ -183,9 +183,9 @@ fn check_storage(sections: &Sections, context: &mut Context) {
     let (Some(storage), Some(guest)) = (&sections.storage, &sections.guest) else {
         return;
     };
-    let mut refuse = |key: &str, message: String, mend: &str| {
+    let mut refuse = |key: &str, message: String, help: &str| {
         let span = context.spans.nearest(&format!("storage.{key}"));
-        context.refuse::<()>(Code::Contradiction, span, message, mend);
+        context.refuse::<()>(Code::Contradiction, span, message, help);
     };
     let limits = [
         ("read_iops", storage.limits.read_iops),
@@ -212,7 +212,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
     let Some(volume) = &storage.volume else {
         return;
     };
-    let mend = "write `pool = \"directory\"` in [storage]";
+    let help = "write `pool = \"directory\"` in [storage]";
     if let Some(machine) = guest.vm() {
         // The disk of a machine is a file on the volume, or the raw volume itself: whatever its
         // stack keeps.
@@ -243,7 +243,7 @@ fn check_storage(sections: &Sections, context: &mut Context) {
         return refuse(
             "pool",
             format!("`storage.pool` is \"{pool}\", but fake guests keep no data"),
-            mend,
+            help,
         );
     }
     if volume.raw {
@@ -283,12 +283,12 @@ fn build_layouts(
     context: &mut Context,
 ) -> Option<Vec<Layout>> {
     if sections.layouts.is_empty() {
-        let mend = "add `[[layout]]` with `name = \"one\"`, `guests = 1`, `vcpus = 1`";
+        let help = "add `[[layout]]` with `name = \"one\"`, `guests = 1`, `vcpus = 1`";
         return context.refuse(
             Code::MissingKey,
             source.end(),
             "there is no [[layout]], so there is nothing to run",
-            mend,
+            help,
         );
     }
     let kind = sections.guest.as_ref().map(GuestShape::kind);
@@ -303,13 +303,13 @@ fn build_layouts(
             (0..sections.layouts.len()).filter(|index| sections.layouts[*index].users.is_some())
         {
             let span = context.spans.nearest(&format!("layout[{index}].users"));
-            let mend = "leave it out; `rate` in [load] says how many visitors arrive, for \
+            let help = "leave it out; `rate` in [load] says how many visitors arrive, for \
                         instance \"20 per vcpu\"";
             context.refuse::<()>(
                 Code::Contradiction,
                 span,
                 "a layout of an open load has no users",
-                mend,
+                help,
             );
         }
         return sections
@@ -343,12 +343,12 @@ fn build_layouts(
         } else {
             format!("layout[{index}]")
         };
-        let mend = "add `users = \"50 per vcpu\"` to [load], or `users` to every [[layout]]";
+        let help = "add `users = \"50 per vcpu\"` to [load], or `users` to every [[layout]]";
         return context.refuse(
             Code::MissingKey,
             context.spans.nearest(&place),
             "`load.users` is missing",
-            mend,
+            help,
         );
     }
     sections
@@ -399,7 +399,7 @@ pub(crate) fn check_size(study: &Study, variants: usize, context: &mut Context) 
             "all points together have {guests_in_all} guests, at most {MOST_GUESTS_IN_ALL} are \
              allowed"
         );
-        let mend = format!("{shorten}, or split the study into several files");
-        context.refuse::<()>(Code::TooMany, span, message, mend);
+        let help = format!("{shorten}, or split the study into several files");
+        context.refuse::<()>(Code::TooMany, span, message, help);
     }
 }

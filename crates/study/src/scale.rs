@@ -39,12 +39,12 @@ pub(crate) fn take<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Sca
     let Some(section) = root.remove(SECTION) else {
         return Vec::new();
     };
-    let mend = "write `[scale.NAME.SECTION]` with the keys that differ, for instance \
+    let help = "write `[scale.NAME.SECTION]` with the keys that differ, for instance \
                 `[scale.original.load]`";
     let span = section.span();
     let DeValue::Table(scales) = section.into_inner() else {
         return context
-            .refuse(Code::WrongType, span, "`scale` is not a section", mend)
+            .refuse(Code::WrongType, span, "`scale` is not a section", help)
             .unwrap_or_default();
     };
     if scales.len() > MOST {
@@ -84,7 +84,7 @@ pub(crate) fn take<'i>(root: &mut DeTable<'i>, context: &mut Context) -> Vec<Sca
                 "`scale.{}` is not a section",
                 printable(&name, LONGEST_NAME)
             );
-            context.refuse::<()>(Code::WrongType, span, message, mend);
+            context.refuse::<()>(Code::WrongType, span, message, help);
         }
     }
     found
@@ -123,7 +123,7 @@ pub(crate) fn refuse_unknown(
     context: &mut Context,
 ) {
     let known: Vec<&str> = scales.iter().map(|scale| scale.name.as_str()).collect();
-    let mend = match (nearest(asked, &known), known.is_empty()) {
+    let help = match (nearest(asked, &known), known.is_empty()) {
         (_, true) => "the file has no scales: leave `--scale` out".to_owned(),
         (Some(near), _) => format!("write `--scale {near}`; the file has: {}", known.join(", ")),
         (None, _) => format!("the file has: {}", known.join(", ")),
@@ -132,6 +132,6 @@ pub(crate) fn refuse_unknown(
         Code::UnknownChoice,
         place,
         format!("this study has no scale {}", quoted(asked)),
-        mend,
+        help,
     );
 }

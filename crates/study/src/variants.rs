@@ -82,7 +82,7 @@ pub(crate) fn aliases(expansion: &Expansion) -> Aliases {
 
 type Read = (Study, Design, Spans);
 
-/// Beyond so many problems further combinations are not read: nobody mends more at once.
+/// Beyond so many problems further combinations are not read: no one corrects more at once.
 pub(crate) const ENOUGH: usize = 100;
 
 /// Reads one combination; its places are its own. What an earlier combination was refused for
@@ -146,8 +146,8 @@ fn rows(
     if design == Design::Screening {
         if found.is_empty() {
             let message = "a screening design compares factors, and this study has none";
-            let mend = "give a key a list of two values, or remove `design`";
-            return context.refuse(Code::Contradiction, spans.nearest("design"), message, mend);
+            let help = "give a key a list of two values, or remove `design`";
+            return context.refuse(Code::Contradiction, spans.nearest("design"), message, help);
         }
         for factor in found.iter().filter(|factor| factor.len() != 2) {
             let key = printable(&factor.key, 100);
@@ -155,8 +155,8 @@ fn rows(
                 "a screening design compares two levels of each factor, `{key}` has {}",
                 factor.len()
             );
-            let mend = "keep the two that lie furthest apart, or write `design = \"full\"`";
-            context.refuse::<()>(Code::Contradiction, factor.span.clone(), message, mend);
+            let help = "keep the two that lie furthest apart, or write `design = \"full\"`";
+            context.refuse::<()>(Code::Contradiction, factor.span.clone(), message, help);
         }
         if found.iter().any(|factor| factor.len() != 2) {
             return None;
@@ -170,8 +170,8 @@ fn rows(
             "all combinations of {} levels are more than {MOST} variants",
             written.join(" x ")
         );
-        let mend = "write `design = \"screening\"` with two levels of each factor, or use fewer";
-        return context.refuse(Code::TooMany, span, message, mend);
+        let help = "write `design = \"screening\"` with two levels of each factor, or use fewer";
+        return context.refuse(Code::TooMany, span, message, help);
     }
     Some(design::rows(design, &levels))
 }

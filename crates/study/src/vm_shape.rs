@@ -11,8 +11,9 @@ mod words;
 
 use std::path::PathBuf;
 
-pub use net::GuestNet;
+pub use net::{GuestNet, ParseGuestNetError};
 use serde::{Deserialize, Serialize};
+pub use words::{ParseNetworkError, ParsePoolError};
 
 /// Which processor the guest sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,10 @@
 use rookery_model::demand::{bend, demands, wakeups};
 use serde::Serialize;
 
-use crate::{mean::mean, predict::reading::Reading};
+use crate::{
+    mean::mean,
+    predict::{error::PredictError, reading::Reading},
+};
 
 /// A bend with a larger probability by chance is none.
 const BEND_P: f64 = 0.01;
@@ -69,8 +72,8 @@ impl Calibration {
     /// Of trials with CPU counters.
     ///
     /// # Errors
-    /// In words, when no trial has counters or they show no demand.
-    pub fn of(readings: &[Reading]) -> Result<Self, String> {
+    /// When no trial has counters or they show no demand.
+    pub fn of(readings: &[Reading]) -> Result<Self, PredictError> {
         let mut numbers: Vec<u32> = readings
             .iter()
             .map(|reading| reading.shape.guests)
@@ -109,11 +112,7 @@ impl Calibration {
             .filter_map(|guests| demand(*guests))
             .collect();
         if demands.is_empty() {
-            return Err(
-                "no trial counted the busy cores of its guests, or they do not grow with \
-                        throughput"
-                    .to_owned(),
-            );
+            return Err(PredictError::NoDemand);
         }
         Ok(Self {
             growth: growth(&demands),

@@ -4,6 +4,7 @@ use rookery_model::fit::{self, Judgement, Model, Observation, Observations, Opti
 use serde::Serialize;
 
 use crate::predict::{
+    error::PredictError,
     estimate::{self, Free},
     reading::{Offer, Readings},
     shape::Shape,
@@ -85,7 +86,7 @@ impl Method {
 #[derive(Clone, Debug)]
 pub struct Candidates {
     offer: Offer,
-    structures: Vec<(Method, Result<Structure, String>)>,
+    structures: Vec<(Method, Result<Structure, PredictError>)>,
     laws: Vec<(Shape, Judgement)>,
 }
 
@@ -118,10 +119,10 @@ impl Candidates {
     ///
     /// # Errors
     /// Why it was refused.
-    pub fn structure(&self, method: Method) -> Result<&Structure, &str> {
+    pub fn structure(&self, method: Method) -> Result<&Structure, &PredictError> {
         let found = self.structures.iter().find(|(known, _)| *known == method);
-        found.map_or(Err("it is no queueing model"), |(_, result)| {
-            result.as_ref().map_err(String::as_str)
+        found.map_or(Err(&PredictError::NotQueueing), |(_, result)| {
+            result.as_ref()
         })
     }
 
@@ -135,12 +136,12 @@ impl Candidates {
 
     /// Why a method may not be used; `None` when it may, for some layout.
     #[must_use]
-    pub fn refusal(&self, method: Method) -> Option<String> {
+    pub fn refusal(&self, method: Method) -> Option<PredictError> {
         let Some(model) = method.law() else {
-            return self.structure(method).err().map(str::to_owned);
+            return self.structure(method).err().cloned();
         };
         if matches!(self.offer, Offer::Open { .. }) {
-            return Some("the throughput of an open load is its rate".to_owned());
+            return Some(PredictError::OpenLoad);
         }
         let candidates = || {
             let of = |(_, judgement): &(Shape, Judgement)| {
@@ -160,9 +161,12 @@ impl Candidates {
                 .findings
                 .iter()
                 .find(|finding| finding.severity == fit::Severity::Refuse)?;
-            Some(format!("{}: {}", finding.rule.id(), finding.text))
+            Some(PredictError::Law {
+                rule: finding.rule.id(),
+                finding: finding.text.clone(),
+            })
         });
-        Some(reason.unwrap_or_else(|| "too few trials".to_owned()))
+        Some(reason.unwrap_or(PredictError::FewTrials))
     }
 
     /// Throughput of a layout at a load, orders/s; `None` where the method says nothing.

@@ -6,6 +6,7 @@ use rookery_model::fit::PredictionError;
 use crate::mean::mean;
 use crate::predict::{
     candidates::{Candidates, Method},
+    error::PredictError,
     reading::{Reading, Readings},
     split::Split,
 };
@@ -71,19 +72,19 @@ impl Choice {
     /// were not measured.
     ///
     /// # Errors
-    /// In words, when every method is refused.
+    /// When every method is refused.
     pub fn of(
         readings: &Readings,
         candidates: &Candidates,
         any_layout: bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, PredictError> {
         let usable = |method: &Method| {
             (!any_layout || method.holds_for_any_layout()) && candidates.refusal(*method).is_none()
         };
         let methods: Vec<Method> = Method::ALL.into_iter().filter(usable).collect();
         let first = *methods
             .first()
-            .ok_or_else(|| refusals(candidates, any_layout))?;
+            .ok_or_else(|| no_model(candidates, any_layout))?;
         let split = match Split::for_choice(readings) {
             Ok(split) => split,
             Err(reason) => {
@@ -144,20 +145,14 @@ impl Choice {
     }
 }
 
-fn refusals(candidates: &Candidates, any_layout: bool) -> String {
+fn no_model(candidates: &Candidates, any_layout: bool) -> PredictError {
     let methods = Method::ALL
         .into_iter()
         .filter(|method| !any_layout || method.holds_for_any_layout());
-    let reasons: Vec<String> = methods
-        .filter_map(|method| {
-            Some(format!(
-                "{}: {}",
-                method.name(),
-                candidates.refusal(method)?
-            ))
-        })
+    let refused = methods
+        .filter_map(|method| Some((method, candidates.refusal(method)?)))
         .collect();
-    format!("no model can be fitted ({})", reasons.join("; "))
+    PredictError::NoModel { refused }
 }
 
 /// The mean over trials.

@@ -4,6 +4,7 @@
 use crate::mean::mean;
 use crate::predict::{
     calibrate::Calibration,
+    error::PredictError,
     reading::{Offer, Reading, Readings},
     structure::Structure,
 };
@@ -43,14 +44,14 @@ struct Lot<'a> {
 /// Fit a model; `near` is a fit to similar readings, around which the search stays.
 ///
 /// # Errors
-/// In words, when the readings do not carry it.
+/// When the readings do not carry it.
 pub(crate) fn fit(
     free: Free,
     readings: &Readings,
     near: Option<&Structure>,
-) -> Result<Structure, String> {
+) -> Result<Structure, PredictError> {
     if readings.all.is_empty() {
-        return Err("there are no good trials".to_owned());
+        return Err(PredictError::NoTrials);
     }
     let calibration = Calibration::of(&readings.all);
     let lots: Vec<Lot<'_>> = readings.lots().into_iter().map(lot).collect();
@@ -89,7 +90,7 @@ fn lot<'a>(readings: &'a [Reading]) -> Lot<'a> {
 
 /// The residual delay: response time at the lowest load of a layout less what its stations take
 /// there; the mean over layouts.
-fn settle(structure: &mut Structure, lots: &[Lot<'_>]) -> Result<(), String> {
+fn settle(structure: &mut Structure, lots: &[Lot<'_>]) -> Result<(), PredictError> {
     let lowest = lots
         .iter()
         .map(|lot| lot.first.load_per_core())
@@ -105,13 +106,12 @@ fn settle(structure: &mut Structure, lots: &[Lot<'_>]) -> Result<(), String> {
             Some((structure.residual_s + lot.response_s - state.response_s).max(0.0))
         });
         let rest: Option<Vec<f64>> = rest.collect();
-        structure.residual_s = rest.as_deref().and_then(mean).ok_or_else(unsolvable)?;
+        structure.residual_s = rest
+            .as_deref()
+            .and_then(mean)
+            .ok_or(PredictError::Unsolvable)?;
     }
     Ok(())
-}
-
-fn unsolvable() -> String {
-    "the loads are beyond what can be solved".to_owned()
 }
 
 /// Sum over trials of squared logarithms of measured over expected, with the residual delay
@@ -145,7 +145,7 @@ fn fit_scale(
     structure: &mut Structure,
     lots: &[Lot<'_>],
     near: Option<&Structure>,
-) -> Result<(), String> {
+) -> Result<(), PredictError> {
     // The demand with which the largest throughput fills all cores: it cannot be much larger.
     let guess = || {
         let of = |lot: &Lot<'_>| {
@@ -167,7 +167,7 @@ fn fit_scale(
     });
     structure.scale = best;
     if !misfit(structure, lots).is_finite() {
-        return Err(unsolvable());
+        return Err(PredictError::Unsolvable);
     }
     let pressure = lots
         .iter()
@@ -175,11 +175,7 @@ fn fit_scale(
     let most = pressure.fold(0.0, f64::max);
     let closed = matches!(structure.offer, Offer::Closed { .. });
     if closed && near.is_none() && most < LEAST_PRESSURE {
-        return Err(format!(
-            "no load comes near the ceiling (the largest is {:.0} % of the knee): throughput does \
-             not show the demand",
-            100.0 * most
-        ));
+        return Err(PredictError::FarFromCeiling { share: most });
     }
     Ok(())
 }
@@ -188,7 +184,7 @@ fn fit_hidden(
     structure: &mut Structure,
     lots: &[Lot<'_>],
     near: Option<&Structure>,
-) -> Result<(), String> {
+) -> Result<(), PredictError> {
     let without = misfit(structure, lots);
     let most = lots
         .iter()
@@ -206,9 +202,7 @@ fn fit_hidden(
     let share =
         structure.hidden_s / (structure.hidden_s + structure.demand_s(lots[0].first.shape.guests));
     if near.is_none() && (!with.is_finite() || with > WORTH * without || share < LEAST_HIDDEN) {
-        return Err(
-            "the counted demands explain throughput as well: no hidden queue shows".to_owned(),
-        );
+        return Err(PredictError::NoHiddenQueue);
     }
     Ok(())
 }

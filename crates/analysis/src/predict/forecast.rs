@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::predict::{
     candidates::{Candidates, Method},
     choose::Choice,
+    error::PredictError,
     interval::{Ranged, SPREAD_OF_TWO, Uncertainty},
     ratios::Ratios,
     reading::{Offer, PERCENTILES, Readings},
@@ -123,7 +124,7 @@ pub struct Forecast {
     /// Where it lies.
     pub place: Place,
     /// The numbers, or why there are none.
-    pub numbers: Result<Numbers, String>,
+    pub numbers: Result<Numbers, PredictError>,
 }
 
 impl Forecast {
@@ -159,8 +160,8 @@ impl Forecaster {
     /// Fit and choose models, with `draws` refits from this seed for intervals.
     ///
     /// # Errors
-    /// In words, when no model can be fitted.
-    pub fn of(readings: Readings, draws: usize, seed: u64) -> Result<Self, String> {
+    /// When no model can be fitted.
+    pub fn of(readings: Readings, draws: usize, seed: u64) -> Result<Self, PredictError> {
         let candidates = Candidates::of(&readings);
         let choice = Choice::of(&readings, &candidates, true)
             .or_else(|_| Choice::of(&readings, &candidates, false))?;
@@ -228,17 +229,17 @@ impl Forecaster {
     /// Why no number may be given; `None` when one may. Not beyond twice of what was measured: load
     /// of the layout or per core, guests, cores.
     #[must_use]
-    pub fn too_far(&self, shape: &Shape, load: f64) -> Option<String> {
+    pub fn too_far(&self, shape: &Shape, load: f64) -> Option<PredictError> {
         let unit = self.readings.offer.unit();
         let all = &self.readings.all;
         let most =
             |of: &dyn Fn(&crate::predict::Reading) -> f64| all.iter().map(of).fold(0.0, f64::max);
         let beyond = |value: f64, most: f64| value > FARTHEST * most * (1.0 + 1e-9);
-        let reason = |what: &str, most: f64| {
-            Some(format!(
-                "F13: more than twice the largest measured {what} ({})",
-                short(most)
-            ))
+        let reason = |what: &str, largest: f64| {
+            Some(PredictError::TooFar {
+                what: what.to_owned(),
+                largest,
+            })
         };
         if let Some(largest) = self.readings.largest(shape) {
             return if beyond(load, largest) {
@@ -280,7 +281,7 @@ impl Forecaster {
         }
     }
 
-    fn numbers(&self, shape: &Shape, load: f64, place: Place) -> Result<Numbers, String> {
+    fn numbers(&self, shape: &Shape, load: f64, place: Place) -> Result<Numbers, PredictError> {
         let state = self.candidates.state(self.choice.method, shape, load);
         let (method, x, response) = self.throughput(shape, load, place, state.as_ref())?;
         let quantiles = PERCENTILES.into_iter().filter_map(|percentile| {
@@ -324,7 +325,7 @@ impl Forecaster {
         load: f64,
         place: Place,
         state: Option<&State>,
-    ) -> Result<(Method, Ranged, Option<Ranged>), String> {
+    ) -> Result<(Method, Ranged, Option<Ranged>), PredictError> {
         let law = self.law.as_ref().filter(|_| place != Place::OtherLayout);
         if let Some((law, uncertainty)) = law
             && let Some(x) = self.candidates.throughput(law.method, shape, load)
@@ -332,7 +333,7 @@ impl Forecaster {
             let x = uncertainty.of_law(x, place.inside());
             return Ok((law.method, x, self.interactive(load, x)));
         }
-        let state = state.ok_or("no model says anything of this layout and load")?;
+        let state = state.ok_or(PredictError::NoValue)?;
         let (x, response) = self.uncertainty.around(shape, load, state, place.inside());
         let (x, response) = self.with_other_disk(shape, load, x, response);
         Ok((self.choice.method, x, Some(response)))
@@ -485,8 +486,4 @@ fn kept(load: Ranged) -> Kept {
     } else {
         Kept::Unsure
     }
-}
-
-fn short(value: f64) -> String {
-    format!("{}", (value * 100.0).round() / 100.0)
 }

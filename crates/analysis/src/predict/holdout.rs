@@ -8,6 +8,7 @@ use crate::{
     predict::{
         candidates::{Candidates, Method},
         choose::{Choice, Trialled, over},
+        error::PredictError,
         interval::{DRAWS, Ranged, Uncertainty},
         reading::{Reading, Readings},
         split::Split,
@@ -52,7 +53,7 @@ pub struct MethodError {
     /// Mean signed error, predicted less measured.
     pub bias: Option<f64>,
     /// Why it says nothing.
-    pub refused: Option<String>,
+    pub refused: Option<PredictError>,
     /// Whether it is the chosen one.
     pub chosen: bool,
     /// Whether it is a naive baseline.
@@ -88,13 +89,13 @@ impl Holdout {
     /// Hold out the largest loads of a variant, a `share` of them.
     ///
     /// # Errors
-    /// In words, when too few loads were measured, or nothing can be fitted below them.
+    /// When too few loads were measured, or nothing can be fitted below them.
     pub fn of_loads(
         readings: &Readings,
         share: f64,
         draws: usize,
         seed: u64,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, PredictError> {
         let split = Split::by_load(readings, share)?;
         Self::of(&split, "the largest loads", draws, seed)
     }
@@ -102,13 +103,18 @@ impl Holdout {
     /// Hold out the largest number of guests.
     ///
     /// # Errors
-    /// In words, when there is one number of guests, or nothing can be fitted without it.
-    pub fn of_guests(readings: &Readings, draws: usize, seed: u64) -> Result<Self, String> {
+    /// When there is one number of guests, or nothing can be fitted without it.
+    pub fn of_guests(readings: &Readings, draws: usize, seed: u64) -> Result<Self, PredictError> {
         let split = Split::by_guests(readings)?;
         Self::of(&split, "the largest number of guests", draws, seed)
     }
 
-    fn of(split: &Split, what: &'static str, draws: usize, seed: u64) -> Result<Self, String> {
+    fn of(
+        split: &Split,
+        what: &'static str,
+        draws: usize,
+        seed: u64,
+    ) -> Result<Self, PredictError> {
         let candidates = Candidates::of(&split.fitted);
         let shapes = split.fitted.shapes();
         let new_layouts = split
@@ -124,7 +130,7 @@ impl Holdout {
             .into_iter()
             .map(|lot| point(lot, &candidates, &choice, &uncertainty))
             .collect();
-        let points = points.ok_or("the chosen model says nothing of a held-out load")?;
+        let points = points.ok_or(PredictError::HeldOutLoad)?;
         let fitted = split
             .fitted
             .lots()
@@ -217,8 +223,10 @@ fn methods(split: &Split, candidates: &Candidates, chosen: Method) -> Vec<Method
         .map(|method| {
             let trialled = Trialled::of(method, candidates, &split.held);
             let refused = candidates.refusal(method);
-            let other_layout = || "it says nothing of layouts that were not fitted".to_owned();
-            let refused = refused.or_else(|| trialled.is_none().then(other_layout));
+            let refused = match (refused, &trialled) {
+                (None, None) => Some(PredictError::OtherLayout),
+                (refused, _) => refused,
+            };
             let pairs = trialled
                 .filter(|_| refused.is_none())
                 .map(|trialled| trialled.throughput);
@@ -251,7 +259,7 @@ fn methods(split: &Split, candidates: &Candidates, chosen: Method) -> Vec<Method
 fn row(
     name: &'static str,
     pairs: Option<&[(f64, f64)]>,
-    refused: Option<String>,
+    refused: Option<PredictError>,
     chosen: bool,
     naive: bool,
 ) -> MethodError {
@@ -329,9 +337,9 @@ impl HeldOutError {
     /// Fit every variant of a run on the lower half of its loads, predict the upper half.
     ///
     /// # Errors
-    /// In words, why there is no such error: too few loads, too few good trials, nothing that could
+    /// When there is no such error: too few loads, too few good trials, nothing that could
     /// be fitted.
-    pub fn of(run: &Run) -> Result<Self, String> {
+    pub fn of(run: &Run) -> Result<Self, PredictError> {
         let mut reasons = Vec::new();
         let mut holdouts = Vec::new();
         for readings in Readings::of(run) {
@@ -341,7 +349,7 @@ impl HeldOutError {
             }
         }
         reasons.dedup();
-        Self::over(holdouts).ok_or_else(|| reasons.join("; "))
+        Self::over(holdouts).ok_or(PredictError::Variants(reasons))
     }
 
     fn over(holdouts: Vec<Holdout>) -> Option<Self> {

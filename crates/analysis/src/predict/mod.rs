@@ -12,6 +12,7 @@ pub const UNIT_OF_WORK: &str = "order";
 mod calibrate;
 mod candidates;
 mod choose;
+mod error;
 mod estimate;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -31,6 +32,7 @@ mod tests;
 pub use calibrate::{Calibration, DemandOf, Growth};
 pub use candidates::{Candidates, Method};
 pub use choose::{Choice, Trialled};
+pub use error::PredictError;
 pub use forecast::{Forecast, ForecastQuantile, Forecaster, Kept, Numbers, Place};
 pub use holdout::{HELD_SHARE, HeldOutError, HeldPoint, Holdout, MethodError, SEED};
 pub use interval::{DRAWS, Ranged, Uncertainty};

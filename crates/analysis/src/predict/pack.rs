@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::{
     Run,
     predict::{
+        error::PredictError,
         forecast::{Forecast, Forecaster, Kept, Place},
         interval::Ranged,
         reading::{Offer, Readings},
@@ -73,7 +74,7 @@ pub fn pack(run: &Run, forecaster: &Forecaster, host: Host, load: Option<f64>) -
     let measured = forecaster.readings.shapes();
     let most_guests = measured.iter().map(|shape| shape.guests).max().unwrap_or(1);
     for vcpus in sizes(study, &measured) {
-        let mut reasons: Vec<(u32, String)> = Vec::new();
+        let mut reasons: Vec<(u32, PredictError)> = Vec::new();
         for guests in 1..=(2 * most_guests).min(MOST_GUESTS) {
             let found = shape(run, variant, guests, vcpus, host)
                 .and_then(|shape| packed(forecaster, &shape, load));
@@ -92,7 +93,7 @@ pub fn pack(run: &Run, forecaster: &Forecaster, host: Host, load: Option<f64>) -
             };
             packing
                 .refused
-                .push((format!("{numbers} x {vcpus} vCPU"), same[0].1.clone()));
+                .push((format!("{numbers} x {vcpus} vCPU"), same[0].1.to_string()));
         }
     }
     packing.layouts.sort_by(|a, b| {
@@ -145,7 +146,11 @@ fn sizes(study: &Study, measured: &[Shape]) -> Vec<Vcpus> {
     sizes.into_iter().map(Vcpus).collect()
 }
 
-fn packed(forecaster: &Forecaster, shape: &Shape, load: Option<f64>) -> Result<Packed, String> {
+fn packed(
+    forecaster: &Forecaster,
+    shape: &Shape,
+    load: Option<f64>,
+) -> Result<Packed, PredictError> {
     let (most_load, at_border) = match load {
         Some(load) => (
             Ranged {
@@ -160,7 +165,7 @@ fn packed(forecaster: &Forecaster, shape: &Shape, load: Option<f64>) -> Result<P
     if matches!(forecaster.readings.offer, Offer::Closed { .. })
         && most_load.value < f64::from(shape.guests)
     {
-        return Err("fewer users than guests".to_owned());
+        return Err(PredictError::FewUsers);
     }
     let forecast = forecaster.forecast(shape, most_load.value);
     if let Err(reason) = &forecast.numbers {
@@ -178,7 +183,7 @@ fn packed(forecaster: &Forecaster, shape: &Shape, load: Option<f64>) -> Result<P
 }
 
 /// The largest load of a layout within the limits, as far as the model may say.
-fn most(forecaster: &Forecaster, shape: &Shape) -> Result<(Ranged, bool), String> {
+fn most(forecaster: &Forecaster, shape: &Shape) -> Result<(Ranged, bool), PredictError> {
     let of_layout = forecaster.readings.largest(shape).map(|load| 2.0 * load);
     let per_core = forecaster
         .readings
@@ -191,8 +196,7 @@ fn most(forecaster: &Forecaster, shape: &Shape) -> Result<(Ranged, bool), String
         return Err(reason);
     }
     let up_to = |keeps: fn(Ranged) -> bool| forecaster.largest_load(shape, border, keeps);
-    let value = up_to(|limit| limit.value <= 1.0)
-        .ok_or("the limits are not kept at any load, or cannot be predicted")?;
+    let value = up_to(|limit| limit.value <= 1.0).ok_or(PredictError::LimitsNotKept)?;
     let most_load = Ranged {
         value,
         low: up_to(|limit| limit.high <= 1.0).unwrap_or(0.0),

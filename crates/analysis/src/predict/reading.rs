@@ -275,25 +275,33 @@ impl Readings {
     }
 }
 
+/// Why a trial is not fitted.
+#[derive(Debug, thiserror::Error)]
+enum UnfitTrial {
+    #[error("{:.1} % of its requests failed", 100.0 * share)]
+    Errors { share: f64 },
+    #[error("no order ended within its window")]
+    NothingDone,
+}
+
 fn reading(
     trial: u32,
     point: &Point,
     study: &Study,
     resources: &[ResourceSample],
     measured: &Measurement,
-) -> Result<Reading, String> {
+) -> Result<Reading, UnfitTrial> {
     let (started, bad) = measured.started_and_bad();
     if started > 0 && bad as f64 > MOST_ERRORS * started as f64 {
-        return Err(format!(
-            "{:.1} % of its requests failed",
-            100.0 * bad as f64 / started as f64
-        ));
+        return Err(UnfitTrial::Errors {
+            share: bad as f64 / started as f64,
+        });
     }
     let x = measured.units_per_minute() / 60.0;
     let response_s = measured.mean_unit_s().unwrap_or(0.0);
     let load = point.load();
     if !(x.is_finite() && x > 0.0 && response_s > 0.0 && load > 0.0) {
-        return Err("no order ended within its window".to_owned());
+        return Err(UnfitTrial::NothingDone);
     }
     let mut quantiles: Vec<Quantile> = Vec::new();
     let mut add = |operation: &str, name: &str, percentile: f64| {

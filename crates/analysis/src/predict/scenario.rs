@@ -2,10 +2,13 @@
 //! `rookery plan` would plan it.
 
 use rookery_study::{
-    Amount, Document, HostFacts, Layout, LoopType, Per, Plan, Scaled, Study, Vcpus,
+    Amount, Document, HostFacts, Layout, LoopType, Per, Plan, Problems, Scaled, Study, Vcpus,
 };
 
-use crate::{Run, predict::shape::Shape};
+use crate::{
+    Run,
+    predict::{error::PredictError, shape::Shape},
+};
 
 /// A host other than that of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,14 +54,14 @@ pub fn study_with(study: &Study, layouts: &[(String, u32, Vcpus)], loads: &[f64]
 /// as it would be planned.
 ///
 /// # Errors
-/// In words, when it does not fit on the host.
+/// When it does not fit on the host.
 pub fn shape(
     run: &Run,
     variant: u32,
     guests: u32,
     vcpus: Vcpus,
     host: Host,
-) -> Result<Shape, String> {
+) -> Result<Shape, PredictError> {
     let plan = &run.header.plan;
     let known = plan.variants.iter().find(|known| known.id == variant);
     let study = known.map_or(&run.header.study, |known| &known.study);
@@ -78,7 +81,7 @@ fn planned(
     guests: u32,
     vcpus: Vcpus,
     host: Host,
-) -> Result<Shape, String> {
+) -> Result<Shape, PredictError> {
     let plan = &run.header.plan;
     let mut study = study_with(
         study,
@@ -100,17 +103,25 @@ fn planned(
         );
     }
     facts.memory_mib = host.memory_mib.unwrap_or(facts.memory_mib);
-    let reason = |problems: &rookery_study::Problems| {
-        let words: Vec<String> = problems
+    let document =
+        Document::parse("the study of the run", &study.to_toml()).map_err(not_planned)?;
+    let plan = Plan::of(&document, &facts).map_err(not_planned)?;
+    let point = plan
+        .points
+        .first()
+        .ok_or_else(|| PredictError::NotPlanned {
+            problems: vec!["it has no point".to_owned()],
+        })?;
+    Ok(Shape::of(point, study.guest.kind()))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
+fn not_planned(problems: Problems) -> PredictError {
+    PredictError::NotPlanned {
+        problems: problems
             .list()
             .iter()
             .map(|problem| problem.message.clone())
-            .collect();
-        words.join("; ")
-    };
-    let document = Document::parse("the study of the run", &study.to_toml())
-        .map_err(|problems| reason(&problems))?;
-    let plan = Plan::of(&document, &facts).map_err(|problems| reason(&problems))?;
-    let point = plan.points.first().ok_or("it has no point")?;
-    Ok(Shape::of(point, study.guest.kind()))
+            .collect(),
+    }
 }

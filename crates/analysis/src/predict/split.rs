@@ -1,6 +1,9 @@
 //! Parting readings before anything is fitted: what is held out is not seen by any choice.
 
-use crate::predict::reading::{Reading, Readings};
+use crate::predict::{
+    error::PredictError,
+    reading::{Reading, Readings},
+};
 
 /// Readings to fit, and readings to predict.
 #[derive(Clone, Debug)]
@@ -19,8 +22,8 @@ impl Split {
     /// layouts are put in order per core.
     ///
     /// # Errors
-    /// In a clause of words, when fewer than two loads would remain to fit.
-    pub fn by_load(readings: &Readings, share: f64) -> Result<Self, String> {
+    /// When fewer than two loads would remain to fit.
+    pub fn by_load(readings: &Readings, share: f64) -> Result<Self, PredictError> {
         let levels = levels(&readings.all);
         let held = ((levels.len() as f64 * share + 1e-9).floor() as usize).max(1);
         if levels.len() < held + 2 {
@@ -37,7 +40,7 @@ impl Split {
     ///
     /// # Errors
     /// As [`Self::by_load`].
-    pub fn for_choice(readings: &Readings) -> Result<Self, String> {
+    pub fn for_choice(readings: &Readings) -> Result<Self, PredictError> {
         let levels = levels(&readings.all).len();
         let held = levels.div_ceil(4).max(2);
         Self::by_load(readings, (held as f64 + 0.5) / levels.max(1) as f64)
@@ -46,12 +49,12 @@ impl Split {
     /// Hold out the layouts with the largest number of guests.
     ///
     /// # Errors
-    /// In words, when there is one number of guests only.
-    pub fn by_guests(readings: &Readings) -> Result<Self, String> {
+    /// When there is one number of guests only.
+    pub fn by_guests(readings: &Readings) -> Result<Self, PredictError> {
         let guests = |reading: &Reading| reading.shape.guests;
         let most = readings.all.iter().map(guests).max().unwrap_or(0);
         if readings.all.iter().all(|reading| guests(reading) == most) {
-            return Err("one number of guests only: no layout can be held out".to_owned());
+            return Err(PredictError::OneNumberOfGuests);
         }
         Ok(Self::parted(readings, |reading| guests(reading) == most))
     }
@@ -65,17 +68,16 @@ impl Split {
     }
 }
 
-fn too_few(levels: usize, held: usize) -> String {
+fn too_few(levels: usize, held: usize) -> PredictError {
     let needed = held + 2;
     match levels {
-        0 => "no trial is good enough to fit".to_owned(),
-        1 => format!(
-            "only one load per core was measured, and a curve needs {needed} different ones or more"
-        ),
-        count => format!(
-            "only {count} different loads per core were measured, and {needed} are needed to hold \
-             out {held}"
-        ),
+        0 => PredictError::NoTrials,
+        1 => PredictError::OneLoad { needed },
+        measured => PredictError::FewLoads {
+            measured,
+            needed,
+            held,
+        },
     }
 }
 

@@ -96,7 +96,7 @@ fn a_void_trial_far_beyond_a_limit_says_so_unless_the_driver_was_the_limit() {
         trial.row.status = TrialStatus::Void;
         trial.record.as_mut().expect("a record").reasons = vec![Reason::new(
             "steady-state",
-            "no steady state\n  mend: longer",
+            "no steady state\n  help: longer",
         )];
     }
     let invalid = |reason: &str| Outcome::Invalid {

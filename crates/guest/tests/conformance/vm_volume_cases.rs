@@ -3,6 +3,7 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
+use rookery_diagnosis::Diagnosis;
 use rookery_guest::{
     CleanOptions, DiskShape, Guest, IoLimits, Kind, Lab, LabShape, Provision, VmShape, VolumeSpec,
     clean, open_lab, remove_all,
@@ -190,9 +191,11 @@ fn a_volume_that_is_too_small_is_refused(_: Kind) {
         .create_with(&template(&*lab), &spec(1, &[]), &provision)
         .err()
         .expect("refused");
-    let error = error.to_string();
     assert!(
-        error.contains("a disk of 512 MiB on a volume of 256 MiB") && error.contains("mend: "),
+        error
+            .to_string()
+            .contains("a disk of 512 MiB on a volume of 256 MiB")
+            && error.help().is_some_and(|help| help.contains("disk_size")),
         "{error}"
     );
     drop(volume);

@@ -1,5 +1,9 @@
 //! A profile: recommended values of knobs, each with its reason and source; some come with Rookery.
 
+use std::sync::Arc;
+
+use rookery_diagnosis::Diagnosis;
+
 use super::{
     knob::{Knob, join, numbers, same},
     profile_toml,
@@ -42,7 +46,7 @@ pub enum Wanted {
 
 /// Everything that is wrong with a profile.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the profile {file} is not valid{}", .problems.iter().map(ToString::to_string).collect::<String>())]
+#[error("the profile {file} is not valid:{}", lines(problems))]
 pub struct ProfileError {
     /// File or name.
     pub file: String,
@@ -52,14 +56,49 @@ pub struct ProfileError {
 
 /// One thing that is wrong with a profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\n  line {line}: {message}\n    mend: {mend}")]
+#[error("{message}")]
 pub struct ProfileProblem {
+    /// File or name.
+    pub file: Arc<str>,
     /// Line, from 1.
     pub line: usize,
+    /// Column, from 1, in characters.
+    pub column: usize,
     /// What is wrong.
     pub message: String,
-    /// How to mend it.
-    pub mend: String,
+    /// What the user can do.
+    pub help: String,
+}
+
+fn lines(problems: &[ProfileProblem]) -> String {
+    problems
+        .iter()
+        .map(|problem| format!("\n  line {}: {problem}", problem.line))
+        .collect()
+}
+
+impl Diagnosis for ProfileProblem {
+    fn code(&self) -> &'static str {
+        "host::profile"
+    }
+
+    fn place(&self) -> Option<String> {
+        Some(format!("{}:{}:{}", self.file, self.line, self.column))
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(self.help.clone())
+    }
+}
+
+impl Diagnosis for ProfileError {
+    fn code(&self) -> &'static str {
+        "host::profile"
+    }
+
+    fn help(&self) -> Option<String> {
+        self.problems.first().map(|problem| problem.help.clone())
+    }
 }
 
 /// Name and text of the profiles that come with Rookery.
@@ -88,7 +127,7 @@ impl Profile {
     /// # Errors
     /// With every problem of the text at once.
     pub fn parse(file: &str, text: &str) -> Result<Self, ProfileError> {
-        profile_toml::parse(text).map_err(|problems| ProfileError {
+        profile_toml::parse(file, text).map_err(|problems| ProfileError {
             file: file.to_owned(),
             problems,
         })

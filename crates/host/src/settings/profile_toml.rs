@@ -1,15 +1,19 @@
-//! The text of a profile: every problem at once, each with its line and the mend.
+//! The text of a profile: every problem at once, each with its place and the help.
+//!
+//! Keys and settings are looked at one by one, so that one mistake does not hide the others; what a
+//! key holds is read by serde.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
+use serde::Deserialize;
 use toml::{
     Spanned,
-    de::{DeTable, DeValue},
+    de::{DeTable, DeValue, ValueDeserializer},
 };
 
 use super::{
     catalogue::{KNOBS, knob},
-    knob::{Knob, numbers},
+    knob::{Knob, Place, numbers},
     profile::{Profile, ProfileProblem, Setting, Wanted},
 };
 
@@ -25,11 +29,79 @@ const SETTING_KEYS: &[&str] = &[
     "knob", "value", "values", "at_least", "devices", "reason", "source",
 ];
 
-type Value<'a> = Spanned<DeValue<'a>>;
+/// What the file says beside its settings.
+#[derive(Deserialize)]
+struct ProfileTable {
+    name: Option<Spanned<Line>>,
+    title: Option<Line>,
+}
 
-/// Read the text of a profile.
-pub(super) fn parse(text: &str) -> Result<Profile, Vec<ProfileProblem>> {
+/// What a `[[setting]]` says.
+#[derive(Deserialize)]
+struct SettingTable {
+    knob: Option<Spanned<Line>>,
+    value: Option<Spanned<Scalar>>,
+    values: Option<Spanned<Vec<Spanned<Scalar>>>>,
+    at_least: Option<Spanned<Scalar>>,
+    devices: Option<Spanned<Vec<Spanned<Device>>>>,
+    reason: Option<Line>,
+    source: Option<Line>,
+}
+
+/// A text of one line that says something.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Line(String);
+
+impl TryFrom<String> for Line {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let trimmed = text.trim();
+        if trimmed.is_empty() || trimmed.chars().any(char::is_control) {
+            return Err("expected a text of one line");
+        }
+        Ok(Self(trimmed.to_owned()))
+    }
+}
+
+/// A name as in `/sys/block`, possibly with `*`.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Device(String);
+
+impl TryFrom<String> for Device {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        if text.is_empty() || text.contains(['/', '\n']) {
+            return Err("a device is no name as in /sys/block");
+        }
+        Ok(Self(text))
+    }
+}
+
+/// A value of a knob.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a text or a whole number")]
+enum Scalar {
+    Text(String),
+    Number(i64),
+}
+
+impl Scalar {
+    fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// Read the text of a profile; `file` is for messages.
+pub(super) fn parse(file: &str, text: &str) -> Result<Profile, Vec<ProfileProblem>> {
     let mut reader = Reader {
+        file: file.into(),
         text,
         problems: Vec::new(),
     };
@@ -49,7 +121,7 @@ pub(super) fn parse(text: &str) -> Result<Profile, Vec<ProfileProblem>> {
             "write it as TOML: key = \"value\"",
         );
     }
-    let profile = reader.profile(root.get_ref());
+    let profile = reader.profile(root.into_inner());
     reader.problems.sort_by_key(|problem| problem.line);
     match profile {
         Some(profile) if reader.problems.is_empty() => Ok(profile),
@@ -58,56 +130,94 @@ pub(super) fn parse(text: &str) -> Result<Profile, Vec<ProfileProblem>> {
 }
 
 struct Reader<'t> {
+    file: Arc<str>,
     text: &'t str,
     problems: Vec<ProfileProblem>,
 }
 
 impl Reader<'_> {
-    fn say(&mut self, span: &Range<usize>, message: impl Into<String>, mend: impl Into<String>) {
-        let before = self
-            .text
-            .as_bytes()
-            .get(..span.start)
-            .unwrap_or(self.text.as_bytes());
+    fn say(&mut self, span: &Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         self.problems.push(ProfileProblem {
-            line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+            file: Arc::clone(&self.file),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
             message: message.into(),
-            mend: mend.into(),
+            help: help.into(),
         });
     }
 
-    fn profile(&mut self, root: &DeTable<'_>) -> Option<Profile> {
-        self.refuse_unknown(root, PROFILE_KEYS);
-        let name = self.name(root);
-        let title = self.string(root, "title", &(0..0));
-        let settings = self.settings(root);
+    fn profile(&mut self, mut root: DeTable<'_>) -> Option<Profile> {
+        self.refuse_unknown(&mut root, PROFILE_KEYS);
+        let settings = root.remove("setting");
+        let table: Option<ProfileTable> = self.read(Spanned::new(0..0, DeValue::Table(root)));
+        let settings = self.settings(settings);
+        let table = table?;
+        let name = self.required(table.name, "name", &(0..0));
+        let title = self.required(table.title, "title", &(0..0));
+        let name = name.and_then(|name| self.name(name));
         Some(Profile {
             name: name?,
-            title: title?,
+            title: title?.0,
             settings: settings?,
         })
     }
 
-    fn name(&mut self, root: &DeTable<'_>) -> Option<String> {
-        let name = self.string(root, "name", &(0..0))?;
-        let valid = (1..=40).contains(&name.len())
+    /// What serde reads of a table; the key of a value that it refuses is named.
+    fn read<'d, T: Deserialize<'d>>(&mut self, table: Spanned<DeValue<'d>>) -> Option<T> {
+        let keys: Vec<(String, Range<usize>)> = match table.get_ref() {
+            DeValue::Table(table) => table
+                .iter()
+                .map(|(key, value)| (key.get_ref().to_string(), value.span()))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let span = table.span();
+        match T::deserialize(ValueDeserializer::from(table)) {
+            Ok(read) => Some(read),
+            Err(error) => {
+                let at = error.span().unwrap_or(span);
+                let key = keys
+                    .iter()
+                    .find(|(_, value)| value.start <= at.start && at.end <= value.end);
+                let (message, help) = match key {
+                    Some((key, _)) => (format!("`{key}`: {}", error.message()), example(key)),
+                    None => (error.message().to_owned(), "write key = \"value\""),
+                };
+                self.say(&at, message, help);
+                None
+            }
+        }
+    }
+
+    fn required<T>(&mut self, value: Option<T>, key: &str, span: &Range<usize>) -> Option<T> {
+        if value.is_none() {
+            self.say(span, format!("`{key}` is missing"), example(key));
+        }
+        value
+    }
+
+    fn name(&mut self, name: Spanned<Line>) -> Option<String> {
+        let span = name.span();
+        let Line(name) = name.into_inner();
+        let valid = name.len() <= 40
             && name
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         if !valid {
-            let span = root.get("name").map_or(0..0, Spanned::span);
             self.say(
                 &span,
                 "the name has other characters than a-z, 0-9 and -, or more than 40",
-                "name = \"my-profile\"",
+                example("name"),
             );
         }
         valid.then_some(name)
     }
 
     /// The settings in the order in which they are applied; `None` when any is wrong.
-    fn settings(&mut self, root: &DeTable<'_>) -> Option<Vec<Setting>> {
-        let Some(value) = root.get("setting") else {
+    fn settings(&mut self, value: Option<Spanned<DeValue<'_>>>) -> Option<Vec<Setting>> {
+        let Some(value) = value else {
             self.say(
                 &(0..0),
                 "it has no setting",
@@ -115,29 +225,21 @@ impl Reader<'_> {
             );
             return None;
         };
-        let DeValue::Array(tables) = value.get_ref() else {
+        let span = value.span();
+        let DeValue::Array(tables) = value.into_inner() else {
             self.say(
-                &value.span(),
+                &span,
                 "`setting` is not a list of tables",
                 "write [[setting]] above each setting",
             );
             return None;
         };
         let mut settings: Vec<Option<Setting>> = Vec::new();
-        for table in tables.iter() {
-            let setting = match table.get_ref() {
-                DeValue::Table(fields) => self.setting(fields, &table.span()),
-                _ => {
-                    self.say(
-                        &table.span(),
-                        "a setting is not a table",
-                        "write [[setting]] above each setting",
-                    );
-                    None
-                }
-            };
+        for table in tables {
+            let span = table.span();
+            let setting = self.setting(table);
             if let Some(setting) = &setting {
-                self.refuse_second(setting, &settings, &table.span());
+                self.refuse_second(setting, &settings, &span);
             }
             settings.push(setting);
         }
@@ -171,56 +273,62 @@ impl Reader<'_> {
         }
     }
 
-    fn setting(&mut self, fields: &DeTable<'_>, span: &Range<usize>) -> Option<Setting> {
+    fn setting(&mut self, mut value: Spanned<DeValue<'_>>) -> Option<Setting> {
+        let span = value.span();
+        let DeValue::Table(fields) = value.get_mut() else {
+            self.say(
+                &span,
+                "a setting is not a table",
+                "write [[setting]] above each setting",
+            );
+            return None;
+        };
         self.refuse_unknown(fields, SETTING_KEYS);
-        let knob = self.knob(fields, span);
-        let wanted = knob.and_then(|knob| self.wanted(fields, knob, span));
-        let devices = self.devices(fields, knob);
-        let (reason, source) = (
-            self.string(fields, "reason", span),
-            self.string(fields, "source", span),
-        );
+        let mut table: SettingTable = self.read(value)?;
+        let name = self.required(table.knob.take(), "knob", &span);
+        let knob = name.and_then(|name| self.knob(&name));
+        let wanted = knob.and_then(|knob| self.wanted(&table, knob, &span));
+        let devices = self.devices(table.devices, knob);
+        let reason = self.required(table.reason, "reason", &span);
+        let source = self.required(table.source, "source", &span);
         Some(Setting {
             knob: knob?,
             wanted: wanted?,
             devices: devices?,
-            reason: reason?,
-            source: source?,
+            reason: reason?.0,
+            source: source?.0,
         })
     }
 
-    fn knob(&mut self, fields: &DeTable<'_>, span: &Range<usize>) -> Option<&'static Knob> {
-        let name = self.string(fields, "knob", span)?;
-        let found = knob(&name);
+    fn knob(&mut self, name: &Spanned<Line>) -> Option<&'static Knob> {
+        let Line(text) = name.get_ref();
+        let found = knob(text);
         if found.is_none() {
             let keys: Vec<&str> = KNOBS.iter().map(|knob| knob.key).collect();
-            let span = fields.get("knob").map_or(span.clone(), Spanned::span);
             self.say(
-                &span,
-                format!("there is no knob `{}`", quote(&name)),
-                mend_name(&name, &keys),
+                &name.span(),
+                format!("there is no knob `{}`", quote(text)),
+                help_for_name(text, &keys),
             );
         }
         found
     }
 
     /// Exactly one of `value`, `values` and `at_least`.
-    fn wanted(&mut self, fields: &DeTable<'_>, knob: &Knob, span: &Range<usize>) -> Option<Wanted> {
-        let given: Vec<(&str, &Value<'_>)> = ["value", "values", "at_least"]
-            .into_iter()
-            .filter_map(|key| Some((key, fields.get(key)?)))
-            .collect();
-        match given[..] {
-            [("value", value)] => Some(Wanted::OneOf(vec![self.value(value, knob)?])),
-            [("values", list)] => {
-                let values = self.list(list, "values")?;
-                let values: Vec<Option<String>> =
-                    values.iter().map(|value| self.value(value, knob)).collect();
+    fn wanted(&mut self, table: &SettingTable, knob: &Knob, span: &Range<usize>) -> Option<Wanted> {
+        match (&table.value, &table.values, &table.at_least) {
+            (Some(value), None, None) => Some(Wanted::OneOf(vec![self.value(value, knob)?])),
+            (None, Some(list), None) => {
+                self.refuse_empty(list, "values")?;
+                let values: Vec<Option<String>> = list
+                    .get_ref()
+                    .iter()
+                    .map(|value| self.value(value, knob))
+                    .collect();
                 Some(Wanted::OneOf(values.into_iter().collect::<Option<_>>()?))
             }
-            [("at_least", value)] => {
-                let checked = self.value(value, knob)?;
-                let least = numbers(&checked);
+            (None, None, Some(value)) => {
+                let least = numbers(&self.value(value, knob)?);
                 if least.is_none() {
                     let message = format!("`{}` holds a word, which has no least", knob.key);
                     self.say(
@@ -231,11 +339,12 @@ impl Reader<'_> {
                 }
                 least.map(Wanted::AtLeast)
             }
-            _ => {
+            (value, values, at_least) => {
+                let given = [value.is_some(), values.is_some(), at_least.is_some()];
                 let message = format!(
                     "the setting of `{}` has {} of value, values and at_least",
                     knob.key,
-                    given.len()
+                    given.into_iter().filter(|given| *given).count()
                 );
                 self.say(
                     span,
@@ -248,23 +357,8 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, value: &Value<'_>, knob: &Knob) -> Option<String> {
-        let text = match value.get_ref() {
-            DeValue::String(text) => text.to_string(),
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
-            _ => {
-                self.say(
-                    &value.span(),
-                    format!(
-                        "the value of `{}` is neither text nor a whole number",
-                        knob.key
-                    ),
-                    "write \"...\" or a number",
-                );
-                return None;
-            }
-        };
-        match knob.checked(&text) {
+    fn value(&mut self, value: &Spanned<Scalar>, knob: &Knob) -> Option<String> {
+        match knob.checked(&value.get_ref().text()) {
             Ok(value) => Some(value),
             Err(why) => {
                 self.say(
@@ -277,100 +371,71 @@ impl Reader<'_> {
         }
     }
 
-    fn devices(&mut self, fields: &DeTable<'_>, knob: Option<&Knob>) -> Option<Vec<String>> {
-        let Some(value) = fields.get("devices") else {
+    fn devices(
+        &mut self,
+        devices: Option<Spanned<Vec<Spanned<Device>>>>,
+        knob: Option<&Knob>,
+    ) -> Option<Vec<String>> {
+        let Some(devices) = devices else {
             return Some(Vec::new());
         };
-        if let Some(knob) = knob.filter(|knob| {
-            matches!(
-                knob.place,
-                super::knob::Place::File(_) | super::knob::Place::OpenFilesLimit
-            )
-        }) {
+        let of_one_file =
+            |knob: &&Knob| matches!(knob.place, Place::File(_) | Place::OpenFilesLimit);
+        if let Some(knob) = knob.filter(of_one_file) {
             self.say(
-                &value.span(),
+                &devices.span(),
                 format!("`{}` is no setting of devices", knob.key),
                 "remove `devices`",
             );
         }
-        let names = self.list(value, "devices")?;
-        let mut devices = Vec::new();
-        for name in names {
-            match name.get_ref() {
-                DeValue::String(text) if !text.is_empty() && !text.contains(['/', '\n']) => {
-                    devices.push(text.to_string())
-                }
-                _ => {
-                    self.say(
-                        &name.span(),
-                        "a device is no name as in /sys/block",
-                        "devices = [\"sda\", \"nvme*\"]",
-                    );
-                    return None;
-                }
-            }
-        }
-        Some(devices)
+        self.refuse_empty(&devices, "devices")?;
+        let names = devices.into_inner().into_iter();
+        Some(names.map(|name| name.into_inner().0).collect())
     }
 
-    fn list<'v, 'd>(&mut self, value: &'v Value<'d>, key: &str) -> Option<&'v [Value<'d>]> {
-        match value.get_ref() {
-            DeValue::Array(items) if !items.is_empty() => Some(items),
-            _ => {
-                self.say(
-                    &value.span(),
-                    format!("`{key}` is not a list, or empty"),
-                    format!("{key} = [\"...\"]"),
-                );
-                None
-            }
+    fn refuse_empty<T>(&mut self, list: &Spanned<Vec<T>>, key: &str) -> Option<()> {
+        if list.get_ref().is_empty() {
+            self.say(&list.span(), format!("`{key}` is empty"), example(key));
+            return None;
         }
+        Some(())
     }
 
-    /// A text that must be there and say something.
-    fn string(&mut self, table: &DeTable<'_>, key: &str, span: &Range<usize>) -> Option<String> {
-        let mend = format!("{key} = \"...\"");
-        match table.get(key) {
-            Some(value) => match value.get_ref() {
-                DeValue::String(text)
-                    if !text.trim().is_empty() && !text.chars().any(char::is_control) =>
-                {
-                    Some(text.trim().to_owned())
-                }
-                _ => {
-                    self.say(
-                        &value.span(),
-                        format!("`{key}` is not a text of one line"),
-                        mend,
-                    );
-                    None
-                }
-            },
-            None => {
-                self.say(span, format!("`{key}` is missing"), mend);
-                None
-            }
-        }
-    }
-
-    fn refuse_unknown(&mut self, table: &DeTable<'_>, known: &[&str]) {
+    /// Says which keys are unknown, and takes them out.
+    fn refuse_unknown(&mut self, table: &mut DeTable<'_>, known: &[&str]) {
         let unknown: Vec<(String, Range<usize>)> = table
             .keys()
             .filter(|key| !known.contains(&key.get_ref().as_ref()))
             .map(|key| (key.get_ref().to_string(), key.span()))
             .collect();
         for (key, span) in unknown {
+            table.remove(key.as_str());
             self.say(
                 &span,
                 format!("there is no key `{}`", quote(&key)),
-                mend_name(&key, known),
+                help_for_name(&key, known),
             );
         }
     }
 }
 
+/// How a key is written.
+fn example(key: &str) -> &'static str {
+    match key {
+        "name" => "name = \"my-profile\"",
+        "title" => "title = \"What it is for\"",
+        "knob" => "knob = \"vm.swappiness\"",
+        "value" => "value = 10, or value = \"never\"",
+        "values" => "values = [\"mq-deadline\", \"deadline\"]",
+        "at_least" => "at_least = 1024",
+        "devices" => "devices = [\"sda\", \"nvme*\"]",
+        "reason" => "reason = \"why it should be so\"",
+        _ => "source = \"who says so\"",
+    }
+}
+
 /// The nearest known name, or all of them.
-fn mend_name(name: &str, known: &[&str]) -> String {
+fn help_for_name(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known are: {}", known.join(", ")),
@@ -414,6 +479,8 @@ fn quote(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rookery_diagnosis::{Diagnosis, ErrorFields};
+
     use super::*;
 
     const GOOD: &str = r#"
@@ -435,13 +502,20 @@ source = "s"
 "#;
 
     fn problems(text: &str) -> String {
-        let problems = parse(text).expect_err("has problems");
-        problems.iter().map(ToString::to_string).collect()
+        let problems = parse("mine.toml", text).expect_err("has problems");
+        let text = |problem: &ProfileProblem| {
+            format!(
+                "\nline {}: {problem}\n{}",
+                problem.line,
+                problem.help().unwrap_or_default()
+            )
+        };
+        problems.iter().map(text).collect()
     }
 
     #[test]
     fn settings_come_in_the_order_in_which_they_are_applied() {
-        let profile = parse(GOOD).expect("valid");
+        let profile = parse("mine.toml", GOOD).expect("valid");
         let keys: Vec<&str> = profile
             .settings
             .iter()
@@ -453,7 +527,7 @@ source = "s"
     }
 
     #[test]
-    fn every_problem_is_told_with_line_and_mend() {
+    fn every_problem_has_its_line_and_help() {
         let text = GOOD
             .replace("net.core.somaxconn", "net.core.somaxcon")
             .replace("\"deadline\"]", "\"dead line\"]")
@@ -468,6 +542,40 @@ source = "s"
         ] {
             assert!(said.contains(word), "`{word}` is missing in:{said}");
         }
+    }
+
+    #[test]
+    fn values_of_another_type_are_refused_with_their_key() {
+        let text = GOOD
+            .replace("title = \"My own\"", "title = 5")
+            .replace(
+                "at_least = 1024\nreason = \"r\"",
+                "at_least = 1024\nreason = \" \"",
+            )
+            .replace("[\"vd*\"]", "[\"a/b\"]");
+        let said = problems(&text);
+        for words in [
+            "line 3: `title`: invalid type",
+            "line 8: `reason`: expected a text of one line\nreason = \"why it should be so\"",
+            "line 14: `devices`: a device is no name as in /sys/block\ndevices = [",
+        ] {
+            assert!(said.contains(words), "`{words}` is missing in:{said}");
+        }
+    }
+
+    #[test]
+    fn a_problem_has_its_parts_as_fields_of_json() {
+        let problems = parse("mine.toml", &GOOD.replace("title =", "titel =")).expect_err("wrong");
+        assert_eq!(
+            serde_json::to_value(ErrorFields::new(&problems[1])).expect("JSON"),
+            serde_json::json!({
+                "code": "host::profile",
+                "message": "there is no key `titel`",
+                "place": "mine.toml:3:1",
+                "help": "did you mean `title`?",
+                "causes": [],
+            })
+        );
     }
 
     #[test]
@@ -522,7 +630,7 @@ source = "s"
         fn damaged_text_is_refused_or_read_but_never_a_panic(at in 0..GOOD.len(), byte in 0u8..128) {
             let mut bytes = GOOD.as_bytes().to_vec();
             bytes[at] = byte;
-            let _ = parse(&String::from_utf8(bytes).expect("ASCII"));
+            let _ = parse("mine.toml", &String::from_utf8(bytes).expect("ASCII"));
         }
     }
 }

@@ -11,7 +11,7 @@ use rookery_workload::Counters;
 use rookery_monitor::GuestDeath;
 use rookery_stack::Found;
 
-use super::casualties::Starved;
+use super::{casualties::Starved, record::with_help};
 use crate::{
     error::TrialError,
     event::{Event, Headline},
@@ -60,12 +60,12 @@ pub(crate) fn judge(study: &Study, evidence: Evidence) -> TrialRecord {
             killed,
             limit_mib,
         } = starved;
-        let text = format!(
+        let what = format!(
             "guest {guest} ran out of memory under load: the kernel killed {killed} of its \
-             processes, its limit is {limit_mib} MiB\n  mend: raise \
-             `memory` in [guest], or choose a tuning that takes less"
+             processes, its limit is {limit_mib} MiB"
         );
-        Reason::new("out-of-memory", text)
+        let help = "raise `memory` in [guest], or choose a tuning that takes less";
+        Reason::new("out-of-memory", with_help(&what, help))
     }));
     failures.extend(
         audits

@@ -27,9 +27,15 @@ pub(crate) fn failed(reason: &str, ready_s: f64) -> TrialRecord {
 /// An error as the reason of a record: what happened, and what helps.
 pub(crate) fn reason(error: &dyn Diagnosis) -> String {
     match error.help() {
-        Some(help) => format!("{error}\n  help: {help}"),
+        Some(help) => with_help(&error.to_string(), &help),
         None => error.to_string(),
     }
+}
+
+/// The text of a reason that also says what helps. A stored reason is one text, so that reasons of
+/// all versions read alike.
+pub(super) fn with_help(message: &str, help: &str) -> String {
+    format!("{message}\n  help: {help}")
 }
 
 /// The settings of all guests: asked for, before the load and after it.

@@ -46,7 +46,7 @@
 //! | gentle | 2 % | 199 | 1.1 % | 98 % |
 //! | gentle | 5 % | 195 | 2.2 % | 94 % |
 //! | gentle | 10 % | 194 | 3.7 % | 91 % |
-//! | gentle | 20 % | 180: too few, mend the noise first | 6.4 % | 81 % |
+//! | gentle | 20 % | 180: too few, reduce the noise first | 6.4 % | 81 % |
 //!
 //! For a study: one `Search` per point (layout x variant). Start it with [`Hint`]s from neighbours
 //! that are done (factor 1.3), from the queueing model (factor 1.5), or from the bound N* = (R + Z)

@@ -66,7 +66,7 @@ fn as_json(path: &Path, problem: &Problem) -> serde_json::Value {
         "column": problem.column,
         "code": problem.code.as_str(),
         "message": problem.message,
-        "help": problem.mend,
+        "help": problem.help,
     })
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Code, Failure> {
         ignore: args.ignore,
     };
     let comparison = compare(&read_all(&base)?, &read_all(&new)?, &options)
-        .map_err(|error| Failure::new(Code::Usage, error))?;
+        .map_err(|error| Failure::from_error(Code::Usage, &error))?;
     if args.json {
         output::json(&comparison)?;
     } else {
@@ -94,12 +94,17 @@ fn write_html(path: &Path, comparison: &Comparison) -> Result<(), Failure> {
     )
 }
 
+/// A text that is no share to be ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give a percentage of at least 0 and below 100, such as 2%")]
+pub(crate) struct ParsePercentageError;
+
 /// `2%`, `2 %` or `2` as a share, for the command line.
-pub(crate) fn percentage(text: &str) -> Result<f64, String> {
+pub(crate) fn percentage(text: &str) -> Result<f64, ParsePercentageError> {
     let number = text.trim().trim_end_matches('%').trim();
     match number.parse::<f64>() {
         Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("give a percentage of at least 0 and below 100, such as 2%".to_owned()),
+        _ => Err(ParsePercentageError),
     }
 }
 

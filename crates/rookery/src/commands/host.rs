@@ -289,7 +289,7 @@ fn tuned_line(found: &Tuned) -> String {
 /// A profile that comes with Rookery, or the user's own file.
 fn load(name: &str) -> Result<Profile, Failure> {
     if let Some(profile) = Profile::embedded(name) {
-        return profile.map_err(|error| Failure::new(Code::Internal, error));
+        return profile.map_err(|error| Failure::from_profile(Code::Internal, &error));
     }
     let text = read(Path::new(name)).map_err(|error| {
         let names: Vec<&str> = Profile::embedded_names().collect();
@@ -302,7 +302,7 @@ fn load(name: &str) -> Result<Profile, Failure> {
             names.join(", ")
         ))
     })?;
-    Profile::parse(name, &text).map_err(|error| Failure::new(Code::Usage, error))
+    Profile::parse(name, &text).map_err(|error| Failure::from_profile(Code::Usage, &error))
 }
 
 fn read(path: &Path) -> std::io::Result<String> {

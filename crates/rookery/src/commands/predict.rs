@@ -10,8 +10,8 @@ use std::path::Path;
 use rookery_analysis::{
     Run,
     predict::{
-        Calibration, Forecast, Forecaster, Holdout, Host, Offer, Packing, Readings, Shape,
-        confirming_study, pack, shape,
+        Calibration, Forecast, Forecaster, Holdout, Host, Offer, Packing, PredictError, Readings,
+        Shape, confirming_study, pack, shape,
     },
 };
 use serde::Serialize;
@@ -160,7 +160,7 @@ fn forecasts(
     let forecaster = match Forecaster::of(readings, args.draws as usize, args.seed) {
         Ok(forecaster) => forecaster.with_disk_speed(args.disk_speed.unwrap_or(1.0)),
         Err(reason) => {
-            said.refused = Some(reason);
+            said.refused = Some(reason.to_string());
             return Ok(said);
         }
     };
@@ -193,7 +193,7 @@ fn forecasts(
                             .map(|load| forecaster.forecast(&shape, load)),
                     );
                 }
-                Err(reason) => said.refused_layouts.push((label, reason)),
+                Err(reason) => said.refused_layouts.push((label, reason.to_string())),
             }
         }
     }
@@ -215,7 +215,7 @@ fn shapes(
     forecaster: &Forecaster,
     host: Host,
     args: &PredictArgs,
-) -> Vec<(String, Result<Shape, String>)> {
+) -> Vec<(String, Result<Shape, PredictError>)> {
     let variant = forecaster.readings.variant;
     let of = |guests, vcpus: rookery_study::Vcpus| {
         (
@@ -286,13 +286,14 @@ fn holdout(run: &Run, variants: Vec<Readings>, args: &PredictArgs) -> Result<Cod
     let mut all: Vec<text::HoldoutResult> = Vec::new();
     for readings in variants {
         let (variant, levels) = (readings.variant, readings.levels.clone());
-        let result = |what: &'static str, result: Result<Holdout, String>| text::HoldoutResult {
-            variant,
-            levels: levels.clone(),
-            what,
-            refused: result.as_ref().err().cloned(),
-            holdout: result.ok(),
-        };
+        let result =
+            |what: &'static str, result: Result<Holdout, PredictError>| text::HoldoutResult {
+                variant,
+                levels: levels.clone(),
+                what,
+                refused: result.as_ref().err().map(ToString::to_string),
+                holdout: result.ok(),
+            };
         all.push(result(
             "loads",
             Holdout::of_loads(&readings, args.holdout_share, draws, seed),

@@ -50,7 +50,7 @@ pub(crate) fn open(directory: &Path) -> Result<Store, Failure> {
 
 /// The summary for the terminal.
 pub(crate) fn terminal(store: &Store) -> Result<String, Failure> {
-    rookery_report::terminal(store).map_err(|error| Failure::new(Code::Store, error))
+    rookery_report::terminal(store).map_err(|error| Failure::from_error(Code::Store, &error))
 }
 
 /// Longest file of ceilings that is read.
@@ -81,7 +81,7 @@ fn ceilings(directory: &Path) -> Result<Vec<Ceiling>, Failure> {
 /// Write the HTML report of the run in `directory`.
 pub(crate) fn write_html(store: &Store, directory: &Path, path: &Path) -> Result<(), Failure> {
     let html = rookery_report::html_with(store, &ceilings(directory)?)
-        .map_err(|error| Failure::new(Code::Store, error))?;
+        .map_err(|error| Failure::from_error(Code::Store, &error))?;
     rookery_lab::write_whole(path, html.as_bytes()).map_err(|error| {
         Failure::new(
             Code::Store,

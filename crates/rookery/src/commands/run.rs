@@ -159,7 +159,7 @@ fn verdict(store: &Store) -> Result<Code, Failure> {
     }
     for search in &plan.searches {
         let found = search::found(plan, search, &run.trials)
-            .map_err(|error| Failure::new(Code::Store, error))?;
+            .map_err(|error| Failure::from_error(Code::Store, &error))?;
         if matches!(found.answer.ending, Ending::Invalid { .. }) {
             return Ok(Code::Driver);
         }

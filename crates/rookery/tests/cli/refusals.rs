@@ -12,7 +12,7 @@ fn refused(place: &Place, args: &[&str], expected_code: i32, words: &[&str]) {
 }
 
 #[test]
-fn a_broken_study_names_line_and_mend() {
+fn a_broken_study_names_line_and_help() {
     let place = Place::new();
     let study = place.study(
         "bad.toml",
@@ -22,7 +22,7 @@ fn a_broken_study_names_line_and_mend() {
         &place,
         &["check", &study],
         3,
-        &["bad.toml:", "think_tme", "think_time", "mend"],
+        &["bad.toml:", "think_tme", "think_time", "help"],
     );
     refused(&place, &["run", &study], 3, &["think_tme"]);
     assert!(!place.runs().exists(), "a refused study makes no run");
@@ -36,7 +36,7 @@ fn driver_and_guests_on_one_cpu_are_refused() {
         &tiny_study("bare", "1", "")
             .replace("[host]", "[host]\nguest_cpus = \"0\"\ndriver_cpus = \"0\""),
     );
-    refused(&place, &["plan", &study], 3, &["driver", "CPU 0", "mend"]);
+    refused(&place, &["plan", &study], 3, &["driver", "CPU 0", "help"]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_file_without_end_is_no_study() {
         &Place::new(),
         &["check", "/dev/zero"],
         3,
-        &["study::too-large", "mend"],
+        &["study::too-large", "help"],
     );
 }
 

@@ -315,7 +315,7 @@ fn a_guest_without_enough_memory_says_so_and_the_run_goes_on() {
         .filter(|line| line.contains("\"trial-ended\""))
         .collect();
     let lacks = |line: &&&str| {
-        line.contains("out of memory: its limit is 48 MiB") && line.contains("raise `memory`")
+        line.contains("out of memory: its limit is 48 MiB") && line.contains("help: raise `memory`")
     };
     assert_eq!(
         (ended.len(), ended.iter().filter(lacks).count()),

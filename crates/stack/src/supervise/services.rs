@@ -1,15 +1,15 @@
 //! The services file: what to start, how to see that it is ready, how to stop it.
 
-use rookery_diagnosis::Diagnosis;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
-    io::Read,
+    io::{self, Read},
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use rookery_diagnosis::Diagnosis;
 use rustix::process::Signal;
 use serde::Deserialize;
 
@@ -111,20 +111,38 @@ pub enum Ready {
     Log(String),
 }
 
-impl TryFrom<String> for Ready {
-    type Error = String;
+/// A text that does not say how a service is seen to be ready.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseReadyError {
+    /// What follows `tcp:` is no address.
+    #[error("`{text}` is no address with a port, such as 127.0.0.1:80")]
+    Address {
+        /// The text.
+        text: String,
+    },
+    /// It begins with none of the known words.
+    #[error("`{text}` is none of file:PATH, socket:PATH, tcp:ADDRESS:PORT, log:TEXT")]
+    Unknown {
+        /// The text.
+        text: String,
+    },
+}
 
-    fn try_from(text: String) -> Result<Self, String> {
+impl TryFrom<String> for Ready {
+    type Error = ParseReadyError;
+
+    fn try_from(text: String) -> Result<Self, ParseReadyError> {
         match text.split_once(':') {
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             Some(("socket", path)) if !path.is_empty() => Ok(Self::Socket(path.into())),
-            Some(("tcp", address)) => address.parse().map(Self::Tcp).map_err(|_| {
-                format!("`{address}` is no address with a port, such as 127.0.0.1:80")
-            }),
+            Some(("tcp", address)) => match address.parse() {
+                Ok(address) => Ok(Self::Tcp(address)),
+                Err(_) => Err(ParseReadyError::Address {
+                    text: address.to_owned(),
+                }),
+            },
             Some(("log", text)) if !text.is_empty() => Ok(Self::Log(text.to_owned())),
-            _ => Err(format!(
-                "`{text}` is none of file:PATH, socket:PATH, tcp:ADDRESS:PORT, log:TEXT"
-            )),
+            _ => Err(ParseReadyError::Unknown { text }),
         }
     }
 }
@@ -155,13 +173,31 @@ impl StopWith {
     }
 }
 
-/// What is wrong with a services file.
+/// A services file that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("services file {path}: {what}")]
+#[error("services file {path}: {source}")]
 pub struct ServicesError {
     path: String,
-    what: String,
-    help: &'static str,
+    source: ServicesFault,
+}
+
+/// What is wrong with a services file.
+#[derive(Debug, thiserror::Error)]
+enum ServicesFault {
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    #[error("is longer than 1 MiB")]
+    TooLong,
+    #[error(transparent)]
+    Toml(#[from] toml::de::Error),
+    #[error("needs 1 to {MOST_SERVICES} [[service]] tables")]
+    Count,
+    #[error("two services are called `{name}`")]
+    Twice { name: String },
+    #[error("the name {name:?} is not 1 to 32 characters of a-z, 0-9 and -")]
+    Name { name: String },
+    #[error("service {name}: {what}")]
+    Service { name: String, what: &'static str },
 }
 
 impl Diagnosis for ServicesError {
@@ -170,7 +206,14 @@ impl Diagnosis for ServicesError {
     }
 
     fn help(&self) -> Option<String> {
-        Some(self.help.to_owned())
+        Some(
+            match self.source {
+                ServicesFault::Unreadable(_) => "name a readable services file",
+                ServicesFault::TooLong => "name a services file",
+                _ => "see `rookery supervise --help` for the keys of a service",
+            }
+            .to_owned(),
+        )
     }
 }
 
@@ -180,40 +223,35 @@ impl Services {
     /// # Errors
     /// When it cannot be read or does not say what to run.
     pub fn read(path: &Path) -> Result<Self, ServicesError> {
-        let fail = |what: String, help| ServicesError {
+        Self::read_file(path).map_err(|source| ServicesError {
             path: path.display().to_string(),
-            what,
-            help,
-        };
-        let mut text = String::new();
-        File::open(path)
-            .and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text))
-            .map_err(|error| fail(error.to_string(), "name a readable services file"))?;
-        if text.len() as u64 > LONGEST_FILE {
-            return Err(fail(
-                "is longer than 1 MiB".to_owned(),
-                "name a services file",
-            ));
-        }
-        Self::parse(&text).map_err(|what| {
-            fail(
-                what,
-                "see `rookery supervise --help` for the keys of a service",
-            )
+            source,
         })
     }
 
+    fn read_file(path: &Path) -> Result<Self, ServicesFault> {
+        let mut text = String::new();
+        File::open(path)?
+            .take(LONGEST_FILE + 1)
+            .read_to_string(&mut text)?;
+        if text.len() as u64 > LONGEST_FILE {
+            return Err(ServicesFault::TooLong);
+        }
+        Self::parse(&text)
+    }
+
     /// Parse the text of a services file.
-    fn parse(text: &str) -> Result<Self, String> {
-        let services: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+    fn parse(text: &str) -> Result<Self, ServicesFault> {
+        let services: Self = toml::from_str(text)?;
         if services.services.is_empty() || services.services.len() > MOST_SERVICES {
-            return Err(format!("needs 1 to {MOST_SERVICES} [[service]] tables"));
+            return Err(ServicesFault::Count);
         }
         let mut names = BTreeSet::new();
         for service in &services.services {
             service.check()?;
             if !names.insert(&service.name) {
-                return Err(format!("two services are called `{}`", service.name));
+                let name = service.name.clone();
+                return Err(ServicesFault::Twice { name });
             }
         }
         Ok(services)
@@ -221,15 +259,18 @@ impl Services {
 }
 
 impl Service {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), ServicesFault> {
         let name = &self.name;
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > 32 || !name.chars().all(plain) {
-            return Err(format!(
-                "the name {name:?} is not 1 to 32 characters of a-z, 0-9 and -"
-            ));
+            return Err(ServicesFault::Name { name: name.clone() });
         }
-        let fail = |what: &str| Err(format!("service {name}: {what}"));
+        let fail = |what| {
+            Err(ServicesFault::Service {
+                name: name.clone(),
+                what,
+            })
+        };
         if self.command.first().is_none_or(String::is_empty) {
             return fail("`command` is empty");
         }
@@ -273,7 +314,7 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str) -> String {
-        Services::parse(text).expect_err("refused")
+        Services::parse(text).expect_err("refused").to_string()
     }
 
     #[test]

@@ -185,7 +185,7 @@ fn noise_is_no_warm_up() {
 }
 
 #[test]
-fn findings_say_how_to_mend_it() {
+fn findings_say_what_to_do() {
     let step: Vec<f64> = (0..100)
         .map(|i| {
             if i < 30 {

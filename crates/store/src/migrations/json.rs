@@ -4,6 +4,7 @@ use rusqlite::{Transaction, params};
 use serde_json::Value;
 
 use super::MigrationError;
+use crate::damage::CellError;
 
 /// Put every JSON document of a column through `change`; NULL stays. What `change` does not find
 /// where it looks it leaves alone: whoever reads the document afterwards says what is wrong with
@@ -29,11 +30,10 @@ pub(super) fn rewrite(
     ))?;
     let mut changed = Vec::new();
     for old in documents {
-        let mut document: Value =
-            serde_json::from_str(&old).map_err(|error| MigrationError::Damaged {
-                table,
-                what: format!("{column}: {error}"),
-            })?;
+        let mut document: Value = serde_json::from_str(&old).map_err(|source| {
+            let column = column.to_owned();
+            MigrationError::damaged(table, CellError::Json { column, source })
+        })?;
         change(&mut document);
         changed.push((old, document.to_string()));
     }

@@ -21,6 +21,8 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use json::rewrite;
 
+use crate::damage::Damage;
+
 /// The oldest version that can be brought forward.
 pub(crate) const OLDEST: i64 = 5;
 /// What each version after [`OLDEST`] changed, in order.
@@ -51,13 +53,23 @@ pub(crate) enum MigrationError {
     #[error(transparent)]
     Database(#[from] rusqlite::Error),
     /// What stands in the store cannot be right.
-    #[error("table {table} is damaged: {what}")]
+    #[error("table {table} is damaged: {source}")]
     Damaged {
         /// The table.
         table: &'static str,
         /// What is wrong.
-        what: String,
+        source: Damage,
     },
+}
+
+impl MigrationError {
+    /// Contents of a table that cannot be right.
+    pub(crate) fn damaged(table: &'static str, source: impl Into<Damage>) -> Self {
+        Self::Damaged {
+            table,
+            source: source.into(),
+        }
+    }
 }
 
 /// The version after all of `migrations`.
@@ -102,12 +114,12 @@ fn check_references(transaction: &Transaction<'_>) -> Result<(), MigrationError>
     let mut rows = statement.query([])?;
     match rows.next()? {
         None => Ok(()),
-        Some(row) => Err(MigrationError::Damaged {
-            table: "sqlite_schema",
-            what: format!(
-                "a row of {} refers to one that is not there",
-                row.get::<_, String>(0)?
-            ),
-        }),
+        Some(row) => {
+            let table = row.get(0)?;
+            Err(MigrationError::damaged(
+                "sqlite_schema",
+                Damage::Reference { table },
+            ))
+        }
     }
 }

@@ -6,6 +6,7 @@ use rusqlite::Transaction;
 
 use super::{Migration, MigrationError, Step, plan_json, rewrite};
 use crate::{
+    CellError,
     cells::{Cells, int},
     insert::insert,
     workloads,
@@ -78,11 +79,8 @@ fn move_guests(transaction: &Transaction<'_>) -> Result<(), MigrationError> {
                 counters,
             ))
         };
-        let ((trial, guest), (position, users), (busy, idle), drawn, actual, counters) = read()
-            .map_err(|what| MigrationError::Damaged {
-                table: "guests",
-                what,
-            })?;
+        let ((trial, guest), (position, users), (busy, idle), drawn, actual, counters) =
+            read().map_err(|error: CellError| MigrationError::damaged("guests", error))?;
         insert(
             transaction,
             "guests_new",

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::cells::Cells;
+use crate::{CellError, cells::Cells};
 
 const COUNTS: [&str; 9] = [
     "n_overall",
@@ -26,7 +26,7 @@ const FIGURES: [&str; 8] = [
     "rt_purchase_avg_msec",
 ];
 
-pub(super) fn counters(cells: &Cells<'_>) -> Result<Value, String> {
+pub(super) fn counters(cells: &Cells<'_>) -> Result<Value, CellError> {
     let mut counters = Map::new();
     counters.insert("workload".to_owned(), "dvdstore".into());
     for column in COUNTS {

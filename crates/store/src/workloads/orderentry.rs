@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::cells::Cells;
+use crate::{CellError, cells::Cells};
 
-pub(super) fn counters(cells: &Cells<'_>) -> Result<Option<Value>, String> {
+pub(super) fn counters(cells: &Cells<'_>) -> Result<Option<Value>, CellError> {
     let stored: Option<Map<String, Value>> = cells.optional_json("orderentry_json")?;
     Ok(stored.map(|mut counters| {
         counters.insert("workload".to_owned(), "orderentry".into());

@@ -78,14 +78,14 @@ impl Variable {
 
 /// A text that is no expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}, at character {} of the expression; {mend}", position.start + 1)]
+#[error("{message}, at character {} of the expression; {help}", position.start + 1)]
 pub struct ExpressionError {
     /// Bytes of the text at fault.
     pub position: Range<usize>,
     /// What is wrong.
     pub message: String,
-    /// How to mend it.
-    pub mend: String,
+    /// What the user can do.
+    pub help: String,
 }
 
 /// An expression without a value.
@@ -167,7 +167,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// What cannot be read, with its place and its mend.
+    /// What cannot be read, with its place and its help.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let root = parse::parse(text)?;
         Ok(Self {

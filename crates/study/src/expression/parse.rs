@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> Result<Node, ExpressionError> {
         return Err(ExpressionError {
             position: 0..text.len(),
             message: format!("an expression of {} bytes is too long", text.len()),
-            mend: format!("use at most {MOST_EXPRESSION_BYTES}"),
+            help: format!("use at most {MOST_EXPRESSION_BYTES}"),
         });
     }
     let mut parser = Parser {
@@ -51,12 +51,12 @@ pub(super) fn parse(text: &str) -> Result<Node, ExpressionError> {
 fn refusal(
     position: Range<usize>,
     message: impl Into<String>,
-    mend: impl Into<String>,
+    help: impl Into<String>,
 ) -> ExpressionError {
     ExpressionError {
         position,
         message: message.into(),
-        mend: mend.into(),
+        help: help.into(),
     }
 }
 
@@ -236,13 +236,13 @@ impl Parser<'_> {
         match SIZES.iter().position(|name| *name == word) {
             Some(size) => Ok(Unit::Size(size)),
             None => {
-                let mend = if name_known(word) {
+                let help = if name_known(word) {
                     format!("write `*` before {word}")
                 } else {
                     format!("units are {}, and % after a number", SIZES.join(", "))
                 };
                 let message = format!("{} is not a unit", quoted(word));
-                Err(refusal(place, message, mend))
+                Err(refusal(place, message, help))
             }
         }
     }
@@ -264,7 +264,7 @@ impl Parser<'_> {
                     Function::ALL.map(|(name, _)| name),
                 );
                 let known: Vec<&str> = variables.iter().chain(&functions).copied().collect();
-                let mend = match crate::grammar::nearest(word, &known) {
+                let help = match crate::grammar::nearest(word, &known) {
                     Some(near) => format!("write `{near}`"),
                     None => format!(
                         "variables are {}; functions are {}",
@@ -273,7 +273,7 @@ impl Parser<'_> {
                     ),
                 };
                 let message = format!("{} is neither a variable nor a function", quoted(word));
-                Err(refusal(place, message, mend))
+                Err(refusal(place, message, help))
             }
         }
     }

@@ -24,7 +24,7 @@ fn value(text: &str) -> f64 {
 
 fn refused(text: &str) -> (Range<usize>, String) {
     let error = Expression::parse(text).expect_err(text);
-    assert!(!error.mend.is_empty());
+    assert!(!error.help.is_empty());
     (error.position, error.message)
 }
 

@@ -32,7 +32,7 @@ pub(crate) trait Kind {
     /// In words, with the range: `duration, 1s to 24h`.
     fn describe(&self) -> String;
 
-    /// A good value as TOML, for mends.
+    /// A good value as TOML, for help texts.
     fn example(&self) -> String;
 
     /// JSON Schema of the values.

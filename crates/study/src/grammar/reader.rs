@@ -57,13 +57,13 @@ impl Context {
         code: Code,
         span: Range<usize>,
         message: impl Into<String>,
-        mend: impl Into<String>,
+        help: impl Into<String>,
     ) -> Option<T> {
         self.findings.push(Finding {
             code,
             span,
             message: message.into(),
-            mend: mend.into(),
+            help: help.into(),
         });
         None
     }
@@ -93,15 +93,15 @@ impl Context {
             article(value.get_ref()),
             kind.describe()
         );
-        let mut mend = at.write(&kind.example());
+        let mut help = at.write(&kind.example());
         // `p99.9 = "4s"` means the key 9 in the table p99.
         if let DeValue::Table(table) = value.get_ref()
             && let Some(below) = table.keys().next()
         {
             let key = format!("{}.{}", at.key, printable(below.get_ref(), 20));
-            mend.push_str(&format!("; a key with a dot stands in quotes: `\"{key}\"`"));
+            help.push_str(&format!("; a key with a dot stands in quotes: `\"{key}\"`"));
         }
-        self.refuse(Code::WrongType, value.span(), message, mend)
+        self.refuse(Code::WrongType, value.span(), message, help)
     }
 
     /// A value of the right type beyond its range.
@@ -113,12 +113,12 @@ impl Context {
         kind: &(impl Kind + ?Sized),
     ) -> Option<T> {
         let message = format!("{at} {why}");
-        let mend = format!(
+        let help = format!(
             "expected {}; for instance {}",
             kind.describe(),
             at.line(&kind.example())
         );
-        self.refuse(Code::OutOfRange, value.span(), message, mend)
+        self.refuse(Code::OutOfRange, value.span(), message, help)
     }
 }
 
@@ -255,10 +255,10 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
             }
             Need::Required => {
                 let section = self.title();
-                let mend = format!("add {} to {section}", at.line(&kind.example()));
+                let help = format!("add {} to {section}", at.line(&kind.example()));
                 let message = format!("{at} is missing");
                 self.context
-                    .refuse(Code::MissingKey, self.place.clone(), message, mend)
+                    .refuse(Code::MissingKey, self.place.clone(), message, help)
             }
         }
     }
@@ -284,10 +284,10 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                 }
                 other => {
                     let message = format!("`{path}` is {}, expected a section", article(other));
-                    let mend =
+                    let help =
                         format!("write `[{path}]` once, on a line of its own, and its keys below");
                     self.context
-                        .refuse::<()>(Code::WrongType, value.span(), message, mend);
+                        .refuse::<()>(Code::WrongType, value.span(), message, help);
                 }
             }
         }
@@ -315,7 +315,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         let Some(value) = self.look_up(key) else {
             return;
         };
-        let mend = format!("write `[[{key}]]` on a line of its own, and its keys below");
+        let help = format!("write `[[{key}]]` on a line of its own, and its keys below");
         let DeValue::Array(tables) = value.get_ref() else {
             let message = format!(
                 "`{key}` is {}, expected sections that may stand several times",
@@ -323,7 +323,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
             );
             return self
                 .context
-                .refuse(Code::WrongType, value.span(), message, mend)
+                .refuse(Code::WrongType, value.span(), message, help)
                 .unwrap_or_default();
         };
         if tables.len() > most {
@@ -331,10 +331,10 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                 "there are {} sections [[{key}]], at most {most} are allowed",
                 tables.len()
             );
-            let mend = "split the study into several files".to_owned();
+            let help = "split the study into several files".to_owned();
             return self
                 .context
-                .refuse(Code::TooMany, value.span(), message, mend)
+                .refuse(Code::TooMany, value.span(), message, help)
                 .unwrap_or_default();
         }
         for (index, table) in tables.iter().enumerate() {
@@ -355,7 +355,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                         article(other)
                     );
                     self.context
-                        .refuse::<()>(Code::WrongType, table.span(), message, mend.clone());
+                        .refuse::<()>(Code::WrongType, table.span(), message, help.clone());
                 }
             }
         }
@@ -380,14 +380,14 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
             if !self.asked.contains(&name) {
                 let place = if self.path.is_empty() { "at" } else { "in" };
                 let message = format!("unknown key {} {place} {}", quoted(name), self.title());
-                let mend = self.mend_unknown(name, value.get_ref());
+                let help = self.help_for_unknown(name, value.get_ref());
                 self.context
-                    .refuse::<()>(Code::UnknownKey, key.span(), message, mend);
+                    .refuse::<()>(Code::UnknownKey, key.span(), message, help);
             }
         }
     }
 
-    fn mend_unknown(&self, name: &str, value: &DeValue<'_>) -> String {
+    fn help_for_unknown(&self, name: &str, value: &DeValue<'_>) -> String {
         if let Some(near) = nearest(name, &self.asked) {
             return format!("write `{}`, or remove it", written_key(near));
         }

@@ -121,11 +121,11 @@ fn exist(asked: Option<&CpuSet>, path: &str, host: &HostFacts, context: &mut Con
         "`{path}` names {noun} {}, which this host does not have",
         cpu_list(&missing)
     );
-    let mend = format!(
+    let help = format!(
         "choose among its CPUs {}, or remove the key to have them chosen",
         cpu_list(&host.cpus)
     );
-    context.refuse::<()>(Code::NoSuchCpu, context.spans.nearest(path), message, mend);
+    context.refuse::<()>(Code::NoSuchCpu, context.spans.nearest(path), message, help);
     false
 }
 

@@ -7,8 +7,26 @@ use crate::{HostFacts, Plan, Purpose, Trial, Variant, grammar::Context};
 /// A load that cannot be planned: the host does not carry it, or a rule of the study has no value
 /// for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct CannotPlan(String);
+pub enum CannotPlan {
+    /// The plan has no such search.
+    #[error("there is no search {search} in the plan")]
+    NoSearch {
+        /// Its number.
+        search: u32,
+    },
+    /// The plan lacks the variant of a search.
+    #[error("search {search} has no variant in the plan")]
+    NoVariant {
+        /// Its number.
+        search: u32,
+    },
+    /// The host or the study refuses the load.
+    #[error("{}", reasons.join("; "))]
+    Refused {
+        /// All reasons.
+        reasons: Vec<String>,
+    },
+}
 
 impl Plan {
     /// Append a trial of a search at this load: of the point that the search has tried before, or
@@ -24,17 +42,13 @@ impl Plan {
         attempt: u32,
         host: &HostFacts,
     ) -> Result<Trial, CannotPlan> {
-        let cannot = |what: String| CannotPlan(what);
         let planned = self.searches.iter().find(|planned| planned.id == search);
-        let planned = planned
-            .ok_or_else(|| cannot(format!("there is no search {search} in the plan")))?
-            .clone();
+        let planned = planned.ok_or(CannotPlan::NoSearch { search })?.clone();
         let variant = self
             .variants
             .iter()
             .find(|variant| variant.id == planned.variant);
-        let variant =
-            variant.ok_or_else(|| cannot(format!("search {search} has no variant in the plan")))?;
+        let variant = variant.ok_or(CannotPlan::NoVariant { search })?;
         let mut point = self.probe_point(variant, &planned, load, host)?;
         let known = self.points.iter().find(|known| {
             known.search == Some(search)
@@ -81,12 +95,12 @@ impl Plan {
         let mut context = Context::default();
         let point = searches::point(variant, search, load, &division, host, &mut context);
         point.ok_or_else(|| {
-            let reasons: Vec<String> = context
+            let reasons = context
                 .findings
                 .into_iter()
                 .map(|finding| finding.message)
                 .collect();
-            CannotPlan(reasons.join("; "))
+            CannotPlan::Refused { reasons }
         })
     }
 

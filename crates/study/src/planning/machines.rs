@@ -32,8 +32,8 @@ pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
             point.only_group().memory_mib,
             point.layouts.join(", ")
         );
-        let mend = format!("give them {LEAST_MEMORY_MIB} MiB or more in [guest]");
-        context.refuse::<()>(Code::OutOfRange, span, message, mend);
+        let help = format!("give them {LEAST_MEMORY_MIB} MiB or more in [guest]");
+        context.refuse::<()>(Code::OutOfRange, span, message, help);
     }
     let disk = machine.disk.size_mib;
     let least = |point: &Point| whole_mib(point, study);
@@ -49,11 +49,11 @@ pub(super) fn check(study: &Study, points: &[Point], context: &mut Context) {
              need about {least} MiB",
             point.only_group().database
         );
-        let mend = format!(
+        let help = format!(
             "write `disk_size = \"{}GiB\"` or more in [guest.vm]",
             least.div_ceil(1024)
         );
-        context.refuse::<()>(Code::Disk, span, message, mend);
+        context.refuse::<()>(Code::Disk, span, message, help);
     }
 }
 

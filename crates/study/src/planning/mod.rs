@@ -165,18 +165,18 @@ fn check_root(study: &Study, host: &HostFacts, context: &mut Context) {
     };
     if let Some(who) = who.filter(|_| !host.root) {
         let span = context.spans.nearest("guest.kind");
-        let mend = "run as root, or write `kind = \"bare\"` in [guest]";
+        let help = "run as root, or write `kind = \"bare\"` in [guest]";
         let message = format!("{who} need root, and this is not root");
-        context.refuse::<()>(Code::NeedsRoot, span, message, mend);
+        context.refuse::<()>(Code::NeedsRoot, span, message, help);
     }
     if study.storage.volume.is_some() && !host.root {
         let span = context.spans.nearest("storage.pool");
-        let mend = "run as root, or write `pool = \"directory\"` in [storage]";
+        let help = "run as root, or write `pool = \"directory\"` in [storage]";
         context.refuse::<()>(
             Code::NeedsRoot,
             span,
             "volumes need root, and this is not root",
-            mend,
+            help,
         );
     }
 }
@@ -192,7 +192,7 @@ fn disk_finding(document: &Document, host: &HostFacts, disk_mib: u64) -> Option<
             .spans(0)
             .nearest(document.study().workload.keys().size_key()),
         message,
-        mend: "make the database smaller, use fewer guests, or free disk space".to_owned(),
+        help: "make the database smaller, use fewer guests, or free disk space".to_owned(),
     })
 }
 

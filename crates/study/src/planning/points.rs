@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
-    Amount, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables, Variant, Vcpus,
+    Amount, EvaluationError, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables,
+    Variant, Vcpus,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     grammar::kinds::{MOST_RATE, MOST_USERS},
@@ -31,7 +32,7 @@ struct Combination<'a> {
 impl Combination<'_> {
     /// Users of all guests, not yet whole, or arrivals. Rules are evaluated for one guest and users
     /// rounded to whole ones.
-    fn total(&self) -> Result<f64, String> {
+    fn total(&self) -> Result<f64, EvaluationError> {
         match self.amount {
             // All vCPUs together are exact thousandths; shares of guests would be rounded twice.
             Amount::Scaled(scaled) => Ok(match scaled.per {
@@ -40,9 +41,7 @@ impl Combination<'_> {
                 Per::Host => scaled.amount,
             }),
             rule @ Amount::Rule(_) => {
-                let each = rule
-                    .each(&self.variables(0.0, 0.0), &NO_UNITS)
-                    .map_err(|error| error.to_string())?;
+                let each = rule.each(&self.variables(0.0, 0.0), &NO_UNITS)?;
                 let each = if self.max_in_flight.is_some() {
                     each
                 } else {
@@ -216,7 +215,12 @@ pub(super) fn single(
 }
 
 /// Load on all guests of a combination: users, or arrivals per second.
-pub(super) fn total(guests: u32, vcpus: Vcpus, amount: &Amount, rate: bool) -> Result<f64, String> {
+pub(super) fn total(
+    guests: u32,
+    vcpus: Vcpus,
+    amount: &Amount,
+    rate: bool,
+) -> Result<f64, EvaluationError> {
     let combination = Combination {
         layout: "",
         guests,
@@ -280,11 +284,11 @@ fn check_cpus(
             "a guest of {} vCPUs does not fit on {cpus} {noun}",
             combination.vcpus
         );
-        let mend = format!(
+        let help = format!(
             "use at most {cpus} vCPUs per guest, or give more CPUs to `guest_cpus` in [host]"
         );
         return context
-            .refuse(Code::TooFewCpus, span, message, mend)
+            .refuse(Code::TooFewCpus, span, message, help)
             .unwrap_or_default();
     }
     let asked = thousandths(combination.guests, combination.vcpus) as f64 / 1000.0;
@@ -299,11 +303,11 @@ fn check_cpus(
         combination.describe()
     );
     let enough = (asked / cpus as f64 * 1000.0).ceil() / 1000.0;
-    let mend = format!(
+    let help = format!(
         "use fewer or smaller guests, give more CPUs to `guest_cpus`, or allow sharing with \
          `overcommit = {enough}` in [host]"
     );
-    context.refuse::<()>(Code::TooFewCpus, span, message, mend);
+    context.refuse::<()>(Code::TooFewCpus, span, message, help);
 }
 
 /// The load on all guests of a point.
@@ -375,8 +379,8 @@ fn arrivals(
             "{} get {total} arrivals per second together",
             combination.describe()
         );
-        let mend = format!("write a rate above 0, of at most {MOST_RATE} in all");
-        return context.refuse(Code::Users, span, message, mend);
+        let help = format!("write a rate above 0, of at most {MOST_RATE} in all");
+        return context.refuse(Code::Users, span, message, help);
     }
     let threads = division.driver.len();
     if (max_in_flight as usize) < threads {
@@ -385,8 +389,8 @@ fn arrivals(
             "at most {max_in_flight} visitors may be present, fewer than the driver has CPUs \
              ({threads})"
         );
-        let mend = format!("write at least `max_in_flight = {threads}`");
-        return context.refuse(Code::Users, span, message, mend);
+        let help = format!("write at least `max_in_flight = {threads}`");
+        return context.refuse(Code::Users, span, message, help);
     }
     Some(total)
 }
@@ -501,8 +505,8 @@ fn memory(
             all.saturating_add(reserve),
             host.memory_mib
         );
-        let mend = "use fewer guests, less `memory` in [guest], or a smaller `reserve` in [host]";
-        context.refuse::<()>(Code::Memory, span, message, mend);
+        let help = "use fewer guests, less `memory` in [guest], or a smaller `reserve` in [host]";
+        context.refuse::<()>(Code::Memory, span, message, help);
     }
     Some(each)
 }

@@ -6,7 +6,8 @@ use super::{
     points::{self, Single},
 };
 use crate::{
-    Amount, HostFacts, Over, Per, Point, Scaled, Search, SearchUse, Variant, Vcpus,
+    Amount, EvaluationError, HostFacts, Over, Per, Point, Scaled, Search, SearchUse, Variant,
+    Vcpus,
     grammar::{Context, kinds::MOST_USERS, sections::MOST_GUESTS},
     problem::Code,
 };
@@ -24,6 +25,15 @@ struct Subject<'a> {
     vcpus: Vcpus,
     /// Of a search over guests.
     load: Option<&'a Amount>,
+}
+
+/// Why an end of a search's range has no value.
+#[derive(Debug, thiserror::Error)]
+enum BadEnd {
+    #[error("a number of guests stands alone")]
+    NotAlone,
+    #[error(transparent)]
+    Value(#[from] EvaluationError),
 }
 
 /// All searches of a variant, without ids, and the point of each at its largest load; every problem
@@ -169,9 +179,10 @@ fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Op
                     per: Per::Guest | Per::Host,
                 }),
             ) => Ok(*amount),
-            (Over::Guests, _) => Err("a number of guests stands alone".to_owned()),
+            (Over::Guests, _) => Err(BadEnd::NotAlone),
             (over, amount) => {
                 points::total(subject.guests, subject.vcpus, amount, over == Over::Rate)
+                    .map_err(BadEnd::from)
             }
         };
         let place = context.spans.nearest(&format!("load.search.{key}"));
@@ -197,12 +208,12 @@ fn range(search: &SearchUse, subject: &Subject<'_>, context: &mut Context) -> Op
             subject.vcpus,
             search.over.unit()
         );
-        let mend = "make `to` in [load.search] larger than `from`";
+        let help = "make `to` in [load.search] larger than `from`";
         return context.refuse(
             Code::Contradiction,
             context.spans.nearest("load.search"),
             message,
-            mend,
+            help,
         );
     }
     Some((lowest, highest))

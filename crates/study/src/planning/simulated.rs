@@ -45,12 +45,12 @@ pub(super) fn host(document: &Document, context: &mut Context) -> Option<HostFac
         if study.guest.kind() != GuestKind::Fake {
             let message = "`stack.kind` is \"simulated\", so that no guest runs, but `guest.kind` \
                            is not \"fake\"";
-            let mend = "write `kind = \"fake\"` in [guest]";
+            let help = "write `kind = \"fake\"` in [guest]";
             context.refuse::<()>(
                 Code::Contradiction,
                 spans.nearest("guest.kind"),
                 message,
-                mend,
+                help,
             );
         }
         if study.host.settings.is_some() {

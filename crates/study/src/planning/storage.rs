@@ -2,8 +2,8 @@
 
 use super::{MIB, estimate::guest_files_mib, machines};
 use crate::{
-    Amount, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES, grammar::Context,
-    problem::Code,
+    Amount, EvaluationError, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES,
+    grammar::Context, problem::Code,
 };
 
 /// Room for logs and what the file system itself takes, MiB.
@@ -50,15 +50,15 @@ pub(super) fn volume_mib(
         } else {
             ""
         };
-        let mend =
+        let help =
             format!("write `size = \"{least}MiB per guest\"` or more, or remove the key{smaller}");
-        context.refuse::<()>(Code::Disk, span, message, mend);
+        context.refuse::<()>(Code::Disk, span, message, help);
     }
     each
 }
 
 /// In whole MiB, rounded up.
-fn each_mib(size: &Amount, group: &GuestGroup, users: f64) -> Result<u64, String> {
+fn each_mib(size: &Amount, group: &GuestGroup, users: f64) -> Result<u64, EvaluationError> {
     let variables = Variables {
         vcpus: group.vcpus.cpus(),
         memory_bytes: group.memory_mib as f64 * MIB,
@@ -71,7 +71,6 @@ fn each_mib(size: &Amount, group: &GuestGroup, users: f64) -> Result<u64, String
     };
     // What floats add beyond a millionth is not another MiB.
     each.map(|each| (each - 1e-6).ceil() as u64)
-        .map_err(|error| error.to_string())
 }
 
 /// What the file system needs to be made at all, of each guest's part.

@@ -36,15 +36,35 @@ impl GuestNet {
     }
 }
 
-impl std::str::FromStr for GuestNet {
-    type Err = String;
+/// A text that is no address of a guest with the length of its network's prefix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseGuestNetError {
+    /// It is no address with a prefix.
+    #[error(
+        "`{}` is no address with a prefix: write it as in 192.168.1.50/24",
+        text.escape_debug()
+    )]
+    NotAnAddress {
+        /// The text.
+        text: String,
+    },
+    /// No guest can have the address.
+    #[error(
+        "`{text}` is no address of a guest: it names a network of 1 to 30 bits, or one that is \
+         not for guests"
+    )]
+    NotForGuests {
+        /// The text.
+        text: String,
+    },
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let fail = || {
-            format!(
-                "`{}` is no address with a prefix: write it as in 192.168.1.50/24",
-                text.escape_debug()
-            )
+impl std::str::FromStr for GuestNet {
+    type Err = ParseGuestNetError;
+
+    fn from_str(text: &str) -> Result<Self, ParseGuestNetError> {
+        let fail = || ParseGuestNetError::NotAnAddress {
+            text: text.to_owned(),
         };
         let (first, prefix) = text.split_once('/').ok_or_else(fail)?;
         let net = Self {
@@ -52,19 +72,18 @@ impl std::str::FromStr for GuestNet {
             prefix: prefix.parse().map_err(|_| fail())?,
         };
         if !(1..=30).contains(&net.prefix) || net.address(1).is_none() {
-            return Err(format!(
-                "`{text}` is no address of a guest: it names a network of 1 to 30 bits, or one \
-                 that is not for guests"
-            ));
+            return Err(ParseGuestNetError::NotForGuests {
+                text: text.to_owned(),
+            });
         }
         Ok(net)
     }
 }
 
 impl TryFrom<String> for GuestNet {
-    type Error = String;
+    type Error = ParseGuestNetError;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, ParseGuestNetError> {
         text.parse()
     }
 }

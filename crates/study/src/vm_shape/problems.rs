@@ -1,11 +1,11 @@
-//! What is wrong with a shape, each with its mend.
+//! What is wrong with a shape, each with its help.
 
 use std::path::PathBuf;
 
 use super::{Boot, CpuModel, DiskClone, DiskIo, LEAST_MEMORY_MIB, Network, Pool, VmShape};
 
 impl VmShape {
-    /// What is wrong with it, each with its mend; all at once.
+    /// What is wrong with it, each with its help; all at once.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut problems = self.machine_problems();

@@ -1,6 +1,6 @@
 //! How networks, pools and processors of machines are written in a study.
 
-use std::{fmt, str::FromStr};
+use std::{convert::Infallible, fmt, str::FromStr};
 
 use super::{CpuModel, Network, Pool};
 
@@ -21,19 +21,21 @@ impl fmt::Display for Network {
     }
 }
 
-impl FromStr for Network {
-    type Err = String;
+/// A text that names no network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write `lab`, `user`, or `bridge:` and the name of a bridge of the host")]
+pub struct ParseNetworkError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Network {
+    type Err = ParseNetworkError;
+
+    fn from_str(text: &str) -> Result<Self, ParseNetworkError> {
         match text {
             "lab" => Ok(Self::Lab),
             "user" => Ok(Self::User),
             _ => match text.strip_prefix(BRIDGE) {
                 Some(name) if !name.is_empty() => Ok(Self::HostBridge(name.to_owned())),
-                _ => Err(
-                    "write `lab`, `user`, or `bridge:` and the name of a bridge of the host"
-                        .to_owned(),
-                ),
+                _ => Err(ParseNetworkError),
             },
         }
     }
@@ -55,10 +57,17 @@ impl fmt::Display for Pool {
     }
 }
 
-impl FromStr for Pool {
-    type Err = String;
+/// A text that names no pool of disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "write `directory`, `lvm:GROUP`, `lvm:GROUP/POOL`, or `devices:` and paths with commas between"
+)]
+pub struct ParsePoolError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for Pool {
+    type Err = ParsePoolError;
+
+    fn from_str(text: &str) -> Result<Self, ParsePoolError> {
         if text == "directory" {
             return Ok(Self::Directory);
         }
@@ -69,11 +78,7 @@ impl FromStr for Pool {
             Some(paths) => Ok(Self::Devices(
                 paths.split(',').map(|path| path.trim().into()).collect(),
             )),
-            None => Err(
-                "write `directory`, `lvm:GROUP`, `lvm:GROUP/POOL`, or `devices:` and paths \
-                         with commas between"
-                    .to_owned(),
-            ),
+            None => Err(ParsePoolError),
         }
     }
 }
@@ -89,9 +94,9 @@ impl fmt::Display for CpuModel {
 }
 
 impl FromStr for CpuModel {
-    type Err = String;
+    type Err = Infallible;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(match text {
             "host" => Self::Host,
             "maximum" => Self::Maximum,

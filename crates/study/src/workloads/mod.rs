@@ -504,11 +504,11 @@ fn refuse_foreign<T>(
         owner.name(),
         kind.name()
     );
-    let mend = format!(
+    let help = format!(
         "write `kind = \"{}\"` in [workload], or remove it",
         owner.name()
     );
-    context.refuse(Code::Contradiction, span, message, mend)
+    context.refuse(Code::Contradiction, span, message, help)
 }
 
 /// Refuses a pace of another workload.
@@ -534,8 +534,8 @@ fn web_pacing(
     if pacing == Pacing::Cycle && think_time == Some(Duration::ZERO) {
         let span = context.spans.nearest("workload.pacing");
         let message = "`workload.pacing` is \"cycle\", but the cycle time is zero";
-        let mend = "write the cycle time as `think_time`, for instance `think_time = \"1s\"`";
-        return context.refuse(Code::Contradiction, span, message, mend);
+        let help = "write the cycle time as `think_time`, for instance `think_time = \"1s\"`";
+        return context.refuse(Code::Contradiction, span, message, help);
     }
     Some(pacing)
 }

@@ -59,7 +59,7 @@ fn check(from: &str, to: &str, code: Code, line: usize) {
         .collect();
     assert_eq!(found, [(code, line)], "{from} -> {to}\n{problems}");
     for problem in problems.list() {
-        assert!(!problem.mend.is_empty() && !problem.message.is_empty());
+        assert!(!problem.help.is_empty() && !problem.message.is_empty());
     }
 }
 
@@ -382,7 +382,7 @@ fn contradictions_with_the_host() {
 /// Too much for one guest is the fault of its memory, too much for many is the fault of their
 /// number.
 #[test]
-fn memory_blames_the_key_that_can_mend_it() {
+fn memory_blames_the_key_that_has_to_change() {
     for text in [
         GOOD.replace("640MiB per vcpu", "8GiB per host"),
         GOOD.replace("driver_cpus = 3", "driver_cpus = 3\nreserve = \"7800MiB\"")

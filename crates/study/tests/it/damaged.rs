@@ -1,4 +1,4 @@
-//! Randomly damaged study files: never a panic, always a report with line and mend.
+//! Randomly damaged study files: never a panic, always a report with line and help.
 
 use crate::common::{assert_plan, assert_useful, host};
 use proptest::{collection::vec, prelude::*, sample::select};

@@ -337,13 +337,13 @@ fn unknown_scales_are_refused_with_those_that_exist() {
     let problems = Document::parse_scaled("s.toml", &text("", SCALES), Some("larg"))
         .expect_err("no such scale");
     assert_eq!(
-        problems.list()[0].mend,
+        problems.list()[0].help,
         "write `--scale large`; the file has: large, small"
     );
     let problems =
         Document::parse_scaled("s.toml", &text("", ""), Some("large")).expect_err("no scales");
     assert_eq!(
-        problems.list()[0].mend,
+        problems.list()[0].help,
         "the file has no scales: leave `--scale` out"
     );
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use rookery_diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 
 /// A nominal database size. `S`, `M` and `L` are 10 MB, 1 GB and 100 GB.
@@ -80,11 +81,21 @@ impl Rows {
 
 /// A size that is not one of `S`, `M`, `L`, `<1..1023>MB` or `<1..1023>GB`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a database size; write S, M, L, or a whole number from 1 to 1023 with MB or GB, \
-     such as 10MB"
-)]
+#[error("`{0}` is not a database size")]
 pub struct ParseSizeError(pub String);
+
+impl Diagnosis for ParseSizeError {
+    fn code(&self) -> &'static str {
+        "workload::size"
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(
+            "write S, M, L, or a whole number from 1 to 1023 with MB or GB, such as 10MB"
+                .to_owned(),
+        )
+    }
+}
 
 impl FromStr for Size {
     type Err = ParseSizeError;

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use rookery_diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 
 mod crawl;
@@ -116,10 +117,7 @@ impl WordLists {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WordsError {
     /// A line is not a word.
-    #[error(
-        "{list}, line {line}: `{word}` {problem}; write one word a line, of capital letters A-Z \
-         and hyphens, at most {LONGEST} characters"
-    )]
+    #[error("{list}, line {line}: `{word}` {problem}")]
     Word {
         /// The list.
         list: WordList,
@@ -131,10 +129,7 @@ pub enum WordsError {
         problem: &'static str,
     },
     /// A word occurs twice.
-    #[error(
-        "{list}, line {line}: `{word}` already stands in line {first}; remove one of them, the \
-         words must be distinct"
-    )]
+    #[error("{list}, line {line}: `{word}` already stands in line {first}")]
     Duplicate {
         /// The list.
         list: WordList,
@@ -146,13 +141,34 @@ pub enum WordsError {
         first: usize,
     },
     /// Too few or too many words.
-    #[error("{list}: {found} words, but the list needs exactly {}; add or remove lines", list.count())]
+    #[error("{list}: {found} words, but the list needs exactly {}", list.count())]
     Count {
         /// The list.
         list: WordList,
         /// Words found.
         found: usize,
     },
+}
+
+impl Diagnosis for WordsError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Word { .. } => "workload::word",
+            Self::Duplicate { .. } => "workload::duplicate-word",
+            Self::Count { .. } => "workload::word-count",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::Word { .. } => format!(
+                "write one word a line, of capital letters A-Z and hyphens, at most {LONGEST} \
+                 characters"
+            ),
+            Self::Duplicate { .. } => "remove one of them, the words must be distinct".to_owned(),
+            Self::Count { .. } => "add or remove lines".to_owned(),
+        })
+    }
 }
 
 /// Reads one list from a text with one word a line. LF and CR LF both end a line; the order of the
@@ -280,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lists_are_refused_with_line_and_mend() {
+    fn broken_lists_are_refused_with_line_and_help() {
         let names: Vec<String> = (0..200u8)
             .map(|n| {
                 format!(
@@ -293,7 +309,8 @@ mod tests {
         let text = |change: &dyn Fn(&mut Vec<String>)| {
             let mut names = names.clone();
             change(&mut names);
-            parse_list(WordList::FirstNames, &names.join("\r\n")).map_err(|error| error.to_string())
+            parse_list(WordList::FirstNames, &names.join("\r\n"))
+                .map_err(|error| format!("{error}; {}", error.help().unwrap_or_default()))
         };
         assert_eq!(text(&|_| ()), Ok(names.clone()));
         let error = |change: &dyn Fn(&mut Vec<String>)| text(change).expect_err("a broken list");

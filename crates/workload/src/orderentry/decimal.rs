@@ -6,6 +6,7 @@ use jiff::{
     SignedDuration,
     civil::{DateTime, date},
 };
+use rookery_diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -123,10 +124,18 @@ const EPOCH: DateTime = date(1970, 1, 1).at(0, 0, 0, 0);
 
 /// Not a date and time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "`{0}` is not a date and time; write it as 2000-01-31 12:00:00, from the year 1970 to 9999"
-)]
+#[error("`{0}` is not a date and time")]
 pub struct ParseTimestampError(String);
+
+impl Diagnosis for ParseTimestampError {
+    fn code(&self) -> &'static str {
+        "workload::timestamp"
+    }
+
+    fn help(&self) -> Option<String> {
+        Some("write it as 2000-01-31 12:00:00, from the year 1970 to 9999".to_owned())
+    }
+}
 
 impl Timestamp {
     /// When nothing else is said, data were loaded at 2000-01-01 00:00:00, so that the same seed

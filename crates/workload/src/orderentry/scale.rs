@@ -1,5 +1,6 @@
 //! How large a database is: warehouses, the divisor of test databases, row counts and bytes.
 
+use rookery_diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -42,14 +43,29 @@ impl TryFrom<Unchecked> for Scale {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScaleError {
     /// No warehouse, or too many.
-    #[error("{0} warehouses: ask for 1 to {MAX_WAREHOUSES}")]
+    #[error("{0} warehouses are not possible")]
     Warehouses(u32),
     /// Rows that cannot be divided evenly.
-    #[error(
-        "divisor {0}: use 1 for a whole database, or 2, 4, 5, 10, 20, 25, 50 or 100 for a test \
-         database"
-    )]
+    #[error("divisor {0} is not possible")]
     Divisor(u32),
+}
+
+impl Diagnosis for ScaleError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Warehouses(_) => "workload::warehouses",
+            Self::Divisor(_) => "workload::divisor",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::Warehouses(_) => format!("ask for 1 to {MAX_WAREHOUSES}"),
+            Self::Divisor(_) => "use 1 for a whole database, or 2, 4, 5, 10, 20, 25, 50 or 100 \
+                                 for a test database"
+                .to_owned(),
+        })
+    }
 }
 
 impl Scale {

@@ -81,7 +81,7 @@ fn probe(host: &dyn Host, scratch: &Path, device: &Path) -> AcceleratorChoice {
     let image = scratch.join("kvm-probe.bin");
     let begin = Instant::now();
     let ran = std::fs::write(&image, firmware())
-        .map_err(|error| error.to_string())
+        .map_err(ProbeError::from)
         .and_then(|()| run(host, &image));
     let _ = std::fs::remove_file(&image);
     match ran {
@@ -92,11 +92,26 @@ fn probe(host: &dyn Host, scratch: &Path, device: &Path) -> AcceleratorChoice {
                 begin.elapsed().as_millis()
             ),
         },
-        Err(what) => tcg(format!("{} opens, but {what}", device.display())),
+        Err(error) => tcg(format!("{} opens, but {error}", device.display())),
     }
 }
 
-fn run(host: &dyn Host, image: &Path) -> Result<(), String> {
+/// Why a guest under KVM did not do what it should.
+#[derive(Debug, thiserror::Error)]
+enum ProbeError {
+    #[error(transparent)]
+    Image(#[from] std::io::Error),
+    #[error("a tiny guest was not done after {} s", LIMIT.as_secs())]
+    Late,
+    #[error("QEMU ended: {words}")]
+    Ended { words: String },
+    #[error(transparent)]
+    Command(CommandError),
+    #[error("the tiny guest did not count")]
+    NoCount,
+}
+
+fn run(host: &dyn Host, image: &Path) -> Result<(), ProbeError> {
     let words = [
         "-machine",
         "pc",
@@ -116,16 +131,13 @@ fn run(host: &dyn Host, image: &Path) -> Result<(), String> {
         .timeout(LIMIT);
     match host.run(invocation) {
         Err(CommandError::Failed { status, .. }) if status.code() == Some(EXIT_CODE) => Ok(()),
-        Err(CommandError::Late { .. }) => Err(format!(
-            "a tiny guest was not done after {} s",
-            LIMIT.as_secs()
-        )),
+        Err(CommandError::Late { .. }) => Err(ProbeError::Late),
         Err(CommandError::Failed { words, .. }) => {
-            let last = words.lines().last().unwrap_or("without a word").to_owned();
-            Err(format!("QEMU ended: {last}"))
+            let words = words.lines().last().unwrap_or("without a word").to_owned();
+            Err(ProbeError::Ended { words })
         }
-        Err(other) => Err(other.to_string()),
-        Ok(_) => Err("the tiny guest did not count".to_owned()),
+        Err(other) => Err(ProbeError::Command(other)),
+        Ok(_) => Err(ProbeError::NoCount),
     }
 }
 

@@ -18,6 +18,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_diagnosis::Diagnosis;
 use rustix::{
     fs::{Gid, Uid},
     mount::{MountFlags, mount, mount_bind_recursive, mount_remount},
@@ -40,23 +41,74 @@ const SEED: &str = "/dev/vdc";
 /// How long the ports may take to be there.
 const PORTS: Duration = Duration::from_secs(30);
 
+/// Why a guest could not be made what its seed says.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The system refused a step.
+    #[error("{step}: {source}")]
+    Step {
+        /// What was attempted.
+        step: &'static str,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// `ip` refused the network.
+    #[error("`ip` says: {words}")]
+    Network {
+        /// What it says.
+        words: String,
+    },
+    /// The seed's address is none.
+    #[error("`{address}` is no address")]
+    Address {
+        /// The address.
+        address: String,
+    },
+    /// The seed has no command.
+    #[error("the seed names no program")]
+    NoProgram,
+    /// The seed's user is none.
+    #[error("{number} is no number of a user")]
+    User {
+        /// The number.
+        number: u32,
+    },
+}
+
+impl AgentError {
+    fn at(step: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Step { step, source }
+    }
+}
+
+impl Diagnosis for AgentError {
+    fn code(&self) -> &'static str {
+        "guest::vm-agent"
+    }
+
+    fn help(&self) -> Option<String> {
+        Some("only the system of a virtual machine starts this".to_owned())
+    }
+}
+
 /// Be the service of a virtual machine until its program has ended: `rookery vm-agent`, started by
 /// the system of the guest alone.
 ///
 /// # Errors
 /// When the guest cannot be made what its seed says; the reason is told to the host as well.
-pub fn vm_agent() -> Result<(), String> {
-    let events = port(EVENT_PORT).map_err(|error| error.to_string())?;
+pub fn vm_agent() -> Result<(), AgentError> {
+    let events = port(EVENT_PORT).map_err(AgentError::at("opening the port of events"))?;
     let events = Arc::new(Mutex::new(events));
     let done = serve(&events);
-    if let Err(what) = &done {
-        tell(&events, &Event::Failed { what: what.clone() });
+    if let Err(error) = &done {
+        let what = error.to_string();
+        tell(&events, &Event::Failed { what });
     }
     done
 }
 
-fn serve(events: &Arc<Mutex<File>>) -> Result<(), String> {
-    let at = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
+fn serve(events: &Arc<Mutex<File>>) -> Result<(), AgentError> {
+    let at = AgentError::at;
     let seed = Seed::read(Path::new(SEED)).map_err(at("reading the seed"))?;
     if !seed.has_network {
         network(&seed)?;
@@ -142,7 +194,7 @@ fn port(name: &str) -> io::Result<File> {
 }
 
 /// The network, by the system's own `ip`.
-fn network(seed: &Seed) -> Result<(), String> {
+fn network(seed: &Seed) -> Result<(), AgentError> {
     let batch = format!(
         "link set lo up\naddress add {} dev eth0\nlink set eth0 mtu {} up\n",
         seed.address, seed.mtu
@@ -152,28 +204,27 @@ fn network(seed: &Seed) -> Result<(), String> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    let mut child = ip
-        .spawn()
-        .map_err(|error| format!("starting `ip`: {error}"))?;
+    let mut child = ip.spawn().map_err(AgentError::at("starting `ip`"))?;
     if let Some(mut input) = child.stdin.take() {
         input
             .write_all(batch.as_bytes())
-            .map_err(|error| format!("telling `ip`: {error}"))?;
+            .map_err(AgentError::at("telling `ip`"))?;
     }
     let output = child
         .wait_with_output()
-        .map_err(|error| format!("waiting for `ip`: {error}"))?;
+        .map_err(AgentError::at("waiting for `ip`"))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!(
-        "`ip` says: {}",
-        String::from_utf8_lossy(&output.stderr).trim_end()
-    ))
+    Err(AgentError::Network {
+        words: String::from_utf8_lossy(&output.stderr)
+            .trim_end()
+            .to_owned(),
+    })
 }
 
 /// Lead the service's sockets to the host.
-fn sockets(seed: &Seed) -> Result<(), String> {
+fn sockets(seed: &Seed) -> Result<(), AgentError> {
     let Some(relay) = &seed.relay else {
         return Ok(());
     };
@@ -182,9 +233,12 @@ fn sockets(seed: &Seed) -> Result<(), String> {
         .split('/')
         .next()
         .and_then(|address| address.parse::<IpAddr>().ok());
-    let address = address.ok_or_else(|| format!("`{}` is no address", seed.address))?;
-    relay::inside::listen(address, relay.clone(), &Path::new(ROOT).join("data"))
-        .map_err(|error| format!("listening for the host's connections to sockets: {error}"))
+    let address = address.ok_or_else(|| AgentError::Address {
+        address: seed.address.clone(),
+    })?;
+    relay::inside::listen(address, relay.clone(), &Path::new(ROOT).join("data")).map_err(
+        AgentError::at("listening for the host's connections to sockets"),
+    )
 }
 
 /// What a container would find mounted.
@@ -249,15 +303,9 @@ fn configuration(seed: &Seed) -> io::Result<()> {
 }
 
 /// The guest's program in its root, with its output in the log.
-fn program(seed: &Seed, log: &File) -> Result<Command, String> {
-    let (program, words) = seed
-        .command
-        .split_first()
-        .ok_or("the seed names no program")?;
-    let copy = || {
-        log.try_clone()
-            .map_err(|error| format!("opening the log: {error}"))
-    };
+fn program(seed: &Seed, log: &File) -> Result<Command, AgentError> {
+    let (program, words) = seed.command.split_first().ok_or(AgentError::NoProgram)?;
+    let copy = || log.try_clone().map_err(AgentError::at("opening the log"));
     let mut command = Command::new(program);
     command
         .args(words)
@@ -268,7 +316,7 @@ fn program(seed: &Seed, log: &File) -> Result<Command, String> {
     let (user, pids) = (seed.user, seed.pids);
     let user = match user {
         Some(number) if number < u32::MAX => Some((Uid::from_raw(number), Gid::from_raw(number))),
-        Some(number) => return Err(format!("{number} is no number of a user")),
+        Some(number) => return Err(AgentError::User { number }),
         None => None,
     };
     let enter = move || {

@@ -41,7 +41,7 @@ mod xml;
 
 use crate::storage::{IoLimiter, StorageAbility};
 pub use accel::{Accelerator, AcceleratorChoice, choose_accelerator};
-pub use agent::vm_agent;
+pub use agent::{AgentError, vm_agent};
 pub(super) use lab::{VmGuests, check_shape};
 pub(super) use needs::missing;
 pub use pins::{GuestPins, audit_pins, pin_table};

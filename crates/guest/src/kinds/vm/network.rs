@@ -189,24 +189,32 @@ fn addresses_on(host: &dyn Host, bridge: &str, net: GuestNet, mtu: u32) -> io::R
         let help = format!("the bridge {bridge} has to exist before the run (docs/vm.md)");
         HostError::because(error, help)
     })?;
-    judge_link(&said, bridge, net, mtu).map_err(io::Error::other)
+    Ok(judge_link(&said, bridge, net, mtu)?)
 }
 
 /// What `ip` says of the bridge, judged.
-fn judge_link(said: &str, bridge: &str, net: GuestNet, mtu: u32) -> Result<Vec<IpAddr>, String> {
-    let links: Vec<Link> = serde_json::from_str(said)
-        .map_err(|error| format!("reading what `ip` says of {bridge}: {error}"))?;
+fn judge_link(said: &str, bridge: &str, net: GuestNet, mtu: u32) -> Result<Vec<IpAddr>, HostError> {
+    let links: Vec<Link> = serde_json::from_str(said).map_err(|error| {
+        HostError::refused(
+            format!("what `ip` says of {bridge} cannot be read: {error}"),
+            "use iproute2 5 or later",
+        )
+    })?;
     // Filters leave an empty object for whatever does not match.
     let link = links.into_iter().find(|link| link.mtu > 0);
     let link = link.filter(|link| link.linkinfo.info_kind == "bridge");
     let link = link.ok_or_else(|| {
-        format!("{bridge} is no bridge: `ip link show type bridge` lists those that are")
+        HostError::refused(
+            format!("{bridge} is no bridge"),
+            "`ip link show type bridge` lists those that are",
+        )
     })?;
     // A port with another size would change that of the bridge, which is not ours to change.
     if link.mtu != mtu {
-        return Err(format!(
-            "{bridge} carries packets of {} bytes, and guests were to have {mtu}: set mtu = {}",
-            link.mtu, link.mtu
+        let carried = link.mtu;
+        return Err(HostError::refused(
+            format!("{bridge} carries packets of {carried} bytes, and guests were to have {mtu}"),
+            format!("write `mtu = {carried}`"),
         ));
     }
     let addresses: Vec<IpAddr> = link
@@ -215,9 +223,12 @@ fn judge_link(said: &str, bridge: &str, net: GuestNet, mtu: u32) -> Result<Vec<I
         .filter_map(|address| address.local)
         .collect();
     if !addresses.iter().any(|address| net.holds(*address)) {
-        return Err(format!(
-            "the host has no address of the network {net} on {bridge}: guests there would be out \
-             of its reach"
+        return Err(HostError::refused(
+            format!(
+                "the host has no address of the network {net} on {bridge}: guests there would be \
+                 out of its reach"
+            ),
+            "give the bridge an address of that network, or name the network that it has one of",
         ));
     }
     Ok(addresses)
@@ -252,14 +263,14 @@ mod tests {
         ];
         let words: Vec<String> = refusals
             .into_iter()
-            .map(|refusal| refusal.expect_err("wrong"))
+            .map(|refusal| refusal.expect_err("wrong").to_string())
             .collect();
         insta::assert_snapshot!(words.join("\n"), @r"
         the host has no address of the network 192.168.2.50/24 on br0: guests there would be out of its reach
-        br0 carries packets of 1500 bytes, and guests were to have 9000: set mtu = 1500
-        br0 is no bridge: `ip link show type bridge` lists those that are
-        br0 is no bridge: `ip link show type bridge` lists those that are
-        reading what `ip` says of br0: expected ident at line 1 column 2
+        br0 carries packets of 1500 bytes, and guests were to have 9000
+        br0 is no bridge
+        br0 is no bridge
+        what `ip` says of br0 cannot be read: expected ident at line 1 column 2
         ");
     }
 

@@ -472,7 +472,7 @@ fn one_holdout(out: &mut String, holdout: &Holdout, work: &UnitOfWork) {
     for method in &holdout.methods {
         let cell = |value: Option<f64>| value.map_or_else(dash, percent);
         let remark = match (&method.refused, method.chosen, method.naive) {
-            (Some(reason), ..) => reason.clone(),
+            (Some(reason), ..) => reason.to_string(),
             (None, true, _) => "chosen, before the held-out loads were seen".to_owned(),
             (None, false, true) => "naive".to_owned(),
             (None, false, false) => String::new(),

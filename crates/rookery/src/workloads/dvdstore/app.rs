@@ -4,7 +4,7 @@ use std::{net::SocketAddr, ops::ControlFlow, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use rookery_stack::embedded::{self, EmbeddedError, Pages, ServeConfig, Server, StopSignal};
-use rookery_workload::dvdstore::Size;
+use rookery_workload::dvdstore::{ParseSizeError, Size};
 
 use super::words::{self, WordArgs};
 use crate::{
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &AppDvdstoreArgs) -> Result<Code, Failure> {
     {
         let size: Size = size
             .parse()
-            .map_err(|error| Failure::new(Code::Usage, error))?;
+            .map_err(|error: ParseSizeError| Failure::from_error(Code::Usage, &error))?;
         output::remark(format!(
             "loading a {size} database into {}",
             args.database.display()

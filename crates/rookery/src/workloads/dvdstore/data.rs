@@ -9,7 +9,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rookery_stack::dvdstore_files::{self, FileKind, FileOptions};
-use rookery_workload::dvdstore::{Size, data};
+use rookery_workload::dvdstore::{ParseSizeError, Size, data};
 use sha2::{Digest, Sha256};
 
 use super::words::{self, WordArgs};
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
     let size: Size = args
         .size
         .parse()
-        .map_err(|error| Failure::new(Code::Usage, error))?;
+        .map_err(|error: ParseSizeError| Failure::from_error(Code::Usage, &error))?;
     let words = words::lists(&args.words)?;
     let stop = signals::stop_flag()?;
     let options = FileOptions {
@@ -96,14 +96,12 @@ pub(crate) fn run(args: &DataDvdstoreArgs) -> Result<Code, Failure> {
     });
     bar.finish_and_clear();
     let written = written.map_err(|error| {
-        Failure::new(
-            if signals::came(&stop) {
-                Code::Interrupted
-            } else {
-                Code::Store
-            },
-            error,
-        )
+        let code = if signals::came(&stop) {
+            Code::Interrupted
+        } else {
+            Code::Store
+        };
+        Failure::from_error(code, &error)
     })?;
     if args.digests || size.megabytes() <= DIGESTS_UP_TO_MB {
         print_digests(&out)?;

@@ -36,7 +36,7 @@ pub(crate) struct WordArgs {
 pub(super) fn lists(args: &WordArgs) -> Result<Cow<'static, WordLists>, Failure> {
     if let Some(path) = &args.learn_words {
         let lists = WordLists::learn(&read(path)?)
-            .map_err(|error| Failure::new(Code::Usage, format!("{}: {error}", path.display())))?;
+            .map_err(|error| Failure::from_error(Code::Usage, &error).at(path.display()))?;
         return Ok(Cow::Owned(lists));
     }
     let (Some(titles), Some(first), Some(last)) =
@@ -51,7 +51,7 @@ pub(super) fn lists(args: &WordArgs) -> Result<Cow<'static, WordLists>, Failure>
         })
     };
     let lists = WordLists::parse(&text(titles)?, &text(first)?, &text(last)?)
-        .map_err(|error| Failure::new(Code::Usage, error))?;
+        .map_err(|error| Failure::from_error(Code::Usage, &error))?;
     Ok(Cow::Owned(lists))
 }
 

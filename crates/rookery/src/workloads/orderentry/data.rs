@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use rookery_diagnosis::Diagnosis;
 use rookery_workload::orderentry::{
-    Dialect, Population, Scale, SchemaOptions, Table, Timestamp, after_load, create_tables,
+    Dialect, ParseTimestampError, Population, Scale, SchemaOptions, Table, Timestamp, after_load,
+    create_tables,
     population::{Part, TextFormat},
 };
 use serde::Serialize;
 
-use super::files::{Job, Plan, write_all};
+use super::files::{Job, Plan, WriteError, write_all};
 use crate::{
     exit::{Code, Failure},
     output,
@@ -74,14 +76,14 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &DataOrderentryArgs) -> Result<Code, Failure> {
-    let usage = |error: &dyn std::fmt::Display| Failure::new(Code::Usage, error.to_string());
+    let usage = |error: &dyn Diagnosis| Failure::from_error(Code::Usage, error);
     let scale = Scale::new(args.warehouses, args.divisor).map_err(|error| usage(&error))?;
     let loaded_at = args
         .loaded_at
         .as_deref()
         .map_or(Ok(Timestamp::DEFAULT_LOAD), str::parse);
     let population = Population {
-        loaded_at: loaded_at.map_err(|error| usage(&error))?,
+        loaded_at: loaded_at.map_err(|error: ParseTimestampError| usage(&error))?,
         ..Population::new(scale, args.seed)
     };
     let format = Format(args.format);
@@ -108,14 +110,12 @@ pub(crate) fn run(args: &DataOrderentryArgs) -> Result<Code, Failure> {
         .and_then(|written| write_sql(&directory, &population, format).map(|()| written));
     bar.finish_and_clear();
     let written = written.map_err(|error| {
-        Failure::new(
-            if signals::came(&stop) {
-                Code::Interrupted
-            } else {
-                Code::Store
-            },
-            error,
-        )
+        let code = if signals::came(&stop) {
+            Code::Interrupted
+        } else {
+            Code::Store
+        };
+        Failure::from_error(code, &error)
     })?;
     if args.json {
         return output::json(&Report {
@@ -237,7 +237,7 @@ impl Format {
 }
 
 /// Writes `schema.sql`, `load.sql` where there is one, and `after-load.sql`.
-fn write_sql(directory: &Path, population: &Population, format: Format) -> Result<(), String> {
+fn write_sql(directory: &Path, population: &Population, format: Format) -> Result<(), WriteError> {
     let options = SchemaOptions::default();
     let statements = |statements: Vec<String>| {
         statements
@@ -276,9 +276,8 @@ fn write_sql(directory: &Path, population: &Population, format: Format) -> Resul
         files.push(("load.sql", load));
     }
     for (name, text) in files {
-        std::fs::write(directory.join(name), text).map_err(|error| {
-            format!("cannot write {name}: {error}; check the disk, then start again")
-        })?;
+        let path = directory.join(name);
+        std::fs::write(&path, text).map_err(|source| WriteError::file(&path, source))?;
     }
     Ok(())
 }

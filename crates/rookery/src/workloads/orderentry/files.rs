@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, File},
-    io::{ErrorKind, Write},
+    io::{self, ErrorKind, Write},
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
@@ -17,6 +17,7 @@ use std::{
     time::Instant,
 };
 
+use rookery_diagnosis::Diagnosis;
 use rookery_workload::orderentry::{
     Population,
     population::{Part, TextFormat},
@@ -60,6 +61,74 @@ pub(super) struct Written {
     pub(super) seconds: f64,
 }
 
+/// Why the files could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WriteError {
+    /// The directory cannot be made or read.
+    #[error("cannot make the directory {}: {source}", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+    /// Files of the directory would be replaced.
+    #[error("the directory {} is not empty", path.display())]
+    NotEmpty { path: PathBuf },
+    /// The disk became full.
+    #[error("the disk is full while writing {}", path.display())]
+    Full { path: PathBuf },
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    /// A signal came.
+    #[error("stopped; the complete files in {} stay", path.display())]
+    Stopped { path: PathBuf },
+}
+
+impl WriteError {
+    pub(super) fn file(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            ErrorKind::StorageFull => Self::Full { path },
+            _ => Self::File { path, source },
+        }
+    }
+}
+
+impl Diagnosis for WriteError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Directory { .. } => "data::directory",
+            Self::NotEmpty { .. } => "data::not-empty",
+            Self::Full { .. } => "data::disk-full",
+            Self::File { .. } => "data::file",
+            Self::Stopped { .. } => "data::stopped",
+        }
+    }
+
+    fn place(&self) -> Option<String> {
+        let (Self::Directory { path, .. }
+        | Self::NotEmpty { path }
+        | Self::Full { path }
+        | Self::File { path, .. }
+        | Self::Stopped { path }) = self;
+        Some(path.display().to_string())
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(
+            match self {
+                Self::Directory { .. } => "choose a directory that you may write to",
+                Self::NotEmpty { .. } => {
+                    "choose another one, or replace its files with --overwrite"
+                }
+                Self::Full { .. } => {
+                    "make room or choose a directory on another disk, then start again"
+                }
+                Self::File { .. } => "check the permissions and the disk, then start again",
+                Self::Stopped { .. } => "start again with --overwrite to write all",
+            }
+            .to_owned(),
+        )
+    }
+}
+
 /// The shared state of the writing threads.
 struct Writer<'a> {
     plan: &'a Plan<'a>,
@@ -67,13 +136,13 @@ struct Writer<'a> {
     files: AtomicU64,
     rows: AtomicU64,
     bytes: AtomicU64,
-    failure: Mutex<Option<String>>,
+    failure: Mutex<Option<WriteError>>,
     failed: AtomicBool,
 }
 
 /// Writes all files of `plan`. The same population gives the same bytes, whatever the number of
 /// threads.
-pub(super) fn write_all(plan: &Plan<'_>) -> Result<Written, String> {
+pub(super) fn write_all(plan: &Plan<'_>) -> Result<Written, WriteError> {
     let start = Instant::now();
     prepare(plan.directory, plan.overwrite)?;
     let writer = Writer {
@@ -111,20 +180,18 @@ pub(super) fn write_all(plan: &Plan<'_>) -> Result<Written, String> {
     })
 }
 
-fn prepare(directory: &Path, overwrite: bool) -> Result<(), String> {
-    let shown = directory.display();
-    fs::create_dir_all(directory).map_err(|error| {
-        format!(
-            "cannot make the directory {shown}: {error}; choose a directory that you may write to"
-        )
+fn prepare(directory: &Path, overwrite: bool) -> Result<(), WriteError> {
+    let path = || directory.to_owned();
+    fs::create_dir_all(directory).map_err(|source| WriteError::Directory {
+        path: path(),
+        source,
     })?;
-    let mut entries = fs::read_dir(directory)
-        .map_err(|error| format!("cannot read the directory {shown}: {error}"))?;
+    let mut entries = fs::read_dir(directory).map_err(|source| WriteError::Directory {
+        path: path(),
+        source,
+    })?;
     if !overwrite && entries.next().is_some() {
-        return Err(format!(
-            "the directory {shown} is not empty; choose another one, or replace its files with \
-             --overwrite"
-        ));
+        return Err(WriteError::NotEmpty { path: path() });
     }
     Ok(())
 }
@@ -153,21 +220,8 @@ impl Writer<'_> {
         }
     }
 
-    fn write(&self, job: &Job, path: &Path) -> Result<File, String> {
-        let failed = |error: std::io::Error| {
-            let shown = path.display();
-            if error.kind() == ErrorKind::StorageFull {
-                format!(
-                    "the disk is full while writing {shown}; make room or choose a directory on \
-                     another disk, then start again"
-                )
-            } else {
-                format!(
-                    "cannot write {shown}: {error}; check the permissions and the disk, then start \
-                     again"
-                )
-            }
-        };
+    fn write(&self, job: &Job, path: &Path) -> Result<File, WriteError> {
+        let failed = |source: io::Error| WriteError::file(path, source);
         let mut file = File::create(part_of(path)).map_err(failed)?;
         let mut piece = Vec::with_capacity(PIECE + 1024);
         for part in &job.parts {
@@ -186,13 +240,11 @@ impl Writer<'_> {
     }
 
     /// Writes a piece, unless a signal came or another thread failed.
-    fn put(&self, file: &mut File, piece: &mut Vec<u8>) -> Result<std::io::Result<()>, String> {
+    fn put(&self, file: &mut File, piece: &mut Vec<u8>) -> Result<io::Result<()>, WriteError> {
         if self.plan.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed) {
-            let shown = self.plan.directory.display();
-            return Err(format!(
-                "stopped; the complete files in {shown} stay, start again with --overwrite to \
-                 write all"
-            ));
+            return Err(WriteError::Stopped {
+                path: self.plan.directory.to_owned(),
+            });
         }
         let written = file.write_all(piece);
         let bytes = piece.len() as u64;
@@ -212,16 +264,13 @@ impl Writer<'_> {
                 Ok(()) => {
                     self.files.fetch_add(1, Ordering::Relaxed);
                 }
-                Err(error) => self.note(format!(
-                    "cannot complete {}: {error}; check the disk, then start again",
-                    path.display()
-                )),
+                Err(source) => self.note(WriteError::file(&path, source)),
             }
         }
     }
 
     /// Keeps the first failure and ends the others.
-    fn note(&self, failure: String) {
+    fn note(&self, failure: WriteError) {
         let mut first = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(failure);
         self.failed.store(true, Ordering::Relaxed);

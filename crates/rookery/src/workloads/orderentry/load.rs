@@ -3,8 +3,11 @@
 use std::thread::available_parallelism;
 
 use clap::Args;
+use rookery_diagnosis::Diagnosis;
 use rookery_oltp::LoadOptions;
-use rookery_workload::orderentry::{Population, Scale, SchemaOptions, Timestamp};
+use rookery_workload::orderentry::{
+    ParseTimestampError, Population, Scale, SchemaOptions, Timestamp,
+};
 use serde::Serialize;
 
 use super::{TargetArgs, inconsistent, table};
@@ -69,7 +72,7 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &LoadOrderentryArgs) -> Result<Code, Failure> {
-    let usage = |error: &dyn std::fmt::Display| Failure::new(Code::Usage, error.to_string());
+    let usage = |error: &dyn Diagnosis| Failure::from_error(Code::Usage, error);
     let target = args.target.target()?;
     let scale = Scale::new(args.warehouses, args.divisor).map_err(|error| usage(&error))?;
     let loaded_at = args
@@ -77,7 +80,7 @@ pub(crate) fn run(args: &LoadOrderentryArgs) -> Result<Code, Failure> {
         .as_deref()
         .map_or(Ok(Timestamp::DEFAULT_LOAD), str::parse);
     let population = Population {
-        loaded_at: loaded_at.map_err(|error| usage(&error))?,
+        loaded_at: loaded_at.map_err(|error: ParseTimestampError| usage(&error))?,
         ..Population::new(scale, args.seed)
     };
     let cpus = available_parallelism().map_or(1, usize::from).min(8);

@@ -68,11 +68,11 @@ fn read_mib(
             "" => format!("{at} needs a unit of memory"),
             _ => format!("{at}: {} is not a unit of memory", quoted(unit)),
         };
-        let mend = format!(
+        let help = format!(
             "write for instance {}; units are {UNITS_IN_WORDS}",
             at.line(&kind.example())
         );
-        return context.refuse(Code::WrongUnit, value.span(), message, mend);
+        return context.refuse(Code::WrongUnit, value.span(), message, help);
     };
     let amount = number * mib;
     if amount > MOST_MIB {
@@ -91,11 +91,11 @@ fn text_of<'v>(
         DeValue::String(text) => Some(text),
         DeValue::Integer(_) | DeValue::Float(_) => {
             let message = format!("{at} needs a unit of memory");
-            let mend = format!(
+            let help = format!(
                 "write it as text with its unit, for instance {}",
                 at.line(&kind.example())
             );
-            context.refuse(Code::WrongUnit, value.span(), message, mend)
+            context.refuse(Code::WrongUnit, value.span(), message, help)
         }
         _ => context.wrong_type(value, at, kind),
     }

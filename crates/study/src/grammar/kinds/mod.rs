@@ -27,7 +27,7 @@ pub(crate) use per_second::PerSecond;
 pub(crate) use profile::ProfileName;
 pub(crate) use scaled::{Count, Database, MOST_RATE, MOST_USERS};
 pub(crate) use text::Text;
-pub use time::parse_duration;
+pub use time::{ParseDurationError, parse_duration};
 pub(crate) use time::{Time, plain as plain_time};
 pub(crate) use truth::Truth;
 pub(crate) use vcpus::VcpuCount;
@@ -59,7 +59,7 @@ pub(crate) mod testing {
             }
             None => {
                 let finding = context.findings.first().expect("a refusal has a reason");
-                assert!(!finding.mend.is_empty());
+                assert!(!finding.help.is_empty());
                 Err((finding.code, finding.message.clone()))
             }
         }

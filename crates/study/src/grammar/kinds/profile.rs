@@ -30,11 +30,11 @@ impl Kind for ProfileName {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > LONGEST || !name.chars().all(plain) {
             let message = format!("{at}: {} is not a name of a profile", quoted(name));
-            let mend = format!(
+            let help = format!(
                 "`rookery host audit` lists the profiles; {}",
                 at.write(&self.example())
             );
-            return context.refuse(Code::Malformed, value.span(), message, mend);
+            return context.refuse(Code::Malformed, value.span(), message, help);
         }
         Some((name != NONE).then(|| name.to_string()))
     }

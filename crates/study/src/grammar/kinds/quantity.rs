@@ -33,9 +33,14 @@ pub(super) fn split(text: &str) -> Result<(f64, &str), BadQuantity> {
     Ok((number, unit.trim()))
 }
 
+/// A quantity that is counted by something that there is not.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("per {}", quoted(.0))]
+pub(super) struct BadPer(String);
+
 /// Splits `640MiB per vcpu` into `640MiB` and what it is counted by; without `per` it is counted by
 /// guest.
-pub(super) fn split_per(text: &str) -> Result<(&str, Per), String> {
+pub(super) fn split_per(text: &str) -> Result<(&str, Per), BadPer> {
     let Some((amount, per)) = text.split_once(" per ") else {
         return Ok((text, Per::Guest));
     };
@@ -43,7 +48,7 @@ pub(super) fn split_per(text: &str) -> Result<(&str, Per), String> {
         "vcpu" => Per::Vcpu,
         "guest" => Per::Guest,
         "host" => Per::Host,
-        _ => return Err(format!("per {}", quoted(per.trim()))),
+        _ => return Err(BadPer(per.trim().to_owned())),
     };
     Ok((amount, per))
 }

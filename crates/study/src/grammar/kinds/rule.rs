@@ -44,7 +44,7 @@ pub(super) fn read_rule(
                 Code::Malformed,
                 span,
                 format!("{at}: {}", error.message),
-                error.mend,
+                error.help,
             );
         }
     };
@@ -63,12 +63,12 @@ pub(super) fn read_rule(
     }
     if let Some(unit) = rule.foreign_unit(units) {
         let message = format!("{at}: {unit} is no unit of it");
-        let mend = if *units == NO_UNITS {
+        let help = if *units == NO_UNITS {
             "write numbers without units"
         } else {
             "sizes are nominal: write MB or GB (1GB = 1024MB)"
         };
-        return context.refuse(Code::WrongUnit, value.span(), message, mend);
+        return context.refuse(Code::WrongUnit, value.span(), message, help);
     }
     if *units != NO_UNITS && !rule.has_sizes() && !rule.uses(Variable::Memory) {
         let message = format!("{at} needs a unit: nothing in `{rule}` is a size");

@@ -25,7 +25,7 @@ pub(crate) const MOST_MB: f64 = 1023.0 * 1024.0;
 /// Smallest amount of either: a thousandth, as with vCPUs.
 const LEAST: f64 = 0.001;
 
-const PER_MEND: &str = "write `per vcpu`, `per guest` or `per host`";
+const PER_HELP: &str = "write `per vcpu`, `per guest` or `per host`";
 
 /// Splits a text into number, unit and what it is counted by; refuses what cannot be read.
 fn parts<'t>(
@@ -42,7 +42,7 @@ fn parts<'t>(
                 Code::WrongUnit,
                 value.span(),
                 format!("{at} is counted {per}"),
-                PER_MEND,
+                PER_HELP,
             );
         }
     };
@@ -220,11 +220,11 @@ impl Database {
                     "" => format!("{at} needs a unit: MB or GB"),
                     _ => format!("{at}: {} is not a unit of database sizes", quoted(unit)),
                 };
-                let mend = format!(
+                let help = format!(
                     "sizes are nominal: write MB or GB, for instance {}",
                     at.line(&self.example())
                 );
-                context.refuse(Code::WrongUnit, value.span(), message, mend)
+                context.refuse(Code::WrongUnit, value.span(), message, help)
             }
         }
     }

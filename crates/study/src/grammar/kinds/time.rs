@@ -63,11 +63,11 @@ impl Time {
                 "" => format!("{at} needs a unit: {UNITS_IN_WORDS}"),
                 _ => format!("{at}: {} is not a unit of time", quoted(unit)),
             };
-            let mend = format!(
+            let help = format!(
                 "write for instance {}; units are {UNITS_IN_WORDS}",
                 at.line(&self.example())
             );
-            return context.refuse(Code::WrongUnit, value.span(), message, mend);
+            return context.refuse(Code::WrongUnit, value.span(), message, help);
         };
         let microseconds = number * *unit_us as f64;
         if number > 0.0 && microseconds < 0.5 {
@@ -111,11 +111,11 @@ impl Kind for Time {
             }
             DeValue::Integer(_) | DeValue::Float(_) => {
                 let message = format!("{at} needs a unit: {UNITS_IN_WORDS}");
-                let mend = format!(
+                let help = format!(
                     "write it as text with its unit, for instance {}",
                     at.line(&self.example())
                 );
-                context.refuse(Code::WrongUnit, value.span(), message, mend)
+                context.refuse(Code::WrongUnit, value.span(), message, help)
             }
             _ => context.wrong_type(value, at, self),
         }
@@ -145,28 +145,52 @@ impl Kind for Time {
     }
 }
 
+/// A duration of a command line that cannot be read. Prints in one sentence what is wrong and what
+/// to write, because command lines print nothing else of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseDurationError {
+    /// It does not begin with a number.
+    #[error("{} is not a duration; write {DURATION_HELP}", quoted(text))]
+    NotADuration {
+        /// The text.
+        text: String,
+    },
+    /// What follows the number is no unit of time.
+    #[error("{} has no unit of time; write {DURATION_HELP}", quoted(text))]
+    NoUnit {
+        /// The text.
+        text: String,
+    },
+    /// It is too short or too long.
+    #[error(
+        "{} is not between a microsecond and a day; write {DURATION_HELP}",
+        quoted(text)
+    )]
+    OutOfRange {
+        /// The text.
+        text: String,
+    },
+}
+
+const DURATION_HELP: &str = "a number with a unit, such as 250ms; units are us, ms, s, min or h";
+
 /// Reads a duration as a study file writes it, for command lines: `250ms`, `1.5s`, `2min`, or `0`.
 ///
 /// # Errors
 /// When `text` is no number with a unit, or less than a microsecond without being zero, or more
 /// than a day.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = |what: &str| {
-        format!(
-            "{} {what}\n  mend: write a number with a unit, such as 250ms; units are \
-             {UNITS_IN_WORDS}",
-            quoted(text)
-        )
-    };
-    let (number, unit) = split(text).map_err(|_| wrong("is not a duration"))?;
+pub fn parse_duration(text: &str) -> Result<Duration, ParseDurationError> {
+    let owned = || text.to_owned();
+    let (number, unit) =
+        split(text).map_err(|_| ParseDurationError::NotADuration { text: owned() })?;
     let unit_us = match UNITS.iter().find(|(name, _)| *name == unit) {
         Some((_, unit_us)) => *unit_us,
         None if unit.is_empty() && number == 0.0 => 1,
-        None => return Err(wrong("has no unit of time")),
+        None => return Err(ParseDurationError::NoUnit { text: owned() }),
     };
     let us = number * unit_us as f64;
     if (number > 0.0 && us < 0.5) || us > 86_400e6 {
-        return Err(wrong("is not between a microsecond and a day"));
+        return Err(ParseDurationError::OutOfRange { text: owned() });
     }
     Ok(Duration::from_micros(us.round() as u64))
 }
@@ -193,11 +217,15 @@ mod tests {
         assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
         assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
         for wrong in ["", "5", "ms", "-1s", "2 fortnights", "48h", "0.1us"] {
-            assert!(
-                parse_duration(wrong).is_err_and(|error| error.contains("mend")),
-                "{wrong}"
-            );
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(
+            parse_duration("5").expect_err("no unit").to_string(),
+            format!(
+                "`5` has no unit of time; write a number with a unit, such as 250ms; units are \
+                     {UNITS_IN_WORDS}"
+            )
+        );
     }
 
     const KIND: Time = Time {

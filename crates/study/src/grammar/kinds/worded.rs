@@ -11,7 +11,7 @@ use crate::{
     problem::Code,
 };
 
-/// A text that is read by `T` itself.
+/// A text that is read by `T` itself, whose error says what to write instead.
 pub(crate) struct Worded<T> {
     meaning: &'static str,
     example: &'static str,
@@ -37,16 +37,20 @@ impl<T> Worded<T> {
     }
 }
 
-impl<T: FromStr<Err = String> + Display> Kind for Worded<T> {
+impl<T> Kind for Worded<T>
+where
+    T: FromStr + Display,
+    T::Err: Display,
+{
     type Value = T;
 
     fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<T> {
         let text = self.text().read(value, at, context)?;
-        match text.parse() {
+        match text.parse::<T>() {
             Ok(value) => Some(value),
-            Err(mend) => {
+            Err(error) => {
                 let message = format!("{at} is not {}", self.meaning);
-                context.refuse(Code::Malformed, value.span(), message, mend)
+                context.refuse(Code::Malformed, value.span(), message, error.to_string())
             }
         }
     }

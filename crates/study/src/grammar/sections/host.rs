@@ -44,8 +44,8 @@ impl HostKeys {
                 "CPU {cpu} is given to the driver and to the guests: the driver would measure \
                  itself"
             );
-            let mend = format!("take {cpu} out of `driver_cpus` or out of `guest_cpus`");
-            return context.refuse(Code::SharedCpu, span, message, mend);
+            let help = format!("take {cpu} out of `driver_cpus` or out of `guest_cpus`");
+            return context.refuse(Code::SharedCpu, span, message, help);
         }
         Some(HostUse {
             guest_cpus: self.guest_cpus,

@@ -90,8 +90,8 @@ impl LayoutKeys {
                 let span = context.spans.nearest(&format!("{path}.vcpus[{level}]"));
                 let message =
                     format!("bare guests cannot have {vcpus} vCPUs: nothing limits their CPU time");
-                let mend = "write `kind = \"container\"` in [guest], or whole vCPUs here";
-                context.refuse::<()>(Code::Contradiction, span, message, mend);
+                let help = "write `kind = \"container\"` in [guest], or whole vCPUs here";
+                context.refuse::<()>(Code::Contradiction, span, message, help);
             }
         }
     }

@@ -203,12 +203,12 @@ impl LoadKeys {
                 "`load.half_width` is judged by the scatter of the first {repeats} trials of a \
                  point, which are too few"
             );
-            let mend = format!("write `repeats = {FIRST_LOT}` or more, 5 is good");
+            let help = format!("write `repeats = {FIRST_LOT}` or more, 5 is good");
             return context.refuse(
                 Code::Contradiction,
                 context.spans.nearest("load.repeats"),
                 message,
-                mend,
+                help,
             );
         }
         if most < repeats {
@@ -216,12 +216,12 @@ impl LoadKeys {
                 "`load.max_repeats` is {most}, fewer than the {repeats} repeats that every point \
                  has"
             );
-            let mend = format!("write `max_repeats = {}`", 2 * repeats);
+            let help = format!("write `max_repeats = {}`", 2 * repeats);
             return context.refuse(
                 Code::Contradiction,
                 context.spans.nearest("load.max_repeats"),
                 message,
-                mend,
+                help,
             );
         }
         Some(())
@@ -241,7 +241,7 @@ impl LoadKeys {
             ("go_on", self.go_on.is_some()),
         ];
         let users = [("users", self.users.is_some())];
-        let (strange, mend): (Vec<_>, _) = match model {
+        let (strange, help): (Vec<_>, _) = match model {
             LoadModel::Closed => (
                 [&open_keys[..], &visit_keys].concat(),
                 "leave it out, or write `model = \"open\"` and a `rate` in place of users",
@@ -263,21 +263,21 @@ impl LoadKeys {
                 Code::Contradiction,
                 context.spans.nearest(&format!("load.{key}")),
                 message,
-                mend,
+                help,
             );
         }
         let place = context.spans.nearest("load.model");
         if model != LoadModel::Closed && self.rate.is_none() && over != Some(Over::Rate) {
             let message = format!("a load that is {} needs `load.rate`", name(model));
-            let mend =
+            let help =
                 "write the arrivals per second into [load], for instance `rate = \"20 per vcpu\"`";
-            sound = context.refuse(Code::MissingKey, place.clone(), message, mend);
+            sound = context.refuse(Code::MissingKey, place.clone(), message, help);
         }
         if model == LoadModel::PartlyOpen && self.acts.is_some() == self.go_on.is_some() {
             let message = "a partly open load needs either `load.acts` or `load.go_on`";
-            let mend = "write how many orders a visitor makes, `acts = 3`, or how likely another \
+            let help = "write how many orders a visitor makes, `acts = 3`, or how likely another \
                         one is, `go_on = 0.7`";
-            sound = context.refuse(Code::Contradiction, place, message, mend);
+            sound = context.refuse(Code::Contradiction, place, message, help);
         }
         sound
     }

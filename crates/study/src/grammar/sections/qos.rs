@@ -73,8 +73,8 @@ pub(crate) fn check_operations(qos: &Qos, kind: WorkloadKind, context: &mut Cont
             "`qos.{operation}` limits an operation that `workload.kind` = \"{}\" does not have",
             kind.name()
         );
-        let mend = format!("it has {}", known.join(", "));
-        context.refuse::<()>(Code::Contradiction, span, message, mend);
+        let help = format!("it has {}", known.join(", "));
+        context.refuse::<()>(Code::Contradiction, span, message, help);
     }
 }
 
@@ -185,9 +185,9 @@ impl LimitKeys {
                     "the limit `p{high}` of `{path}` is shorter than `p{low}`, so that `p{low}` \
                      can never decide"
                 );
-                let mend =
+                let help =
                     format!("make `p{high}` at least as long as `p{low}`, or remove `p{low}`");
-                context.refuse::<()>(Code::Contradiction, span, message, mend);
+                context.refuse::<()>(Code::Contradiction, span, message, help);
             }
         }
     }

@@ -99,21 +99,21 @@ impl SearchKeys {
         let span = context.spans.nearest("load.search.over");
         match (over, closed) {
             (Over::Users, false) => {
-                let mend = "write `over = \"rate\"`, or `model = \"closed\"`";
+                let help = "write `over = \"rate\"`, or `model = \"closed\"`";
                 context.refuse(
                     Code::Contradiction,
                     span,
                     "an open load has no users to search over",
-                    mend,
+                    help,
                 )
             }
             (Over::Rate, true) => {
-                let mend = "write `over = \"users\"`, or `model = \"open\"`";
+                let help = "write `over = \"users\"`, or `model = \"open\"`";
                 context.refuse(
                     Code::Contradiction,
                     span,
                     "a closed load has no rate to search over",
-                    mend,
+                    help,
                 )
             }
             _ => Some(search),

@@ -134,9 +134,9 @@ pub(super) fn read(section: Free<'_, '_, '_>) -> Option<Settings> {
 fn check_name(setting: &Written<'_, '_>, context: &mut Context) -> Option<()> {
     let (component, name) = setting.name.split_once('.').unwrap_or(("", &setting.name));
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-    let (message, mend) = if !COMPONENTS.contains(&component) {
+    let (message, help) = if !COMPONENTS.contains(&component) {
         let near = crate::grammar::nearest(component, &COMPONENTS);
-        let mend = match near {
+        let help = match near {
             Some(near) => format!("write `\"{near}.{}\"`", printable(name, 40)),
             None => "write the component before the name, for instance \
                      `\"mariadb.max_connections\" = 200`"
@@ -148,7 +148,7 @@ fn check_name(setting: &Written<'_, '_>, context: &mut Context) -> Option<()> {
                 "the setting {} names no component ({components})",
                 quoted(&setting.name)
             ),
-            mend,
+            help,
         )
     } else if name.is_empty()
         || name.len() > LONGEST_NAME
@@ -163,7 +163,7 @@ fn check_name(setting: &Written<'_, '_>, context: &mut Context) -> Option<()> {
     } else {
         return Some(());
     };
-    context.refuse(Code::Malformed, setting.value.span(), message, mend)
+    context.refuse(Code::Malformed, setting.value.span(), message, help)
 }
 
 fn read_value(setting: &Written<'_, '_>, context: &mut Context) -> Option<SettingValue> {
@@ -183,7 +183,7 @@ fn read_value(setting: &Written<'_, '_>, context: &mut Context) -> Option<Settin
             }
         },
         _ => {
-            let mend = format!(
+            let help = format!(
                 "write a boolean, a number or a text, for instance `{}`",
                 INFO.example
             );
@@ -191,7 +191,7 @@ fn read_value(setting: &Written<'_, '_>, context: &mut Context) -> Option<Settin
                 Code::WrongType,
                 span,
                 format!("the setting {name} has no single value"),
-                mend,
+                help,
             );
         }
     };
@@ -208,7 +208,7 @@ fn read_value(setting: &Written<'_, '_>, context: &mut Context) -> Option<Settin
             Code::Malformed,
             span,
             format!("{name}: {}", error.message),
-            error.mend,
+            error.help,
         ),
     }
 }

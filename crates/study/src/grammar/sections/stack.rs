@@ -392,7 +392,7 @@ fn check_components(kind: StackKind, settings: &Settings, context: &mut Context)
         "the setting `{name}` is not one of the stack \"{}\"",
         kind.name()
     );
-    let mend = format!(
+    let help = format!(
         "its settings begin with {}",
         known
             .iter()
@@ -400,7 +400,7 @@ fn check_components(kind: StackKind, settings: &Settings, context: &mut Context)
             .collect::<Vec<_>>()
             .join(", ")
     );
-    context.refuse(Code::Contradiction, span, message, mend)
+    context.refuse(Code::Contradiction, span, message, help)
 }
 
 const SIMULATED_KEYS: [&str; 8] = [
@@ -438,8 +438,8 @@ fn refuse_foreign_keys(kind: StackKind, context: &mut Context) {
                 .iter()
                 .map(|owner| format!("`kind = \"{}\"`", owner.name()))
                 .collect();
-            let mend = format!("write {} in [stack], or remove it", kinds.join(" or "));
-            context.refuse::<()>(Code::Contradiction, span, message, mend);
+            let help = format!("write {} in [stack], or remove it", kinds.join(" or "));
+            context.refuse::<()>(Code::Contradiction, span, message, help);
         }
     }
 }

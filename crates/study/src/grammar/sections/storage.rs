@@ -206,11 +206,11 @@ impl StorageKeys {
         };
         let volume = match pool {
             Pool::Directory => {
-                let mend = "write `pool = \"volume\"` in [storage], or remove it";
+                let help = "write `pool = \"volume\"` in [storage], or remove it";
                 refuse_all(
                     &VOLUME_KEYS,
                     "belongs to volumes, but `storage.pool` is \"directory\"",
-                    mend,
+                    help,
                     context,
                 )?;
                 None
@@ -253,17 +253,17 @@ impl StorageKeys {
         }
         let filesystem = self.filesystem.unwrap_or(FileSystem::Ext4);
         if filesystem == FileSystem::Xfs {
-            let mend = "write `filesystem = \"ext4\"`, or remove it";
+            let help = "write `filesystem = \"ext4\"`, or remove it";
             refuse_all(
                 &EXT4_KEYS,
                 "belongs to ext4, but `storage.filesystem` is \"xfs\"",
-                mend,
+                help,
                 context,
             )?;
             if self.barriers == Some(Switch(false)) {
                 let span = context.spans.nearest("storage.barriers");
                 let message = "xfs always has write barriers: Linux 4.19 took the option away";
-                return context.refuse(Code::Contradiction, span, message, mend);
+                return context.refuse(Code::Contradiction, span, message, help);
             }
         }
         if let Some(odd) = self.commit.filter(|commit| commit.subsec_nanos() > 0) {
@@ -331,7 +331,7 @@ fn path_of(key: &str) -> String {
 }
 
 /// Refuses each of these keys that is in the file; nothing where there is one.
-fn refuse_all(keys: &[&str], why: &str, mend: &str, context: &mut Context) -> Option<()> {
+fn refuse_all(keys: &[&str], why: &str, help: &str, context: &mut Context) -> Option<()> {
     let there: Vec<String> = keys
         .iter()
         .map(|key| path_of(key))
@@ -339,7 +339,7 @@ fn refuse_all(keys: &[&str], why: &str, mend: &str, context: &mut Context) -> Op
         .collect();
     for path in &there {
         let span = context.spans.nearest(path);
-        context.refuse::<()>(Code::Contradiction, span, format!("`{path}` {why}"), mend);
+        context.refuse::<()>(Code::Contradiction, span, format!("`{path}` {why}"), help);
     }
     there.is_empty().then_some(())
 }

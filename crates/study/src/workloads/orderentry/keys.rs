@@ -1,5 +1,6 @@
 //! The keys of `[workload]` that only order entry has.
 
+use rookery_diagnosis::Diagnosis;
 use rookery_workload::orderentry::{
     DataSize, DeliveryMode, Isolation, Profile, Scale,
     sql::Style,
@@ -175,12 +176,8 @@ impl OrderentryKeys {
         let divisor = self.divisor.unwrap_or(preset.divisor);
         if let Err(error) = Scale::new(1, divisor) {
             let span = context.spans.nearest("workload.divisor");
-            return context.refuse(
-                Code::OutOfRange,
-                span,
-                error.to_string(),
-                "write `divisor = 100`, or remove it",
-            );
+            let help = error.help().unwrap_or_default();
+            return context.refuse(Code::OutOfRange, span, error.to_string(), help);
         }
         Some(OrderentryUse {
             profile,
@@ -410,7 +407,7 @@ mod tests {
                 "",
                 "`workload.weights` has no meaning in a mix from the deck",
             ),
-            ("divisor = 3", "", "divisor 3: use 1 for a whole database"),
+            ("divisor = 3", "", "divisor 3 is not possible"),
             (
                 "",
                 "[stack]\nkind = \"lamp\"",

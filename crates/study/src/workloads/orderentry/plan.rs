@@ -4,7 +4,7 @@ use rookery_workload::orderentry::{MAX_WAREHOUSES, Scale};
 
 use super::{super::study_of, DatabaseSize, OrderentryData, OrderentryUse, dialect};
 use crate::{
-    Amount, Point, Study, Variables, Variant,
+    Amount, EvaluationError, Point, Study, Variables, Variant,
     expression::{BYTES, NO_UNITS},
     grammar::Context,
     problem::Code,
@@ -49,7 +49,10 @@ pub(super) fn data(
         DatabaseSize::Mib(amount) => match mib(amount, guest) {
             Ok(mib) if mib > 0.0 => Scale::for_bytes((mib * MIB) as u64, dialect),
             other => {
-                let why = other.map_or_else(|why| why, |mib| format!("{mib} MiB is no size"));
+                let why = match other {
+                    Ok(mib) => format!("{mib} MiB is no size"),
+                    Err(error) => error.to_string(),
+                };
                 let message = format!("the database of {guests}: {why}");
                 return context.refuse(
                     Code::Database,
@@ -82,10 +85,8 @@ fn whole(exact: f64) -> u32 {
     ((exact - 1e-6).ceil() as u32).max(1)
 }
 
-fn mib(amount: &Amount, guest: &Variables) -> Result<f64, String> {
-    let each = amount
-        .each(guest, &BYTES)
-        .map_err(|error| error.to_string())?;
+fn mib(amount: &Amount, guest: &Variables) -> Result<f64, EvaluationError> {
+    let each = amount.each(guest, &BYTES)?;
     Ok(match amount {
         Amount::Rule(_) => each / MIB,
         Amount::Scaled(_) => each,

@@ -26,15 +26,15 @@ impl Kind for Matrix {
         };
         let Some(rows) = rows(value.get_ref()) else {
             let message = format!("{at} is not {}", self.describe());
-            let mend = at.write(&self.example());
-            return context.refuse(Code::Malformed, value.span(), message, mend);
+            let help = at.write(&self.example());
+            return context.refuse(Code::Malformed, value.span(), message, help);
         };
         match TransitionMatrix::try_from(rows) {
             Ok(matrix) => Some(matrix),
             Err(error) => {
                 let message = format!("{at}: {error}");
-                let mend = at.write(&self.example());
-                context.refuse(Code::Malformed, value.span(), message, mend)
+                let help = at.write(&self.example());
+                context.refuse(Code::Malformed, value.span(), message, help)
             }
         }
     }

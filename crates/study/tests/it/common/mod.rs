@@ -147,7 +147,7 @@ pub(crate) fn assert_useful(problems: &Problems) {
             "{problem:?}"
         );
         assert!(
-            !problem.mend.is_empty() && !problem.message.is_empty(),
+            !problem.help.is_empty() && !problem.message.is_empty(),
             "{problem:?}"
         );
     }

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use rookery_diagnosis::Diagnosis;
+
 use super::{WordList, WordLists, problem};
 use crate::dvdstore::pages::{PageFault, Search, read_products};
 
@@ -28,6 +30,19 @@ pub struct TooFewWords {
     pub first_names: usize,
     /// Distinct last names found.
     pub last_names: usize,
+}
+
+impl Diagnosis for TooFewWords {
+    fn code(&self) -> &'static str {
+        "workload::few-words"
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(
+            "give the words by --learn-words or --title-words, --first-names and --last-names"
+                .to_owned(),
+        )
+    }
 }
 
 /// What is to be searched for next; the words are the crawl's own.

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use rookery_diagnosis::Diagnosis;
+
 use super::{WordList, WordLists, problem};
 
 /// Why a catalogue does not give the word lists.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LearnError {
     /// A row is not a product.
-    #[error(
-        "catalogue, line {line}: {problem}; expected `id,category,title,actor,price,special,common \
-         id` with a title and an actor of two words each"
-    )]
+    #[error("catalogue, line {line}: {problem}")]
     Row {
         /// Line number, from 1.
         line: u64,
@@ -19,10 +18,7 @@ pub enum LearnError {
         problem: &'static str,
     },
     /// The title of a product does not follow from its id.
-    #[error(
-        "product {id}: the title word `{found}` should be `{expected}`; this catalogue was not \
-         made by the DVD Store generator, supply the word lists as files"
-    )]
+    #[error("product {id}: the title word `{found}` should be `{expected}`")]
     OtherShape {
         /// The product.
         id: u64,
@@ -32,7 +28,7 @@ pub enum LearnError {
         expected: String,
     },
     /// Not all words occur.
-    #[error("the catalogue is too small: it shows {found} of {} {list}; learn from one of 10 000 products or more, or supply the lists as files", list.count())]
+    #[error("the catalogue is too small: it shows {found} of {} {list}", list.count())]
     TooSmall {
         /// The list with missing words.
         list: WordList,
@@ -40,11 +36,39 @@ pub enum LearnError {
         found: usize,
     },
     /// More names than the generator knows.
-    #[error("the catalogue has more than {} {list}; it was not made by the DVD Store generator, supply the word lists as files", list.count())]
+    #[error("the catalogue has more than {} {list}", list.count())]
     TooMany {
         /// The list.
         list: WordList,
     },
+}
+
+impl Diagnosis for LearnError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Row { .. } => "workload::catalogue-row",
+            Self::OtherShape { .. } | Self::TooMany { .. } => "workload::other-catalogue",
+            Self::TooSmall { .. } => "workload::small-catalogue",
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(
+            match self {
+                Self::Row { .. } => {
+                    "write `id,category,title,actor,price,special,common id` with a title and an \
+                     actor of two words each"
+                }
+                Self::OtherShape { .. } | Self::TooMany { .. } => {
+                    "it was not made by the DVD Store generator: supply the word lists as files"
+                }
+                Self::TooSmall { .. } => {
+                    "learn from one of 10 000 products or more, or supply the lists as files"
+                }
+            }
+            .to_owned(),
+        )
+    }
 }
 
 /// Collects word lists from products in any order: from the rows of a `prod.csv` or of a PRODUCTS
@@ -204,9 +228,8 @@ mod tests {
     #[test]
     fn what_is_no_catalogue_is_refused_with_the_reason() {
         let message = |csv: &[u8]| {
-            WordLists::learn(csv)
-                .expect_err("not a catalogue")
-                .to_string()
+            let error = WordLists::learn(csv).expect_err("not a catalogue");
+            format!("{error}; {}", error.help().unwrap_or_default())
         };
         let small = catalogue(1, WordLists::own(), LineEnd::Unix);
         let few: Vec<u8> = small

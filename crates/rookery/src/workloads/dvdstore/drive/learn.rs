@@ -63,12 +63,9 @@ pub(super) fn lists(
         target.url,
         crawl.requests()
     ));
-    crawl.finish().map_err(|error| {
-        Failure::new(Code::Usage, format!("{}: {error}", target.url)).help(
-            "give the words by --learn-words or --title-words, --first-names and \
-    --last-names",
-        )
-    })
+    crawl
+        .finish()
+        .map_err(|error| Failure::from_error(Code::Usage, &error).at(&target.url))
 }
 
 /// The body of a page. HTTP/1.0, so that the answer does not come in chunks and the server closes
