@@ -116,8 +116,9 @@ fn odbc() -> Result<(), String> {
             "--features",
             "odbc",
             "--test",
-            "odbc",
+            "it",
             "--locked",
+            "odbc::",
         ],
         &[],
     )

@@ -1,8 +1,6 @@
 //! The workload on real servers: load, verify, drive, verify; a server that is killed in between;
 //! and errors in clear words.
 
-mod support;
-
 use std::{
     collections::BTreeMap,
     sync::atomic::{AtomicBool, Ordering},
@@ -16,7 +14,8 @@ use rookery_workload::orderentry::{
     population::{Part, TextFormat},
     sql::Style,
 };
-use support::{
+
+use crate::support::{
     Kind as ServerKind, Server, skipped,
     workload::{
         RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found,

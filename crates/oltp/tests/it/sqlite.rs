@@ -1,8 +1,6 @@
 //! The workload on the server of SQLite, in this process: load, verify, drive in every style,
 //! errors in clear words, and strangers.
 
-mod support;
-
 use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpStream},
@@ -22,10 +20,11 @@ use rookery_oltp::{
     verify,
 };
 use rookery_workload::orderentry::{Moment, Table, sql::Style};
-use support::workload::{
+use tempfile::TempDir;
+
+use crate::support::workload::{
     RUNNING, drive_and_verify, load_mini, options, population, the_broken_warehouse_is_found,
 };
-use tempfile::TempDir;
 
 /// A server in a directory of its own, as long as `work` needs it.
 fn served(work: impl FnOnce(&Target, &Path)) {

@@ -22,6 +22,38 @@ use rookery_host::{
     CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops,
 };
 
+/// The cases by name, each with labs of its own.
+pub(crate) const CASES: &[(&str, fn())] = &[
+    (
+        "data_of_a_container_lie_on_its_volume_and_all_is_read_back",
+        data_of_a_container_lie_on_its_volume_and_all_is_read_back,
+    ),
+    (
+        "xfs_and_direct_access_are_made_and_read_back",
+        xfs_and_direct_access_are_made_and_read_back,
+    ),
+    (
+        "a_shared_volume_goes_with_its_last_guest",
+        a_shared_volume_goes_with_its_last_guest,
+    ),
+    (
+        "a_container_takes_a_raw_device_and_a_bare_guest_refuses_it",
+        a_container_takes_a_raw_device_and_a_bare_guest_refuses_it,
+    ),
+    (
+        "after_a_fault_at_any_step_nothing_is_left",
+        after_a_fault_at_any_step_nothing_is_left,
+    ),
+    (
+        "a_mount_that_the_kernel_refuses_is_reported_with_help",
+        a_mount_that_the_kernel_refuses_is_reported_with_help,
+    ),
+    (
+        "clean_up_after_sudden_death_at_any_step_leaves_nothing",
+        clean_up_after_sudden_death_at_any_step_leaves_nothing,
+    ),
+];
+
 /// Whether root's tests run; they must not be skipped silently.
 fn root_tests() -> bool {
     if env::var_os("ROOKERY_SKIP_ROOT_TESTS").is_some_and(|value| value == "1") {
@@ -157,7 +189,6 @@ fn has(readings: &BTreeSet<(String, String, String)>, name: &str, asked: &str, e
     );
 }
 
-#[test]
 fn data_of_a_container_lie_on_its_volume_and_all_is_read_back() {
     if !root_tests() {
         return;
@@ -227,7 +258,6 @@ fn data_of_a_container_lie_on_its_volume_and_all_is_read_back() {
     assert_eq!(place.left(), [""; 0]);
 }
 
-#[test]
 fn xfs_and_direct_access_are_made_and_read_back() {
     if !root_tests() {
         return;
@@ -283,7 +313,6 @@ fn xfs_and_direct_access_are_made_and_read_back() {
     assert_eq!(place.left(), [""; 0]);
 }
 
-#[test]
 fn a_shared_volume_goes_with_its_last_guest() {
     if !root_tests() {
         return;
@@ -319,7 +348,6 @@ fn a_shared_volume_goes_with_its_last_guest() {
     assert_eq!(place.left(), [""; 0]);
 }
 
-#[test]
 fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
     if !root_tests() {
         return;
@@ -382,7 +410,6 @@ fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
     assert_eq!(place.left(), [""; 0]);
 }
 
-#[test]
 fn after_a_fault_at_any_step_nothing_is_left() {
     if !root_tests() {
         return;
@@ -416,7 +443,6 @@ fn after_a_fault_at_any_step_nothing_is_left() {
     }
 }
 
-#[test]
 fn a_mount_that_the_kernel_refuses_is_reported_with_help() {
     if !root_tests() {
         return;
@@ -478,19 +504,14 @@ impl Host for Dying {
     }
 }
 
-/// The child of the test below: makes a volume and a container on it, and dies on the way or when
+/// The child of the case below: makes a volume and a container on it, and dies on the way or when
 /// all is done.
-#[test]
-fn child_that_dies() {
-    let Ok(order) = env::var("ROOKERY_STORAGE_TEST_DIES") else {
-        return;
-    };
-    let parts: Vec<&str> = order.split(' ').collect();
-    let [dir, run, at, after] = parts[..] else {
+pub(crate) fn run_child_that_dies(words: &[String]) {
+    let [dir, run, at, after] = words else {
         panic!("an order of four words")
     };
     let site = RunDirs {
-        run: RunId::try_from(run.to_owned()).expect("a run id"),
+        run: RunId::try_from(run.clone()).expect("a run id"),
         dir: Path::new(dir).join("guests"),
         templates: Path::new(dir).join("templates"),
     };
@@ -511,7 +532,6 @@ fn child_that_dies() {
     std::process::abort();
 }
 
-#[test]
 fn clean_up_after_sudden_death_at_any_step_leaves_nothing() {
     if !root_tests() {
         return;
@@ -521,10 +541,10 @@ fn clean_up_after_sudden_death_at_any_step_leaves_nothing() {
     // done.
     for (at, after) in (1..=17).flat_map(|at| [(at, "before"), (at, "after")]) {
         let place = Place::new();
-        let order = format!("{} {} {at} {after}", place.dir.path().display(), place.run);
         let status = Command::new(env::current_exe().expect("this test"))
-            .args(["--exact", "child_that_dies"])
-            .env("ROOKERY_STORAGE_TEST_DIES", order)
+            .arg("child-that-dies")
+            .arg(place.dir.path())
+            .args([place.run.to_string(), at.to_string(), after.to_owned()])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()

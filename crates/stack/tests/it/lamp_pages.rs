@@ -1,21 +1,19 @@
 //! The PHP pages keep the page contract, on a real MariaDB.
 
-mod lamp_support;
-
 use std::{collections::BTreeSet, sync::Mutex, thread, time::Duration};
 
-use lamp_support::{
-    shop::{SITE, SIZE, Shop, purchase, target},
-    skipped,
-};
 use rookery_stack::{
     embedded::Pages,
     lamp::{audit, sql::Database, warm},
 };
-
 use rookery_workload::dvdstore::{
     NewCustomerAnswer, PurchaseAnswer, Search, Size, original,
     pages::{read_browse, read_login, read_new_customer, read_purchase},
+};
+
+use crate::lamp_support::{
+    shop::{SITE, SIZE, Shop, purchase, target},
+    skipped,
 };
 
 fn number(database: &mut Database, statement: &str) -> i64 {

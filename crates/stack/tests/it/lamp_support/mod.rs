@@ -4,11 +4,6 @@
 //! services is touched. The tests need the LAMP packages; without them they fail, unless
 //! `ROOKERY_SKIP_LAMP_TESTS=1` says that this is meant.
 
-#![allow(
-    dead_code,
-    reason = "every test file compiles this module, and not every one uses all of it"
-)]
-
 use std::{
     fs,
     path::{Path, PathBuf},

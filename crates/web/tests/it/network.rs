@@ -1,8 +1,6 @@
 //! The driver enters a network namespace. Needs root; set `ROOKERY_SKIP_ROOT_TESTS` to leave it out
 //! on purpose.
 
-mod common;
-
 use std::{
     net::{SocketAddr, TcpStream},
     path::PathBuf,
@@ -11,9 +9,10 @@ use std::{
     thread,
 };
 
-use common::{config, measure, operation, page_script};
 use rookery_testkit::{Behaviour, Server, page};
 use rustix::thread::{UnshareFlags, gettid, unshare_unsafe};
+
+use crate::common::{config, measure, operation, page_script};
 
 /// A thread in a network namespace of its own that runs a server there until the sender is dropped.
 fn server_in_namespace(done: mpsc::Receiver<()>, tell: mpsc::Sender<(PathBuf, SocketAddr)>) {

@@ -1,8 +1,6 @@
 //! Errors that are forced on real servers: each lands in its class, and is tried again with the
 //! same input or not, as its class says.
 
-mod support;
-
 use std::{
     sync::atomic::AtomicBool,
     time::{Duration, Instant},
@@ -18,7 +16,8 @@ use rookery_workload::orderentry::{
     terminal::{Binding, Input, Mix, Pacing, PaymentInput, Terminal, TerminalPlan},
     transaction::{Cause, Desk, Ended, Outcome, Performed, Retries, perform},
 };
-use support::{Kind, Server, skipped};
+
+use crate::support::{Kind, Server, skipped};
 
 /// Longest wait for something that must come.
 const PATIENCE: Duration = Duration::from_secs(20);

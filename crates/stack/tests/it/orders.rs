@@ -1,8 +1,6 @@
 //! Orders under concurrency, SIGKILL and SIGTERM: what was acknowledged is in the database,
 //! exactly.
 
-mod common;
-
 use std::{
     collections::BTreeSet,
     io::{BufRead as _, BufReader},
@@ -13,10 +11,11 @@ use std::{
     thread,
 };
 
-use common::{Client, Running, config, database, purchase};
 use rookery_stack::embedded::{Pages, Server, StopSignal, audit};
 use rookery_workload::dvdstore::{PurchaseAnswer, pages::read_purchase};
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::common::{Client, Running, config, database, purchase};
 
 const THREADS: u64 = 8;
 const ORDERS_PER_THREAD: u64 = 40;
@@ -159,7 +158,7 @@ impl Process {
         let mut child = Command::new(std::env::current_exe().expect("this binary"))
             .args([
                 "--exact",
-                "server_process",
+                "orders::server_process",
                 "--nocapture",
                 "--test-threads=1",
             ])

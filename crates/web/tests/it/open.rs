@@ -1,19 +1,18 @@
 //! Open loads: who comes is served or counted as dropped, and what a frozen server does to them is
 //! seen.
 
-mod common;
-
 use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
-use common::{config, measure, ms, operation, page_script, shop, shop_script};
 use rookery_driver::{Arrivals, Load, OpenLoad, Precision, Profile, Visit, faults};
 use rookery_stats::{ArrivalCounts, ErrorClass, Measurement, Mode, Pacing};
 use rookery_testkit::{Behaviour, Freezes, Server, StallingServer, page, refusing_address, truth};
 use rookery_web::{Config, Script, run};
+
+use crate::common::{config, measure, ms, operation, page_script, shop, shop_script};
 
 /// Uniform arrivals, each at its own time; no phases but the window.
 fn open(rate: f64, max_in_flight: u32) -> OpenLoad {

@@ -1,11 +1,10 @@
 //! The PHP pages survive hostile input: a correct page or a clear 400, no complaint of PHP, and
 //! nothing changed in the database.
 
-mod lamp_support;
-
-use lamp_support::{shop::Shop, skipped};
 use rookery_stack::lamp::sql::Database;
 use rookery_workload::dvdstore::pages::read_browse;
+
+use crate::lamp_support::{shop::Shop, skipped};
 
 const PAGES: [&str; 4] = ["dslogin", "dsnewcustomer", "dsbrowse", "dspurchase"];
 

@@ -1,7 +1,5 @@
 //! The configuration of LAMP guests, proven by really starting it: this host's packages in a
 //! temporary directory, on loopback addresses.
-//!
-//! This file's own executable, called with `supervise FILE`, is the guest's program.
 
 use std::{
     collections::BTreeMap,
@@ -15,13 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use rookery_stack::{
     lamp::{
         self, HEALTH_PATH, Options, READ_BACK_PATHS, ReadBack, Service, Software, WebServer,
         sql::{Account, Database},
     },
-    supervise,
     tuning::{Effective, Family, Tuned},
 };
 use rookery_study::Variables;
@@ -56,24 +53,11 @@ const CASES: [Case; 8] = [
     ),
 ];
 
-fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    if let [verb, file] = &words[..]
-        && verb == "supervise"
-    {
-        if let Err(error) = supervise::run(Path::new(file)) {
-            eprintln!("{error}");
-            std::process::exit(5);
-        }
-        return;
-    }
-    let mut arguments = Arguments::from_args();
-    // Several stacks at once would only make each other slow.
-    arguments.test_threads.get_or_insert(1);
+pub(crate) fn trials() -> Vec<Trial> {
     let trials = CASES
         .iter()
-        .map(|(name, case)| Trial::test(*name, move || run_case(*case)));
-    libtest_mimic::run(&arguments, trials.collect()).exit();
+        .map(|(name, case)| Trial::test(format!("lamp::{name}"), move || run_case(*case)));
+    trials.collect()
 }
 
 /// A host without the packages fails the cases, unless the caller says that it knows.

@@ -1,5 +1,4 @@
 //! Short trials for tests.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::{
     net::SocketAddr,

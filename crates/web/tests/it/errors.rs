@@ -1,19 +1,18 @@
 //! Every class of failure is provoked, and every failure lands in its class once, bounded in memory
 //! and time.
 
-mod common;
-
 use std::{
     collections::BTreeSet,
     net::SocketAddr,
     time::{Duration, Instant},
 };
 
-use common::{config, measure, ms, page_script, shop_page, shop_script};
 use rookery_driver::faults;
 use rookery_stats::{ErrorClass, Measurement};
 use rookery_testkit::{Behaviour, Server, full_backlog, page, refusing_address};
 use rookery_web::Config;
+
+use crate::common::{config, measure, ms, page_script, shop_page, shop_script};
 
 /// The failures of a trial as (class, sub-class); each request that failed must have been counted
 /// exactly once.

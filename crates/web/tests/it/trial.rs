@@ -1,7 +1,5 @@
 //! Whole trials against a well-behaved server: what is counted, when users act, how a trial ends.
 
-mod common;
-
 use std::{
     sync::{
         Mutex,
@@ -10,12 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{config, measure, ms, operation, page_script, shop, shop_page, shop_script};
 use rookery_driver::{DriverError, Phase, Phases};
 use rookery_stats::{ErrorClass, Pacing};
 use rookery_testkit::{Behaviour, Server, page};
 use rookery_web::{Assignment, Script, run, workloads::dvdstore::SearchWords};
 use rookery_workload::dvdstore::WordLists;
+
+use crate::common::{config, measure, ms, operation, page_script, shop, shop_page, shop_script};
 
 #[test]
 fn driver_and_server_count_the_same_requests() {

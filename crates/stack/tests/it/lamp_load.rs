@@ -1,15 +1,14 @@
 //! The bulk load and the access to the database, on a real MariaDB.
 
-mod lamp_support;
-
 use std::{cell::Cell, ops::ControlFlow, path::Path};
 
-use lamp_support::{MariaDb, skipped};
 use rookery_stack::lamp::{
     LoadError, load, settle,
     sql::{Account, Database},
 };
 use rookery_workload::dvdstore::{Size, WordLists};
+
+use crate::lamp_support::{MariaDb, skipped};
 
 const SIZE: Size = Size::Mb(2);
 

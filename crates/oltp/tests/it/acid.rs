@@ -1,8 +1,6 @@
 //! What real servers keep apart at each isolation level, against what theory says; and that the
 //! tests leave a sound database behind.
 
-mod support;
-
 use std::sync::atomic::AtomicBool;
 
 use rookery_oltp::{
@@ -11,8 +9,9 @@ use rookery_oltp::{
     verify,
 };
 use rookery_workload::orderentry::{Isolation, Ledger, Moment, Population, Scale};
-use support::{Kind, Server, skipped};
 use tempfile::TempDir;
+
+use crate::support::{Kind, Server, skipped};
 
 /// What `rookery verify orderentry --acid` prints of MariaDB as it is delivered.
 const MARIADB: &str = "isolation REPEATABLE-READ

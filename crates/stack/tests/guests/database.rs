@@ -1,7 +1,5 @@
 //! Database guests, proven by really starting them: this host's packages in a temporary directory,
 //! on loopback addresses.
-//!
-//! This file's own executable, called with `supervise FILE`, is the guest's program.
 
 use std::{
     fs::{self, File},
@@ -14,14 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use rookery_oltp::{LoadOptions, load, verify};
 use rookery_stack::{
     database::{
         self, Account, Durability, Engine, PoolChange, Server, Service, Software, builder, compare,
         cool, counters, durability, guest, prepare, read_back, set_pool, settle, warm,
     },
-    supervise,
     tuning::Tuned,
 };
 use rookery_study::Variables;
@@ -34,25 +31,15 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// Bytes that PostgreSQL's log may take in a template.
 const MOST_LOG: u64 = 200 << 20;
 
-fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    if let [verb, file] = &words[..]
-        && verb == "supervise"
-    {
-        if let Err(error) = supervise::run(Path::new(file)) {
-            eprintln!("{error}");
-            std::process::exit(5);
-        }
-        return;
-    }
-    let mut arguments = Arguments::from_args();
-    // Several servers at once would only make each other slow.
-    arguments.test_threads.get_or_insert(1);
+pub(crate) fn trials() -> Vec<Trial> {
     let trials = Engine::ALL.map(|engine| {
-        let name = format!("{}_is_loaded_cloned_tuned_and_killed", engine.key());
+        let name = format!(
+            "database::{}_is_loaded_cloned_tuned_and_killed",
+            engine.key()
+        );
         Trial::test(name, move || run_case(engine))
     });
-    libtest_mimic::run(&arguments, trials.into()).exit();
+    trials.into()
 }
 
 /// A host without the packages fails the cases, unless the caller says that it knows.

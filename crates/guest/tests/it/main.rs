@@ -1,12 +1,15 @@
-//! The conformance suite of guests: one set of cases, run over all kinds.
+//! The conformance suite of guests: one set of cases, run over all kinds. Beside it, what volumes
+//! and limits do ([`storage`]).
 //!
 //! This file's own executable, called with `guest-program`, is the program that the guests run;
-//! called with `controller`, it is a controller that makes guests and waits to be killed.
+//! called with `controller`, it is a controller that makes guests and waits to be killed; with
+//! `child-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
 
 mod cases;
 mod container_cases;
 mod fixture;
 mod program;
+mod storage;
 mod traces;
 mod vm_cases;
 mod vm_cloud_cases;
@@ -30,6 +33,7 @@ fn main() {
                 std::process::exit(5);
             }
         }
+        Some("child-that-dies") => storage::run_child_that_dies(&words[1..]),
         Some("controller") => fixture::run_controller(&words[1..]),
         _ => {
             let conclusion = libtest_mimic::run(&Arguments::from_args(), trials());
@@ -63,7 +67,13 @@ fn trials() -> Vec<Trial> {
             ],
         ),
     ];
-    let mut trials = Vec::new();
+    let storage = storage::CASES.iter().map(|(name, case)| {
+        Trial::test(format!("storage::{name}"), move || {
+            case();
+            Ok(())
+        })
+    });
+    let mut trials: Vec<Trial> = storage.collect();
     for (kind, name, sets) in kinds {
         for (case, body) in sets.into_iter().flatten() {
             let trial = Trial::test(format!("{name}::{case}"), move || run_case(kind, *body));

@@ -3,8 +3,6 @@
 //!
 //! Needs the packages odbc-mariadb, odbc-postgresql and libsqliteodbc beside those of the servers.
 
-mod support;
-
 use std::{sync::atomic::AtomicBool, time::Duration};
 
 use rookery_diagnosis::Diagnosis as _;
@@ -16,7 +14,8 @@ use rookery_workload::orderentry::{
     sql::Style,
     terminal::{Binding, Mix, Pacing},
 };
-use support::{Kind as ServerKind, Server, skipped};
+
+use crate::support::{Kind as ServerKind, Server, skipped};
 
 static RUNNING: AtomicBool = AtomicBool::new(false);
 

@@ -1,8 +1,6 @@
 //! Trials on private servers: two guests at once of which one is killed, an open load that is too
 //! much, deferred deliveries.
 
-mod support;
-
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -20,7 +18,8 @@ use rookery_workload::orderentry::{
     terminal::{Binding, Mix, Pacing},
 };
 use rookery_workload::orderentry::{LedgerCounts, OrderEntryCounters, TRANSACTIONS};
-use support::{Kind as ServerKind, Server, skipped};
+
+use crate::support::{Kind as ServerKind, Server, skipped};
 
 static RUNNING: AtomicBool = AtomicBool::new(false);
 

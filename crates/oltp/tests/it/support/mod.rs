@@ -3,11 +3,6 @@
 //! The tests need the packages mariadb-server-core and postgresql-15; without them they fail,
 //! unless `ROOKERY_SKIP_DATABASE_TESTS=1` says that this is meant.
 
-#![allow(
-    dead_code,
-    reason = "every test file compiles this module, and not every one uses all of it"
-)]
-
 pub(crate) mod workload;
 
 use std::{

@@ -1,9 +1,8 @@
 //! The server's manners: keep-alive, forms, limits, refusals, the end.
 
-mod common;
-
-use common::{Client, Running, database};
 use rookery_stack::embedded::Pages;
+
+use crate::common::{Client, Running, database};
 
 fn post(path: &str, form: &str) -> Vec<u8> {
     format!(

@@ -26,10 +26,7 @@ fn image() -> PathBuf {
     let path = PathBuf::from(std::env::var_os("ROOKERY_VM_CLOUD_IMAGE").expect("asked for"));
     if !path.exists() {
         let work = tempfile::tempdir().expect("temporary directory");
-        let script = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/conformance/cloud-image.sh"
-        );
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/cloud-image.sh");
         let made = Command::new("sh")
             .arg(script)
             .arg(&path)
