@@ -15,6 +15,7 @@ mod expression;
 mod factors;
 mod grammar;
 mod model;
+mod names;
 mod plan;
 mod planning;
 mod problem;

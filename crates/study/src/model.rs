@@ -5,9 +5,7 @@ use std::{fmt, time::Duration};
 use rookery_stats::{qos::Qos, trial_checks::Intent};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Amount, StackUse, StorageUse, Users, Workload, grammar::kinds::Named, vm_shape::VmShape,
-};
+use crate::{Amount, StackUse, StorageUse, Users, Workload, names::Named, vm_shape::VmShape};
 
 /// One whole study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,8 @@ use std::{
 use crate::{
     DatabaseUse, Design, GuestGroup, GuestKind, IoLimits, LampUse, Order, Plan, Point, Search,
     SettingValue, Study, Trial, VolumeCache, WorkloadKind,
-    grammar::kinds::{Named as _, cpu_list, plain_time},
+    grammar::kinds::{cpu_list, plain_time},
+    names::Named as _,
     plan::thousandth,
     source::printable,
 };

@@ -6,6 +6,7 @@
 //! Everything here is pure: it reads no clock and does no I/O. A generator writes into a buffer
 //! that the caller owns, a page is rendered into one, a response is judged from bytes.
 
+mod digits;
 pub mod dvdstore;
 mod info;
 mod metric;

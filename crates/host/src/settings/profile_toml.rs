@@ -10,7 +10,7 @@ use toml::{
 use super::{
     catalogue::{KNOBS, knob},
     knob::{Knob, numbers},
-    profile::{Profile, ProfileProblem, Setting, Wanted},
+    profile::{Profile, ProfileError, ProfileProblem, Setting, Wanted},
 };
 
 /// Longest profile that is read, bytes.
@@ -27,8 +27,56 @@ const SETTING_KEYS: &[&str] = &[
 
 type Value<'a> = Spanned<DeValue<'a>>;
 
+/// Name and text of the profiles that come with Rookery.
+const EMBEDDED: &[(&str, &str)] = &[
+    (
+        "enterprise-storage",
+        include_str!("../../../../stacks/host/enterprise-storage.toml"),
+    ),
+    (
+        "many-connections",
+        include_str!("../../../../stacks/host/many-connections.toml"),
+    ),
+    (
+        "shared-memory",
+        include_str!("../../../../stacks/host/shared-memory.toml"),
+    ),
+    (
+        "throughput",
+        include_str!("../../../../stacks/host/throughput.toml"),
+    ),
+];
+
+impl Profile {
+    /// Read the text of a profile; `file` is for messages.
+    ///
+    /// # Errors
+    /// With every problem of the text at once.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ProfileError> {
+        parse(text).map_err(|problems| ProfileError {
+            file: file.to_owned(),
+            problems,
+        })
+    }
+
+    /// Names of the profiles that come with Rookery.
+    pub fn embedded_names() -> impl Iterator<Item = &'static str> {
+        EMBEDDED.iter().map(|(name, _)| *name)
+    }
+
+    /// One of the profiles that come with Rookery; `None` when there is none of this name.
+    ///
+    /// # Errors
+    /// Never in a build whose tests pass.
+    #[must_use]
+    pub fn embedded(name: &str) -> Option<Result<Self, ProfileError>> {
+        let (name, text) = EMBEDDED.iter().find(|(known, _)| *known == name)?;
+        Some(Self::parse(name, text))
+    }
+}
+
 /// Read the text of a profile.
-pub(super) fn parse(text: &str) -> Result<Profile, Vec<ProfileProblem>> {
+fn parse(text: &str) -> Result<Profile, Vec<ProfileProblem>> {
     let mut reader = Reader {
         text,
         problems: Vec::new(),

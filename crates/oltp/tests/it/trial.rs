@@ -101,7 +101,7 @@ fn measured(config: &TrialConfig, stop: &AtomicBool) -> Measurement {
 }
 
 fn counters(guest: &GuestMeasurement) -> &OrderEntryCounters {
-    OrderEntryCounters::from_counters(&guest.counters).expect("a guest of order entry")
+    guest.counters.orderentry().expect("a guest of order entry")
 }
 
 /// The conditions hold, and the database has what terminals were told.

@@ -2,7 +2,7 @@
 
 use rookery_stack::embedded::Pages;
 
-use crate::common::{Client, Running, database};
+use crate::common::{Client, Running, config, database};
 
 fn post(path: &str, form: &str) -> Vec<u8> {
     format!(
@@ -87,13 +87,13 @@ fn what_is_too_much_or_no_request_is_refused() {
 fn a_server_needs_a_database_and_an_address() {
     use rookery_stack::embedded::{EmbeddedError, Server};
     let (dir, database) = database();
-    let missing = common::config(dir.path().join("none"), Pages::Corrected);
+    let missing = config(dir.path().join("none"), Pages::Corrected);
     assert!(matches!(
         Server::bind(&missing).err(),
         Some(EmbeddedError::Missing(_))
     ));
     let server = Running::start(database.clone(), Pages::Corrected);
-    let mut taken = common::config(database, Pages::Corrected);
+    let mut taken = config(database, Pages::Corrected);
     taken.listen = server.address;
     assert!(matches!(
         Server::bind(&taken).err(),

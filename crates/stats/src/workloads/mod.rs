@@ -21,7 +21,7 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
 
 /// What else the mix of a trial must keep, beside the shares of its operations.
 pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
-    match kind(measurement) {
+    match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::mix_remarks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }
@@ -30,12 +30,8 @@ pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
 /// What the workload's own checks say of a trial; see
 /// [`WorkloadInfo::own_checks`](rookery_workload::WorkloadInfo).
 pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
-    match kind(measurement) {
+    match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::own_checks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }
-}
-
-fn kind(measurement: &Measurement) -> Option<WorkloadKind> {
-    measurement.info().map(|info| info.kind)
 }

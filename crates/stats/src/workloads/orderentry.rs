@@ -27,7 +27,7 @@ fn counters(measurement: &Measurement) -> impl Iterator<Item = &OrderEntryCounte
     measurement
         .guests
         .iter()
-        .filter_map(|guest| OrderEntryCounters::from_counters(&guest.counters))
+        .filter_map(|guest| guest.counters.orderentry())
 }
 
 /// New-Orders that roll back are part of the mix.
@@ -66,7 +66,7 @@ pub(super) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     remarks.extend(short(measurement));
     remarks.extend(late(measurement));
     for guest in &measurement.guests {
-        let Some(counters) = OrderEntryCounters::from_counters(&guest.counters) else {
+        let Some(counters) = guest.counters.orderentry() else {
             continue;
         };
         let Some(readings) = &counters.database else {
@@ -267,7 +267,9 @@ mod tests {
     fn told(change: impl FnOnce(&mut OrderEntryCounters)) -> String {
         let mut measurement = deck();
         change(
-            OrderEntryCounters::from_counters_mut(&mut measurement.guests[0].counters)
+            measurement.guests[0]
+                .counters
+                .orderentry_mut()
                 .expect("order entry"),
         );
         let remarks = [drawn(&measurement), own_checks(&measurement)].concat();

@@ -9,6 +9,7 @@ use toml::{
 
 use super::{Kind, Need, SectionInfo, sections, written_key};
 use crate::{
+    names::nearest,
     problem::{Code, Finding},
     source::{printable, quoted},
 };
@@ -398,24 +399,6 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
     }
 }
 
-/// Longer names than any key are not worth a search.
-const LONGEST_NAME: usize = 40;
-
-/// The key that was most probably meant.
-pub(crate) fn nearest<'k>(name: &str, keys: &[&'k str]) -> Option<&'k str> {
-    if name.len() > LONGEST_NAME {
-        return None;
-    }
-    let plain = name.to_ascii_lowercase().replace('-', "_");
-    let distance = |key: &str| strsim::damerau_levenshtein(&plain, &key.replace('-', "_"));
-    let (best, distance) = keys
-        .iter()
-        .map(|key| (*key, distance(key)))
-        .min_by_key(|(_, distance)| *distance)?;
-    let tolerance = (best.len().max(plain.len()) / 3).max(1);
-    (distance <= tolerance).then_some(best)
-}
-
 /// Every key of every section with its section.
 static HOMES: LazyLock<Vec<(&str, &SectionInfo)>> = LazyLock::new(|| {
     let homes = sections::ALL.iter().flat_map(|section| {
@@ -443,17 +426,6 @@ fn home_of(name: &str, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_key_is_found_through_case_dashes_and_typing_errors() {
-        let keys = ["ramp_up", "ramp_down", "steady", "p95"];
-        assert_eq!(nearest("ramp-up", &keys), Some("ramp_up"));
-        assert_eq!(nearest("Steady", &keys), Some("steady"));
-        assert_eq!(nearest("stedy", &keys), Some("steady"));
-        assert_eq!(nearest("p59", &keys), Some("p95"));
-        assert_eq!(nearest("bananas", &keys), None);
-        assert_eq!(nearest(&"s".repeat(10_000), &keys), None);
-    }
 
     #[test]
     fn the_place_of_a_default_is_the_section_around_it() {

@@ -1,6 +1,6 @@
 //! How large the volumes of guests are.
 
-use super::{MIB, estimate::guest_files_mib, machines};
+use super::{MIB, guest_files::guest_files_mib, machines};
 use crate::{
     Amount, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES, grammar::Context,
     problem::Code,

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Plan, Point, StackKind, Study, Variables, Variant,
-    grammar::{Context, KeyInfo, Reader, kinds::Named},
+    grammar::{Context, KeyInfo, Reader, sections::Sections},
+    names::Named,
     problem::Code,
-    reading::Sections,
 };
 
 use dvdstore::DvdstoreKeys;
@@ -26,6 +26,9 @@ use orderentry::OrderentryKeys;
 
 pub use dvdstore::DvdstoreUse;
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
+
+/// Copying a loaded database, MiB/s: a conservative sequential rate of a disk.
+const COPY_MIB_PER_S: f64 = 400.0;
 
 /// The workload section: which workload, with the keys that it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -158,7 +158,7 @@ fn a_frozen_server_is_seen_by_arrivals_and_hidden_from_a_closed_load() {
     }
     let start = Instant::now() + ms(50);
     let frozen = server(start);
-    let mut config = common::config(frozen.address(), 8, page_script());
+    let mut config = crate::common::config(frozen.address(), 8, page_script());
     config.phases.steady = window;
     let closed = run(&config, start, &AtomicBool::new(false), &|_| {}).expect("the trial runs");
     let service = &operation(&closed.guests[0], "page").service;
@@ -312,5 +312,5 @@ fn a_connection_that_the_server_closed_is_replaced() {
 }
 
 fn counted(guest: &rookery_stats::GuestMeasurement) -> &rookery_workload::dvdstore::ShopCounters {
-    rookery_workload::dvdstore::ShopCounters::from_counters(&guest.counters).expect("a DVD Store")
+    guest.counters.dvdstore().expect("a DVD Store")
 }

@@ -440,5 +440,5 @@ fn ramp_down_keeps_the_load_beyond_the_window() {
 }
 
 fn counted(guest: &rookery_stats::GuestMeasurement) -> &rookery_workload::dvdstore::ShopCounters {
-    rookery_workload::dvdstore::ShopCounters::from_counters(&guest.counters).expect("a DVD Store")
+    guest.counters.dvdstore().expect("a DVD Store")
 }

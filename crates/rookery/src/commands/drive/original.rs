@@ -132,7 +132,7 @@ impl Lines {
             measurement
                 .guests
                 .iter()
-                .filter_map(|guest| ShopCounters::from_counters(&guest.counters))
+                .filter_map(|guest| guest.counters.dvdstore())
         };
         let all: Vec<Calls> = shops().map(calls).collect();
         let total = Calls {

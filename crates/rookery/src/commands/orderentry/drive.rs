@@ -6,7 +6,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use rookery_oltp::{DriveOptions, Latencies, Report, SessionOptions, Target, trial::Progress};
 use rookery_stats::ArrivalCounts;
-use rookery_workload::orderentry::{DeferredDeliveries, OrderEntryCounters};
+use rookery_workload::orderentry::DeferredDeliveries;
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Kind, Moment, PerKind, Profile, Settings, over_limit,
     sql::Style,
@@ -234,7 +234,13 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
 }
 
 fn deferred(report: &Report) -> Option<DeferredDeliveries> {
-    OrderEntryCounters::from_counters(&report.measurement.guests.first()?.counters)?.deferred
+    report
+        .measurement
+        .guests
+        .first()?
+        .counters
+        .orderentry()?
+        .deferred
 }
 
 fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {

@@ -11,8 +11,9 @@ use super::{
 use crate::{
     grammar::{
         Context, keys,
-        kinds::{Database, Factor, Named, Time, Whole},
+        kinds::{Database, Factor, Time, Whole},
     },
+    names::Named,
     problem::Code,
 };
 

@@ -74,7 +74,7 @@ pub(in crate::workloads) fn size_notes(variants: &[Variant], points: &[Point]) -
 /// Megabytes of each guest's database before they became a size.
 fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
     let study = study_of(variants, point)?;
-    let guest = crate::planning::variables(study, point);
+    let guest = point.variables(study);
     study
         .workload
         .dvdstore()?
