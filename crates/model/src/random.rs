@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use rand_core::Rng;
 use rand_pcg::Pcg64;
+use rookery_cast::{index, low_u64};
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ impl Stream {
         loop {
             // The layer takes the lowest bits, the place in it the highest.
             let bits = self.source.next_u64();
-            let layer = (bits & (LAYERS as u64 - 1)) as usize;
+            let layer = index(bits & (LAYERS as u64 - 1));
             let x = unit(bits) * self.ziggurat.x[layer];
             if x < self.ziggurat.x[layer + 1] {
                 return x;
@@ -70,7 +71,9 @@ impl Stream {
     /// Uniform over 0..`count`, `count` > 0; the bias is below `count`/2^64.
     #[inline]
     pub(crate) fn below(&mut self, count: usize) -> usize {
-        ((u128::from(self.source.next_u64()) * count as u128) >> 64) as usize
+        index(low_u64(
+            (u128::from(self.source.next_u64()) * count as u128) >> 64,
+        ))
     }
 }
 

@@ -5,6 +5,8 @@
 //! it. The series of seconds does: throughput is missing, and the largest time is as long as the
 //! gap.
 
+use rookery_cast::truncate_usize;
+
 use crate::{GuestMeasurement, Latencies, Measurement, Mode};
 
 /// A stop shorter than this is not worth a word, us.
@@ -133,8 +135,9 @@ fn stops(guest: &GuestMeasurement, (start_s, end_s): (f64, f64), least_us: u64) 
         .filter(|(_, sample)| whole(sample.second))
     {
         let length_s = 1e-6 * sample.max_us as f64;
-        let seconds =
-            &guest.series[index.saturating_sub(length_s.ceil() as usize).max(first)..=index];
+        let seconds = &guest.series[index
+            .saturating_sub(truncate_usize(length_s.ceil()))
+            .max(first)..=index];
         let missing_s: f64 = seconds
             .iter()
             .map(|sample| (1.0 - f64::from(sample.requests) / usual).max(0.0))

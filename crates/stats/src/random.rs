@@ -1,5 +1,7 @@
 //! A stream of random numbers for resampling and for the simulations that test this crate.
 
+use rookery_cast::{index, low_u64};
+
 /// Splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream(u64);
@@ -20,7 +22,7 @@ impl Stream {
 
     /// Uniform over 0..`count`, `count` > 0; the bias is below `count`/2^64.
     pub(crate) fn below(&mut self, count: usize) -> usize {
-        ((u128::from(self.next()) * count as u128) >> 64) as usize
+        index(low_u64((u128::from(self.next()) * count as u128) >> 64))
     }
 
     /// Normal with mean 0 and standard deviation 1 (Box and Muller, 1958).

@@ -1,12 +1,14 @@
 //! Whole numbers in decimal, written without the formatting machinery: bulk loads spend their time
 //! here.
 
+use rookery_cast::count_u8;
+
 /// The two digits of every number below 100.
 const PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];
     let mut number = 0;
     while number < 100 {
-        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        pairs[number] = [b'0' + count_u8(number / 10), b'0' + count_u8(number % 10)];
         number += 1;
     }
     pairs

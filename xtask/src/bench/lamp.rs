@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use rookery_cast::{index, low_u64};
 use rookery_stack::lamp::{
     Service, Software,
     sql::{Account, Database},
@@ -167,13 +168,13 @@ pub(super) fn median(values: &[f64]) -> f64 {
 pub(super) fn shuffle<T>(items: &mut [T]) {
     let mut state = SystemTime::UNIX_EPOCH
         .elapsed()
-        .map_or(1, |time| time.as_nanos() as u64)
+        .map_or(1, |time| low_u64(time.as_nanos()))
         | 1;
     for last in (1..items.len()).rev() {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        items.swap(last, (state % (last as u64 + 1)) as usize);
+        items.swap(last, index(state % (last as u64 + 1)));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Parting readings before anything is fitted: what is held out is not seen by any choice.
 
+use rookery_cast::truncate_usize;
+
 use crate::predict::reading::{Reading, Readings};
 
 /// Readings to fit, and readings to predict.
@@ -22,7 +24,7 @@ impl Split {
     /// In a clause of words, when fewer than two loads would remain to fit.
     pub fn by_load(readings: &Readings, share: f64) -> Result<Self, String> {
         let levels = levels(&readings.all);
-        let held = ((levels.len() as f64 * share + 1e-9).floor() as usize).max(1);
+        let held = truncate_usize((levels.len() as f64 * share + 1e-9).floor()).max(1);
         if levels.len() < held + 2 {
             return Err(too_few(levels.len(), held));
         }

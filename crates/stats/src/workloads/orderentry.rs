@@ -1,6 +1,7 @@
 //! Checks of order entry: what failed, what rolled back, what deliveries found, and whether the
 //! database tells the same.
 
+use rookery_cast::truncate_u64;
 use rookery_workload::orderentry::{DatabaseReadings, NEW_ORDER, OrderEntryCounters};
 
 use crate::{
@@ -153,7 +154,7 @@ fn orders_differ(
     // An open load has no users; as many arrivals as usual are under way, with their chance.
     let usual = guest.busy_s / measurement.window.seconds().max(f64::MIN_POSITIVE);
     let under_way = match guest.users {
-        0 => (usual + Z_999 * usual.sqrt()).ceil() as u64 + 1,
+        0 => truncate_u64((usual + Z_999 * usual.sqrt()).ceil()) + 1,
         users => u64::from(users),
     };
     let least = told(looks.start_s, looks.end_s - readings.look_s, true).saturating_sub(under_way);

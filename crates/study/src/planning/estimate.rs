@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use rookery_cast::count_u32;
+
 use super::{
     guest_files::{DATABASE_ROOT_MIB, guest_files_mib, root},
     machines,
@@ -156,7 +158,7 @@ fn ceilings(variants: &[Variant]) -> Duration {
             pools.push(storage);
         }
     }
-    CEILING * pools.len() as u32
+    CEILING * count_u32(pools.len())
 }
 
 /// A search approaches with about half of the trials that it may make, and makes what confirms.

@@ -18,6 +18,8 @@ pub use growth::CannotPlan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rookery_cast::count_u32;
+
 use crate::{
     Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Vcpus,
     grammar::Context,
@@ -141,7 +143,7 @@ fn combine(expanded: Vec<Vec<Point>>) -> Vec<Vec<Point>> {
         }
     }
     for (index, point) in combinations.iter_mut().flatten().enumerate() {
-        point.id = index as u32 + 1;
+        point.id = count_u32(index) + 1;
     }
     set_baselines(&mut combinations);
     combinations

@@ -1,5 +1,7 @@
 //! How large the volumes of guests are.
 
+use rookery_cast::truncate_u64;
+
 use super::{MIB, guest_files::guest_files_mib, machines};
 use crate::{
     Amount, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES, grammar::Context,
@@ -70,7 +72,7 @@ fn each_mib(size: &Amount, group: &GuestGroup, users: f64) -> Result<u64, String
         Amount::Scaled(Scaled { .. }) => size.each(&variables, &BYTES),
     };
     // What floats add beyond a millionth is not another MiB.
-    each.map(|each| (each - 1e-6).ceil() as u64)
+    each.map(|each| truncate_u64((each - 1e-6).ceil()))
         .map_err(|error| error.to_string())
 }
 

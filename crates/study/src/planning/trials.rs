@@ -1,5 +1,7 @@
 //! The trials in their order, and their seeds.
 
+use rookery_cast::{count_u32, index, low_u64};
+
 use crate::{Order, Point, Purpose, Study, Trial, Vcpus};
 
 /// All trials in the order of execution: every combination once, then every combination again, ...
@@ -24,7 +26,7 @@ pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
             block += 1;
             for point in points {
                 trials.push(Trial {
-                    id: trials.len() as u32 + 1,
+                    id: count_u32(trials.len()) + 1,
                     point,
                     repeat,
                     block,
@@ -101,7 +103,7 @@ impl Splitmix {
     fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let draw = (u128::from(self.next()) * (last as u128 + 1)) >> 64;
-            list.swap(last, draw as usize);
+            list.swap(last, index(low_u64(draw)));
         }
     }
 }

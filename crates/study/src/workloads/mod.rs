@@ -9,6 +9,7 @@ mod orderentry;
 
 use std::{fmt, time::Duration};
 
+use rookery_cast::truncate_u64;
 use rookery_stats::Pacing;
 pub use rookery_workload::WorkloadKind;
 use rookery_workload::{MixShare, dvdstore::Size};
@@ -261,7 +262,7 @@ impl PointData {
             Self::Dvdstore(_) => dvdstore::USED_MIB_PER_MB,
             Self::Orderentry(_) => orderentry::USED_MIB_PER_MIB,
         };
-        (self.megabytes() as f64 * per_megabyte).ceil() as u64
+        truncate_u64((self.megabytes() as f64 * per_megabyte).ceil())
     }
 
     /// Seconds to load it into a template.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
+use rookery_cast::{index, low_u32};
 
 use super::{
     ShopperParams, WordLists,
@@ -66,12 +67,12 @@ impl Shopper {
     pub fn person(&mut self) -> NewCustomer {
         let rng = &mut self.data;
         let (first_name, last_name, city) = (word(rng), word(rng), word(rng));
-        let (state, zip, country) = if uniform(rng, 0, 1) == 1 {
-            let zip = uniform(rng, 0, 99_999) as u32;
+        let (state, zip, country) = if uniform(rng, 0_u8, 1) == 1 {
+            let zip = uniform::<u32>(rng, 0, 99_999);
             // The original never draws the last state.
-            (STATES[uniform(rng, 0, 49) as usize], Some(zip), "US")
+            (STATES[usize::from(uniform(rng, 0_u8, 49))], Some(zip), "US")
         } else {
-            ("", None, COUNTRIES[uniform(rng, 0, 9) as usize])
+            ("", None, COUNTRIES[usize::from(uniform(rng, 0_u8, 9))])
         };
         NewCustomer {
             first_name,
@@ -80,15 +81,15 @@ impl Shopper {
             state,
             zip,
             country,
-            phone_area: uniform(rng, 100, 999) as u16,
-            phone_number: uniform(rng, 0, 9_999_999) as u32,
-            card_type: uniform(rng, 1, 5) as u8,
-            card_halves: [0; 2].map(|_| uniform(rng, 10_000_000, 99_999_999) as u32),
-            expiration_month: uniform(rng, 1, 12) as u8,
-            expiration_year: 2008 + uniform(rng, 0, 4) as u16,
-            age: uniform(rng, 18, 99) as u8,
-            income: 20_000 * uniform(rng, 1, 5) as u32,
-            gender: if uniform(rng, 0, 1) == 1 { "M" } else { "F" },
+            phone_area: uniform::<u16>(rng, 100, 999),
+            phone_number: uniform::<u32>(rng, 0, 9_999_999),
+            card_type: uniform::<u8>(rng, 1, 5),
+            card_halves: [0; 2].map(|_| uniform::<u32>(rng, 10_000_000, 99_999_999)),
+            expiration_month: uniform::<u8>(rng, 1, 12),
+            expiration_year: 2008 + uniform::<u16>(rng, 0, 4),
+            age: uniform::<u8>(rng, 18, 99),
+            income: 20_000 * uniform::<u32>(rng, 1, 5),
+            gender: if uniform(rng, 0_u8, 1) == 1 { "M" } else { "F" },
         }
     }
 
@@ -107,8 +108,8 @@ impl Shopper {
     pub fn search<'w>(&mut self, p: &ShopperParams, words: &'w WordLists) -> (Search<'w>, u32) {
         let rng = &mut self.choice;
         let limit = around(rng, p.search_batch);
-        let search = match uniform(rng, 0, 2) {
-            0 => Search::Category(uniform(rng, 1, 16) as u8),
+        let search = match uniform(rng, 0_u8, 2) {
+            0 => Search::Category(uniform::<u8>(rng, 1, 16)),
             1 => Search::Actor {
                 first: one_of(rng, &words.first_names),
                 last: one_of(rng, &words.last_names),
@@ -131,7 +132,7 @@ impl Shopper {
         let count = around(rng, p.line_items);
         out.extend((0..count).map(|_| LineItem {
             product: weighted_product(rng, products),
-            quantity: uniform(rng, 1, 3) as u32,
+            quantity: uniform::<u32>(rng, 1, 3),
         }));
     }
 
@@ -171,22 +172,24 @@ fn product_at(place: u64, products: u64) -> u64 {
 
 fn one_of<'w>(rng: &mut Pcg32, words: &'w [String]) -> &'w str {
     words
-        .get(below(rng, words.len() as u64) as usize)
+        .get(index(below(rng, words.len() as u64)))
         .map_or("", String::as_str)
 }
 
 fn word<const N: usize>(rng: &mut Pcg32) -> [u8; N] {
-    [0; N].map(|_| uniform(rng, u64::from(b'A'), u64::from(b'Z')) as u8)
+    [0; N].map(|_| uniform(rng, b'A', b'Z'))
 }
 
 /// Uniform in `1..=2 * mean - 1`; a mean of 0 counts as 1.
 fn around(rng: &mut Pcg32, mean: u32) -> u32 {
-    uniform(rng, 1, 2 * u64::from(mean.max(1)) - 1).min(u64::from(u32::MAX)) as u32
+    low_u32(uniform(rng, 1, 2 * u64::from(mean.max(1)) - 1).min(u64::from(u32::MAX)))
 }
 
 /// Uniform integer, both ends included.
-fn uniform(rng: &mut Pcg32, low: u64, high: u64) -> u64 {
-    low + below(rng, high - low + 1)
+fn uniform<T: Copy + Into<u64> + TryFrom<u64>>(rng: &mut Pcg32, low: T, high: T) -> T {
+    let (first, last) = (low.into(), high.into());
+    // The draw is never above `high`, which fits.
+    T::try_from(first + below(rng, last - first + 1)).unwrap_or(high)
 }
 
 /// Uniform in `0..bound`, 0 when `bound` is 0: the upper half of a 64-bit draw times the bound

@@ -5,6 +5,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use rookery_cast::{index, low_u64, truncate_usize};
+
 use super::{
     client::{self, Load},
     nginx::Nginx,
@@ -37,7 +39,7 @@ pub(super) fn run(repeats: u32, seconds: u32) -> Result<(), String> {
     ))?;
     let mut random = SystemTime::UNIX_EPOCH
         .elapsed()
-        .map_or(1, |time| time.as_nanos() as u64)
+        .map_or(1, |time| low_u64(time.as_nanos()))
         | 1;
     let mut costs = [Costs::default(), Costs::default()];
     for _ in 0..repeats {
@@ -122,7 +124,10 @@ fn quartiles(values: &mut [f64]) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [0.25, 0.5, 0.75].map(|share| {
         let at = share * values.len().saturating_sub(1) as f64;
-        let (low, high) = (values[at.floor() as usize], values[at.ceil() as usize]);
+        let (low, high) = (
+            values[truncate_usize(at.floor())],
+            values[truncate_usize(at.ceil())],
+        );
         low + (high - low) * at.fract()
     })
 }
@@ -133,7 +138,7 @@ fn shuffle<T>(items: &mut [T], state: &mut u64) {
         *state ^= *state << 13;
         *state ^= *state >> 7;
         *state ^= *state << 17;
-        items.swap(last, (*state % (last as u64 + 1)) as usize);
+        items.swap(last, index(*state % (last as u64 + 1)));
     }
 }
 

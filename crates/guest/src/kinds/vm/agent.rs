@@ -18,6 +18,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_cast::truncate_u64;
 use rustix::{
     fs::{Gid, Uid},
     mount::{MountFlags, mount, mount_bind_recursive, mount_remount},
@@ -313,5 +314,5 @@ fn uptime_ms() -> u64 {
         .next()
         .and_then(|word| word.parse::<f64>().ok())
         .unwrap_or(0.0);
-    (seconds * 1000.0) as u64
+    truncate_u64(seconds * 1000.0)
 }

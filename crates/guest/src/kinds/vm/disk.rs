@@ -86,10 +86,9 @@ fn plain(path: &Path) -> io::Result<&str> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
+    use std::{fs::File, os::unix::fs::MetadataExt};
 
     use rookery_host::RealHost;
-
     use rookery_study::vm_shape::DiskClone;
 
     use super::{super::clone::clone_image, *};

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use rookery_cast::truncate_i32;
 use rookery_model::fit::Interval;
 
 /// A line; writing to a text cannot fail.
@@ -22,7 +23,7 @@ pub(super) fn number(value: f64) -> String {
     if size == 0.0 || !size.is_finite() {
         return format!("{value}");
     }
-    let places = 4 - (size.log10().floor() as i32);
+    let places = 4 - truncate_i32(size.log10().floor());
     if (1e-5..1e9).contains(&size) {
         let text = format!("{value:.*}", usize::try_from(places.max(0)).unwrap_or(0));
         if text.contains('.') {

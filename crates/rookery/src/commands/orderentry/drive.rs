@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use rookery_cast::micros;
 use rookery_oltp::{DriveOptions, Latencies, Report, SessionOptions, Target, trial::Progress};
 use rookery_stats::ArrivalCounts;
 use rookery_workload::orderentry::DeferredDeliveries;
@@ -217,12 +218,7 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
     if report.population.scale.is_mini() {
         remarks.push("a test database: its figures mean nothing".to_owned());
     }
-    let p90_us = PerKind(
-        report
-            .latencies
-            .0
-            .map(|latencies| latencies.p90.as_micros() as u64),
-    );
+    let p90_us = PerKind(report.latencies.0.map(|latencies| micros(latencies.p90)));
     remarks.extend(over_limit(p90_us, settings.qos_p90_ms).map(|kind| {
         format!(
             "the 90th percentile of {} is above its limit of {} ms",
