@@ -8,6 +8,7 @@ use std::time::Duration;
 /// The whole part of `value`. What lies below 0 becomes 0, what lies above the largest number that
 /// number, and NaN 0.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -19,6 +20,7 @@ pub const fn truncate_u64(value: f64) -> u64 {
 
 /// As [`truncate_u64`].
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -30,6 +32,7 @@ pub const fn truncate_u32(value: f64) -> u32 {
 
 /// As [`truncate_u64`].
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -42,6 +45,7 @@ pub const fn truncate_usize(value: f64) -> usize {
 /// The whole part of `value`. What lies beyond the smallest or the largest number becomes that
 /// number, and NaN 0.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the cast of a float saturates, as the description says"
@@ -53,6 +57,7 @@ pub const fn truncate_i32(value: f64) -> i32 {
 /// A number of things in memory, or the place of one of them. More than `u32::MAX` become
 /// `u32::MAX`.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "larger values are held back before the cast"
@@ -67,6 +72,7 @@ pub const fn count_u32(count: usize) -> u32 {
 
 /// As [`count_u32`], at most `u16::MAX`.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "larger values are held back before the cast"
@@ -81,6 +87,7 @@ pub const fn count_u16(count: usize) -> u16 {
 
 /// As [`count_u32`], at most `u8::MAX`.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "larger values are held back before the cast"
@@ -95,12 +102,14 @@ pub const fn count_u8(count: usize) -> u8 {
 
 /// Whole microseconds of `time`, at most `u64::MAX` (584,000 years).
 #[must_use]
+#[inline]
 pub fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// The place of something in memory, exactly.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "Rookery is built for 64 bits alone, see below"
@@ -113,6 +122,7 @@ const _: () = assert!(usize::BITS == u64::BITS, "Rookery is built for 64 bits");
 
 /// The low 64 bits of `value`.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the other bits are meant to go"
@@ -123,6 +133,7 @@ pub const fn low_u64(value: u128) -> u64 {
 
 /// The low 32 bits of `value`.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the other bits are meant to go"
@@ -133,6 +144,7 @@ pub const fn low_u32(value: u64) -> u32 {
 
 /// The low 16 bits of `value`.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the other bits are meant to go"
@@ -143,6 +155,7 @@ pub const fn low_u16(value: u64) -> u16 {
 
 /// The low 8 bits of `value`.
 #[must_use]
+#[inline]
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the other bits are meant to go"

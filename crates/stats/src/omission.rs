@@ -165,11 +165,11 @@ fn exceeded_by(stops_s: &[f64], beyond_s: f64) -> Option<f64> {
     let mut longest: Vec<f64> = stops_s.to_vec();
     longest.sort_by(|a, b| b.total_cmp(a));
     let mut sum = 0.0;
-    for (count, length_s) in (1..).zip(&longest) {
+    for (index, length_s) in longest.iter().enumerate() {
         sum += length_s;
         // If exactly these are longer than x, x is their mean without what lies beyond.
-        let x = (sum - beyond_s) / f64::from(count);
-        let next = longest.get(count as usize).copied().unwrap_or(0.0);
+        let x = (sum - beyond_s) / (index + 1) as f64;
+        let next = longest.get(index + 1).copied().unwrap_or(0.0);
         if x >= next && x > 0.0 {
             return Some(x);
         }
