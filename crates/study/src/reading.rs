@@ -32,7 +32,7 @@ pub(crate) fn read_study(
     source: &Source,
     context: &mut Context,
 ) -> Option<(Study, Design)> {
-    let mut reader = Reader::new(Some(root), "", source.end(), context);
+    let mut reader = Reader::new(Some(root), "", source.end(), sections::home_of, context);
     let mut sections = read_sections(&mut reader);
     reader.knows(crate::scale::SECTION);
     reader.finish();

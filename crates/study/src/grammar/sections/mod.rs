@@ -2,6 +2,7 @@
 //! between file and model.
 
 mod guest;
+mod homes;
 mod host;
 mod layout;
 mod load;
@@ -25,6 +26,7 @@ use crate::{
 };
 
 pub(crate) use guest::{GuestKeys, read_guest};
+pub(crate) use homes::home_of;
 pub(crate) use host::HostKeys;
 pub(crate) use layout::LayoutKeys;
 pub(crate) use load::LoadKeys;
