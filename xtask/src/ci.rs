@@ -124,8 +124,9 @@ fn odbc() -> Result<(), String> {
             "--features",
             "odbc",
             "--test",
-            "odbc",
+            "it",
             "--locked",
+            "odbc::",
         ],
         &[],
     )

@@ -18,6 +18,7 @@ use std::{
 /// on the crates before it.
 const LAYERS: &[&[&str]] = &[
     &[
+        "rookery-cast",
         "rookery-diagnosis",
         "rookery-workload",
         "rookery-stats",
@@ -48,6 +49,7 @@ const OUTSIDE: &[&str] = &["rookery-testkit", "xtask"];
 /// Crates without I/O, clock or thread: each has [`PURE_RULES`] as its `clippy.toml`. `analysis`
 /// reads stored runs, through `store` alone.
 const PURE: &[&str] = &[
+    "cast",
     "diagnosis",
     "workload",
     "stats",

@@ -1,5 +1,7 @@
 //! Equal capacity in different splits: one big guest, two halves, four quarters.
 
+use rookery_cast::truncate_u64;
+
 use crate::{points::PointSummary, schema::data};
 
 data! {
@@ -76,5 +78,5 @@ fn capacity_group(vcpus: u64, group: &[&PointSummary]) -> Option<CapacityGroup> 
 
 /// vCPUs are planned in thousandths: by these they are equal or not.
 fn thousandths(vcpus: f64) -> u64 {
-    (1000.0 * vcpus).round() as u64
+    truncate_u64((1000.0 * vcpus).round())
 }

@@ -3,17 +3,7 @@
 use rookery_stats::{CpuParts, Measurement, ResourceSample};
 
 use crate::window;
-
-/// The subject that stands for the machine.
-pub const HOST: &str = "host";
-/// The subject that stands for the driver.
-pub const DRIVER: &str = "driver";
-
-/// Whether a sample is of a guest.
-#[must_use]
-pub fn is_guest(sample: &ResourceSample) -> bool {
-    window::is_guest(sample)
-}
+pub use crate::window::{DRIVER, HOST, is_guest};
 
 /// Mean cores that all guests together used inside the window; `None` without samples.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use rookery_stats::{IoRates, Measurement, ResourceSample};
 
-use crate::{cpu::HOST, window};
+use crate::window::{self, HOST};
 
 /// Mean rates of all guests together inside the window, each sample weighted by the time since the
 /// one before; `None` where no guest was counted, or not every one.

@@ -223,8 +223,12 @@ fn layer(
         parts_us: parts(own),
         elsewhere_us: estimate(own, |sample| sample.elsewhere_us),
         tax_us: below.and_then(|below| tax::of(&costs(below), &costs(own))),
-        limit: limit::of(own),
-        inside: inside::mean_of(own),
+        limit: limit::of(&own.iter().map(|sample| &sample.used).collect::<Vec<_>>()),
+        inside: inside::mean_of(
+            &own.iter()
+                .filter_map(|sample| sample.inside)
+                .collect::<Vec<_>>(),
+        ),
     }
 }
 

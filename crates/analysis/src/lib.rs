@@ -6,6 +6,16 @@
 //! here reads stored runs and computes; it touches no guest and knows no clock. No sentence is made
 //! here: words are the report's.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 mod analysis;
 pub mod best;
 pub mod capacity;

@@ -1,6 +1,7 @@
 //! How far a run may be trusted: what its checks found, what the driver says of itself, which
 //! change its repeats could have shown.
 
+use rookery_cast::count_u32;
 use rookery_stats::{
     Measurement, Mode,
     checks::Remark,
@@ -316,7 +317,7 @@ pub fn repeats(run: &Run) -> Option<Repeats> {
         })
         .filter(|lot: &Vec<f64>| !lot.is_empty())
         .collect();
-    let counts = || lots.iter().map(|lot| lot.len() as u32);
+    let counts = || lots.iter().map(|lot| count_u32(lot.len()));
     let (fewest, most) = (counts().min()?, counts().max()?);
     let (squares, freedom) = lots
         .iter()
@@ -343,6 +344,6 @@ fn relative_squares(lot: &[f64]) -> (f64, u32) {
     }
     (
         lot.iter().map(|value| (value / mean - 1.0).powi(2)).sum(),
-        lot.len() as u32 - 1,
+        count_u32(lot.len()) - 1,
     )
 }

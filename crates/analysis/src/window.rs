@@ -2,10 +2,14 @@
 
 use rookery_stats::{Measurement, ResourceSample};
 
-use crate::cpu::{DRIVER, HOST};
+/// The subject that stands for the machine.
+pub const HOST: &str = "host";
+/// The subject that stands for the driver.
+pub const DRIVER: &str = "driver";
 
 /// Whether a sample is of a guest.
-pub(crate) fn is_guest(sample: &ResourceSample) -> bool {
+#[must_use]
+pub fn is_guest(sample: &ResourceSample) -> bool {
     sample.subject != HOST && sample.subject != DRIVER
 }
 

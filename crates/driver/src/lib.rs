@@ -8,6 +8,16 @@
 //!
 //! Users over HTTP are in `rookery-web`, terminals on databases in `rookery-oltp`.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 mod alarm;
 mod arrivals;
 mod check;

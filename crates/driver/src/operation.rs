@@ -3,6 +3,7 @@
 //! A workload has one [`OperationTable`]; its users and its recorders name an operation by its
 //! place in the table, so that recording costs an index and no comparison of names.
 
+use rookery_cast::count_u8;
 use rookery_workload::{OperationInfo, OperationRole};
 
 /// An operation of a workload: its place in the workload's [`OperationTable`].
@@ -82,7 +83,7 @@ impl OperationTable {
             .iter()
             .position(|entry| entry.info.role != OperationRole::Part);
         // Tables are static data with one such operation each, and at most 256 entries.
-        OperationId(place.unwrap_or_default() as u8)
+        OperationId(count_u8(place.unwrap_or_default()))
     }
 
     /// Whether users go through this operation again and again: the whole unit of work where there

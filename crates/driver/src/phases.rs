@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use rookery_cast::low_u64;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Nanos, Span, nanos};
@@ -54,7 +55,7 @@ impl Phases {
     #[must_use]
     pub fn lifetime(&self, user: u32, of: u32) -> (Nanos, Nanos) {
         let share = |span: Nanos, part: u32| {
-            (u128::from(span) * u128::from(part) / u128::from(of.max(1))) as Nanos
+            low_u64(u128::from(span) * u128::from(part) / u128::from(of.max(1)))
         };
         let half = nanos(self.ramp_down) / 2;
         let stops = nanos(self.load_end()) - half + share(half, user + 1);

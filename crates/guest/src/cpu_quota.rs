@@ -1,5 +1,7 @@
 //! The CPU quota of a control group.
 
+use rookery_cast::truncate_u64;
+
 /// Period of the CPU quota, us. The kernel's usual 100 ms would let a guest of 0.25 vCPU run 25 ms
 /// and stand still for 75 ms: such pauses, not the server, would then decide its response times. A
 /// fifth of it keeps a pause below a think time that anyone notices.
@@ -11,7 +13,7 @@ const LEAST_QUOTA_US: u64 = 1_000;
 
 /// Quota and period, us, that give `cores` of CPU time.
 pub(crate) fn quota(cores: f64) -> (u64, u64) {
-    let of = |period: u64| (cores * period as f64).round() as u64;
+    let of = |period: u64| truncate_u64((cores * period as f64).round());
     if of(PERIOD_US) >= LEAST_QUOTA_US {
         (of(PERIOD_US), PERIOD_US)
     } else {

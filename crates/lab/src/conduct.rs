@@ -6,6 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use rookery_cast::count_u32;
 use rookery_guest::{CleanOptions, RunDirs};
 use rookery_host::RunId;
 use rookery_stack::OpenStack;
@@ -172,8 +173,8 @@ impl Conductor<'_> {
             run: header.run_id.clone(),
             title: header.title.clone(),
             directory: dir.path().display().to_string(),
-            trials: total as u32,
-            finished_before: (total - left) as u32,
+            trials: count_u32(total),
+            finished_before: count_u32(total - left),
             expected_s: header.plan.estimate.duration.as_secs_f64() * share,
         });
         let mut growth = Growth::new(self.listener);
@@ -370,7 +371,8 @@ fn planned(store: &Store) -> Result<Vec<Trial>, LabError> {
 
 fn summarise(dir: &RunDir, store: &Store, listener: &Listener<'_>) -> Result<Summary, LabError> {
     let rows = store.trials()?;
-    let count = |status: TrialStatus| rows.iter().filter(|row| row.status == status).count() as u32;
+    let count =
+        |status: TrialStatus| count_u32(rows.iter().filter(|row| row.status == status).count());
     let summary = Summary {
         directory: dir.path().to_owned(),
         done: count(TrialStatus::Done),

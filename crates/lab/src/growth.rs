@@ -11,6 +11,7 @@ use rookery_analysis::{
     predict::predicted_knee,
     search::{self, Tried},
 };
+use rookery_cast::count_u32;
 use rookery_model::search::{Probe, Purpose as ProbePurpose};
 use rookery_stats::adaptive::{Decision, Rule};
 use rookery_store::{RunHeader, Store, TrialStatus};
@@ -63,7 +64,7 @@ impl<'a> Growth<'a> {
         let grown = plan.trials.len() > before;
         if grown {
             (self.listener)(&Event::Grown {
-                trials: plan.trials.len() as u32,
+                trials: count_u32(plan.trials.len()),
             });
         }
         if plan != header.plan {
@@ -205,7 +206,7 @@ impl<'a> Growth<'a> {
 fn attempt(tried: &[Tried], probe: &Probe) -> u32 {
     let same =
         |tried: &&Tried| tried.purpose != Purpose::Study && search::same(tried.load, probe.load);
-    tried.iter().filter(same).count() as u32
+    count_u32(tried.iter().filter(same).count())
 }
 
 fn purpose(purpose: ProbePurpose) -> Purpose {
@@ -246,7 +247,7 @@ fn repeats_needed(rule: Rule, point: u32, most: u32, known: &[TrialData]) -> u32
         .map(|(_, measured)| measured.units_per_minute())
         .collect();
     match rule.decide(&values) {
-        Decision::More(more) => more.min(most.saturating_sub(of_point.len() as u32)),
+        Decision::More(more) => more.min(most.saturating_sub(count_u32(of_point.len()))),
         Decision::Reached | Decision::Spent { .. } => 0,
     }
 }

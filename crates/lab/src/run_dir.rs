@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rookery_cast::low_u64;
 use rookery_host::RunId;
 
 use crate::error::LabError;
@@ -203,7 +204,7 @@ fn new_run_id() -> RunId {
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap_or_default()
         .as_nanos();
-    let mut value = (nanos as u64 / 1_000) ^ (u64::from(std::process::id()) << 40);
+    let mut value = (low_u64(nanos) / 1_000) ^ (u64::from(std::process::id()) << 40);
     let mut text = String::new();
     for _ in 0..7 {
         text.push(char::from(

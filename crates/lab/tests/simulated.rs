@@ -354,5 +354,5 @@ fn contradictions_of_simulated_studies_are_refused() {
 }
 
 fn counted(guest: &rookery_stats::GuestMeasurement) -> &rookery_workload::dvdstore::ShopCounters {
-    rookery_workload::dvdstore::ShopCounters::from_counters(&guest.counters).expect("a DVD Store")
+    guest.counters.dvdstore().expect("a DVD Store")
 }

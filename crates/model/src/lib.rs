@@ -7,6 +7,16 @@
 //!
 //! All times in seconds, all rates per second, all demands in seconds of one server.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 pub mod consolidation;
 pub mod demand;
 pub mod fit;

@@ -6,6 +6,16 @@
 //! ledger check. [`DbSession`] is a terminal's connection. The functions block; each brings its own
 //! runtime, and its threads end with it.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 mod acid;
 mod database;
 mod drive;

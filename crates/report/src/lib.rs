@@ -3,6 +3,16 @@
 //! [`html`] gives one self-contained file, [`terminal`] a plain summary. Both print what
 //! [`Analysis`] computed, so they agree on every number.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 mod draw;
 mod figures;
 mod page;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
+use rookery_cast::truncate_u64;
 use rookery_lab::Event;
 
 use crate::{logging, output};
@@ -259,7 +260,7 @@ fn counted(trials: u32) -> String {
 
 /// Seconds as people say them: `45 s`, `3 min 20 s`, `2 h 5 min`.
 pub(crate) fn duration(seconds: f64) -> String {
-    let whole = seconds.max(0.0).round() as u64;
+    let whole = truncate_u64(seconds.max(0.0).round());
     match (whole / 3600, whole % 3600 / 60, whole % 60) {
         (0, 0, s) => format!("{s} s"),
         (0, m, s) => format!("{m} min {s} s"),

@@ -4,6 +4,16 @@
 //! [`open()`] gives the [`Stack`] of a study; [`Stack::build`] makes its template, and gives a
 //! [`BuiltStack`]: what its guests run, how they are warmed, asked and audited.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 mod api;
 mod audit;
 pub mod database;

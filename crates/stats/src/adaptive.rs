@@ -16,6 +16,8 @@
 //! gives no value and is repeated. Repeats are whole trials with fresh data; [`Levels`] says
 //! whether longer trials would serve better than more.
 
+use rookery_cast::truncate_u32;
+
 use crate::t_975;
 
 /// When to stop repeating.
@@ -138,7 +140,7 @@ impl Rule {
                 }
             });
         // The conversion of a float saturates.
-        (needed as u32).max(self.first)
+        truncate_u32(needed).max(self.first)
     }
 
     /// Mean of the first lot, and t s.

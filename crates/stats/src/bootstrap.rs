@@ -10,6 +10,7 @@
 //! [`Ratio::of`](crate::Ratio::of) (Fieller) there, and this one where a lot is larger or the
 //! statistic has no formula.
 
+use rookery_cast::truncate_usize;
 use rookery_workload::random::{RandomSource as _, SplitMix64};
 
 /// With fewer repeats in a lot the interval is too narrow.
@@ -112,7 +113,7 @@ fn mean(values: &[f64]) -> f64 {
 /// Of ascending values, between neighbours by their distance.
 fn quantile(values: &[f64], p: f64) -> f64 {
     let place = p * (values.len() - 1) as f64;
-    let (low, share) = (place.floor() as usize, place.fract());
+    let (low, share) = (truncate_usize(place.floor()), place.fract());
     let next = values[(low + 1).min(values.len() - 1)];
     values[low] + share * (next - values[low])
 }

@@ -9,6 +9,7 @@
 //! Limits are those of established drivers: mix within 2 percentage points of its target (Faban),
 //! clocks of nodes within 10 ms (Faban), buffers that grow by less than 10 %.
 
+use rookery_cast::truncate_u32;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -225,8 +226,8 @@ pub fn memory_growth(subject: &str, samples: &[ResourceSample], window: &Window)
 #[must_use]
 pub fn steadiness(measurement: &Measurement, settle_s: f64) -> Vec<Remark> {
     let Window { start_s, end_s } = measurement.window;
-    let inside = start_s.ceil().max(0.0) as u32..end_s.floor().max(0.0) as u32;
-    let from = (start_s - settle_s.max(0.0)).ceil().max(0.0) as u32;
+    let inside = truncate_u32(start_s.ceil().max(0.0))..truncate_u32(end_s.floor().max(0.0));
+    let from = truncate_u32((start_s - settle_s.max(0.0)).ceil().max(0.0));
     let seconds: Vec<(u32, f64, f64)> = (from..inside.end.max(from))
         .map(|second| second_of(measurement, second))
         .collect();

@@ -4,6 +4,7 @@ use hdrhistogram::{
     Histogram,
     serialization::{Deserializer, Serializer, V2Serializer},
 };
+use rookery_cast::truncate_u64;
 
 /// Longest latency that is kept exactly, in microseconds (one hour); longer ones are clamped and
 /// counted.
@@ -215,7 +216,7 @@ impl Latencies {
 pub(crate) fn nearest_rank(n: u64, p: f64) -> u64 {
     let exact = n as f64 * p / 100.0;
     let rank = (exact - exact * 1e-12).ceil();
-    (rank.max(1.0) as u64).min(n)
+    truncate_u64(rank.max(1.0)).min(n)
 }
 
 fn check_header(blob: &[u8]) -> Result<(), BlobError> {

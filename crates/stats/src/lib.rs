@@ -10,6 +10,16 @@
 //! enough repeats, [`Bootstrap`] and [`Shift`] compare lots of them, and
 //! [`detectable_paired`] and its kin say which change could have been seen.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 pub mod adaptive;
 mod batch;
 mod bootstrap;

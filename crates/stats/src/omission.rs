@@ -5,6 +5,8 @@
 //! it. The series of seconds does: throughput is missing, and the largest time is as long as the
 //! gap.
 
+use rookery_cast::truncate_usize;
+
 use crate::{GuestMeasurement, Latencies, Measurement, Mode};
 
 /// A stop shorter than this is not worth a word, us.
@@ -133,8 +135,9 @@ fn stops(guest: &GuestMeasurement, (start_s, end_s): (f64, f64), least_us: u64) 
         .filter(|(_, sample)| whole(sample.second))
     {
         let length_s = 1e-6 * sample.max_us as f64;
-        let seconds =
-            &guest.series[index.saturating_sub(length_s.ceil() as usize).max(first)..=index];
+        let seconds = &guest.series[index
+            .saturating_sub(truncate_usize(length_s.ceil()))
+            .max(first)..=index];
         let missing_s: f64 = seconds
             .iter()
             .map(|sample| (1.0 - f64::from(sample.requests) / usual).max(0.0))
@@ -162,11 +165,11 @@ fn exceeded_by(stops_s: &[f64], beyond_s: f64) -> Option<f64> {
     let mut longest: Vec<f64> = stops_s.to_vec();
     longest.sort_by(|a, b| b.total_cmp(a));
     let mut sum = 0.0;
-    for (count, length_s) in (1..).zip(&longest) {
+    for (index, length_s) in longest.iter().enumerate() {
         sum += length_s;
         // If exactly these are longer than x, x is their mean without what lies beyond.
-        let x = (sum - beyond_s) / f64::from(count);
-        let next = longest.get(count as usize).copied().unwrap_or(0.0);
+        let x = (sum - beyond_s) / (index + 1) as f64;
+        let next = longest.get(index + 1).copied().unwrap_or(0.0);
         if x >= next && x > 0.0 {
             return Some(x);
         }

@@ -9,6 +9,8 @@
 //! [`effective_count`](crate::effective_count) of the seconds), and take
 //! [`Summary`](crate::Summary) over the percentiles of repeats for what is claimed.
 
+use rookery_cast::{index, truncate_u64};
+
 use crate::{Latencies, histogram::nearest_rank};
 
 /// The 97.5 % quantile of the normal distribution.
@@ -81,7 +83,8 @@ impl RankBounds {
     pub fn normal(n: u64, p: f64) -> Self {
         let centre = n as f64 * p;
         let reach = Z_975 * (centre * (1.0 - p)).sqrt();
-        let rank = |place: f64| Some(place.ceil() as u64).filter(|rank| (1..=n).contains(rank));
+        let rank =
+            |place: f64| Some(truncate_u64(place.ceil())).filter(|rank| (1..=n).contains(rank));
         Self {
             low: rank(centre - reach),
             high: rank(centre + reach),
@@ -96,13 +99,13 @@ fn binomial(n: u64, p: f64) -> (u64, Vec<f64>) {
     let mode = ((n + 1) as f64 * p).floor().min(n as f64);
     let reach = 10.0 * (n as f64 * p * (1.0 - p)).sqrt() + 40.0;
     let (first, last) = (
-        (mode - reach).max(0.0) as u64,
-        ((mode + reach) as u64).min(n),
+        truncate_u64((mode - reach).max(0.0)),
+        truncate_u64(mode + reach).min(n),
     );
-    let mode = mode as u64;
+    let mode = truncate_u64(mode);
     let odds = p / (1.0 - p);
-    let mut weights = vec![1.0; (last - first + 1) as usize];
-    let at = |hits: u64| (hits - first) as usize;
+    let mut weights = vec![1.0; index(last - first + 1)];
+    let at = |hits: u64| index(hits - first);
     for hits in mode + 1..=last {
         weights[at(hits)] = weights[at(hits - 1)] * odds * (n - hits + 1) as f64 / hits as f64;
     }
@@ -121,7 +124,8 @@ fn binomial(n: u64, p: f64) -> (u64, Vec<f64>) {
 #[must_use]
 pub fn fewest_for_upper_bound(p: f64, confidence: f64) -> Option<u64> {
     let inside = |share: f64| share > 0.0 && share < 1.0;
-    (inside(p) && inside(confidence)).then(|| ((1.0 - confidence).ln() / p.ln()).ceil() as u64)
+    (inside(p) && inside(confidence))
+        .then(|| truncate_u64(((1.0 - confidence).ln() / p.ln()).ceil()))
 }
 
 /// A percentile of a histogram with bounds.
@@ -161,10 +165,11 @@ impl PercentilePoint {
         } else {
             1.0
         };
-        let bounds = RankBounds::exact(((count as f64 / effect) as u64).max(1), p);
+        let bounds = RankBounds::exact(truncate_u64(count as f64 / effect).max(1), p);
         // A rank among n_eff independent values, as a rank among all.
-        let of_all =
-            |rank: u64, ends: fn(f64) -> f64| (ends(rank as f64 * effect) as u64).clamp(1, count);
+        let of_all = |rank: u64, ends: fn(f64) -> f64| {
+            truncate_u64(ends(rank as f64 * effect)).clamp(1, count)
+        };
         let low = bounds
             .low
             .and_then(|rank| latencies.value_at_rank(of_all(rank, f64::floor)));

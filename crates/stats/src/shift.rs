@@ -9,6 +9,8 @@
 //! The sample is one number per trial (its throughput, its 95th percentile), never single
 //! responses. Below four and four repeats no verdict at 5 % is possible, whatever the numbers.
 
+use rookery_cast::truncate_usize;
+
 /// Lots up to this size are counted out exactly, when no two values are equal.
 const EXACT: usize = 20;
 /// What each end of the interval may miss.
@@ -101,7 +103,7 @@ impl Null {
             Self::Exact(cumulative) => {
                 // Symmetric: the upper tail at u is the lower tail at m n - u.
                 let top = cumulative.len() - 1;
-                cumulative[(u as usize).min(top - u as usize)]
+                cumulative[truncate_usize(u).min(top - truncate_usize(u))]
             }
             Self::Normal { deviation: 0.0, .. } => 0.5,
             Self::Normal { mean, deviation } => {
@@ -121,7 +123,7 @@ impl Null {
                 .position(|share| *share >= TAIL)
                 .unwrap_or(0),
             Self::Normal { mean, deviation } => {
-                (mean - Z_975 * deviation).floor().max(0.0) as usize
+                truncate_usize((mean - Z_975 * deviation).floor().max(0.0))
             }
         }
     }

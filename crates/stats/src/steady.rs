@@ -8,6 +8,8 @@
 //! MSER-5: White, "An effective truncation heuristic for bias reduction in simulation output",
 //! Simulation 69 (1997) 323; White, Cobb, Spratt, WSC 2000.
 
+use rookery_cast::truncate_u32;
+
 use crate::{effective_count, t_975};
 
 /// Values per group of MSER-5.
@@ -287,7 +289,7 @@ fn cut_matters(before: &[f64], after: &[f64]) -> Option<f64> {
     // than counted.
     let independent = effective_count(&level(&after)).clamp(2.0, after.len() as f64);
     let weight = weight * after.len() as f64 / independent;
-    let t = t_975(independent as u32 - 1)?;
+    let t = t_975(truncate_u32(independent) - 1)?;
     differs(a, b, CUT_HALF_WIDTHS * t * (variance? * weight).sqrt())
 }
 

@@ -83,10 +83,16 @@ impl GuestMeasurement {
 }
 
 impl Measurement {
+    /// The workload of its guests; `None` without guests.
+    #[must_use]
+    pub fn workload(&self) -> Option<WorkloadKind> {
+        self.guests.first().map(|guest| guest.counters.kind())
+    }
+
     /// What the workload of its guests says of itself; `None` without guests.
     #[must_use]
     pub fn info(&self) -> Option<&'static WorkloadInfo> {
-        self.guests.first().map(GuestMeasurement::info)
+        self.workload().map(WorkloadKind::info)
     }
 
     /// The operation whose completions are units of work; empty without guests.

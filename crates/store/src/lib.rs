@@ -8,6 +8,7 @@
 //! The tables are described in [`schema`]; people may query them with `sqlite3 run.sqlite`.
 
 mod cells;
+mod connection;
 mod damage;
 mod error;
 mod export;

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction};
 use crate::{
     CellError, Damage, PlanFault, RunHeader, Store, StoreError,
     cells::{Cells, int, json_of},
+    connection::{connect, unreadable},
     insert::insert,
     plan_check::{check_header, check_plan},
     schema, upgrade,
@@ -174,46 +175,6 @@ fn existing(path: &Path) -> Result<PathBuf, StoreError> {
         Ok(path)
     } else {
         Err(StoreError::Missing { path })
-    }
-}
-
-pub(crate) fn connect(
-    path: &Path,
-    name: &std::ffi::OsStr,
-    flags: OpenFlags,
-) -> Result<Connection, StoreError> {
-    let connect = || {
-        let connection =
-            Connection::open_with_flags(Path::new(name), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        distrust(&connection)?;
-        Ok(connection)
-    };
-    connect().map_err(|source| unreadable(path, source))
-}
-
-/// What stands in the file may come from anybody.
-pub(crate) fn distrust(connection: &Connection) -> rusqlite::Result<()> {
-    connection.pragma_update(None, "trusted_schema", false)?;
-    connection.pragma_update(None, "cell_size_check", true)
-}
-
-pub(crate) fn unreadable(path: &Path, source: rusqlite::Error) -> StoreError {
-    match source.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase) => StoreError::NotARun {
-            path: path.to_owned(),
-            what: "it is no SQLite file".to_owned(),
-        },
-        Some(rusqlite::ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
-            path: path.to_owned(),
-            table: "sqlite_schema",
-            row: None,
-            source: Box::new(source.into()),
-        },
-        _ => StoreError::Database {
-            path: path.to_owned(),
-            step: "opening the store",
-            source,
-        },
     }
 }
 

@@ -11,9 +11,10 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags, backup::Backup};
 
 use crate::{
-    StoreError, metrics,
+    StoreError,
+    connection::{connect, distrust, unreadable},
+    metrics,
     migrations::{MIGRATIONS, MigrationError, migrate},
-    open::{connect, distrust, unreadable},
     schema,
 };
 

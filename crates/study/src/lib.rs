@@ -7,6 +7,16 @@
 //! Every key is declared once, in `grammar::sections`; [`json_schema`] and
 //! [`reference`](fn@reference) are made from the same list.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 mod amount;
 mod choices;
 mod design;
@@ -15,6 +25,7 @@ mod expression;
 mod factors;
 mod grammar;
 mod model;
+mod names;
 mod plan;
 mod planning;
 mod problem;

@@ -2,12 +2,11 @@
 
 use std::{fmt, time::Duration};
 
+use rookery_cast::truncate_u32;
 use rookery_stats::{qos::Qos, trial_checks::Intent};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Amount, StackUse, StorageUse, Users, Workload, grammar::kinds::Named, vm_shape::VmShape,
-};
+use crate::{Amount, StackUse, StorageUse, Users, Workload, names::Named, vm_shape::VmShape};
 
 /// One whole study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -328,7 +327,7 @@ impl Visit {
             // P(more than k acts) = p^k.
             Self::GoOn(probability) if probability > 0.0 => {
                 let further = (drawn.ln() / probability.ln()).floor();
-                1 + further.clamp(0.0, f64::from(u32::MAX - 1)) as u32
+                1 + truncate_u32(further.clamp(0.0, f64::from(u32::MAX - 1)))
             }
             Self::GoOn(_) => 1,
         }

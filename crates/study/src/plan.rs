@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, CpuSet, Design, Over, PointData, Study, Vcpus};
+use crate::{Amount, CpuSet, Design, Over, PointData, Study, Variables, Vcpus};
+
+/// A MiB in bytes.
+pub(crate) const MIB: f64 = 1_048_576.0;
 
 /// What the plan must know of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -201,6 +204,21 @@ impl<'p> PlannedGuest<'p> {
 }
 
 impl Point {
+    /// What expressions may ask of a guest, in a point of `study`. The users of an open load are the
+    /// visitors that may be present.
+    pub(crate) fn variables(&self, study: &Study) -> Variables {
+        let group = self.only_group();
+        Variables {
+            vcpus: group.vcpus.cpus(),
+            memory_bytes: group.memory_mib as f64 * MIB,
+            users: match study.load.max_in_flight() {
+                Some(most) => f64::from(most),
+                None => f64::from(group.total_users()) / f64::from(group.guests),
+            },
+            guests: f64::from(group.guests),
+        }
+    }
+
     /// Number of guests of all groups.
     #[must_use]
     pub fn guests(&self) -> u32 {

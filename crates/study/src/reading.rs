@@ -1,25 +1,23 @@
 //! From the tables of a parsed file to one [`Study`].
 
-use rookery_stats::qos::Qos;
 use toml::de::DeTable;
 
 use crate::{
     design::Design,
     grammar::{
         Context, Reader,
-        kinds::Named as _,
         sections::{
             self, HostKeys, LayoutKeys, LoadKeys, MOST_LAYOUTS, QosSection, RootKeys, SearchKeys,
-            StackSection, StorageKeys, WorkloadSection, check_operations, read_guest,
+            Sections, StackSection, StorageKeys, WorkloadSection, check_operations, read_guest,
         },
     },
-    model::{GuestKind, GuestShape, HostUse, Layout, Load, LoadModel, LoopType, Over, Study},
+    model::{GuestKind, GuestShape, Layout, Load, LoadModel, LoopType, Over, Study},
+    names::Named as _,
     problem::Code,
     source::Source,
     stack_use::{StackKind, StackUse},
-    storage_use::StorageUse,
     vm_shape::Pool,
-    workloads::{Workload, WorkloadKind, stacks},
+    workloads::{WorkloadKind, stacks},
 };
 
 /// Most trials of a study.
@@ -28,28 +26,13 @@ const MOST_TRIALS: u64 = 10_000;
 /// Most guests of all points together; bounds the plan in memory.
 const MOST_GUESTS_IN_ALL: u64 = 50_000;
 
-/// What the sections say; nothing where one has a problem.
-pub(crate) struct Sections {
-    root: RootKeys,
-    workload: Option<Workload>,
-    /// Known even where the rest of the load was refused.
-    pub(crate) model: Option<LoadModel>,
-    pub(crate) load: Option<Load>,
-    pub(crate) qos: Option<Qos>,
-    pub(crate) stack: Option<StackUse>,
-    pub(crate) guest: Option<GuestShape>,
-    pub(crate) storage: Option<StorageUse>,
-    host: Option<HostUse>,
-    pub(crate) layouts: Vec<LayoutKeys>,
-}
-
 /// Reads a study without factors; every problem is told to the context.
 pub(crate) fn read_study(
     root: &DeTable<'_>,
     source: &Source,
     context: &mut Context,
 ) -> Option<(Study, Design)> {
-    let mut reader = Reader::new(Some(root), "", source.end(), context);
+    let mut reader = Reader::new(Some(root), "", source.end(), sections::home_of, context);
     let mut sections = read_sections(&mut reader);
     reader.knows(crate::scale::SECTION);
     reader.finish();
@@ -267,7 +250,7 @@ fn read_load(mut reader: Reader<'_, '_, '_>) -> (Option<LoadModel>, Option<Load>
     let keys = LoadKeys::read(&mut reader);
     let search = SearchKeys::read_below(&mut reader);
     let model = keys.model;
-    let load = match search.map(|search| search.build(&keys, reader.context)) {
+    let load = match search.map(|search| search.build(keys.model, reader.context)) {
         // A search that was refused has its problem; what else is wrong is told too.
         Some(None) => keys.build(None, reader.context).and(None),
         Some(search) => keys.build(search, reader.context),

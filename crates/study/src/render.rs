@@ -6,10 +6,13 @@ use std::{
     time::Duration,
 };
 
+use rookery_cast::truncate_u64;
+
 use crate::{
     DatabaseUse, Design, GuestGroup, GuestKind, IoLimits, LampUse, Order, Plan, Point, Search,
     SettingValue, Study, Trial, VolumeCache, WorkloadKind,
-    grammar::kinds::{Named as _, cpu_list, plain_time},
+    grammar::kinds::{cpu_list, plain_time},
+    names::Named as _,
     plan::thousandth,
     source::printable,
 };
@@ -581,7 +584,7 @@ fn write_cost(out: &mut String, plan: &Plan) {
 
 /// `45 s`, `3 min 20 s`, `2 h 5 min`.
 fn clock(time: Duration) -> String {
-    let seconds = time.as_secs_f64().ceil() as u64;
+    let seconds = truncate_u64(time.as_secs_f64().ceil());
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, s) => format!("{s} s"),
         (0, min, 0) => format!("{min} min"),

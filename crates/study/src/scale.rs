@@ -9,7 +9,8 @@ use toml::{
 };
 
 use crate::{
-    grammar::{Context, nearest},
+    grammar::Context,
+    names::nearest,
     problem::Code,
     source::{printable, quoted},
 };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Expression, ExpressionError, grammar::kinds::Named};
+use crate::{Expression, ExpressionError, names::Named};
 
 /// The stack section: which stack, with the keys that it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -281,7 +281,7 @@ impl TuningProfile {
     /// As it is written in studies, and the name of its file.
     #[must_use]
     pub fn name(self) -> &'static str {
-        crate::grammar::kinds::Named::name(self)
+        Named::name(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, grammar::kinds::Named};
+use crate::{Amount, names::Named};
 
 /// The storage section.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

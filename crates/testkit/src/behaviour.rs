@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_cast::index;
 use rustix::net::sockopt::set_socket_linger;
 
 /// An answer, good or bad.
@@ -102,7 +103,7 @@ fn pour(stream: &mut TcpStream, bytes: u64, stopped: &dyn Fn() -> bool) -> io::R
     let mut left = bytes;
     while left > 0 && !stopped() {
         let part = left.min(block.len() as u64);
-        stream.write_all(&block[..part as usize])?;
+        stream.write_all(&block[..index(part)])?;
         left -= part;
     }
     Ok(false)

@@ -18,6 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_cast::index;
 use rustix::{
     buffer::spare_capacity,
     event::{Timespec, epoll},
@@ -227,7 +228,7 @@ impl Floor {
             }
             let left = wake.saturating_duration_since(Instant::now());
             let timeout = Timespec {
-                tv_sec: left.as_secs() as i64,
+                tv_sec: left.as_secs().cast_signed(),
                 tv_nsec: left.subsec_nanos().into(),
             };
             events.clear();
@@ -237,7 +238,7 @@ impl Floor {
             for event in &events {
                 match event.data.u64() {
                     LISTENER => self.accept(),
-                    token => self.read(token as usize),
+                    token => self.read(index(token)),
                 }
             }
         }

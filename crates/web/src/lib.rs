@@ -4,6 +4,16 @@
 //! [`Measurement`](rookery_stats::Measurement); [`play`] does so in virtual time. What users do is
 //! a [`Script`]: one of the [`workloads`].
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
 mod check;
 mod client;
 mod config;

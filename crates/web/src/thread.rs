@@ -6,6 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use rookery_cast::count_u32;
 use rookery_driver::{
     AlarmClock, ArrivalQueue, Clock, DriverError, Load, LoadEnd, Nanos, Pace, Share, ThreadResults,
     ThreadStatus, ThreadTask, ThreadUsers, TrialControl, UserCounts, local_runtime, nanos,
@@ -85,7 +86,7 @@ impl ThreadTask for WebTask<'_> {
             of: config.cpus.len(),
         };
         let dealt = deal(config, share);
-        let guests_of_users: Vec<u32> = dealt.iter().map(|user| user.guest as u32).collect();
+        let guests_of_users: Vec<u32> = dealt.iter().map(|user| count_u32(user.guest)).collect();
         let worker = Rc::new(Worker::new(
             worker_settings(config),
             clock,
@@ -109,7 +110,7 @@ impl ThreadTask for WebTask<'_> {
                     let guests = Rc::clone(&guests);
                     let receiving =
                         receive_visitors(Rc::clone(&worker), sites, move |client, arrival| {
-                            let guest = arrival.guest as u32;
+                            let guest = count_u32(arrival.guest);
                             let stay = Stay::Visitors(visit);
                             guests[arrival.guest].start(client, seed, guest, 0, stay);
                         });
@@ -252,6 +253,6 @@ fn start_users(
         let (starts, stops) = config.phases.lifetime(user, of);
         let client = Client::new(Rc::clone(worker), Rc::clone(&sites[guest]), row, guest);
         let stay = Stay::User(starts, stops);
-        guests[guest].start(client, config.seed, guest as u32, user, stay);
+        guests[guest].start(client, config.seed, count_u32(guest), user, stay);
     }
 }

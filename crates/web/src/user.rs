@@ -2,6 +2,7 @@
 
 use std::{future::poll_fn, rc::Rc, time::Duration};
 
+use rookery_cast::low_u32;
 use rookery_driver::{
     Admission, Arrival, ArrivalQueue, Failures, Nanos, OperationId, Outcome, Pause, Timing, Visit,
     persistence,
@@ -92,7 +93,7 @@ impl<S: UserScript> User<S> {
             let arrival = poll_fn(|context| worker.poll_visitor(row, context)).await;
             // A visitor is new: it has choices of its own and no cookies. Only the connection may
             // be an old one.
-            self.script.renew(arrival.number as u32);
+            self.script.renew(low_u32(arrival.number));
             self.client.renew();
             (self.failures, self.ended) = (Failures::default(), None);
             self.stay(arrival.at, visit.acts(persistence(seed, arrival)))

@@ -3,6 +3,7 @@
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
+use rookery_cast::count_u32;
 use rookery_driver::{DriverError, Pace, Played, System, VirtualLoad, play as play_load};
 use rookery_stats::Measurement;
 
@@ -60,7 +61,7 @@ pub fn play(
         seed: config.seed,
     };
     let mut users = VirtualShops::new(shops, config.seed);
-    let cpus = config.cpus.len() as u32;
+    let cpus = count_u32(config.cpus.len());
     let Played {
         results,
         window,

@@ -10,6 +10,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use rookery_cast::count_u32;
 use rookery_driver::{
     Alarms, Arrival, ArrivalQueue, Clock, Fault, LoadEnd, Nanos, OperationId, OperationTable,
     Outcome, Pace, Recorder, Span, ThreadResults, ThreadStatus, Timing, UserCounts,
@@ -178,7 +179,7 @@ impl Worker {
 
     /// Let a user sleep.
     pub(crate) async fn sleep_until(&self, row: usize, at: Nanos) {
-        self.alarms.set(at, row as u32);
+        self.alarms.set(at, count_u32(row));
         poll_fn(|context| {
             if self.clock.reached(at) {
                 return Poll::Ready(());
@@ -299,7 +300,7 @@ impl Worker {
     /// A new place for visitors of a guest.
     pub(crate) fn add_row(&self, guest: usize) -> usize {
         let mut register = self.register.borrow_mut();
-        register.push(Row::new(guest as u32));
+        register.push(Row::new(count_u32(guest)));
         register.len() - 1
     }
 

@@ -3,13 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Metric, WorkloadKind};
+use crate::Metric;
 
 /// A workload as data. Generic code asks this instead of naming a workload.
 #[derive(Debug, PartialEq)]
 pub struct WorkloadInfo {
-    /// Which workload it is.
-    pub kind: WorkloadKind,
     /// Its name in study files and stored runs.
     pub name: &'static str,
     /// Its name in prose: `DVD Store`.

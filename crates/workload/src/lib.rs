@@ -6,6 +6,17 @@
 //! Everything here is pure: it reads no clock and does no I/O. A generator writes into a buffer
 //! that the caller owns, a page is rendered into one, a response is judged from bytes.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests cast numbers of their own"
+    )
+)]
+
+mod digits;
 pub mod dvdstore;
 mod info;
 mod metric;

@@ -70,6 +70,8 @@ fn microseconds(duration: Duration) -> u64 {
 }
 
 /// Uniform integer, both ends included.
-pub(crate) fn uniform(rng: &mut Pcg32, low: u64, high: u64) -> u64 {
-    low + rng.below(high - low + 1)
+pub(crate) fn uniform<T: Copy + Into<u64> + TryFrom<u64>>(rng: &mut Pcg32, low: T, high: T) -> T {
+    let (first, last) = (low.into(), high.into());
+    // The draw is never above `high`, which fits.
+    T::try_from(first + rng.below(last - first + 1)).unwrap_or(high)
 }

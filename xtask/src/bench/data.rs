@@ -10,6 +10,7 @@ use std::{
     time::Instant,
 };
 
+use rookery_cast::count_u32;
 use rookery_stack::dvdstore_files::{FileOptions, Written, write_all};
 use rookery_workload::dvdstore::{
     CustomerHalf, CustomerRandom, Customers, LineEnd, Size,
@@ -245,7 +246,7 @@ fn plain_write(dir: &Path) -> Result<f64, String> {
     let path = dir.join("disk");
     let explain = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
     // Not zeros, which some disks do not store.
-    let block: Vec<u8> = (0..BLOCK as u32)
+    let block: Vec<u8> = (0..count_u32(BLOCK))
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
     let start = Instant::now();

@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use rookery_cast::low_u64;
 use rookery_stack::{
     SupervisedService,
     lamp::{
@@ -170,7 +171,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
 pub(super) fn shuffle<T>(items: &mut [T]) {
     let seed = SystemTime::UNIX_EPOCH
         .elapsed()
-        .map_or(1, |time| time.as_nanos() as u64);
+        .map_or(1, |time| low_u64(time.as_nanos()));
     SplitMix64::new(seed).shuffle(items);
 }
 

@@ -36,6 +36,7 @@
 
 use std::collections::BTreeMap;
 
+use rookery_cast::truncate_u32;
 use rookery_stats::{t_975, two_sided_p};
 
 use crate::mean::mean;
@@ -155,7 +156,7 @@ fn with_interval(value: f64, variance: f64, df: f64) -> Option<Estimate> {
 fn between_df(df: f64, of: impl Fn(u32) -> Option<f64>) -> Option<f64> {
     let df = df.clamp(1.0, 1000.0);
     let low = df.floor();
-    let (at_low, at_high) = (of(low as u32)?, of(low as u32 + 1)?);
+    let (at_low, at_high) = (of(truncate_u32(low))?, of(truncate_u32(low) + 1)?);
     let share = (1.0 / low - 1.0 / df) / (1.0 / low - 1.0 / (low + 1.0));
     Some(at_low + share * (at_high - at_low))
 }

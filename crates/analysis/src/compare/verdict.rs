@@ -1,5 +1,6 @@
 //! What a change may be called.
 
+use rookery_cast::truncate_u32;
 use rookery_stats::{Goal, holm, reach};
 use serde::Serialize;
 
@@ -144,7 +145,7 @@ fn finding(draft: &Draft, adjusted_p: Option<f64>, ignore: f64) -> Finding {
 
 /// reach(df) x standard error, as a share.
 fn detectable(estimate: &Estimate, scale: Scale) -> Option<f64> {
-    Some(scale.change(reach(estimate.df.clamp(1.0, 1e6) as u32)? * estimate.standard_error))
+    Some(scale.change(reach(truncate_u32(estimate.df.clamp(1.0, 1e6)))? * estimate.standard_error))
 }
 
 fn verdict(draft: &Draft, adjusted_p: Option<f64>, ignore: f64) -> Verdict {
@@ -200,5 +201,5 @@ fn repeats_for(draft: &Draft, estimate: &Estimate) -> Option<u32> {
     let now = f64::from(draft.repeats.max(1));
     let needed = (now * (reach(1000)? * estimate.standard_error / wanted).powi(2)).ceil();
     let least = f64::from(draft.repeats.max(2) + 1);
-    (needed <= 1000.0).then(|| needed.max(least) as u32)
+    (needed <= 1000.0).then(|| truncate_u32(needed.max(least)))
 }

@@ -3,7 +3,6 @@
 use rookery_stats::{MachineInside, MachineLook, Measurement};
 use rookery_store::TrialRecord;
 
-use super::sample::Sample;
 use crate::{mean::mean, schema::data};
 
 /// So far from the window's ends a look may lie, s.
@@ -87,9 +86,8 @@ impl Inside {
     }
 }
 
-/// The mean over the trials that have it.
-pub(super) fn mean_of(samples: &[Sample]) -> Option<Inside> {
-    let all: Vec<Inside> = samples.iter().filter_map(|sample| sample.inside).collect();
+/// The mean over the trials that have it; `None` where none has.
+pub(super) fn mean_of(all: &[Inside]) -> Option<Inside> {
     let over = |of: fn(&Inside) -> f64| mean(&all.iter().map(of).collect::<Vec<f64>>());
     let share =
         |of: fn(&Inside) -> Option<f64>| mean(&all.iter().filter_map(of).collect::<Vec<f64>>());

@@ -2,7 +2,6 @@
 
 use rookery_stats::{Measurement, Mode};
 
-use super::sample::Sample;
 use crate::{mean::mean, schema::data};
 
 /// From this share of their time on which users spend pausing, the offered load limits: were the
@@ -84,18 +83,18 @@ fn served(measured: &Measurement) -> Option<f64> {
     Some(share(arrivals.started, arrivals.drawn)?.min(share(completed, started)?))
 }
 
-/// Of all trials of a layer.
-pub(super) fn of(samples: &[Sample]) -> Option<Limit> {
+/// Of all trials of a layer, by what each used.
+pub(super) fn of(trials: &[&Use]) -> Option<Limit> {
     let over = |of: fn(&Use) -> Option<f64>| {
         mean(
-            &samples
+            &trials
                 .iter()
-                .filter_map(|sample| of(&sample.used))
+                .filter_map(|used| of(used))
                 .collect::<Vec<f64>>(),
         )
     };
     let (idle, busy) = (over(|used| used.idle), over(|used| used.busy));
-    if samples.is_empty() {
+    if trials.is_empty() {
         return None;
     }
     Some(if busy.is_some_and(|busy| busy >= BUSY) {

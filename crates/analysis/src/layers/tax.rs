@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rookery_cast::truncate_u32;
 use rookery_stats::t_975;
 
 use crate::{mean::mean, schema::data};
@@ -92,7 +93,7 @@ fn welch(below: &[f64], above: &[f64]) -> Option<f64> {
     } else {
         fewest as f64 - 1.0
     };
-    Some(t_975((df.floor() as u32).max(1))? * sum.sqrt())
+    Some(t_975(truncate_u32(df.floor()).max(1))? * sum.sqrt())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What one layout would do at one load, with all that may be said of it.
 
 use super::UNIT_OF_WORK;
+use rookery_cast::truncate_u32;
 use rookery_study::Vcpus;
 use serde::Serialize;
 
@@ -134,7 +135,7 @@ impl Forecast {
         format!(
             "{} x {} vCPU",
             self.guests,
-            Vcpus((self.vcpus * 1000.0).round() as u32)
+            Vcpus(truncate_u32((self.vcpus * 1000.0).round()))
         )
     }
 }

@@ -7,6 +7,7 @@
 //! model's errors, on the held-out loads for what lies outside of the measured, on the fitted loads
 //! for what lies inside.
 
+use rookery_cast::truncate_usize;
 use rookery_stats::t_975;
 use rookery_workload::random::{RandomSource as _, SplitMix64};
 use serde::Serialize;
@@ -227,6 +228,6 @@ fn percentiles(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.retain(|value| value.is_finite());
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
-    let at = |p: f64| values[(p * last as f64).round() as usize];
+    let at = |p: f64| values[truncate_usize((p * last as f64).round())];
     Some((at(0.025), at(0.975)))
 }

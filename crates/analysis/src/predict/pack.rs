@@ -1,5 +1,6 @@
 //! How many guests of which shape fit on a host within the limits: a search over the model.
 
+use rookery_cast::truncate_u32;
 use rookery_study::{Amount, Per, Scaled};
 use rookery_study::{Expected, GuestKind, LoopType, Study, Users, Vcpus};
 use serde::Serialize;
@@ -130,7 +131,7 @@ fn rank(packed: &Packed, load: Option<f64>) -> [f64; 4] {
 
 /// Measured sizes, and round ones between half the smallest and twice the largest.
 fn sizes(study: &Study, measured: &[Shape]) -> Vec<Vcpus> {
-    let of = |shape: &Shape| (shape.vcpus * 1000.0).round() as u32;
+    let of = |shape: &Shape| truncate_u32((shape.vcpus * 1000.0).round());
     let mut sizes: Vec<u32> = measured.iter().map(of).collect();
     let (low, high) = sizes.iter().fold((u32::MAX, 0), |(low, high), size| {
         (low.min(*size), high.max(*size))
@@ -225,7 +226,7 @@ pub fn confirming_study(
     let layouts: Vec<(String, u32, Vcpus)> = best
         .iter()
         .map(|packed| {
-            let vcpus = Vcpus((packed.vcpus * 1000.0).round() as u32);
+            let vcpus = Vcpus(truncate_u32((packed.vcpus * 1000.0).round()));
             (format!("{} x {vcpus}", packed.guests), packed.guests, vcpus)
         })
         .collect();

@@ -2,6 +2,7 @@
 //! busy cores.
 
 use super::UNIT_OF_WORK;
+use rookery_cast::truncate_u64;
 use rookery_stats::{Measurement, Pacing, ResourceSample, qos::PercentileLimit};
 use rookery_study::{Load, Point, Study};
 use serde::Serialize;
@@ -209,8 +210,12 @@ impl Readings {
             }
         }
         readings.all.sort_by(|a, b| {
-            let key =
-                |reading: &Reading| (reading.shape.guests, (reading.shape.vcpus * 1000.0) as u64);
+            let key = |reading: &Reading| {
+                (
+                    reading.shape.guests,
+                    truncate_u64(reading.shape.vcpus * 1000.0),
+                )
+            };
             key(a)
                 .cmp(&key(b))
                 .then(a.load.total_cmp(&b.load))

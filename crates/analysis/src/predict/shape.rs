@@ -1,5 +1,6 @@
 //! How guests share the CPUs of their host: all that a queueing model must know of a layout.
 
+use rookery_cast::truncate_u32;
 use rookery_study::{GuestKind, Point, Vcpus};
 use serde::Serialize;
 
@@ -72,7 +73,7 @@ impl Shape {
         format!(
             "{} x {} vCPU",
             self.guests,
-            Vcpus((self.vcpus * 1000.0).round() as u32)
+            Vcpus(truncate_u32((self.vcpus * 1000.0).round()))
         )
     }
 

@@ -1,5 +1,7 @@
 //! Parting readings before anything is fitted: what is held out is not seen by any choice.
 
+use rookery_cast::truncate_usize;
+
 use crate::predict::{
     error::PredictError,
     reading::{Reading, Readings},
@@ -25,7 +27,7 @@ impl Split {
     /// When fewer than two loads would remain to fit.
     pub fn by_load(readings: &Readings, share: f64) -> Result<Self, PredictError> {
         let levels = levels(&readings.all);
-        let held = ((levels.len() as f64 * share + 1e-9).floor() as usize).max(1);
+        let held = truncate_usize((levels.len() as f64 * share + 1e-9).floor()).max(1);
         if levels.len() < held + 2 {
             return Err(too_few(levels.len(), held));
         }

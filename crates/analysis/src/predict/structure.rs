@@ -1,6 +1,7 @@
 //! Queueing models of a layout: CPUs with their caps and neighbours, a delay that does not queue,
 //! and perhaps a queue that no counter shows.
 
+use rookery_cast::truncate_u32;
 use rookery_model::queue::{Capacity, Flow, FlowSolution, ResponseTimes, Station};
 use serde::Serialize;
 
@@ -159,7 +160,9 @@ impl Structure {
             }
             Offer::Open { room, .. } => f64::from(room.saturating_mul(copies)) + 1.0,
         };
-        let inside = (1.0..1e6).contains(&inside).then_some(inside as u32)?;
+        let inside = (1.0..1e6)
+            .contains(&inside)
+            .then_some(truncate_u32(inside))?;
         let servers = if shared {
             shape.servers.min(group.cpus)
         } else {
@@ -258,7 +261,7 @@ impl Structure {
         match self.offer {
             Offer::Open { acts, room } => {
                 let offered = load * acts;
-                let room = room.saturating_mul(part.guests as u32);
+                let room = room.saturating_mul(truncate_u32(part.guests));
                 Some((part.flow.open(offered, room).ok()?, offered))
             }
             Offer::Closed {

@@ -9,6 +9,8 @@ use std::{
     collections::VecDeque,
 };
 
+use rookery_cast::count_u32;
+
 use super::{Arrival, Schedule, Share};
 use crate::{load::OpenLoad, phases::Phases};
 
@@ -54,7 +56,7 @@ impl ArrivalQueue {
     /// The queue of one thread. The threads share out evenly who may be present.
     #[must_use]
     pub fn new(load: &OpenLoad, phases: &Phases, guests: usize, share: Share, seed: u64) -> Self {
-        let (thread, threads) = (share.thread as u32, share.of as u32);
+        let (thread, threads) = (count_u32(share.thread), count_u32(share.of));
         let queue = GuestQueue {
             most: load.max_in_flight / threads + u32::from(thread < load.max_in_flight % threads),
             ..GuestQueue::default()
@@ -122,7 +124,7 @@ impl ArrivalQueue {
         let first = queue.waiting.pop_front();
         match first {
             Some(_) => self.unserved.set(self.unserved.get() - 1),
-            None => queue.idle.push(row as u32),
+            None => queue.idle.push(count_u32(row)),
         }
         first
     }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use rookery_cast::truncate_u64;
 use rookery_workload::random::{RandomSource as _, SplitMix64, mix};
 
 use super::Course;
@@ -118,7 +119,7 @@ impl Iterator for Stream {
             if self.share.takes(number, self.guest) {
                 let at_s = self.course.when(count)?;
                 return Some(Arrival {
-                    at: (at_s * 1e9).round() as Nanos,
+                    at: truncate_u64((at_s * 1e9).round()),
                     guest: self.guest,
                     number,
                 });

@@ -1,5 +1,6 @@
 //! The series: what happened in each second.
 
+use rookery_cast::{count_u16, index};
 use rookery_stats::SecondSample;
 
 use super::operation::Outcome;
@@ -52,7 +53,7 @@ impl Series {
                 if self.counts[index] == 0 {
                     // The list of touched buckets makes closing a second cheap when the second was
                     // quiet.
-                    self.present.buckets.push((index as u16, 0));
+                    self.present.buckets.push((count_u16(index), 0));
                 }
                 self.counts[index] += 1;
                 self.present.requests += 1;
@@ -143,7 +144,7 @@ fn sample(parts: &[Second]) -> SecondSample {
 fn bucket(us: u64) -> usize {
     let us = us.min(u64::from(u32::MAX));
     let shift = u64::BITS - (us | (2 * SUB_BUCKETS - 1)).leading_zeros() - (SUB_BITS + 1);
-    (u64::from(shift) * SUB_BUCKETS + (us >> shift)) as usize
+    index(u64::from(shift) * SUB_BUCKETS + (us >> shift))
 }
 
 /// The largest value of a bucket.

@@ -16,7 +16,7 @@ impl CpuUse {
     pub(super) fn now(clock: Clock) -> Self {
         let ran = clock_gettime(ClockId::ThreadCPUTime);
         Self {
-            ran: ran.tv_sec as Nanos * 1_000_000_000 + ran.tv_nsec as Nanos,
+            ran: ran.tv_sec.cast_unsigned() * 1_000_000_000 + ran.tv_nsec.cast_unsigned(),
             waited: waited().unwrap_or(0),
             wall: clock.now(),
         }

@@ -10,6 +10,7 @@ mod supervise;
 
 use std::{fs::File, io, os::fd::AsFd, path::Path, sync::mpsc, thread};
 
+use rookery_cast::count_u32;
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
@@ -135,7 +136,7 @@ pub fn run_together<T: ThreadTask, S>(
                 let clock = started.recv().ok()?;
                 Some(task.work(index, prepared?, clock))
             };
-            let name = format!("driver-{}", cpu.unwrap_or(index as u32));
+            let name = format!("driver-{}", cpu.unwrap_or(count_u32(index)));
             let spawned = thread::Builder::new().name(name).spawn_scoped(scope, body);
             threads.push((spawned.map_err(DriverError::Start)?, go));
         }

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use rookery_cast::low_u32;
+
 use super::control::{ThreadStatus, TrialControl};
 use crate::{
     clock::{Clock, Nanos, seconds},
@@ -67,7 +69,7 @@ impl TrialMonitor<'_> {
                     phase: self.phase(now),
                     requests_per_s: (all_requests - requests) as f64 / passed,
                     errors_per_s: (all_errors - errors) as f64 / passed,
-                    active_users: self.sum(|status| status.started.load(Relaxed).into()) as u32,
+                    active_users: low_u32(self.sum(|status| status.started.load(Relaxed).into())),
                 });
                 if second_over {
                     (reported, requests, errors) = (now / SECOND, all_requests, all_errors);

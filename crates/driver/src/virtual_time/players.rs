@@ -5,6 +5,7 @@ use std::{
     collections::{BinaryHeap, VecDeque},
 };
 
+use rookery_cast::{count_u32, low_u32};
 use rookery_stats::{ErrorClass, Latencies};
 
 use super::{Request, System, VirtualLoad, VirtualUser, VirtualUsers, streams};
@@ -285,7 +286,7 @@ impl<'a, U: VirtualUsers> Players<'a, U> {
             return;
         }
         recorder.arrival_started(arrival.at);
-        let user = self.users.user(arrival.guest, arrival.number as u32);
+        let user = self.users.user(arrival.guest, low_u32(arrival.number));
         let mut visitor = Player::new(arrival.guest, user, nanos(self.load.phases.load_end()));
         visitor.acts_left = Some(visit.acts(persistence(self.load.seed, arrival)));
         (visitor.due, visitor.doing) = (arrival.at, Some((false, self.now)));
@@ -350,7 +351,7 @@ impl<'a, U: VirtualUsers> Players<'a, U> {
             }
             None => {
                 self.jobs.push(fresh);
-                (self.jobs.len() - 1) as u32
+                count_u32(self.jobs.len() - 1)
             }
         };
         let player = &mut self.players[index];

@@ -9,8 +9,11 @@ use std::{
 
 use rookery_host::{HostError, mounts};
 
-use super::metadata::{self, LayerKind, Metadata, USED, bytes_on_disk};
 use super::recipe::Versions;
+use super::{
+    lease::USED,
+    metadata::{self, LayerKind, Metadata, bytes_on_disk},
+};
 use crate::error::GuestError;
 
 /// Length of a digest in characters.

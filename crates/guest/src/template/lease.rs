@@ -2,6 +2,9 @@
 
 use std::{fs::File, io, path::Path, sync::Arc};
 
+/// File whose time of change is the time of last use, beside the root.
+pub(super) const USED: &str = "used";
+
 /// Shared locks on the directories of a template's layers. The kernel lets go of them with the
 /// process, however it ends.
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ impl Lease {
             // anew.
             if same_place(&directory, layer)? {
                 // A user who may not write there uses it all the same.
-                let _ = std::fs::write(layer.join(super::metadata::USED), "");
+                let _ = std::fs::write(layer.join(USED), "");
                 return Ok(Some(Self {
                     layers: vec![Arc::new(SharedLock(directory))],
                 }));

@@ -9,8 +9,6 @@ use super::recipe::{Fill, Recipe, Versions};
 
 /// File of the description, beside the root.
 pub(super) const FILE: &str = "template.json";
-/// File whose time of change is the time of last use, beside the root.
-pub(super) const USED: &str = "used";
 /// Limit on the depth of a measured tree.
 const MAX_DEPTH: u32 = 64;
 

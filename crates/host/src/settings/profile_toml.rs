@@ -14,7 +14,7 @@ use toml::{
 use super::{
     catalogue::{KNOBS, knob},
     knob::{Knob, Place, numbers},
-    profile::{Profile, ProfileProblem, Setting, Wanted},
+    profile::{Profile, ProfileError, ProfileProblem, Setting, Wanted},
 };
 
 /// Longest profile that is read, bytes.
@@ -34,6 +34,54 @@ const SETTING_KEYS: &[&str] = &[
 struct ProfileTable {
     name: Option<Spanned<Line>>,
     title: Option<Line>,
+}
+
+/// Name and text of the profiles that come with Rookery.
+const EMBEDDED: &[(&str, &str)] = &[
+    (
+        "enterprise-storage",
+        include_str!("../../../../stacks/host/enterprise-storage.toml"),
+    ),
+    (
+        "many-connections",
+        include_str!("../../../../stacks/host/many-connections.toml"),
+    ),
+    (
+        "shared-memory",
+        include_str!("../../../../stacks/host/shared-memory.toml"),
+    ),
+    (
+        "throughput",
+        include_str!("../../../../stacks/host/throughput.toml"),
+    ),
+];
+
+impl Profile {
+    /// Read the text of a profile; `file` is for messages.
+    ///
+    /// # Errors
+    /// With every problem of the text at once.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ProfileError> {
+        parse(file, text).map_err(|problems| ProfileError {
+            file: file.to_owned(),
+            problems,
+        })
+    }
+
+    /// Names of the profiles that come with Rookery.
+    pub fn embedded_names() -> impl Iterator<Item = &'static str> {
+        EMBEDDED.iter().map(|(name, _)| *name)
+    }
+
+    /// One of the profiles that come with Rookery; `None` when there is none of this name.
+    ///
+    /// # Errors
+    /// Never in a build whose tests pass.
+    #[must_use]
+    pub fn embedded(name: &str) -> Option<Result<Self, ProfileError>> {
+        let (name, text) = EMBEDDED.iter().find(|(known, _)| *known == name)?;
+        Some(Self::parse(name, text))
+    }
 }
 
 /// What a `[[setting]]` says.

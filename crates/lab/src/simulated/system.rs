@@ -3,6 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
+use rookery_cast::truncate_u64;
 use rookery_driver::{OperationId, Request, System};
 use rookery_study::SimulatedUse;
 use rookery_workload::random::{PurposeStream, RandomSource as _};
@@ -260,7 +261,7 @@ impl System for Computed {
     fn next(&self) -> Option<u64> {
         // Rounded up, so that no event comes before its time.
         self.next
-            .map(|(at_s, _)| (self.freezes.wall(at_s.max(self.now_s)) * 1e9).ceil() as u64)
+            .map(|(at_s, _)| truncate_u64((self.freezes.wall(at_s.max(self.now_s)) * 1e9).ceil()))
     }
 
     fn depart(&mut self) -> Option<u32> {

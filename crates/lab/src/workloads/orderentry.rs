@@ -15,7 +15,7 @@ use rookery_stack::OrderentryStack;
 use rookery_stats::Measurement;
 use rookery_store::Tuning;
 use rookery_study::{Plan, Point, Trial};
-use rookery_workload::orderentry::{DatabaseReadings, HitTarget, OrderEntryCounters};
+use rookery_workload::orderentry::{DatabaseReadings, HitTarget};
 
 use super::TrialLoad;
 use crate::{
@@ -119,10 +119,7 @@ pub(super) fn attach(
     let hit_target = stack.wanted().hit_target.map(HitTarget::ratio);
     let mut silent = None;
     for (guest, look) in measurement.guests.iter_mut().zip(looks) {
-        match (
-            OrderEntryCounters::from_counters_mut(&mut guest.counters),
-            look,
-        ) {
+        match (guest.counters.orderentry_mut(), look) {
             (Some(counters), DatabaseLook::Read(reading)) => {
                 counters.database = Some(DatabaseReadings {
                     hit_target,

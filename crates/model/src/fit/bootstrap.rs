@@ -1,5 +1,7 @@
 //! Bootstrap intervals of a fitted law: not symmetric, and within the bounds.
 
+use rookery_cast::truncate_usize;
+
 use crate::{
     fit::{
         data::{Observation, Observations},
@@ -131,7 +133,7 @@ fn percentiles(mut values: Vec<f64>) -> Interval {
     values.sort_by(f64::total_cmp);
     let at = |p: f64| {
         let place = p * (values.len() - 1) as f64;
-        let (low, share) = (place.floor() as usize, place.fract());
+        let (low, share) = (truncate_usize(place.floor()), place.fract());
         let next = values[(low + 1).min(values.len() - 1)];
         if share == 0.0 || next == values[low] {
             values[low]

@@ -1,9 +1,9 @@
 //! When a fit must be refused or qualified: the rules that turn numbers into a verdict.
 
 use crate::fit::{
-    choose::Options,
     data::Observations,
     goodness::{Goodness, lack_of_fit},
+    options::Options,
     usl::{KAPPA, UslFit},
 };
 

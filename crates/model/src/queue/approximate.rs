@@ -1,5 +1,7 @@
 //! Approximate mean value analysis for large populations.
 
+use rookery_cast::truncate_usize;
+
 use crate::queue::{
     classes::{Class, ClassSolution, Method, check_classes},
     mva::Solution,
@@ -64,7 +66,7 @@ pub fn schweitzer_scaled(
     Ok(fixed_point(stations, think, users, |_, station, q| {
         let present = 1.0 + q * (f64::from(users) - 1.0) / f64::from(users);
         let speed = match &station.capacity {
-            Capacity::Measured(_) => station.capacity.speed(present.round() as usize),
+            Capacity::Measured(_) => station.capacity.speed(truncate_usize(present.round())),
             other => other.top().min(present),
         };
         station.demand * present / speed

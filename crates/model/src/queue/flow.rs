@@ -3,6 +3,8 @@
 //! Many questions are asked of the same stations (every number of users, every rate); the
 //! convolution is done once, and each answer is a walk along a birth-death chain.
 
+use rookery_cast::truncate_usize;
+
 use crate::queue::{
     exact::{convolution, guard},
     station::{Capacity, ModelError, Station, check, not_negative, positive},
@@ -105,9 +107,9 @@ impl Flow {
         let below = users.floor();
         let share = users - below;
         if share <= 0.0 {
-            return Ok(self.whole(delay, below as usize));
+            return Ok(self.whole(delay, truncate_usize(below)));
         }
-        let above = self.whole(delay, below as usize + 1);
+        let above = self.whole(delay, truncate_usize(below) + 1);
         if below < 1.0 {
             // A user who is there for a part of the time.
             return Ok(FlowSolution {
@@ -115,7 +117,7 @@ impl Flow {
                 ..above
             });
         }
-        let low = self.whole(delay, below as usize);
+        let low = self.whole(delay, truncate_usize(below));
         let mix = |low: f64, high: f64| low + share * (high - low);
         Ok(FlowSolution {
             x: mix(low.x, above.x),

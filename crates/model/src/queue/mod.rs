@@ -7,6 +7,7 @@
 
 mod approximate;
 mod bounds;
+mod by_size;
 mod classes;
 mod exact;
 mod flow;
@@ -19,7 +20,8 @@ mod station;
 pub(crate) use approximate::schweitzer_shared;
 pub use approximate::{linearizer, schweitzer, schweitzer_scaled};
 pub use bounds::{Range, asymptotic, balanced, knee};
-pub use classes::{Class, ClassSolution, Method, exact_classes, solve_classes};
+pub use by_size::solve_classes;
+pub use classes::{Class, ClassSolution, Method, exact_classes};
 pub use exact::{Exact, solve};
 pub use flow::{Flow, FlowSolution};
 pub use mva::{Solution, mva, seidmann};

@@ -8,6 +8,8 @@
 //! probabilistic bisection, Horstein, IEEE Trans. Inf. Theory 9 (1963) 136; Waeber, Frazier,
 //! Henderson, SIAM J. Control Optim. 51 (2013) 2261.
 
+use rookery_cast::truncate_usize;
+
 use super::{Hint, Settings};
 
 /// Values of s: from 0.2 % of the load to 30 %.
@@ -42,7 +44,8 @@ impl Belief {
     pub(super) fn new(settings: &Settings) -> Self {
         let (low, high) = (settings.lowest.ln(), settings.highest.ln());
         let step = (settings.resolution / 4.0).min(0.01);
-        let points = (((high - low + 2.0 * MARGIN) / step).ceil() as usize).clamp(200, MOST_POINTS);
+        let points =
+            truncate_usize(((high - low + 2.0 * MARGIN) / step).ceil()).clamp(200, MOST_POINTS);
         let step = (high - low + 2.0 * MARGIN) / points as f64;
         let knees: Vec<f64> = (0..points)
             .map(|i| low - MARGIN + (i as f64 + 0.5) * step)

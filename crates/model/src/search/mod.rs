@@ -66,6 +66,7 @@ pub use settings::{Hint, Settings, SettingsError};
 
 use answer::edges;
 use belief::Belief;
+use rookery_cast::count_u32;
 
 /// A load is believed to be kept when so many runs keep it.
 const KEPT: f64 = 0.85;
@@ -152,7 +153,7 @@ impl Search {
         Some(Probe {
             load,
             purpose,
-            attempt: same as u32,
+            attempt: count_u32(same),
         })
     }
 
@@ -240,7 +241,7 @@ impl Search {
     fn left(&self) -> u32 {
         self.settings
             .most_probes
-            .saturating_sub(self.probes.len() as u32)
+            .saturating_sub(count_u32(self.probes.len()))
     }
 
     /// The next load on the way to the knee.

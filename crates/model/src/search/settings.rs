@@ -1,5 +1,7 @@
 //! What is searched, and what is known before.
 
+use rookery_cast::truncate_u32;
+
 /// What is searched, and with how many probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -75,7 +77,9 @@ impl Settings {
     /// The place of the grid that is nearest to this load.
     pub(super) fn place(&self, load: f64) -> u32 {
         // The conversion of a float saturates: below the lowest load it is 0.
-        ((load.min(self.highest) / self.lowest).ln() / self.resolution.ln_1p()).round() as u32
+        truncate_u32(
+            ((load.min(self.highest) / self.lowest).ln() / self.resolution.ln_1p()).round(),
+        )
     }
 
     /// The nearest load of the grid.

@@ -1,5 +1,6 @@
 //! The event loop: thinkers, stations, statistics.
 
+use rookery_cast::count_u32;
 use rookery_stats::t_975;
 
 use crate::{
@@ -144,7 +145,13 @@ pub fn replicate(
     let mut outcomes = Vec::new();
     let mut times = TimeHistogram::new();
     loop {
-        let outcome = simulate(network, seed, outcomes.len() as u32, warm_up, transactions)?;
+        let outcome = simulate(
+            network,
+            seed,
+            count_u32(outcomes.len()),
+            warm_up,
+            transactions,
+        )?;
         times.merge(&outcome.times);
         outcomes.push(outcome);
         if outcomes.len() < 5 {
@@ -172,7 +179,7 @@ fn interval(outcomes: &[Outcome], value: impl Fn(&Outcome) -> f64) -> (f64, Inte
         .map(|outcome| (value(outcome) - mean).powi(2))
         .sum::<f64>()
         / (count - 1.0);
-    let t = t_975(outcomes.len() as u32 - 1).unwrap_or(f64::INFINITY);
+    let t = t_975(count_u32(outcomes.len()) - 1).unwrap_or(f64::INFINITY);
     (mean, Interval::around(mean, t * (variance / count).sqrt()))
 }
 
@@ -184,7 +191,7 @@ fn check(network: &Network, transactions: u64) -> Result<(), SimulationError> {
             think,
             times,
         } => {
-            (1..=MAX_JOBS as u32).contains(&users)
+            (1..=count_u32(MAX_JOBS)).contains(&users)
                 && think.is_finite()
                 && think >= 0.0
                 && times.valid()
@@ -349,7 +356,7 @@ impl Play {
             Source::Scheduled { ends, .. } => ends.pop().unwrap_or(0),
             Source::Open { gap, next } => {
                 *next = now + *gap * self.stream.exponential();
-                self.idle.pop().unwrap_or(self.began.len() as u32)
+                self.idle.pop().unwrap_or(count_u32(self.began.len()))
             }
         };
         if job as usize == self.began.len() {

@@ -1,5 +1,7 @@
 //! A heap of four children a node: keys with a job, smallest first, ties by order of entry.
 
+use rookery_cast::{low_u32, low_u64};
+
 /// Key, sequence number and job in one number: keys are times, at least 0, whose bits order as the
 /// numbers do, so that one comparison decides all.
 type Entry = u128;
@@ -62,7 +64,7 @@ impl Heap {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<u32> {
         // A job's number is the last of the three.
-        let job = *self.entries.first()? as u32;
+        let job = low_u32(low_u64(*self.entries.first()?));
         let last = self.entries.pop()?;
         if self.entries.is_empty() {
             return Some(job);

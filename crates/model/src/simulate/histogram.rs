@@ -1,5 +1,7 @@
 //! A log-linear histogram of times, of fixed size.
 
+use rookery_cast::truncate_u64;
+
 /// Buckets per doubling: values are known to 0.4 %.
 const BITS: u32 = 8;
 /// 2^-30 s (about 1 ns) to 2^20 s (12 days).
@@ -48,7 +50,7 @@ impl TimeHistogram {
     /// times.
     #[must_use]
     pub fn quantile(&self, p: f64) -> Option<f64> {
-        let rank = ((p * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
+        let rank = truncate_u64((p * self.total as f64).ceil()).clamp(1, self.total.max(1));
         let mut seen = 0;
         let place = self.counts.iter().position(|count| {
             seen += count;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rookery_cast::truncate_u64;
+
 /// Response times of one kind of transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latencies {
@@ -26,7 +28,7 @@ impl Latencies {
         let at = |percent| Duration::from_micros(histogram.percentile_us(percent).unwrap_or(0));
         Self {
             count: histogram.count(),
-            mean: Duration::from_nanos((histogram.mean_us().unwrap_or(0.0) * 1000.0) as u64),
+            mean: Duration::from_nanos(truncate_u64(histogram.mean_us().unwrap_or(0.0) * 1000.0)),
             p50: at(50.0),
             p90: at(90.0),
             p95: at(95.0),

@@ -1,6 +1,7 @@
 //! Rows in PostgreSQL's binary COPY format (its manual, "COPY", "Binary Format"): the server need
 //! not read numbers and times from text again.
 
+use rookery_cast::{count_u16, count_u32, low_u16};
 use rookery_workload::orderentry::{
     Column, ColumnType, Decimal, Table, Timestamp,
     population::{PartRows, RowSink},
@@ -54,7 +55,7 @@ impl BinarySink<'_> {
     fn next(&mut self) -> Option<ColumnType> {
         if self.field == 0 {
             self.out
-                .extend_from_slice(&(self.columns.len() as u16).to_be_bytes());
+                .extend_from_slice(&count_u16(self.columns.len()).to_be_bytes());
         }
         self.field += 1;
         self.columns.get(self.field - 1).map(|column| column.kind)
@@ -72,18 +73,17 @@ impl BinarySink<'_> {
 impl RowSink for BinarySink<'_> {
     #[inline]
     fn int(&mut self, value: i64) {
-        match self.next() {
-            Some(ColumnType::Small) if i16::try_from(value).is_ok() => {
-                let [high, low] = (value as i16).to_be_bytes();
-                self.out.extend_from_slice(&[0, 0, 0, 2, high, low]);
-            }
-            Some(ColumnType::Int) if i32::try_from(value).is_ok() => {
-                let mut field = [0, 0, 0, 4, 0, 0, 0, 0];
-                field[4..].copy_from_slice(&(value as i32).to_be_bytes());
-                self.out.extend_from_slice(&field);
-            }
+        let kind = self.next();
+        if let (Some(ColumnType::Small), Ok(value)) = (kind, i16::try_from(value)) {
+            let [high, low] = value.to_be_bytes();
+            self.out.extend_from_slice(&[0, 0, 0, 2, high, low]);
+        } else if let (Some(ColumnType::Int), Ok(value)) = (kind, i32::try_from(value)) {
+            let mut field = [0, 0, 0, 4, 0, 0, 0, 0];
+            field[4..].copy_from_slice(&value.to_be_bytes());
+            self.out.extend_from_slice(&field);
+        } else {
             // What does not fit its column is refused by the server for its length.
-            _ => self.eight(value),
+            self.eight(value);
         }
     }
 
@@ -91,7 +91,7 @@ impl RowSink for BinarySink<'_> {
     fn text(&mut self, value: &[u8]) {
         self.next();
         self.out
-            .extend_from_slice(&(value.len() as u32).to_be_bytes());
+            .extend_from_slice(&count_u32(value.len()).to_be_bytes());
         self.out.extend_from_slice(value);
     }
 
@@ -132,7 +132,7 @@ fn push_numeric(value: Decimal, out: &mut Vec<u8>) {
     if odd > 0 {
         // The last one is filled with zeros.
         let part = 10_u64.pow(odd);
-        digits[0] = (rest % part * (BASE / part)) as u16;
+        digits[0] = low_u16(rest % part * (BASE / part));
         rest /= part;
         count = 1;
     }
@@ -141,10 +141,11 @@ fn push_numeric(value: Decimal, out: &mut Vec<u8>) {
         rest /= BASE;
         count += 1;
     }
-    let weight = count as i16 - behind as i16 - 1;
+    // Signed in 16 bits.
+    let weight = count_u16(count).wrapping_sub(count_u16(behind) + 1);
     let sign: u16 = if value.unscaled < 0 { 0x4000 } else { 0 };
-    out.extend_from_slice(&(8 + 2 * count as u32).to_be_bytes());
-    for part in [count as u16, weight as u16, sign, u16::from(value.scale)] {
+    out.extend_from_slice(&(8 + 2 * count_u32(count)).to_be_bytes());
+    for part in [count_u16(count), weight, sign, u16::from(value.scale)] {
         out.extend_from_slice(&part.to_be_bytes());
     }
     for digit in digits[..count].iter().rev() {

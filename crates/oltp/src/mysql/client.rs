@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use rookery_cast::{index, low_u32};
 use rookery_workload::orderentry::{
     Dialect,
     transaction::{Answers, Value},
@@ -95,9 +96,9 @@ impl MysqlClient {
         }
         let mut reader = Reader(answer);
         reader.bytes(1)?;
-        let id = reader.number(4)? as u32;
-        let columns = reader.number(2)? as usize;
-        let parameters = reader.number(2)? as usize;
+        let id = low_u32(reader.number(4)?);
+        let columns = index(reader.number(2)?);
+        let parameters = index(reader.number(2)?);
         let mut described = Vec::new();
         self.read_columns(parameters, &mut described).await?;
         self.read_columns(columns, &mut described).await?;
@@ -217,7 +218,7 @@ impl MysqlClient {
             Some(_) => {}
         }
         let mut reader = Reader(packet);
-        let count = reader.length()? as usize;
+        let count = index(reader.length()?);
         let described = !self.keeps_columns || reader.number(1)? != 0;
         // Only what is prepared has rows in the binary form, and a place for its columns.
         let Some(statement) = statement else {

@@ -2,6 +2,8 @@
 
 use std::{io, ops::Range};
 
+use rookery_cast::{count_u8, count_u16, count_u32};
+
 use crate::{
     ClientError,
     socket::{Incoming, Socket},
@@ -43,7 +45,7 @@ pub(super) fn write(out: &mut Vec<u8>, number: u8, write: impl FnOnce(&mut Vec<u
     let start = out.len();
     out.extend_from_slice(&[0, 0, 0, number]);
     write(out);
-    let length = (out.len() - start - HEADER) as u32;
+    let length = count_u32(out.len() - start - HEADER);
     debug_assert!((length as usize) < LONGEST, "terminals send little");
     out[start..start + 3].copy_from_slice(&length.to_le_bytes()[..3]);
 }
@@ -52,14 +54,14 @@ pub(super) fn write(out: &mut Vec<u8>, number: u8, write: impl FnOnce(&mut Vec<u
 #[inline]
 pub(super) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     match text.len() {
-        length @ 0..=250 => out.push(length as u8),
+        length @ 0..=250 => out.push(count_u8(length)),
         length @ 251..=0xffff => {
             out.push(0xfc);
-            out.extend_from_slice(&(length as u16).to_le_bytes());
+            out.extend_from_slice(&count_u16(length).to_le_bytes());
         }
         length => {
             out.push(0xfd);
-            out.extend_from_slice(&(length as u32).to_le_bytes()[..3]);
+            out.extend_from_slice(&count_u32(length).to_le_bytes()[..3]);
         }
     }
     out.extend_from_slice(text);
@@ -145,7 +147,7 @@ pub(super) fn error(packet: &[u8]) -> ClientError {
         Ok(ClientError::Server {
             message: String::from_utf8_lossy(reader.0).into_owned(),
             state,
-            code: code as i64,
+            code: code.cast_signed(),
         })
     };
     parts().unwrap_or_else(|cut| cut)

@@ -1,6 +1,7 @@
 //! Parameters and columns in the binary protocol of MySQL: whole numbers, text, and dates, which
 //! come back as text.
 
+use rookery_cast::{count_u8, count_u32, low_u8};
 use rookery_workload::orderentry::transaction::{Answers, Value};
 
 use super::packet::{Reader, cut, put_text};
@@ -41,7 +42,7 @@ impl Column {
         // Length of the rest, character set, width.
         reader.bytes(1 + 2 + 4)?;
         Ok(Self {
-            kind: reader.number(1)? as u8,
+            kind: low_u8(reader.number(1)?),
             unsigned: reader.number(2)? & UNSIGNED != 0,
         })
     }
@@ -87,7 +88,7 @@ fn put_short(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.push(0);
     write(out);
-    out[at] = (out.len() - at - 1) as u8;
+    out[at] = count_u8(out.len() - at - 1);
 }
 
 /// Appends a row, its first byte included, to `answers`.
@@ -138,7 +139,7 @@ fn push(column: Column, reader: &mut Reader<'_>, answers: &mut Answers) -> Resul
         i64::try_from(raw).unwrap_or(i64::MAX)
     } else {
         // The sign stands in the highest bit of the number's own width.
-        let unused = 64 - 8 * width as u32;
+        let unused = 64 - 8 * count_u32(width);
         (raw << unused).cast_signed() >> unused
     };
     answers.push_int(number);

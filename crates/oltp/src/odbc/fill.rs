@@ -86,7 +86,7 @@ fn description(dialect: Dialect, column: &Column) -> BindParamDesc {
         ColumnType::Serial => BindParamDesc::i64(false),
         ColumnType::Decimal(..) if dialect.stores_unscaled() => BindParamDesc::i64(false),
         ColumnType::Decimal(digits, scale) => {
-            BindParamDesc::decimal_as_text(digits.max(scale + 1), scale as i8)
+            BindParamDesc::decimal_as_text(digits.max(scale + 1), scale.cast_signed())
         }
         ColumnType::Char(length) | ColumnType::Varchar(length) => {
             BindParamDesc::text(length.into())

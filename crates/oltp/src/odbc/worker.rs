@@ -200,7 +200,8 @@ fn fetch(
 ) -> Result<(), Error> {
     if rows.is_none() {
         let buffer = TextRowSet::for_cursor(ROWS, &mut cursor, Some(LONGEST))?;
-        let numbers = (1..=buffer.num_cols() as u16)
+        let numbers = (1_u16..)
+            .take(buffer.num_cols())
             .map(|column| Ok(dialect.stores_unscaled() && is_number(&cursor.col_name(column)?)));
         let numbers = numbers.collect::<Result<Vec<_>, Error>>()?;
         *rows = Some((buffer, numbers));

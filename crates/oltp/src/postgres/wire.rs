@@ -7,6 +7,7 @@
 use std::error::Error;
 
 use bytes::{BufMut as _, BytesMut};
+use rookery_cast::count_u16;
 use rookery_workload::orderentry::{Decimal, Timestamp, transaction::Value};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
@@ -66,7 +67,7 @@ fn put_numeric(decimal: Decimal, out: &mut BytesMut) {
     // Digits to the base 10 000 begin and end at the decimal point.
     let pad = (4 - u32::from(decimal.scale) % 4) % 4;
     let mut rest = u128::from(decimal.unscaled.unsigned_abs()) * 10u128.pow(pad);
-    let behind = (u32::from(decimal.scale) + pad) / 4;
+    let behind = u16::from(decimal.scale).div_ceil(4);
     let mut digits = [0u16; 10];
     let mut count = 0;
     while rest > 0 {
@@ -74,8 +75,9 @@ fn put_numeric(decimal: Decimal, out: &mut BytesMut) {
         rest /= 10_000;
         count += 1;
     }
-    out.put_u16(count as u16);
-    out.put_i16(count as i16 - behind as i16 - 1);
+    out.put_u16(count_u16(count));
+    // The weight of the first digit, signed in 16 bits.
+    out.put_u16(count_u16(count).wrapping_sub(behind + 1));
     out.put_u16(if decimal.unscaled < 0 { NEGATIVE } else { 0 });
     out.put_u16(u16::from(decimal.scale));
     for digit in digits[..count].iter().rev() {
@@ -91,7 +93,7 @@ fn numeric(raw: &[u8]) -> Option<Decimal> {
     };
     let (count, weight, sign, scale) = (
         usize::from(word(0)?),
-        word(1)? as i16,
+        word(1)?.cast_signed(),
         word(2)?,
         u8::try_from(word(3)?).ok()?,
     );

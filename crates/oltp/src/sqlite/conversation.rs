@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_cast::micros;
 use rookery_workload::orderentry::{
     Dialect, Table,
     sql::{Statement, Style},
@@ -509,10 +510,7 @@ fn load_file(
             FillError::Stopped => Refusal::new(ErrorKind::Storage, error.to_string()).last(),
         },
     )?;
-    Ok((
-        filled.streaming.as_micros() as u64,
-        filled.indexing.as_micros() as u64,
-    ))
+    Ok((micros(filled.streaming), micros(filled.indexing)))
 }
 
 /// The first table of the workload that is there.

@@ -7,6 +7,7 @@
 
 use std::sync::OnceLock;
 
+use rookery_cast::{count_u8, count_u16};
 use rookery_workload::orderentry::{
     Dialect, Population, Scale, SchemaOptions, Timestamp,
     sql::{Statement, Style},
@@ -181,7 +182,7 @@ pub(super) fn write_hello(out: &mut Vec<u8>, hello: Hello) {
     let number = hello
         .style
         .and_then(|style| Style::ALL.iter().position(|&one| one == style))
-        .map_or(NO_STYLE, |number| number as u8);
+        .map_or(NO_STYLE, count_u8);
     out.push(number);
     end_frame(out);
 }
@@ -225,10 +226,10 @@ pub(super) fn write_load(out: &mut Vec<u8>, load: &LoadRequest) {
 pub(super) fn write_flight(out: &mut Vec<u8>, flight: &Flight) {
     begin_frame(out);
     out.push(FLIGHT);
-    out.extend_from_slice(&(flight.len() as u16).to_le_bytes());
+    out.extend_from_slice(&count_u16(flight.len()).to_le_bytes());
     for (statement, arguments) in flight.calls() {
-        out.extend_from_slice(&(statement.index() as u16).to_le_bytes());
-        out.push(arguments.len() as u8);
+        out.extend_from_slice(&count_u16(statement.index()).to_le_bytes());
+        out.push(count_u8(arguments.len()));
         arguments.for_each(|value| put_value(out, value));
     }
     end_frame(out);
@@ -400,12 +401,8 @@ pub(super) fn write_loaded(out: &mut Vec<u8>, streaming_us: u64, indexing_us: u6
 pub(super) fn write_error(out: &mut Vec<u8>, kind: ErrorKind, code: i64, text: &str) {
     begin_frame(out);
     out.push(ERROR);
-    out.push(
-        ErrorKind::ALL
-            .iter()
-            .position(|&one| one == kind)
-            .unwrap_or(0) as u8,
-    );
+    let number = ErrorKind::ALL.iter().position(|&one| one == kind);
+    out.push(count_u8(number.unwrap_or(0)));
     out.extend_from_slice(&code.to_le_bytes());
     put_bytes(out, text.as_bytes());
     end_frame(out);
@@ -441,7 +438,7 @@ impl<'b> AnswersWriter<'b> {
     pub(super) fn begin_answer(&mut self, columns: usize) {
         self.head = self.out.len();
         self.rows = 0;
-        self.columns = columns as u16;
+        self.columns = count_u16(columns);
         self.out.extend_from_slice(&[0; ANSWER_HEAD]);
     }
 

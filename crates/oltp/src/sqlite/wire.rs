@@ -4,6 +4,7 @@
 //! byte first. A value is a tag (0 null, 1 whole number, 2 text) and its content.
 
 use crate::error::WireError;
+use rookery_cast::count_u32;
 use rookery_workload::orderentry::transaction::Value;
 
 /// Bytes of a frame's length.
@@ -32,7 +33,7 @@ pub(super) fn begin_frame(out: &mut Vec<u8>) {
 
 /// Writes the length of the frame that `out` holds.
 pub(super) fn end_frame(out: &mut [u8]) {
-    let length = (out.len() - LENGTH) as u32;
+    let length = count_u32(out.len() - LENGTH);
     out[..LENGTH].copy_from_slice(&length.to_le_bytes());
 }
 
@@ -110,7 +111,7 @@ impl<'a> Fields<'a> {
 }
 
 pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(&count_u32(bytes.len()).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 

@@ -11,6 +11,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use rookery_cast::count_u32;
 use rookery_driver::{
     Alarms, Arrival, ArrivalQueue, Clock, Fault, Load, LoadEnd, Nanos, OperationId, Outcome as End,
     Recorder, ThreadResults, ThreadStatus, ThreadUsers, Timing, UserCounts,
@@ -190,7 +191,7 @@ impl Worker {
         if self.clock.reached(at) {
             return;
         }
-        self.alarms.set(at, row as u32);
+        self.alarms.set(at, count_u32(row));
         poll_fn(|context| {
             if self.clock.reached(at) {
                 return Poll::Ready(());

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rookery_analysis::{Analysis, Run, label::levels_after, points::PointSummary};
+use rookery_cast::truncate_u64;
 
 use super::data::{Datum, Figure, Mark, Panel, Place, Series, one_panel};
 use crate::prose::{format, loop_type::loop_type, words};
@@ -60,7 +61,7 @@ pub(crate) fn figure(run: &Run, analysis: &Analysis) -> Option<Figure> {
 
 /// vCPUs are planned in thousandths.
 fn thousandths(summary: &PointSummary) -> u64 {
-    (1000.0 * summary.point.vcpus).round() as u64
+    truncate_u64((1000.0 * summary.point.vcpus).round())
 }
 
 fn density(summary: &PointSummary) -> f64 {

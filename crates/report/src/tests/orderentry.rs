@@ -203,11 +203,7 @@ fn what_is_off_is_told() {
                 .measurement
                 .iter_mut()
                 .flat_map(|measured| &mut measured.guests)
-                .filter_map(|guest| {
-                    rookery_workload::orderentry::OrderEntryCounters::from_counters_mut(
-                        &mut guest.counters,
-                    )
-                })
+                .filter_map(|guest| guest.counters.orderentry_mut())
             {
                 counters.short_deliveries = counters.transactions[3].completed / 10;
                 counters.database.as_mut().expect("read").misses *= 2;

@@ -92,7 +92,7 @@ fn table(run: &Run) -> Table {
 fn together(measured: &Measurement) -> ShopCounters {
     let mut all = ShopCounters::default();
     for guest in &measured.guests {
-        if let Some(counters) = ShopCounters::from_counters(&guest.counters) {
+        if let Some(counters) = guest.counters.dvdstore() {
             all.merge(counters);
         }
     }
@@ -112,7 +112,9 @@ mod tests {
         assert!((total.opm - measured.units_per_minute()).abs() < 1e-6);
         assert!(
             (total.rt_tot_avg_msec
-                - ShopCounters::from_counters(&measured.guests[0].counters)
+                - measured.guests[0]
+                    .counters
+                    .dvdstore()
                     .expect("a DVD Store")
                     .rt_tot_avg_msec)
                 .abs()

@@ -2,6 +2,7 @@
 
 mod csv;
 mod decimal;
+mod numbers;
 mod rivals;
 mod text;
 

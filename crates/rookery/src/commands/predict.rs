@@ -14,6 +14,7 @@ use rookery_analysis::{
         Shape, confirming_study, pack, shape,
     },
 };
+use rookery_cast::truncate_u32;
 use serde::Serialize;
 
 pub(crate) use args::PredictArgs;
@@ -237,7 +238,7 @@ fn shapes(
             .map(|shape| (shape.label(), Ok(shape)))
             .collect();
     }
-    let vcpus = |shape: &Shape| rookery_study::Vcpus((shape.vcpus * 1000.0).round() as u32);
+    let vcpus = |shape: &Shape| rookery_study::Vcpus(truncate_u32((shape.vcpus * 1000.0).round()));
     measured
         .iter()
         .map(|shape| of(shape.guests, vcpus(shape)))

@@ -50,7 +50,7 @@ impl PartFile {
                 .write(true)
                 .create(true)
                 .truncate(true)
-                .custom_flags(flags.bits() as i32)
+                .custom_flags(flags.bits().cast_signed())
                 .open(&part)
         };
         let (file, direct) = match open(OFlags::DIRECT) {

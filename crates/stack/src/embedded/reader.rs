@@ -123,13 +123,16 @@ impl Reader {
                 return Ok(None);
             };
             let mut statement = self.0.prepare_cached(HISTORY)?;
-            let rows = statement.query_map(params![customer, HISTORY_ROWS as i64], |row| {
-                Ok(HistoryRow {
-                    title: row.get(0)?,
-                    actor: row.get(1)?,
-                    related: row.get::<_, Option<_>>(2)?.unwrap_or_default(),
-                })
-            })?;
+            let rows = statement.query_map(
+                params![customer, i64::try_from(HISTORY_ROWS).unwrap_or(i64::MAX)],
+                |row| {
+                    Ok(HistoryRow {
+                        title: row.get(0)?,
+                        actor: row.get(1)?,
+                        related: row.get::<_, Option<_>>(2)?.unwrap_or_default(),
+                    })
+                },
+            )?;
             Ok(Some(Login {
                 customer,
                 history: rows.collect::<Result<_>>()?,

@@ -24,20 +24,6 @@ pub const DIRECTORY: &str = "ds2";
 /// Path that answers 200 when the whole stack works.
 pub const HEALTH_PATH: &str = "/health.php";
 
-/// Modules of Apache that any of the configurations loads.
-pub(super) const MODULES: [&str; 10] = [
-    "authz_core",
-    "authz_host",
-    "dir",
-    "info",
-    "mime",
-    "mpm_event",
-    "mpm_prefork",
-    "proxy",
-    "proxy_fcgi",
-    "status",
-];
-
 /// What a study chooses besides the tuning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {

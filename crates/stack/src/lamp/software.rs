@@ -18,6 +18,19 @@ pub(crate) const MARIADB_SHARE: &str = "/usr/share/mysql";
 pub(crate) const BOOTSTRAP: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_tables_data.sql"];
 /// Where the packages put Apache's modules.
 const APACHE_MODULES: &str = "/usr/lib/apache2/modules";
+/// Modules of Apache that any of the configurations loads.
+pub(super) const MODULES: [&str; 10] = [
+    "authz_core",
+    "authz_host",
+    "dir",
+    "info",
+    "mime",
+    "mpm_event",
+    "mpm_prefork",
+    "proxy",
+    "proxy_fcgi",
+    "status",
+];
 /// Where the packages put PHP's extensions, one directory for each interface version.
 const PHP_EXTENSIONS: &str = "/usr/lib/php";
 /// The first PHP that knows what the pages use.
@@ -150,7 +163,7 @@ impl Search<'_> {
             self.file(&format!("{MARIADB_SHARE}/{name}"));
         }
         let apache = self.file("/usr/sbin/apache2");
-        for name in super::config::MODULES {
+        for name in MODULES {
             self.file(&format!("{APACHE_MODULES}/mod_{name}.so"));
         }
         let php = self.php_version();
@@ -371,10 +384,7 @@ mod tests {
             "usr/lib/php/8.2/README".into(),
         ];
         files.extend(BOOTSTRAP.map(|name| format!("usr/share/mysql/{name}")));
-        files.extend(
-            super::super::config::MODULES
-                .map(|name| format!("usr/lib/apache2/modules/mod_{name}.so")),
-        );
+        files.extend(MODULES.map(|name| format!("usr/lib/apache2/modules/mod_{name}.so")));
         for file in files
             .iter()
             .filter(|file| !without.contains(&file.as_str()))

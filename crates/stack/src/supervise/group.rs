@@ -21,6 +21,10 @@ pub(super) fn keep_group(command: &mut Command) {
     unsafe { command.pre_exec(ignore_new_groups) };
 }
 
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "numbers of system calls and of a filter's steps are small; libc types them widely"
+)]
 fn ignore_new_groups() -> io::Result<()> {
     let step = |code: u32, jt: u8, jf: u8, k: u32| sock_filter {
         code: code as u16,

@@ -22,7 +22,7 @@ pub(crate) fn drawn(guest: &GuestMeasurement, operation: &str) -> u64 {
 
 /// What else the mix of a trial must keep, beside the shares of its operations.
 pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
-    match kind(measurement) {
+    match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::mix_remarks(measurement),
         Some(WorkloadKind::Dvdstore | WorkloadKind::Sample) | None => Vec::new(),
     }
@@ -31,13 +31,9 @@ pub(crate) fn mix_remarks(measurement: &Measurement) -> Vec<Remark> {
 /// What the workload's own checks say of a trial; see
 /// [`WorkloadInfo::own_checks`](rookery_workload::WorkloadInfo).
 pub(crate) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
-    match kind(measurement) {
+    match measurement.workload() {
         Some(WorkloadKind::Orderentry) => orderentry::own_checks(measurement),
         Some(WorkloadKind::Sample) => sample::own_checks(measurement),
         Some(WorkloadKind::Dvdstore) | None => Vec::new(),
     }
-}
-
-fn kind(measurement: &Measurement) -> Option<WorkloadKind> {
-    measurement.info().map(|info| info.kind)
 }

@@ -1,6 +1,7 @@
 //! Checks of order entry: what failed, what rolled back, what deliveries found, and whether the
 //! database tells the same.
 
+use rookery_cast::truncate_u64;
 use rookery_workload::orderentry::{DatabaseReadings, NEW_ORDER, OrderEntryCounters};
 
 use crate::{
@@ -27,7 +28,7 @@ fn counters(measurement: &Measurement) -> impl Iterator<Item = &OrderEntryCounte
     measurement
         .guests
         .iter()
-        .filter_map(|guest| OrderEntryCounters::from_counters(&guest.counters))
+        .filter_map(|guest| guest.counters.orderentry())
 }
 
 /// New-Orders that roll back are part of the mix.
@@ -66,7 +67,7 @@ pub(super) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     remarks.extend(short(measurement));
     remarks.extend(late(measurement));
     for guest in &measurement.guests {
-        let Some(counters) = OrderEntryCounters::from_counters(&guest.counters) else {
+        let Some(counters) = guest.counters.orderentry() else {
             continue;
         };
         let Some(readings) = &counters.database else {
@@ -153,7 +154,7 @@ fn orders_differ(
     // An open load has no users; as many arrivals as usual are under way, with their chance.
     let usual = guest.busy_s / measurement.window.seconds().max(f64::MIN_POSITIVE);
     let under_way = match guest.users {
-        0 => (usual + Z_999 * usual.sqrt()).ceil() as u64 + 1,
+        0 => truncate_u64((usual + Z_999 * usual.sqrt()).ceil()) + 1,
         users => u64::from(users),
     };
     let least = told(looks.start_s, looks.end_s - readings.look_s, true).saturating_sub(under_way);
@@ -267,7 +268,9 @@ mod tests {
     fn told(change: impl FnOnce(&mut OrderEntryCounters)) -> String {
         let mut measurement = deck();
         change(
-            OrderEntryCounters::from_counters_mut(&mut measurement.guests[0].counters)
+            measurement.guests[0]
+                .counters
+                .orderentry_mut()
                 .expect("order entry"),
         );
         let remarks = [drawn(&measurement), own_checks(&measurement)].concat();

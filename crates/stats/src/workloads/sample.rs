@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn own_checks(measurement: &Measurement) -> Vec<Remark> {
     let mut all = SampleCounters::default();
     for guest in &measurement.guests {
-        if let Some(counters) = SampleCounters::from_counters(&guest.counters) {
+        if let Some(counters) = guest.counters.sample() {
             all.merge(counters);
         }
     }

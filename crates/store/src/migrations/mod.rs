@@ -74,7 +74,7 @@ impl MigrationError {
 
 /// The version after all of `migrations`.
 pub(crate) const fn newest(migrations: &[Migration]) -> i64 {
-    OLDEST + migrations.len() as i64
+    OLDEST + migrations.len().cast_signed() as i64
 }
 
 /// The migrations of a store of version `found`; none for a version that is not known.

@@ -264,7 +264,7 @@ impl Parser<'_> {
                     Function::ALL.map(|(name, _)| name),
                 );
                 let known: Vec<&str> = variables.iter().chain(&functions).copied().collect();
-                let help = match crate::grammar::nearest(word, &known) {
+                let help = match crate::names::nearest(word, &known) {
                     Some(near) => format!("write `{near}`"),
                     None => format!(
                         "variables are {}; functions are {}",

@@ -11,7 +11,7 @@ pub(crate) mod sections;
 use serde_json::Value as Json;
 use toml::{Spanned, de::DeValue};
 
-pub(crate) use reader::{At, Context, Free, Reader, Spans, nearest};
+pub(crate) use reader::{At, Context, Free, Reader, Spans};
 
 /// A kind of value: how it is read, written, described and checked by an editor.
 pub(crate) trait Kind {

@@ -1,14 +1,15 @@
 //! Reads one section: looks keys up, fills defaults, remembers places, finds what nobody asked for.
 
-use std::{collections::BTreeMap, fmt, ops::Range, sync::LazyLock};
+use std::{collections::BTreeMap, fmt, ops::Range};
 
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-use super::{Kind, Need, SectionInfo, sections, written_key};
+use super::{Kind, Need, written_key};
 use crate::{
+    names::nearest,
     problem::{Code, Finding},
     source::{printable, quoted},
 };
@@ -187,6 +188,9 @@ pub(crate) struct Free<'t, 'i, 'c> {
     pub(crate) context: &'c mut Context,
 }
 
+/// The section, as it is written, that has a key of exactly this name, other than the one at a path.
+pub(crate) type HomeOf = fn(name: &str, path: &str) -> Option<String>;
+
 /// Reads one table.
 pub(crate) struct Reader<'t, 'i, 'c> {
     table: Option<&'t DeTable<'i>>,
@@ -195,6 +199,8 @@ pub(crate) struct Reader<'t, 'i, 'c> {
     /// Where something missing would be added.
     place: Range<usize>,
     asked: Vec<&'static str>,
+    /// For keys that stand in the wrong section.
+    home_of: HomeOf,
     pub(crate) context: &'c mut Context,
 }
 
@@ -204,6 +210,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         table: Option<&'t DeTable<'i>>,
         path: &str,
         place: Range<usize>,
+        home_of: HomeOf,
         context: &'c mut Context,
     ) -> Self {
         Self {
@@ -211,6 +218,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
             path: path.to_owned(),
             place,
             asked: Vec::new(),
+            home_of,
             context,
         }
     }
@@ -291,7 +299,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                 }
             }
         }
-        Reader::new(found, &path, place, self.context)
+        Reader::new(found, &path, place, self.home_of, self.context)
     }
 
     /// The table below `key`, whose keys the writer of the study names.
@@ -346,6 +354,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
                         Some(content),
                         &path,
                         table.span(),
+                        self.home_of,
                         self.context,
                     ));
                 }
@@ -391,7 +400,7 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
         if let Some(near) = nearest(name, &self.asked) {
             return format!("write `{}`, or remove it", written_key(near));
         }
-        if let Some(section) = home_of(name, &self.path) {
+        if let Some(section) = (self.home_of)(name, &self.path) {
             return format!("it belongs to {section}; move it there");
         }
         let kind = if value.is_table() { "section" } else { "key" };
@@ -404,62 +413,9 @@ impl<'t, 'i, 'c> Reader<'t, 'i, 'c> {
     }
 }
 
-/// Longer names than any key are not worth a search.
-const LONGEST_NAME: usize = 40;
-
-/// The key that was most probably meant.
-pub(crate) fn nearest<'k>(name: &str, keys: &[&'k str]) -> Option<&'k str> {
-    if name.len() > LONGEST_NAME {
-        return None;
-    }
-    let plain = name.to_ascii_lowercase().replace('-', "_");
-    let distance = |key: &str| strsim::damerau_levenshtein(&plain, &key.replace('-', "_"));
-    let (best, distance) = keys
-        .iter()
-        .map(|key| (*key, distance(key)))
-        .min_by_key(|(_, distance)| *distance)?;
-    let tolerance = (best.len().max(plain.len()) / 3).max(1);
-    (distance <= tolerance).then_some(best)
-}
-
-/// Every key of every section with its section.
-static HOMES: LazyLock<Vec<(&str, &SectionInfo)>> = LazyLock::new(|| {
-    let homes = sections::ALL.iter().flat_map(|section| {
-        (section.keys)()
-            .into_iter()
-            .map(move |key| (key.name, section))
-    });
-    homes.collect()
-});
-
-/// The section that has a key of exactly this name, other than the one at `path`.
-fn home_of(name: &str, path: &str) -> Option<String> {
-    let plain = name.to_ascii_lowercase().replace('-', "_");
-    let here = path.split(['[', '.']).next().unwrap_or_default();
-    let (_, section) = HOMES
-        .iter()
-        .find(|(key, section)| section.name != here && *key == plain)?;
-    Some(match section.many {
-        true => format!("[[{}]]", section.name),
-        false if section.name.is_empty() => "the top of the file".to_owned(),
-        false => format!("[{}]", section.name),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_nearest_key_is_found_through_case_dashes_and_typing_errors() {
-        let keys = ["ramp_up", "ramp_down", "steady", "p95"];
-        assert_eq!(nearest("ramp-up", &keys), Some("ramp_up"));
-        assert_eq!(nearest("Steady", &keys), Some("steady"));
-        assert_eq!(nearest("stedy", &keys), Some("steady"));
-        assert_eq!(nearest("p59", &keys), Some("p95"));
-        assert_eq!(nearest("bananas", &keys), None);
-        assert_eq!(nearest(&"s".repeat(10_000), &keys), None);
-    }
 
     #[test]
     fn the_place_of_a_default_is_the_section_around_it() {

@@ -2,7 +2,12 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::machines;
+use rookery_cast::count_u32;
+
+use super::{
+    guest_files::{DATABASE_ROOT_MIB, guest_files_mib, root},
+    machines,
+};
 use crate::{Estimate, GuestKind, Point, PointData, Search, StackKind, StorageUse, Study, Variant};
 
 /// Start, health check and removal of a trial's guests, whatever their number.
@@ -19,15 +24,6 @@ fn guest_overhead(kind: GuestKind) -> Duration {
     })
 }
 
-/// Copying a loaded database, MiB/s: a conservative sequential rate of a disk.
-pub(crate) const COPY_MIB_PER_S: f64 = 400.0;
-
-/// Root file system of a container template with the stack's program, MiB.
-const CONTAINER_ROOT_MIB: u64 = 64;
-
-/// Root file system of a container template with Apache, PHP and MariaDB, MiB.
-const LAMP_ROOT_MIB: u64 = 260;
-
 /// Building it with mmdebstrap.
 const LAMP_BUILD: Duration = Duration::from_secs(45);
 
@@ -38,21 +34,9 @@ const LAMP_START: Duration = Duration::from_secs(2);
 /// The same for one more guest, all guests on the same CPUs.
 const LAMP_GUEST_START: Duration = Duration::from_millis(800);
 
-/// Redo log, undo and temporary tablespaces, logs and sockets of a LAMP guest, MiB.
-const LAMP_GUEST_FILES_MIB: u64 = 100;
-
-/// Root file system of a container template with MariaDB or PostgreSQL alone, MiB.
-const DATABASE_ROOT_MIB: u64 = 230;
-
-/// Redo or write-ahead log, undo, catalogue and temporary files of a database guest, MiB.
-const DATABASE_GUEST_FILES_MIB: u64 = 160;
-
 /// Measuring what one pool of storage can do: eight points of a second, and what fio takes to begin
 /// and to end.
 const CEILING: Duration = Duration::from_secs(12);
-
-/// Logs and sockets of a guest, MiB.
-const GUEST_FILES_MIB: u64 = 2;
 
 /// A trial that is computed, and its place in the store: measured at some ten thousand orders.
 const COMPUTED: Duration = Duration::from_millis(50);
@@ -174,44 +158,7 @@ fn ceilings(variants: &[Variant]) -> Duration {
             pools.push(storage);
         }
     }
-    CEILING * pools.len() as u32
-}
-
-/// The root file system that the guests of a study share: what it holds, and its size in MiB.
-pub(super) fn root(study: &Study) -> (&'static str, u64) {
-    match (study.stack.kind(), study.guest.kind()) {
-        (StackKind::Embedded, GuestKind::Container | GuestKind::Vm) => {
-            ("embedded", CONTAINER_ROOT_MIB)
-        }
-        (StackKind::Embedded, GuestKind::Bare | GuestKind::Fake) => ("embedded", 0),
-        (StackKind::Lamp, GuestKind::Container | GuestKind::Vm) => ("lamp", LAMP_ROOT_MIB),
-        (StackKind::Lamp, GuestKind::Bare | GuestKind::Fake) => ("lamp", 0),
-        (StackKind::Mariadb, GuestKind::Container | GuestKind::Vm) => {
-            ("mariadb", DATABASE_ROOT_MIB)
-        }
-        (StackKind::Mariadb, GuestKind::Bare | GuestKind::Fake) => ("mariadb", 0),
-        (StackKind::Postgresql, GuestKind::Container | GuestKind::Vm) => {
-            ("postgresql", DATABASE_ROOT_MIB)
-        }
-        (StackKind::Postgresql, GuestKind::Bare | GuestKind::Fake) => ("postgresql", 0),
-        (StackKind::Sqlite, GuestKind::Container | GuestKind::Vm) => ("sqlite", CONTAINER_ROOT_MIB),
-        (StackKind::Sqlite, GuestKind::Bare | GuestKind::Fake) => ("sqlite", 0),
-        (StackKind::Bundled, GuestKind::Container | GuestKind::Vm) => {
-            ("bundled", CONTAINER_ROOT_MIB)
-        }
-        (StackKind::Bundled, GuestKind::Bare | GuestKind::Fake) => ("bundled", 0),
-        (StackKind::Simulated, _) => ("simulated", 0),
-    }
-}
-
-pub(super) fn guest_files_mib(study: &Study) -> u64 {
-    match study.stack.kind() {
-        StackKind::Embedded => GUEST_FILES_MIB,
-        StackKind::Lamp => LAMP_GUEST_FILES_MIB,
-        StackKind::Mariadb | StackKind::Postgresql => DATABASE_GUEST_FILES_MIB,
-        StackKind::Sqlite | StackKind::Bundled => GUEST_FILES_MIB,
-        StackKind::Simulated => 0,
-    }
+    CEILING * count_u32(pools.len())
 }
 
 /// A search approaches with about half of the trials that it may make, and makes what confirms.

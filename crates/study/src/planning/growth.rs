@@ -1,6 +1,8 @@
 //! How a plan grows while it is performed: probes of its searches, more repeats of its points. The
 //! same plan grows in the same way.
 
+use rookery_cast::count_u32;
+
 use super::{cpus::Division, searches, trials};
 use crate::{HostFacts, Plan, Purpose, Trial, Variant, grammar::Context};
 
@@ -55,7 +57,7 @@ impl Plan {
                 && known.guests() == point.guests()
                 && known.load() == point.load()
         });
-        let id = known.map_or(self.points.len() as u32 + 1, |known| known.id);
+        let id = known.map_or(count_u32(self.points.len()) + 1, |known| known.id);
         let seed = trials::probe_seed(
             variant.study.seed,
             planned.guests,
@@ -64,7 +66,7 @@ impl Plan {
             attempt,
         );
         let trial = Trial {
-            id: self.trials.len() as u32 + 1,
+            id: count_u32(self.trials.len()) + 1,
             point: id,
             repeat: attempt + 1,
             block: self.last_block() + 1,
@@ -128,11 +130,11 @@ impl Plan {
             let (repeat, block) = (done.unwrap_or(0) + 1, self.last_block() + 1);
             for id in trials::shuffled(&combinations[place], seed, repeat) {
                 self.trials.push(Trial {
-                    id: self.trials.len() as u32 + 1,
+                    id: count_u32(self.trials.len()) + 1,
                     point: id,
                     repeat,
                     block,
-                    seed: trials::trial_seed(seed, place as u32 + 1, repeat),
+                    seed: trials::trial_seed(seed, count_u32(place) + 1, repeat),
                     purpose: Purpose::Study,
                 });
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::estimate::root;
+use super::guest_files::root;
 use crate::{
     GuestKind, Point, Study, VolumeUse,
     grammar::Context,

@@ -3,6 +3,7 @@
 mod cpus;
 mod estimate;
 mod growth;
+mod guest_files;
 mod machines;
 mod notes;
 mod pins;
@@ -17,16 +18,14 @@ pub use growth::CannotPlan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rookery_cast::count_u32;
+
 use crate::{
-    Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Variables, Vcpus,
+    Document, GuestKind, HostFacts, Plan, Point, Problems, Study, Vcpus,
     grammar::Context,
+    plan::MIB,
     problem::{Code, Finding},
 };
-
-pub(crate) use estimate::COPY_MIB_PER_S;
-
-/// A MiB in bytes.
-const MIB: f64 = 1_048_576.0;
 
 impl Plan {
     /// Expands a study on a host into points, pins and trials. The same document and host give the
@@ -144,7 +143,7 @@ fn combine(expanded: Vec<Vec<Point>>) -> Vec<Vec<Point>> {
         }
     }
     for (index, point) in combinations.iter_mut().flatten().enumerate() {
-        point.id = index as u32 + 1;
+        point.id = count_u32(index) + 1;
     }
     set_baselines(&mut combinations);
     combinations
@@ -194,21 +193,6 @@ fn disk_finding(document: &Document, host: &HostFacts, disk_mib: u64) -> Option<
         message,
         help: "make the database smaller, use fewer guests, or free disk space".to_owned(),
     })
-}
-
-/// What expressions may ask of a guest of a point. The users of an open load are the visitors that
-/// may be present.
-pub(crate) fn variables(study: &Study, point: &Point) -> Variables {
-    let group = point.only_group();
-    Variables {
-        vcpus: group.vcpus.cpus(),
-        memory_bytes: group.memory_mib as f64 * MIB,
-        users: match study.load.max_in_flight() {
-            Some(most) => f64::from(most),
-            None => f64::from(group.total_users()) / f64::from(group.guests),
-        },
-        guests: f64::from(group.guests),
-    }
 }
 
 /// The baseline of a point is the one guest of its variant that could use the same CPUs and serves

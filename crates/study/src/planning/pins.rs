@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rookery_cast::{count_u32, truncate_u64};
+
 use super::placement;
 use super::thousandths;
 use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
@@ -47,8 +49,8 @@ fn run_of(cpus: &CpuSet, start: usize, width: usize) -> CpuSet {
 
 fn pack(guests: u32, vcpus: Vcpus, cpus: &CpuSet, width: usize, overcommit: f64) -> Vec<CpuSet> {
     // Thousandths of a vCPU that a guest adds to each of its CPUs, and that a CPU may carry.
-    let share = vcpus.0.div_ceil(width as u32);
-    let most = (overcommit * 1000.0).round() as u64;
+    let share = vcpus.0.div_ceil(count_u32(width));
+    let most = truncate_u64((overcommit * 1000.0).round());
     let mut load = vec![0_u64; cpus.len()];
     // CPUs fill from the left, so the search need not start again where guests no longer fit.
     let mut first = 0;

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rookery_cast::{count_u32, truncate_u64};
+
 use crate::{CpuSet, Pin, Vcpus, plan::CpuPlace};
 
 /// The CPUs of each of `guests` guests of `vcpus` vCPUs, for the pins that look at where CPUs sit.
@@ -30,8 +32,8 @@ pub(super) fn lay(
     let width = (vcpus.whole_cpus() as usize).min(cpus.len());
     let mut groups = groups(pin, cpus, places);
     let (share, most) = (
-        vcpus.0.div_ceil(width.max(1) as u32).into(),
-        (overcommit * 1000.0).round() as u64,
+        vcpus.0.div_ceil(count_u32(width.max(1))).into(),
+        truncate_u64((overcommit * 1000.0).round()),
     );
     let slots = groups
         .iter()

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
+use rookery_cast::{truncate_u32, truncate_u64};
+
 use super::{MIB, cpus::Division, pins, placement, storage, thousandths};
 use crate::{
     Amount, EvaluationError, GuestGroup, HostFacts, Per, Point, PointData, Study, Variables,
@@ -417,7 +419,7 @@ fn users(combination: &Combination<'_>, total: f64, context: &mut Context) -> Op
         );
         return context.refuse(Code::Users, span, message, "use fewer users or guests");
     }
-    Some(total as u32)
+    Some(truncate_u32(total))
 }
 
 /// The first number of users that is not whole, said in words.
@@ -469,7 +471,7 @@ fn memory(
     };
     let each = match each {
         // What floats add beyond a millionth is not another MiB.
-        Ok(each) => (each - 1e-6).ceil() as u64,
+        Ok(each) => truncate_u64((each - 1e-6).ceil()),
         Err(error) => {
             let span = context.spans.nearest("guest.memory");
             let message = format!("the memory of {}: {error}", combination.describe());

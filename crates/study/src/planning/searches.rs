@@ -1,6 +1,8 @@
 //! The searches of a study on a host: one for each combination of guests and vCPUs, with the range
 //! that the host carries.
 
+use rookery_cast::truncate_u32;
+
 use super::{
     cpus::Division,
     points::{self, Single},
@@ -247,7 +249,7 @@ pub(super) fn point(
         per: Per::Host,
     });
     let (guests, amount) = match (&search.over, &search.load) {
-        (Over::Guests, Some(each)) => (load as u32, each),
+        (Over::Guests, Some(each)) => (truncate_u32(load), each),
         _ => (search.guests, &on_all),
     };
     let asked = Single {

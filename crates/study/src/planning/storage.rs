@@ -1,6 +1,8 @@
 //! How large the volumes of guests are.
 
-use super::{MIB, estimate::guest_files_mib, machines};
+use rookery_cast::truncate_u64;
+
+use super::{MIB, guest_files::guest_files_mib, machines};
 use crate::{
     Amount, EvaluationError, GuestGroup, Scaled, Study, Variables, VolumeUse, expression::BYTES,
     grammar::Context, problem::Code,
@@ -70,7 +72,7 @@ fn each_mib(size: &Amount, group: &GuestGroup, users: f64) -> Result<u64, Evalua
         Amount::Scaled(Scaled { .. }) => size.each(&variables, &BYTES),
     };
     // What floats add beyond a millionth is not another MiB.
-    each.map(|each| (each - 1e-6).ceil() as u64)
+    each.map(|each| truncate_u64((each - 1e-6).ceil()))
 }
 
 /// What the file system needs to be made at all, of each guest's part.

@@ -1,5 +1,6 @@
 //! The trials in their order, and their seeds.
 
+use rookery_cast::count_u32;
 use rookery_workload::random::{GOLDEN_GAMMA, RandomSource as _, SplitMix64, mix};
 
 use crate::{Order, Point, Purpose, Study, Trial, Vcpus};
@@ -26,7 +27,7 @@ pub(super) fn order(study: &Study, combinations: &[Vec<Point>]) -> Vec<Trial> {
             block += 1;
             for point in points {
                 trials.push(Trial {
-                    id: trials.len() as u32 + 1,
+                    id: count_u32(trials.len()) + 1,
                     point,
                     repeat,
                     block,

@@ -10,6 +10,7 @@ mod sample;
 
 use std::{fmt, time::Duration};
 
+use rookery_cast::truncate_u64;
 use rookery_stats::Pacing;
 pub use rookery_workload::WorkloadKind;
 use rookery_workload::{MixShare, dvdstore::Size, sample::SampleData};
@@ -17,9 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Plan, Point, StackKind, Study, Variables, Variant,
-    grammar::{Context, KeyInfo, Reader, kinds::Named},
+    grammar::{Context, KeyInfo, Reader, sections::Sections},
+    names::Named,
     problem::Code,
-    reading::Sections,
 };
 
 use dvdstore::DvdstoreKeys;
@@ -29,6 +30,9 @@ use sample::SampleKeys;
 pub use dvdstore::DvdstoreUse;
 pub use orderentry::{DatabaseSize, OrderentryData, OrderentryUse};
 pub use sample::SampleUse;
+
+/// Copying a loaded database, MiB/s: a conservative sequential rate of a disk.
+const COPY_MIB_PER_S: f64 = 400.0;
 
 /// The workload section: which workload, with the keys that it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -280,7 +284,7 @@ impl PointData {
             Self::Orderentry(_) => orderentry::USED_MIB_PER_MIB,
             Self::Sample(_) => sample::USED_MIB_PER_MIB,
         };
-        (self.megabytes() as f64 * per_megabyte).ceil() as u64
+        truncate_u64((self.megabytes() as f64 * per_megabyte).ceil())
     }
 
     /// Seconds to load it into a template.

@@ -179,5 +179,5 @@ fn a_stop_ends_the_load_and_is_told() {
 }
 
 fn counted(guest: &rookery_stats::GuestMeasurement) -> &rookery_workload::dvdstore::ShopCounters {
-    rookery_workload::dvdstore::ShopCounters::from_counters(&guest.counters).expect("a DVD Store")
+    guest.counters.dvdstore().expect("a DVD Store")
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::info::METRICS;
-use crate::{Counters, MetricValue, Proof, ProofRow, metric::with_values};
+use crate::{MetricValue, Proof, ProofRow, metric::with_values};
 
 /// Counters under the original driver's names. "Steady" counts orders completed inside the window,
 /// as the original counts since its reset.
@@ -81,15 +81,6 @@ impl ShopCounters {
                 count(self.n_purchase_unanswered),
             ],
         )
-    }
-
-    /// The counters of a guest, if they are those of DVD Store.
-    #[must_use]
-    pub fn from_counters(counters: &Counters) -> Option<&Self> {
-        match counters {
-            Counters::Dvdstore(counters) => Some(counters),
-            _ => None,
-        }
     }
 
     /// Orders of the window that were rolled back, and all of them.

@@ -1,8 +1,6 @@
 //! DVD Store as data: operations, unit of work, metrics.
 
-use crate::{
-    Clients, Metric, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo, WorkloadKind,
-};
+use crate::{Clients, Metric, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// Name of the operation that stands for the whole order; it consists of the pages of the order and
 /// is no request of its own.
@@ -10,7 +8,6 @@ pub const ORDER: &str = "order";
 
 /// DVD Store.
 pub static INFO: WorkloadInfo = WorkloadInfo {
-    kind: WorkloadKind::Dvdstore,
     name: "dvdstore",
     title: "DVD Store",
     operations: &OPERATIONS,

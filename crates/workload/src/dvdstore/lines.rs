@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use rookery_cast::truncate_u64;
+
 /// A sum of times and how many there were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
@@ -58,7 +60,7 @@ impl Totals {
     #[must_use]
     pub fn opm(&self) -> Option<u64> {
         (self.elapsed_seconds > 0.0)
-            .then(|| (60.0 * self.orders.count as f64 / self.elapsed_seconds) as u64)
+            .then(|| truncate_u64(60.0 * self.orders.count as f64 / self.elapsed_seconds))
     }
 
     /// Rolled back orders in percent of all.

@@ -18,8 +18,10 @@ pub use data::{
     Order, OrderLine, Orders, Product, Products, Stock,
 };
 pub use info::{INFO, ORDER, opening_shares};
-pub use pages::{LineItem, NewCustomerAnswer, PageFault, PageSite, PurchaseAnswer, Search};
+pub use pages::{
+    LineItem, NewCustomer, NewCustomerAnswer, PageFault, PageSite, PurchaseAnswer, Search,
+};
 pub use params::ShopperParams;
-pub use shopper::{NewCustomer, Opening, Shopper};
+pub use shopper::{Opening, Shopper};
 pub use size::{ParseSizeError, Rows, Size};
 pub use words::{Crawl, WordList, WordLists, WordsError};

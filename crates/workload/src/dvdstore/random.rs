@@ -1,5 +1,7 @@
 //! The random generators behind the published load files, and the `pick` on top of them.
 
+use rookery_cast::{low_u8, low_u32, truncate_u64};
+
 /// Outputs of both generators are below this bound, 2^31.
 const RANGE_BITS: u32 = 31;
 
@@ -21,14 +23,21 @@ pub(crate) trait CRand {
             low + ((width * u64::from(rand)) >> RANGE_BITS)
         } else {
             // Above 2^53 this sum is rounded too: the largest card numbers are even.
-            (low as f64 + scale(width, rand).floor()) as u64
+            truncate_u64(low as f64 + scale(width, rand).floor())
         }
+    }
+
+    /// [`CRand::pick`] among the numbers of a narrower type.
+    #[inline]
+    fn pick_as<T: Copy + Into<u64> + TryFrom<u64>>(&mut self, low: T, high: T) -> T {
+        // A pick is never above `high`, which fits.
+        T::try_from(self.pick(low.into(), high.into())).unwrap_or(high)
     }
 
     /// A uniform capital letter `A..=Z`.
     #[inline]
     fn letter(&mut self) -> u8 {
-        b'A' + ((26 * self.next_rand() as u64) >> RANGE_BITS) as u8
+        b'A' + low_u8((26 * u64::from(self.next_rand())) >> RANGE_BITS)
     }
 
     /// `N` uniform capital letters.
@@ -66,7 +75,7 @@ impl GnuRand {
         table[0] = seed.max(1);
         for slot in &mut table[1..] {
             word = 16_807 * word % 0x7fff_ffff;
-            *slot = word as u32;
+            *slot = low_u32(word);
         }
         // r[31..34] repeat r[0..3] instead of being sums; the table then holds r[3..34].
         table.rotate_left(3);

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use rand_pcg::Pcg32;
+use rookery_cast::low_u32;
 
 use super::{
     ShopperParams, WordLists,
     data::{COUNTRIES, STATES},
-    pages::{LineItem, Search},
+    pages::{LineItem, NewCustomer, Search},
 };
 use crate::{
     random::RandomSource as _,
@@ -24,70 +25,6 @@ pub enum Opening {
     },
     /// A new customer registers.
     NewCustomer,
-}
-
-/// The form of a new customer, without the user name. Names are capital letters, stored without
-/// allocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewCustomer {
-    /// First name.
-    pub first_name: [u8; 6],
-    /// Last name; the mail address is `<last>@dell.com`.
-    pub last_name: [u8; 10],
-    /// City.
-    pub city: [u8; 7],
-    /// Two-letter state, empty outside the United States.
-    pub state: &'static str,
-    /// `0..=99999` printed without padding; nothing outside the United States.
-    pub zip: Option<u32>,
-    /// `US` or the name of the country.
-    pub country: &'static str,
-    /// `100..=999`, the first digits of the phone number; the address is `<phone> Dell Way`.
-    pub phone_area: u16,
-    /// `0..=9999999`, the other digits, without padding.
-    pub phone_number: u32,
-    /// `1..=5`.
-    pub card_type: u8,
-    /// The two halves of the card number, eight digits each.
-    pub card_halves: [u32; 2],
-    /// `1..=12`.
-    pub expiration_month: u8,
-    /// `2008..=2012`.
-    pub expiration_year: u16,
-    /// Years, `18..=99`.
-    pub age: u8,
-    /// 20 000 to 100 000 in steps of 20 000.
-    pub income: u32,
-    /// `M` or `F`.
-    pub gender: &'static str,
-}
-
-impl NewCustomer {
-    /// The password of every new customer.
-    pub const PASSWORD: &'static str = "password";
-
-    /// First name as text.
-    #[must_use]
-    pub fn first_name(&self) -> &str {
-        letters(&self.first_name)
-    }
-
-    /// Last name as text.
-    #[must_use]
-    pub fn last_name(&self) -> &str {
-        letters(&self.last_name)
-    }
-
-    /// City as text.
-    #[must_use]
-    pub fn city(&self) -> &str {
-        letters(&self.city)
-    }
-}
-
-fn letters(bytes: &[u8]) -> &str {
-    // A caller may fill the fields with other bytes; what is no text is then sent empty.
-    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 /// The random streams of one emulated user.
@@ -129,12 +66,12 @@ impl Shopper {
     pub fn person(&mut self) -> NewCustomer {
         let rng = &mut self.data;
         let (first_name, last_name, city) = (word(rng), word(rng), word(rng));
-        let (state, zip, country) = if uniform(rng, 0, 1) == 1 {
-            let zip = uniform(rng, 0, 99_999) as u32;
+        let (state, zip, country) = if uniform(rng, 0_u8, 1) == 1 {
+            let zip = uniform::<u32>(rng, 0, 99_999);
             // The original never draws the last state.
-            (STATES[uniform(rng, 0, 49) as usize], Some(zip), "US")
+            (STATES[usize::from(uniform(rng, 0_u8, 49))], Some(zip), "US")
         } else {
-            ("", None, COUNTRIES[uniform(rng, 0, 9) as usize])
+            ("", None, COUNTRIES[usize::from(uniform(rng, 0_u8, 9))])
         };
         NewCustomer {
             first_name,
@@ -143,15 +80,15 @@ impl Shopper {
             state,
             zip,
             country,
-            phone_area: uniform(rng, 100, 999) as u16,
-            phone_number: uniform(rng, 0, 9_999_999) as u32,
-            card_type: uniform(rng, 1, 5) as u8,
-            card_halves: [0; 2].map(|_| uniform(rng, 10_000_000, 99_999_999) as u32),
-            expiration_month: uniform(rng, 1, 12) as u8,
-            expiration_year: 2008 + uniform(rng, 0, 4) as u16,
-            age: uniform(rng, 18, 99) as u8,
-            income: 20_000 * uniform(rng, 1, 5) as u32,
-            gender: if uniform(rng, 0, 1) == 1 { "M" } else { "F" },
+            phone_area: uniform::<u16>(rng, 100, 999),
+            phone_number: uniform::<u32>(rng, 0, 9_999_999),
+            card_type: uniform::<u8>(rng, 1, 5),
+            card_halves: [0; 2].map(|_| uniform::<u32>(rng, 10_000_000, 99_999_999)),
+            expiration_month: uniform::<u8>(rng, 1, 12),
+            expiration_year: 2008 + uniform::<u16>(rng, 0, 4),
+            age: uniform::<u8>(rng, 18, 99),
+            income: 20_000 * uniform::<u32>(rng, 1, 5),
+            gender: if uniform(rng, 0_u8, 1) == 1 { "M" } else { "F" },
         }
     }
 
@@ -170,8 +107,8 @@ impl Shopper {
     pub fn search<'w>(&mut self, p: &ShopperParams, words: &'w WordLists) -> (Search<'w>, u32) {
         let rng = &mut self.choice;
         let limit = around(rng, p.search_batch);
-        let search = match uniform(rng, 0, 2) {
-            0 => Search::Category(uniform(rng, 1, 16) as u8),
+        let search = match uniform(rng, 0_u8, 2) {
+            0 => Search::Category(uniform::<u8>(rng, 1, 16)),
             1 => Search::Actor {
                 first: one_of(rng, &words.first_names),
                 last: one_of(rng, &words.last_names),
@@ -194,7 +131,7 @@ impl Shopper {
         let count = around(rng, p.line_items);
         out.extend((0..count).map(|_| LineItem {
             product: weighted_product(rng, products),
-            quantity: uniform(rng, 1, 3) as u32,
+            quantity: uniform::<u32>(rng, 1, 3),
         }));
     }
 
@@ -230,12 +167,12 @@ fn one_of<'w>(rng: &mut Pcg32, words: &'w [String]) -> &'w str {
 }
 
 fn word<const N: usize>(rng: &mut Pcg32) -> [u8; N] {
-    [0; N].map(|_| uniform(rng, u64::from(b'A'), u64::from(b'Z')) as u8)
+    [0; N].map(|_| uniform(rng, b'A', b'Z'))
 }
 
 /// Uniform in `1..=2 * mean - 1`; a mean of 0 counts as 1.
 fn around(rng: &mut Pcg32, mean: u32) -> u32 {
-    uniform(rng, 1, 2 * u64::from(mean.max(1)) - 1).min(u64::from(u32::MAX)) as u32
+    low_u32(uniform(rng, 1, 2 * u64::from(mean.max(1)) - 1).min(u64::from(u32::MAX)))
 }
 
 #[cfg(test)]

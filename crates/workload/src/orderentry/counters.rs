@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::info::{METRICS, NEW_ORDER};
-use crate::{Counters, MetricValue, Proof, ProofRow, UnitRates, Window, metric::with_values};
+use crate::{MetricValue, Proof, ProofRow, UnitRates, Window, metric::with_values};
 
 /// Counters of one guest. Those of the window count transactions by the moment at which they ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -207,24 +207,6 @@ impl OrderEntryCounters {
                 database.and_then(|database| count(database.bytes_after?)),
             ],
         )
-    }
-
-    /// The counters of a guest, if they are those of order entry.
-    #[must_use]
-    pub fn from_counters(counters: &Counters) -> Option<&Self> {
-        match counters {
-            Counters::Orderentry(counters) => Some(counters),
-            _ => None,
-        }
-    }
-
-    /// See [`OrderEntryCounters::from_counters`].
-    #[must_use]
-    pub fn from_counters_mut(counters: &mut Counters) -> Option<&mut Self> {
-        match counters {
-            Counters::Orderentry(counters) => Some(counters),
-            _ => None,
-        }
     }
 
     /// New-Orders of the window that were rolled back, and all that came to an end.

@@ -92,7 +92,7 @@ impl Decimal {
         }
         let power = 10u64.pow(u32::from(self.scale));
         let magnitude = self.unscaled.unsigned_abs();
-        crate::dvdstore::data::csv::push_number(magnitude / power, out);
+        crate::digits::push_number(magnitude / power, out);
         if self.scale > 0 {
             out.push(b'.');
             let mut fraction = magnitude % power;

@@ -5,6 +5,8 @@
 //! of the misses against the share of the database that the pool holds, within a bracket that every
 //! measurement narrows.
 
+use rookery_cast::truncate_u64;
+
 use super::dialect::Dialect;
 
 /// Rounds at most.
@@ -190,7 +192,7 @@ impl Dial {
     }
 
     fn rounded(&self, bytes: f64) -> u64 {
-        let steps = (bytes.max(0.0) / self.step as f64).round() as u64;
+        let steps = truncate_u64((bytes.max(0.0) / self.step as f64).round());
         (steps.saturating_mul(self.step)).clamp(self.least, self.most)
     }
 

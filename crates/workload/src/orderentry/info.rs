@@ -1,8 +1,6 @@
 //! Order entry as data: operations, unit of work, metrics.
 
-use crate::{
-    Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo, WorkloadKind,
-};
+use crate::{Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// Operation of a committed or rolled-back New-Order.
 pub const NEW_ORDER: &str = "new-order";
@@ -18,7 +16,6 @@ pub const TRANSACTIONS: [&str; 5] = [
 
 /// Order entry.
 pub static INFO: WorkloadInfo = WorkloadInfo {
-    kind: WorkloadKind::Orderentry,
     name: "orderentry",
     title: "order entry",
     operations: &OPERATIONS,

@@ -1,6 +1,7 @@
 //! The random streams, and the random functions of the workload on top of them.
 
 use crate::random::{RandomSource, SplitMix64, Xoshiro256, mix};
+use rookery_cast::{count_u16, count_u32, low_u32};
 
 /// The alphabet of `astr`: the 62 letters and digits, and two marks that no text format quotes, so
 /// that six bits make one character.
@@ -63,7 +64,7 @@ impl Stream {
     /// `rnd[low..high]`: a uniform integer, both ends included.
     #[inline]
     pub(crate) fn between(&mut self, low: u32, high: u32) -> u32 {
-        low + self.below(u64::from(high - low) + 1) as u32
+        low + low_u32(self.below(u64::from(high - low) + 1))
     }
 
     /// True in `share` of 100 draws.
@@ -105,10 +106,10 @@ impl Stream {
     /// `astr[low..N]`: text of random length with at most `N` characters.
     #[inline]
     pub(crate) fn text<const N: usize>(&mut self, low: usize) -> Text<N> {
-        let len = self.between(low as u32, N as u32) as usize;
+        let len = self.between(count_u32(low), count_u32(N)) as usize;
         let mut text = Text {
             bytes: [0; N],
-            len: len as u16,
+            len: count_u16(len),
         };
         self.fill(&mut text.bytes[..len]);
         text
@@ -125,7 +126,7 @@ impl Stream {
     /// `nstr(N)`: exactly `N` digits, `N` at most 18.
     #[inline]
     pub(crate) fn digits<const N: usize>(&mut self) -> [u8; N] {
-        let mut number = self.below(10u64.pow(N as u32));
+        let mut number = self.below(10u64.pow(count_u32(N)));
         let mut digits = [0; N];
         for digit in digits.iter_mut().rev() {
             *digit = b'0' + (number % 10) as u8;
@@ -167,7 +168,7 @@ impl<const N: usize> Text<N> {
             let start = usize::from(text.len);
             let len = part.len().min(N - start);
             text.bytes[start..start + len].copy_from_slice(&part[..len]);
-            text.len += len as u16;
+            text.len += count_u16(len);
         }
         text
     }

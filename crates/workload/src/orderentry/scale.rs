@@ -1,5 +1,6 @@
 //! How large a database is: warehouses, the divisor of test databases, row counts and bytes.
 
+use rookery_cast::{truncate_u32, truncate_u64};
 use rookery_diagnosis::Diagnosis;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -101,7 +102,7 @@ impl Scale {
         let (per_warehouse, once) = mib_per_warehouse(dialect);
         let warehouses = ((bytes as f64 / MIB - once) / per_warehouse).round();
         Self {
-            warehouses: warehouses.clamp(1.0, f64::from(MAX_WAREHOUSES)) as u32,
+            warehouses: truncate_u32(warehouses.clamp(1.0, f64::from(MAX_WAREHOUSES))),
             divisor: 1,
         }
     }
@@ -200,7 +201,7 @@ impl Scale {
     pub fn database_bytes(self, dialect: Dialect) -> u64 {
         let (per_warehouse, once) = mib_per_warehouse(dialect);
         let mib = (per_warehouse * f64::from(self.warehouses) + once) / f64::from(self.divisor);
-        (mib * MIB) as u64
+        truncate_u64(mib * MIB)
     }
 }
 

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo, WorkloadKind,
-};
+use crate::{Clients, Metric, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
 
 /// What a user does, one request each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +35,6 @@ impl SampleOperation {
 
 /// The sample workload.
 pub static INFO: WorkloadInfo = WorkloadInfo {
-    kind: WorkloadKind::Sample,
     name: "sample",
     title: "Sample",
     operations: &OPERATIONS,

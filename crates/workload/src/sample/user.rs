@@ -50,16 +50,13 @@ impl SampleUser {
     }
 
     fn up_to(&mut self, most: u32) -> u32 {
-        uniform(&mut self.choice, 1, u64::from(most.max(1))) as u32
+        uniform(&mut self.choice, 1, most.max(1))
     }
 
     /// The text of a new record: `length` small letters.
     pub fn text(&mut self, length: u32) -> String {
         (0..length)
-            .map(|_| {
-                let letter = uniform(&mut self.text, u64::from(b'a'), u64::from(b'z'));
-                char::from(letter as u8)
-            })
+            .map(|_| char::from(uniform(&mut self.text, b'a', b'z')))
             .collect()
     }
 

@@ -57,7 +57,9 @@ fn children_cpu() -> Duration {
         usage.assume_init()
     };
     let time = |value: libc::timeval| {
-        Duration::from_micros(value.tv_sec as u64 * 1_000_000 + value.tv_usec as u64)
+        Duration::from_micros(
+            value.tv_sec.cast_unsigned() * 1_000_000 + value.tv_usec.cast_unsigned(),
+        )
     };
     time(usage.ru_utime) + time(usage.ru_stime)
 }

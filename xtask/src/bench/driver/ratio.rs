@@ -2,6 +2,8 @@
 
 use std::{process::Command, time::Duration};
 
+use rookery_cast::truncate_usize;
+
 use super::{
     client::{self, Load},
     nginx::Nginx,
@@ -116,7 +118,10 @@ fn quartiles(values: &mut [f64]) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [0.25, 0.5, 0.75].map(|share| {
         let at = share * values.len().saturating_sub(1) as f64;
-        let (low, high) = (values[at.floor() as usize], values[at.ceil() as usize]);
+        let (low, high) = (
+            values[truncate_usize(at.floor())],
+            values[truncate_usize(at.ceil())],
+        );
         low + (high - low) * at.fract()
     })
 }

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_cast::{low_u8, micros};
 use rookery_oltp::{ClientError, OltpError, Statements, Target};
 use rookery_stats::Latencies;
 use rookery_workload::{
@@ -42,7 +43,7 @@ impl Terminal {
 
     /// A whole number from 1 to `most`.
     fn up_to(&mut self, most: u64) -> i64 {
-        (self.random.below(most) + 1) as i64
+        (self.random.below(most) + 1).cast_signed()
     }
 
     /// Groups of eleven digits with hyphens between them, as sysbench fills its columns.
@@ -54,7 +55,7 @@ impl Terminal {
                 text.push(b'-');
             }
             for _ in 0..11 {
-                text.push(b'0' + (self.up_to(10) - 1) as u8);
+                text.push(b'0' + low_u8((self.up_to(10) - 1).cast_unsigned()));
             }
         }
         text
@@ -206,9 +207,7 @@ async fn drive(
                 while began < end {
                     terminal.transact(mix).await?;
                     let ended = Instant::now();
-                    times
-                        .borrow_mut()
-                        .record_us((ended - began).as_micros() as u64);
+                    times.borrow_mut().record_us(micros(ended - began));
                     began = ended;
                 }
                 Ok::<_, ClientError>(())

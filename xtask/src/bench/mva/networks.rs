@@ -1,5 +1,6 @@
 //! Random networks, as our solvers and as Octave's take them.
 
+use rookery_cast::{count_u32, truncate_u32};
 use rookery_model::queue::{
     Capacity, Class, Flow, Multiserver, Station, asymptotic, balanced, exact_classes, mva,
     schweitzer, solve,
@@ -77,7 +78,7 @@ impl Case {
             _ => (1, 300),
         };
         let class = |random: &mut SplitMix64| Class {
-            users: whole(random, 1, users) as u32,
+            users: count_u32(whole(random, 1, users)),
             think: if random.unit() < 0.2 {
                 0.0
             } else {
@@ -164,7 +165,7 @@ impl Case {
                 Ok(vec![found.x_low, found.x_high, found.r_low, found.r_high])
             }
             Kind::Open => {
-                let servers = self.capacities[0].top() as u32;
+                let servers = truncate_u32(self.capacities[0].top());
                 let found = Multiserver::new(self.arrivals(), self.classes[0].demands[0], servers)
                     .map_err(failed)?;
                 Ok(vec![
@@ -276,21 +277,21 @@ fn capacity(kind: Kind, k: usize, stations: usize, random: &mut SplitMix64) -> C
         Kind::Servers => match whole(random, 0, 3) {
             0 => Capacity::Delay,
             1 => Capacity::Servers(1),
-            _ => Capacity::Servers(whole(random, 2, 8) as u32),
+            _ => Capacity::Servers(count_u32(whole(random, 2, 8))),
         },
         Kind::LoadDependent => match whole(random, 0, 3) {
-            0 => Capacity::Servers(whole(random, 1, 6) as u32),
+            0 => Capacity::Servers(count_u32(whole(random, 1, 6))),
             1 => Capacity::Limited {
-                servers: whole(random, 1, 6) as u32,
+                servers: count_u32(whole(random, 1, 6)),
                 limit: 0.3 + 4.0 * random.unit(),
             },
             _ => Capacity::Measured(speeds(random)),
         },
         Kind::Large if k + 1 == stations => Capacity::Limited {
-            servers: whole(random, 1, 16) as u32,
+            servers: count_u32(whole(random, 1, 16)),
             limit: 0.5 + 8.0 * random.unit(),
         },
-        Kind::Open => Capacity::Servers(whole(random, 1, 40) as u32),
+        Kind::Open => Capacity::Servers(count_u32(whole(random, 1, 40))),
         _ => Capacity::Servers(1),
     }
 }

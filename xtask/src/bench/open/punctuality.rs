@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use rookery_cast::truncate_usize;
 use rookery_driver::{Precision, faults};
 use rookery_testkit::StallingServer;
 
@@ -91,7 +92,7 @@ fn once(precision: Precision, found: &mut Found) -> Result<(), String> {
         .finish()
         .iter()
         .enumerate()
-        .skip((RATE * SETTLE.as_secs_f64()) as usize)
+        .skip(truncate_usize(RATE * SETTLE.as_secs_f64()))
         .map(|(k, came)| {
             1e6 * (came.saturating_duration_since(start).as_secs_f64() - (k as f64 + 0.5) / RATE)
         })

@@ -18,6 +18,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_cast::truncate_u64;
 use rookery_diagnosis::Diagnosis;
 use rustix::{
     fs::{Gid, Uid},
@@ -361,5 +362,5 @@ fn uptime_ms() -> u64 {
         .next()
         .and_then(|word| word.parse::<f64>().ok())
         .unwrap_or(0.0);
-    (seconds * 1000.0) as u64
+    truncate_u64(seconds * 1000.0)
 }

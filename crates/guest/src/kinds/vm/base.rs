@@ -9,7 +9,7 @@ use std::{
 use rookery_host::Host;
 use rookery_study::vm_shape::DiskClone;
 
-use super::{cloud, disk::clone_image, domain::Boot, image::System, pool::Disk};
+use super::{clone::clone_image, cloud, domain::Boot, image::System, pool::Disk};
 use crate::template::Template;
 
 /// What the machines of a lab boot from.

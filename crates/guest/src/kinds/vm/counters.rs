@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use rookery_cast::truncate_u64;
 use rookery_stats::MachineInside;
 
 use crate::counters::{DiskCounters, OutsideCounters};
@@ -51,7 +52,7 @@ pub(super) fn inside(proc: &Path) -> MachineInside {
             .find_map(|word| word.strip_prefix("total=")?.parse().ok())
     };
     MachineInside {
-        uptime_us: (uptime * 1e6) as u64,
+        uptime_us: truncate_u64(uptime * 1e6),
         user_us: us(0).saturating_add(us(1)),
         system_us: us(2).saturating_add(us(5)).saturating_add(us(6)),
         idle_us: us(3),

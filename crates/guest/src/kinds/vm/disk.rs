@@ -1,66 +1,14 @@
-//! The disk of one guest: a clone of its template's image, and the data on it as the host may see
-//! them.
+//! The data on the disk of one guest, as the host may see them.
 
-use std::{
-    fs::{self, File},
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, io, path::Path, time::Duration};
 
 use rookery_host::{Host, Invocation};
-use rustix::fs::FallocateFlags;
 
 use super::pool::Disk;
-use crate::{copy::copy_file, paths::remove_tree};
-use rookery_study::vm_shape::DiskClone;
+use crate::paths::remove_tree;
 
 /// How long a copy of a large image may take.
 const COPY_LIMIT: Duration = Duration::from_secs(10 * 60);
-
-/// How long an overlay may take on a host that is busy.
-const OVERLAY_LIMIT: Duration = Duration::from_secs(60);
-
-/// Clone a raw image into a directory, as `name` with the ending of its format; gives the file.
-///
-/// # Errors
-/// When the disk fails or is full.
-pub(super) fn clone_image(
-    host: &dyn Host,
-    image: &Path,
-    directory: &Path,
-    name: &str,
-    kind: DiskClone,
-) -> io::Result<PathBuf> {
-    let format = if kind == DiskClone::Overlay {
-        "qcow2"
-    } else {
-        "raw"
-    };
-    let target = directory.join(format!("{name}.{format}"));
-    match kind {
-        DiskClone::Overlay => {
-            let invocation = Invocation::new("qemu-img")
-                .args(["create", "-q", "-f", "qcow2", "-F", "raw", "-b"])
-                .arg(image)
-                .arg(&target)
-                .timeout(OVERLAY_LIMIT);
-            host.run(invocation).map_err(io::Error::other)?;
-        }
-        DiskClone::Raw => {
-            host.step("clone disk")?;
-            copy_file(image, &target)?;
-        }
-        DiskClone::Preallocated => {
-            host.step("clone disk")?;
-            copy_file(image, &target)?;
-            let file = File::options().write(true).open(&target)?;
-            // Space for what is a hole, too; it is not written.
-            rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, file.metadata()?.len())?;
-        }
-    }
-    Ok(target)
-}
 
 /// Take the directory `/data` of a guest that does not run out of its disk, into `target` as it
 /// was, by way of files in `directory`: what the guest's file system had promised (its journal) is
@@ -138,11 +86,12 @@ fn plain(path: &Path) -> io::Result<&str> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
+    use std::{fs::File, os::unix::fs::MetadataExt};
 
     use rookery_host::RealHost;
+    use rookery_study::vm_shape::DiskClone;
 
-    use super::*;
+    use super::{super::clone::clone_image, *};
 
     #[test]
     fn every_kind_of_clone_holds_the_data_and_leaves_the_image_alone() {

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rookery_cast::truncate_u32;
 use rookery_host::{GroupLimits, Identity, UsageProbe, await_end, machine_usage_probe};
 use rookery_study::vm_shape::VmShape;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -297,7 +298,7 @@ impl VmGuest {
     /// As many as the shape says; else as many as it may use at once.
     fn vcpus(&self) -> u32 {
         let asked = match self.spec.cpu_limit {
-            Some(limit) => limit.ceil() as u32,
+            Some(limit) => truncate_u32(limit.ceil()),
             None => u32::try_from(self.spec.cpus.len()).unwrap_or(1),
         };
         self.shape.vcpus.unwrap_or(asked.clamp(1, 255))

@@ -15,6 +15,7 @@ mod accel;
 mod agent;
 mod base;
 mod building;
+mod clone;
 mod cloud;
 mod connection;
 mod counters;

@@ -202,9 +202,10 @@ fn hit_of(observed: &Observed) -> Result<f64, Failure> {
 
 /// Hit ratio over the buffers of all guests; nothing where no page was asked for.
 fn hit_ratio(measurement: &Measurement) -> Option<f64> {
-    let readings = measurement.guests.iter().filter_map(|guest| {
-        rookery_workload::orderentry::OrderEntryCounters::from_counters(&guest.counters)?.database
-    });
+    let readings = measurement
+        .guests
+        .iter()
+        .filter_map(|guest| guest.counters.orderentry()?.database);
     let sum = readings.fold(DatabaseReadings::default(), |sum, reading| {
         DatabaseReadings {
             logical_reads: sum.logical_reads + reading.logical_reads,

@@ -144,7 +144,7 @@ impl Trial<'_> {
         self.measured
             .guests
             .iter()
-            .filter_map(|guest| OrderEntryCounters::from_counters(&guest.counters))
+            .filter_map(|guest| guest.counters.orderentry())
     }
 
     /// A count over all guests.
@@ -173,11 +173,7 @@ fn trials<'a>(run: &'a Run, point: &Point) -> Vec<Trial<'a>> {
         trial.row.trial.point == point.id && trial.row.trial.purpose == Purpose::Study
     });
     own.filter_map(|trial| trial.valid())
-        .filter(|(_, measured)| {
-            measured
-                .info()
-                .is_some_and(|info| info.kind == WorkloadKind::Orderentry)
-        })
+        .filter(|(_, measured)| measured.workload() == Some(WorkloadKind::Orderentry))
         .map(|(record, measured)| Trial { record, measured })
         .collect()
 }

@@ -8,7 +8,7 @@ use rookery_model::{
     },
 };
 
-use super::text::{ends, line, number};
+use super::numbers::{ends, line, number};
 use crate::cli::FitArgs;
 
 /// Parameters of the laws that lost without being refused.

@@ -1,13 +1,14 @@
 //! The judgement in words and tables.
 
-use std::fmt::Write;
-
 use rookery_model::fit::{
     Bootstrap, Candidate, ClosedFit, Fitted, Interval, Judgement, Model, Observations, Rule,
     Severity, UslFit,
 };
 
-use super::rivals;
+use super::{
+    numbers::{ends, line, number},
+    rivals,
+};
 use crate::cli::FitArgs;
 
 /// Everything that is printed.
@@ -39,11 +40,6 @@ pub(super) fn render(
 
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A line; writing to a text cannot fail.
-pub(super) fn line(out: &mut String, text: &str) {
-    let _ = writeln!(out, "{text}");
 }
 
 fn chosen(
@@ -471,50 +467,6 @@ fn predictions(
     }
 }
 
-pub(super) fn ends(interval: Option<Interval>) -> String {
-    interval.map_or_else(String::new, |interval| {
-        format!(" ({} to {})", number(interval.low), number(interval.high))
-    })
-}
-
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
-}
-
-/// Five significant digits, without an exponent where that is readable.
-pub(super) fn number(value: f64) -> String {
-    let size = value.abs();
-    if size == 0.0 || !size.is_finite() {
-        return format!("{value}");
-    }
-    let places = 4 - (size.log10().floor() as i32);
-    if (1e-5..1e9).contains(&size) {
-        let text = format!("{value:.*}", usize::try_from(places.max(0)).unwrap_or(0));
-        if text.contains('.') {
-            return text.trim_end_matches('0').trim_end_matches('.').to_owned();
-        }
-        text
-    } else {
-        format!("{value:.4e}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::number;
-
-    #[test]
-    fn numbers_have_five_digits() {
-        let cases = [
-            (1.0, "1"),
-            (11692.9, "11693"),
-            (0.032_107_9, "0.032108"),
-            (0.000_804_741, "0.00080474"),
-            (-36.9365, "-36.937"),
-            (1e-7, "1.0000e-7"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(number(value), text);
-        }
-    }
 }

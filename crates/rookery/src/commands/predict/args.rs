@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rookery_cast::truncate_u32;
 use rookery_study::Vcpus;
 
 use crate::cli::Places;
@@ -85,7 +86,7 @@ fn layout(text: &str) -> Result<LayoutArg, String> {
     }
     Ok(LayoutArg {
         guests,
-        vcpus: Vcpus(thousandths as u32),
+        vcpus: Vcpus(truncate_u32(thousandths)),
     })
 }
 

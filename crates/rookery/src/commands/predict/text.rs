@@ -6,6 +6,7 @@ use rookery_analysis::{
     Run,
     predict::{Calibration, Forecast, Holdout, Kept, Numbers, Packing, Ranged},
 };
+use rookery_cast::truncate_i32;
 use rookery_workload::UnitOfWork;
 use serde::Serialize;
 
@@ -567,6 +568,6 @@ fn number(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 1000.0 || !value.is_finite() {
         return format!("{value:.0}");
     }
-    let places = (2 - value.abs().log10().floor() as i32).clamp(0, 9);
-    format!("{value:.*}", places as usize)
+    let places = (2 - truncate_i32(value.abs().log10().floor())).clamp(0, 9);
+    format!("{value:.*}", usize::try_from(places).unwrap_or(0))
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use rookery_cast::{index, low_u32};
 use rookery_diagnosis::Diagnosis;
 use rookery_workload::orderentry::{
     Dialect, ParseTimestampError, Population, Scale, SchemaOptions, Table, Timestamp, after_load,
@@ -174,8 +175,8 @@ fn job(population: &Population, format: Format, number: u64) -> Job {
     }
     let number = number - FIRST_PARTS.len() as u64;
     let part = Part {
-        table: PARTS[(number % PARTS.len() as u64) as usize],
-        warehouse: (number / PARTS.len() as u64) as u32 + 1,
+        table: PARTS[index(number % PARTS.len() as u64)],
+        warehouse: low_u32(number / PARTS.len() as u64) + 1,
     };
     Job {
         name: format.file(part.table, part.warehouse, warehouses),

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use rookery_cast::micros;
 use rookery_oltp::{DriveOptions, Latencies, Report, SessionOptions, Target, trial::Progress};
 use rookery_stats::ArrivalCounts;
-use rookery_workload::orderentry::{DeferredDeliveries, OrderEntryCounters};
+use rookery_workload::orderentry::DeferredDeliveries;
 use rookery_workload::orderentry::{
     DeliveryMode, Isolation, Kind, Moment, PerKind, Profile, Settings, over_limit,
     sql::Style,
@@ -224,12 +225,7 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
     if report.population.scale.is_mini() {
         remarks.push("a test database: its figures mean nothing".to_owned());
     }
-    let p90_us = PerKind(
-        report
-            .latencies
-            .0
-            .map(|latencies| latencies.p90.as_micros() as u64),
-    );
+    let p90_us = PerKind(report.latencies.0.map(|latencies| micros(latencies.p90)));
     remarks.extend(over_limit(p90_us, settings.qos_p90_ms).map(|kind| {
         format!(
             "the 90th percentile of {} is above its limit of {} ms",
@@ -241,7 +237,13 @@ fn remarks(report: &Report, options: &DriveOptions, settings: &Settings) -> Vec<
 }
 
 fn deferred(report: &Report) -> Option<DeferredDeliveries> {
-    OrderEntryCounters::from_counters(&report.measurement.guests.first()?.counters)?.deferred
+    report
+        .measurement
+        .guests
+        .first()?
+        .counters
+        .orderentry()?
+        .deferred
 }
 
 fn text(report: &Report, options: &DriveOptions, remarks: &[String]) -> String {

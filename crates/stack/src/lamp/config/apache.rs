@@ -1,6 +1,7 @@
 //! Configuration of Apache.
 
-use super::{Component, MODULES, Software, Tuned, WebServer};
+use super::{Component, Software, Tuned, WebServer};
+use crate::lamp::software::MODULES;
 
 /// Who may read the settings in force: the guest itself, and the lab, whose networks are loopback
 /// and private ones.

@@ -7,23 +7,10 @@ use toml::{Spanned, de::DeValue};
 
 use crate::{
     grammar::{At, Context, Kind},
+    names::{Named, nearest},
     problem::Code,
     source::quoted,
 };
-
-/// An enumeration with the words for it.
-pub(crate) trait Named: Copy + PartialEq + 'static {
-    /// Word, value, meaning.
-    const NAMES: &'static [(&'static str, Self, &'static str)];
-
-    /// The word for this value.
-    fn name(self) -> &'static str {
-        Self::NAMES
-            .iter()
-            .find(|(_, value, _)| *value == self)
-            .map_or("", |(name, _, _)| name)
-    }
-}
 
 /// One of the names of `T`.
 pub(crate) struct Choice<T>(PhantomData<T>);
@@ -52,7 +39,7 @@ impl<T: Named> Kind for Choice<T> {
             quoted(word),
             self.describe()
         );
-        let best = super::super::reader::nearest(word, &names).unwrap_or(names[0]);
+        let best = nearest(word, &names).unwrap_or(names[0]);
         context.refuse(
             Code::UnknownChoice,
             value.span(),

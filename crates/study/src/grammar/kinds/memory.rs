@@ -1,5 +1,6 @@
 //! Memory: `640MiB per vcpu`, `512MiB`.
 
+use rookery_cast::truncate_u64;
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
@@ -170,7 +171,9 @@ impl Kind for WholeMemory {
 
     fn read(&self, value: &Spanned<DeValue<'_>>, at: &At, context: &mut Context) -> Option<u64> {
         let text = text_of(value, at, context, self)?;
-        Some(read_mib(text, value, at, context, self)?.ceil() as u64)
+        Some(truncate_u64(
+            read_mib(text, value, at, context, self)?.ceil(),
+        ))
     }
 
     fn write(&self, value: &u64) -> String {

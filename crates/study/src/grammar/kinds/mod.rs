@@ -17,7 +17,7 @@ mod truth;
 mod vcpus;
 mod worded;
 
-pub(crate) use choice::{Choice, Named};
+pub(crate) use choice::Choice;
 pub(crate) use course::CourseText;
 pub(crate) use cpus::{Cpus, plain as cpu_list};
 pub(crate) use list::ListOf;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rookery_cast::truncate_u64;
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
@@ -74,7 +75,7 @@ impl Time {
             return context.out_of_range(value, at, "is less than a microsecond", self);
         }
         // A float conversion saturates, and everything that large is refused by the range.
-        let time = Duration::from_micros(microseconds.round() as u64);
+        let time = Duration::from_micros(truncate_u64(microseconds.round()));
         if time < self.min {
             return context.out_of_range(
                 value,
@@ -192,7 +193,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseDurationError> {
     if (number > 0.0 && us < 0.5) || us > 86_400e6 {
         return Err(ParseDurationError::OutOfRange { text: owned() });
     }
-    Ok(Duration::from_micros(us.round() as u64))
+    Ok(Duration::from_micros(truncate_u64(us.round())))
 }
 
 /// A duration in its largest whole unit: `90s`, `2min`, `1500ms`.

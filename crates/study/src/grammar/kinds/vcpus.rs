@@ -1,5 +1,6 @@
 //! vCPUs, in thousandths.
 
+use rookery_cast::truncate_u32;
 use serde_json::{Value as Json, json};
 use toml::{Spanned, de::DeValue};
 
@@ -38,7 +39,7 @@ impl Kind for VcpuCount {
         if (number * 1000.0 - thousandths).abs() > 1e-6 {
             return context.out_of_range(value, at, "is finer than 0.001", self);
         }
-        Some(Vcpus(thousandths as u32))
+        Some(Vcpus(truncate_u32(thousandths)))
     }
 
     fn write(&self, value: &Vcpus) -> String {

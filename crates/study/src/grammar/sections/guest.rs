@@ -5,10 +5,11 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, Reader, SectionInfo, keys,
-        kinds::{Choice, Memory, Named, Time, Whole},
+        kinds::{Choice, Memory, Time, Whole},
         sections::machine::{self, MachineKeys},
     },
     model::{GuestKind, GuestShape, LabShape, Pin},
+    names::Named,
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {

@@ -5,12 +5,13 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Choice, Count, CourseText, Factor, ListOf, MOST_USERS, Named, Time, Whole},
+        kinds::{Choice, Count, CourseText, Factor, ListOf, MOST_USERS, Time, Whole},
         sections::search,
     },
     model::{
         Arrivals, Load, LoadModel, LoopType, OpenLoad, Order, Over, Precision, SearchUse, Visit,
     },
+    names::Named,
     problem::Code,
 };
 

@@ -3,9 +3,10 @@
 use crate::{
     grammar::{
         Below, Context, Reader, keys,
-        kinds::{Choice, Cpus, Named, Text, Whole, WholeMemory, Worded},
+        kinds::{Choice, Cpus, Text, Whole, WholeMemory, Worded},
         sections::storage::Switch,
     },
+    names::Named,
     problem::Code,
     vm_shape::{
         Boot, CpuModel, DiskCache, DiskClone, DiskIo, DiskShape, GuestNet, MemoryShape, Network,

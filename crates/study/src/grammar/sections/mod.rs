@@ -2,6 +2,7 @@
 //! between file and model.
 
 mod guest;
+mod homes;
 mod host;
 mod layout;
 mod load;
@@ -14,9 +15,18 @@ mod stack;
 mod storage;
 mod workload;
 
+use rookery_stats::qos::Qos;
+
 use super::SectionInfo;
+use crate::{
+    model::{GuestShape, HostUse, Load, LoadModel},
+    stack_use::StackUse,
+    storage_use::StorageUse,
+    workloads::Workload,
+};
 
 pub(crate) use guest::{GuestKeys, read_guest};
+pub(crate) use homes::home_of;
 pub(crate) use host::HostKeys;
 pub(crate) use layout::LayoutKeys;
 pub(crate) use load::LoadKeys;
@@ -52,6 +62,21 @@ pub(crate) const GUEST: &str = guest::SECTION.name;
 pub(crate) const STORAGE: &str = storage::SECTION.name;
 pub(crate) const HOST: &str = host::SECTION.name;
 pub(crate) const LAYOUT: &str = layout::SECTION.name;
+
+/// What the sections say; nothing where one has a problem.
+pub(crate) struct Sections {
+    pub(crate) root: RootKeys,
+    pub(crate) workload: Option<Workload>,
+    /// Known even where the rest of the load was refused.
+    pub(crate) model: Option<LoadModel>,
+    pub(crate) load: Option<Load>,
+    pub(crate) qos: Option<Qos>,
+    pub(crate) stack: Option<StackUse>,
+    pub(crate) guest: Option<GuestShape>,
+    pub(crate) storage: Option<StorageUse>,
+    pub(crate) host: Option<HostUse>,
+    pub(crate) layouts: Vec<LayoutKeys>,
+}
 
 #[cfg(test)]
 pub(crate) mod testing {

@@ -4,9 +4,10 @@ use crate::{
     design::Design,
     grammar::{
         SectionInfo, keys,
-        kinds::{Choice, Named, Text, Whole},
+        kinds::{Choice, Text, Whole},
     },
     model::Study,
+    names::Named,
 };
 
 pub(super) const SECTION: SectionInfo = SectionInfo {

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::load::LoadKeys;
 use crate::{
     grammar::{
         Below, Context, Reader, keys,
-        kinds::{Choice, Count, Factor, Named, Time, Whole},
+        kinds::{Choice, Count, Factor, Time, Whole},
     },
     model::{LoadModel, Over, SearchUse},
+    names::Named,
     problem::Code,
 };
 
@@ -82,8 +82,12 @@ impl SearchKeys {
     }
 
     /// Nothing where the load contradicts it.
-    pub(crate) fn build(self, load: &LoadKeys, context: &mut Context) -> Option<SearchUse> {
-        let closed = load.model? == LoadModel::Closed;
+    pub(crate) fn build(
+        self,
+        model: Option<LoadModel>,
+        context: &mut Context,
+    ) -> Option<SearchUse> {
+        let closed = model? == LoadModel::Closed;
         let over = self
             .over
             .unwrap_or(if closed { Over::Users } else { Over::Rate });

@@ -135,7 +135,7 @@ fn check_name(setting: &Written<'_, '_>, context: &mut Context) -> Option<()> {
     let (component, name) = setting.name.split_once('.').unwrap_or(("", &setting.name));
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let (message, help) = if !COMPONENTS.contains(&component) {
-        let near = crate::grammar::nearest(component, &COMPONENTS);
+        let near = crate::names::nearest(component, &COMPONENTS);
         let help = match near {
             Some(near) => format!("write `\"{near}.{}\"`", printable(name, 40)),
             None => "write the component before the name, for instance \

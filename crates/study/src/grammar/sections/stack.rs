@@ -6,8 +6,9 @@ use super::settings::{self, Settings};
 use crate::{
     grammar::{
         Below, Context, Reader, SectionInfo, keys,
-        kinds::{Choice, Factor, Named, Time, Whole},
+        kinds::{Choice, Factor, Time, Whole},
     },
+    names::Named,
     problem::Code,
     stack_use::{
         BufferPool, DatabaseUse, Engine, LampUse, Pages, SimulatedUse, StackKind, StackUse,

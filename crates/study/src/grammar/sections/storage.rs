@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::{
     grammar::{
         Context, SectionInfo, keys,
-        kinds::{Choice, Memory, Named, PerSecond, Time},
+        kinds::{Choice, Memory, PerSecond, Time},
     },
+    names::Named,
     problem::Code,
     storage_use::{
         AccessTimes, BlockSize, FileSystem, IoLimits, JournalMode, StorageUse, VolumeCache,

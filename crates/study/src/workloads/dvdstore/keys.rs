@@ -8,9 +8,12 @@ use super::{
     super::{Pace, WorkloadKind, web_pacing},
     DvdstoreUse,
 };
-use crate::grammar::{
-    Context, keys,
-    kinds::{Database, Factor, Named, Time, Whole},
+use crate::{
+    grammar::{
+        Context, keys,
+        kinds::{Database, Factor, Time, Whole},
+    },
+    names::Named,
 };
 
 impl Named for Pacing {

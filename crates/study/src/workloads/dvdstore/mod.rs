@@ -12,10 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::{Pace, PointData, ThinkTime, WorkloadUse, web_pace};
 use crate::{
     Amount, StackKind, Study, Variables,
-    grammar::{
-        Context,
-        kinds::{Named as _, plain_time},
-    },
+    grammar::{Context, kinds::plain_time},
+    names::Named as _,
 };
 
 pub(super) use keys::DvdstoreKeys;
@@ -117,7 +115,7 @@ impl WorkloadUse for DvdstoreUse {
     }
 
     fn copy_s(&self, megabytes: f64) -> f64 {
-        megabytes * LOADED_MIB_PER_MB / crate::planning::COPY_MIB_PER_S
+        megabytes * LOADED_MIB_PER_MB / super::COPY_MIB_PER_S
     }
 
     fn mix(&self) -> Vec<MixShare> {

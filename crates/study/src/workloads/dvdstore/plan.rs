@@ -1,5 +1,6 @@
 //! How large the databases of a point are.
 
+use rookery_cast::{low_u32, truncate_u64};
 use rookery_workload::dvdstore::Size;
 
 use super::super::study_of;
@@ -34,10 +35,10 @@ pub(super) fn size(
     };
     let mb = nominal_mb(each);
     if mb <= 1023 {
-        return Some(Size::Mb(mb as u32));
+        return Some(Size::Mb(low_u32(mb)));
     }
     match mb.div_ceil(1024) {
-        gb @ ..=1023 => Some(Size::Gb(gb as u32)),
+        gb @ ..=1023 => Some(Size::Gb(low_u32(gb))),
         gb => {
             let span = context.spans.nearest("workload.database");
             let message = format!(
@@ -50,7 +51,7 @@ pub(super) fn size(
 
 /// Nominal megabytes, rounded up; what floats add beyond a millionth is not another megabyte.
 fn nominal_mb(amount: f64) -> u64 {
-    ((amount - 1e-6).ceil() as u64).max(1)
+    truncate_u64((amount - 1e-6).ceil()).max(1)
 }
 
 /// Sizes that became other sizes.
@@ -74,7 +75,7 @@ pub(in crate::workloads) fn size_notes(variants: &[Variant], points: &[Point]) -
 /// Megabytes of each guest's database before they became a size.
 fn exact_mb(variants: &[Variant], point: &Point) -> Option<f64> {
     let study = study_of(variants, point)?;
-    let guest = crate::planning::variables(study, point);
+    let guest = point.variables(study);
     study
         .workload
         .dvdstore()?

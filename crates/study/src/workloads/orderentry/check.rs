@@ -7,9 +7,9 @@ use super::{OrderentryUse, dialect, profile_limits};
 use crate::{
     StackUse,
     grammar::Context,
+    grammar::sections::Sections,
     model::{GuestKind, LoadModel, LoopType, Over},
     problem::Code,
-    reading::Sections,
 };
 
 /// Terminals of an open load unless said: each is a connection to the database.

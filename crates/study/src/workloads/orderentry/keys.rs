@@ -16,8 +16,9 @@ use crate::{
     Amount, Per, Scaled,
     grammar::{
         Context, keys,
-        kinds::{Choice, Count, Factor, Memory, Named, Truth, Whole},
+        kinds::{Choice, Count, Factor, Memory, Truth, Whole},
     },
+    names::Named,
     problem::Code,
 };
 

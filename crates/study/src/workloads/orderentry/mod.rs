@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::{Pace, PointData, WorkloadUse};
 use crate::{
     Amount, Engine, Per, Plan, Scaled, StackKind, StackUse, Study, Variables, grammar::Context,
-    reading::Sections,
+    grammar::sections::Sections,
 };
 
 pub(super) use keys::OrderentryKeys;
@@ -279,7 +279,7 @@ impl WorkloadUse for OrderentryUse {
         } else {
             0.0
         };
-        megabytes / crate::planning::COPY_MIB_PER_S + checks
+        megabytes / super::COPY_MIB_PER_S + checks
     }
 
     fn calibrations(&self) -> u32 {

@@ -1,5 +1,6 @@
 //! How large the order-entry databases of a point are.
 
+use rookery_cast::{truncate_u32, truncate_u64};
 use rookery_workload::orderentry::{MAX_WAREHOUSES, Scale};
 
 use super::{super::study_of, DatabaseSize, OrderentryData, OrderentryUse, dialect};
@@ -47,7 +48,7 @@ pub(super) fn data(
             );
         }
         DatabaseSize::Mib(amount) => match mib(amount, guest) {
-            Ok(mib) if mib > 0.0 => Scale::for_bytes((mib * MIB) as u64, dialect),
+            Ok(mib) if mib > 0.0 => Scale::for_bytes(truncate_u64(mib * MIB), dialect),
             other => {
                 let why = match other {
                     Ok(mib) => format!("{mib} MiB is no size"),
@@ -82,7 +83,7 @@ fn with(study: &Study, wanted: &OrderentryUse, scale: Scale) -> Option<Orderentr
 
 /// Warehouses, rounded up; what floats add beyond a millionth is not another one.
 fn whole(exact: f64) -> u32 {
-    ((exact - 1e-6).ceil() as u32).max(1)
+    truncate_u32((exact - 1e-6).ceil()).max(1)
 }
 
 fn mib(amount: &Amount, guest: &Variables) -> Result<f64, EvaluationError> {

@@ -3,7 +3,7 @@
 use rookery_workload::orderentry::terminal::{Mix, Pacing};
 
 use super::OrderentryUse;
-use crate::grammar::kinds::Named as _;
+use crate::names::Named as _;
 
 /// `no pauses`, `keying and think times`, `keying and think times x 0.1`.
 pub(super) fn pace(wanted: &OrderentryUse) -> String {

@@ -16,10 +16,8 @@ use super::{Pace, PointData, WorkloadUse, web_pace};
 use crate::{
     Amount, StackKind, Study, Variables,
     expression::NO_UNITS,
-    grammar::{
-        Context,
-        kinds::{Named as _, plain_time},
-    },
+    grammar::{Context, kinds::plain_time},
+    names::Named as _,
     problem::Code,
 };
 
@@ -145,7 +143,7 @@ impl WorkloadUse for SampleUse {
     }
 
     fn copy_s(&self, megabytes: f64) -> f64 {
-        megabytes / crate::planning::COPY_MIB_PER_S
+        megabytes / super::COPY_MIB_PER_S
     }
 
     /// Operations follow each other: the matrix is checked transition by transition.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rookery_cast::count_u32;
 use rookery_driver::{Nanos, OperationId, Span, VirtualUser, VirtualUsers};
 use rookery_workload::dvdstore::{Opening, Shopper, ShopperParams};
 
@@ -39,7 +40,7 @@ impl VirtualUsers for VirtualShops {
 
     fn user(&self, guest: usize, number: u32) -> VirtualShopper {
         VirtualShopper {
-            shopper: Shopper::new(self.seed, guest as u32, number),
+            shopper: Shopper::new(self.seed, count_u32(guest), number),
             params: self.params[guest],
             searches_left: 0,
             order: OrderTimes::default(),

@@ -1,5 +1,7 @@
 //! Customers: one row of CUSTOMERS, drawn in the order of the kit.
 
+use rookery_cast::{index, low_u32};
+
 use super::{COUNTRIES, STATES};
 use crate::dvdstore::{
     Rows,
@@ -149,8 +151,8 @@ impl Customers {
     pub fn new(rows: Rows, half: CustomerHalf, random: CustomerRandom) -> Self {
         let (next, last) = half.ids(rows);
         let source = match random {
-            CustomerRandom::Newlib => Source::Newlib(NewlibRand::new(next as u32)),
-            CustomerRandom::Gnu => Source::Gnu(GnuRand::new(next as u32)),
+            CustomerRandom::Newlib => Source::Newlib(NewlibRand::new(low_u32(next))),
+            CustomerRandom::Gnu => Source::Gnu(GnuRand::new(low_u32(next))),
         };
         Self {
             source,
@@ -178,7 +180,7 @@ impl Iterator for Customers {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.last + 1 - self.next) as usize;
+        let left = index(self.last + 1 - self.next);
         (left, Some(left))
     }
 }
@@ -192,10 +194,10 @@ fn draw(rand: &mut impl CRand, id: u64, half: CustomerHalf) -> Customer {
     let city = rand.letters();
     let (state, zip, country, region) = match half {
         CustomerHalf::Us => {
-            let state = STATES[rand.pick(0, 50) as usize];
-            (state, rand.pick(10_000, 99_999) as u32, "US", 1)
+            let state = STATES[usize::from(rand.pick_as(0_u8, 50))];
+            (state, rand.pick_as::<u32>(10_000, 99_999), "US", 1)
         }
-        CustomerHalf::RestOfWorld => ("", 0, COUNTRIES[rand.pick(0, 9) as usize], 2),
+        CustomerHalf::RestOfWorld => ("", 0, COUNTRIES[usize::from(rand.pick_as(0_u8, 9))], 2),
     };
     Customer {
         id,
@@ -207,12 +209,12 @@ fn draw(rand: &mut impl CRand, id: u64, half: CustomerHalf) -> Customer {
         country,
         region,
         phone: rand.pick(1_000_000_000, 9_999_999_999),
-        card_type: rand.pick(1, 5) as u8,
+        card_type: rand.pick_as::<u8>(1, 5),
         card: rand.pick(1_000_000_000_000_000, 9_999_999_999_999_999),
-        expiration_year: 2007 + rand.pick(1, 5) as u16,
-        expiration_month: rand.pick(1, 12) as u8,
-        age: rand.pick(18, 90) as u8,
-        income: 20_000 * rand.pick(1, 5) as u32,
+        expiration_year: 2007 + rand.pick_as::<u16>(1, 5),
+        expiration_month: rand.pick_as::<u8>(1, 12),
+        age: rand.pick_as::<u8>(18, 90),
+        income: 20_000 * rand.pick_as::<u32>(1, 5),
         gender: if rand.pick(0, 1) == 1 { "M" } else { "F" },
     }
 }

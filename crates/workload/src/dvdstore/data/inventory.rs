@@ -1,5 +1,7 @@
 //! Inventory: stock of each product, and the units that the loaded orders sold.
 
+use rookery_cast::count_u32;
+
 use super::Orders;
 use crate::dvdstore::{
     Rows,
@@ -36,7 +38,7 @@ impl<'s> Inventory<'s> {
     #[must_use]
     pub fn new(sold: &'s [u32]) -> Self {
         Self {
-            rand: GnuRand::new(sold.len() as u32),
+            rand: GnuRand::new(count_u32(sold.len())),
             sold,
             next: 0,
         }
@@ -51,7 +53,7 @@ impl Iterator for Inventory<'_> {
         let sold = *self.sold.get(self.next)?;
         self.next += 1;
         let product = self.next as u64;
-        let stock = self.rand.pick(0, 500) as u32;
+        let stock = self.rand.pick_as::<u32>(0, 500);
         Some(Stock {
             product,
             in_stock: if product.is_multiple_of(10_000) {

@@ -1,5 +1,7 @@
 //! Orders with their lines: the rows of ORDERS, ORDERLINES and CUST_HIST of one month.
 
+use rookery_cast::{index, low_u32};
+
 use super::Cents;
 use crate::dvdstore::{
     Rows,
@@ -86,7 +88,7 @@ impl Orders {
         assert!((1..=12).contains(&month), "a month is 1 to 12, not {month}");
         let next = u64::from(month - 1) * rows.orders_per_month + 1;
         Self {
-            rand: GnuRand::new(next as u32),
+            rand: GnuRand::new(low_u32(next)),
             rows,
             month,
             next,
@@ -106,15 +108,15 @@ impl Iterator for Orders {
         let id = self.next;
         self.next += 1;
         let rand = &mut self.rand;
-        let day = rand.pick(1, u64::from(days_of_month(self.month))) as u8;
+        let day = rand.pick_as(1, days_of_month(self.month));
         let customer = rand.pick(1, self.rows.customers);
         let net = 0.01 * rand.pick(1, 40_000) as f64;
         let tax = 0.0825 * net;
-        let line_count = rand.pick(1, 9) as u8;
+        let line_count = rand.pick_as::<u8>(1, 9);
         let mut lines = [OrderLine::default(); 9];
         for line in &mut lines[..usize::from(line_count)] {
-            line.product = rand.pick(1, self.rows.products) as u32;
-            line.quantity = rand.pick(1, 3) as u8;
+            line.product = low_u32(rand.pick(1, self.rows.products));
+            line.quantity = rand.pick_as::<u8>(1, 3);
         }
         Some(Order {
             id,
@@ -130,7 +132,7 @@ impl Iterator for Orders {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.last + 1 - self.next) as usize;
+        let left = index(self.last + 1 - self.next);
         (left, Some(left))
     }
 }

@@ -1,5 +1,7 @@
 //! Products: one row of PRODUCTS, drawn in the order of the kit.
 
+use rookery_cast::index;
+
 use super::Cents;
 use crate::dvdstore::{
     Rows, WordLists,
@@ -72,12 +74,12 @@ impl<'w> Iterator for Products<'w> {
         }
         let id = self.next;
         self.next += 1;
-        let index = (id - 1) as usize;
+        let index = index(id - 1);
         let titles = &self.words.titles;
         let rand = &mut self.rand;
-        let category = rand.pick(1, 16) as u8;
-        let last_name = rand.pick(0, 199) as usize;
-        let first_name = rand.pick(0, 199) as usize;
+        let category = rand.pick_as::<u8>(1, 16);
+        let last_name = usize::from(rand.pick_as(0_u8, 199));
+        let first_name = usize::from(rand.pick_as(0_u8, 199));
         let price = Cents(99 + 100 * rand.pick(9, 29));
         // A large catalogue has about 100 specials, not 1 %.
         let one_in = if self.products <= 100_000 {
@@ -100,7 +102,7 @@ impl<'w> Iterator for Products<'w> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.products + 1 - self.next) as usize;
+        let left = index(self.products + 1 - self.next);
         (left, Some(left))
     }
 }

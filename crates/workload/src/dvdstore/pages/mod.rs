@@ -6,12 +6,14 @@
 //! quotes.
 
 mod answer;
+mod new_customer;
 mod request;
 
 pub use answer::{
     NewCustomerAnswer, PageFault, PurchaseAnswer, read_browse, read_login, read_new_customer,
     read_products, read_purchase,
 };
+pub use new_customer::NewCustomer;
 pub use request::PageSite;
 
 /// What a shopper looks for.

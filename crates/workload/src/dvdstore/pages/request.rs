@@ -1,7 +1,7 @@
 //! Request targets of the pages, as the original driver sends them.
 
-use super::{LineItem, Search};
-use crate::dvdstore::{data::csv::push_number, shopper::NewCustomer};
+use super::{LineItem, NewCustomer, Search};
+use crate::digits::push_number;
 
 /// Where the pages are, and in which dialect their fields are written.
 ///

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use rookery_cast::index;
 use rookery_diagnosis::Diagnosis;
 
 use super::{WordList, WordLists, problem};
@@ -101,7 +102,7 @@ impl Learner {
         self.rows += 1;
         let line = self.rows;
         let row = |problem| LearnError::Row { line, problem };
-        let index = id.checked_sub(1).ok_or_else(|| row("the id is 0"))? as usize;
+        let index = index(id.checked_sub(1).ok_or_else(|| row("the id is 0"))?);
         let (first, second) =
             two_words(title).ok_or_else(|| row("the title is not two words of capital letters"))?;
         self.title_word(id, index / 1000 % 1000, first)?;

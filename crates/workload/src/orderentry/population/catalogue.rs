@@ -1,5 +1,7 @@
 //! Items, warehouses, districts and stock.
 
+use rookery_cast::{count_u32, low_u8};
+
 use super::{Population, RowSink};
 use crate::{
     orderentry::{
@@ -81,7 +83,7 @@ impl Iterator for Items {
 fn marked_data(stream: &mut Stream, original: &mut Sample) -> Text<50> {
     let mut data: Text<50> = stream.text(26);
     if original.take(stream) {
-        let offset = stream.between(0, (data.as_bytes().len() - ORIGINAL.len()) as u32);
+        let offset = stream.between(0, count_u32(data.as_bytes().len() - ORIGINAL.len()));
         data.mark_original(offset as usize);
     }
     data
@@ -106,7 +108,7 @@ impl Address {
     #[inline]
     pub(super) fn draw(stream: &mut Stream) -> Self {
         let (street_1, street_2, city) = (stream.text(10), stream.text(10), stream.text(10));
-        let state = [(); 2].map(|()| b'A' + stream.below(26) as u8);
+        let state = [(); 2].map(|()| b'A' + low_u8(stream.below(26)));
         let mut zip = *b"000011111";
         zip[..4].copy_from_slice(&stream.digits::<4>());
         Self {
@@ -150,7 +152,7 @@ impl Warehouse {
             id,
             name: stream.text(6),
             address: Address::draw(&mut stream),
-            tax: stream.between(0, 2000) as i32,
+            tax: stream.between(0, 2000).cast_signed(),
             // The sum of the history, in a test database too.
             ytd_cents: i64::from(DISTRICTS) * district_ytd_cents(population),
         }
@@ -237,7 +239,7 @@ impl Iterator for Districts {
             id,
             name: self.stream.text(6),
             address: Address::draw(&mut self.stream),
-            tax: self.stream.between(0, 2000) as i32,
+            tax: self.stream.between(0, 2000).cast_signed(),
             ytd_cents: self.ytd_cents,
             next_order: self.next_order,
         })

@@ -115,7 +115,7 @@ impl Iterator for Customers {
             phone: stream.digits(),
             since: self.since,
             bad_credit: self.bad_credit.take(stream),
-            discount: stream.between(0, 5000) as i32,
+            discount: stream.between(0, 5000).cast_signed(),
             data: stream.text(300),
         })
     }

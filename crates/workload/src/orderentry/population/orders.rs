@@ -1,5 +1,7 @@
 //! Orders, their lines, and those that wait for delivery.
 
+use rookery_cast::{count_u32, low_u16};
+
 use super::{Population, RowSink};
 use crate::{
     orderentry::{
@@ -60,7 +62,7 @@ pub struct Orders {
 
 impl Orders {
     pub(super) fn new(population: &Population, warehouse: u32) -> Self {
-        let customers: Vec<u16> = (1..=population.scale.customers() as u16).collect();
+        let customers: Vec<u16> = (1..=low_u16(population.scale.customers().into())).collect();
         Self {
             stream: population.stream(Purpose::Orders, warehouse),
             warehouse,
@@ -88,7 +90,7 @@ impl Iterator for Orders {
         }
         let customer = u32::from(self.customers[self.next]);
         self.next += 1;
-        let id = self.next as u32;
+        let id = count_u32(self.next);
         let delivered = id <= self.delivered;
         Some(Order {
             warehouse: self.warehouse,

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::{
-    dvdstore::data::csv::push_number,
+    digits::push_number,
     orderentry::{
         decimal::{Decimal, Timestamp},
         dialect::{Dialect, ParseNameError},

@@ -14,6 +14,8 @@ pub(super) use procedures::{LINE_FIELDS, LINE_WIDTH};
 pub use procedures::{create_procedures, drop_procedures};
 pub use style::{Style, StyleError};
 
+use rookery_cast::count_u8;
+
 use super::{dialect::Dialect, terminal::MAX_LINES};
 
 /// What is executed.
@@ -115,7 +117,7 @@ impl Statement {
         debug_assert!((1..VARIANTS).contains(&variant), "{verb:?} {variant}");
         Self {
             verb,
-            variant: variant as u8,
+            variant: count_u8(variant),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The input of each transaction.
 
+use rookery_cast::count_u32;
+
 use super::Kind;
 use crate::orderentry::{
     constants::{A_CUSTOMER, A_ITEM, A_LAST_NAME, RunConstants},
@@ -254,7 +256,7 @@ impl InputSource {
                 .non_uniform(A_ITEM, 1, items, self.constants.item);
             let remote = self.stream.percent(1);
             *line = NewOrderLine {
-                number: index as u32 + 1,
+                number: count_u32(index) + 1,
                 item: if unused_item && index + 1 == count {
                     items + 1
                 } else {

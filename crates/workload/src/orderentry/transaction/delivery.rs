@@ -1,5 +1,7 @@
 //! Delivery: the oldest waiting order of each district of a warehouse, in one transaction.
 
+use rookery_cast::count_u32;
+
 use super::{Bug, Desk, Failure, Outcome, Session};
 use crate::orderentry::{
     scale::DISTRICTS,
@@ -79,7 +81,7 @@ fn some_lines(desk: &Desk, call: usize) -> Result<(), Bug> {
 }
 
 fn outcome(delivered: usize) -> Outcome {
-    let delivered = delivered as u32;
+    let delivered = count_u32(delivered);
     Outcome::Delivery {
         delivered,
         skipped: DISTRICTS - delivered,

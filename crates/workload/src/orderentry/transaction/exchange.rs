@@ -2,6 +2,8 @@
 
 use std::{fmt::Debug, future::Future, ops::Range};
 
+use rookery_cast::count_u32;
+
 use super::{Bug, ErrorClass};
 use crate::orderentry::{
     decimal::{Decimal, Timestamp},
@@ -80,11 +82,11 @@ impl Cells {
 
     #[inline]
     fn push_text(&mut self, text: &[u8]) {
-        let start = self.bytes.len() as u32;
+        let start = count_u32(self.bytes.len());
         self.bytes.extend_from_slice(text);
         self.cells.push(Cell::Text {
             start,
-            end: self.bytes.len() as u32,
+            end: count_u32(self.bytes.len()),
         });
     }
 

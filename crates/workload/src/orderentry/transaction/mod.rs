@@ -9,6 +9,7 @@
 mod delivery;
 mod desk;
 mod exchange;
+mod failure;
 mod new_order;
 mod order_status;
 mod payment;
@@ -19,8 +20,9 @@ mod stock_level;
 #[cfg(test)]
 mod tests;
 
-pub use desk::{Bug, Desk, Failure};
+pub use desk::Desk;
 pub use exchange::{Answer, Answers, Arguments, Flight, Row, Session, Value};
+pub use failure::{Bug, Failure};
 pub use perform::{Ended, Performed, block_on, perform};
 pub use retry::{Cause, ErrorClass, Retries, Verdict, classify};
 

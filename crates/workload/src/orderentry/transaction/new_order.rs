@@ -1,5 +1,7 @@
 //! New order: the heart of the workload.
 
+use rookery_cast::count_u32;
+
 use super::{Bug, Desk, Failure, Flight, Outcome, Row, Session};
 use crate::orderentry::{
     random::{ORIGINAL, Text},
@@ -166,7 +168,7 @@ fn call_insert_order(desk: &mut Desk, input: &NewOrderInput, order: u32) {
         .int(input.district)
         .int(order)
         .int(input.customer);
-    call.int(input.lines().len() as u32)
+    call.int(count_u32(input.lines().len()))
         .int(u32::from(input.all_local()));
 }
 
@@ -565,7 +567,7 @@ async fn procedure<S: Session>(
     call.int(input.warehouse)
         .int(input.district)
         .int(input.customer);
-    call.int(input.lines().len() as u32)
+    call.int(count_u32(input.lines().len()))
         .int(u32::from(input.unused_item))
         .text(&lines[..start]);
     desk.fly_committing(session).await?;

@@ -1,5 +1,7 @@
 //! Order status: a customer, his last order, its lines.
 
+use rookery_cast::count_u32;
+
 use super::{
     Desk, Failure, Outcome, Session,
     payment::{id_and_name, middle},
@@ -68,7 +70,7 @@ async fn in_steps<S: Session>(
     for row in answer.rows() {
         row.cents(3)?;
     }
-    let lines = answer.len() as u32;
+    let lines = count_u32(answer.len());
     if !together {
         desk.control(session, Statement::COMMIT).await?;
     }
@@ -90,6 +92,6 @@ async fn procedure<S: Session>(
     let order = desk.row(0)?.id(0)?;
     Ok(Outcome::OrderStatus {
         order,
-        lines: desk.answer(0)?.len() as u32,
+        lines: count_u32(desk.answer(0)?.len()),
     })
 }

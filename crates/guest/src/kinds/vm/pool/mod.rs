@@ -19,7 +19,7 @@ use rookery_host::{CommandError, Host, HostError, Invocation, RunId, find_progra
 use rookery_study::vm_shape::{DiskClone, Pool};
 use serde::Deserialize;
 
-use super::disk::clone_image;
+use super::clone::clone_image;
 use crate::{
     label::guest_netns,
     storage::{InForce, Volume},

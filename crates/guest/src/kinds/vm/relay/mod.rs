@@ -21,6 +21,7 @@ use std::{
     time::Duration,
 };
 
+use rookery_cast::index;
 use rustix::net::sockopt;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +84,7 @@ impl Relay {
 fn read_line(mut from: impl Read) -> io::Result<String> {
     let mut line = Vec::new();
     let mut byte = [0];
-    while line.len() < MAX_LINE as usize {
+    while line.len() < index(MAX_LINE) {
         from.read_exact(&mut byte)?;
         line.push(byte[0]);
         if byte[0] == b'\n' {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rookery_cast::truncate_u64;
 use rookery_stats::Measurement;
 use rookery_web::workloads::dvdstore::OrderTally;
 use rookery_workload::dvdstore::ShopCounters;
@@ -146,7 +147,7 @@ impl Lines {
             measurement
                 .guests
                 .iter()
-                .filter_map(|guest| ShopCounters::from_counters(&guest.counters))
+                .filter_map(|guest| guest.counters.dvdstore())
         };
         let all: Vec<Calls> = shops().map(calls).collect();
         let total = Calls {
@@ -208,7 +209,7 @@ fn sum(all: impl Iterator<Item = Times>) -> Times {
 fn of_mean(count: u64, mean_msec: f64) -> Times {
     Times {
         count,
-        sum_us: (mean_msec * 1e3 * count as f64).round() as u64,
+        sum_us: truncate_u64((mean_msec * 1e3 * count as f64).round()),
     }
 }
 
@@ -230,7 +231,7 @@ pub(super) fn window_totals(shop: &ShopCounters, elapsed_seconds: f64) -> Totals
         orders,
         // The original samples its last ten seconds; over one window that is the window.
         sampled: orders,
-        last_max_us: (shop.rt_tot_lastn_max_msec * 1e3) as u64,
+        last_max_us: truncate_u64(shop.rt_tot_lastn_max_msec * 1e3),
         rollbacks: shop.n_rollbacks_overall,
     }
 }

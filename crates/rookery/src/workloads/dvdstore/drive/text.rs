@@ -1,7 +1,7 @@
 //! What a load measured, as tables for people and as JSON.
 
 use rookery_stats::{GuestMeasurement, Latencies, Measurement, Mode, hidden_freezes};
-use rookery_workload::dvdstore::{ShopCounters, lines};
+use rookery_workload::dvdstore::lines;
 
 use crate::{
     exit::{Code, Failure},
@@ -68,7 +68,7 @@ fn print_guest(measurement: &Measurement, guest: &GuestMeasurement) {
         guest.guest,
         loop_type(measurement.mode, guest.users)
     ));
-    if let Some(shop) = ShopCounters::from_counters(&guest.counters) {
+    if let Some(shop) = guest.counters.dvdstore() {
         let totals =
             original::window_totals(shop, measurement.window.end_s - measurement.window.start_s);
         output::result(lines::final_line(None, &totals, &original::calls(shop)));

@@ -1,0 +1,560 @@
+//! Volumes, limits on I/O and memory nodes with real loop devices, mounts and containers; under
+//! faults, and after sudden death.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use rookery_diagnosis::Diagnosis;
+use rookery_guest::{
+    AccessTimes, CleanOptions, FileSystem, Fill, Guest, GuestSpec, GuestState, Health, IoLimits,
+    JournalMode, Kind, Lab, Provision, Recipe, RunDirs, Template, VolumeSpec, open_lab, patient,
+};
+use rookery_host::{
+    CommandError, FaultyHost, Host, Invocation, RealHost, RunId, volume::loops::loops,
+};
+
+/// The cases by name, each with labs of its own.
+pub(crate) const CASES: &[(&str, fn())] = &[
+    (
+        "data_of_a_container_lie_on_its_volume_and_all_is_read_back",
+        data_of_a_container_lie_on_its_volume_and_all_is_read_back,
+    ),
+    (
+        "xfs_and_direct_access_are_made_and_read_back",
+        xfs_and_direct_access_are_made_and_read_back,
+    ),
+    (
+        "a_shared_volume_goes_with_its_last_guest",
+        a_shared_volume_goes_with_its_last_guest,
+    ),
+    (
+        "a_container_takes_a_raw_device_and_a_bare_guest_refuses_it",
+        a_container_takes_a_raw_device_and_a_bare_guest_refuses_it,
+    ),
+    (
+        "after_a_fault_at_any_step_nothing_is_left",
+        after_a_fault_at_any_step_nothing_is_left,
+    ),
+    (
+        "a_mount_that_the_kernel_refuses_is_reported_with_help",
+        a_mount_that_the_kernel_refuses_is_reported_with_help,
+    ),
+    (
+        "clean_up_after_sudden_death_at_any_step_leaves_nothing",
+        clean_up_after_sudden_death_at_any_step_leaves_nothing,
+    ),
+];
+
+/// Whether root's tests run; they must not be skipped silently.
+fn root_tests() -> bool {
+    if env::var_os("ROOKERY_SKIP_ROOT_TESTS").is_some_and(|value| value == "1") {
+        eprintln!("SKIPPED on request: ROOKERY_SKIP_ROOT_TESTS=1");
+        return false;
+    }
+    true
+}
+
+struct Place {
+    dir: tempfile::TempDir,
+    run: RunId,
+}
+
+impl Place {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let id = format!(
+            "s{}x{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        Self {
+            dir: tempfile::tempdir().expect("temporary directory"),
+            run: RunId::try_from(id).expect("a run id"),
+        }
+    }
+
+    fn site(&self) -> RunDirs {
+        RunDirs {
+            run: self.run.clone(),
+            dir: self.dir.path().join("guests"),
+            templates: self.dir.path().join("templates"),
+        }
+    }
+
+    fn lab(&self, kind: Kind) -> Box<dyn Lab> {
+        open_lab(&kind.into(), self.site(), Arc::new(RealHost)).expect("a lab")
+    }
+
+    /// What of the run is on this host: devices, mounts, files of volumes.
+    fn left(&self) -> Vec<String> {
+        let directory = self.dir.path().canonicalize().expect("there");
+        let devices = loops()
+            .into_iter()
+            .filter(|device| device.file.starts_with(&directory));
+        let mut left: Vec<String> = devices.map(|device| format!("{device:?}")).collect();
+        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+        left.extend(
+            mounts
+                .lines()
+                .filter(|line| line.contains(directory.to_str().expect("utf-8")))
+                .map(str::to_owned),
+        );
+        let files = fs::read_dir(self.dir.path().join("guests/volumes"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        left.extend(files.map(|file| file.path().display().to_string()));
+        left
+    }
+}
+
+fn ext4() -> VolumeSpec {
+    VolumeSpec {
+        size_mib: 32,
+        file_system: Some(FileSystem::Ext4),
+        block_size: Some(1024),
+        atime: AccessTimes::Noatime,
+        barriers: Some(false),
+        journal: Some(JournalMode::Writeback),
+        discard: true,
+        commit_s: Some(11),
+        direct: false,
+    }
+}
+
+fn spec(number: u16, args: &[&str]) -> GuestSpec {
+    GuestSpec {
+        number,
+        name: format!("g{number}"),
+        cpus: vec![],
+        cpu_limit: None,
+        memory_mib: None,
+        pids: None,
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        port: 80,
+        health: Health::Http("/".to_owned()),
+        files: vec![],
+        user: None,
+        sockets: Vec::new(),
+    }
+}
+
+/// A template with one MiB of data, whose program is `program`.
+fn template(lab: &dyn Lab, program: &str) -> Template {
+    let fill = |data: &Path| {
+        fs::write(data.join("rows"), vec![7; 1 << 20]).map_err(rookery_guest::FillError::from)
+    };
+    let recipe = Recipe {
+        description: "storage".to_owned(),
+        program: PathBuf::from(program),
+        base: None,
+        fill: Fill::Data(&fill),
+    };
+    lab.template(&recipe, &patient).expect("a template")
+}
+
+fn end_of(guest: &mut dyn Guest) -> String {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let GuestState::Ended(reason) = guest.state() {
+            return reason;
+        }
+        assert!(Instant::now() < deadline, "it does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Name, asked, effective.
+fn readings(guest: &dyn Guest) -> BTreeSet<(String, String, String)> {
+    let readings = guest.in_force().into_iter();
+    readings
+        .map(|reading| (reading.name, reading.asked, reading.effective))
+        .collect()
+}
+
+fn has(readings: &BTreeSet<(String, String, String)>, name: &str, asked: &str, effective: &str) {
+    let wanted = (name.to_owned(), asked.to_owned(), effective.to_owned());
+    assert!(
+        readings.contains(&wanted),
+        "{wanted:?} is not in {readings:#?}"
+    );
+}
+
+fn data_of_a_container_lie_on_its_volume_and_all_is_read_back() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let lab = place.lab(Kind::Container);
+    let template = template(&*lab, "/bin/dd");
+    let volume = lab.volume("g1", &ext4()).expect("a volume");
+    let provision = Provision {
+        nodes: vec![0],
+        volume: Some(volume.name().to_owned()),
+        limits: IoLimits {
+            read_iops: Some(100),
+            write_bps: Some(4 << 20),
+            ..IoLimits::default()
+        },
+    };
+    // 256 reads of 4 KiB, each from the device.
+    let args = ["if=/data/rows", "of=/data/copy", "iflag=direct", "bs=4096"];
+    let mut guest = lab
+        .create_with(&template, &spec(1, &args), &provision)
+        .expect("a guest");
+    let point = volume.point().expect("mounted").to_owned();
+    drop(volume);
+    assert_eq!(
+        fs::metadata(point.join("g1/upper/data/rows"))
+            .expect("a whole copy")
+            .len(),
+        1 << 20
+    );
+    let began = Instant::now();
+    guest.start().expect("started");
+    let readings = readings(&*guest);
+    assert_eq!(
+        end_of(&mut *guest),
+        "exit code 0",
+        "{}",
+        guest.log_tail(2000)
+    );
+    // A limit cannot be exceeded, however idle the machine is: 256 reads at 100 a second.
+    assert!(
+        began.elapsed() > Duration::from_secs(1),
+        "{:?} for 256 reads",
+        began.elapsed()
+    );
+    for (name, asked, effective) in [
+        ("storage.filesystem", "ext4", "ext4"),
+        ("storage.size", "32MiB", "32MiB"),
+        ("storage.atime", "noatime", "noatime"),
+        ("storage.barriers", "off", "off"),
+        ("storage.journal", "writeback", "writeback"),
+        ("storage.discard", "on", "on"),
+        ("storage.commit", "11s", "11s"),
+        ("storage.block_size", "1024", "1024"),
+        ("storage.cache", "host", "host"),
+        ("storage.read_iops", "100", "100"),
+        ("storage.write_bps", "4194304", "4194304"),
+        ("placement.nodes", "0", "0"),
+    ] {
+        has(&readings, name, asked, effective);
+    }
+    guest.remove().expect("removed");
+    assert_eq!(place.left(), [""; 0]);
+}
+
+fn xfs_and_direct_access_are_made_and_read_back() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let lab = place.lab(Kind::Bare);
+    let wanted = VolumeSpec {
+        size_mib: 300,
+        file_system: Some(FileSystem::Xfs),
+        block_size: None,
+        atime: AccessTimes::Relatime,
+        barriers: None,
+        journal: None,
+        discard: false,
+        commit_s: None,
+        direct: true,
+    };
+    let volume = lab.volume("all", &wanted).expect("a volume");
+    let provision = Provision {
+        volume: Some(volume.name().to_owned()),
+        ..Provision::default()
+    };
+    let mut guest = lab
+        .create_with(
+            &template(&*lab, "/bin/cat"),
+            &spec(1, &["{data}/rows"]),
+            &provision,
+        )
+        .expect("a guest");
+    assert!(
+        guest
+            .data_dir()
+            .starts_with(volume.point().expect("mounted"))
+    );
+    assert_eq!(
+        fs::metadata(guest.data_dir().join("rows"))
+            .expect("a copy")
+            .len(),
+        1 << 20
+    );
+    let readings = readings(&*guest);
+    has(&readings, "storage.filesystem", "xfs", "xfs");
+    has(&readings, "storage.cache", "none", "none");
+    has(&readings, "storage.journal", "", "metadata");
+    guest.start().expect("started");
+    assert_eq!(end_of(&mut *guest), "exit code 0");
+    drop(volume);
+    guest.remove().expect("removed");
+    assert_eq!(place.left(), [""; 0]);
+}
+
+fn a_shared_volume_goes_with_its_last_guest() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let lab = place.lab(Kind::Container);
+    let template = template(&*lab, "/bin/cat");
+    let shared = lab.volume("shared", &ext4()).expect("a volume");
+    let point = shared.point().expect("mounted").to_owned();
+    let provision = || Provision {
+        volume: Some(shared.name().to_owned()),
+        ..Provision::default()
+    };
+    let mut guests: Vec<_> = (1..=2)
+        .map(|number| {
+            lab.create_with(&template, &spec(number, &[]), &provision())
+                .expect("a guest")
+        })
+        .collect();
+    drop(shared);
+    guests[0].remove().expect("removed");
+    assert!(!point.join("g1").exists() && point.join("g2/upper/data/rows").exists());
+    let things = rookery_guest::inventory().expect("inventory");
+    let ours: Vec<_> = things
+        .iter()
+        .filter(|thing| thing.run == place.run && thing.what == "volume")
+        .collect();
+    assert!(
+        ours.len() == 1 && ours[0].name.ends_with("-shared.img"),
+        "{ours:?}"
+    );
+    guests[1].remove().expect("removed");
+    assert_eq!(place.left(), [""; 0]);
+}
+
+fn a_container_takes_a_raw_device_and_a_bare_guest_refuses_it() {
+    if !root_tests() {
+        return;
+    }
+    let raw = VolumeSpec {
+        size_mib: 4,
+        file_system: None,
+        ..ext4()
+    };
+    let place = Place::new();
+    let lab = place.lab(Kind::Container);
+    let volume = lab.volume("raw", &raw).expect("a volume");
+    let provision = Provision {
+        volume: Some(volume.name().to_owned()),
+        ..Provision::default()
+    };
+    let args = [
+        "if=/data/rows",
+        "of=/dev/rookery-data",
+        "oflag=direct",
+        "bs=65536",
+    ];
+    let plain = GuestSpec {
+        user: Some(33),
+        ..spec(1, &args)
+    };
+    let mut guest = lab
+        .create_with(&template(&*lab, "/bin/dd"), &plain, &provision)
+        .expect("a guest");
+    guest.start().expect("started");
+    assert_eq!(
+        end_of(&mut *guest),
+        "exit code 0",
+        "{}",
+        guest.log_tail(2000)
+    );
+    let written = fs::read(&volume.device().path).expect("read");
+    assert_eq!(
+        (
+            written.len(),
+            written[..1 << 20].iter().all(|byte| *byte == 7)
+        ),
+        (4 << 20, true)
+    );
+    drop(volume);
+    guest.remove().expect("removed");
+    drop(lab);
+
+    let lab = place.lab(Kind::Bare);
+    let volume = lab.volume("raw", &raw).expect("a volume");
+    let provision = Provision {
+        volume: Some(volume.name().to_owned()),
+        ..Provision::default()
+    };
+    let refused = lab.create_with(&template(&*lab, "/bin/dd"), &spec(1, &[]), &provision);
+    assert!(
+        refused
+            .err()
+            .is_some_and(|error| error.to_string().contains("take no raw device"))
+    );
+    drop((provision, lab));
+    assert_eq!(place.left(), [""; 0]);
+}
+
+fn after_a_fault_at_any_step_nothing_is_left() {
+    if !root_tests() {
+        return;
+    }
+    for make in [FaultyHost::failing_at, FaultyHost::failing_after] {
+        for n in 1.. {
+            let place = Place::new();
+            let host = Arc::new(make(n));
+            let lab = open_lab(
+                &Kind::Bare.into(),
+                place.site(),
+                Arc::clone(&host) as Arc<dyn Host>,
+            )
+            .expect("a lab");
+            let made = lab.volume("g1", &ext4());
+            if !host.has_failed() {
+                made.expect("no fault, no failure");
+                assert_eq!(
+                    n, 5,
+                    "the file, the device, the file system and the mount can fail"
+                );
+                break;
+            }
+            let error = made.expect_err("a fault").to_string();
+            assert!(
+                error.starts_with("guest g1: making its volume failed: "),
+                "{error}"
+            );
+            assert_eq!(place.left(), [""; 0], "after fault {n}");
+        }
+    }
+}
+
+fn a_mount_that_the_kernel_refuses_is_reported_with_help() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let lab = place.lab(Kind::Bare);
+    // A commit interval beyond what the kernel can count in jiffies.
+    let odd = VolumeSpec {
+        commit_s: Some(u32::MAX),
+        ..ext4()
+    };
+    let error = lab.volume("g1", &odd).expect_err("refused");
+    let help = error.help().expect("there is help");
+    assert!(
+        error.to_string().contains("commit=4294967295") && help.contains("leave out the option"),
+        "{error} {help}"
+    );
+    let full = VolumeSpec {
+        size_mib: 1 << 30,
+        ..ext4()
+    };
+    let error = lab.volume("g2", &full).expect_err("a PiB");
+    let help = error.help().expect("there is help");
+    assert!(help.contains("free disk space"), "{error} {help}");
+    assert_eq!(place.left(), [""; 0]);
+}
+
+/// Dies, as under kill -9, at its n-th change: before it, or after it is done.
+struct Dying {
+    at: u32,
+    after: bool,
+    done: AtomicU32,
+}
+
+impl Dying {
+    fn next(&self) -> bool {
+        self.done.fetch_add(1, Ordering::Relaxed) + 1 == self.at
+    }
+}
+
+impl Host for Dying {
+    fn step(&self, _name: &'static str) -> std::io::Result<()> {
+        if self.next() {
+            std::process::abort();
+        }
+        Ok(())
+    }
+
+    fn run(&self, invocation: Invocation) -> Result<String, CommandError> {
+        let dies = self.next();
+        if dies && !self.after {
+            std::process::abort();
+        }
+        let said = RealHost.run(invocation);
+        if dies {
+            std::process::abort();
+        }
+        said
+    }
+}
+
+/// The child of the case below: makes a volume and a container on it, and dies on the way or when
+/// all is done.
+pub(crate) fn run_child_that_dies(words: &[String]) {
+    let [dir, run, at, after] = words else {
+        panic!("an order of four words")
+    };
+    let site = RunDirs {
+        run: RunId::try_from(run.clone()).expect("a run id"),
+        dir: Path::new(dir).join("guests"),
+        templates: Path::new(dir).join("templates"),
+    };
+    let host = Dying {
+        at: at.parse().expect("a number"),
+        after: after == "after",
+        done: AtomicU32::new(0),
+    };
+    let lab = open_lab(&Kind::Container.into(), site, Arc::new(host)).expect("a lab");
+    let template = template(&*lab, "/bin/cat");
+    let volume = lab.volume("g1", &ext4()).expect("a volume");
+    let provision = Provision {
+        volume: Some(volume.name().to_owned()),
+        ..Provision::default()
+    };
+    let _guest = lab
+        .create_with(&template, &spec(1, &[]), &provision)
+        .expect("a guest");
+    std::process::abort();
+}
+
+fn clean_up_after_sudden_death_at_any_step_leaves_nothing() {
+    if !root_tests() {
+        return;
+    }
+    let mut had_volumes = 0;
+    // Lab network (2), template (7), volume (4), guest (3): beyond them the child dies when all is
+    // done.
+    for (at, after) in (1..=17).flat_map(|at| [(at, "before"), (at, "after")]) {
+        let place = Place::new();
+        let status = Command::new(env::current_exe().expect("this test"))
+            .arg("child-that-dies")
+            .arg(place.dir.path())
+            .args([place.run.to_string(), at.to_string(), after.to_owned()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .expect("started");
+        assert!(!status.success(), "it was to die at step {at}");
+        had_volumes += usize::from(!place.left().is_empty());
+        let report = rookery_guest::clean(&CleanOptions {
+            run: Some(place.run.clone()),
+        })
+        .expect("cleaned");
+        assert!(report.failed.is_empty(), "{at} {after}: {report:?}");
+        assert_eq!(place.left(), [""; 0], "{at} {after}: {report:?}");
+    }
+    assert!(
+        had_volumes >= 8,
+        "it died {had_volumes} times over something that had to be cleaned"
+    );
+}

@@ -1,0 +1,11 @@
+//! Order entry on databases: SQLite in this process, private servers of MariaDB and PostgreSQL, and
+//! drivers of ODBC.
+
+mod acid;
+mod errors;
+#[cfg(feature = "odbc")]
+mod odbc;
+mod servers;
+mod sqlite;
+mod support;
+mod trial;

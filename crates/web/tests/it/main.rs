@@ -1,0 +1,14 @@
+//! Trials over HTTP against servers of the tests' own.
+
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "tests cast numbers of their own"
+)]
+
+mod common;
+mod errors;
+mod network;
+mod open;
+mod trial;
