@@ -8,6 +8,7 @@
 
 pub mod dvdstore;
 mod info;
+mod kind;
 mod metric;
 mod number;
 pub mod orderentry;
@@ -19,9 +20,10 @@ mod streams;
 mod window;
 
 pub use info::{Clients, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+pub use kind::WorkloadKind;
 pub use metric::{Better, Metric, MetricValue};
 pub use proof::{FoundRow, Proof, ProofRow};
 pub use rates::UnitRates;
-pub use registry::{Counters, DifferentWorkloads, WorkloadKind};
+pub use registry::{Counters, DifferentWorkloads};
 pub use streams::UserDelays;
 pub use window::Window;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{TransitionMatrix, info::METRICS, matrix::OPERATION_COUNT};
-use crate::{Counters, MetricValue, Proof, ProofRow, UnitRates, metric::with_values};
+use crate::{MetricValue, Proof, ProofRow, UnitRates, metric::with_values};
 
 /// The records that a load adds.
 pub const NEW_RECORDS: &str = "new records";
@@ -90,15 +90,6 @@ impl SampleCounters {
         }
     }
 
-    /// The counters of a guest, if they are those of this workload.
-    #[must_use]
-    pub fn from_counters(counters: &Counters) -> Option<&Self> {
-        match counters {
-            Counters::Sample(counters) => Some(counters),
-            _ => None,
-        }
-    }
-
     /// Add what another guest counted in the same window. Guests of a trial share one matrix.
     pub fn merge(&mut self, other: &Self) {
         if self.drawn() == 0 {
@@ -133,6 +124,7 @@ impl SampleCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Counters;
 
     #[test]
     fn guests_together_are_counted_together() {
