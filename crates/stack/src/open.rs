@@ -1,11 +1,10 @@
 //! From the `[stack]` section of a study to the stack behind it: the one list of stacks.
 
-use rookery_study::{SimulatedUse, StackUse, Study};
+use rookery_study::{SimulatedUse, StackUse, Study, WorkloadKind};
 
 use crate::{
     Stack, StackError,
-    stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack},
-    workloads,
+    stacks::{DatabaseStack, EmbeddedStack, LampStack, SqliteStack, open_sample},
 };
 
 /// What serves the load of a study's variant.
@@ -39,7 +38,7 @@ pub fn open(study: &Study) -> Result<OpenStack<'_>, StackError> {
         StackUse::Lamp(wanted) => Box::new(LampStack::new(study, wanted)?),
         StackUse::Database(wanted) => Box::new(DatabaseStack::new(study, wanted)?),
         StackUse::Sqlite => Box::new(SqliteStack::new(study)?),
-        StackUse::Bundled => workloads::bundled(study)?,
+        StackUse::Bundled => bundled(study)?,
         StackUse::Simulated(system) => return Ok(OpenStack::Simulated(system)),
     }))
 }
@@ -55,6 +54,22 @@ pub fn open_without_database(study: &Study) -> Result<Option<Box<dyn Stack>>, St
     })
 }
 
+/// The stack that comes with the workload of a study.
+///
+/// # Errors
+/// When none comes with it.
+fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
+    match study.workload.kind() {
+        WorkloadKind::Sample => open_sample(study),
+        other @ (WorkloadKind::Dvdstore | WorkloadKind::Orderentry) => {
+            Err(StackError::OtherWorkload {
+                stack: "the bundled stack",
+                workload: other.name(),
+            })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rookery_study::{Document, WorkloadKind};
@@ -62,12 +77,13 @@ mod tests {
     use super::*;
 
     /// Every stack, as studies write it.
-    const STACKS: [&str; 6] = [
+    const STACKS: [&str; 7] = [
         "embedded",
         "lamp",
         "mariadb",
         "postgresql",
         "sqlite",
+        "bundled",
         "simulated",
     ];
 

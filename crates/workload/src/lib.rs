@@ -19,6 +19,7 @@
 mod digits;
 pub mod dvdstore;
 mod info;
+mod kind;
 mod metric;
 mod number;
 pub mod orderentry;
@@ -31,9 +32,10 @@ mod streams;
 mod window;
 
 pub use info::{Clients, MixShare, OperationInfo, OperationRole, UnitOfWork, WorkloadInfo};
+pub use kind::WorkloadKind;
 pub use metric::{Better, Metric, MetricValue};
 pub use proof::{FoundRow, Proof, ProofRow};
 pub use rates::UnitRates;
-pub use registry::{Counters, DifferentWorkloads, WorkloadKind};
+pub use registry::{Counters, DifferentWorkloads};
 pub use streams::UserDelays;
 pub use window::Window;

@@ -7,23 +7,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    MetricValue, Proof, UnitRates, WorkloadInfo,
+    MetricValue, Proof, UnitRates, WorkloadInfo, WorkloadKind,
     dvdstore::{self, ShopCounters},
     orderentry::{self, OrderEntryCounters},
     sample::{self, SampleCounters},
 };
-
-/// The workloads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkloadKind {
-    /// DVD Store 2.1 over HTTP.
-    Dvdstore,
-    /// Five transactions of a wholesale company on a database.
-    Orderentry,
-    /// Records that are read, listed and written over HTTP: an example, and for tests.
-    Sample,
-}
 
 impl WorkloadKind {
     /// Every workload.
@@ -204,6 +192,17 @@ impl Counters {
         self.metrics()
             .into_iter()
             .find(|value| value.metric.name == headline)
+    }
+}
+
+impl SampleCounters {
+    /// The counters of a guest, if they are those of this workload.
+    #[must_use]
+    pub fn from_counters(counters: &Counters) -> Option<&Self> {
+        match counters {
+            Counters::Sample(counters) => Some(counters),
+            _ => None,
+        }
     }
 }
 

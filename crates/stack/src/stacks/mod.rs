@@ -3,9 +3,11 @@
 mod database;
 mod embedded;
 mod lamp;
+mod sample;
 mod sqlite;
 
 pub(crate) use database::DatabaseStack;
 pub(crate) use embedded::EmbeddedStack;
 pub(crate) use lamp::LampStack;
+pub(crate) use sample::open_sample;
 pub(crate) use sqlite::SqliteStack;

@@ -4,9 +4,7 @@ mod dvdstore;
 mod orderentry;
 mod sample;
 
-use rookery_study::{Study, WorkloadKind};
-
-use crate::{GuestStack, Stack, StackError};
+use crate::GuestStack;
 
 pub use dvdstore::DvdstoreStack;
 pub(crate) use dvdstore::{answer_page, answer_purchase, found, shop_of, size_of};
@@ -32,22 +30,6 @@ impl BuiltStack {
             Self::Dvdstore(stack) => stack.as_ref(),
             Self::Orderentry(stack) => stack.as_ref(),
             Self::Sample(stack) => stack.as_ref(),
-        }
-    }
-}
-
-/// The stack that comes with the workload of a study.
-///
-/// # Errors
-/// When none comes with it.
-pub(crate) fn bundled(study: &Study) -> Result<Box<dyn Stack>, StackError> {
-    match study.workload.kind() {
-        WorkloadKind::Sample => sample::open(study),
-        other @ (WorkloadKind::Dvdstore | WorkloadKind::Orderentry) => {
-            Err(StackError::OtherWorkload {
-                stack: "the bundled stack",
-                workload: other.name(),
-            })
         }
     }
 }

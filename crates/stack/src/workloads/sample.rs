@@ -1,91 +1,24 @@
-//! The stack that comes with the sample workload.
+//! Guests that serve the records of the sample workload.
 
-use std::path::Path;
-
-use rookery_guest::{Fill, FillError, Guest, Health, Kind, Recipe, Template};
-use rookery_study::{Point, PointData, SampleUse, Study, Workload, WorkloadKind};
+use rookery_guest::{Guest, Health, Template};
+use rookery_study::{Point, SampleUse};
 use rookery_workload::{
     FoundRow,
     sample::{HEALTH_PATH, NEW_BYTES, NEW_RECORDS, SampleData, WRITE_PATH},
 };
 
-use super::BuiltStack;
 use crate::{
-    Found, GuestStack, Service, Stack, StackContext, StackError,
+    Found, GuestStack, Service, StackContext, StackError,
     api::STOP_GRACE,
     page::get,
-    sample::{PORT, RECORDS_FILE, count_in, guest_args, load},
+    sample::{PORT, count_in, guest_args},
 };
-
-/// Its name in errors.
-const NAME: &str = "the server of the sample workload";
-
-/// The stack as a study asks for it.
-#[derive(Clone)]
-struct SampleStack {
-    wanted: SampleUse,
-}
-
-/// The stack of a study of this workload.
-///
-/// # Errors
-/// When the study has another workload.
-pub(super) fn open(study: &Study) -> Result<Box<dyn Stack>, StackError> {
-    match &study.workload {
-        Workload::Sample(wanted) => Ok(Box::new(SampleStack {
-            wanted: wanted.clone(),
-        })),
-        other => Err(StackError::OtherWorkload {
-            stack: NAME,
-            workload: other.kind().name(),
-        }),
-    }
-}
-
-impl Stack for SampleStack {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn serves(&self) -> &'static [WorkloadKind] {
-        &[WorkloadKind::Sample]
-    }
-
-    /// It brings all it needs.
-    fn check_host(&self, _kind: Kind, _templates: &Path) -> Result<(), StackError> {
-        Ok(())
-    }
-
-    /// It has no settings beyond those of the study.
-    fn check_settings(&self, _point: &Point, _index: usize) -> Result<(), StackError> {
-        Ok(())
-    }
-
-    fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
-        let data = data
-            .sample()
-            .ok_or_else(|| StackError::other_data(NAME, data))?;
-        let recipe = Recipe {
-            description: format!("sample {data}"),
-            program: context.program.to_owned(),
-            base: None,
-            fill: Fill::Data(&|directory| {
-                load(&directory.join(RECORDS_FILE), data).map_err(FillError::from)
-            }),
-        };
-        Ok(BuiltStack::Sample(Box::new(SampleGuests {
-            wanted: self.wanted.clone(),
-            data,
-            template: context.template(&recipe)?,
-        })))
-    }
-}
 
 /// Guests that serve records.
 pub struct SampleGuests {
-    wanted: SampleUse,
-    data: SampleData,
-    template: Template,
+    pub(crate) wanted: SampleUse,
+    pub(crate) data: SampleData,
+    pub(crate) template: Template,
 }
 
 impl SampleGuests {

@@ -1,0 +1,15 @@
+//! The names of all workloads. What belongs to each is in the registry.
+
+use serde::{Deserialize, Serialize};
+
+/// The workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadKind {
+    /// DVD Store 2.1 over HTTP.
+    Dvdstore,
+    /// Five transactions of a wholesale company on a database.
+    Orderentry,
+    /// Records that are read, listed and written over HTTP: an example, and for tests.
+    Sample,
+}
