@@ -1,9 +1,6 @@
 //! What is wrong with the contents of a stored run.
 
-use rookery_stats::BlobError;
-use rusqlite::types::Type;
-
-use crate::plan_check::PlanFault;
+use crate::{cells::CellError, plan_check::PlanFault};
 
 /// How the contents of a table cannot be right.
 #[derive(Debug, thiserror::Error)]
@@ -47,85 +44,4 @@ pub enum Damage {
     /// The study goes beyond the bounds of the grammar.
     #[error("its study is not one that a study file could hold")]
     Study,
-}
-
-/// What is wrong with one column of a row.
-#[derive(Debug, thiserror::Error)]
-pub enum CellError {
-    /// The row has no such column, or the database cannot read it.
-    #[error("{column}: {source}")]
-    Unreadable {
-        /// The column.
-        column: String,
-        /// The database's words.
-        source: rusqlite::Error,
-    },
-    /// A value that must be there is NULL.
-    #[error("{column} is missing")]
-    Missing {
-        /// The column.
-        column: String,
-    },
-    /// The value is of another type.
-    #[error("{column} is not {expected} but {found}")]
-    Type {
-        /// The column.
-        column: String,
-        /// What belongs there.
-        expected: &'static str,
-        /// What is there.
-        found: Type,
-    },
-    /// Text in another encoding.
-    #[error("{column} is not UTF-8 text")]
-    NotUtf8 {
-        /// The column.
-        column: String,
-    },
-    /// A number that no run can have.
-    #[error("{column} is out of range: {value}")]
-    OutOfRange {
-        /// The column.
-        column: String,
-        /// The number.
-        value: i64,
-    },
-    /// A flag that is neither set nor not set.
-    #[error("{column} is neither 0 nor 1 but {value}")]
-    Flag {
-        /// The column.
-        column: String,
-        /// The number.
-        value: u64,
-    },
-    /// A document, or a name of a list, that cannot be read.
-    #[error("{column}: {source}")]
-    Json {
-        /// The column.
-        column: String,
-        /// What the reader says.
-        source: serde_json::Error,
-    },
-    /// A document with a number that no run can have.
-    #[error("{column} holds a number that is out of range")]
-    Number {
-        /// The column.
-        column: String,
-    },
-    /// A list of CPUs with something else in it.
-    #[error("{column}: `{text}` is not a CPU")]
-    Cpu {
-        /// The column.
-        column: String,
-        /// What is there.
-        text: String,
-    },
-    /// A histogram that cannot be read.
-    #[error("{column}: {source}")]
-    Histogram {
-        /// The column.
-        column: String,
-        /// What is wrong with it.
-        source: BlobError,
-    },
 }

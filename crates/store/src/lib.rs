@@ -33,7 +33,8 @@ mod upgrade;
 mod workloads;
 mod write;
 
-pub use damage::{CellError, Damage};
+pub use cells::CellError;
+pub use damage::Damage;
 pub use error::StoreError;
 pub use export::{export_csv, export_json};
 pub use journal::Store;

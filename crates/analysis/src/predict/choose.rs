@@ -150,7 +150,7 @@ fn no_model(candidates: &Candidates, any_layout: bool) -> PredictError {
         .into_iter()
         .filter(|method| !any_layout || method.holds_for_any_layout());
     let refused = methods
-        .filter_map(|method| Some((method, candidates.refusal(method)?)))
+        .filter_map(|method| Some((method.name(), candidates.refusal(method)?)))
         .collect();
     PredictError::NoModel { refused }
 }

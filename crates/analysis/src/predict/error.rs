@@ -2,8 +2,6 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::predict::candidates::Method;
-
 /// Why a layout or load is not predicted, or a model is not fitted. Serialises as its text.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PredictError {
@@ -82,8 +80,8 @@ pub enum PredictError {
     /// Every model was refused.
     #[error("no model can be fitted ({})", reasons(refused))]
     NoModel {
-        /// The models, each with its reason.
-        refused: Vec<(Method, PredictError)>,
+        /// The names of the models, each with its reason.
+        refused: Vec<(&'static str, PredictError)>,
     },
     /// None of the variants of a run can be predicted.
     #[error("{}", joined(.0))]
@@ -119,10 +117,10 @@ impl Serialize for PredictError {
     }
 }
 
-fn reasons(refused: &[(Method, PredictError)]) -> String {
+fn reasons(refused: &[(&str, PredictError)]) -> String {
     let texts: Vec<String> = refused
         .iter()
-        .map(|(method, reason)| format!("{}: {reason}", method.name()))
+        .map(|(method, reason)| format!("{method}: {reason}"))
         .collect();
     texts.join("; ")
 }

@@ -4,7 +4,7 @@ use rusqlite::{Transaction, params};
 use serde_json::Value;
 
 use super::MigrationError;
-use crate::damage::CellError;
+use crate::cells::CellError;
 
 /// Put every JSON document of a column through `change`; NULL stays. What `change` does not find
 /// where it looks it leaves alone: whoever reads the document afterwards says what is wrong with
