@@ -5,14 +5,9 @@ use std::time::Duration;
 use rookery_stats::{
     ArrivalCounts, CpuParts, DriverQuality, ErrorClass, ErrorExample, ErrorTally, GuestMeasurement,
     IoRates, MachineInside, MachineLook, MachineOutside, Measurement, Mode, OperationMeasurement,
-    Pacing, ResourceSample, SecondSample, Window,
-    qos::{PercentileLimit, Qos, judge},
+    Pacing, ResourceSample, SecondSample, Window, qos::judge,
 };
-use rookery_study::{
-    Amount, Design, DvdstoreUse, Estimate, GuestGroup, GuestShape, HostUse, LabShape, Layout, Load,
-    LoopType, Order, Pages, Per, Pin, Plan, Point, Scaled, StackUse, Study, Trial, Variant, Vcpus,
-    Workload,
-};
+use rookery_study::{Design, Estimate, GuestGroup, Plan, Point, Study, Trial, Variant, Vcpus};
 use rookery_workload::{Counters, ProofRow, dvdstore::ShopCounters};
 
 use crate::{
@@ -69,75 +64,6 @@ fn study() -> Study {
     study.seed = u64::MAX;
     study.layouts[0].vcpus = vec![Vcpus(500)];
     study
-}
-
-#[test]
-fn tmp_same() {
-    assert_eq!(study(), old_study());
-}
-fn old_study() -> Study {
-    let scaled = |amount, per| Amount::Scaled(Scaled { amount, per });
-    Study {
-        title: "One big guest or two small ones?".to_owned(),
-        question: None,
-        seed: u64::MAX,
-        workload: Workload::Dvdstore(DvdstoreUse {
-            database: scaled(10.0, Per::Vcpu),
-            think_time: Duration::from_millis(250),
-            pacing: Pacing::Think,
-            new_customers: 0.1,
-            searches: 3,
-            search_batch: 5,
-            line_items: 5,
-        }),
-        load: Load {
-            loop_type: LoopType::Closed {
-                users: vec![scaled(40.0, Per::Host)],
-            },
-            ramp_up: Duration::from_secs(1),
-            settle: Duration::from_secs(1),
-            steady: Duration::from_secs(3),
-            ramp_down: Duration::ZERO,
-            drain: Duration::from_secs(5),
-            timeout: Duration::from_secs(10),
-            repeats: 2,
-            order: Order::Random,
-            half_width: None,
-            max_repeats: 10,
-            search: None,
-        },
-        qos: Qos {
-            percentiles: vec![PercentileLimit {
-                operation: None,
-                percentile: 95.0,
-                limit_us: 100_000,
-            }],
-            error_ratio: Some(0.001),
-            min_operations: 20,
-        },
-        stack: StackUse::Embedded {
-            pages: Pages::Corrected,
-            extra_cpu: Duration::ZERO,
-        },
-        guest: GuestShape {
-            lab: LabShape::Bare,
-            memory: scaled(640.1, Per::Vcpu),
-            pin: Pin::Spread,
-            pids: 100,
-            ready_within: Duration::from_secs(10),
-        },
-        storage: rookery_study::StorageUse::default(),
-        host: HostUse {
-            overcommit: 1.0,
-            ..HostUse::default()
-        },
-        layouts: vec![Layout {
-            name: "scale-out".to_owned(),
-            guests: vec![1, 2],
-            vcpus: vec![Vcpus(500)],
-            users: None,
-        }],
-    }
 }
 
 fn plan() -> Plan {

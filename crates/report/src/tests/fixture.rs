@@ -92,6 +92,7 @@ pub(crate) fn header(repeats: u32) -> RunHeader {
 fn study(repeats: u32) -> Study {
     let mut study = fixture::study("studies/fixture.toml", STUDY);
     study.load.repeats = repeats;
+    study.host.reserve_mib = 0;
     study.layouts[0].vcpus = [250, 500, 1000].map(Vcpus).to_vec();
     study.layouts[1].vcpus = [500, 250].map(Vcpus).to_vec();
     study
@@ -448,83 +449,4 @@ pub(crate) fn hostile(record: &mut TrialRecord) {
             }],
         }];
     }
-}
-
-#[test]
-fn tmp_same() {
-    use rookery_stats::qos::PercentileLimit;
-    use rookery_study::*;
-    fn old_study(repeats: u32) -> Study {
-        let scaled = |amount, per| Amount::Scaled(Scaled { amount, per });
-        let layout = |name: &str, guests: &[u32], vcpus: &[u32]| Layout {
-            name: name.to_owned(),
-            guests: guests.to_vec(),
-            vcpus: vcpus.iter().copied().map(Vcpus).collect(),
-            users: None,
-        };
-        Study {
-            title: "One big guest or many small ones?".to_owned(),
-            question: Some(
-                "Does one large guest carry more than several small ones on the same CPU?"
-                    .to_owned(),
-            ),
-            seed: 42,
-            workload: Workload::Dvdstore(DvdstoreUse {
-                database: scaled(10.0, Per::Vcpu),
-                think_time: Duration::from_millis(250),
-                pacing: Pacing::Think,
-                new_customers: 0.1,
-                searches: 3,
-                search_batch: 5,
-                line_items: 5,
-            }),
-            load: Load {
-                loop_type: LoopType::Closed {
-                    users: vec![scaled(200.0, Per::Vcpu)],
-                },
-                ramp_up: Duration::from_secs(2),
-                settle: Duration::from_secs(2),
-                steady: Duration::from_secs(20),
-                ramp_down: Duration::from_secs(1),
-                drain: Duration::from_secs(5),
-                timeout: Duration::from_secs(10),
-                repeats,
-                order: Order::Interleaved,
-                half_width: None,
-                max_repeats: 10,
-                search: None,
-            },
-            qos: Qos {
-                percentiles: vec![PercentileLimit {
-                    operation: None,
-                    percentile: 95.0,
-                    limit_us: 90_000,
-                }],
-                error_ratio: Some(0.001),
-                min_operations: 20,
-            },
-            stack: StackUse::Embedded {
-                pages: Pages::Corrected,
-                extra_cpu: Duration::ZERO,
-            },
-            guest: GuestShape {
-                lab: LabShape::Bare,
-                memory: scaled(640.0, Per::Vcpu),
-                pin: Pin::Spread,
-                pids: 100,
-                ready_within: Duration::from_secs(10),
-            },
-            storage: rookery_study::StorageUse::default(),
-            host: HostUse {
-                overcommit: 1.0,
-                ..HostUse::default()
-            },
-            layouts: vec![
-                layout("scale-up", &[1], &[250, 500, 1000]),
-                layout("scale-out", &[2, 4], &[500, 250]),
-            ],
-        }
-    }
-
-    assert_eq!(study(3), old_study(3));
 }
