@@ -2,6 +2,7 @@
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
+use rookery_cast::count_u8;
 use rookery_driver::{Fault, Nanos, OperationEntry, OperationId, OperationTable, Span, seconds};
 use rookery_stats::ErrorClass;
 use rookery_workload::sample::{
@@ -27,7 +28,7 @@ static ENTRIES: [OperationEntry; 3] = [
 ];
 
 const fn id_of(operation: SampleOperation) -> OperationId {
-    OperationId::new(operation.index() as u8)
+    OperationId::new(count_u8(operation.index()))
 }
 
 /// What the users of one guest are configured with.

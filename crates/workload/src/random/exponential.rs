@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use rookery_cast::index;
+
 use super::{RandomSource, unit};
 
 /// Draws exponential numbers of mean 1 from tables, several times as fast as by a logarithm; from
@@ -25,7 +27,7 @@ impl ExponentialTable {
         loop {
             // The layer takes the lowest bits, the place in it the highest.
             let bits = source.bits();
-            let layer = (bits & (LAYERS as u64 - 1)) as usize;
+            let layer = index(bits & (LAYERS as u64 - 1));
             let x = unit(bits) * self.0.x[layer];
             if x < self.0.x[layer + 1] {
                 return x;

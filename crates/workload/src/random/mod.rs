@@ -36,7 +36,7 @@ pub trait RandomSource {
     /// A uniform index of a list of `count`, 0 when it is empty.
     #[inline]
     fn index(&mut self, count: usize) -> usize {
-        self.below(count as u64) as usize
+        rookery_cast::index(self.below(count as u64))
     }
 
     /// A uniform number in [0, 1).

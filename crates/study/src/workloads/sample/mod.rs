@@ -5,6 +5,7 @@ mod matrix;
 
 use std::time::Duration;
 
+use rookery_cast::truncate_u32;
 use rookery_stats::Pacing;
 use rookery_workload::{
     MixShare,
@@ -75,7 +76,7 @@ impl WorkloadUse for SampleUse {
         let why = match self.records.each(guest, &NO_UNITS) {
             Ok(records) if records > 0.0 && records <= MOST_RECORDS => {
                 return Some(PointData::Sample(SampleData {
-                    records: records.ceil() as u32,
+                    records: truncate_u32(records.ceil()),
                     record_bytes: self.record_bytes,
                 }));
             }

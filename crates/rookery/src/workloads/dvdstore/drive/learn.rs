@@ -1,12 +1,14 @@
 //! Learning the words of a store from its own pages, before any load.
 
 use std::{
-    io::{Read, Write},
-    net::TcpStream,
+    fmt::Display,
+    io::ErrorKind,
     time::{Duration, Instant},
 };
 
+use rookery_host::{HttpGetError, http_get};
 use rookery_workload::dvdstore::{Crawl, PageSite, WordLists};
+use thiserror::Error;
 
 use crate::{
     exit::{Code, Failure},
@@ -45,16 +47,16 @@ pub(super) fn lists(
             break;
         };
         pages.browse(&mut path, &search, ROWS, CUSTOMER);
-        let failed = |what: String| {
+        let failed = |what: &dyn Display| {
             Failure::new(Code::Guest, format!("{}: {what}", target.url)).help(
                 "check address, port and directory of --target and --page-type, or give the \
     words by --learn-words or --title-words",
             )
         };
-        let body = get(target, &path, timeout).map_err(failed)?;
+        let body = get(target, &path, timeout).map_err(|error| failed(&error))?;
         crawl
             .read(&body)
-            .map_err(|fault| failed(format!("no page of results: {fault}")))?;
+            .map_err(|fault| failed(&format!("no page of results: {fault}")))?;
     }
     let (titles, first_names, last_names) = crawl.found();
     output::remark(format!(
@@ -68,118 +70,80 @@ pub(super) fn lists(
         .map_err(|error| Failure::from_error(Code::Usage, &error).at(&target.url))
 }
 
-/// The body of a page. HTTP/1.0, so that the answer does not come in chunks and the server closes
-/// after it.
-fn get(target: &Target, path: &[u8], timeout: Duration) -> Result<Vec<u8>, String> {
-    let unreachable = |error: std::io::Error| format!("the pages cannot be read: {error}");
-    let mut stream = TcpStream::connect_timeout(&target.address, timeout).map_err(unreachable)?;
-    stream
-        .set_read_timeout(Some(timeout))
-        .map_err(unreachable)?;
-    stream
-        .set_write_timeout(Some(timeout))
-        .map_err(unreachable)?;
-    let mut request = b"GET ".to_vec();
-    request.extend_from_slice(path);
-    request.extend_from_slice(
-        format!(
-            " HTTP/1.0\r\nHost: {}\r\nConnection: close\r\n\r\n",
-            target.address
-        )
-        .as_bytes(),
-    );
-    stream.write_all(&request).map_err(unreachable)?;
-    let (mut answer, mut piece) = (Vec::new(), vec![0; 64 * 1024]);
-    while answer.len() < LARGEST_PAGE && !is_whole(&answer) {
-        match stream.read(&mut piece).map_err(unreachable)? {
-            0 => break,
-            read => answer.extend_from_slice(&piece[..read]),
+/// The body of a page.
+fn get(target: &Target, path: &[u8], timeout: Duration) -> Result<Vec<u8>, PageError> {
+    let failed = |error: HttpGetError| match error {
+        // A socket whose time is over says that it would block.
+        HttpGetError::Io(io)
+            if matches!(io.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
+        {
+            PageError::Silent(timeout)
         }
-    }
-    body(&answer).map(<[u8]>::to_vec)
-}
-
-/// Where the body begins, once the head is there.
-fn head_end(answer: &[u8]) -> Option<usize> {
-    answer
-        .windows(4)
-        .position(|four| four == b"\r\n\r\n")
-        .map(|at| at + 4)
-}
-
-/// Whether the answer has all the bytes that it announced; some servers keep the connection open
-/// all the same.
-fn is_whole(answer: &[u8]) -> bool {
-    let Some(begin) = head_end(answer) else {
-        return false;
+        error => PageError::Get(error),
     };
-    let head = String::from_utf8_lossy(&answer[..begin]).to_ascii_lowercase();
-    let length = head.lines().find_map(|line| {
-        line.strip_prefix("content-length:")?
-            .trim()
-            .parse::<usize>()
-            .ok()
-    });
-    length.is_some_and(|length| answer.len() - begin >= length)
+    let answer = http_get(target.address, path, timeout).map_err(failed)?;
+    match answer.status() {
+        200 => answer.body(LARGEST_PAGE).map_err(failed),
+        status => Err(PageError::Status(status)),
+    }
 }
 
-/// What follows the head of an answer with status 200.
-fn body(answer: &[u8]) -> Result<&[u8], String> {
-    let line = answer
-        .split(|byte| *byte == b'\r' || *byte == b'\n')
-        .next()
-        .unwrap_or_default();
-    let mut words = line.split(|byte| *byte == b' ');
-    let (protocol, status) = (
-        words.next().unwrap_or_default(),
-        words.next().unwrap_or_default(),
-    );
-    if !protocol.starts_with(b"HTTP/1.") {
-        return Err("what answers there does not speak HTTP".to_owned());
-    }
-    if status != b"200" {
-        return Err(format!(
-            "a search was answered with status {}",
-            output::printable(&String::from_utf8_lossy(status))
-        ));
-    }
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-    end.map(|at| &answer[at + 4..])
-        .ok_or_else(|| "an answer broke off in its head".to_owned())
+/// Why a page of results could not be had.
+#[derive(Debug, Error)]
+enum PageError {
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    Silent(Duration),
+    #[error("the pages cannot be read: {0}")]
+    Get(HttpGetError),
+    #[error("a search was answered with status {0}")]
+    Status(u16),
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpListener,
+    };
+
     use super::*;
 
-    #[test]
-    fn an_answer_is_whole_when_the_announced_bytes_are_there() {
-        assert!(is_whole(
-            b"HTTP/1.1 200 OK\r\ncontent-Length: 4\r\n\r\ntext"
-        ));
-        for partial in [
-            &b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntext"[..],
-            b"HTTP/1.1 200 OK\r\n\r\ntext",
-            b"HTTP/1.1",
-        ] {
-            assert!(!is_whole(partial));
-        }
+    /// What is made of a server that gives `answer`, or nothing, to one request.
+    fn got(answer: Option<&'static [u8]>) -> Result<Vec<u8>, PageError> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let target = Target {
+            url: "http://shop/ds2".to_owned(),
+            address: listener.local_addr().expect("an address"),
+            directory: "ds2".to_owned(),
+        };
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let mut request = [0; 1024];
+            let _ = stream.read(&mut request).expect("a request");
+            match answer {
+                Some(answer) => stream.write_all(answer).expect("written"),
+                // Until the client has had enough.
+                None => drop(stream.read(&mut request)),
+            }
+        });
+        let got = get(&target, b"/ds2/dsbrowse.php", Duration::from_millis(300));
+        server.join().expect("the server ends");
+        got
     }
 
     #[test]
-    fn only_a_whole_head_with_status_200_has_a_body() {
-        assert_eq!(
-            body(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\ntext"),
-            Ok(&b"text"[..])
-        );
+    fn only_an_answer_of_status_200_is_a_page() {
+        let page = got(Some(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntext"));
+        assert_eq!(page.expect("a page"), b"text");
         for (answer, expected) in [
-            (&b""[..], "does not speak HTTP"),
-            (b"garbage\r\n\r\n", "does not speak HTTP"),
-            (b"HTTP/1.1 404 Not Found\r\n\r\n", "status 404"),
-            (b"HTTP/1.1 \x1b[31m\r\n\r\n", "status \u{fffd}[31m"),
-            (b"HTTP/1.1 200 OK\r\nA: b\r\n", "broke off"),
+            (
+                Some(&b"HTTP/1.1 404 Not Found\r\n\r\n"[..]),
+                "a search was answered with status 404",
+            ),
+            (Some(b"garbage\r\n\r\n"), "does not speak HTTP"),
+            (None, "no answer within 0.3 s"),
         ] {
-            let said = body(answer).expect_err("no page");
+            let said = got(answer).expect_err("no page").to_string();
             assert!(said.contains(expected), "{said}");
         }
     }
