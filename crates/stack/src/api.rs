@@ -8,11 +8,11 @@ use std::{
     time::Duration,
 };
 
-use rookery_guest::{Guest, GuestFile, Health, Kind, Lab, Recipe, RunDirs, Template};
+use rookery_guest::{Guest, Kind, Lab, Recipe, RunDirs, Template};
 use rookery_study::Point;
 use rookery_workload::FoundRow;
 
-use crate::{error::StackError, tuning::Effective};
+use crate::{error::StackError, service::Service, tuning::Effective};
 
 /// How long a guest may take to end by itself after a trial.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
@@ -71,23 +71,6 @@ impl StackContext<'_> {
     pub(crate) fn building(&self, what: &str, detail: &str) {
         self.listener.building(what, detail);
     }
-}
-
-/// What one guest runs.
-#[derive(Clone, Debug)]
-pub struct Service {
-    /// Arguments of the program.
-    pub args: Vec<String>,
-    /// Files that the guest finds.
-    pub files: Vec<GuestFile>,
-    /// User of a container's first process.
-    pub user: Option<u32>,
-    /// Port of the service.
-    pub port: u16,
-    /// How it is seen to be healthy.
-    pub health: Health,
-    /// Unix sockets below its data directory by which the host talks to it.
-    pub sockets: Vec<String>,
 }
 
 /// What an audit found in the database of a guest after the load.

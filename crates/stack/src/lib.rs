@@ -27,6 +27,7 @@ mod open;
 mod page;
 pub mod root;
 pub mod sample;
+mod service;
 mod stacks;
 pub mod supervise;
 mod supervised;
@@ -34,12 +35,13 @@ mod template;
 pub mod tuning;
 mod workloads;
 
-pub use api::{BuildListener, EffectiveSetting, Found, GuestStack, Service, StackContext};
+pub use api::{BuildListener, EffectiveSetting, Found, GuestStack, StackContext};
 pub use audit::OrderAudit;
 pub use definition::Stack;
 pub use error::StackError;
 pub use http_server::StopSignal;
 pub use open::{OpenStack, open, open_without_database};
+pub use service::Service;
 pub use supervised::SupervisedService;
 pub use template::builder_run;
 pub use workloads::{

@@ -2,7 +2,7 @@
 
 use rookery_guest::{GuestFile, Health};
 
-use crate::{Service, template::USER};
+use crate::service::{Service, USER};
 
 /// Arguments of the guest's program, and files with their paths below the guest's directory of
 /// configuration.

@@ -8,10 +8,8 @@ use rustix::fs::{Gid, Uid, chown};
 use crate::{
     StackContext, StackError,
     root::{RootKind, RootRecipe, build_root, check_host},
+    service::USER,
 };
-
-/// The user of everything in a container: Debian's `www-data`.
-pub(crate) const USER: u32 = 33;
 
 /// Whether guests of a kind stand on a root of their own.
 pub(crate) fn has_root(kind: Kind) -> bool {

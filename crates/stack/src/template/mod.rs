@@ -7,4 +7,4 @@ mod layers;
 
 pub use builder::builder_run;
 pub(crate) use builder::{build, start, stop_and_copy};
-pub(crate) use layers::{USER, check_root, data_layer, empty_layer, has_root, root};
+pub(crate) use layers::{check_root, data_layer, empty_layer, has_root, root};

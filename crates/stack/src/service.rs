@@ -1,0 +1,23 @@
+//! What one guest runs, whatever its stack.
+
+use rookery_guest::{GuestFile, Health};
+
+/// The user of everything in a container: Debian's `www-data`.
+pub(crate) const USER: u32 = 33;
+
+/// What one guest runs.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Arguments of the program.
+    pub args: Vec<String>,
+    /// Files that the guest finds.
+    pub files: Vec<GuestFile>,
+    /// User of a container's first process.
+    pub user: Option<u32>,
+    /// Port of the service.
+    pub port: u16,
+    /// How it is seen to be healthy.
+    pub health: Health,
+    /// Unix sockets below its data directory by which the host talks to it.
+    pub sockets: Vec<String>,
+}
