@@ -12,6 +12,8 @@ mod choice;
 mod fit;
 mod groups;
 mod host;
+mod percentage;
+mod predict;
 mod storage;
 mod template;
 
@@ -19,6 +21,7 @@ pub(crate) use self::{
     choice::ChoiceArgs,
     fit::{DecimalArg, FitArgs, WeightsArg},
     host::{HostApplyArgs, HostArgs, HostAuditArgs, HostCommand},
+    predict::PredictArgs,
     storage::HostStorageArgs,
     template::{
         TemplateBuildCommand, TemplateCommand, TemplateLampArgs, TemplateListArgs, TemplatePlace,
@@ -100,7 +103,7 @@ pub(crate) enum Command {
     Fit(FitArgs),
     /// Forecast layouts and loads that were not run, from a stored run, and how wrong that may be;
     /// plan guests on a host
-    Predict(Box<crate::commands::predict::PredictArgs>),
+    Predict(Box<PredictArgs>),
     /// Show what exists of all runs: guests, networks, mounts
     Guests(GuestsArgs),
     /// Remove everything that dead runs left behind
@@ -295,7 +298,7 @@ pub(crate) struct CompareArgs {
     #[arg(long = "new", value_name = "RUN")]
     pub(crate) more_new: Vec<String>,
     /// Changes up to this size are not worth a word, such as 2%
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = crate::commands::compare::percentage)]
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percentage::percentage)]
     pub(crate) ignore: f64,
     /// Fail also where something cannot be said, or a point of the base has nothing to be compared
     /// with

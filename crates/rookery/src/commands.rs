@@ -9,6 +9,7 @@ mod export;
 mod fit;
 mod guests;
 mod host;
+mod places;
 mod plan;
 pub(crate) mod predict;
 mod rehearse;

@@ -55,7 +55,7 @@ fn problems_of(path: &Path, args: &CheckArgs) -> Result<Option<Problems>, Failur
         Ok(plan) => plan,
         Err(problems) => return Ok(Some(problems)),
     };
-    rookery_lab::check_plan(&plan, &super::run::templates(args.templates.as_deref())?)?;
+    rookery_lab::check_plan(&plan, &super::places::templates(args.templates.as_deref())?)?;
     Ok(None)
 }
 

@@ -1,7 +1,6 @@
 //! `rookery predict`: what layouts and loads that were not run would do, from the store of a run
 //! alone.
 
-mod args;
 mod figure;
 mod text;
 
@@ -17,9 +16,8 @@ use rookery_analysis::{
 use rookery_cast::truncate_u32;
 use serde::Serialize;
 
-pub(crate) use args::PredictArgs;
-
 use crate::{
+    cli::PredictArgs,
     commands::report,
     exit::{Code, Failure},
     output,

@@ -6,10 +6,7 @@ use rookery_lab::{Conductor, Rehearsal};
 
 use crate::{
     cli::RehearseArgs,
-    commands::{
-        check,
-        run::{log_event, templates},
-    },
+    commands::{check, places::templates, run::log_event},
     exit::{Code, Failure},
     logging, output,
     progress::ProgressReporter,

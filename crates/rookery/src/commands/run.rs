@@ -1,10 +1,6 @@
 //! `rookery run`: from a study file to a report.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::{env, path::Path, sync::OnceLock};
 
 use rookery_analysis::{Run, TrialData, search};
 use rookery_lab::{Conductor, Event, Summary};
@@ -13,7 +9,7 @@ use rookery_store::{Store, TrialStatus};
 
 use crate::{
     cli::{Places, RunArgs},
-    commands::{check, report},
+    commands::{check, places::templates, report},
     exit::{Code, Failure},
     logging, output,
     progress::ProgressReporter,
@@ -173,24 +169,4 @@ fn verdict(store: &Store) -> Result<Code, Failure> {
     } else {
         Code::QosNeverMet
     })
-}
-
-/// Where templates are kept.
-pub(crate) fn templates(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(named) = named {
-        return Ok(named.to_owned());
-    }
-    let cache = env::var_os("XDG_CACHE_HOME")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
-        .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    cache
-        .map(|cache| cache.join("rookery").join("templates"))
-        .ok_or_else(|| {
-            Failure::new(
-                Code::Host,
-                "neither HOME nor XDG_CACHE_HOME says where to keep templates",
-            )
-            .help("name a directory with --templates DIR")
-        })
 }

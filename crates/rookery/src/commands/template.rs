@@ -20,7 +20,7 @@ pub(crate) fn run(command: &TemplateCommand) -> Result<Code, Failure> {
 }
 
 fn directory(place: &TemplatePlace) -> Result<PathBuf, Failure> {
-    super::run::templates(place.templates.as_deref())
+    super::places::templates(place.templates.as_deref())
 }
 
 /// `281 MiB`, `1.3 GiB`.

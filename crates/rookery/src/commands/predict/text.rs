@@ -10,10 +10,7 @@ use rookery_cast::truncate_i32;
 use rookery_workload::UnitOfWork;
 use serde::Serialize;
 
-use crate::{
-    commands::predict::{PredictArgs, VariantForecast},
-    output::printable,
-};
+use crate::{cli::PredictArgs, commands::predict::VariantForecast, output::printable};
 
 /// One hold-out, or why there is none.
 #[derive(Debug, Serialize)]

@@ -6,7 +6,7 @@ use clap::Args;
 use rookery_cast::truncate_u32;
 use rookery_study::Vcpus;
 
-use crate::cli::Places;
+use super::Places;
 
 /// Number of guests and vCPUs of each.
 #[derive(Clone, Copy, Debug, PartialEq)]
