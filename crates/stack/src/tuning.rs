@@ -1,7 +1,7 @@
 //! Tunings of servers as data: named sets of settings, each with its reason.
 //!
 //! The sets are the files of `stacks/lamp/tunings` and `stacks/database`, a [`Family`] for each
-//! stack. [`Tuned::of`] evaluates one for the shape of a guest and lays single settings of a study
+//! stack. [`Tuned::evaluate`] evaluates one for the shape of a guest and lays single settings of a study
 //! over it.
 
 mod family;

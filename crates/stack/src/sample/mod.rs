@@ -1,7 +1,7 @@
 //! The server of the sample workload: records in one file, behind HTTP.
 //!
 //! A write is answered once its line is in the file and synced, so that an acknowledged record
-//! survives the death of its guest. [`load()`] makes the file, [`serve`] answers from it, and
+//! survives the death of its guest. [`load()`] makes the file, [`Server`] answers from it, and
 //! [`count`] looks at what a load left.
 
 mod error;
