@@ -356,7 +356,7 @@ fn wrong_profiles_are_refused_before_anything_is_changed() {
     let file = place.study("x.toml", text);
     let wrong = said(&place, &["host", "apply", "--profile", &file], 2);
     assert!(
-        wrong.contains("line 4") && wrong.contains("did you mean `vm.swappiness`?"),
+        wrong.contains("x.toml:4:8") && wrong.contains("did you mean `vm.swappiness`?"),
         "{wrong}"
     );
 }
