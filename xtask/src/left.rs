@@ -78,10 +78,11 @@ fn things() -> BTreeSet<String> {
     let mounts = mounts.lines().filter_map(|line| line.split(' ').nth(4));
     let mut things: BTreeSet<String> = mounts.map(|point| format!("mount {point}")).collect();
     let named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    things.extend(
-        entries(Path::new("/run/netns"))
-            .map(|entry| format!("network namespace {}", named(&entry))),
-    );
+    for names in ["/run/rookery/netns", "/run/netns"] {
+        things.extend(
+            entries(Path::new(names)).map(|entry| format!("network namespace {}", named(&entry))),
+        );
+    }
     for block in entries(Path::new("/sys/block")) {
         if let Ok(file) = fs::read_to_string(block.path().join("loop/backing_file")) {
             things.insert(format!(

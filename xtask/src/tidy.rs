@@ -1,7 +1,9 @@
 //! The house rules as a check: dependencies point downwards, pure crates stay pure, files stay
-//! small, modules in cycles become fewer, and the name of a workload stays in its rooms.
+//! small, modules in cycles become fewer, the name of a workload stays in its rooms, and processes
+//! are started in one way.
 
 mod cycles;
+mod processes;
 #[cfg(test)]
 mod purity_tests;
 mod rooms;
@@ -74,7 +76,7 @@ pub(crate) fn run(shrink: bool) -> Result<(), String> {
     }
     breaches.extend(purity_breaches(root));
     breaches.extend(cycle_breaches(root, shrink)?);
-    breaches.extend(room_breaches(root, &files, shrink)?);
+    breaches.extend(product_breaches(root, &files, shrink)?);
     breaches.extend(crate::docs::stale(root)?);
     if breaches.is_empty() {
         println!("tidy: {} files, every rule holds", files.len());
@@ -239,8 +241,9 @@ fn crate_roots(root: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     Ok(roots)
 }
 
-/// The files that name a workload outside its rooms, against the list.
-fn room_breaches(root: &Path, files: &[PathBuf], shrink: bool) -> Result<Vec<String>, String> {
+/// What product code must not hold: the name of a workload outside its rooms (against the list), a
+/// process that is started in another way than all.
+fn product_breaches(root: &Path, files: &[PathBuf], shrink: bool) -> Result<Vec<String>, String> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for file in files {
         let name = relative(root, file);
@@ -268,11 +271,16 @@ fn room_breaches(root: &Path, files: &[PathBuf], shrink: bool) -> Result<Vec<Str
             .any(|test| name == test || (test.ends_with('/') && name.starts_with(test)))
     };
     let mut found = Vec::new();
+    let mut breaches = Vec::new();
     for (name, text) in &texts {
-        if !rooms::is_generic(name) || tested(name) {
+        if tested(name) {
             continue;
         }
         let product = source::without_tests(text).map_err(|error| format!("{name}: {error}"))?;
+        breaches.extend(processes::breaches(name, &product));
+        if !rooms::is_generic(name) {
+            continue;
+        }
         if let Some((line, workload)) = rooms::names_a_workload(&product) {
             found.push((name.clone(), line, workload));
         }
@@ -289,7 +297,8 @@ fn room_breaches(root: &Path, files: &[PathBuf], shrink: bool) -> Result<Vec<Str
         list = rooms::print_list(&kept);
         write(&path, &list)?;
     }
-    Ok(rooms::breaches(&found, &list))
+    breaches.extend(rooms::breaches(&found, &list));
+    Ok(breaches)
 }
 
 fn relative(root: &Path, file: &Path) -> String {

@@ -67,7 +67,7 @@ fn things(run: &RunId, holdings: Holdings) -> Vec<LabelledThing> {
         let name = format!(
             "{} (process {})",
             registration.dir.display(),
-            registration.controller.pid
+            registration.controller.identity.pid
         );
         ("registration", name)
     });

@@ -23,8 +23,8 @@ pub type Progress<'a> = &'a (dyn Fn(&str, &str) + Sync);
 pub trait Lab: Send + Sync {
     /// Kind of its guests.
     fn kind(&self) -> Kind;
-    /// The network namespace (a path such as `/run/netns/...`) that the driver's threads must
-    /// enter; `None` = the host's own loopback.
+    /// The network namespace (a path such as `/run/rookery/netns/NAME`) that the driver's threads
+    /// must enter; `None` = the host's own loopback.
     fn network(&self) -> Option<&Path>;
     /// Build the template of `recipe`, or find it built. One builder is at work in a directory at a
     /// time; the others have `patience`.

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use rookery_host::{Cgroups, Host, HostError, Identity, volume::VolumeSpec};
+use rookery_host::{Cgroups, Controller, Host, HostError, Presence, volume::VolumeSpec};
 use tracing::instrument;
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     spec::GuestSpec,
     storage::{Provision, Volume},
     sweep::{KindSweeps, discover, sweep, tidy},
-    template::{self, Patience, Recipe, Template},
+    template::{self, Patience, Recipe, Template, make_templates},
 };
 
 /// A registered run, and what its lab does whatever the kind of its guests.
@@ -33,6 +33,8 @@ pub(crate) struct LabCore {
     templates: Mutex<BTreeMap<String, Template>>,
     /// The volumes that were made, by their names; whoever made one and its guests hold it.
     volumes: Mutex<BTreeMap<String, Weak<Volume>>>,
+    /// Other controllers see by it that this one lives, whatever becomes of the registration.
+    presence: Option<Presence>,
     open: bool,
 }
 
@@ -53,7 +55,7 @@ impl LabCore {
         let cgroups =
             Cgroups::detect().map_err(|error| GuestError::in_lab("reading the mounts", error))?;
         let controller =
-            Identity::own().map_err(|error| GuestError::in_lab("reading /proc", error))?;
+            Controller::current().map_err(|error| GuestError::in_lab("reading /proc", error))?;
         std::fs::create_dir_all(&dirs.dir).map_err(|error| {
             GuestError::in_lab(
                 "making the run's directory",
@@ -67,7 +69,7 @@ impl LabCore {
                 HostError::at(&dirs.dir, error),
             )
         })?;
-        std::fs::create_dir_all(&dirs.templates)
+        make_templates(&dirs.templates)
             .map_err(|error| GuestError::in_lab("making the template directory", error))?;
         let templates = dirs
             .templates
@@ -86,7 +88,9 @@ impl LabCore {
                 let pid = holdings
                     .registration
                     .as_ref()
-                    .map_or_else(String::new, |r| format!(" by process {}", r.controller.pid));
+                    .map_or_else(String::new, |r| {
+                        format!(" by process {}", r.controller.identity.pid)
+                    });
                 let what = format!(
                     "run {} is being conducted{pid}; wait for its end, or choose another run",
                     dirs.run
@@ -107,6 +111,8 @@ impl LabCore {
                 )
             })?;
         }
+        let presence = Presence::announce(&dirs.run)
+            .map_err(|error| GuestError::in_lab("announcing the run", error))?;
         registry.write(
             &lock,
             &Registration {
@@ -130,6 +136,7 @@ impl LabCore {
             sweeps,
             templates: Mutex::default(),
             volumes: Mutex::default(),
+            presence: Some(presence),
             open: true,
         })
     }
@@ -215,6 +222,7 @@ impl LabCore {
         let lock = self.registry.lock()?;
         self.registry.remove(&lock, &self.label.run)?;
         tidy(&self.registry, &lock, &self.cgroups, self.sweeps);
+        self.presence = None;
         self.open = false;
         Ok(())
     }

@@ -46,11 +46,11 @@ pub(crate) fn attach(
     number: u16,
 ) -> io::Result<()> {
     let address = guest_address(number)?;
-    let run = run_name(&label.run);
     let name = guest_netns(&label.run, guest);
+    let lab_path = lab.display();
     // Made from inside the guest's namespace, so that neither end is ever in the host's own.
     let inside = format!(
-        "link set lo up\nlink add eth0 type veth peer name v{number} netns {run}\naddress add \
+        "link set lo up\nlink add eth0 type veth peer name v{number} netns {lab_path}\naddress add \
          {address}/16 dev eth0\nlink set eth0 up\n"
     );
     let outside = format!("link set v{number} master br0 up\n");

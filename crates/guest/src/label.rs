@@ -1,6 +1,6 @@
 //! The label that everything of a run carries, and how it looks on each kind of thing.
 
-use rookery_host::{Identity, RunId};
+use rookery_host::{Controller, RunId};
 
 /// Environment variable with the run's id, in every process of a run.
 pub(crate) const RUN_VARIABLE: &str = "ROOKERY_RUN";
@@ -20,21 +20,24 @@ pub(crate) struct Label {
     /// The run.
     pub(crate) run: RunId,
     /// Who conducts it.
-    pub(crate) controller: Identity,
+    pub(crate) controller: Controller,
 }
 
 impl Label {
-    /// Environment of the run's processes.
+    /// Environment of the run's processes, their search path included.
     pub(crate) fn environment(&self, guest: &str) -> Vec<(String, String)> {
         let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+        let mut environment = vec![("PATH".to_owned(), path.to_owned())];
+        environment.extend(self.variables(guest));
+        environment
+    }
+
+    /// The label itself, for processes that keep the rest of our environment.
+    pub(crate) fn variables(&self, guest: &str) -> Vec<(String, String)> {
         let variables = [
-            ("PATH", path.to_owned()),
             (RUN_VARIABLE, self.run.to_string()),
             (GUEST_VARIABLE, guest.to_owned()),
-            (
-                CONTROLLER_VARIABLE,
-                format!("{}:{}", self.controller.pid, self.controller.start_ticks),
-            ),
+            (CONTROLLER_VARIABLE, self.controller.to_string()),
         ];
         variables
             .into_iter()
@@ -43,13 +46,15 @@ impl Label {
     }
 }
 
-/// Identity in the text of [`CONTROLLER_VARIABLE`].
-pub(crate) fn parse_controller(text: &str) -> Option<Identity> {
-    let (pid, start) = text.split_once(':')?;
-    Some(Identity {
-        pid: pid.parse().ok()?,
-        start_ticks: start.parse().ok()?,
-    })
+#[cfg(test)]
+impl Label {
+    /// The label of a run that this process conducts.
+    pub(crate) fn for_test(run: &str) -> Self {
+        Self {
+            run: RunId::try_from(run.to_owned()).expect("valid"),
+            controller: Controller::current().expect("own"),
+        }
+    }
 }
 
 /// Source of the run's mounts, and name of its lab namespace.
@@ -94,20 +99,12 @@ mod tests {
 
     #[test]
     fn the_controller_is_read_back() {
-        let controller = Identity {
-            pid: 7,
-            start_ticks: 99,
-        };
-        let label = Label {
-            run: RunId::try_from("a".to_owned()).expect("valid"),
-            controller,
-        };
+        let label = Label::for_test("a");
         let environment = label.environment("g1");
         let text = environment
             .iter()
             .find(|(key, _)| key == CONTROLLER_VARIABLE)
             .map(|(_, value)| value.as_str());
-        assert_eq!(text.and_then(parse_controller), Some(controller));
-        assert_eq!(parse_controller("7"), None);
+        assert_eq!(text.and_then(Controller::parse), Some(label.controller));
     }
 }

@@ -1,13 +1,16 @@
 //! Where the parts of a guest lie below a run's directory of guests.
 
 use std::{
-    fs, io,
+    fs::{self, File, TryLockError},
+    io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
-use rookery_host::{RunId, mounts};
+use rookery_host::{RunId, detach, mounts};
 use serde::{Deserialize, Serialize};
+
+use crate::log;
 
 /// Where a run keeps its guests and finds its templates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,17 +50,64 @@ pub(crate) fn log_file(dir: &Path, guest: &str) -> PathBuf {
     dir.join("logs").join(format!("{guest}.log"))
 }
 
-/// Make the directories of a guest and an empty log.
+/// Holds the directory of a clone as long as its guest is there: no other guest may have its name.
+#[derive(Debug)]
+pub(crate) struct CloneClaim {
+    _directory: File,
+}
+
+impl CloneClaim {
+    /// # Errors
+    /// When a guest that is there holds it.
+    fn take(clone: &Path) -> io::Result<Self> {
+        let directory = File::open(clone)?;
+        match directory.try_lock() {
+            Ok(()) => Ok(Self {
+                _directory: directory,
+            }),
+            Err(TryLockError::WouldBlock) => Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "a guest of this name is there already",
+            )),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// Make the directories of a guest and an empty log. A clone that an earlier guest of the name left
+/// is replaced.
 ///
 /// # Errors
-/// When the clone is already there, or the disk fails.
-pub(crate) fn prepare(dir: &Path, guest: &str) -> io::Result<()> {
+/// When a guest of the name is there, a clone that was left cannot be removed, or the disk fails.
+pub(crate) fn prepare(dir: &Path, guest: &str) -> io::Result<CloneClaim> {
     let (clone, log) = (clone_dir(dir, guest), log_file(dir, guest));
+    let at_clone = |error: io::Error| named(&clone, &error);
     for directory in [clones(dir), dir.join("logs")] {
         fs::create_dir_all(&directory).map_err(|error| named(&directory, &error))?;
     }
-    fs::create_dir(&clone).map_err(|error| named(&clone, &error))?;
-    fs::write(&log, "").map_err(|error| named(&log, &error))
+    match fs::symlink_metadata(&clone) {
+        Ok(left) if left.is_dir() => {
+            CloneClaim::take(&clone).map_err(at_clone)?;
+            remove_clone(&clone)?;
+        }
+        // Of a link only the link is removed.
+        Ok(_) => fs::remove_file(&clone).map_err(at_clone)?,
+        Err(_) => {}
+    }
+    fs::create_dir(&clone).map_err(at_clone)?;
+    let claim = CloneClaim::take(&clone).map_err(at_clone)?;
+    log::begin(&log)?;
+    Ok(claim)
+}
+
+/// Unmount all that is mounted in a clone, then delete it.
+fn remove_clone(clone: &Path) -> io::Result<()> {
+    for mount in mounts()?.iter().rev() {
+        if mount.point.starts_with(clone) {
+            detach(&mount.point)?;
+        }
+    }
+    remove_tree(clone)
 }
 
 /// Delete a directory with all it holds. Absent is fine.
@@ -99,6 +149,25 @@ pub(crate) fn named(path: &Path, error: &io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clone_that_is_there_is_replaced() {
+        let directory = tempfile::tempdir().expect("temporary directory");
+        let (dir, elsewhere) = (directory.path().join("run"), directory.path().join("else"));
+        fs::create_dir_all(clone_dir(&dir, "g1").join("data")).expect("left by a guest before");
+        fs::create_dir(&elsewhere).expect("made");
+        fs::write(elsewhere.join("kept"), "").expect("written");
+        std::os::unix::fs::symlink(&elsewhere, clone_dir(&dir, "g2")).expect("linked");
+        for guest in ["g1", "g2"] {
+            let claim = prepare(&dir, guest).expect("prepared");
+            assert!(prepare(&dir, guest).is_err(), "its guest is there");
+            drop(claim);
+            let clone = clone_dir(&dir, guest);
+            assert!(fs::symlink_metadata(&clone).expect("there").is_dir());
+            assert_eq!(fs::read_dir(&clone).expect("read").count(), 0, "{guest}");
+        }
+        assert!(elsewhere.join("kept").exists(), "no link is followed");
+    }
 
     #[test]
     fn only_root_file_systems_of_clones_are_clones() {

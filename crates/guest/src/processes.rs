@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rookery_host::{Identity, RunId, environ, process_numbers, procfs::environ_value};
+use rookery_host::{Controller, Identity, RunId, environ, process_numbers, procfs::environ_value};
 use rustix::process::Signal;
 
-use crate::label::{CONTROLLER_VARIABLE, GUEST_VARIABLE, RUN_VARIABLE, parse_controller};
+use crate::label::{CONTROLLER_VARIABLE, GUEST_VARIABLE, RUN_VARIABLE};
 
 /// How long killed processes are waited for.
 pub(crate) const KILL_LIMIT: Duration = Duration::from_secs(10);
@@ -18,7 +18,7 @@ pub(crate) struct LabelledProcess {
     pub(crate) identity: Identity,
     pub(crate) run: RunId,
     pub(crate) guest: String,
-    pub(crate) controller: Option<Identity>,
+    pub(crate) controller: Option<Controller>,
 }
 
 /// Processes that carry a label, but never this one.
@@ -41,7 +41,7 @@ fn labelled(pid: u32) -> Option<LabelledProcess> {
     let guest = environ_value(&environment, GUEST_VARIABLE)
         .unwrap_or_default()
         .to_owned();
-    let controller = environ_value(&environment, CONTROLLER_VARIABLE).and_then(parse_controller);
+    let controller = environ_value(&environment, CONTROLLER_VARIABLE).and_then(Controller::parse);
     // Read before and after: the number did not change hands in between.
     (Identity::read(pid) == Some(identity)).then_some(LabelledProcess {
         identity,

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rookery_host::{HostError, Identity, RunId, StateDir, StateLock};
+use rookery_host::{Controller, HostError, RunId, StateDir, StateLock};
 use serde::{Deserialize, Serialize};
 
 use crate::{error::GuestError, kind::Kind};
@@ -17,7 +17,7 @@ pub struct Registration {
     /// The run.
     pub run: RunId,
     /// The process that conducts it.
-    pub controller: Identity,
+    pub controller: Controller,
     /// Its directory of guests.
     pub dir: PathBuf,
     /// Kind of its guests.
@@ -25,10 +25,10 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Whether its controller lives.
+    /// Whether its controller lives, or may.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        self.controller.is_alive()
+        self.controller.may_live()
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
     fn registration(run: &str) -> Registration {
         Registration {
             run: RunId::try_from(run.to_owned()).expect("valid"),
-            controller: Identity::own().expect("own"),
+            controller: Controller::current().expect("own"),
             dir: PathBuf::from("/nonexistent"),
             kind: Kind::Bare,
         }

@@ -6,7 +6,8 @@
 use std::{collections::BTreeMap, fs, io, path::Path};
 
 use rookery_host::{
-    Cgroups, Identity, NETNS_DIR, RunId, StateLock, detach, mounts, netns_names, remove_netns,
+    Cgroups, Controller, Identity, RunId, StateLock, announced, detach, mounts, netns_names,
+    remove_empty_netns_dirs, remove_netns,
 };
 
 use crate::{
@@ -124,7 +125,7 @@ pub(crate) fn discover(
     let mut runs: BTreeMap<String, Holdings> = BTreeMap::new();
     for process in labelled_processes()? {
         let entry = runs.entry(process.run.to_string()).or_default();
-        entry.alive |= process.controller.is_some_and(Identity::is_alive);
+        entry.alive |= process.controller.is_some_and(Controller::may_live);
         entry.processes.push((process.identity, process.guest));
     }
     let mut remnants = Vec::new();
@@ -140,6 +141,12 @@ pub(crate) fn discover(
         let entry = runs.entry(registration.run.to_string()).or_default();
         entry.alive |= registration.is_alive();
         entry.registration = Some(registration);
+    }
+    // A registration may be lost, and no guest may live at this moment.
+    for run in announced()? {
+        if let Some(holdings) = runs.get_mut(run.as_str()) {
+            holdings.alive = true;
+        }
     }
     Ok(runs)
 }
@@ -300,10 +307,8 @@ pub(crate) fn tidy(registry: &Registry, lock: &StateLock, cgroups: &Cgroups, kin
                 let _ = fs::remove_dir(registry.state_dirs(part));
             }
         }
+        // Before the registry, whose directory holds them.
+        remove_empty_netns_dirs();
         registry.tidy(lock);
-        if netns_names().is_ok_and(|names| names.is_empty()) {
-            // Fails, as it should, where `ip netns` has made it a mount point.
-            let _ = fs::remove_dir(NETNS_DIR);
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{self, Read, Seek, Write},
-    process::{Command, ExitStatus, Stdio},
+    process::{ExitStatus, Stdio},
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
@@ -14,7 +14,7 @@ use rookery_diagnosis::Diagnosis;
 use rustix::fs::{MemfdFlags, memfd_create};
 use tracing::{debug, debug_span};
 
-use crate::process::await_end;
+use crate::{bound_command::bound_command, process::await_end};
 
 /// Most bytes that are kept of a command's output and error text.
 const MAX_CAPTURE: u64 = 64 * 1024;
@@ -340,7 +340,7 @@ fn run_to_end(invocation: Invocation) -> Result<String, CommandError> {
         Some(file) => (file.try_clone().map_err(own)?, file),
         None => (memory_file().map_err(own)?, memory_file().map_err(own)?),
     };
-    let mut command = Command::new(&program);
+    let mut command = bound_command(&program);
     command.args(args).envs(env).stdin(input);
     command
         .stdout(Stdio::from(out.try_clone().map_err(own)?))

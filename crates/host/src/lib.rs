@@ -5,8 +5,10 @@
 //! groups of either version; [`Identity`] names a process for certain; [`settings`] audits and
 //! changes what the kernel lets one set, and puts it back.
 
+mod bound_command;
 mod cgroup;
 mod command;
+mod controller;
 mod cpu_places;
 mod cpulist;
 mod error;
@@ -31,8 +33,10 @@ mod usage_split;
 mod usage_vcpus;
 pub mod volume;
 
+pub use bound_command::{ENCLOSED, bound_command};
 pub use cgroup::{Cgroups, Layout};
 pub use command::{CommandError, FaultyHost, Host, Invocation, RealHost};
+pub use controller::{Controller, Presence, announced};
 pub use cpu_places::CpuPlace;
 pub use cpulist::{format_cpu_list, parse_cpu_list};
 pub use error::{HostError, help_of};
@@ -40,7 +44,8 @@ pub use group_limits::GroupLimits;
 pub use http_get::{HttpAnswer, HttpGetError, http_get};
 pub use mounts::{Mount, detach, mounts, parse_mountinfo};
 pub use netns::{
-    NETNS_DIR, enter_netns, in_netns, make_netns, netns_names, netns_path, remove_netns,
+    enter_netns, in_netns, make_netns, netns_names, netns_path, remove_empty_netns_dirs,
+    remove_netns,
 };
 pub use process::{Identity, await_end, environ, process_numbers, process_stat};
 pub use programs::find_program;

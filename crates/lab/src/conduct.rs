@@ -10,7 +10,7 @@ use rookery_cast::count_u32;
 use rookery_guest::{CleanOptions, RunDirs};
 use rookery_host::RunId;
 use rookery_stack::OpenStack;
-use rookery_store::{Damage, HostDescription, RunHeader, Store, StoreError, TrialStatus};
+use rookery_store::{Damage, HostDescription, Outcome, RunHeader, Store, StoreError, TrialStatus};
 use rookery_study::{Plan, Point, Study, Trial};
 
 use crate::{
@@ -270,6 +270,16 @@ impl Conductor<'_> {
                 TrialEnd::Stopped(reasons) => {
                     store.reset_running()?;
                     self.note_interruption(store, &format!("in trial {}", trial.id), &reasons)?;
+                }
+                TrialEnd::Left(record, error) => {
+                    if record.outcome == Outcome::Failed {
+                        // By the same fault of the host, as like as not: it is performed again.
+                        store.reset_running()?;
+                    } else {
+                        store.end_trial(trial.id, &now(), &record)?;
+                        (self.listener)(&ended(trial.id, &record));
+                    }
+                    return Err(LabError::Left(error));
                 }
             }
         }

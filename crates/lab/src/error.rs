@@ -70,6 +70,9 @@ pub enum LabError {
     /// A guest, a template or the lab itself failed.
     #[error(transparent)]
     Guest(#[from] GuestError),
+    /// Something of the guests of a trial stays on the host: every later trial would fail by it.
+    #[error("the run stops, because guests cannot be removed from this host: {0}")]
+    Left(#[source] GuestError),
     /// The driver could not even start.
     #[error(transparent)]
     Driver(#[from] DriverError),
@@ -258,6 +261,7 @@ impl Diagnosis for LabError {
             Self::NothingToRehearse | Self::NeedsDatabase | Self::NotSimulated => "lab::stack",
             Self::Stack(error) => error.code(),
             Self::Guest(error) => error.code(),
+            Self::Left(_) => "lab::left",
             Self::Driver(error) => error.code(),
             Self::Sampling(_) => "lab::sampling",
             Self::Store(error) => error.code(),
@@ -281,7 +285,7 @@ impl Diagnosis for LabError {
             Self::Fio(error) => error.place(),
             Self::Limits(error) => error.place(),
             Self::Stack(error) => error.place(),
-            Self::Guest(error) => error.place(),
+            Self::Guest(error) | Self::Left(error) => error.place(),
             Self::Driver(error) => error.place(),
             Self::Store(error) => error.place(),
             Self::Search(error) => error.place(),
@@ -309,6 +313,10 @@ impl Diagnosis for LabError {
             Self::Profile(error) => return error.help(),
             Self::Search(error) => return error.help(),
             Self::Rehearsal { source, .. } => return source.help(),
+            Self::Left(_) => {
+                "remove what is named (`rookery clean` tries it again and says what stays), then \
+                 resume the run: the trials that were measured are kept"
+            }
             Self::NothingToRehearse => "`rookery run` computes its trials",
             Self::NeedsDatabase => "leave --without-database out",
             Self::File { .. } => "check that the directory exists, is yours and has room",

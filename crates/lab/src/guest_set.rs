@@ -8,7 +8,7 @@ use std::{
 
 use rookery_guest::{Guest, GuestError, GuestSpec, remove_all, start_all};
 use rookery_host::RunId;
-use rookery_stack::{BuiltStack, StackContext, StackError};
+use rookery_stack::{BuiltStack, GUEST_USER, StackContext, StackError};
 use rookery_store::Tuning;
 use rookery_study::{GuestKind, Point, Study};
 
@@ -122,7 +122,7 @@ impl<'a> GuestSet<'a> {
                 port: service.port,
                 health: service.health,
                 files: service.files,
-                user: service.user,
+                user: Some(GUEST_USER),
                 sockets: service.sockets,
             };
             let guest = self

@@ -101,8 +101,8 @@ pub struct TrialConfig {
     pub guests: Vec<TrialGuest>,
     /// Threads that carry the terminals.
     pub threads: Threads,
-    /// Network namespace that the threads enter, as a path such as `/run/netns/NAME`; `None` =
-    /// stay.
+    /// Network namespace that the threads enter, as a path such as `/run/rookery/netns/NAME`;
+    /// `None` = stay.
     pub network: Option<PathBuf>,
     /// Loop type. Arrivals of an open load are transactions; each waits for a connection of its
     /// guest, in order, and

@@ -246,7 +246,10 @@ impl From<LabError> for Failure {
             LabError::UnknownProfile { .. }
             | LabError::Setting { .. }
             | LabError::Stack(StackError::OtherWorkload { .. }) => Code::Study,
-            LabError::Guest(_) | LabError::Stack(_) | LabError::Rehearsal { .. } => Code::Guest,
+            LabError::Guest(_)
+            | LabError::Left(_)
+            | LabError::Stack(_)
+            | LabError::Rehearsal { .. } => Code::Guest,
             LabError::Driver(_) => Code::Driver,
             LabError::Store(_)
             | LabError::File { .. }

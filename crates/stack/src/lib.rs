@@ -41,7 +41,7 @@ pub use definition::Stack;
 pub use error::StackError;
 pub use http_server::StopSignal;
 pub use open::{OpenStack, open, open_without_database};
-pub use service::Service;
+pub use service::{Service, USER as GUEST_USER};
 pub use supervised::SupervisedService;
 pub use template::builder_run;
 pub use workloads::{

@@ -2,8 +2,9 @@
 
 use rookery_guest::{GuestFile, Health};
 
-/// The user of everything in a container: Debian's `www-data`.
-pub(crate) const USER: u32 = 33;
+/// The user of everything in a container, and of the data that guests begin with: Debian's
+/// `www-data`. No guest of a stack is root.
+pub const USER: u32 = 33;
 
 /// What one guest runs.
 #[derive(Clone, Debug)]
@@ -12,8 +13,6 @@ pub struct Service {
     pub args: Vec<String>,
     /// Files that the guest finds.
     pub files: Vec<GuestFile>,
-    /// User of a container's first process.
-    pub user: Option<u32>,
     /// Port of the service.
     pub port: u16,
     /// How it is seen to be healthy.

@@ -2,7 +2,7 @@
 
 use rookery_guest::{GuestFile, Health};
 
-use crate::service::{Service, USER};
+use crate::service::Service;
 
 /// Arguments of the guest's program, and files with their paths below the guest's directory of
 /// configuration.
@@ -38,7 +38,6 @@ impl SupervisedService {
                 .into_iter()
                 .map(|(path, text)| GuestFile { path, text })
                 .collect(),
-            user: Some(USER),
             port,
             health,
             sockets,

@@ -26,8 +26,8 @@ pub struct Assignment {
 pub struct Config {
     /// Users of every guest.
     pub assignments: Vec<Assignment>,
-    /// Network namespace that the threads enter, as a path such as `/run/netns/NAME`; `None` =
-    /// stay.
+    /// Network namespace that the threads enter, as a path such as `/run/rookery/netns/NAME`;
+    /// `None` = stay.
     pub network: Option<PathBuf>,
     /// CPUs of the driver, one thread each.
     pub cpus: Vec<u32>,

@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read},
+    path::Path,
 };
 
 use sha2::{Digest, Sha256};
@@ -19,9 +20,9 @@ const LAYOUT: &str = "rookery template 2";
 pub(super) fn digest(recipe: &Recipe<'_>) -> io::Result<String> {
     let base = recipe.base.map_or("", |base| base.digest.as_str());
     let (kind, program) = match recipe.fill {
-        Fill::Data(_) => ("data", digest_of_program(recipe)?),
+        Fill::Data(_) => ("data", digest_of_file(&recipe.program)?),
         Fill::DataOnly(_) => ("data only", Vec::new()),
-        Fill::Program => ("program", digest_of_program(recipe)?),
+        Fill::Program => ("program", digest_of_file(&recipe.program)?),
         Fill::Root(_) => ("root", Vec::new()),
     };
     let mut whole = Sha256::new();
@@ -45,9 +46,13 @@ pub(super) fn digest(recipe: &Recipe<'_>) -> io::Result<String> {
         .collect())
 }
 
-fn digest_of_program(recipe: &Recipe<'_>) -> io::Result<Vec<u8>> {
+/// Digest of one file.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn digest_of_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut program = Sha256::new();
-    let mut file = File::open(&recipe.program)?;
+    let mut file = File::open(path)?;
     let mut buffer = vec![0; 256 * 1024];
     loop {
         let length = file.read(&mut buffer)?;

@@ -19,6 +19,7 @@ mod lease;
 mod metadata;
 mod recipe;
 mod removal;
+mod trust;
 
 use std::{
     fs::{self, File, TryLockError},
@@ -41,6 +42,7 @@ use lease::Lease;
 pub use metadata::LayerKind;
 pub use recipe::{Fill, Patience, Recipe, Template, Versions, patient};
 pub use removal::{TemplateChoice, TemplateRemoval, remove_templates, short_digest};
+pub(crate) use trust::make_templates;
 
 /// Below this a disk counts as full when a step fails, MiB.
 const FULL_MIB: u64 = 16;
@@ -87,10 +89,11 @@ pub(crate) fn build(
         GuestError::in_template("holding the template", HostError::at(&whole, error))
     };
     if let Some(lease) = Lease::take(&whole).map_err(leasing)? {
+        trust::check(templates, &whole, recipe)?;
         return Ok(found(lease));
     }
     host.step("template directory")
-        .and_then(|()| fs::create_dir_all(templates))
+        .and_then(|()| make_templates(templates))
         .map_err(|error| {
             GuestError::in_template(
                 "making the template directory",
@@ -99,6 +102,7 @@ pub(crate) fn build(
         })?;
     let lock = lock_patiently(templates, patience)?;
     if let Some(lease) = Lease::take(&whole).map_err(leasing)? {
+        trust::check(templates, &whole, recipe)?;
         return Ok(found(lease));
     }
     let part = templates.join(format!("{digest}{PART}"));
@@ -148,6 +152,25 @@ pub(crate) fn lock(templates: &Path) -> Result<File, GuestError> {
 /// # Errors
 /// When the disk fails or something stays mounted.
 fn delete_part(part: &Path) -> io::Result<()> {
+    let deadline = Instant::now() + LAST_WRITES;
+    loop {
+        match delete_part_once(part) {
+            // A builder that was killed a moment ago may be at its last system call.
+            Err(error)
+                if error.kind() == io::ErrorKind::DirectoryNotEmpty
+                    && Instant::now() < deadline =>
+            {
+                thread::sleep(LOOK);
+            }
+            deleted => return deleted,
+        }
+    }
+}
+
+/// How long the processes of a killed builder may go on writing.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
+fn delete_part_once(part: &Path) -> io::Result<()> {
     let Ok(real) = part.canonicalize() else {
         return remove_tree(part);
     };

@@ -1,11 +1,12 @@
 //! Cases for containers only: limits in force, the host's own network untouched.
 
-use std::{process::Command, time::Duration};
+use std::time::Duration;
 
 use rookery_guest::{GuestFile, GuestSpec, GuestState, Kind};
 
 use crate::{
     Case,
+    beyond::WAYS,
     fixture::{Fixture, create, end_of, get, healthy, layered, spec, up},
     traces::links,
 };
@@ -17,12 +18,20 @@ pub(crate) const CASES: &[Case] = &[
     ("pids_limit_is_in_force", pids_limit_is_in_force),
     ("the_user_is_in_force", the_user_is_in_force),
     (
+        "nothing_reaches_beyond_the_guest",
+        nothing_reaches_beyond_the_guest,
+    ),
+    (
         "files_cannot_be_changed_inside",
         files_cannot_be_changed_inside,
     ),
     (
         "links_of_the_host_do_not_change",
         links_of_the_host_do_not_change,
+    ),
+    (
+        "a_run_that_announces_itself_is_left_alone",
+        a_run_that_announces_itself_is_left_alone,
     ),
     ("guests_are_found_by_name", guests_are_found_by_name),
     ("a_name_alone_is_no_evidence", a_name_alone_is_no_evidence),
@@ -154,6 +163,39 @@ fn the_user_is_in_force(kind: Kind) {
     }
 }
 
+/// Neither as the user that guests of stacks have nor, with the least set of rights, as root.
+fn nothing_reaches_beyond_the_guest(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let with_files = |number, user| GuestSpec {
+        user,
+        files: vec![GuestFile {
+            path: "a".into(),
+            text: "told".into(),
+        }],
+        ..spec(number, &[])
+    };
+    let template = layered(&*lab);
+    let mut guests: Vec<_> = [(1, Some(33)), (2, None)]
+        .map(|(number, user)| {
+            lab.create(&template, &with_files(number, user))
+                .expect("guest")
+        })
+        .into();
+    up(&*lab, &mut guests);
+    for guest in &guests {
+        for (way, _) in WAYS {
+            let way = way.replace(' ', "-");
+            let said = get(&*lab, guest.address(), &format!("/beyond?{way}"));
+            // Root may write what is its own in its own clone.
+            if guest.name() == "g2" && way == "its-program-is-written" {
+                continue;
+            }
+            assert_eq!(said.as_deref(), Some("refused"), "{}: {way}", guest.name());
+        }
+    }
+}
+
 fn files_cannot_be_changed_inside(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
@@ -184,20 +226,31 @@ fn links_of_the_host_do_not_change(kind: Kind) {
     assert_eq!(links(), before);
 }
 
+fn a_run_that_announces_itself_is_left_alone(kind: Kind) {
+    let fixture = Fixture::new();
+    let lab = fixture.lab(kind);
+    let _guest = create(&*lab, &spec(1, &[]));
+    // No process carries the label now, and somebody loses the registration.
+    std::fs::remove_file(format!("/run/rookery/runs/{}.json", fixture.run)).expect("registered");
+    let before = fixture.traces();
+    let run = rookery_host::RunId::try_from(fixture.run.clone()).expect("run id");
+    let options = rookery_guest::CleanOptions {
+        run: Some(run.clone()),
+    };
+    let report = rookery_guest::clean(&options).expect("cleaned");
+    assert_eq!((report.alive, report.removed), (vec![run], vec![]));
+    assert_eq!(fixture.traces(), before);
+}
+
 fn guests_are_found_by_name(kind: Kind) {
     let fixture = Fixture::new();
     let lab = fixture.lab(kind);
     let mut guests = vec![create(&*lab, &spec(1, &[]))];
     up(&*lab, &mut guests);
-    let said = Command::new("ip")
-        .args(["netns", "list"])
-        .output()
-        .expect("ip")
-        .stdout;
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert!(
-        said.contains(&format!("rookery-{}-g1", fixture.run))
-            && said.contains(&format!("rookery-{}", fixture.run)),
-        "{said}"
-    );
+    for name in [
+        format!("rookery-{}-g1", fixture.run),
+        format!("rookery-{}", fixture.run),
+    ] {
+        assert!(rookery_host::netns_path(&name).exists(), "{name}");
+    }
 }

@@ -5,6 +5,7 @@
 //! called with `controller`, it is a controller that makes guests and waits to be killed; with
 //! `child-that-dies`, one that dies by itself. That is why there is no harness of Rust's here.
 
+mod beyond;
 mod cases;
 mod container_cases;
 mod fixture;

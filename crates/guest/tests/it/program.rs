@@ -15,6 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::beyond;
+
 /// Words: data directory, address, then modes (`silent`, `dies`, `graceful`, `stubborn`, `child`,
 /// `socket`).
 pub(crate) fn run(words: &[String]) {
@@ -89,7 +91,8 @@ fn on_term(action: fn()) {
 
 /// Pages: `/health`, `/row` (content of the data file), `/write?x` (replaces it), `/sync` (puts it
 /// on the disk), `/file?path` (content of any), `/append?path` (a `+`), `/keep` (one more byte of a
-/// file, on the disk before it is acknowledged), `/fill` (the disk, and ends), `/user`, `/burn` (50
+/// file, on the disk before it is acknowledged), `/fill` (the disk, and ends), `/user`, `/beyond?way`
+/// (what comes of a way out), `/burn` (50
 /// ms of CPU), `/memory` (touches 64 MiB), `/threads` (how many of 200 threads can be made),
 /// `/cpus` (affinity), `/exit`, `/crash` (of the kernel).
 fn answer(mut stream: TcpStream, data: &Path) {
@@ -111,6 +114,7 @@ fn answer(mut stream: TcpStream, data: &Path) {
         ("/keep", _) => keep(&data.join("kept")),
         ("/fill", _) => fill(&data.join("filler")),
         ("/user", _) => user(),
+        ("/beyond", way) => beyond::attempt(way),
         ("/burn", _) => burn(),
         ("/memory", _) => vec![1_u8; 64 << 20]
             .iter()

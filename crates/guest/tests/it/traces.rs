@@ -10,7 +10,7 @@ pub(crate) fn of_run(run: &str, dir: &Path) -> Vec<String> {
         name == format!("rookery-{run}") || name.starts_with(&format!("rookery-{run}-"))
     };
     traces.extend(
-        names("/run/netns")
+        names("/run/rookery/netns")
             .into_iter()
             .filter(|name| named(name))
             .map(|name| format!("network namespace {name}")),

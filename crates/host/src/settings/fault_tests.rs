@@ -124,7 +124,7 @@ impl Machine {
     /// A keeper whose process is dead as soon as its work ends.
     fn mortal(&self, host: impl Host + 'static) -> Keeper {
         let mut keeper = self.keeper(host);
-        keeper.owner = Identity {
+        keeper.owner.identity = Identity {
             pid: u32::MAX,
             start_ticks: 1,
         };
@@ -384,7 +384,7 @@ fn a_run_holds_settings_above_what_is_applied() {
         .expect("held");
     assert_eq!(machine.settings()["proc/sys/vm/swappiness"], "10\n");
     let mut stranger = machine.keeper(RealHost);
-    stranger.owner = Identity {
+    stranger.owner.identity = Identity {
         pid: 1,
         start_ticks: 0,
     };

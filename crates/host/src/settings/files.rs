@@ -14,7 +14,8 @@ const MAX_TEXT: u64 = 16 * 1024;
 /// all the same.
 const NO_DISKS: &[&str] = &["loop", "ram", "zram", "fd", "sr", "nbd"];
 const POLICIES: &str = "sys/devices/system/cpu/cpufreq";
-const NAMED_NAMESPACES: &str = "run/netns";
+/// Where network namespaces have names: those of the lab, and those of everybody else.
+const NAMED_NAMESPACES: &[&str] = &["run/rookery/netns", "run/netns"];
 const DISKS: &str = "sys/block";
 
 /// The root of the file system that holds `/proc` and `/sys`.
@@ -213,10 +214,13 @@ impl Root {
         let inhabited = processes
             .into_iter()
             .any(|pid| self.link(&format!("proc/{pid}/ns/{kind}")) == link);
-        let mut named = self.names(NAMED_NAMESPACES).into_iter();
+        let mut named = NAMED_NAMESPACES.iter().flat_map(|directory| {
+            let names = self.names(directory).into_iter();
+            names.map(move |name| format!("{directory}/{name}"))
+        });
         inhabited
-            || named.any(|name| {
-                let data = fs::metadata(self.path(&format!("{NAMED_NAMESPACES}/{name}")));
+            || named.any(|path| {
+                let data = fs::metadata(self.path(&path));
                 data.is_ok_and(|data| format!("{kind}:[{}]", data.ino()) == link)
             })
     }

@@ -15,7 +15,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{error::SettingsError, knob::Scope};
-use crate::{Host, Identity, RunId, StateDir};
+use crate::{Controller, Host, RunId, StateDir};
 
 const VERSION: u32 = 1;
 /// Largest journal that is read, bytes.
@@ -37,7 +37,7 @@ pub(crate) struct Layer {
     /// Name of the profile.
     pub(crate) profile: String,
     /// Who changes; when it is dead and the layer not kept, anyone puts it back.
-    pub(crate) owner: Identity,
+    pub(crate) owner: Controller,
     /// The run that holds it.
     pub(crate) run: Option<RunId>,
     /// All changes are made, and stay until they are reverted.
@@ -93,7 +93,7 @@ impl From<Scope> for SavedScope {
 impl Layer {
     /// Nobody is left who would put it back.
     pub(crate) fn is_abandoned(&self) -> bool {
-        !self.kept && !self.owner.is_alive()
+        !self.kept && !self.owner.may_live()
     }
 
     /// Who it is, in words.
@@ -101,7 +101,10 @@ impl Layer {
         match &self.run {
             Some(run) => format!("run {run} holds profile {}", self.profile),
             None if self.kept => format!("profile {} is applied", self.profile),
-            None => format!("process {} holds profile {}", self.owner.pid, self.profile),
+            None => format!(
+                "process {} holds profile {}",
+                self.owner.identity.pid, self.profile
+            ),
         }
     }
 }
@@ -218,7 +221,7 @@ impl Saved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RealHost;
+    use crate::{Identity, RealHost};
 
     fn journal(path: &str) -> Journal {
         Journal {
@@ -226,9 +229,12 @@ mod tests {
             boot: "b".to_owned(),
             layers: vec![Layer {
                 profile: "p".to_owned(),
-                owner: Identity {
-                    pid: 1,
-                    start_ticks: 2,
+                owner: Controller {
+                    identity: Identity {
+                        pid: 1,
+                        start_ticks: 2,
+                    },
+                    pid_namespace: 3,
                 },
                 run: None,
                 kept: true,

@@ -15,7 +15,7 @@ use super::{
     profile::{Profile, Setting},
     restore::{Restored, put_back, saved},
 };
-use crate::{Host, Identity, RealHost, RunId, StateDir, StateLock};
+use crate::{Controller, Host, RealHost, RunId, StateDir, StateLock};
 
 /// Applies profiles and puts everything back. Every change is in the journal before it is made.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub struct Keeper {
     state: StateDir,
     host: Arc<dyn Host>,
     /// This process; another one in tests of what the dead leave.
-    pub(super) owner: Identity,
+    pub(super) owner: Controller,
 }
 
 /// What may be done, and until when.
@@ -115,7 +115,7 @@ impl Keeper {
     /// # Errors
     /// When `/proc` is not there.
     pub fn new(root: Root, state: StateDir, host: Arc<dyn Host>) -> Result<Self, SettingsError> {
-        let owner = Identity::own().map_err(SettingsError::Unnamed)?;
+        let owner = Controller::current().map_err(SettingsError::Unnamed)?;
         Ok(Self {
             root,
             state,

@@ -2,8 +2,9 @@
 
 use std::{fs::File, path::Path, time::Instant};
 
+use rookery_guest::GuestError;
 use rookery_stack::{EffectiveSetting, Stack, StackError};
-use rookery_store::{Reason, Store, TrialRecord};
+use rookery_store::{Store, TrialRecord};
 use rookery_study::{GuestKind, Point, Study, Trial};
 
 use super::{
@@ -28,6 +29,9 @@ pub(crate) enum TrialEnd {
     Ended(Box<TrialRecord>),
     /// The user stopped it, and nothing of it counts; with what went wrong meanwhile.
     Stopped(Vec<String>),
+    /// It was performed, but something of its guests stays on the host, so that every later trial
+    /// would fail: the run cannot go on.
+    Left(Box<TrialRecord>, GuestError),
 }
 
 impl<'a> TrialRunner<'a> {
@@ -102,7 +106,7 @@ impl<'a> TrialRunner<'a> {
         let stack = trial.stack.guests();
         guests.each(|_, context, guest| stack.warm(context, guest))?;
         let observed = observe(self, trial, guests)?;
-        guests.remove()?;
+        guests.remove().map_err(LabError::Left)?;
         Ok(observed)
     }
 
@@ -115,7 +119,7 @@ impl<'a> TrialRunner<'a> {
         self.report_start(trial.trial, trial.point);
         write_out(&trial.stack.guests().template().root);
         let began = Instant::now();
-        let mut record = match self.measure(trial, &mut guests) {
+        let record = match self.measure(trial, &mut guests) {
             Ok(record) => record,
             Err(Failure::Trial(error)) => TrialRecord {
                 logs: logs(guests.guests()),
@@ -125,16 +129,14 @@ impl<'a> TrialRunner<'a> {
         };
         let seconds = began.elapsed().as_secs_f64();
         tracing::info!(seconds, reasons = ?record.reasons, "the trial was performed");
-        if let Err(error) = guests.remove() {
-            let text = format!("removing the guests: {error}");
-            record.reasons.push(Reason::new("error", text));
-        }
+        let removed = guests.remove();
+        let mut record = Box::new(record);
         record.tunings.extend(guests.host_tunings());
         guests.close()?;
-        Ok(if self.context.stopped() {
-            TrialEnd::Stopped(texts(&record.reasons))
-        } else {
-            TrialEnd::Ended(Box::new(record))
+        Ok(match removed {
+            Ok(_) if self.context.stopped() => TrialEnd::Stopped(texts(&record.reasons)),
+            Ok(_) => TrialEnd::Ended(record),
+            Err(error) => TrialEnd::Left(record, error),
         })
     }
 

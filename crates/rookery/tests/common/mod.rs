@@ -62,6 +62,24 @@ impl Place {
         command
     }
 
+    /// The command `WITHIN rookery ARGS` in this place.
+    pub(crate) fn rookery_within(&self, within: &[&str], args: &[&str]) -> Command {
+        let plain = self.rookery(args);
+        let Some((program, words)) = within.split_first() else {
+            return plain;
+        };
+        let mut command = Command::new(program);
+        command
+            .args(words)
+            .arg(plain.get_program())
+            .args(plain.get_args())
+            .current_dir(self.dir.path());
+        for (name, value) in plain.get_envs() {
+            command.env(name, value.expect("only set"));
+        }
+        command
+    }
+
     pub(crate) fn runs(&self) -> PathBuf {
         self.dir.path().join("runs")
     }
@@ -71,9 +89,18 @@ impl Place {
         &self,
         text_of: &str,
     ) -> (Child, impl Iterator<Item = String> + use<>) {
+        self.under_load_within(&[], text_of)
+    }
+
+    /// The same by a command such as `unshare --mount --`, which runs what follows it.
+    pub(crate) fn under_load_within(
+        &self,
+        within: &[&str],
+        text_of: &str,
+    ) -> (Child, impl Iterator<Item = String> + use<>) {
         let study = self.study("loaded.toml", text_of);
         let mut child = self
-            .rookery(&["run", &study, "--json"])
+            .rookery_within(within, &["run", &study, "--json"])
             .stdout(Stdio::piped())
             .spawn()
             .expect("rookery starts");
@@ -292,7 +319,7 @@ pub(crate) fn host_state() -> BTreeSet<String> {
     };
     add(
         "netns",
-        fs::read_dir("/run/netns")
+        fs::read_dir("/run/rookery/netns")
             .into_iter()
             .flatten()
             .flatten()

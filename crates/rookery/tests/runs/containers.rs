@@ -1,6 +1,13 @@
 //! The whole road on containers: root, runc, namespaces.
 
-use crate::common::{Place, assert_host_as, host_state, root_tests, tiny_study};
+use std::{fs, path::Path, process::Command};
+
+use crate::common::{
+    Place, assert_host_as, code, host_state, measured, root_tests, text, tiny_study,
+};
+
+/// Where `ip netns` keeps its names.
+const IP_NETNS: &str = "/run/netns";
 
 #[test]
 fn containers_with_fractional_vcpus_walk_the_whole_road_and_leave_nothing() {
@@ -38,4 +45,74 @@ fn logged_whole(log: &str) {
         log.chars().all(|c| c == '\n' || !c.is_control()),
         "control characters"
     );
+}
+
+/// The first `ip netns add` since the boot mounts the directory of names on itself, and hides what
+/// was mounted in it. In a mount namespace of the test's own, where it is the first.
+#[test]
+fn a_namespace_that_somebody_else_makes_is_in_no_runs_way() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    let was_there = Path::new(IP_NETNS).exists();
+    let name = format!("x-{}", std::process::id());
+    let (mut run, events) = place.under_load_within(
+        &["unshare", "--mount", "--propagation", "private", "--"],
+        &tiny_study("container", "0.25", "").replace("steady = \"1s\"", "steady = \"3s\""),
+    );
+    let mounts = format!("--mount=/proc/{}/ns/mnt", run.id());
+    let script = format!(
+        "umount --lazy {IP_NETNS} 2>/dev/null; ip netns add {name} && ip netns delete {name}"
+    );
+    let made = Command::new("nsenter")
+        .args([&mounts, "sh", "-c", &script])
+        .status()
+        .expect("nsenter");
+    assert!(made.success());
+    let told: Vec<String> = events.collect();
+    let status = run.wait().expect("reaped");
+    assert!(matches!(status.code(), Some(0 | 6)), "{status}: {told:#?}");
+    let export = place.export();
+    for trial in export["trials"].as_array().expect("trials") {
+        assert!(measured(trial), "{trial}");
+    }
+    if !was_there {
+        // `ip` made it. Others may have put names there meanwhile.
+        let _ = fs::remove_dir(IP_NETNS);
+    }
+    assert_host_as(&before);
+}
+
+/// A `clean` that cannot see the controller leaves its run alone.
+#[test]
+fn a_clean_in_another_process_namespace_touches_no_living_run() {
+    if !root_tests() {
+        return;
+    }
+    let place = Place::new();
+    let before = host_state();
+    let (mut run, events) = place.under_load(
+        &tiny_study("container", "0.25", "").replace("steady = \"1s\"", "steady = \"3s\""),
+    );
+    let cleaned = place
+        .rookery_within(
+            &["unshare", "--pid", "--fork", "--mount-proc", "--"],
+            &["clean"],
+        )
+        .output()
+        .expect("rookery starts");
+    let said = text(&cleaned.stdout) + &text(&cleaned.stderr);
+    assert_eq!(code(&cleaned), 0, "{said}");
+    let told: Vec<String> = events.collect();
+    let status = run.wait().expect("reaped");
+    assert!(
+        matches!(status.code(), Some(0 | 6)),
+        "{status}: {told:#?}\nclean: {said}"
+    );
+    for trial in place.export()["trials"].as_array().expect("trials") {
+        assert!(measured(trial), "{trial}\nclean: {said}");
+    }
+    assert_host_as(&before);
 }

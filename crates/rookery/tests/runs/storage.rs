@@ -36,7 +36,7 @@ fn left(place: &Place) -> Vec<String> {
     for run in fs::read_dir(place.runs()).into_iter().flatten().flatten() {
         let name = run.file_name().into_string().expect("utf-8");
         let id = name.rsplit('-').next().expect("an id");
-        let netns = Path::new("/run/netns").join(format!("rookery-{id}"));
+        let netns = Path::new("/run/rookery/netns").join(format!("rookery-{id}"));
         let hierarchies = fs::read_dir("/sys/fs/cgroup").expect("cgroups").flatten();
         let groups = hierarchies.map(|hierarchy| hierarchy.path().join("rookery").join(id));
         left.extend(

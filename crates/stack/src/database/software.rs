@@ -3,8 +3,9 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
+
+use rookery_host::bound_command;
 
 use super::{DatabaseError, Engine};
 use crate::lamp::software::{BOOTSTRAP, MARIADB_SHARE, is_package, package_versions};
@@ -154,7 +155,7 @@ fn version(root: &Path, package: &str, server: &Path) -> String {
     {
         return version;
     }
-    let words = Command::new(server)
+    let words = bound_command(server)
         .arg("--version")
         .output()
         .ok()

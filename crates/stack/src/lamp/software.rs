@@ -1,15 +1,15 @@
 //! The programs of the LAMP stack in a root file system: where they are and which versions.
 
-use rookery_diagnosis::Diagnosis;
 use std::{
     collections::BTreeMap,
     fmt,
     fs::{self, File},
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::Command,
 };
 
+use rookery_diagnosis::Diagnosis;
+use rookery_host::bound_command;
 use serde::Serialize;
 
 /// Where MariaDB keeps its messages and the SQL of its system tables.
@@ -308,7 +308,7 @@ fn versions(root: &Path, software: &Software) -> BTreeMap<String, String> {
     ];
     let packages = package_versions(&root.join("var/lib/dpkg/status"));
     let own_words = |program: &Path, option: &str| {
-        let output = Command::new(program)
+        let output = bound_command(program)
             .arg(option)
             .output()
             .ok()

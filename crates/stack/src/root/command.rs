@@ -6,7 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, PipeReader, Read},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus, Stdio},
     sync::{
         atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -15,7 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+use rookery_host::{ENCLOSED, bound_command};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{RootError, RootProgress, RootRecipe, RootStep, error::quoted, finish::ARCHIVES};
 
@@ -38,18 +39,6 @@ const EXCLUDED: [&str; 5] = [
     "/usr/share/locale/*",
     "/usr/share/info/*",
     "/usr/share/lintian/*",
-];
-
-/// Runs a program in a process namespace of its own: when the first process in it is killed, the
-/// kernel kills all others, and it is killed with its parent. Else what mmdebstrap has started
-/// would go on writing where the next builder builds.
-const ENCLOSED: [&str; 6] = [
-    "unshare",
-    "--pid",
-    "--fork",
-    "--mount-proc",
-    "--kill-child=SIGKILL",
-    "--",
 ];
 
 /// Where mmdebstrap is.
@@ -187,7 +176,7 @@ fn spawn(words: &[OsString], scratch: &Path) -> io::Result<(Child, PipeReader)> 
     let (program, arguments) = words
         .split_first()
         .ok_or_else(|| io::Error::other("the command is empty"))?;
-    let mut command = Command::new(program);
+    let mut command = bound_command(program);
     command
         .args(arguments)
         .process_group(0)
@@ -197,11 +186,6 @@ fn spawn(words: &[OsString], scratch: &Path) -> io::Result<(Child, PipeReader)> 
         .stdin(Stdio::null())
         .stdout(input.try_clone()?)
         .stderr(input);
-    // A builder that is killed must not leave one behind that goes on writing where the next one
-    // builds.
-    let die_with_us = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
-    // SAFETY: between fork and exec this makes one system call and touches no memory of ours.
-    unsafe { command.pre_exec(die_with_us) };
     // The command, which holds our ends of the pipe, goes with this function.
     Ok((command.spawn()?, output))
 }

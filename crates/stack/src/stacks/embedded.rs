@@ -10,6 +10,8 @@ use crate::{
     BuiltStack, DvdstoreStack, Found, GuestStack, Service, Stack, StackContext, StackError,
     api::STOP_GRACE,
     embedded::{DATABASE_FILE, DIRECTORY, HEALTH_PATH, PORT, audit, guest_args, load},
+    service::USER,
+    template::give_to_guests,
     workloads::{answer_purchase, found, shop_of, size_of},
 };
 
@@ -64,15 +66,15 @@ impl Stack for EmbeddedStack {
     fn build(&self, context: &StackContext<'_>, data: PointData) -> Result<BuiltStack, StackError> {
         let size = size_of(NAME, data)?;
         let recipe = Recipe {
-            description: format!("embedded dvdstore {size}, own words"),
+            description: format!("embedded dvdstore {size}, own words, data of user {USER}"),
             program: context.program.to_owned(),
             base: None,
             fill: Fill::Data(&|data| {
                 load(&data.join(DATABASE_FILE), size, WordLists::own(), &|_| {
                     context.go_on()
                 })
-                .map(|_| ())
-                .map_err(FillError::from)
+                .map_err(FillError::from)?;
+                give_to_guests(data).map_err(FillError::from)
             }),
         };
         Ok(BuiltStack::Dvdstore(Box::new(EmbeddedGuests {
@@ -103,7 +105,6 @@ impl GuestStack for EmbeddedGuests {
                 self.stack.extra_cpu,
             ),
             files: Vec::new(),
-            user: None,
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: Vec::new(),

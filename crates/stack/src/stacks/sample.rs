@@ -8,6 +8,8 @@ use rookery_study::{Point, PointData, SampleUse, Study, Workload, WorkloadKind};
 use crate::{
     BuiltStack, SampleGuests, Stack, StackContext, StackError,
     sample::{RECORDS_FILE, load},
+    service::USER,
+    template::give_to_guests,
 };
 
 /// Its name in errors.
@@ -59,11 +61,12 @@ impl Stack for SampleStack {
             .sample()
             .ok_or_else(|| StackError::other_data(NAME, data))?;
         let recipe = Recipe {
-            description: format!("sample {data}"),
+            description: format!("sample {data}, of user {USER}"),
             program: context.program.to_owned(),
             base: None,
             fill: Fill::Data(&|directory| {
-                load(&directory.join(RECORDS_FILE), data).map_err(FillError::from)
+                load(&directory.join(RECORDS_FILE), data).map_err(FillError::from)?;
+                give_to_guests(directory).map_err(FillError::from)
             }),
         };
         Ok(BuiltStack::Sample(Box::new(SampleGuests {

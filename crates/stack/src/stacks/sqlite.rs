@@ -19,6 +19,8 @@ use rookery_study::{OrderentryData, OrderentryUse, Point, PointData, Study, Work
 use crate::{
     BuiltStack, DatabaseProbe, EffectiveSetting, Found, GuestStack, OrderentryStack, PoolRange,
     ProbedServer, Service, Stack, StackContext, StackError,
+    service::USER,
+    template::give_to_guests,
     workloads::{answer_rows, audit, check_load, data_of, session_settings, wanted_of},
 };
 
@@ -103,7 +105,6 @@ impl GuestStack for SqliteGuests {
         Ok(Service {
             args: sqlite::guest_args(sqlite::DEFAULT_CACHE_KIB, Durability::Full),
             files: Vec::new(),
-            user: None,
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: vec![sqlite::SOCKET_FILE.to_owned()],
@@ -186,7 +187,8 @@ fn revive(guest: &mut dyn Guest) -> Result<(), StackError> {
 /// Everything that decides the content.
 fn description(data: OrderentryData) -> String {
     format!(
-        "orderentry {}, {} warehouses of 1/{}, seed {}, foreign keys {}, history key {}, SQLite {}",
+        "orderentry {}, {} warehouses of 1/{}, seed {}, foreign keys {}, history key {}, SQLite {}, \
+         data of user {USER}",
         env!("CARGO_PKG_VERSION"),
         data.scale.warehouses(),
         data.scale.divisor(),
@@ -219,5 +221,6 @@ fn fill(
     };
     check_load(with_server(&config, |target| {
         load(target, &options, context.stop, &progress)
-    })??)
+    })??)?;
+    give_to_guests(directory)
 }

@@ -15,7 +15,10 @@ use rookery_guest::{
 use rookery_host::{RealHost, RunId};
 
 use super::copy::copy;
-use crate::{StackContext, StackError, service::Service};
+use crate::{
+    StackContext, StackError,
+    service::{Service, USER},
+};
 
 /// How long a server may take to write everything out.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
@@ -46,7 +49,7 @@ pub(crate) fn build(
         port: service.port,
         health: service.health,
         files: service.files,
-        user: service.user,
+        user: Some(USER),
         sockets: service.sockets,
     };
     let mut own = own_lab(context)?;

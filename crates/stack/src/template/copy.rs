@@ -5,10 +5,12 @@ use std::{
     io::{self, Read},
     ops::ControlFlow,
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
+
+use rookery_host::bound_command;
 
 use crate::StackError;
 
@@ -18,10 +20,6 @@ const LIMIT: Duration = Duration::from_secs(3600);
 const LOOK: Duration = Duration::from_millis(10);
 /// Most bytes of the words of `cp` that go into an error.
 const MOST_WORDS: u64 = 2048;
-/// Killed with the thread that started it: what outlives a dead builder would write where the next
-/// one builds.
-const MORTAL: [&str; 3] = ["--pdeathsig", "KILL", "--"];
-
 /// Copy the tree `from` into the directory `to` with its owners, sharing blocks or leaving holes
 /// where the file system can.
 ///
@@ -37,10 +35,8 @@ pub(super) fn copy(
         to: to.to_owned(),
         what,
     };
-    let mut command = Command::new("setpriv");
-    command
-        .args(MORTAL)
-        .args(["cp", "--archive", "--reflink=auto", "--sparse=always", "--"]);
+    let mut command = bound_command("cp");
+    command.args(["--archive", "--reflink=auto", "--sparse=always", "--"]);
     command
         .arg(from)
         .arg(to)
@@ -49,7 +45,7 @@ pub(super) fn copy(
         .stderr(Stdio::piped());
     let mut child = command
         .spawn()
-        .map_err(|error| failed(format!("`setpriv` cannot be started: {error}")))?;
+        .map_err(|error| failed(format!("`cp` cannot be started: {error}")))?;
     let ended = wait(&mut child, go_on);
     if ended.is_err() {
         let _ = child.kill();

@@ -44,7 +44,6 @@ impl GuestStack for SampleGuests {
         Ok(Service {
             args: guest_args(point.only_group().vcpus.whole_cpus() as usize),
             files: Vec::new(),
-            user: None,
             port: PORT,
             health: Health::Http(HEALTH_PATH.to_owned()),
             sockets: Vec::new(),

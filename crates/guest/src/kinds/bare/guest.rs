@@ -1,7 +1,6 @@
 //! One bare guest: a process group.
 
 use std::{
-    fs::OpenOptions,
     io,
     net::SocketAddr,
     os::unix::process::{CommandExt, ExitStatusExt},
@@ -26,8 +25,8 @@ use crate::{
     guest::{Guest, GuestState, ProcessProbe},
     health::Health,
     label::Label,
-    log::tail,
-    paths::remove_tree,
+    log::{append, tail},
+    paths::{CloneClaim, remove_tree},
     phase::end_reason,
     processes::kill_labelled,
     spec::GuestSpec,
@@ -45,6 +44,7 @@ pub(super) struct BareGuest {
     pub(super) address: SocketAddr,
     pub(super) template: Template,
     pub(super) clone: PathBuf,
+    pub(super) _claim: CloneClaim,
     pub(super) data: PathBuf,
     pub(super) log: PathBuf,
     pub(super) store: Store,
@@ -87,10 +87,7 @@ impl BareGuest {
 
     /// Start the program in an own process group, on its CPUs from its first instruction on.
     fn spawn(&self) -> io::Result<Child> {
-        let log = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&self.log)?;
+        let log = append(&self.log)?;
         let mut command = Command::new(&self.template.program);
         command
             .args(self.paths().args(&self.spec))

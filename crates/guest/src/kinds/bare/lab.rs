@@ -63,7 +63,8 @@ impl GuestMaker for BareGuests {
         let address = address.map_err(fail("finding an address"))?;
         let dir = &core.dirs.dir;
         let clone = clone_dir(dir, &spec.name);
-        core.host
+        let claim = core
+            .host
             .step("clone directory")
             .and_then(|()| prepare(dir, &spec.name))
             .map_err(fail("making the clone's directory"))?;
@@ -75,6 +76,7 @@ impl GuestMaker for BareGuests {
             data: store.home.as_ref().unwrap_or(&clone).join("data"),
             log: log_file(dir, &spec.name),
             clone,
+            _claim: claim,
             store,
             spec: spec.clone(),
             child: None,

@@ -4,6 +4,7 @@
 use rookery_host::format_cpu_list;
 use serde_json::{Value, json};
 
+use super::seccomp::seccomp;
 use crate::{cpu_quota::quota, spec::GuestSpec, storage::Store};
 
 /// What a bundle says of a guest besides its spec.
@@ -51,11 +52,35 @@ pub(super) fn config(spec: &GuestSpec, context: &BundleContext<'_>) -> Value {
             ],
             "devices": devices(context.store),
             "resources": resources(spec, context.store, context.swap_limit),
-            "maskedPaths": ["/proc/kcore", "/proc/keys", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/sched_debug", "/sys/firmware"],
-            "readonlyPaths": ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"],
+            "seccomp": seccomp(),
+            "maskedPaths": MASKED,
+            "readonlyPaths": READ_ONLY,
         },
     })
 }
+
+/// What a guest need not read of its host.
+const MASKED: [&str; 11] = [
+    "/proc/acpi",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/devices/virtual/powercap",
+    "/sys/firmware",
+];
+/// What no guest may write to, whatever its user.
+const READ_ONLY: [&str; 5] = [
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+];
 
 /// Root's least set: a service may listen below port 1024, and root may write data that another
 /// user's template holds. Others need none.
@@ -224,7 +249,7 @@ mod tests {
             args: vec!["/program".into()],
             environment: vec![],
             conf: "/clones/g1/conf",
-            network: "/run/netns/x",
+            network: "/run/rookery/netns/x",
             group: "rookery/r/g1",
             swap_limit: true,
             store: &Store::default(),

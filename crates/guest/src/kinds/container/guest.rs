@@ -1,8 +1,7 @@
 //! One container.
 
 use std::{
-    fs::{self, OpenOptions},
-    io,
+    fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -28,8 +27,8 @@ use crate::{
     health::Health,
     lab_network::attach,
     label::{Label, guest_group, guest_netns, run_name},
-    log::tail,
-    paths::{open_directory, prepare, remove_tree},
+    log::{append, tail},
+    paths::{CloneClaim, open_directory, prepare, remove_tree},
     phase::{Phase, end_reason},
     spec::GuestSpec,
     storage::{InForce, Store, io_readings, node_reading},
@@ -61,6 +60,7 @@ pub(super) struct ContainerGuest {
     spec: GuestSpec,
     address: SocketAddr,
     bundle: PathBuf,
+    _claim: CloneClaim,
     data: PathBuf,
     log: PathBuf,
     loader: bool,
@@ -84,7 +84,7 @@ impl ContainerGuest {
         store: Store,
     ) -> io::Result<Self> {
         shared.host.step("clone directory")?;
-        prepare(dir, &spec.name)?;
+        let claim = prepare(dir, &spec.name)?;
         let group = guest_group(&shared.label.run, &spec.name);
         let data = bundle.join("rootfs/data");
         Ok(Self {
@@ -92,6 +92,7 @@ impl ContainerGuest {
             spec: spec.clone(),
             address,
             bundle,
+            _claim: claim,
             data,
             log,
             loader: false,
@@ -204,17 +205,14 @@ impl ContainerGuest {
             .host
             .step("runc state directory")
             .and_then(|()| fs::create_dir_all(&shared.runc_root))?;
-        let log = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&self.log)?;
+        let log = append(&self.log)?;
         let (pid_file, runc_log) = (self.bundle.join("pid"), self.bundle.join("runc.log"));
         let invocation = Invocation::new("runc")
             .arg("--root")
             .arg(&shared.runc_root)
             .arg("--log")
             .arg(&runc_log)
-            .args(["run", "--detach", "--no-new-keyring", "--bundle"])
+            .args(["run", "--detach", "--bundle"])
             .arg(&self.bundle)
             .arg("--pid-file")
             .arg(&pid_file)
@@ -422,13 +420,14 @@ impl Guest for ContainerGuest {
     #[instrument(level = "debug", skip_all, err(level = "debug"), fields(guest = %self.spec.name))]
     fn remove(&mut self) -> Result<(), GuestError> {
         self.clear_container()?;
-        remove_netns(&guest_netns(&self.shared.label.run, &self.spec.name))
-            .map_err(self.fail("removing its network namespace"))?;
+        let unnamed = remove_netns(&guest_netns(&self.shared.label.run, &self.spec.name));
         detach(&self.bundle.join("rootfs")).map_err(self.fail("unmounting its clone"))?;
         remove_tree(&self.bundle).map_err(self.fail("deleting its clone"))?;
         self.template = None;
         let released = self.store.release();
-        released.map_err(self.fail("removing its storage"))
+        released.map_err(self.fail("removing its storage"))?;
+        // Told last: a namespace whose name stays holds nothing else back.
+        unnamed.map_err(self.fail("removing its network namespace"))
     }
 }
 

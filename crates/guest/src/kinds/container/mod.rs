@@ -5,6 +5,7 @@ mod config;
 mod guest;
 mod lab;
 mod needs;
+mod seccomp;
 mod sweep;
 
 use crate::storage::{IoLimiter, StorageAbility};

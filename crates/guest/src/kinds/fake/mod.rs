@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, OpenOptions},
+    fs,
     io::{self, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
@@ -25,8 +25,10 @@ use crate::{
     health::Health,
     kind::Kind,
     lab::Lab,
-    log::tail,
-    paths::{RunDirs, clone_dir, clones, log_file, open_directory, prepare, remove_tree},
+    log::{append, tail},
+    paths::{
+        CloneClaim, RunDirs, clone_dir, clones, log_file, open_directory, prepare, remove_tree,
+    },
     spec::{GuestSpec, check_spec},
     storage::{IoLimiter, Provision, StorageAbility, Volume},
     template::{self, Patience, Recipe, Template},
@@ -141,10 +143,11 @@ impl Lab for FakeLab {
             started: None,
             ended: Arc::new(Mutex::new(None)),
             living: None,
+            claim: None,
         };
         guest.may(FakeStep::Create, "creating")?;
         let fail = |error: io::Error| GuestError::in_guest(&spec.name, "making the clone", error);
-        prepare(&self.dirs.dir, &spec.name).map_err(fail)?;
+        guest.claim = Some(prepare(&self.dirs.dir, &spec.name).map_err(fail)?);
         self.living.fetch_add(1, Ordering::Relaxed);
         guest.living = Some(Arc::clone(&self.living));
         guest.program = template.program.to_string_lossy().into_owned();
@@ -189,6 +192,8 @@ struct FakeGuest {
     server: Option<HealthServer>,
     started: Option<Instant>,
     ended: Arc<Mutex<Option<String>>>,
+    /// Its name, once its clone is made.
+    claim: Option<CloneClaim>,
     /// Count of living guests; taken when this one is removed.
     living: Option<Arc<AtomicU64>>,
 }
@@ -232,10 +237,7 @@ impl FakeGuest {
         };
         server.serve()?;
         self.server = Some(server);
-        let mut log = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&self.log)?;
+        let mut log = append(&self.log)?;
         writeln!(log, "{} starts", self.spec.name)
     }
 

@@ -11,10 +11,12 @@ use std::{
 
 use rookery_host::{CommandError, Host, HostError, await_end};
 
-use crate::{lab::Progress, log::tail, template::Patience};
+use crate::{lab::Progress, label::Label, log::tail, template::Patience};
 
 /// How often is told how far a command is, and asked whether to go on.
 const TELL: Duration = Duration::from_millis(500);
+/// What a builder is labelled as, instead of a guest.
+const BUILDER: &str = "builder";
 /// Most bytes of a command's words that go into an error.
 const WORDS: usize = 4096;
 
@@ -24,6 +26,8 @@ pub(super) struct Watch<'a> {
     /// Hears what is built, and how far it is.
     pub(super) told: Progress<'a>,
     pub(super) patience: Patience<'a>,
+    /// Whose work it is.
+    pub(super) label: &'a Label,
 }
 
 /// One long command.
@@ -53,19 +57,23 @@ impl Long<'_> {
         let program = self.command.get_program().to_string_lossy().into_owned();
         host.step(name)?;
         let ended = self
-            .spawn(&program)
+            .spawn(&program, watch)
             .and_then(|child| self.wait(Running(child), &program, watch));
         let _ = std::fs::remove_file(self.words);
         ended
     }
 
-    fn spawn(&mut self, program: &str) -> Result<Child, BuildError> {
+    fn spawn(&mut self, program: &str, watch: Watch<'_>) -> Result<Child, BuildError> {
         let output = || {
             let opened = File::options().create(true).append(true).open(self.words);
             opened.map_err(|error| HostError::at(self.words, error))
         };
         let (out, err) = (output()?, output()?);
-        self.command.stdin(Stdio::null()).stdout(out).stderr(err);
+        self.command
+            .envs(watch.label.variables(BUILDER))
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err);
         self.command.spawn().map_err(|source| {
             let command = program.to_owned();
             BuildError::Command(match source.kind() {
@@ -147,7 +155,7 @@ impl Drop for Running {
 mod tests {
     use std::{ops::ControlFlow, sync::Mutex};
 
-    use rookery_host::RealHost;
+    use rookery_host::{RealHost, bound_command};
 
     use super::*;
     use crate::patient;
@@ -166,8 +174,9 @@ mod tests {
                 .expect("no panic")
                 .push(format!("{what}: {detail}"))
         };
-        let mut command = Command::new("sh");
+        let mut command = bound_command("sh");
         command.args(["-c", script]);
+        let label = Label::for_test("toy");
         let long = Long {
             what: "toy",
             command,
@@ -181,6 +190,7 @@ mod tests {
             Watch {
                 told: &tell,
                 patience,
+                label: &label,
             },
         );
         assert!(!words.exists(), "its words are gone");

@@ -7,11 +7,10 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
-use rookery_host::{Host, Invocation};
+use rookery_host::{Host, Invocation, bound_command};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -104,7 +103,7 @@ fn copy(
     if !["qcow2", "raw"].contains(&info.format.as_str()) {
         return Err(format!("its format is {}", info.format).into());
     }
-    let mut command = Command::new("qemu-img");
+    let mut command = bound_command("qemu-img");
     command
         .args(["convert", "-q", "-f", &info.format, "-O", "raw", "-S", "4k"])
         .arg(source)

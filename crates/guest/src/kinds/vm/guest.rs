@@ -38,8 +38,8 @@ use crate::{
     guest::{Guest, GuestState, ProcessProbe},
     health::Health,
     label::guest_group,
-    log::tail,
-    paths::{prepare, remove_tree},
+    log::{begin, tail},
+    paths::{CloneClaim, prepare, remove_tree},
     phase::{Phase, end_reason},
     processes::kill_labelled,
     spec::GuestSpec,
@@ -63,6 +63,7 @@ pub(super) struct VmGuest {
     names: Names,
     plug: Plug,
     directory: PathBuf,
+    _claim: CloneClaim,
     data: PathBuf,
     log: PathBuf,
     console: PathBuf,
@@ -106,7 +107,7 @@ impl VmGuest {
             return Err(io::Error::other(what));
         }
         shared.host.step("clone directory")?;
-        prepare(parts.dir, &spec.name)?;
+        let claim = prepare(parts.dir, &spec.name)?;
         Ok(Self {
             names: Names::derive(&shared.label.run, &spec.name, spec.number),
             group: guest_group(&shared.label.run, &spec.name),
@@ -124,6 +125,7 @@ impl VmGuest {
             shape: parts.shape,
             plug: parts.plug,
             directory: parts.directory,
+            _claim: claim,
             log: parts.log,
             store: parts.store,
             base: parts.base,
@@ -137,7 +139,7 @@ impl VmGuest {
             .with_file_name(LIBRARIES)
             .join(LOADER)
             .exists();
-        fs::write(&self.console, "")?;
+        begin(&self.console)?;
         let host = &*self.shared.host;
         let owner = Owner {
             run: &self.shared.label.run,

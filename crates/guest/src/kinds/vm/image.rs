@@ -10,11 +10,10 @@ use std::{
     fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
-use rookery_host::{Host, HostError};
+use rookery_host::{ENCLOSED, Host, HostError, bound_command};
 
 use super::{
     building::{Long, Watch},
@@ -57,17 +56,6 @@ const BUILD_LIMIT: Duration = Duration::from_secs(15 * 60);
 const IMAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// Room for the system itself, MiB. It is read only, so it needs none beyond its files.
 const SYSTEM_MIB: u64 = 1024;
-/// Started in a process namespace of its own: when the first process in it is killed, all others
-/// are.
-const ENCLOSED: [&str; 6] = [
-    "--pid",
-    "--fork",
-    "--mount-proc",
-    "--kill-child=SIGKILL",
-    "--",
-    "mmdebstrap",
-];
-
 /// The system: its parts are files in the root of a template.
 #[derive(Clone, Debug)]
 pub(super) struct System {
@@ -191,9 +179,11 @@ fn build_system(
     write_files(&files)?;
     // Before any package is configured, so that none writes its own.
     let early = r#"cp -a "$ROOKERY_FILES/." "$1/""#;
-    let mut command = Command::new("unshare");
+    let [enclosure, enclosed @ ..] = ENCLOSED;
+    let mut command = bound_command(enclosure);
     command
-        .args(ENCLOSED)
+        .args(enclosed)
+        .arg("mmdebstrap")
         .args(["--variant=minbase", "--mode=root", "--format=directory"])
         .arg(format!("--include={PACKAGES}"))
         .arg(format!("--dpkgopt=path-exclude={INITRD_MAKER}"))
@@ -370,7 +360,7 @@ fn make_image(
 ) -> Result<(), FillError> {
     let file = fs::File::create(image)?;
     file.set_len(size_mib << 20)?;
-    let mut command = Command::new("mke2fs");
+    let mut command = bound_command("mke2fs");
     command
         .args([
             "-q",
@@ -411,6 +401,7 @@ mod tests {
     use rookery_host::{Invocation, RealHost};
 
     use super::*;
+    use crate::label::Label;
 
     #[test]
     fn the_steps_of_mmdebstrap_are_told() {
@@ -440,6 +431,7 @@ mod tests {
         let watch = Watch {
             told: &|_, _| {},
             patience: &crate::patient,
+            label: &Label::for_test("toy"),
         };
         make_image(&RealHost, &tree, &image, 64, &[], "toy", watch).expect("made");
         let said = RealHost

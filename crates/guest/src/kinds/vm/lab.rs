@@ -151,7 +151,11 @@ impl GuestMaker for VmGuests {
         told: Progress<'_>,
         patience: Patience<'_>,
     ) -> Result<(), GuestError> {
-        let watch = Watch { told, patience };
+        let watch = Watch {
+            told,
+            patience,
+            label: &core.label,
+        };
         self.base(core, watch)?;
         image::disk(core, template, self.shape.disk.size_mib, watch).map(drop)
     }
@@ -190,6 +194,7 @@ impl GuestMaker for VmGuests {
         let watch = Watch {
             told: &|_, _| {},
             patience: &patient,
+            label: &core.label,
         };
         let base = self.base(core, watch)?;
         let image = image::disk(core, template, self.shape.disk.size_mib, watch)?;

@@ -5,9 +5,10 @@ use std::{
     io::{self, Write},
     os::unix::fs::DirBuilderExt,
     path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
+use rookery_host::bound_command;
 use rustix::process::geteuid;
 
 use super::{Component, Software, Tuned, WebServer};
@@ -131,7 +132,7 @@ fn bootstrap(software: &Software, datadir: &Path) -> io::Result<()> {
             .map_err(|error| io::Error::other(format!("{file}: {error}")))?;
     }
     statements += AFTER;
-    let mut command = Command::new(&software.mariadbd);
+    let mut command = bound_command(&software.mariadbd);
     command
         .arg("--no-defaults")
         .arg("--datadir")
