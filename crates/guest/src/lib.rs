@@ -67,5 +67,5 @@ pub use spec::{GuestFile, GuestSpec};
 pub use storage::{InForce, Provision, Volume};
 pub use template::{
     Fill, LayerKind, Patience, Recipe, Template, TemplateChoice, TemplateInfo, TemplateRemoval,
-    Versions, build_template, patient, remove_templates, short_digest, templates,
+    Versions, build_template, content_digest, patient, remove_templates, short_digest, templates,
 };

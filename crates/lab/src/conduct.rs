@@ -58,6 +58,10 @@ pub struct Summary {
     pub unfinished: bool,
 }
 
+/// What is noted where the study file is another by now.
+const CHANGED_STUDY: &str = "the study file has changed since the run began; the run goes on with \
+                             the study as it was (`rookery run STUDY` begins a new one)";
+
 impl Conductor<'_> {
     /// Make a new run of `study` (read from `file`) and conduct it.
     ///
@@ -105,11 +109,13 @@ impl Conductor<'_> {
         self.conduct(&dir, &mut store, &header)
     }
 
-    /// Go on with the run in `directory`: finished trials are kept, all others are run.
+    /// Go on with the run in `directory`: finished trials are kept, all others are run, by the study
+    /// as it was at the begin. `study_now` is the text of the file that stands for the run now, if
+    /// it was named by one: that it differs is reported and noted.
     ///
     /// # Errors
     /// As [`Conductor::start`]; also when `directory` is no run.
-    pub fn resume(&self, directory: &Path) -> Result<Summary, LabError> {
+    pub fn resume(&self, directory: &Path, study_now: Option<&str>) -> Result<Summary, LabError> {
         let header = Store::open_read_only(store_in(directory))?.header()?;
         let damaged = |source: Damage| StoreError::Damaged {
             path: store_in(directory),
@@ -145,10 +151,22 @@ impl Conductor<'_> {
                 &format!("trial {trial} was interrupted and is run again"),
             )?;
         }
+        if study_now.is_some_and(|text| text != header.study_text) {
+            self.remark(&store, CHANGED_STUDY)?;
+        }
         for difference in differences(&header.host, &self.host_of(&header.study)?) {
-            store.note(&now(), &format!("resumed on a changed host: {difference}"))?;
+            self.remark(&store, &format!("resumed on a changed host: {difference}"))?;
         }
         self.conduct(&dir, &mut store, &header)
+    }
+
+    /// Keep a note in the store, and report it.
+    fn remark(&self, store: &Store, text: &str) -> Result<(), LabError> {
+        store.note(&now(), text)?;
+        (self.listener)(&Event::Remark {
+            text: text.to_owned(),
+        });
+        Ok(())
     }
 
     /// The host of a study's run: this one, or the simulated one.
@@ -233,8 +251,7 @@ impl Conductor<'_> {
                 "run {other} was under way on this host at the same time: the two disturb each \
                  other's numbers"
             );
-            store.note(&now(), &text)?;
-            (self.listener)(&Event::Remark { text });
+            self.remark(store, &text)?;
         }
         Ok(())
     }

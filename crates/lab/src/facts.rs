@@ -1,7 +1,11 @@
 //! This host as plans and reports know it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
+use rookery_guest::content_digest;
 use rookery_host::{Host, Invocation, RealHost, Topology};
 use rookery_store::HostDescription;
 use rookery_study::{HostFacts, Plan};
@@ -66,6 +70,7 @@ pub fn describe_host(place: &Path) -> Result<HostDescription, LabError> {
             rookery_stack::embedded::sqlite_version().to_owned(),
         ),
     ];
+    versions.extend(build().map(|build| ("rookery build".to_owned(), build)));
     versions.extend(version_of("runc").map(|version| ("runc".to_owned(), version)));
     Ok(HostDescription {
         hostname,
@@ -75,6 +80,16 @@ pub fn describe_host(place: &Path) -> Result<HostDescription, LabError> {
         versions,
     })
 }
+
+/// What tells this build from others of the same version: the digest of the running program, as far
+/// as people can compare it. Read through `/proc`, because the file may have been replaced since.
+fn build() -> Option<String> {
+    let digest = content_digest(Path::new("/proc/self/exe")).ok()?;
+    Some(digest.chars().take(BUILD_DIGITS).collect())
+}
+
+/// Digits of a build's digest that are kept.
+const BUILD_DIGITS: usize = 12;
 
 /// What has changed between the begin of a run and its resumption, in words.
 pub(crate) fn differences(then: &HostDescription, now: &HostDescription) -> Vec<String> {
@@ -92,12 +107,22 @@ pub(crate) fn differences(then: &HostDescription, now: &HostDescription) -> Vec<
         format!("{:?}", then.facts.cpus),
         format!("{:?}", now.facts.cpus),
     );
-    compare(
-        "software",
-        format!("{:?}", then.versions),
-        format!("{:?}", now.versions),
-    );
+    for name in software(then, now) {
+        compare(name, version(then, name), version(now, name));
+    }
     found
+}
+
+/// Names of all software of either description, each once.
+fn software<'a>(then: &'a HostDescription, now: &'a HostDescription) -> BTreeSet<&'a str> {
+    let versions = then.versions.iter().chain(&now.versions);
+    versions.map(|(name, _)| name.as_str()).collect()
+}
+
+/// The version of one; earlier releases did not note all.
+fn version(host: &HostDescription, wanted: &str) -> String {
+    let found = host.versions.iter().find(|(name, _)| name == wanted);
+    found.map_or_else(|| "not known".to_owned(), |(_, version)| version.clone())
 }
 
 fn facts(topology: &Topology) -> HostFacts {
@@ -145,5 +170,18 @@ mod tests {
             differences(&then, &now),
             [format!("kernel was {}, is 1.0", then.kernel)]
         );
+        let mut other = then.clone();
+        let build = other
+            .versions
+            .iter_mut()
+            .find(|(name, _)| name == "rookery build");
+        build.expect("a build").1 = "0".repeat(BUILD_DIGITS);
+        let told = differences(&then, &other);
+        assert!(
+            told.len() == 1 && told[0].ends_with("is 000000000000"),
+            "{told:?}"
+        );
+        other.versions.retain(|(name, _)| name != "rookery build");
+        assert!(differences(&other, &then)[0].starts_with("rookery build was not known"));
     }
 }

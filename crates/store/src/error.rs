@@ -53,6 +53,14 @@ pub enum StoreError {
         /// The reason.
         source: std::io::Error,
     },
+    /// The file was deleted, moved or replaced while it was open.
+    #[error("{step} is not possible: the store was deleted or moved away")]
+    Gone {
+        /// Where it was.
+        path: PathBuf,
+        /// What was attempted.
+        step: &'static str,
+    },
     /// The database refused.
     #[error("{step} failed: {source}")]
     Database {
@@ -104,6 +112,7 @@ impl StoreError {
             | Self::OtherVersion { path, .. }
             | Self::Backup { path, .. }
             | Self::Database { path, .. }
+            | Self::Gone { path, .. }
             | Self::Damaged { path, .. }
             | Self::State { path, .. }
             | Self::Export { path, .. } => path,
@@ -119,6 +128,7 @@ impl Diagnosis for StoreError {
             Self::NotARun { .. } => "store::not-a-run",
             Self::OtherVersion { .. } => "store::other-version",
             Self::Backup { .. } => "store::backup",
+            Self::Gone { .. } => "store::gone",
             Self::Database { .. } => "store::database",
             Self::Damaged { .. } => "store::damaged",
             Self::State { .. } => "store::state",
@@ -149,6 +159,10 @@ impl Diagnosis for StoreError {
             Self::OtherVersion { .. } => "read it with that version of Rookery",
             Self::Backup { .. } => {
                 "make the run directory writable, with room for the copy of the store"
+            }
+            Self::Gone { .. } => {
+                "put the run's directory back to where it was and resume the run, or begin a new \
+                 one; the trials since are not stored"
             }
             Self::Database { .. } => {
                 "check that the disk has space and that no other process writes to this run"

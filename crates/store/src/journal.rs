@@ -9,6 +9,7 @@ use crate::{
     Attempt, Note, Reason, RunHeader, StoreError, TrialRecord, TrialRow, TrialStatus,
     cells::{Cells, name_of},
     damage::Damage,
+    store_file::StoreFile,
     write::write_record,
 };
 
@@ -17,6 +18,7 @@ pub struct Store {
     pub(crate) path: PathBuf,
     pub(crate) connection: Connection,
     pub(crate) header: RunHeader,
+    pub(crate) file: StoreFile,
 }
 
 impl Store {
@@ -246,6 +248,7 @@ impl Store {
         step: &'static str,
         write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
+        self.file.check(&self.path, step)?;
         let transaction = self
             .connection
             .unchecked_transaction()

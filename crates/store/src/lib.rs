@@ -27,6 +27,7 @@ mod plan_check;
 mod pools;
 mod read;
 pub mod schema;
+mod store_file;
 #[cfg(test)]
 mod tests;
 mod upgrade;

@@ -16,7 +16,9 @@ use crate::{
     connection::{connect, unreadable},
     insert::insert,
     plan_check::{check_header, check_plan},
-    schema, upgrade,
+    schema,
+    store_file::StoreFile,
+    upgrade,
 };
 
 impl Store {
@@ -47,6 +49,7 @@ impl Store {
             path: path.to_owned(),
             connection,
             header: header.clone(),
+            file: StoreFile::read(path),
         })
     }
 
@@ -130,6 +133,7 @@ impl Store {
     fn with_header(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
         let header = read_header(&path, &connection)?;
         Ok(Self {
+            file: StoreFile::read(&path),
             path,
             connection,
             header,

@@ -84,6 +84,31 @@ fn everything_comes_back_as_it_was_stored() {
 }
 
 #[test]
+fn a_store_that_disappears_is_noticed_at_the_next_write() {
+    let place = place();
+    let store = partial_run(&place);
+    let elsewhere = place.dir.path().join("moved.sqlite");
+    fs::rename(&place.path, &elsewhere).expect("moved");
+    let failed = store.note("2026-01-02T03:09:00Z", "nobody will read this");
+    insta::assert_snapshot!(refusal(failed, &place), @r"
+    error[store::gone]: keeping a note is not possible: the store was deleted or moved away
+      at: DIR/run.sqlite
+      help: put the run's directory back to where it was and resume the run, or begin a new one; the trials since are not stored
+    ");
+    fs::write(&place.path, "").expect("another file of its name");
+    let record = TrialRecord {
+        outcome: Outcome::Done,
+        ..record(3, 100)
+    };
+    let failed = store.end_trial(3, "2026-01-02T03:09:00Z", &record);
+    assert!(matches!(failed, Err(StoreError::Gone { .. })), "{failed:?}");
+    fs::rename(&elsewhere, &place.path).expect("put back");
+    store
+        .end_trial(3, "2026-01-02T03:09:00Z", &record)
+        .expect("it is there again");
+}
+
+#[test]
 fn numbers_that_could_not_be_computed_stay_so() {
     let place = place();
     let store = Store::create(&place.path, &header()).expect("a new store");

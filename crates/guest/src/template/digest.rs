@@ -39,11 +39,19 @@ pub(super) fn digest(recipe: &Recipe<'_>) -> io::Result<String> {
         whole.update(part);
     }
     whole.update(program);
-    Ok(whole
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(hex(&whole.finalize()))
+}
+
+/// Digest of a file's content, 64 hexadecimal digits.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn content_digest(path: &Path) -> io::Result<String> {
+    digest_of_file(path).map(|digest| hex(&digest))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Digest of one file.

@@ -36,6 +36,7 @@ use crate::{
     paths::{open_directory, remove_tree},
 };
 pub use catalogue::{TemplateInfo, templates};
+pub use digest::content_digest;
 use digest::digest;
 pub(crate) use install::{LIBRARIES, LOADER, PROGRAM};
 use lease::Lease;

@@ -1,6 +1,6 @@
 //! `rookery run`: from a study file to a report.
 
-use std::{env, path::Path, sync::OnceLock};
+use std::{env, fs, path::Path, sync::OnceLock};
 
 use rookery_analysis::{Run, TrialData, search};
 use rookery_lab::{Conductor, Event, Summary};
@@ -105,18 +105,23 @@ fn start(conductor: &Conductor<'_>, path: &Path, args: &RunArgs) -> Result<Summa
 
 /// Resume the named run; a study file stands for its newest run.
 fn resume(conductor: &Conductor<'_>, name: &str) -> Result<Summary, Failure> {
-    let built_in = studies::named_by(Path::new(name))?.map(|study| study.file());
-    let directory = match built_in {
-        Some(file) => rookery_lab::find_of_study(&conductor.runs, &file)?,
-        None => rookery_lab::find(&conductor.runs, name).or_else(|error| {
-            if Path::new(name).is_file() {
-                rookery_lab::find_of_study(&conductor.runs, Path::new(name))
-            } else {
-                Err(error)
-            }
-        })?,
+    let built_in = studies::named_by(Path::new(name))?;
+    let (directory, study_now) = match built_in {
+        Some(study) => (
+            rookery_lab::find_of_study(&conductor.runs, &study.file())?,
+            Some(study.text.to_owned()),
+        ),
+        None => match rookery_lab::find(&conductor.runs, name) {
+            Ok(directory) => (directory, None),
+            Err(_) if Path::new(name).is_file() => (
+                rookery_lab::find_of_study(&conductor.runs, Path::new(name))?,
+                // What cannot be read as text is no study, and has changed for certain.
+                Some(fs::read_to_string(name).unwrap_or_default()),
+            ),
+            Err(error) => return Err(error.into()),
+        },
     };
-    Ok(conductor.resume(&directory)?)
+    Ok(conductor.resume(&directory, study_now.as_deref())?)
 }
 
 fn interrupted(summary: &Summary) -> Failure {

@@ -45,12 +45,21 @@ fn an_interrupted_run_cleans_up_and_goes_on() {
     assert!(err.contains("--resume"), "{err}");
     assert_host_as(&before);
 
+    place.study(
+        "tiny.toml",
+        &tiny_study("bare", "1", "").replace("seed = 7", "seed = 8"),
+    );
     let resumed = place
         .rookery(&["run", "--resume", "tiny.toml", "-q"])
         .output()
         .expect("rookery starts");
     assert!(went_to_its_end(&resumed), "{}", text(&resumed.stderr));
     let run = place.export();
+    let notes = run["notes"].to_string();
+    assert!(
+        notes.contains("the study file has changed since the run began"),
+        "{notes}"
+    );
     let trials = run["trials"].as_array().expect("trials");
     assert!(
         trials.len() == 2 && trials.iter().all(measured),
