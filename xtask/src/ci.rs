@@ -61,8 +61,19 @@ fn checks() -> Result<(), String> {
         &["test", "--workspace", "--locked", "--no-fail-fast"],
         &machines(),
     )?;
+    println!("== chaos");
+    crate::chaos::run(&CHAOS)?;
     odbc()
 }
+
+/// 40 interruptions, on the templates that the tests have built. Of the building of templates and of
+/// machines, which take minutes, the tests interrupt one each; `cargo xtask chaos` does all.
+const CHAOS: [&str; 4] = [
+    "--kinds",
+    "containers,volumes,database,settings,lamp",
+    "--templates",
+    "target/tmp/templates",
+];
 
 /// How many tests boot machines: a few, unless the caller says otherwise.
 fn machines() -> Vec<(&'static str, &'static str)> {

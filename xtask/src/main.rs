@@ -1,4 +1,4 @@
-//! The project's tasks: `cargo xtask ci | tidy | docs | bench`.
+//! The project's tasks: `cargo xtask ci | tidy | docs | chaos | bench`.
 
 #![allow(
     clippy::print_stdout,
@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod chaos;
 mod ci;
 mod deny;
 mod docs;
@@ -15,24 +16,7 @@ mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: cargo xtask COMMAND
-
-  ci              everything that must hold, cheapest check first
-  tidy            layers, sizes of files, cycles of modules, rooms of workloads, tables of docs/;
-                  --shrink takes out of the lists in xtask/ what is right by now
-  docs            write the tables of docs/ that follow from files of the project
-  deny            third-party crates: licences, sources, bans, duplicates (deny.toml)
-  bench data      DVD Store generator: rows/s, MB/s against the disk, memory
-  bench driver    CPU per request against wrk; `databases`: per transaction against sysbench and
-                  pgbench; `users`: 10 000 thinking users
-  bench guests    40 container guests: clone, start, removal
-  bench load      our load against LOAD DATA; `orderentry`: also against PostgreSQL's COPY
-  bench mva       queueing solvers against Octave's package queueing, on random networks
-  bench open      open loads: punctuality, and what open and closed loads report of a freeze
-  bench pages     the PHP pages against minimal ones with the same queries
-  bench simulate  the simulator's events per second, for 10 to 200 000 users
-";
+const USAGE: &str = include_str!("usage.txt");
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +27,7 @@ fn main() -> ExitCode {
         ["deny"] => deny::run(&root::directory()),
         ["tidy", "--shrink"] => tidy::run(true),
         ["docs"] => docs::write(),
+        ["chaos", ..] => chaos::run(&words[1..]),
         ["bench", what, ..] => bench::run(what, &args[2..]),
         _ => {
             eprint!("{USAGE}");

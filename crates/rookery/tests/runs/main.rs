@@ -13,7 +13,6 @@ mod effects;
 mod guest_death;
 mod host;
 mod interrupt;
-mod kill9;
 mod lamp;
 mod lamp_ends;
 mod machines;
